@@ -1,0 +1,98 @@
+/* Analyses: one file each, listed in analyses.def. An analysis runs in rounds over the ranks of a cluster:
+ *
+ *   map(rank): one sealed trace -> a partial (a small struct of the analysis's own)
+ *   reduce:    all partials in rank order -> what the next round's map may look at, and results
+ *
+ * The run room reads the traces, runs the maps in parallel, hands results to the writers. Analyses never
+ * open, print or write. */
+#ifndef PS_ANALYZE_ANALYSIS_H
+#define PS_ANALYZE_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "model/chart.h"
+#include "model/table.h"
+#include "model/trace.h"
+
+/* What the user said; the same for all analyses of a run. 0 or NULL: not said. */
+typedef struct ps_analysis_opts {
+    int64_t step_id; /* -1: all steps */
+    int64_t tp, pp, cp, dp;
+    bool order_given;        /* the user named the rank order */
+    bool pp_before_dp;       /* rank order tp-cp-ep-pp-dp instead of tp-cp-ep-dp-pp */
+    const char *pp_type;     /* schedule name */
+    int64_t n_microbatches;
+} ps_analysis_opts;
+
+/* One rank of the run, as far as an analysis may know it. */
+typedef struct ps_rank_info {
+    int64_t rank;         /* global rank, -1 unknown */
+    const char *profiler; /* profiles of different profilers are never paired with one another */
+} ps_rank_info;
+
+/* What an analysis hands out. Tables and chart are owned by the result. */
+typedef struct ps_result {
+    ps_table **tables;
+    size_t n_tables, cap_tables;
+    ps_chart *chart; /* or NULL */
+} ps_result;
+
+typedef struct ps_map_input {
+    const ps_trace *trace; /* NULL in a round without needs */
+    const ps_rank_info *rank;
+    const ps_analysis_opts *opts;
+    void *partial;      /* this rank's partial of the last round, NULL in the first */
+    const void *shared; /* what the last reduce left, NULL in the first round */
+    ps_diag *diag;      /* of this rank */
+} ps_map_input;
+
+typedef struct ps_reduce_input {
+    const ps_rank_info *ranks;
+    void *const *partials; /* [n_ranks], NULL for ranks that failed */
+    ps_diag *const *diags; /* [n_ranks] */
+    size_t n_ranks;
+    const ps_analysis_opts *opts;
+    void *shared; /* the last reduce's, or NULL */
+    ps_result *result;
+} ps_reduce_input;
+
+typedef struct ps_round {
+    uint32_t needs; /* ps_needs bits; 0: map sees no trace */
+    /* Makes or goes on with the rank's partial: returns it in *partial (may be the same). PS_NOTHING means the
+     * rank has nothing to analyse: `err` says what is missing; a partial may be left all the same. */
+    ps_code (*map)(const ps_map_input *in, void **partial, ps_err *err);
+    /* May be NULL. *shared is what the next round sees. */
+    ps_code (*reduce)(const ps_reduce_input *in, void **shared, ps_err *err);
+} ps_round;
+
+/* Where rank-homed tables go. */
+typedef enum ps_writes {
+    PS_WRITES_RANK_DB,  /* into the rank's own database, or its mirrored copy with -o */
+    PS_WRITES_RANK_COPY /* always into copies in the output folder */
+} ps_writes;
+
+typedef struct ps_analysis {
+    const char *name;      /* -m NAME */
+    const char *folder;    /* in cluster_analysis_output/ */
+    const char *summary;   /* one line for `pipescope modes` */
+    ps_writes writes;
+    const ps_round *rounds;
+    size_t n_rounds;
+    void (*free_partial)(void *partial);
+    void (*free_shared)(void *shared);
+} ps_analysis;
+
+/* All analyses in the order of analyses.def, NULL-terminated. */
+const ps_analysis *const *ps_analyses(void);
+/* By name, any case; NULL when there is none of that name. */
+const ps_analysis *ps_analysis_find(const char *name);
+
+/* Takes ownership of the table, also on failure. */
+PS_MUST_USE ps_code ps_result_add(ps_result *r, ps_table *table, ps_err *err);
+void ps_result_fini(ps_result *r);
+
+#endif

@@ -1,0 +1,314 @@
+/* Steps are half-open in their start: a mark belongs to the step with start <= host start < end and
+ * host end <= end, so a shared boundary never gives a mark twice.
+ *
+ * Per step and stream, two kinds of marks are left out:
+ *  - containers: wrappers of whole phases (they hold two disjoint forwards and two disjoint backwards, and
+ *    more than half of all marks of their step), which would otherwise hide everything inside;
+ *  - nested, crossing and duplicate marks: those that start before the last kept one ended. */
+#include "analyze/marks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/idmap.h"
+#include "base/lit.h"
+
+/* --- messages ---------------------------------------------------------------------------------------- */
+
+static bool contains_weight_pop(const char *s) {
+    static const char HEAD[] = "WeightGradStore";
+    for (const char *p = strcasestr(s, HEAD); p != NULL; p = strcasestr(p + 1, HEAD)) {
+        const char *rest = p + sizeof HEAD - 1; /* one character, '.' or '_', then pop */
+        if (rest[0] != '\0' && strncasecmp(rest + 1, "pop", 3) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The name and microbatch of a dict message; the whole message is the name when it is none. */
+static int32_t read_dict(const char *message, char *name, size_t size) {
+    (void)snprintf(name, size, "%s", message);
+    const char *p = message + strspn(message, " \t");
+    if (*p != '{') {
+        return -1;
+    }
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const ps_lit *dict = ps_lit_parse(&arena, message, strlen(message), NULL);
+    const char *said = ps_lit_str(ps_lit_get(dict, "name"));
+    int64_t microbatch = -1;
+    if (said != NULL) {
+        (void)snprintf(name, size, "%s", said);
+    }
+    bool has = ps_lit_int(ps_lit_get(dict, "current_microbatch"), &microbatch);
+    ps_arena_fini(&arena);
+    return has && microbatch >= 0 && microbatch < INT32_MAX ? (int32_t)microbatch : -1;
+}
+
+bool ps_mark_classify(const char *message, ps_op_kind *kind, int32_t *microbatch) {
+    bool weight = contains_weight_pop(message);
+    if (!weight && strcasestr(message, "forward") == NULL && strcasestr(message, "backward") == NULL) {
+        return false;
+    }
+    char name[256];
+    *microbatch = read_dict(message, name, sizeof name);
+    bool forward = strcasestr(name, "forward") != NULL;
+    bool backward = strcasestr(name, "backward") != NULL;
+    if (!forward && !backward && !weight) { /* the word stands elsewhere in the dict */
+        forward = strcasestr(message, "forward") != NULL;
+        backward = !forward;
+    }
+    *kind = weight ? PS_OP_BW : forward && backward ? PS_OP_FB : forward ? PS_OP_F : PS_OP_B;
+    return true;
+}
+
+/* Messages repeat: each distinct one is parsed once. */
+typedef struct classes {
+    ps_idmap by_name; /* string id -> row, row 0 = no mark */
+    struct class {
+        ps_op_kind kind;
+        int32_t microbatch;
+    } *rows;
+    size_t n, cap;
+} classes;
+
+static bool classify(classes *c, const ps_trace *trace, ps_str name, uint32_t *row) {
+    *row = ps_idmap_get(&c->by_name, name.id);
+    if (*row != PS_IDMAP_NONE) {
+        return true;
+    }
+    struct class found = {PS_OP_OTHER, -1};
+    bool is_mark = ps_mark_classify(ps_trace_text(trace, name), &found.kind, &found.microbatch);
+    *row = 0;
+    if (is_mark || c->n == 0) {
+        size_t need = c->n == 0 ? 2 : c->n + 1;
+        if (!ps_grow(&c->rows, &c->cap, need, UINT32_MAX / 2, sizeof *c->rows)) {
+            return false;
+        }
+        c->n = c->n == 0 ? 1 : c->n;
+    }
+    if (is_mark) {
+        *row = (uint32_t)c->n;
+        c->rows[c->n++] = found;
+    }
+    return ps_idmap_put(&c->by_name, name.id, *row);
+}
+
+/* --- steps ------------------------------------------------------------------------------------------- */
+
+static int64_t step_of(const ps_step *steps, size_t n, int64_t host_start, int64_t host_end) {
+    if (n == 0) {
+        return 0;
+    }
+    size_t low = 0; /* steps[0..low) start at or before host_start */
+    size_t high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (steps[middle].start_ns <= host_start) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (size_t i = low; i > 0; i--) { /* steps do not overlap in sane profiles: one look back */
+        const ps_step *s = &steps[i - 1];
+        if (host_start < s->end_ns && host_end <= s->end_ns) {
+            return s->id;
+        }
+    }
+    return PS_STEP_OUTSIDE;
+}
+
+static ps_code check_step(const ps_trace *trace, int64_t wanted, ps_err *err) {
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(trace, &n);
+    if (wanted < 0) {
+        return PS_OK;
+    }
+    if (n == 0) {
+        return ps_fail(err, PS_NOTHING, "no steps recorded (STEP_TIME is empty): leave out --step_id");
+    }
+    char have[160] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (steps[i].id == wanted) {
+            return PS_OK;
+        }
+        if (len < sizeof have - 32) {
+            len += (size_t)snprintf(have + len, sizeof have - len, "%s%lld", i > 0 ? ", " : "",
+                                    (long long)steps[i].id);
+        }
+    }
+    return ps_fail(err, PS_NOTHING, "step %lld is not recorded; there are: %s", (long long)wanted, have);
+}
+
+/* --- wrappers and nested marks ----------------------------------------------------------------------- */
+
+static int compare_groups(const void *a, const void *b) {
+    const ps_mark *x = a;
+    const ps_mark *y = b;
+    if (x->step != y->step) {
+        return x->step < y->step ? -1 : 1;
+    }
+    if (x->track != y->track) {
+        return x->track < y->track ? -1 : 1;
+    }
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    if (x->end_ns != y->end_ns) {
+        return x->end_ns > y->end_ns ? -1 : 1;
+    }
+    return x->source_row < y->source_row ? -1 : x->source_row > y->source_row;
+}
+
+static int compare_starts(const void *a, const void *b) {
+    const ps_mark *x = a;
+    const ps_mark *y = b;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    if (x->end_ns != y->end_ns) {
+        return x->end_ns > y->end_ns ? -1 : 1;
+    }
+    return x->source_row < y->source_row ? -1 : x->source_row > y->source_row;
+}
+
+/* marks[i] against the later ones of its group; inner containers are already known (marked PS_OP_OTHER).
+ * `budget` bounds the looks of a whole group, so that absurd nesting stays linear. */
+static bool is_container(const ps_mark *marks, size_t n, size_t i, size_t *budget) {
+    size_t n_forward = 0;
+    size_t n_backward = 0;
+    size_t n_inside = 0;
+    int64_t cursor = marks[i].start_ns;
+    for (size_t j = i + 1; j < n && marks[j].start_ns < marks[i].end_ns && *budget > 0; j++) {
+        n_inside++;
+        (*budget)--;
+        bool disjoint = marks[j].start_ns >= cursor && marks[j].end_ns <= marks[i].end_ns;
+        if (!disjoint || marks[j].kind == PS_OP_OTHER) {
+            continue;
+        }
+        cursor = marks[j].end_ns;
+        n_forward += marks[j].kind == PS_OP_F || marks[j].kind == PS_OP_FB;
+        n_backward += marks[j].kind == PS_OP_B || marks[j].kind == PS_OP_FB;
+    }
+    return n_forward >= 2 && n_backward >= 2 && n_inside * 2 > n;
+}
+
+/* Keeps the marks of one (step, stream) that count, in place; returns how many. */
+static size_t filter_group(ps_mark *marks, size_t n, ps_diag *diag) {
+    size_t budget = 64 * n;
+    for (size_t i = n; i-- > 0;) { /* from the inside out */
+        bool reaches_half = i + n / 2 < n && marks[i + n / 2].start_ns < marks[i].end_ns;
+        if (reaches_half && is_container(marks, n, i, &budget)) {
+            ps_diag_add(diag, PS_ODD_MARK_CONTAINER, "TASK rowid %u", marks[i].source_row);
+            marks[i].kind = PS_OP_OTHER;
+        }
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (marks[i].kind == PS_OP_OTHER) {
+            continue;
+        }
+        if (kept > 0 && marks[i].start_ns < marks[kept - 1].end_ns) {
+            ps_diag_add(diag, PS_ODD_MARK_NESTED, "TASK rowid %u", marks[i].source_row);
+        } else {
+            marks[kept++] = marks[i];
+        }
+    }
+    return kept;
+}
+
+static void filter(ps_mark_list *list, ps_diag *diag) {
+    if (list->n > 1) {
+        qsort(list->marks, list->n, sizeof *list->marks, compare_groups);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < list->n;) {
+        size_t end = i;
+        while (end < list->n && list->marks[end].step == list->marks[i].step &&
+               list->marks[end].track == list->marks[i].track) {
+            end++;
+        }
+        size_t n = filter_group(list->marks + i, end - i, diag);
+        memmove(list->marks + kept, list->marks + i, n * sizeof *list->marks);
+        kept += n;
+        i = end;
+    }
+    list->n = kept;
+    if (list->n > 1) {
+        qsort(list->marks, list->n, sizeof *list->marks, compare_starts);
+    }
+}
+
+/* --- all together ------------------------------------------------------------------------------------ */
+
+static ps_code select_marks(const ps_trace *trace, const ps_analysis_opts *opts, classes *c,
+                            ps_mark_list *out, ps_diag *diag) {
+    size_t n_flows = 0;
+    size_t n_steps = 0;
+    const ps_flow *flows = ps_trace_flows(trace, &n_flows);
+    const ps_step *steps = ps_trace_steps(trace, &n_steps);
+    const ps_slices *s = ps_trace_slices(trace);
+    int64_t origin = ps_trace_origin_ns(trace);
+    for (size_t i = 0; i < n_flows; i++) {
+        uint32_t host = flows[i].from;
+        uint32_t device = flows[i].to;
+        uint32_t row = 0;
+        if (!classify(c, trace, s->name[host], &row)) {
+            return PS_NOMEM;
+        }
+        if (row == 0) {
+            continue;
+        }
+        int64_t step = step_of(steps, n_steps, s->start_ns[host], s->start_ns[host] + s->dur_ns[host]);
+        if (opts->step_id >= 0 && step != opts->step_id) {
+            continue;
+        }
+        if (step == PS_STEP_OUTSIDE) {
+            ps_diag_add(diag, PS_ODD_MARK_NO_STEP, "MSTX_EVENTS rowid %lld", (long long)s->source_row[host]);
+        }
+        if (!ps_grow(&out->marks, &out->cap, out->n + 1, UINT32_MAX, sizeof *out->marks)) {
+            return PS_NOMEM;
+        }
+        out->marks[out->n++] = (ps_mark){.start_ns = origin + s->start_ns[device],
+                                         .end_ns = origin + s->start_ns[device] + s->dur_ns[device],
+                                         .step = step,
+                                         .microbatch = c->rows[row].microbatch,
+                                         .track = s->track[device],
+                                         .source_row = (uint32_t)s->source_row[device],
+                                         .kind = (uint8_t)c->rows[row].kind};
+    }
+    return PS_OK;
+}
+
+ps_code ps_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out,
+                         ps_diag *diag, ps_err *err) {
+    *out = (ps_mark_list){0};
+    ps_code code = check_step(trace, opts->step_id, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    classes c = {0};
+    ps_idmap_init(&c.by_name);
+    code = select_marks(trace, opts, &c, out, diag);
+    ps_idmap_fini(&c.by_name);
+    ps_free(c.rows);
+    if (code != PS_OK) {
+        ps_mark_list_fini(out);
+        return ps_fail_nomem(err);
+    }
+    out->n_selected = out->n;
+    filter(out, diag);
+    return PS_OK;
+}
+
+void ps_mark_list_fini(ps_mark_list *list) {
+    ps_free(list->marks);
+    *list = (ps_mark_list){0};
+}

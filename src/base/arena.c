@@ -1,0 +1,65 @@
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct ps_arena_block {
+    ps_arena_block *next;
+    size_t cap, used;
+};
+
+#define ALIGN ((size_t)16)
+#define HEADER ((sizeof(ps_arena_block) + ALIGN - 1) & ~(ALIGN - 1))
+#define BLOCK_BYTES ((size_t)64 * 1024)
+
+void ps_arena_init(ps_arena *a) {
+    *a = (ps_arena){0};
+}
+
+void *ps_arena_alloc(ps_arena *a, size_t size_bytes) {
+    if (size_bytes > SIZE_MAX / 2) {
+        return NULL;
+    }
+    size_t need = (size_bytes + ALIGN - 1) & ~(ALIGN - 1);
+    ps_arena_block *b = a->head;
+    if (b == NULL || b->cap - b->used < need) {
+        size_t cap = need > BLOCK_BYTES ? need : BLOCK_BYTES;
+        b = ps_alloc(HEADER + cap);
+        if (b == NULL) {
+            return NULL;
+        }
+        *b = (ps_arena_block){.cap = cap};
+        if (a->head != NULL && need > BLOCK_BYTES) {
+            b->next = a->head->next; /* keep filling the block that still has room */
+            a->head->next = b;
+        } else {
+            b->next = a->head;
+            a->head = b;
+        }
+        a->size_bytes += HEADER + cap;
+    }
+    void *p = (char *)b + HEADER + b->used;
+    b->used += need;
+    return p;
+}
+
+char *ps_arena_strndup(ps_arena *a, const char *s, size_t n) {
+    char *out = ps_arena_alloc(a, n + 1);
+    if (out != NULL) {
+        memcpy(out, s, n);
+        out[n] = '\0';
+    }
+    return out;
+}
+
+void ps_arena_fini(ps_arena *a) {
+    ps_arena_block *b = a->head;
+    while (b != NULL) {
+        ps_arena_block *next = b->next;
+        ps_free(b);
+        b = next;
+    }
+    *a = (ps_arena){0};
+}

@@ -1,0 +1,106 @@
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+void ps_buf_init(ps_buf *b, size_t max_bytes) {
+    *b = (ps_buf){.max = max_bytes > 0 ? max_bytes : (size_t)1 << 30};
+}
+
+void ps_buf_fini(ps_buf *b) {
+    ps_free(b->data);
+    *b = (ps_buf){.max = b->max};
+}
+
+void ps_buf_clear(ps_buf *b) {
+    b->len = 0;
+    b->failed = false;
+    if (b->data != NULL) {
+        b->data[0] = '\0';
+    }
+}
+
+static bool make_room(ps_buf *b, size_t n) {
+    if (b->failed || n > b->max - b->len || !ps_grow(&b->data, &b->cap, b->len + n + 1, b->max + 1, 1)) {
+        b->failed = true;
+    }
+    return !b->failed;
+}
+
+void ps_buf_add(ps_buf *b, const void *bytes, size_t n) {
+    if (make_room(b, n)) {
+        if (n > 0) {
+            memcpy(b->data + b->len, bytes, n);
+        }
+        b->len += n;
+        b->data[b->len] = '\0';
+    }
+}
+
+void ps_buf_add_str(ps_buf *b, const char *s) {
+    ps_buf_add(b, s, strlen(s));
+}
+
+void ps_buf_add_char(ps_buf *b, char c) {
+    ps_buf_add(b, &c, 1);
+}
+
+void ps_buf_add_fill(ps_buf *b, char c, size_t n) {
+    if (make_room(b, n)) {
+        memset(b->data + b->len, c, n);
+        b->len += n;
+        b->data[b->len] = '\0';
+    }
+}
+
+void ps_buf_addf(ps_buf *b, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0 || !make_room(b, (size_t)n)) {
+        b->failed = true;
+        return;
+    }
+    va_start(ap, fmt);
+    (void)vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    b->len += (size_t)n;
+}
+
+void ps_buf_add_json_str(ps_buf *b, const char *s, size_t n) {
+    ps_buf_add_char(b, '"');
+    size_t i = 0;
+    while (i < n) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\') {
+            ps_buf_addf(b, "\\%c", c);
+            i++;
+        } else if (c < 0x20) {
+            ps_buf_addf(b, "\\u%04x", c);
+            i++;
+        } else {
+            size_t len = ps_utf8_len(s + i, n - i);
+            if (len == 0) {
+                ps_buf_add_str(b, "\xEF\xBF\xBD");
+                i++;
+            } else {
+                ps_buf_add(b, s + i, len);
+                i += len;
+            }
+        }
+    }
+    ps_buf_add_char(b, '"');
+}
+
+bool ps_buf_ok(const ps_buf *b) {
+    return !b->failed;
+}
+
+const char *ps_buf_str(const ps_buf *b) {
+    return b->data != NULL ? b->data : "";
+}

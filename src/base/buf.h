@@ -1,0 +1,40 @@
+/* A growing byte buffer with a maximum. Invariant: `data` is NULL while empty and untouched, else
+ * `data[len]` is a zero byte. The first failure (memory, maximum) sticks: later additions do nothing and
+ * ps_buf_ok says false, so that a long series of additions is checked once at its end. */
+#ifndef PS_BASE_BUF_H
+#define PS_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef struct ps_buf {
+    char *data;
+    size_t len, cap, max;
+    bool failed;
+} ps_buf;
+
+/* `max_bytes` bounds the content; 0 means 1 GiB. */
+void ps_buf_init(ps_buf *b, size_t max_bytes);
+void ps_buf_fini(ps_buf *b);
+
+/* Empties the buffer and forgets a failure; memory is kept. */
+void ps_buf_clear(ps_buf *b);
+
+void ps_buf_add(ps_buf *b, const void *bytes, size_t n);
+void ps_buf_add_str(ps_buf *b, const char *s);
+void ps_buf_add_char(ps_buf *b, char c);
+void ps_buf_add_fill(ps_buf *b, char c, size_t n);
+void ps_buf_addf(ps_buf *b, const char *fmt, ...) PS_PRINTF(2, 3);
+
+/* `s` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. `n` in bytes. */
+void ps_buf_add_json_str(ps_buf *b, const char *s, size_t n);
+
+bool ps_buf_ok(const ps_buf *b);
+
+/* The content as a string, "" when empty; valid until the next addition. */
+const char *ps_buf_str(const ps_buf *b);
+
+#endif

@@ -1,0 +1,75 @@
+#include "base/diag.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    ps_severity severity;
+    const char *name, *text;
+} KINDS[] = {
+#define X(kind, severity, name, text) {severity, name, text},
+    PS_ODDITIES(X)
+#undef X
+};
+
+static char *free_place(ps_diag *d, ps_oddity kind) {
+    for (int i = 0; i < PS_DIAG_PLACES; i++) {
+        if (d->places[kind][i][0] == '\0') {
+            return d->places[kind][i];
+        }
+    }
+    return NULL;
+}
+
+void ps_diag_add(ps_diag *d, ps_oddity kind, const char *place_fmt, ...) {
+    d->counts[kind]++;
+    char *place = free_place(d, kind);
+    if (place != NULL) {
+        va_list ap;
+        va_start(ap, place_fmt);
+        (void)vsnprintf(place, sizeof d->places[0][0], place_fmt, ap);
+        va_end(ap);
+    }
+}
+
+void ps_diag_count(ps_diag *d, ps_oddity kind, uint64_t n) {
+    d->counts[kind] += n;
+}
+
+void ps_diag_merge(ps_diag *into, const ps_diag *from, const char *who) {
+    for (int k = 0; k < PS_N_ODDITIES; k++) {
+        into->counts[k] += from->counts[k];
+        for (int i = 0; i < PS_DIAG_PLACES && from->places[k][i][0] != '\0'; i++) {
+            char *place = free_place(into, (ps_oddity)k);
+            if (place == NULL) {
+                break;
+            }
+            (void)snprintf(place, sizeof into->places[0][0], "%s%s%s", who != NULL ? who : "",
+                           who != NULL ? ": " : "", from->places[k][i]);
+        }
+    }
+}
+
+ps_severity ps_oddity_severity(ps_oddity kind) {
+    return KINDS[kind].severity;
+}
+
+const char *ps_oddity_name(ps_oddity kind) {
+    return KINDS[kind].name;
+}
+
+void ps_oddity_text(ps_oddity kind, uint64_t count, char *out, size_t size) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    (void)snprintf(out, size, KINDS[kind].text, (unsigned long long)count);
+#pragma GCC diagnostic pop
+}
+
+uint64_t ps_diag_n_errors(const ps_diag *d) {
+    uint64_t n = 0;
+    for (int k = 0; k < PS_N_ODDITIES; k++) {
+        n += KINDS[k].severity == PS_SEV_ERROR ? d->counts[k] : 0;
+    }
+    return n;
+}

@@ -1,0 +1,69 @@
+/* Errors: the call could not do its job. One struct, passed last, filled without allocation.
+ *
+ * Two shapes only: a function returns ps_code (must be looked at), or a pointer with NULL for failure.
+ * `err` may be NULL everywhere; the code is returned all the same. The library never prints and never
+ * exits: only src/cli turns a ps_err into a line and an exit status. */
+#ifndef PS_BASE_ERR_H
+#define PS_BASE_ERR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PS_MUST_USE __attribute__((warn_unused_result))
+#define PS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define PS_NO_OFFSET UINT64_MAX
+
+/* name, text for people */
+#define PS_CODES(X)                                                                                \
+    X(PS_OK, "ok")                                                                                 \
+    X(PS_NOMEM, "out of memory")                                                                   \
+    X(PS_IO, "input or output failed")                                                             \
+    X(PS_NOT_FOUND, "not found")                                                                   \
+    X(PS_SYNTAX, "malformed input")                                                                \
+    X(PS_UNSUPPORTED, "not supported")                                                             \
+    X(PS_RANGE, "value out of range")                                                              \
+    X(PS_USAGE, "wrong usage")                                                                     \
+    X(PS_NOTHING, "nothing to analyse")                                                            \
+    X(PS_READONLY, "target is read-only")                                                          \
+    X(PS_BUSY, "in use by another program")                                                        \
+    X(PS_CHANGED, "changed while it was read")                                                     \
+    X(PS_INTERNAL, "internal error")
+
+typedef enum ps_code {
+#define X(name, text) name,
+    PS_CODES(X)
+#undef X
+} ps_code;
+
+typedef struct ps_err {
+    ps_code code;
+    uint32_t line;   /* 1-based, 0 when the input has no lines */
+    uint64_t offset; /* byte in `file`, PS_NO_OFFSET when unknown */
+    char file[256];  /* shortened from the left; empty when no file is concerned */
+    char msg[512];
+} ps_err;
+
+/* An empty error, for initialising. */
+#define PS_ERR_INIT ((ps_err){.offset = PS_NO_OFFSET})
+
+/* Text of a code ("out of memory"); never NULL. */
+const char *ps_code_text(ps_code code);
+
+/* Fills `err` (when given) and returns `code`, so that call sites read `return ps_fail(...)`. Forgets
+ * any earlier content of `err`. */
+ps_code ps_fail(ps_err *err, ps_code code, const char *fmt, ...) PS_PRINTF(3, 4);
+
+/* The same with the file concerned. */
+ps_code ps_fail_file(ps_err *err, ps_code code, const char *file, const char *fmt, ...)
+    PS_PRINTF(4, 5);
+
+/* PS_NOMEM with the usual text. */
+ps_code ps_fail_nomem(ps_err *err);
+
+/* Puts "text: " before the message; each layer may do so once. */
+void ps_err_prefix(ps_err *err, const char *fmt, ...) PS_PRINTF(2, 3);
+
+/* Writes "<file>:<line> (byte N): <msg>" (the known parts) into `out`, always terminated. */
+void ps_err_format(const ps_err *err, char *out, size_t size);
+
+#endif

@@ -1,0 +1,239 @@
+#include "base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
+    int e = errno;
+    char text[128] = "";
+    const char *reason = strerror_r(e, text, sizeof text);
+    return ps_fail_file(err, e == ENOENT || e == ENOTDIR ? PS_NOT_FOUND : PS_IO, path, "%s: %s", what,
+                        reason);
+}
+
+ps_code ps_file_identify(const char *path, ps_file_id *out, ps_err *err) {
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        return fail_errno(err, path, "cannot look at the file");
+    }
+    *out = (ps_file_id){.device = (uint64_t)st.st_dev,
+                        .inode = (uint64_t)st.st_ino,
+                        .size_bytes = (int64_t)st.st_size,
+                        .mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
+    return PS_OK;
+}
+
+bool ps_file_same(const ps_file_id *a, const ps_file_id *b) {
+    return a->device == b->device && a->inode == b->inode && a->size_bytes == b->size_bytes &&
+           a->mtime_ns == b->mtime_ns;
+}
+
+bool ps_is_dir(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool ps_is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+bool ps_is_readonly(const char *path) {
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        return false;
+    }
+    return (st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || access(path, W_OK) != 0;
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size_t *n, ps_err *err) {
+    *names = NULL;
+    *n = 0;
+    DIR *dir = opendir(path);
+    if (dir == NULL) {
+        return fail_errno(err, path, "cannot read the directory");
+    }
+    const char **list = NULL;
+    size_t cap = 0;
+    ps_code code = PS_OK;
+    for (struct dirent *e = NULL; code == PS_OK && (e = readdir(dir)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {
+            continue;
+        }
+        char *copy = ps_arena_strndup(arena, e->d_name, strlen(e->d_name));
+        if (copy == NULL || !ps_grow(&list, &cap, *n + 1, SIZE_MAX / sizeof *list, sizeof *list)) {
+            code = ps_fail_nomem(err);
+            break;
+        }
+        list[(*n)++] = copy;
+    }
+    (void)closedir(dir);
+    if (code == PS_OK && *n > 0) {
+        qsort(list, *n, sizeof *list, compare_names);
+        *names = ps_arena_alloc(arena, *n * sizeof **names);
+        if (*names != NULL) {
+            memcpy(*names, list, *n * sizeof *list);
+        } else {
+            code = ps_fail_nomem(err);
+        }
+    }
+    ps_free(list);
+    return code;
+}
+
+ps_code ps_make_dirs(const char *path, ps_err *err) {
+    ps_arena arena;
+    ps_arena_init(&arena);
+    char *copy = ps_arena_strndup(&arena, path, strlen(path));
+    ps_code code = copy != NULL ? PS_OK : ps_fail_nomem(err);
+    for (char *p = copy; code == PS_OK && p != NULL; p = strchr(p + 1, '/')) {
+        char *slash = strchr(p + 1, '/');
+        if (slash != NULL) {
+            *slash = '\0';
+        }
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
+            code = fail_errno(err, copy, "cannot create the directory");
+        } else if (!ps_is_dir(copy)) {
+            code = ps_fail_file(err, PS_IO, copy, "exists and is not a directory");
+        }
+        if (slash == NULL) {
+            break;
+        }
+        *slash = '/';
+    }
+    ps_arena_fini(&arena);
+    return code;
+}
+
+ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out, ps_err *err) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail_errno(err, path, "cannot open the file");
+    }
+    ps_code code = PS_OK;
+    char block[16384];
+    for (;;) {
+        ssize_t got = read(fd, block, sizeof block);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            code = fail_errno(err, path, "cannot read the file");
+        }
+        if (got <= 0) {
+            break;
+        }
+        if ((size_t)got > max_bytes - out->len) {
+            code = ps_fail_file(err, PS_RANGE, path, "larger than %zu bytes", max_bytes);
+            break;
+        }
+        ps_buf_add(out, block, (size_t)got);
+    }
+    (void)close(fd);
+    return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
+}
+
+static bool write_all(int fd, const char *bytes, size_t n) {
+    while (n > 0) {
+        ssize_t put = write(fd, bytes, n);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put <= 0) {
+            return false;
+        }
+        bytes += put;
+        n -= (size_t)put;
+    }
+    return true;
+}
+
+ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err) {
+    ps_buf tmp;
+    ps_buf_init(&tmp, 0);
+    ps_buf_addf(&tmp, "%s.tmp", path);
+    if (!ps_buf_ok(&tmp)) {
+        ps_buf_fini(&tmp);
+        return ps_fail_nomem(err);
+    }
+    ps_code code = PS_OK;
+    int fd = open(ps_buf_str(&tmp), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        code = fail_errno(err, path, "cannot create the file");
+    } else {
+        bool wrote = write_all(fd, bytes, n);
+        if (!wrote) {
+            code = fail_errno(err, path, "cannot write the file");
+        }
+        if (close(fd) != 0 && wrote) {
+            code = fail_errno(err, path, "cannot write the file");
+        }
+        if (code == PS_OK && rename(ps_buf_str(&tmp), path) != 0) {
+            code = fail_errno(err, path, "cannot replace the file");
+        }
+        if (code != PS_OK) {
+            (void)unlink(ps_buf_str(&tmp));
+        }
+    }
+    ps_buf_fini(&tmp);
+    return code;
+}
+
+ps_code ps_free_space(const char *path, uint64_t *out_bytes, ps_err *err) {
+    struct statvfs fs;
+    if (statvfs(path, &fs) != 0) {
+        return fail_errno(err, path, "cannot ask for free space");
+    }
+    *out_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    return PS_OK;
+}
+
+char *ps_path_join(ps_arena *arena, const char *dir, const char *name) {
+    size_t n_dir = strlen(dir);
+    size_t n_name = strlen(name);
+    while (n_dir > 1 && dir[n_dir - 1] == '/') {
+        n_dir--;
+    }
+    bool slash = n_dir > 0 && dir[n_dir - 1] != '/';
+    char *out = ps_arena_alloc(arena, n_dir + n_name + 2);
+    if (out != NULL) {
+        memcpy(out, dir, n_dir);
+        if (slash) {
+            out[n_dir] = '/';
+        }
+        memcpy(out + n_dir + slash, name, n_name + 1);
+    }
+    return out;
+}
+
+const char *ps_path_base(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+char *ps_path_dir(ps_arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return ps_arena_strndup(arena, ".", 1);
+    }
+    return ps_arena_strndup(arena, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+bool ps_ends_with(const char *s, const char *tail) {
+    size_t n = strlen(s);
+    size_t t = strlen(tail);
+    return n >= t && strcmp(s + n - t, tail) == 0;
+}

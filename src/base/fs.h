@@ -1,0 +1,64 @@
+/* Files and directories, with errors that name them. */
+#ifndef PS_BASE_FS_H
+#define PS_BASE_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+/* What tells whether a file is still the one that was read. */
+typedef struct ps_file_id {
+    uint64_t device, inode;
+    int64_t size_bytes, mtime_ns;
+} ps_file_id;
+
+/* The same for a database with its write-ahead log (all zero when there is none). */
+typedef struct ps_file_stamp {
+    ps_file_id file, wal;
+    uint32_t change_counter; /* of the database header */
+} ps_file_stamp;
+
+/* PS_NOT_FOUND or PS_IO when it cannot be had. */
+PS_MUST_USE ps_code ps_file_identify(const char *path, ps_file_id *out, ps_err *err);
+bool ps_file_same(const ps_file_id *a, const ps_file_id *b);
+
+bool ps_is_dir(const char *path);
+bool ps_is_file(const char *path);
+
+/* Nobody's permission bits allow writing, or this process may not write. Mode bits count for root too: a
+ * file marked read-only is meant to stay as it is. */
+bool ps_is_readonly(const char *path);
+
+/* Names in a directory, without "." and "..", sorted by bytes. *names is an array of n strings, all in the
+ * arena. */
+PS_MUST_USE ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size_t *n,
+                                ps_err *err);
+
+/* Creates the directory and its parents. An existing directory is fine. */
+PS_MUST_USE ps_code ps_make_dirs(const char *path, ps_err *err);
+
+/* The whole file, at most max_bytes (PS_RANGE beyond). */
+PS_MUST_USE ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out, ps_err *err);
+
+/* Writes to `path`.tmp beside it and renames: readers see the old file or the whole new one. */
+PS_MUST_USE ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err);
+
+/* Bytes free for this user on the file system that holds `path` (which exists). */
+PS_MUST_USE ps_code ps_free_space(const char *path, uint64_t *out_bytes, ps_err *err);
+
+/* "a/b" from "a" or "a/" and "b", in the arena; NULL when memory is out. */
+char *ps_path_join(ps_arena *arena, const char *dir, const char *name);
+
+/* The last component, pointing into `path` ("/" at the end ignored only when it is all there is). */
+const char *ps_path_base(const char *path);
+
+/* Everything before the last component, "." when there is none; in the arena. */
+char *ps_path_dir(ps_arena *arena, const char *path);
+
+bool ps_ends_with(const char *s, const char *tail);
+
+#endif

@@ -1,0 +1,314 @@
+/* A recursive-descent parser with a depth limit. Strings may be in double or single quotes; both know the
+ * escapes of JSON and those that Python's repr() writes (\' \xNN). */
+#include "base/lit.h"
+
+#include <string.h>
+
+#include "base/num.h"
+
+#define MAX_DEPTH 64
+#define MAX_NODES ((size_t)1 << 20)
+
+typedef struct parser {
+    ps_arena *arena;
+    const char *text;
+    size_t n, at, n_nodes;
+    ps_err *err;
+} parser;
+
+static ps_lit *parse_value(parser *p, int depth);
+
+static void *fail_at(parser *p, ps_code code, const char *what) {
+    (void)ps_fail(p->err, code, "%s", what);
+    if (p->err != NULL) {
+        p->err->offset = p->at;
+    }
+    return NULL;
+}
+
+static void skip_space(parser *p) {
+    while (p->at < p->n && (p->text[p->at] == ' ' || p->text[p->at] == '\t' ||
+                            p->text[p->at] == '\n' || p->text[p->at] == '\r')) {
+        p->at++;
+    }
+}
+
+static bool take(parser *p, char c) {
+    skip_space(p);
+    if (p->at < p->n && p->text[p->at] == c) {
+        p->at++;
+        return true;
+    }
+    return false;
+}
+
+static ps_lit *new_node(parser *p, ps_lit_kind kind) {
+    if (p->n_nodes++ >= MAX_NODES) {
+        return fail_at(p, PS_RANGE, "too many values");
+    }
+    ps_lit *v = ps_arena_alloc(p->arena, sizeof *v);
+    if (v == NULL) {
+        return fail_at(p, PS_NOMEM, "out of memory");
+    }
+    *v = (ps_lit){.kind = kind};
+    return v;
+}
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+static bool hex_number(const parser *p, size_t at, size_t digits, uint32_t *out) {
+    uint32_t value = 0;
+    for (size_t i = 0; i < digits; i++) {
+        int d = at + i < p->n ? hex_digit(p->text[at + i]) : -1;
+        if (d < 0) {
+            return false;
+        }
+        value = value << 4 | (uint32_t)d;
+    }
+    *out = value;
+    return true;
+}
+
+static size_t put_utf8(char *out, uint32_t c) {
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xC0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xE0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        out[2] = (char)(0x80 | (c & 0x3F));
+        return 3;
+    }
+    out[0] = (char)(0xF0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
+    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
+    out[3] = (char)(0x80 | (c & 0x3F));
+    return 4;
+}
+
+/* \uXXXX, joining a surrogate pair; p->at stands behind "\u". Writes at most 4 bytes, which the six bytes
+ * of the escape always have room for. A lone surrogate becomes U+FFFD. */
+static bool unicode_escape(parser *p, char *out, size_t *n_out) {
+    uint32_t c = 0;
+    if (!hex_number(p, p->at, 4, &c)) {
+        return false;
+    }
+    p->at += 4;
+    if (c >= 0xD800 && c < 0xDC00 && p->at + 1 < p->n && p->text[p->at] == '\\' && p->text[p->at + 1] == 'u') {
+        uint32_t low = 0;
+        if (hex_number(p, p->at + 2, 4, &low) && low >= 0xDC00 && low < 0xE000) {
+            c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+            p->at += 6;
+        }
+    }
+    *n_out += put_utf8(out + *n_out, c >= 0xD800 && c < 0xE000 ? 0xFFFD : c);
+    return true;
+}
+
+static bool escape(parser *p, char *out, size_t *n_out) {
+    if (p->at >= p->n) {
+        return false;
+    }
+    static const char FROM[] = "\"'\\/bfnrt";
+    static const char TO[] = "\"'\\/\b\f\n\r\t";
+    char c = p->text[p->at++];
+    const char *plain = c != '\0' ? strchr(FROM, c) : NULL;
+    uint32_t byte = 0;
+    if (plain != NULL) {
+        out[(*n_out)++] = TO[plain - FROM];
+        return true;
+    }
+    if (c == 'u') {
+        return unicode_escape(p, out, n_out);
+    }
+    if (c == 'x' && hex_number(p, p->at, 2, &byte)) {
+        p->at += 2;
+        *n_out += put_utf8(out + *n_out, byte);
+        return true;
+    }
+    return false;
+}
+
+/* The string whose opening quote was just passed. */
+static char *parse_string(parser *p, char quote, size_t *len) {
+    size_t end = p->at;
+    while (end < p->n && p->text[end] != quote) {
+        end += p->text[end] == '\\' ? 2 : 1;
+    }
+    if (end >= p->n) {
+        return fail_at(p, PS_SYNTAX, "string without an end");
+    }
+    char *out = ps_arena_alloc(p->arena, end - p->at + 1); /* unescaping never lengthens */
+    if (out == NULL) {
+        return fail_at(p, PS_NOMEM, "out of memory");
+    }
+    size_t n = 0;
+    while (p->at < end) {
+        char c = p->text[p->at++];
+        if (c != '\\') {
+            out[n++] = c;
+        } else if (!escape(p, out, &n)) {
+            return fail_at(p, PS_SYNTAX, "bad escape in a string");
+        }
+    }
+    p->at = end + 1;
+    out[n] = '\0';
+    *len = n;
+    return out;
+}
+
+static ps_lit *parse_number(parser *p) {
+    size_t start = p->at;
+    while (p->at < p->n && p->text[p->at] != '\0' && strchr("+-.0123456789eE", p->text[p->at]) != NULL) {
+        p->at++;
+    }
+    ps_lit *v = new_node(p, PS_LIT_NUMBER);
+    if (v == NULL) {
+        return NULL;
+    }
+    size_t n = p->at - start;
+    if (ps_parse_i64(p->text + start, n, &v->integer)) {
+        v->kind = PS_LIT_INT;
+    } else if (n < 2 && (p->text[start] < '0' || p->text[start] > '9')) {
+        return fail_at(p, PS_SYNTAX, "expected a value");
+    }
+    v->text = ps_arena_strndup(p->arena, p->text + start, n);
+    v->len = n;
+    return v->text != NULL ? v : fail_at(p, PS_NOMEM, "out of memory");
+}
+
+static ps_lit *parse_word(parser *p) {
+    static const struct {
+        const char *word;
+        ps_lit_kind kind;
+        bool value;
+    } WORDS[] = {{"true", PS_LIT_BOOL, true},   {"True", PS_LIT_BOOL, true},
+                 {"false", PS_LIT_BOOL, false}, {"False", PS_LIT_BOOL, false},
+                 {"null", PS_LIT_NULL, false},  {"None", PS_LIT_NULL, false},
+                 {"NaN", PS_LIT_NULL, false}};
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
+        size_t n = strlen(WORDS[i].word);
+        if (p->n - p->at >= n && memcmp(p->text + p->at, WORDS[i].word, n) == 0) {
+            p->at += n;
+            ps_lit *v = new_node(p, WORDS[i].kind);
+            if (v != NULL) {
+                v->boolean = WORDS[i].value;
+            }
+            return v;
+        }
+    }
+    return fail_at(p, PS_SYNTAX, "expected a value");
+}
+
+static char *parse_key(parser *p) {
+    skip_space(p);
+    size_t len = 0;
+    char quote = p->at < p->n ? p->text[p->at] : '\0';
+    if (quote != '"' && quote != '\'') {
+        return fail_at(p, PS_SYNTAX, "expected a key");
+    }
+    p->at++;
+    char *key = parse_string(p, quote, &len);
+    if (key != NULL && !take(p, ':')) {
+        return fail_at(p, PS_SYNTAX, "expected ':' behind a key");
+    }
+    return key;
+}
+
+static ps_lit *parse_members(parser *p, ps_lit_kind kind, char close, int depth) {
+    ps_lit *parent = new_node(p, kind);
+    if (parent == NULL || take(p, close)) {
+        return parent;
+    }
+    ps_lit **tail = &parent->child;
+    do {
+        char *key = NULL;
+        if (kind == PS_LIT_OBJECT && (key = parse_key(p)) == NULL) {
+            return NULL;
+        }
+        skip_space(p);
+        size_t start = p->at;
+        ps_lit *node = parse_value(p, depth + 1);
+        if (node == NULL) {
+            return NULL;
+        }
+        node->key = key;
+        node->begin = p->text + start;
+        node->source_len = p->at - start;
+        *tail = node;
+        tail = &node->next;
+    } while (take(p, ','));
+    return take(p, close) ? parent : fail_at(p, PS_SYNTAX, "expected ',' or a closing bracket");
+}
+
+static ps_lit *parse_value(parser *p, int depth) {
+    if (depth > MAX_DEPTH) {
+        return fail_at(p, PS_RANGE, "nested too deeply");
+    }
+    skip_space(p);
+    if (p->at >= p->n) {
+        return fail_at(p, PS_SYNTAX, "unexpected end");
+    }
+    char c = p->text[p->at];
+    if (c == '{' || c == '[' || c == '(') {
+        p->at++;
+        return c == '{' ? parse_members(p, PS_LIT_OBJECT, '}', depth)
+                        : parse_members(p, PS_LIT_ARRAY, c == '[' ? ']' : ')', depth);
+    }
+    if (c == '"' || c == '\'') {
+        p->at++;
+        ps_lit *v = new_node(p, PS_LIT_STRING);
+        if (v != NULL) {
+            v->text = parse_string(p, c, &v->len);
+        }
+        return v != NULL && v->text != NULL ? v : NULL;
+    }
+    return c == '-' || (c >= '0' && c <= '9') ? parse_number(p) : parse_word(p);
+}
+
+const ps_lit *ps_lit_parse(ps_arena *arena, const char *text, size_t n, ps_err *err) {
+    parser p = {.arena = arena, .text = text, .n = n, .err = err};
+    const ps_lit *v = parse_value(&p, 0);
+    skip_space(&p);
+    if (v != NULL && p.at < n) {
+        return fail_at(&p, PS_SYNTAX, "text behind the end of the document");
+    }
+    return v;
+}
+
+const ps_lit *ps_lit_get(const ps_lit *object, const char *key) {
+    const ps_lit *found = NULL;
+    if (object != NULL && object->kind == PS_LIT_OBJECT) {
+        for (const ps_lit *v = object->child; v != NULL; v = v->next) {
+            found = strcmp(v->key, key) == 0 ? v : found;
+        }
+    }
+    return found;
+}
+
+bool ps_lit_int(const ps_lit *v, int64_t *out) {
+    if (v == NULL) {
+        return false;
+    }
+    if (v->kind == PS_LIT_INT) {
+        *out = v->integer;
+        return true;
+    }
+    return v->kind == PS_LIT_STRING && ps_parse_i64(v->text, v->len, out);
+}
+
+const char *ps_lit_str(const ps_lit *v) {
+    return v != NULL && v->kind == PS_LIT_STRING ? v->text : NULL;
+}

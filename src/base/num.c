@@ -1,0 +1,88 @@
+#include "base/num.h"
+
+bool ps_parse_i64(const char *s, size_t n, int64_t *out) {
+    size_t i = 0;
+    bool negative = n > 0 && s[0] == '-';
+    if (negative) {
+        i++;
+    }
+    if (i == n) {
+        return false;
+    }
+    int64_t value = 0; /* kept negative: its range is the larger one */
+    for (; i < n; i++) {
+        int digit = s[i] - '0';
+        if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_sub_overflow(value, digit, &value)) {
+            return false;
+        }
+    }
+    if (!negative && value == INT64_MIN) {
+        return false;
+    }
+    *out = negative ? value : -value;
+    return true;
+}
+
+/* Digits before and after the point as one integer of 1/scale; `rest` says whether non-zero digits
+ * followed, `next` is the first of them. */
+static bool parse_decimal(const char *s, size_t n, int64_t scale, int64_t *out, int *next, bool *rest) {
+    int64_t value = 0;
+    bool point = false;
+    bool digits = false;
+    *next = 0;
+    *rest = false;
+    int64_t left = scale;
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '.' && !point) {
+            point = true;
+            continue;
+        }
+        int digit = s[i] - '0';
+        if (digit < 0 || digit > 9) {
+            return false;
+        }
+        digits = true;
+        if (point && left == 1) {
+            *next = *rest || *next != 0 ? *next : digit;
+            *rest = *rest || digit != 0;
+            if (*next == 0 && digit == 0) {
+                left = 0; /* the first digit past the scale is 0: rounds down whatever follows */
+            }
+            continue;
+        }
+        if (point && left == 0) {
+            *rest = *rest || digit != 0;
+            continue;
+        }
+        if (point) {
+            left /= 10;
+        }
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, digit, &value)) {
+            return false;
+        }
+    }
+    while (left > 1) {
+        left /= 10;
+        if (__builtin_mul_overflow(value, 10, &value)) {
+            return false;
+        }
+    }
+    *out = value;
+    return digits;
+}
+
+bool ps_parse_us_as_ns(const char *s, size_t n, int64_t *out_ns) {
+    int next = 0;
+    bool rest = false;
+    return parse_decimal(s, n, 1000, out_ns, &next, &rest) && !rest;
+}
+
+bool ps_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *out) {
+    int next = 0;
+    bool rest = false;
+    if (!parse_decimal(s, n, scale, out, &next, &rest)) {
+        return false;
+    }
+    return next < 5 || !__builtin_add_overflow(*out, 1, out);
+}

@@ -1,0 +1,20 @@
+/* Decimal text to integers, exactly: nothing passes through a double. */
+#ifndef PS_BASE_NUM_H
+#define PS_BASE_NUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The whole of `s[0..n)` as a decimal integer with optional '-'. False when it is anything else or does
+ * not fit. */
+bool ps_parse_i64(const char *s, size_t n, int64_t *out);
+
+/* Decimal microseconds with an optional fraction ("12", "0.25", "1.5") to whole nanoseconds. False when
+ * malformed, negative, out of range, or finer than a nanosecond. */
+bool ps_parse_us_as_ns(const char *s, size_t n, int64_t *out_ns);
+
+/* A non-negative decimal number ("1.3") in units of 1/scale (scale a power of ten), rounded half up. */
+bool ps_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *out);
+
+#endif

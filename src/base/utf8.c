@@ -1,0 +1,74 @@
+#include "base/utf8.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+size_t ps_utf8_len(const char *s, size_t n) {
+    const unsigned char *p = (const unsigned char *)s;
+    if (n == 0) {
+        return 0;
+    }
+    if (p[0] < 0x80) {
+        return 1;
+    }
+    size_t len = 0;
+    uint32_t low = 0;
+    uint32_t code = 0;
+    if (p[0] >= 0xC2 && p[0] <= 0xDF) {
+        len = 2, low = 0x80, code = p[0] & 0x1Fu;
+    } else if ((p[0] & 0xF0) == 0xE0) {
+        len = 3, low = 0x800, code = p[0] & 0x0Fu;
+    } else if (p[0] >= 0xF0 && p[0] <= 0xF4) {
+        len = 4, low = 0x10000, code = p[0] & 0x07u;
+    } else {
+        return 0;
+    }
+    if (n < len) {
+        return 0;
+    }
+    for (size_t i = 1; i < len; i++) {
+        if ((p[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+        code = code << 6 | (p[i] & 0x3Fu);
+    }
+    bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+    return code < low || code > 0x10FFFF || surrogate ? 0 : len;
+}
+
+/* The wide blocks that names of ranks and hosts can hold: CJK, kana, hangul, full-width forms, emoji. */
+static bool is_wide(const char *s, size_t len) {
+    const unsigned char *p = (const unsigned char *)s;
+    if (len == 3) {
+        uint32_t code = (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+        return (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
+               (code >= 0xAC00 && code <= 0xD7A3) || (code >= 0xF900 && code <= 0xFAFF) ||
+               (code >= 0xFF00 && code <= 0xFF60);
+    }
+    return len == 4 && p[0] == 0xF0 && p[1] >= 0x9F;
+}
+
+size_t ps_utf8_fit(const char *s, size_t n, size_t columns) {
+    size_t i = 0;
+    while (i < n) {
+        size_t len = ps_utf8_len(s + i, n - i);
+        size_t width = len > 0 && is_wide(s + i, len) ? 2 : 1;
+        if (width > columns) {
+            break;
+        }
+        columns -= width;
+        i += len > 0 ? len : 1;
+    }
+    return i;
+}
+
+size_t ps_utf8_columns(const char *s, size_t n) {
+    size_t columns = 0;
+    size_t i = 0;
+    while (i < n) {
+        size_t len = ps_utf8_len(s + i, n - i);
+        columns += len > 0 && is_wide(s + i, len) ? 2 : 1;
+        i += len > 0 ? len : 1;
+    }
+    return columns;
+}

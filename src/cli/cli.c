@@ -1,0 +1,439 @@
+/* The frame: finds the command, parses its words, runs it, and looks after stdout and stderr.
+ *
+ *   pipescope                        the list of commands
+ *   pipescope -m MODE -d DIR         the default command, cluster
+ *   pipescope --quiet COMMAND ...    common flags may stand in front */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "write/writers.h"
+
+#define DEFAULT_COMMAND "cluster"
+
+#define X(name) extern const ps_command ps_command_##name;
+#include "cli/commands.def"
+#undef X
+
+static const ps_command *const COMMANDS[] = {
+#define X(name) &ps_command_##name,
+#include "cli/commands.def"
+#undef X
+    NULL};
+
+static const ps_option COMMON[] = {
+    {.name = "quiet", .kind = PS_OPTION_FLAG, .group = "Everywhere", .help = "no progress, no notes"},
+    {.name = "verbose", .kind = PS_OPTION_FLAG, .group = "Everywhere", .help = "say more on the way"},
+    {.name = "help", .short_name = 'h', .kind = PS_OPTION_FLAG, .group = "Everywhere", .help = "this page"},
+    {.name = "help", .short_name = 'H', .kind = PS_OPTION_FLAG, .hidden = true, .help = ""},
+};
+
+/* --- commands ---------------------------------------------------------------------------------------------- */
+
+const ps_command *const *ps_commands(void) {
+    return COMMANDS;
+}
+
+const ps_command *ps_command_find(const char *name) {
+    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
+        if (strcasecmp(COMMANDS[i]->name, name) == 0) {
+            return COMMANDS[i];
+        }
+    }
+    return NULL;
+}
+
+static ps_option_spec spec_of(const ps_command *c) {
+    return (ps_option_spec){.options = c->options,
+                            .n_options = c->n_options,
+                            .common = COMMON,
+                            .n_common = PS_N(COMMON),
+                            .positional = c->positional,
+                            .min_positionals = c->min_positionals,
+                            .max_positionals = c->max_positionals};
+}
+
+/* --- help -------------------------------------------------------------------------------------------------- */
+
+static void usage_lines(const ps_command *c, ps_buf *out) {
+    size_t before = out->len;
+    ps_buf_addf(out, "usage: pipescope %s ", c->name);
+    size_t indent = out->len - before;
+    for (const char *p = c->usage != NULL ? c->usage : ""; *p != '\0'; p++) {
+        ps_buf_add_char(out, *p);
+        if (*p == '\n') {
+            ps_buf_add_fill(out, ' ', indent);
+        }
+    }
+    ps_buf_add_char(out, '\n');
+}
+
+static void command_help(const ps_command *c, size_t width, ps_buf *out) {
+    ps_option_spec spec = spec_of(c);
+    usage_lines(c, out);
+    ps_buf_addf(out, "\n%s\n", c->summary);
+    ps_options_help(&spec, width, out);
+    if (c->notes != NULL) {
+        ps_buf_add_char(out, '\n');
+        ps_wrap(out, c->notes, 0, 0, width);
+        ps_buf_add_char(out, '\n');
+    }
+}
+
+static void overview(size_t width, bool in_short, ps_buf *out) {
+    ps_buf_add_str(out, "pipescope: see where a distributed training step goes\n\n");
+    ps_buf_add_str(out, "usage: pipescope COMMAND [options]\n\n");
+    size_t left = 0;
+    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
+        size_t n = strlen(COMMANDS[i]->name);
+        left = n > left && !COMMANDS[i]->hidden ? n : left;
+    }
+    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
+        if (!COMMANDS[i]->hidden) {
+            ps_buf_addf(out, "  %-*s  ", (int)left, COMMANDS[i]->name);
+            ps_wrap(out, COMMANDS[i]->summary, left + 4, left + 4, width);
+            ps_buf_add_char(out, '\n');
+        }
+    }
+    ps_buf_add_str(out, "\n'pipescope help COMMAND' tells the options of one.\n");
+    if (in_short) {
+        return;
+    }
+    ps_buf_add_char(out, '\n');
+    ps_wrap(out,
+            "Without a command, options alone mean '" DEFAULT_COMMAND "'. Hyphen and underscore are the same in a long "
+            "option. --quiet, --verbose and --help work everywhere. NO_COLOR switches colours off.",
+            0, 0, width);
+    ps_buf_add_str(out, "\n\nExit status: 0 all done, 1 failed, 2 wrong usage or no such path,\n"
+                        "3 nothing to analyse in the input, 4 some ranks failed and the rest was written.\n");
+}
+
+static size_t help_width(const ps_term *term) {
+    return term->width < 100 ? term->width : 100;
+}
+
+int ps_cli_put_help(ps_cli *cli, const ps_command *command, bool in_short) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    if (command != NULL) {
+        command_help(command, help_width(&cli->term), &text);
+    } else {
+        overview(help_width(&cli->term), in_short, &text);
+    }
+    ps_cli_put(cli, ps_buf_str(&text), text.len);
+    ps_buf_fini(&text);
+    return PS_EXIT_OK;
+}
+
+/* --- values ------------------------------------------------------------------------------------------------ */
+
+bool ps_cli_given(const ps_cli *cli, const char *name) {
+    return ps_options_get(&cli->values, name)->given;
+}
+
+bool ps_cli_flag(const ps_cli *cli, const char *name) {
+    return ps_options_get(&cli->values, name)->number != 0;
+}
+
+int64_t ps_cli_int(const ps_cli *cli, const char *name) {
+    return ps_options_get(&cli->values, name)->number;
+}
+
+int64_t ps_cli_ns(const ps_cli *cli, const char *name) {
+    return ps_options_get(&cli->values, name)->number;
+}
+
+const char *ps_cli_text(const ps_cli *cli, const char *name) {
+    return ps_options_get(&cli->values, name)->text;
+}
+
+size_t ps_cli_n_positionals(const ps_cli *cli) {
+    return cli->values.n_positionals;
+}
+
+const char *ps_cli_positional(const ps_cli *cli, size_t i) {
+    return i < cli->values.n_positionals ? cli->values.positionals[i] : NULL;
+}
+
+/* --- stdout ------------------------------------------------------------------------------------------------ */
+
+void ps_cli_put(ps_cli *cli, const void *bytes, size_t n) {
+    if (fwrite(bytes, 1, n, stdout) != n && cli->out_errno == 0) {
+        cli->out_errno = errno;
+    }
+}
+
+void ps_cli_print(ps_cli *cli, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    if (vprintf(fmt, ap) < 0 && cli->out_errno == 0) {
+        cli->out_errno = errno;
+    }
+    va_end(ap);
+}
+
+static ps_text_style style_of(const ps_cli *cli) {
+    return (ps_text_style){.width = cli->term.width, .colours = cli->term.colours, .utf8 = cli->term.utf8};
+}
+
+static int put_written(ps_cli *cli, ps_code code, ps_buf *text, const ps_err *err) {
+    int status = PS_EXIT_OK;
+    if (code == PS_OK) {
+        ps_cli_put(cli, ps_buf_str(text), text->len);
+    } else {
+        status = ps_cli_fail(cli, err);
+    }
+    ps_buf_fini(text);
+    return status;
+}
+
+int ps_cli_put_table(ps_cli *cli, const ps_table *table) {
+    ps_text_style style = style_of(cli);
+    ps_err err = PS_ERR_INIT;
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_code code = ps_write_table_text(table, &style, &text, &err);
+    return put_written(cli, code, &text, &err);
+}
+
+int ps_cli_put_json(ps_cli *cli, const ps_table *table) {
+    ps_err err = PS_ERR_INIT;
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_code code = ps_write_table_json(table, &text, &err);
+    return put_written(cli, code, &text, &err);
+}
+
+int ps_cli_put_chart(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline) {
+    ps_chart_text_opts opts = {.style = style_of(cli), .step = step, .pipeline = pipeline};
+    ps_err err = PS_ERR_INIT;
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_code code = ps_write_chart_text(chart, &opts, &text, &err);
+    return put_written(cli, code, &text, &err);
+}
+
+/* --- stderr ------------------------------------------------------------------------------------------------ */
+
+/* One message is one line whatever bytes a path or a profile brought along: control characters, which could also
+ * steer the terminal, become '?'. */
+static void say(const ps_cli *cli, const char *fmt, va_list ap) {
+    char text[2048];
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    for (char *p = text; *p != '\0'; p++) {
+        if ((unsigned char)*p < 0x20 || *p == 0x7F) {
+            *p = '?';
+        }
+    }
+    /* A progress line may stand where the message goes. */
+    const char *clear = cli->term.err_is_live ? "\r\033[K" : "";
+    (void)fflush(stdout); /* so that the two streams keep their order in one file */
+    (void)fprintf(stderr, "%spipescope: %s\n", clear, text);
+}
+
+void ps_cli_note(const ps_cli *cli, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    if (!cli->quiet) {
+        say(cli, fmt, ap);
+    }
+    va_end(ap);
+}
+
+void ps_cli_detail(const ps_cli *cli, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    if (cli->verbose) {
+        say(cli, fmt, ap);
+    }
+    va_end(ap);
+}
+
+void ps_cli_warn(const ps_cli *cli, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    say(cli, fmt, ap);
+    va_end(ap);
+}
+
+int ps_exit_status(ps_code code) {
+    switch (code) {
+    case PS_OK:
+        return PS_EXIT_OK;
+    case PS_USAGE:
+    case PS_NOT_FOUND:
+        return PS_EXIT_USAGE;
+    case PS_NOTHING:
+        return PS_EXIT_NOTHING;
+    case PS_NOMEM:
+    case PS_IO:
+    case PS_SYNTAX:
+    case PS_UNSUPPORTED:
+    case PS_RANGE:
+    case PS_READONLY:
+    case PS_BUSY:
+    case PS_CHANGED:
+    case PS_INTERNAL:
+        break;
+    }
+    return PS_EXIT_FAILED;
+}
+
+int ps_cli_fail(const ps_cli *cli, const ps_err *err) {
+    char text[1024];
+    ps_err_format(err, text, sizeof text);
+    ps_cli_warn(cli, "%s", text);
+    return ps_exit_status(err->code);
+}
+
+static int usage_hint(const ps_cli *cli) {
+    if (cli->command != NULL) {
+        ps_cli_warn(cli, "'pipescope help %s' tells the options", cli->command->name);
+    } else {
+        ps_cli_warn(cli, "'pipescope help' lists the commands");
+    }
+    return PS_EXIT_USAGE;
+}
+
+int ps_cli_usage(const ps_cli *cli, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    say(cli, fmt, ap);
+    va_end(ap);
+    return usage_hint(cli);
+}
+
+int ps_cli_unknown(const ps_cli *cli, const char *what, const char *word, const char *const *known, size_t n) {
+    const char *nearest = ps_nearest(word, known, n);
+    if (nearest != NULL) {
+        return ps_cli_usage(cli, "unknown %s '%s'; did you mean '%s'?", what, word, nearest);
+    }
+    return ps_cli_usage(cli, "unknown %s '%s'", what, word);
+}
+
+/* --- the program ------------------------------------------------------------------------------------------- */
+
+static int unknown_command(const ps_cli *cli, const char *word) {
+    const char *names[PS_N(COMMANDS)];
+    size_t n = 0;
+    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
+        if (!COMMANDS[i]->hidden) {
+            names[n++] = COMMANDS[i]->name;
+        }
+    }
+    if (ps_nearest(word, names, n) == NULL && access(word, F_OK) == 0) {
+        return ps_cli_usage(cli, "'%s' is a path, not a command; did you mean 'pipescope info %s'?", word, word);
+    }
+    return ps_cli_unknown(cli, "command", word, names, n);
+}
+
+static int run_command(ps_cli *cli, int argc, char **argv) {
+    ps_option_spec spec = spec_of(cli->command);
+    bool wants_help = false;
+    ps_err err = PS_ERR_INIT;
+    ps_code code = ps_options_parse(&cli->values, &spec, argc, argv, &wants_help, &err);
+    if (code != PS_OK) {
+        int status = ps_cli_fail(cli, &err);
+        return code == PS_USAGE ? usage_hint(cli) : status;
+    }
+    cli->quiet = ps_cli_flag(cli, "quiet");
+    cli->verbose = ps_cli_flag(cli, "verbose");
+    int status = wants_help ? ps_cli_put_help(cli, cli->command, false) : cli->command->run(cli);
+    ps_options_fini(&cli->values);
+    return status;
+}
+
+static bool is_any(const char *word, const char *const *words) {
+    while (*words != NULL && strcmp(word, *words) != 0) {
+        words++;
+    }
+    return *words != NULL;
+}
+
+/* Where the command's name stands in argv, 0 when the line begins with options. */
+static int command_word(int argc, char **argv) {
+    static const char *const FLAGS[] = {"--quiet", "--verbose", NULL};
+    int i = 1;
+    while (i < argc && is_any(argv[i], FLAGS)) {
+        i++;
+    }
+    return i < argc && argv[i][0] != '-' ? i : 0;
+}
+
+static int dispatch(ps_cli *cli, int argc, char **argv) {
+    static const char *const HELP[] = {"-h", "-H", "--help", NULL};
+    static const char *const VERSION[] = {"-v", "-V", "--version", NULL};
+    if (argc <= 1 || is_any(argv[1], HELP)) {
+        return ps_cli_put_help(cli, NULL, argc <= 1);
+    }
+    int word = command_word(argc, argv);
+    if (is_any(argv[1], VERSION)) {
+        cli->command = ps_command_find("version");
+        argc = 1;
+    } else {
+        cli->command = ps_command_find(word > 0 ? argv[word] : DEFAULT_COMMAND);
+    }
+    if (cli->command == NULL) {
+        return unknown_command(cli, argv[word > 0 ? word : 1]);
+    }
+    /* Takes the name out, so that flags before and words after it become one list. */
+    for (int i = word; word > 0 && i > 1; i--) {
+        argv[i] = argv[i - 1];
+    }
+    int first = word > 0 ? 2 : 1;
+    return run_command(cli, argc > first ? argc - first : 0, argv + first);
+}
+
+/* A stream that is closed at the start would lend its number to the first file opened, and messages would end up
+ * in a database. The null device opened the wrong way round keeps the number and still fails when used. */
+static void hold_standard_streams(void) {
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+            (void)open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR);
+        }
+    }
+}
+
+static void on_broken_pipe(int number) {
+    (void)number;
+}
+
+/* A reader that went away makes writes fail instead of killing us. A handler, not SIG_IGN: programs that we start
+ * get the default back. */
+static void outlive_broken_pipes(void) {
+    struct sigaction action = {.sa_handler = on_broken_pipe, .sa_flags = SA_RESTART};
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGPIPE, &action, NULL);
+}
+
+/* Results that did not arrive are a failure, unless the reader had seen enough (`| head`). */
+static int close_stdout(ps_cli *cli, int status) {
+    bool failed = ferror(stdout) != 0;
+    if (fclose(stdout) != 0) {
+        failed = true;
+        cli->out_errno = cli->out_errno != 0 ? cli->out_errno : errno;
+    }
+    if (!failed || cli->out_errno == EPIPE) {
+        return status;
+    }
+    char text[128] = "";
+    const char *reason = strerror_r(cli->out_errno, text, sizeof text);
+    (void)fprintf(stderr, "pipescope: cannot write to standard output%s%s\n", cli->out_errno != 0 ? ": " : "",
+                  cli->out_errno != 0 ? reason : "");
+    return status == PS_EXIT_OK ? PS_EXIT_FAILED : status;
+}
+
+int ps_cli_main(int argc, char **argv) {
+    hold_standard_streams();
+    outlive_broken_pipes();
+    ps_cli cli = {.term = ps_term_facts()};
+    int status = dispatch(&cli, argc, argv);
+    return close_stdout(&cli, status);
+}

@@ -1,0 +1,109 @@
+/* The frame of the command line program. A command is one file cmd_<verb>.c with one `const ps_command
+ * ps_command_<verb>` and one line in commands.def:
+ *
+ *   static int run(ps_cli *cli) { ... return PS_EXIT_OK; }
+ *   static const ps_option OPTIONS[] = {
+ *       {.name = "steps", .kind = PS_OPTION_INT, .arg = "N", .fallback = "1", .min = 1, .max = 1000, .help = "..."},
+ *   };
+ *   const ps_command ps_command_simulate = {
+ *       .name = "simulate", .summary = "draw a schedule that nobody ran", .usage = "SCHEDULE --pp P ...",
+ *       .options = OPTIONS, .n_options = PS_N(OPTIONS),
+ *       .positional = "SCHEDULE", .min_positionals = 1, .max_positionals = 1, .run = run,
+ *   };
+ *
+ * Results go to stdout through the ps_cli_ functions, which notice write errors; everything else to stderr. */
+#ifndef PS_CLI_CLI_H
+#define PS_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/options.h"
+#include "cli/term.h"
+#include "model/chart.h"
+#include "model/table.h"
+
+/* Exit statuses, for users and scripts. */
+enum {
+    PS_EXIT_OK = 0,
+    PS_EXIT_FAILED = 1,
+    PS_EXIT_USAGE = 2,   /* wrong usage, or a path that does not exist */
+    PS_EXIT_NOTHING = 3, /* nothing to analyse in the input */
+    PS_EXIT_PARTIAL = 4  /* some ranks failed, the rest was written */
+};
+
+#define PS_N(array) (sizeof(array) / sizeof((array)[0]))
+
+typedef struct ps_cli ps_cli;
+
+typedef struct ps_command {
+    const char *name;
+    const char *summary; /* one line, for the list of commands */
+    const char *usage;   /* what follows "pipescope NAME " in help; lines after the first are aligned */
+    const ps_option *options;
+    size_t n_options;
+    const char *positional; /* "PATH"; NULL when the command takes none */
+    size_t min_positionals, max_positionals; /* PS_MANY: no limit */
+    const char *notes; /* paragraphs below the options in help, may be NULL */
+    bool hidden;       /* not in the list of commands */
+    int (*run)(ps_cli *cli); /* returns an exit status */
+} ps_command;
+
+/* One run of the program. */
+struct ps_cli {
+    const ps_command *command;
+    ps_term term;
+    bool quiet, verbose;
+    ps_option_values values;
+    int out_errno; /* of the first failed write to stdout, 0 for none */
+};
+
+/* All commands in the order of commands.def, NULL-terminated. */
+const ps_command *const *ps_commands(void);
+/* By name, any case; NULL when there is none of that name. */
+const ps_command *ps_command_find(const char *name);
+
+/* Runs the program and returns its exit status. */
+int ps_cli_main(int argc, char **argv);
+
+/* Values by the option's long name. Without a value and without a default: false, 0, NULL. */
+bool ps_cli_given(const ps_cli *cli, const char *name);
+bool ps_cli_flag(const ps_cli *cli, const char *name);
+int64_t ps_cli_int(const ps_cli *cli, const char *name);
+int64_t ps_cli_ns(const ps_cli *cli, const char *name); /* of a PS_OPTION_US */
+const char *ps_cli_text(const ps_cli *cli, const char *name); /* TEXT, PATH, CHOICE */
+size_t ps_cli_n_positionals(const ps_cli *cli);
+const char *ps_cli_positional(const ps_cli *cli, size_t i); /* NULL past the end */
+
+/* stdout. A failed write is remembered and reported once, at the end, with exit status 1. */
+void ps_cli_print(ps_cli *cli, const char *fmt, ...) PS_PRINTF(2, 3);
+void ps_cli_put(ps_cli *cli, const void *bytes, size_t n);
+/* The table as text for this terminal; the chart of one step (INT64_MIN: the first) and pipeline (-1: the first).
+ * Return an exit status, having said what went wrong. */
+int ps_cli_put_table(ps_cli *cli, const ps_table *table);
+int ps_cli_put_json(ps_cli *cli, const ps_table *table);
+int ps_cli_put_chart(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline);
+
+/* stderr, each one line "pipescope: ...". A note is not printed with --quiet, a detail only with --verbose. */
+void ps_cli_note(const ps_cli *cli, const char *fmt, ...) PS_PRINTF(2, 3);
+void ps_cli_detail(const ps_cli *cli, const char *fmt, ...) PS_PRINTF(2, 3);
+void ps_cli_warn(const ps_cli *cli, const char *fmt, ...) PS_PRINTF(2, 3);
+
+/* Prints the error and returns its exit status: return ps_cli_fail(cli, &err). */
+int ps_cli_fail(const ps_cli *cli, const ps_err *err);
+/* A usage error: the message, a line how to get help, PS_EXIT_USAGE. */
+int ps_cli_usage(const ps_cli *cli, const char *fmt, ...) PS_PRINTF(2, 3);
+/* The same for a word that is none of the list: "unknown mode 'pp_chrt'; did you mean 'pp_chart'?". */
+int ps_cli_unknown(const ps_cli *cli, const char *what, const char *word, const char *const *known, size_t n);
+
+/* PS_USAGE and PS_NOT_FOUND -> 2, PS_NOTHING -> 3, PS_OK -> 0, all else 1. */
+int ps_exit_status(ps_code code);
+
+/* Prints the help page of one command, or with NULL the list of commands (in short: for someone who typed
+ * nothing). Returns PS_EXIT_OK. */
+int ps_cli_put_help(ps_cli *cli, const ps_command *command, bool in_short);
+
+#endif

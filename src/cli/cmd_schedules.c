@@ -1,0 +1,60 @@
+/* pipescope schedules [--json] */
+#include "cli/cli.h"
+#include "schedule/schedule.h"
+#include "write/writers.h"
+
+static const ps_column COLUMNS[] = {
+    {.name = "name", .type = PS_COL_TEXT},
+    {.name = "chunks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    {.name = "needs", .type = PS_COL_TEXT},
+    {.name = "summary", .type = PS_COL_TEXT},
+};
+
+static ps_table *make_table(void) {
+    ps_table *t = ps_table_new("schedules", "", COLUMNS, PS_N(COLUMNS));
+    bool ok = t != NULL;
+    for (const ps_schedule *const *s = ps_schedules(); ok && *s != NULL; s++) {
+        ok = ps_table_add_row(t);
+        if (ok) {
+            ps_table_set_int(t, 1, (*s)->n_chunks);
+            ok = ps_table_set_text(t, 0, (*s)->name) && ps_table_set_text(t, 2, (*s)->rule) &&
+                 ps_table_set_text(t, 3, (*s)->summary);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        t = NULL;
+    }
+    return t;
+}
+
+static int run(ps_cli *cli) {
+    ps_err err = PS_ERR_INIT;
+    ps_table *table = make_table();
+    if (table == NULL) {
+        (void)ps_fail_nomem(&err);
+        return ps_cli_fail(cli, &err);
+    }
+    int status = PS_EXIT_OK;
+    if (ps_cli_flag(cli, "json")) {
+        status = ps_cli_put_json(cli, table);
+    } else {
+        status = ps_cli_put_table(cli, table);
+        ps_cli_print(cli, "\np stages, m microbatches. Draw one: pipescope simulate 1f1b --pp 4 --microbatches 8\n");
+    }
+    ps_table_free(table);
+    return status;
+}
+
+static const ps_option OPTIONS[] = {
+    {.name = "json", .kind = PS_OPTION_FLAG, .help = "an array of objects instead of a table"},
+};
+
+const ps_command ps_command_schedules = {
+    .name = "schedules",
+    .summary = "the pipeline schedules that are known, and what they need",
+    .usage = "[--json]",
+    .options = OPTIONS,
+    .n_options = PS_N(OPTIONS),
+    .run = run,
+};

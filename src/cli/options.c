@@ -1,0 +1,510 @@
+/* Parsing walks the words once. Every message names the option as the spec spells it and, for an unknown word,
+ * the nearest known one; it is one line and complete without the help page. */
+#include "cli/options.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+#include "base/utf8.h"
+
+#define MAX_WORD 64 /* longer words are compared by their beginning */
+
+/* --- nearest words ----------------------------------------------------------------------------------------- */
+
+static char fold(char c) {
+    if (c == '_') {
+        return '-';
+    }
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static size_t min3(size_t a, size_t b, size_t c) {
+    size_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
+static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b) {
+    size_t rows[3][MAX_WORD + 1];
+    size_t *before = rows[0];
+    size_t *last = rows[1];
+    size_t *row = rows[2];
+    for (size_t j = 0; j <= n_b; j++) {
+        last[j] = j;
+        before[j] = j;
+    }
+    for (size_t i = 1; i <= n_a; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= n_b; j++) {
+            char ca = fold(a[i - 1]);
+            char cb = fold(b[j - 1]);
+            row[j] = min3(last[j] + 1, row[j - 1] + 1, last[j - 1] + (ca != cb));
+            bool swapped = i > 1 && j > 1 && ca == fold(b[j - 2]) && fold(a[i - 2]) == cb;
+            if (swapped && before[j - 2] + 1 < row[j]) {
+                row[j] = before[j - 2] + 1;
+            }
+        }
+        size_t *free_row = before;
+        before = last;
+        last = row;
+        row = free_row;
+    }
+    return last[n_b];
+}
+
+typedef struct nearest {
+    const char *word; /* looked for */
+    size_t n;
+    const char *best;
+    size_t distance;
+} nearest;
+
+static nearest nearest_begin(const char *word, size_t n) {
+    return (nearest){.word = word, .n = n < MAX_WORD ? n : MAX_WORD, .distance = SIZE_MAX};
+}
+
+static void nearest_try(nearest *s, const char *candidate) {
+    size_t n = strlen(candidate);
+    n = n < MAX_WORD ? n : MAX_WORD;
+    size_t distance = edit_distance(s->word, s->n, candidate, n);
+    /* A beginning that was cut short is as good as one slip: "--rank" for "--rank_list". */
+    if (s->n >= 3 && n > s->n && edit_distance(s->word, s->n, candidate, s->n) == 0) {
+        distance = 1;
+    }
+    size_t longer = n > s->n ? n : s->n;
+    if (distance < s->distance && distance <= (longer + 2) / 3 && distance < longer) {
+        s->best = candidate;
+        s->distance = distance;
+    }
+}
+
+const char *ps_nearest(const char *word, const char *const *words, size_t n) {
+    nearest s = nearest_begin(word, strlen(word));
+    for (size_t i = 0; i < n; i++) {
+        nearest_try(&s, words[i]);
+    }
+    return s.best;
+}
+
+/* --- the spec ---------------------------------------------------------------------------------------------- */
+
+static size_t n_specs(const ps_option_spec *spec) {
+    return spec->n_options + spec->n_common;
+}
+
+static const ps_option *spec_at(const ps_option_spec *spec, size_t i) {
+    return i < spec->n_options ? &spec->options[i] : &spec->common[i - spec->n_options];
+}
+
+static bool same_name(const char *name, const char *s, size_t n) {
+    if (strlen(name) != n) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char a = name[i] == '_' ? '-' : name[i];
+        char b = s[i] == '_' ? '-' : s[i];
+        if (a != b) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Row of the long name, or n_specs. */
+static size_t find_long(const ps_option_spec *spec, const char *s, size_t n) {
+    size_t i = 0;
+    while (i < n_specs(spec) && !same_name(spec_at(spec, i)->name, s, n)) {
+        i++;
+    }
+    return i;
+}
+
+static size_t find_short(const ps_option_spec *spec, char c) {
+    size_t i = 0;
+    while (i < n_specs(spec) && (c == '\0' || spec_at(spec, i)->short_name != c)) {
+        i++;
+    }
+    return i;
+}
+
+const ps_option *ps_options_find(const ps_option_spec *spec, const char *name, size_t n) {
+    size_t i = find_long(spec, name, n);
+    return i < n_specs(spec) ? spec_at(spec, i) : NULL;
+}
+
+/* --- values ------------------------------------------------------------------------------------------------ */
+
+static ps_code fail_range(const ps_option *o, const char *text, ps_err *err) {
+    /* Times are kept in ns and written in microseconds. */
+    long long scale = o->kind == PS_OPTION_US ? 1000 : 1;
+    const char *unit = o->kind == PS_OPTION_US ? " us" : "";
+    if (o->max == INT64_MAX) {
+        return ps_fail(err, PS_USAGE, "--%s: %s is too small (at least %lld%s)", o->name, text,
+                       (long long)o->min / scale, unit);
+    }
+    return ps_fail(err, PS_USAGE, "--%s: %s is out of range (%lld to %lld%s)", o->name, text,
+                   (long long)o->min / scale, (long long)o->max / scale, unit);
+}
+
+static ps_code fail_choice(const ps_option *o, const char *text, ps_err *err) {
+    char list[300] = "";
+    size_t used = 0;
+    nearest s = nearest_begin(text, strlen(text));
+    for (size_t i = 0; o->choices[i] != NULL; i++) {
+        size_t n = strlen(o->choices[i]);
+        if (used + n + 3 < sizeof list) {
+            memcpy(list + used, i > 0 ? ", " : "", i > 0 ? 2 : 0);
+            used += i > 0 ? 2 : 0;
+            memcpy(list + used, o->choices[i], n + 1);
+            used += n;
+        }
+        nearest_try(&s, o->choices[i]);
+    }
+    if (s.best != NULL) {
+        return ps_fail(err, PS_USAGE, "--%s: unknown word '%s'; did you mean '%s'?", o->name, text, s.best);
+    }
+    return ps_fail(err, PS_USAGE, "--%s: unknown word '%s' (one of %s)", o->name, text, list);
+}
+
+static ps_code parse_choice(const ps_option *o, const char *text, ps_option_value *v, ps_err *err) {
+    for (size_t i = 0; o->choices[i] != NULL; i++) {
+        if (same_name(o->choices[i], text, strlen(text))) {
+            v->text = o->choices[i];
+            return PS_OK;
+        }
+    }
+    return fail_choice(o, text, err);
+}
+
+static ps_code parse_value(const ps_option *o, const char *text, ps_option_value *v, ps_err *err) {
+    v->text = text;
+    bool bounded = o->min != 0 || o->max != 0;
+    switch (o->kind) {
+    case PS_OPTION_FLAG:
+        v->number = 1;
+        return PS_OK;
+    case PS_OPTION_INT:
+        if (!ps_parse_i64(text, strlen(text), &v->number)) {
+            return ps_fail(err, PS_USAGE, "--%s: '%s' is not a whole number", o->name, text);
+        }
+        break;
+    case PS_OPTION_US:
+        if (!ps_parse_us_as_ns(text, strlen(text), &v->number)) {
+            return ps_fail(err, PS_USAGE, "--%s: '%s' is not a time in microseconds (12, 0.25; at most 3 decimals)",
+                           o->name, text);
+        }
+        break;
+    case PS_OPTION_CHOICE:
+        return parse_choice(o, text, v, err);
+    case PS_OPTION_PATH:
+        if (text[0] == '\0') {
+            return ps_fail(err, PS_USAGE, "--%s: the %s is empty", o->name, o->arg != NULL ? o->arg : "path");
+        }
+        return PS_OK;
+    case PS_OPTION_TEXT:
+        return PS_OK;
+    }
+    if (bounded && (v->number < o->min || v->number > o->max)) {
+        return fail_range(o, text, err);
+    }
+    return PS_OK;
+}
+
+/* --- words ------------------------------------------------------------------------------------------------- */
+
+typedef struct parser {
+    ps_option_values *out;
+    const ps_option_spec *spec;
+    char *const *argv;
+    size_t argc, at;
+    ps_err *err;
+} parser;
+
+static ps_code fail_unknown(parser *p, const char *word) {
+    size_t dashes = strspn(word, "-");
+    size_t n = strcspn(word, "=");
+    nearest s = nearest_begin(word + dashes, n - dashes);
+    for (size_t i = 0; i < n_specs(p->spec); i++) {
+        if (!spec_at(p->spec, i)->hidden) {
+            nearest_try(&s, spec_at(p->spec, i)->name);
+        }
+    }
+    if (s.best != NULL) {
+        return ps_fail(p->err, PS_USAGE, "unknown option '%.*s'; did you mean '--%s'?", (int)n, word, s.best);
+    }
+    return ps_fail(p->err, PS_USAGE, "unknown option '%.*s'", (int)n, word);
+}
+
+/* An option of this command, so not the value of the option before it; "-1" is a number. */
+static bool is_known_option(const ps_option_spec *spec, const char *word) {
+    if (word[0] != '-' || word[1] == '\0') {
+        return false;
+    }
+    if (word[1] == '-') {
+        size_t n = strcspn(word + 2, "=");
+        return n == 0 || find_long(spec, word + 2, n) < n_specs(spec);
+    }
+    return word[2] == '\0' && find_short(spec, word[1]) < n_specs(spec);
+}
+
+/* Takes the value from `attached` (after '=' or glued on) or from the next word. */
+static ps_code take_option(parser *p, size_t row, const char *attached) {
+    const ps_option *o = spec_at(p->spec, row);
+    ps_option_value *v = &p->out->values[row];
+    v->given = true;
+    if (o->kind == PS_OPTION_FLAG) {
+        if (attached != NULL) {
+            return ps_fail(p->err, PS_USAGE, "--%s takes no value", o->name);
+        }
+        return parse_value(o, "", v, p->err);
+    }
+    if (attached != NULL) {
+        return parse_value(o, attached, v, p->err);
+    }
+    if (p->at >= p->argc || is_known_option(p->spec, p->argv[p->at])) {
+        return ps_fail(p->err, PS_USAGE, "--%s needs a value%s%s", o->name, o->arg != NULL ? ": " : "",
+                       o->arg != NULL ? o->arg : "");
+    }
+    return parse_value(o, p->argv[p->at++], v, p->err);
+}
+
+static ps_code take_long(parser *p, const char *word) {
+    const char *name = word + 2;
+    size_t n = strcspn(name, "=");
+    size_t row = find_long(p->spec, name, n);
+    if (row == n_specs(p->spec)) {
+        return fail_unknown(p, word);
+    }
+    return take_option(p, row, name[n] == '=' ? name + n + 1 : NULL);
+}
+
+static ps_code take_short(parser *p, const char *word) {
+    size_t row = find_short(p->spec, word[1]);
+    if (row == n_specs(p->spec)) {
+        return fail_unknown(p, word);
+    }
+    if (word[2] == '\0') {
+        return take_option(p, row, NULL);
+    }
+    /* Only numbers may be glued on, as in -j8: "-mode" shall not mean "-m ode". */
+    if (spec_at(p->spec, row)->kind == PS_OPTION_INT && strspn(word + 2, "0123456789") == strlen(word + 2)) {
+        return take_option(p, row, word + 2);
+    }
+    return fail_unknown(p, word);
+}
+
+static ps_code take_positional(parser *p, const char *word) {
+    if (p->out->n_positionals >= p->spec->max_positionals) {
+        return ps_fail(p->err, PS_USAGE, "unexpected argument '%s'", word);
+    }
+    p->out->positionals[p->out->n_positionals++] = word;
+    return PS_OK;
+}
+
+static ps_code take_words(parser *p) {
+    bool options = true;
+    ps_code code = PS_OK;
+    while (code == PS_OK && p->at < p->argc) {
+        const char *word = p->argv[p->at++];
+        if (!options || word[0] != '-' || word[1] == '\0') {
+            code = take_positional(p, word); /* "-" alone is a name: stdin */
+        } else if (strcmp(word, "--") == 0) {
+            options = false;
+        } else if (word[1] == '-') {
+            code = take_long(p, word);
+        } else {
+            code = take_short(p, word);
+        }
+    }
+    if (code == PS_OK && p->out->n_positionals < p->spec->min_positionals) {
+        code = ps_fail(p->err, PS_USAGE, "%s is missing", p->spec->positional);
+    }
+    return code;
+}
+
+/* Someone who asks for help gets it, whatever else is on the line. */
+static bool asks_for_help(const ps_option_spec *spec, size_t argc, char *const *argv) {
+    for (size_t i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *w = argv[i];
+        size_t row = n_specs(spec);
+        if (strncmp(w, "--", 2) == 0) {
+            row = find_long(spec, w + 2, strlen(w + 2));
+        } else if (w[0] == '-' && w[1] != '\0' && w[2] == '\0') {
+            row = find_short(spec, w[1]);
+        }
+        if (row < n_specs(spec) && strcmp(spec_at(spec, row)->name, "help") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_fallbacks(ps_option_values *out, const ps_option_spec *spec) {
+    for (size_t i = 0; i < n_specs(spec); i++) {
+        const ps_option *o = spec_at(spec, i);
+        if (o->fallback != NULL) {
+            ps_code code = parse_value(o, o->fallback, &out->values[i], NULL);
+            assert(code == PS_OK);
+            (void)code;
+        }
+    }
+}
+
+ps_code ps_options_parse(ps_option_values *out, const ps_option_spec *spec, int argc, char *const *argv,
+                         bool *wants_help, ps_err *err) {
+    size_t n_words = argc > 0 ? (size_t)argc : 0;
+    *out = (ps_option_values){.spec = spec};
+    out->values = ps_calloc(n_specs(spec) + 1, sizeof *out->values);
+    out->positionals = ps_calloc(n_words + 1, sizeof *out->positionals);
+    if (out->values == NULL || out->positionals == NULL) {
+        ps_options_fini(out);
+        return ps_fail_nomem(err);
+    }
+    set_fallbacks(out, spec);
+    *wants_help = asks_for_help(spec, n_words, argv);
+    if (*wants_help) {
+        return PS_OK;
+    }
+    parser p = {.out = out, .spec = spec, .argv = argv, .argc = n_words, .err = err};
+    ps_code code = take_words(&p);
+    if (code != PS_OK) {
+        ps_options_fini(out);
+    }
+    return code;
+}
+
+void ps_options_fini(ps_option_values *v) {
+    ps_free(v->values);
+    ps_free(v->positionals);
+    *v = (ps_option_values){0};
+}
+
+const ps_option_value *ps_options_get(const ps_option_values *v, const char *name) {
+    static const ps_option_value NONE = {0};
+    size_t row = find_long(v->spec, name, strlen(name));
+    bool known = row < n_specs(v->spec);
+    assert(known);
+    return known ? &v->values[row] : &NONE;
+}
+
+/* --- help -------------------------------------------------------------------------------------------------- */
+
+void ps_wrap(ps_buf *out, const char *text, size_t column, size_t indent, size_t width) {
+    bool first = true; /* on its line */
+    while (*text != '\0') {
+        size_t blanks = strspn(text, " ");
+        size_t n = strcspn(text + blanks, " \n");
+        size_t columns = ps_utf8_columns(text + blanks, n);
+        if (n > 0 && !first && column + blanks + columns > width) {
+            ps_buf_add_char(out, '\n');
+            ps_buf_add_fill(out, ' ', indent);
+            column = indent;
+            blanks = 0;
+            text += strspn(text, " ");
+        }
+        ps_buf_add(out, text, blanks + n);
+        column += blanks + columns;
+        text += blanks + n;
+        first = first && n == 0;
+        if (*text == '\n') {
+            ps_buf_add_char(out, '\n');
+            if (text[1] != '\n' && text[1] != '\0') {
+                ps_buf_add_fill(out, ' ', indent);
+            }
+            column = indent;
+            first = true;
+            text++;
+        }
+    }
+}
+
+enum { HELP_LEFT_MAX = 30 };
+
+/* "  -d, --directory DIR" */
+static void option_left(const ps_option *o, ps_buf *out) {
+    if (o->short_name != '\0') {
+        ps_buf_addf(out, "  -%c, --%s", o->short_name, o->name);
+    } else {
+        ps_buf_addf(out, "      --%s", o->name);
+    }
+    if (o->kind != PS_OPTION_FLAG) {
+        ps_buf_addf(out, " %s", o->arg != NULL ? o->arg : "VALUE");
+    }
+}
+
+static void option_right(const ps_option *o, ps_buf *out) {
+    ps_buf_add_str(out, o->help);
+    if (o->kind == PS_OPTION_CHOICE) {
+        for (size_t i = 0; o->choices[i] != NULL; i++) {
+            ps_buf_addf(out, "%s%s", i == 0 ? ": " : ", ", o->choices[i]);
+        }
+    }
+    const char *fallback = o->fallback_shown != NULL ? o->fallback_shown : o->fallback;
+    if (fallback != NULL && fallback[0] != '\0') {
+        ps_buf_addf(out, " (default %s)", fallback);
+    }
+}
+
+static size_t left_column(const ps_option_spec *spec) {
+    size_t left = 0;
+    for (size_t i = 0; i < n_specs(spec); i++) {
+        ps_buf text;
+        ps_buf_init(&text, 0);
+        option_left(spec_at(spec, i), &text);
+        size_t n = ps_utf8_columns(ps_buf_str(&text), text.len);
+        ps_buf_fini(&text);
+        left = n > left && n <= HELP_LEFT_MAX && !spec_at(spec, i)->hidden ? n : left;
+    }
+    return left + 2;
+}
+
+static void help_line(const ps_option *o, size_t left, size_t width, ps_buf *out) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    option_left(o, &text);
+    size_t n = ps_utf8_columns(ps_buf_str(&text), text.len);
+    ps_buf_add_str(out, ps_buf_str(&text));
+    if (n + 2 > left) {
+        ps_buf_add_char(out, '\n');
+        n = 0;
+    }
+    ps_buf_add_fill(out, ' ', left - n);
+    ps_buf_clear(&text);
+    option_right(o, &text);
+    ps_wrap(out, ps_buf_str(&text), left, left, width);
+    ps_buf_add_char(out, '\n');
+    ps_buf_fini(&text);
+}
+
+static const char *group_of(const ps_option *o) {
+    return o->group != NULL ? o->group : "Options";
+}
+
+/* Groups come in the order of their first option. */
+static bool is_new_group(const ps_option_spec *spec, size_t row) {
+    for (size_t i = 0; i < row; i++) {
+        if (!spec_at(spec, i)->hidden && strcmp(group_of(spec_at(spec, i)), group_of(spec_at(spec, row))) == 0) {
+            return false;
+        }
+    }
+    return !spec_at(spec, row)->hidden;
+}
+
+void ps_options_help(const ps_option_spec *spec, size_t width, ps_buf *out) {
+    size_t left = left_column(spec);
+    for (size_t g = 0; g < n_specs(spec); g++) {
+        if (!is_new_group(spec, g)) {
+            continue;
+        }
+        const char *group = group_of(spec_at(spec, g));
+        ps_buf_addf(out, "\n%s:\n", group);
+        for (size_t i = g; i < n_specs(spec); i++) {
+            const ps_option *o = spec_at(spec, i);
+            if (!o->hidden && strcmp(group_of(o), group) == 0) {
+                help_line(o, left, width, out);
+            }
+        }
+    }
+}

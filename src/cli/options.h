@@ -1,0 +1,92 @@
+/* Command line options as data: a command lists ps_option records; parsing, range checks, messages and the help
+ * text follow from them. Nothing here prints.
+ *
+ *   --name value   --name=value   -x value   -jN (INT options only)   --flag   -- ends the options
+ *
+ * Hyphen and underscore are the same inside a long name: --export_type is --export-type. Given twice, the last
+ * one counts. */
+#ifndef PS_CLI_OPTIONS_H
+#define PS_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+typedef enum ps_option_kind {
+    PS_OPTION_FLAG,   /* no value */
+    PS_OPTION_INT,    /* decimal, min..max */
+    PS_OPTION_TEXT,   /* anything */
+    PS_OPTION_PATH,   /* a file or directory; not looked at while parsing */
+    PS_OPTION_CHOICE, /* one of `choices` */
+    PS_OPTION_US      /* decimal microseconds ("0.25"), kept as ns; min..max in ns */
+} ps_option_kind;
+
+typedef struct ps_option {
+    const char *name; /* long, without "--", in the spelling to show ("export_type") */
+    char short_name;  /* 'd' for -d, 0 for none */
+    ps_option_kind kind;
+    const char *arg;                /* in help: "DIR", "N"; NULL for a flag */
+    const char *fallback;           /* value when not given, as text; NULL for none */
+    const char *fallback_shown;     /* in help instead of `fallback` ("F + B"); "" hides it */
+    const char *help;               /* one sentence, no full stop; wrapped by the help printer */
+    const char *group;              /* heading in help; NULL: "Options" */
+    int64_t min, max;               /* INT, US; both 0: any */
+    const char *const *choices;     /* CHOICE: NULL-terminated */
+    bool hidden;                    /* works, but is not in help */
+} ps_option;
+
+#define PS_MANY SIZE_MAX
+
+/* What a command accepts; `common` is added to every command (may be NULL). */
+typedef struct ps_option_spec {
+    const ps_option *options;
+    size_t n_options;
+    const ps_option *common;
+    size_t n_common;
+    const char *positional; /* as shown, "PATH"; NULL when the command takes none */
+    size_t min_positionals, max_positionals;
+} ps_option_spec;
+
+typedef struct ps_option_value {
+    const char *text; /* as given or the fallback, NULL for neither; of a CHOICE the spelling of the list */
+    int64_t number;   /* INT; US in ns; FLAG 0 or 1 */
+    bool given;
+} ps_option_value;
+
+/* Values borrow from argv and from the spec. */
+typedef struct ps_option_values {
+    const ps_option_spec *spec;
+    ps_option_value *values; /* [n_options + n_common] */
+    const char **positionals;
+    size_t n_positionals;
+} ps_option_values;
+
+/* Parses argv[0..argc), without program and command name. PS_USAGE with a message that names the nearest known
+ * word, or PS_NOMEM; a failed parse leaves nothing to free. --help among the arguments sets *wants_help, and
+ * then no other mistake is reported. */
+PS_MUST_USE ps_code ps_options_parse(ps_option_values *out, const ps_option_spec *spec, int argc, char *const *argv,
+                                     bool *wants_help, ps_err *err);
+void ps_options_fini(ps_option_values *v);
+
+/* The value of option `name` (the spelling of the spec); never NULL: an unknown name is a bug of the caller and is
+ * asserted. */
+const ps_option_value *ps_options_get(const ps_option_values *v, const char *name);
+
+/* The option of that long name (n bytes), NULL when there is none. */
+const ps_option *ps_options_find(const ps_option_spec *spec, const char *name, size_t n);
+
+/* Help of the options: one group after the other, two columns, at most `width` terminal columns. */
+void ps_options_help(const ps_option_spec *spec, size_t width, ps_buf *out);
+
+/* The word of the list that is nearest to `word` when it is near enough to be meant, else NULL. Case, hyphens and
+ * underscores do not count. `words` are n strings. */
+const char *ps_nearest(const char *word, const char *const *words, size_t n);
+
+/* Adds `text` broken at spaces so that no line is wider than `width`; lines after the first are indented.
+ * `column` is where the text starts on the first line. Words are never broken; '\n' in the text breaks. */
+void ps_wrap(ps_buf *out, const char *text, size_t column, size_t indent, size_t width);
+
+#endif

@@ -1,0 +1,21 @@
+/* What a run says about its ranks: lines for people, JSON for scripts. */
+#ifndef PS_CLI_RANK_REPORT_H
+#define PS_CLI_RANK_REPORT_H
+
+#include "analyze/analysis.h"
+#include "cli/cli.h"
+#include "run/cluster.h"
+#include "run/run.h"
+
+/* Notes and counted oddities of the search for ranks, on stderr. */
+void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster);
+
+/* One line for each rank that failed or had nothing, then the oddities of all ranks together, on stderr. Equal
+ * lines of many ranks are joined. */
+void ps_report_ranks(const ps_cli *cli, const ps_run *run);
+
+/* Writes --json-summary FILE. */
+PS_MUST_USE ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,
+                                   const ps_analysis *const *analyses, int exit_status, ps_err *err);
+
+#endif

@@ -1,0 +1,68 @@
+#include "model/chart.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define MAX_OPS ((size_t)1 << 31)
+
+ps_chart *ps_chart_new(void) {
+    ps_chart *chart = ps_calloc(1, sizeof *chart);
+    if (chart != NULL) {
+        chart->title = "";
+        chart->schedule = "";
+        ps_arena_init(&chart->arena);
+    }
+    return chart;
+}
+
+void ps_chart_free(ps_chart *chart) {
+    if (chart != NULL) {
+        ps_arena_fini(&chart->arena);
+        ps_free(chart->ranks);
+        ps_free(chart->ops);
+        ps_free(chart);
+    }
+}
+
+bool ps_chart_add_rank(ps_chart *chart, ps_chart_rank rank) {
+    if (!ps_grow(&chart->ranks, &chart->cap_ranks, chart->n_ranks + 1, MAX_OPS, sizeof *chart->ranks)) {
+        return false;
+    }
+    chart->ranks[chart->n_ranks++] = rank;
+    return true;
+}
+
+bool ps_chart_add_op(ps_chart *chart, ps_op op) {
+    if (!ps_grow(&chart->ops, &chart->cap_ops, chart->n_ops + 1, MAX_OPS, sizeof *chart->ops)) {
+        return false;
+    }
+    if (op.name != NULL) {
+        op.name = ps_arena_strndup(&chart->arena, op.name, strlen(op.name));
+    }
+    if (op.name == NULL) {
+        return false;
+    }
+    chart->ops[chart->n_ops++] = op;
+    return true;
+}
+
+bool ps_chart_set_text(ps_chart *chart, const char *title, const char *schedule) {
+    chart->title = ps_arena_strndup(&chart->arena, title, strlen(title));
+    chart->schedule = ps_arena_strndup(&chart->arena, schedule, strlen(schedule));
+    if (chart->title == NULL || chart->schedule == NULL) {
+        chart->title = "";
+        chart->schedule = "";
+        return false;
+    }
+    return true;
+}
+
+const char *ps_op_kind_name(ps_op_kind kind) {
+    static const char *const NAMES[] = {
+#define X(kind, name, text) name,
+        PS_OP_KINDS(X)
+#undef X
+    };
+    return NAMES[kind];
+}

@@ -1,0 +1,86 @@
+/* ps_table: every result that is not a trace or a chart. Named columns with a type and a unit; text, CSV,
+ * JSON and SQLite come from that for free. A table knows where it belongs.
+ *
+ * Built row by row: ps_table_add_row, then one ps_table_set_* per cell that is not NULL. */
+#ifndef PS_MODEL_TABLE_H
+#define PS_MODEL_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+typedef enum ps_col_type {
+    PS_COL_INT,
+    PS_COL_REAL,
+    PS_COL_TEXT,
+    PS_COL_STRING_ID /* text that a rank database stores as an id of its STRING_IDS */
+} ps_col_type;
+
+typedef enum ps_unit { PS_UNIT_NONE, PS_UNIT_NS, PS_UNIT_US, PS_UNIT_MS, PS_UNIT_BYTES, PS_UNIT_PERCENT, PS_UNIT_COUNT } ps_unit;
+
+/* Where a table is written. */
+typedef enum ps_table_home {
+    PS_HOME_CLUSTER, /* the output folder */
+    PS_HOME_RANK     /* the database of rank `rank_index` (of the run), or its copy */
+} ps_table_home;
+
+typedef enum ps_table_mode {
+    PS_TABLE_REPLACE,    /* drop and create; an empty table only drops an old one */
+    PS_TABLE_CREATE,     /* create; leave an existing table alone */
+    PS_TABLE_ADD_COLUMN  /* first column: rowid of the existing table `name`; the others are added to it
+                            when missing, set for these rows and NULL for all other rows */
+} ps_table_mode;
+
+typedef struct ps_column {
+    const char *name; /* static, or owned by the table's arena */
+    ps_col_type type;
+    ps_unit unit;
+    const char *sql_type; /* type in SQLite when it is not the natural one ("INTEGER PRIMARY KEY"), or NULL */
+    bool exact;           /* text output: digits as they are, no scaling of the unit */
+} ps_column;
+
+/* One cell; NULL is `is_null`. */
+typedef struct ps_value {
+    union {
+        int64_t i;
+        double r;
+        const char *text; /* owned by the table's arena */
+    } u;
+    bool is_null;
+} ps_value;
+
+typedef struct ps_table {
+    const char *name;  /* of the SQL table or file; owned by the table */
+    const char *title; /* one line for people, "" for none */
+    ps_table_home home;
+    ps_table_mode mode;
+    size_t rank_index; /* with PS_HOME_RANK */
+    const ps_column *columns;
+    size_t n_columns;
+    ps_value *cells; /* row-major: n_rows * n_columns */
+    size_t n_rows, cap_cells;
+    ps_arena arena;
+} ps_table;
+
+/* `columns` must outlive the table (they are usually static). NULL when memory is out. The caller frees
+ * the result with ps_table_free(). */
+ps_table *ps_table_new(const char *name, const char *title, const ps_column *columns, size_t n_columns);
+void ps_table_free(ps_table *t); /* NULL is fine */
+
+/* Appends a row of NULLs. False when memory is out. */
+bool ps_table_add_row(ps_table *t);
+
+/* Sets a cell of the last row. The text is copied; NULL text leaves the cell NULL. */
+void ps_table_set_int(ps_table *t, size_t column, int64_t value);
+void ps_table_set_real(ps_table *t, size_t column, double value);
+bool ps_table_set_text(ps_table *t, size_t column, const char *text);
+
+const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column);
+
+/* "ns", "%", "" ... */
+const char *ps_unit_name(ps_unit unit);
+
+#endif

@@ -1,0 +1,88 @@
+/* The list of readers and the choice between them. */
+#include "read/reader.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+
+#define X(symbol) extern const ps_reader ps_reader_##symbol;
+#include "read/readers.def"
+#undef X
+
+static const ps_reader *const READERS[] = {
+#define X(symbol) &ps_reader_##symbol,
+#include "read/readers.def"
+#undef X
+    NULL};
+
+#define HEAD_BYTES 4096
+
+const ps_reader *const *ps_readers(void) {
+    return READERS;
+}
+
+static ps_code read_head(const char *path, unsigned char *head, size_t *n, ps_err *err) {
+    ps_file_id id;
+    ps_code code = ps_file_identify(path, &id, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return ps_fail_file(err, PS_IO, path, "cannot open the file: permission denied or gone");
+    }
+    ssize_t got = pread(fd, head, HEAD_BYTES, 0);
+    (void)close(fd);
+    if (got < 0) {
+        return ps_fail_file(err, PS_IO, path, "cannot read the file");
+    }
+    *n = (size_t)got;
+    return got > 0 ? PS_OK : ps_fail_file(err, PS_SYNTAX, path, "the file is empty (0 bytes)");
+}
+
+const ps_reader *ps_reader_for(const char *path, ps_err *err) {
+    unsigned char head[HEAD_BYTES];
+    size_t n = 0;
+    if (read_head(path, head, &n, err) != PS_OK) {
+        return NULL;
+    }
+    const ps_reader *best = NULL;
+    const ps_reader *second = NULL;
+    int best_score = 0;
+    for (size_t i = 0; READERS[i] != NULL; i++) {
+        int score = READERS[i]->sniff(path, head, n);
+        if (score > best_score) {
+            best = READERS[i];
+            best_score = score;
+            second = NULL;
+        } else if (score > 0 && score == best_score) {
+            second = READERS[i];
+        }
+    }
+    if (best == NULL) {
+        (void)ps_fail_file(err, PS_SYNTAX, path, "not a profile that pipescope knows (see: pipescope formats)");
+    } else if (second != NULL) {
+        (void)ps_fail_file(err, PS_USAGE, path, "could be %s or %s", best->name, second->name);
+        best = NULL;
+    }
+    return best;
+}
+
+ps_trace *ps_read(const ps_src *src, uint32_t needs, ps_err *err) {
+    const ps_reader *reader = ps_reader_for(src->path, err);
+    if (reader == NULL) {
+        return NULL;
+    }
+    ps_builder *b = ps_builder_new();
+    if (b == NULL) {
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    if (reader->read(src, needs, b, err) != PS_OK) {
+        ps_builder_free(b);
+        return NULL;
+    }
+    return ps_builder_seal(b, err);
+}

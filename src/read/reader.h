@@ -1,0 +1,38 @@
+/* Readers: one file per format, listed in readers.def. A reader recognises its format by content and fills
+ * a ps_trace through a ps_builder; it never sorts, adjusts clocks or writes. */
+#ifndef PS_READ_READER_H
+#define PS_READ_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/trace.h"
+
+/* Where one rank's profile lies. Both strings are borrowed. */
+typedef struct ps_src {
+    const char *path;     /* the file */
+    const char *rank_dir; /* folder with its siblings (profiler_metadata.json ...), or NULL */
+} ps_src;
+
+typedef struct ps_reader {
+    const char *name;    /* --format name, used in messages */
+    const char *summary; /* one line for `pipescope formats` */
+    /* 0 no .. 100 certain, from the file's name and first bytes. */
+    int (*sniff)(const char *path, const unsigned char *head, size_t n);
+    /* Fills the builder with what `needs` (ps_needs bits) asks for. */
+    ps_code (*read)(const ps_src *src, uint32_t needs, ps_builder *b, ps_err *err);
+} ps_reader;
+
+/* All readers, in the order of readers.def, NULL-terminated. */
+const ps_reader *const *ps_readers(void);
+
+/* The reader that claims the file with the highest score, or NULL (PS_SYNTAX: nobody does; PS_USAGE: two
+ * claim it alike; or the error met on opening it). */
+const ps_reader *ps_reader_for(const char *path, ps_err *err);
+
+/* Reads one rank's profile and returns a sealed trace, NULL on failure. The caller frees the result with
+ * ps_trace_free(). Different files may be read by several threads at once. */
+ps_trace *ps_read(const ps_src *src, uint32_t needs, ps_err *err);
+
+#endif

@@ -1,0 +1,404 @@
+/* The walk, the names, and the choice between duplicates. Directories are visited once (by device and
+ * inode), so that symbolic links may form loops. */
+#include "run/cluster.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/idmap.h"
+#include "base/num.h"
+
+#define OUTPUT_DIR "ASCEND_PROFILER_OUTPUT"
+#define MAX_RANKS ((size_t)1 << 24)
+
+typedef struct walk {
+    ps_cluster *cluster;
+    ps_idmap seen; /* directories: hash of (device, inode) */
+    bool nomem;
+} walk;
+
+const char *ps_profiler_name(ps_profiler profiler) {
+    static const char *const NAMES[] = {"PyTorch", "MindSpore", "msMonitor"};
+    return NAMES[profiler];
+}
+
+static void add_note(ps_cluster *c, const char *fmt, ...) PS_PRINTF(2, 3);
+
+static void add_note(ps_cluster *c, const char *fmt, ...) {
+    char text[768];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    const char *copy = ps_arena_strndup(&c->arena, text, strlen(text));
+    if (copy != NULL && ps_grow(&c->notes, &c->cap_notes, c->n_notes + 1, MAX_RANKS, sizeof *c->notes)) {
+        c->notes[c->n_notes++] = copy;
+    }
+}
+
+/* --- names ------------------------------------------------------------------------------------------- */
+
+/* "<prefix>.db" (rank -1) or "<prefix>_<digits>.db". */
+static bool parse_db_name(const char *name, const char *prefix, int64_t *rank) {
+    size_t n = strlen(prefix);
+    if (strncmp(name, prefix, n) != 0 || !ps_ends_with(name, ".db")) {
+        return false;
+    }
+    const char *middle = name + n;
+    size_t len = strlen(middle) - 3;
+    if (len == 0) {
+        *rank = -1;
+        return true;
+    }
+    return middle[0] == '_' && len > 1 && middle[1] != '-' && ps_parse_i64(middle + 1, len - 1, rank);
+}
+
+/* msmonitor_{pid}_{17 digits}_{rank}.db */
+static bool parse_msmonitor_name(const char *name, int64_t *rank, int64_t *timestamp) {
+    static const char PREFIX[] = "msmonitor_";
+    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 || !ps_ends_with(name, ".db")) {
+        return false;
+    }
+    const char *pid = name + sizeof PREFIX - 1;
+    const char *time = strchr(pid, '_');
+    const char *id = time != NULL ? strchr(time + 1, '_') : NULL;
+    const char *end = name + strlen(name) - 3;
+    int64_t number = 0;
+    return id != NULL && id < end && id - time == 18 && ps_parse_i64(pid, (size_t)(time - pid), &number) &&
+           ps_parse_i64(time + 1, 17, timestamp) && ps_parse_i64(id + 1, (size_t)(end - id - 1), rank);
+}
+
+/* The timestamp of "{worker}_{timestamp}_ascend_pt", -1 when there is none. */
+static int64_t dir_timestamp(const char *dir_name) {
+    const char *tail = ps_ends_with(dir_name, "_ascend_pt")   ? "_ascend_pt"
+                       : ps_ends_with(dir_name, "_ascend_ms") ? "_ascend_ms"
+                                                              : NULL;
+    if (tail == NULL) {
+        return -1;
+    }
+    size_t end = strlen(dir_name) - strlen(tail);
+    size_t start = end;
+    while (start > 0 && dir_name[start - 1] != '_') {
+        start--;
+    }
+    int64_t value = -1;
+    return ps_parse_i64(dir_name + start, end - start, &value) && value >= 0 ? value : -1;
+}
+
+/* The rank in profiler_info_{rank}.json among the names of a directory; -1 when there is none. */
+static int64_t info_rank(const char *const *names, size_t n) {
+    static const char PREFIX[] = "profiler_info_";
+    for (size_t i = 0; i < n; i++) {
+        int64_t rank = -1;
+        size_t len = strlen(names[i]);
+        if (strncmp(names[i], PREFIX, sizeof PREFIX - 1) == 0 && ps_ends_with(names[i], ".json") &&
+            ps_parse_i64(names[i] + sizeof PREFIX - 1, len - (sizeof PREFIX - 1) - 5, &rank)) {
+            return rank;
+        }
+    }
+    return -1;
+}
+
+static bool is_our_copy(const char *path) {
+    unsigned char header[72] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? pread(fd, header, sizeof header, 0) : -1;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    uint32_t id = (uint32_t)header[68] << 24 | (uint32_t)header[69] << 16 | (uint32_t)header[70] << 8 | header[71];
+    return got == (ssize_t)sizeof header && id == PS_COPY_APPLICATION_ID;
+}
+
+/* --- candidates -------------------------------------------------------------------------------------- */
+
+static const char *below_root(const ps_cluster *c, const char *path) {
+    size_t n = strlen(c->root);
+    if (strncmp(path, c->root, n) != 0) {
+        return ps_path_base(path);
+    }
+    path += n;
+    while (*path == '/') {
+        path++;
+    }
+    return path;
+}
+
+static void add_rank(walk *w, ps_cluster_rank rank) {
+    ps_cluster *c = w->cluster;
+    ps_file_id id;
+    ps_err err;
+    if (ps_file_identify(rank.db_path, &id, &err) != PS_OK) {
+        ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", rank.db_path, err.msg);
+        return;
+    }
+    rank.mtime_ns = id.mtime_ns;
+    rank.is_copy = is_our_copy(rank.db_path);
+    rank.rel_path = below_root(c, rank.db_path);
+    if (!ps_grow(&c->ranks, &c->cap_ranks, c->n_ranks + 1, MAX_RANKS, sizeof *c->ranks)) {
+        w->nomem = true;
+        return;
+    }
+    c->ranks[c->n_ranks++] = rank;
+}
+
+/* Among several matching databases the one whose rank the directory's profiler_info names. */
+static const char *choose_db(walk *w, const char *dir, const char *const *names, size_t n, const char *prefix,
+                             int64_t wanted, int64_t *rank) {
+    const char *chosen = NULL;
+    size_t n_matching = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t r = -1;
+        if (parse_db_name(names[i], prefix, &r)) {
+            n_matching++;
+            if (chosen == NULL || (r == wanted && *rank != wanted)) {
+                chosen = names[i];
+                *rank = r;
+            }
+        }
+    }
+    if (n_matching > 1) {
+        add_note(w->cluster, "%s holds %zu profiler databases; %s is read", dir, n_matching, chosen);
+    }
+    if (chosen != NULL && wanted >= 0 && *rank >= 0 && *rank != wanted) {
+        ps_diag_add(&w->cluster->diag, PS_ODD_RANK_NAME, "%s/%s beside profiler_info_%lld.json", dir, chosen,
+                    (long long)wanted);
+    }
+    return chosen;
+}
+
+static bool has_text_result(const char *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(names[i], "trace_view.json") == 0 || ps_ends_with(names[i], ".csv")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `dir` holds ASCEND_PROFILER_OUTPUT; `names` are those of `dir`. */
+static void visit_rank_dir(walk *w, const char *dir, const char *const *names, size_t n) {
+    ps_cluster *c = w->cluster;
+    ps_err err = PS_ERR_INIT;
+    const char **inner = NULL;
+    size_t n_inner = 0;
+    const char *out_dir = ps_path_join(&c->arena, dir, OUTPUT_DIR);
+    if (out_dir == NULL || ps_list_dir(out_dir, &c->arena, &inner, &n_inner, &err) != PS_OK) {
+        w->nomem = w->nomem || out_dir == NULL || err.code == PS_NOMEM;
+        ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", out_dir != NULL ? out_dir : dir, err.msg);
+        return;
+    }
+    int64_t wanted = info_rank(names, n);
+    ps_cluster_rank found = {.rank = -1, .profiler = PS_PROFILER_PYTORCH, .rank_dir = dir};
+    const char *name = choose_db(w, out_dir, inner, n_inner, "ascend_pytorch_profiler", wanted, &found.rank);
+    if (name == NULL) {
+        found.profiler = PS_PROFILER_MINDSPORE;
+        name = choose_db(w, out_dir, inner, n_inner, "ascend_mindspore_profiler", wanted, &found.rank);
+    }
+    if (name == NULL) {
+        c->n_text_dirs += has_text_result(inner, n_inner);
+        return;
+    }
+    if (found.rank < 0) {
+        found.rank = wanted;
+    }
+    found.db_path = ps_path_join(&c->arena, out_dir, name);
+    found.timestamp = dir_timestamp(ps_path_base(dir));
+    if (found.db_path == NULL) {
+        w->nomem = true;
+        return;
+    }
+    add_rank(w, found);
+}
+
+/* --- the walk ---------------------------------------------------------------------------------------- */
+
+static bool first_visit(walk *w, const char *dir) {
+    ps_file_id id;
+    if (ps_file_identify(dir, &id, NULL) != PS_OK) {
+        return true; /* listing it will say why */
+    }
+    uint64_t key = ps_hash_u64(id.device * 0x9E3779B97F4A7C15u + id.inode);
+    if (ps_idmap_get(&w->seen, key) != PS_IDMAP_NONE) {
+        return false;
+    }
+    w->nomem = !ps_idmap_put(&w->seen, key, 1) || w->nomem;
+    return true;
+}
+
+/* Folders of raw data and of results: large, and never holding a rank. */
+static bool is_worth_entering(const char *name) {
+    return strncmp(name, "PROF_", 5) != 0 && strcmp(name, OUTPUT_DIR) != 0 && strcmp(name, "FRAMEWORK") != 0 &&
+           strcmp(name, "logs") != 0;
+}
+
+static void visit_dir(walk *w, const char *dir, int depth) {
+    ps_cluster *c = w->cluster;
+    ps_err err = PS_ERR_INIT;
+    const char **names = NULL;
+    size_t n = 0;
+    if (w->nomem || !first_visit(w, dir)) {
+        return;
+    }
+    if (ps_list_dir(dir, &c->arena, &names, &n, &err) != PS_OK) {
+        w->nomem = w->nomem || err.code == PS_NOMEM;
+        ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", dir, err.msg);
+        return;
+    }
+    for (size_t i = 0; i < n && !w->nomem; i++) {
+        const char *path = ps_path_join(&c->arena, dir, names[i]);
+        ps_cluster_rank monitor = {.profiler = PS_PROFILER_MSMONITOR, .db_path = path};
+        if (path == NULL) {
+            w->nomem = true;
+        } else if (parse_msmonitor_name(names[i], &monitor.rank, &monitor.timestamp)) {
+            add_rank(w, monitor);
+        } else if (ps_is_dir(path)) {
+            if (strcmp(names[i], OUTPUT_DIR) == 0) {
+                visit_rank_dir(w, dir, names, n);
+            } else if (depth < PS_CLUSTER_MAX_DEPTH && is_worth_entering(names[i])) {
+                visit_dir(w, path, depth + 1);
+            }
+        }
+    }
+}
+
+/* --- one database named by the user ---------------------------------------------------------------- */
+
+static void visit_file(walk *w, const char *path) {
+    ps_cluster *c = w->cluster;
+    const char *name = ps_path_base(path);
+    const char *dir = ps_path_dir(&c->arena, path);
+    ps_cluster_rank found = {.rank = -1, .timestamp = -1, .db_path = path};
+    if (dir == NULL) {
+        w->nomem = true;
+        return;
+    }
+    if (parse_msmonitor_name(name, &found.rank, &found.timestamp)) {
+        found.profiler = PS_PROFILER_MSMONITOR;
+    } else if (parse_db_name(name, "ascend_mindspore_profiler", &found.rank)) {
+        found.profiler = PS_PROFILER_MINDSPORE;
+    } else {
+        (void)parse_db_name(name, "ascend_pytorch_profiler", &found.rank); /* other names: a renamed database */
+    }
+    if (strcmp(ps_path_base(dir), OUTPUT_DIR) == 0) {
+        found.rank_dir = ps_path_dir(&c->arena, dir);
+    }
+    c->root = dir;
+    add_rank(w, found);
+}
+
+/* --- duplicates and order ---------------------------------------------------------------------------- */
+
+/* By rank and profiler; the one to keep of equal ones comes first: newest, originals before copies. */
+static int compare_ranks(const void *a, const void *b) {
+    const ps_cluster_rank *x = a;
+    const ps_cluster_rank *y = b;
+    if (x->rank != y->rank) {
+        return x->rank < y->rank ? -1 : 1;
+    }
+    if (x->profiler != y->profiler) {
+        return x->profiler < y->profiler ? -1 : 1;
+    }
+    if (x->is_copy != y->is_copy) {
+        return x->is_copy ? 1 : -1;
+    }
+    if (x->timestamp != y->timestamp) {
+        return x->timestamp > y->timestamp ? -1 : 1;
+    }
+    if (x->timestamp < 0 && x->mtime_ns != y->mtime_ns) {
+        return x->mtime_ns > y->mtime_ns ? -1 : 1;
+    }
+    return strcmp(x->db_path, y->db_path);
+}
+
+static void keep_newest(ps_cluster *c) {
+    if (c->n_ranks > 1) {
+        qsort(c->ranks, c->n_ranks, sizeof *c->ranks, compare_ranks);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        const ps_cluster_rank *kept = n > 0 ? &c->ranks[n - 1] : NULL;
+        const ps_cluster_rank *r = &c->ranks[i];
+        if (kept != NULL && kept->rank == r->rank && kept->profiler == r->profiler) {
+            ps_diag_add(&c->diag, PS_ODD_RANK_DUPLICATE, "%s (rank %lld is read from %s)", r->rel_path,
+                        (long long)r->rank, kept->rel_path);
+        } else {
+            c->ranks[n++] = *r;
+        }
+    }
+    c->n_ranks = n;
+}
+
+static void say_profilers(ps_cluster *c) {
+    size_t counts[3] = {0};
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        counts[c->ranks[i].profiler]++;
+    }
+    if ((counts[0] > 0) + (counts[1] > 0) + (counts[2] > 0) > 1) {
+        add_note(c, "several profilers side by side, each analysed by itself: %zu PyTorch, %zu MindSpore, %zu msMonitor",
+                 counts[0], counts[1], counts[2]);
+    }
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        if (c->ranks[i].rank < 0) {
+            add_note(c, "%s: no rank in its name nor beside it; shown as rank -1", c->ranks[i].rel_path);
+        }
+    }
+}
+
+ps_cluster *ps_cluster_find(const char *path, ps_err *err) {
+    ps_file_id id;
+    if (ps_file_identify(path, &id, err) != PS_OK) {
+        return NULL;
+    }
+    ps_cluster *c = ps_calloc(1, sizeof *c);
+    if (c == NULL) {
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    ps_arena_init(&c->arena);
+    walk w = {.cluster = c};
+    ps_idmap_init(&w.seen);
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') {
+        len--;
+    }
+    c->root = ps_arena_strndup(&c->arena, path, len);
+    if (c->root == NULL) {
+        w.nomem = true;
+    } else if (!ps_is_dir(c->root)) {
+        visit_file(&w, c->root);
+    } else if (strcmp(ps_path_base(c->root), OUTPUT_DIR) == 0) {
+        const char *dir = ps_path_dir(&c->arena, c->root); /* the inner folder of one rank */
+        c->root = dir != NULL ? dir : c->root;
+        const char **names = NULL;
+        size_t n = 0;
+        w.nomem = dir == NULL || ps_list_dir(dir, &c->arena, &names, &n, NULL) == PS_NOMEM;
+        visit_rank_dir(&w, c->root, names, n);
+    } else {
+        visit_dir(&w, c->root, 0);
+    }
+    ps_idmap_fini(&w.seen);
+    if (w.nomem) {
+        ps_cluster_free(c);
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    keep_newest(c);
+    say_profilers(c);
+    return c;
+}
+
+void ps_cluster_free(ps_cluster *c) {
+    if (c != NULL) {
+        ps_free(c->ranks);
+        ps_free(c->notes);
+        ps_arena_fini(&c->arena);
+        ps_free(c);
+    }
+}

@@ -1,0 +1,55 @@
+/* Finds the ranks of a cluster under a path.
+ *
+ * PATH may be a directory of rank directories (any depth up to PS_CLUSTER_MAX_DEPTH), one rank directory,
+ * or one database. A rank directory holds ASCEND_PROFILER_OUTPUT/ with ascend_pytorch_profiler[_R].db or
+ * ascend_mindspore_profiler[_R].db; msMonitor writes msmonitor_{pid}_{timestamp}_{rank}.db anywhere.
+ * What cannot be read is counted and named, and the rest goes on. */
+#ifndef PS_RUN_CLUSTER_H
+#define PS_RUN_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/err.h"
+
+#define PS_CLUSTER_MAX_DEPTH 10
+
+typedef enum ps_profiler { PS_PROFILER_PYTORCH, PS_PROFILER_MINDSPORE, PS_PROFILER_MSMONITOR } ps_profiler;
+
+typedef struct ps_cluster_rank {
+    int64_t rank; /* global rank, -1 unknown */
+    ps_profiler profiler;
+    const char *db_path;  /* the database */
+    const char *rank_dir; /* directory with profiler_info and profiler_metadata, NULL for a lone database */
+    const char *rel_path; /* db_path below the cluster's root, for mirrored copies */
+    int64_t timestamp;    /* from the directory's or file's name, -1 unknown */
+    int64_t mtime_ns;
+    bool is_copy; /* made by an earlier run with -o */
+} ps_cluster_rank;
+
+typedef struct ps_cluster {
+    const char *root;
+    ps_cluster_rank *ranks; /* by rank, then profiler */
+    size_t n_ranks, cap_ranks;
+    size_t n_text_dirs;     /* rank directories that hold only text (trace_view.json, CSV) */
+    const char **notes;     /* sentences for people: duplicates, several profilers side by side */
+    size_t n_notes, cap_notes;
+    ps_diag diag;
+    ps_arena arena;
+} ps_cluster;
+
+/* NULL on failure: PS_NOT_FOUND when the path does not exist, PS_NOMEM. No rank is not a failure here. The
+ * caller frees the result with ps_cluster_free(). */
+ps_cluster *ps_cluster_find(const char *path, ps_err *err);
+void ps_cluster_free(ps_cluster *c); /* NULL is fine */
+
+/* "PyTorch", "MindSpore", "msMonitor" */
+const char *ps_profiler_name(ps_profiler profiler);
+
+/* Value of application_id in the header of copies that pipescope writes ("pscp"). */
+#define PS_COPY_APPLICATION_ID 0x70736370
+
+#endif

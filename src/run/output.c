@@ -1,0 +1,262 @@
+#include "run/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/threads.h"
+#include "read/sqlite/db.h"
+#include "write/sqlite.h"
+#include "write/writers.h"
+
+#define OUTPUT_FOLDER "cluster_analysis_output"
+
+typedef struct output {
+    ps_run *run;
+    const ps_cluster *cluster;
+    const ps_rank_output *outputs;
+    const ps_run_opts *opts;
+    const char **targets; /* [n_ranks]: database, copy, or folder for files; NULL: nothing to write */
+    bool copies;
+} output;
+
+static bool same_place(const char *a, const char *b) {
+    ps_file_id x;
+    ps_file_id y;
+    return ps_file_identify(a, &x, NULL) == PS_OK && ps_file_identify(b, &y, NULL) == PS_OK && ps_file_same(&x, &y);
+}
+
+static char *join3(ps_arena *arena, const char *a, const char *b, const char *c) {
+    char *ab = b != NULL ? ps_path_join(arena, a, b) : ps_arena_strndup(arena, a, strlen(a));
+    return ab != NULL && c != NULL ? ps_path_join(arena, ab, c) : ab;
+}
+
+/* --- where to ------------------------------------------------------------------------------------------------ */
+
+/* The mirrored place of a rank's database; `folder` NULL mirrors straight below -o. */
+static const char *copy_target(output *o, const char *folder, const ps_cluster_rank *rank) {
+    const char *base = o->opts->out_dir != NULL ? o->opts->out_dir : o->cluster->root;
+    ps_arena *arena = &o->run->arena;
+    if (folder == NULL) {
+        return ps_path_join(arena, base, rank->rel_path);
+    }
+    const char *top = join3(arena, base, OUTPUT_FOLDER, folder);
+    return top != NULL ? ps_path_join(arena, top, rank->rel_path) : NULL;
+}
+
+static ps_code choose_targets(output *o, const char *folder, bool in_place, ps_err *err) {
+    bool files = o->opts->export_type != PS_EXPORT_DB;
+    o->copies = !files && (!in_place || o->opts->out_dir != NULL);
+    for (size_t r = 0; r < o->run->n_ranks; r++) {
+        const ps_cluster_rank *rank = o->run->ranks[r].rank;
+        if (o->outputs[r].n_tables == 0) {
+            continue;
+        }
+        if (files) {
+            const char *base = o->opts->out_dir != NULL ? o->opts->out_dir : o->cluster->root;
+            o->targets[r] = join3(&o->run->arena, base, OUTPUT_FOLDER, folder);
+        } else {
+            o->targets[r] = o->copies ? copy_target(o, in_place ? NULL : folder, rank) : rank->db_path;
+        }
+        if (o->targets[r] == NULL) {
+            return ps_fail_nomem(err);
+        }
+        if (o->copies && same_place(o->targets[r], rank->db_path)) { /* -o names the input itself */
+            return ps_fail_file(err, PS_USAGE, o->targets[r],
+                                "-o would write the copy onto its original; leave -o out to write in place");
+        }
+    }
+    return PS_OK;
+}
+
+/* --- checks before the first byte ------------------------------------------------------------------------ */
+
+static bool is_locked_down(const char *db_path, ps_arena *arena) {
+    const char *dir = ps_path_dir(arena, db_path); /* the journal appears there while writing */
+    return ps_is_readonly(db_path) || (dir != NULL && ps_is_readonly(dir));
+}
+
+/* A rank that only loses a stale table may stay as it is when it is read-only; one with results may not. */
+static ps_code check_writable(output *o, ps_err *err) {
+    size_t n_readonly = 0;
+    const char *first = NULL;
+    bool any_done = false;
+    for (size_t r = 0; r < o->run->n_ranks; r++) {
+        any_done = any_done || (o->targets[r] != NULL && o->run->ranks[r].status == PS_RANK_DONE);
+    }
+    for (size_t r = 0; r < o->run->n_ranks; r++) {
+        if (o->targets[r] == NULL || !is_locked_down(o->targets[r], &o->run->arena)) {
+            continue;
+        }
+        if (!any_done) {
+            o->targets[r] = NULL;
+            continue;
+        }
+        n_readonly++;
+        first = first != NULL ? first : o->targets[r];
+    }
+    if (n_readonly > 0) {
+        return ps_fail_file(err, PS_READONLY, first,
+                            "read-only, and so are %zu of the %zu databases to write: nothing was written; write "
+                            "copies with -o DIR",
+                            n_readonly, o->run->n_ranks);
+    }
+    return PS_OK;
+}
+
+static ps_code check_space(output *o, ps_err *err) {
+    uint64_t need = 0;
+    for (size_t r = 0; r < o->run->n_ranks; r++) {
+        ps_file_id id;
+        if (o->targets[r] != NULL && ps_file_identify(o->run->ranks[r].rank->db_path, &id, NULL) == PS_OK) {
+            need += (uint64_t)id.size_bytes + (uint64_t)id.size_bytes / 16;
+        }
+    }
+    const char *base = o->opts->out_dir != NULL ? o->opts->out_dir : o->cluster->root;
+    ps_code code = ps_make_dirs(base, err);
+    uint64_t have = 0;
+    code = code == PS_OK ? ps_free_space(base, &have, err) : code;
+    if (code == PS_OK && have < need) {
+        return ps_fail_file(err, PS_IO, base, "the copies need %llu MB, %llu MB are free: nothing was written",
+                            (unsigned long long)(need >> 20) + 1, (unsigned long long)(have >> 20));
+    }
+    return code;
+}
+
+/* --- one rank -------------------------------------------------------------------------------------------- */
+
+static ps_code recheck(void *context, sqlite3 *handle, ps_err *err) {
+    const ps_rank_output *out = context;
+    if (!out->has_stamp) {
+        return PS_OK;
+    }
+    ps_db_stamp stamp = {out->stamp.file, out->stamp.wal, out->stamp.change_counter};
+    return ps_db_stamp_check(&stamp, sqlite3_db_filename(handle, "main"), handle, err);
+}
+
+/* The profiler's small JSON files go along, so that the mirrored directory is a rank directory too. */
+static ps_code copy_sidecars(const ps_cluster_rank *rank, const char *target, ps_err *err) {
+    if (rank->rank_dir == NULL) {
+        return PS_OK;
+    }
+    ps_arena arena;
+    ps_arena_init(&arena);
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    const char **names = NULL;
+    size_t n = 0;
+    const char *inner = ps_path_dir(&arena, target);
+    const char *dir = inner != NULL ? ps_path_dir(&arena, inner) : NULL;
+    ps_code code = dir != NULL ? ps_list_dir(rank->rank_dir, &arena, &names, &n, err) : ps_fail_nomem(err);
+    for (size_t i = 0; code == PS_OK && i < n; i++) {
+        if (strncmp(names[i], "profiler_", 9) != 0 || !ps_ends_with(names[i], ".json")) {
+            continue;
+        }
+        const char *from = ps_path_join(&arena, rank->rank_dir, names[i]);
+        const char *to = ps_path_join(&arena, dir, names[i]);
+        ps_buf_clear(&text);
+        code = from != NULL && to != NULL ? ps_read_file(from, (size_t)64 << 20, &text, err) : ps_fail_nomem(err);
+        code = code == PS_OK ? ps_write_file(to, ps_buf_str(&text), text.len, err) : code;
+    }
+    ps_buf_fini(&text);
+    ps_arena_fini(&arena);
+    return code;
+}
+
+static ps_code write_copy(output *o, size_t r, ps_err *err) {
+    const ps_cluster_rank *rank = o->run->ranks[r].rank;
+    const char *target = o->targets[r];
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const char *dir = ps_path_dir(&arena, target);
+    ps_code code = dir != NULL ? ps_make_dirs(dir, err) : ps_fail_nomem(err);
+    ps_arena_fini(&arena);
+    ps_db *db = code == PS_OK ? ps_db_open(rank->db_path, err) : NULL;
+    if (db == NULL) {
+        return code != PS_OK ? code : (err != NULL ? err->code : PS_IO);
+    }
+    ps_db_stamp now = ps_db_get_stamp(db);
+    const ps_file_stamp *then = &o->outputs[r].stamp;
+    if (!ps_file_same(&now.file, &then->file) || !ps_file_same(&now.wal, &then->wal) ||
+        now.change_counter != then->change_counter) {
+        code = ps_fail_file(err, PS_CHANGED, rank->db_path, "changed while it was analysed: run again");
+    }
+    code = code == PS_OK ? ps_sqlite_copy(ps_db_handle(db), target, PS_COPY_APPLICATION_ID, o->outputs[r].tables,
+                                          o->outputs[r].n_tables, err)
+                         : code;
+    ps_db_close(db);
+    return code == PS_OK ? copy_sidecars(rank, target, err) : code;
+}
+
+/* <folder>/<table>_<rank>.csv */
+static ps_code write_files(output *o, size_t r, ps_err *err) {
+    ps_buf text;
+    ps_buf path;
+    ps_buf_init(&text, 0);
+    ps_buf_init(&path, 0);
+    bool csv = o->opts->export_type == PS_EXPORT_CSV;
+    ps_code code = ps_make_dirs(o->targets[r], err);
+    for (size_t i = 0; code == PS_OK && i < o->outputs[r].n_tables; i++) {
+        const ps_table *t = o->outputs[r].tables[i];
+        if (t->n_rows == 0) {
+            continue;
+        }
+        ps_buf_clear(&text);
+        ps_buf_clear(&path);
+        const char *suffix = t->mode == PS_TABLE_ADD_COLUMN ? "_connection" : "";
+        ps_buf_addf(&path, "%s/%s%s_%lld.%s", o->targets[r], t->name, suffix,
+                    (long long)o->run->ranks[r].rank->rank, csv ? "csv" : "json");
+        code = csv ? ps_write_table_csv(t, &text, err) : ps_write_table_json(t, &text, err);
+        if (code == PS_OK) {
+            code = ps_buf_ok(&path) ? ps_write_file(ps_buf_str(&path), ps_buf_str(&text), text.len, err)
+                                    : ps_fail_nomem(err);
+        }
+    }
+    ps_buf_fini(&text);
+    ps_buf_fini(&path);
+    return code;
+}
+
+static void write_rank(void *context, size_t r) {
+    output *o = context;
+    if (o->targets[r] == NULL) {
+        return;
+    }
+    ps_err err = PS_ERR_INIT;
+    ps_code code = PS_OK;
+    if (o->opts->export_type != PS_EXPORT_DB) {
+        code = write_files(o, r, &err);
+    } else if (o->copies) {
+        code = write_copy(o, r, &err);
+    } else {
+        ps_rank_output *out = (ps_rank_output *)(uintptr_t)&o->outputs[r]; /* recheck only reads it */
+        code = ps_sqlite_apply(o->targets[r], out->tables, out->n_tables, recheck, out, &err);
+    }
+    ps_rank_report *report = &o->run->ranks[r];
+    if (code == PS_OK) {
+        report->written = o->targets[r];
+    } else if (report->status != PS_RANK_FAILED) {
+        report->status = PS_RANK_FAILED;
+        report->err = err;
+    }
+}
+
+ps_code ps_write_rank_outputs(ps_run *run, const ps_cluster *cluster, const ps_rank_output *outputs,
+                              const char *folder, bool in_place, const ps_run_opts *opts, ps_err *err) {
+    output o = {.run = run, .cluster = cluster, .outputs = outputs, .opts = opts};
+    o.targets = ps_calloc(run->n_ranks, sizeof *o.targets);
+    ps_code code = o.targets != NULL ? choose_targets(&o, folder, in_place, err) : ps_fail_nomem(err);
+    bool any = false;
+    for (size_t r = 0; code == PS_OK && r < run->n_ranks; r++) {
+        any = any || o.targets[r] != NULL;
+    }
+    if (code == PS_OK && any && opts->export_type == PS_EXPORT_DB) {
+        code = o.copies ? check_space(&o, err) : check_writable(&o, err);
+    }
+    if (code == PS_OK && any) {
+        ps_parallel(run->n_ranks, opts->n_threads, write_rank, &o);
+    }
+    ps_free(o.targets);
+    return code;
+}

@@ -1,0 +1,284 @@
+#include "run/run.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/threads.h"
+#include "read/reader.h"
+#include "run/output.h"
+
+typedef struct session {
+    ps_run *run;
+    const ps_cluster *cluster;
+    const ps_analysis *const *analyses;
+    const ps_run_opts *opts;
+    ps_rank_info *infos;
+    ps_diag **diags;
+    ps_rank_output *outputs;
+    void ***partials; /* [analysis][rank] */
+    void **shared;    /* [analysis] */
+    size_t round;
+    uint32_t needs;   /* of this round, all analyses together */
+    size_t n_progress;
+} session;
+
+static uint32_t round_needs(const session *s) {
+    uint32_t needs = 0;
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        const ps_analysis *analysis = s->analyses[a];
+        needs |= s->round < analysis->n_rounds ? analysis->rounds[s->round].needs : 0;
+    }
+    /* The host side of operators only matters to a step filter. */
+    return s->opts->analysis.step_id < 0 ? needs & ~(uint32_t)PS_NEED_COMM_HOST : needs;
+}
+
+/* Keeps the first failure; a failure outranks "nothing". */
+static void note(ps_rank_report *report, ps_code code, const ps_err *err) {
+    ps_rank_status status = code == PS_NOTHING ? PS_RANK_NOTHING : PS_RANK_FAILED;
+    if (status > report->status) {
+        report->status = status;
+        report->err = *err;
+    }
+}
+
+/* --- map ----------------------------------------------------------------------------------------------------- */
+
+static ps_trace *read_rank(session *s, size_t r) {
+    ps_rank_report *report = &s->run->ranks[r];
+    ps_err err = PS_ERR_INIT;
+    ps_src src = {.path = report->rank->db_path, .rank_dir = report->rank->rank_dir};
+    ps_trace *trace = ps_read(&src, s->needs, &err);
+    if (trace == NULL) {
+        note(report, PS_IO, &err);
+        return NULL;
+    }
+    s->outputs[r].stamp = ps_trace_stamp(trace);
+    s->outputs[r].has_stamp = true;
+    ps_diag_merge(&report->diag, ps_trace_diag(trace), NULL);
+    return trace;
+}
+
+static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace) {
+    const ps_round *round = &s->analyses[a]->rounds[s->round];
+    ps_rank_report *report = &s->run->ranks[r];
+    ps_err err = PS_ERR_INIT;
+    ps_map_input in = {.trace = trace,
+                       .rank = &s->infos[r],
+                       .opts = &s->opts->analysis,
+                       .partial = s->partials[a][r],
+                       .shared = s->shared[a],
+                       .diag = &report->diag};
+    void *partial = in.partial;
+    ps_code code = round->map(&in, &partial, &err);
+    s->partials[a][r] = partial;
+    if (code != PS_OK) {
+        note(report, code, &err);
+    }
+}
+
+/* One rank of one round: the trace lives only as long as the maps look at it. */
+static void map_rank(void *context, size_t r) {
+    session *s = context;
+    ps_trace *trace = NULL;
+    bool lost = s->needs != 0 && (trace = read_rank(s, r)) == NULL;
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        bool has_round = s->round < s->analyses[a]->n_rounds;
+        bool goes_on = s->round == 0 || s->partials[a][r] != NULL;
+        if (has_round && goes_on && !lost) {
+            map_analysis(s, a, r, s->analyses[a]->rounds[s->round].needs != 0 ? trace : NULL);
+        }
+    }
+    ps_trace_free(trace);
+    if (s->opts->progress != NULL && s->round == 0) {
+        s->opts->progress(s->opts->progress_context, __atomic_add_fetch(&s->n_progress, 1, __ATOMIC_RELAXED),
+                          s->run->n_ranks);
+    }
+}
+
+/* --- reduce -------------------------------------------------------------------------------------------------- */
+
+static ps_code reduce_round(session *s, ps_err *err) {
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        const ps_analysis *analysis = s->analyses[a];
+        if (s->round >= analysis->n_rounds || analysis->rounds[s->round].reduce == NULL) {
+            continue;
+        }
+        ps_reduce_input in = {.ranks = s->infos,
+                              .partials = s->partials[a],
+                              .diags = s->diags,
+                              .n_ranks = s->run->n_ranks,
+                              .opts = &s->opts->analysis,
+                              .shared = s->shared[a],
+                              .result = &s->run->results[a]};
+        void *shared = s->shared[a];
+        ps_code code = analysis->rounds[s->round].reduce(&in, &shared, err);
+        if (shared != s->shared[a] && s->shared[a] != NULL && analysis->free_shared != NULL) {
+            analysis->free_shared(s->shared[a]);
+        }
+        s->shared[a] = shared;
+        if (code != PS_OK) {
+            ps_err_prefix(err, "%s", analysis->name);
+            return code;
+        }
+    }
+    return PS_OK;
+}
+
+static ps_code run_rounds(session *s, ps_err *err) {
+    size_t n_rounds = 0;
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        n_rounds = s->analyses[a]->n_rounds > n_rounds ? s->analyses[a]->n_rounds : n_rounds;
+    }
+    for (s->round = 0; s->round < n_rounds; s->round++) {
+        s->needs = round_needs(s);
+        ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rank, s);
+        ps_code code = reduce_round(s, err);
+        if (code != PS_OK) {
+            return code;
+        }
+    }
+    return PS_OK;
+}
+
+/* --- output -------------------------------------------------------------------------------------------------- */
+
+static ps_code gather(session *s, size_t a, ps_err *err) {
+    const ps_result *result = &s->run->results[a];
+    for (size_t i = 0; i < result->n_tables; i++) {
+        const ps_table *t = result->tables[i];
+        if (t->home != PS_HOME_RANK) {
+            continue;
+        }
+        ps_rank_output *out = &s->outputs[t->rank_index];
+        if (!ps_grow(&out->tables, &out->cap_tables, out->n_tables + 1, 1 << 20, sizeof(ps_table *))) {
+            return ps_fail_nomem(err);
+        }
+        out->tables[out->n_tables++] = t;
+    }
+    return PS_OK;
+}
+
+/* Tables for the ranks' own databases go in one transaction a rank, whichever analyses made them; an analysis
+ * that works on copies, or a file export, gets its own folder. */
+static ps_code write_outputs(session *s, ps_err *err) {
+    ps_code code = PS_OK;
+    bool in_place = false;
+    bool files = s->opts->export_type != PS_EXPORT_DB;
+    for (size_t a = 0; code == PS_OK && !files && a < s->run->n_analyses; a++) {
+        if (s->analyses[a]->writes == PS_WRITES_RANK_DB) {
+            code = gather(s, a, err);
+            in_place = true;
+        }
+    }
+    if (code == PS_OK && in_place) {
+        code = ps_write_rank_outputs(s->run, s->cluster, s->outputs, NULL, true, s->opts, err);
+    }
+    for (size_t a = 0; code == PS_OK && a < s->run->n_analyses; a++) {
+        if (!files && s->analyses[a]->writes == PS_WRITES_RANK_DB) {
+            continue;
+        }
+        for (size_t r = 0; r < s->run->n_ranks; r++) {
+            s->outputs[r].n_tables = 0;
+        }
+        code = gather(s, a, err);
+        if (code == PS_OK) {
+            code = ps_write_rank_outputs(s->run, s->cluster, s->outputs, s->analyses[a]->folder, false, s->opts, err);
+        }
+    }
+    return code;
+}
+
+/* --- setting up ---------------------------------------------------------------------------------------------- */
+
+static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t n_ranks, size_t n_analyses) {
+    s->run = ps_calloc(1, sizeof *s->run);
+    if (s->run == NULL) {
+        return false;
+    }
+    ps_arena_init(&s->run->arena);
+    s->run->ranks = ps_calloc(n_ranks, sizeof *s->run->ranks);
+    s->run->results = ps_calloc(n_analyses, sizeof *s->run->results);
+    s->infos = ps_calloc(n_ranks, sizeof *s->infos);
+    s->diags = ps_calloc(n_ranks, sizeof *s->diags);
+    s->outputs = ps_calloc(n_ranks, sizeof *s->outputs);
+    s->partials = ps_calloc(n_analyses, sizeof *s->partials);
+    s->shared = ps_calloc(n_analyses, sizeof *s->shared);
+    bool ok = s->run->ranks != NULL && s->run->results != NULL && s->infos != NULL && s->diags != NULL &&
+              s->outputs != NULL && s->partials != NULL && s->shared != NULL;
+    s->run->n_ranks = ok ? n_ranks : 0;
+    s->run->n_analyses = ok ? n_analyses : 0;
+    for (size_t a = 0; ok && a < n_analyses; a++) {
+        s->partials[a] = ps_calloc(n_ranks, sizeof **s->partials);
+        ok = s->partials[a] != NULL;
+    }
+    for (size_t r = 0; ok && r < n_ranks; r++) {
+        s->run->ranks[r].rank = ranks[r];
+        s->infos[r] = (ps_rank_info){ranks[r]->rank, ps_profiler_name(ranks[r]->profiler)};
+        s->diags[r] = &s->run->ranks[r].diag;
+    }
+    return ok;
+}
+
+static void session_fini(session *s) {
+    for (size_t a = 0; s->run != NULL && a < s->run->n_analyses; a++) {
+        for (size_t r = 0; s->partials[a] != NULL && r < s->run->n_ranks; r++) {
+            s->analyses[a]->free_partial(s->partials[a][r]);
+        }
+        ps_free(s->partials[a]);
+        if (s->analyses[a]->free_shared != NULL) {
+            s->analyses[a]->free_shared(s->shared[a]);
+        }
+    }
+    for (size_t r = 0; s->run != NULL && s->outputs != NULL && r < s->run->n_ranks; r++) {
+        ps_free(s->outputs[r].tables);
+    }
+    ps_free(s->infos);
+    ps_free(s->diags);
+    ps_free(s->outputs);
+    ps_free(s->partials);
+    ps_free(s->shared);
+}
+
+static void count_statuses(ps_run *run, bool strict) {
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        ps_rank_report *report = &run->ranks[r];
+        uint64_t n_errors = ps_diag_n_errors(&report->diag);
+        if (strict && n_errors > 0 && report->status == PS_RANK_DONE) {
+            report->status = PS_RANK_FAILED;
+            (void)ps_fail_file(&report->err, PS_SYNTAX, report->rank->db_path,
+                               "%llu counted errors (--strict makes them fatal)", (unsigned long long)n_errors);
+        }
+        run->n_done += report->status == PS_RANK_DONE;
+        run->n_nothing += report->status == PS_RANK_NOTHING;
+        run->n_failed += report->status == PS_RANK_FAILED;
+    }
+}
+
+ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses, const ps_cluster *cluster,
+                        const ps_cluster_rank *const *ranks, size_t n_ranks, const ps_run_opts *opts,
+                        ps_err *err) {
+    session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
+    ps_code code = session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
+    code = code == PS_OK ? run_rounds(&s, err) : code;
+    code = code == PS_OK ? write_outputs(&s, err) : code;
+    ps_run *run = s.run;
+    session_fini(&s);
+    if (code != PS_OK) {
+        ps_run_free(run);
+        return NULL;
+    }
+    count_statuses(run, opts->strict);
+    return run;
+}
+
+void ps_run_free(ps_run *run) {
+    if (run != NULL) {
+        for (size_t a = 0; a < run->n_analyses; a++) {
+            ps_result_fini(&run->results[a]);
+        }
+        ps_free(run->results);
+        ps_free(run->ranks);
+        ps_arena_fini(&run->arena);
+        ps_free(run);
+    }
+}

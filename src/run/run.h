@@ -1,0 +1,59 @@
+/* Runs analyses over the ranks of a cluster: reads each rank once, maps in parallel, reduces in rank order,
+ * hands the tables to the writers. */
+#ifndef PS_RUN_RUN_H
+#define PS_RUN_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/analysis.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "run/cluster.h"
+
+typedef enum ps_export { PS_EXPORT_DB, PS_EXPORT_CSV, PS_EXPORT_JSON } ps_export;
+
+typedef struct ps_run_opts {
+    const char *out_dir; /* -o, or NULL: rank databases in place, other files below the cluster's root */
+    ps_export export_type;
+    size_t n_threads; /* 0: one per processor */
+    bool strict;      /* counted errors make a rank fail */
+    ps_analysis_opts analysis;
+    void (*progress)(void *context, size_t done, size_t total); /* called from several threads; may be NULL */
+    void *progress_context;
+} ps_run_opts;
+
+typedef enum ps_rank_status {
+    PS_RANK_DONE,
+    PS_RANK_NOTHING, /* the rank has nothing for this analysis; `err` says what is missing */
+    PS_RANK_FAILED
+} ps_rank_status;
+
+typedef struct ps_rank_report {
+    const ps_cluster_rank *rank;
+    ps_rank_status status;
+    ps_err err; /* of the first failure, or what is missing */
+    ps_diag diag;
+    const char *written; /* file written for this rank, NULL none; owned by the run */
+} ps_rank_report;
+
+typedef struct ps_run {
+    ps_rank_report *ranks; /* those selected, in rank order */
+    size_t n_ranks;
+    ps_result *results; /* one per analysis, in the order given */
+    size_t n_analyses;
+    size_t n_done, n_nothing, n_failed;
+    ps_arena arena;
+} ps_run;
+
+/* Runs `analyses` over `ranks` (of `cluster`, in rank order, n > 0) and writes what they made. NULL when nothing
+ * could be done at all (`err`); a rank that failed is in its report, and the others went on. Nothing has been
+ * written when a target turned out read-only (PS_READONLY) or the output lacks space (PS_IO). The caller frees
+ * the result with ps_run_free(), before the cluster. */
+ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses, const ps_cluster *cluster,
+                        const ps_cluster_rank *const *ranks, size_t n_ranks, const ps_run_opts *opts,
+                        ps_err *err);
+void ps_run_free(ps_run *run); /* NULL is fine */
+
+#endif

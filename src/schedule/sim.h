@@ -1,0 +1,70 @@
+/* Simulation of a schedule: every op starts as soon as its device has finished the op before it and the results it
+ * needs have arrived. docs/schedules.md lists what an op needs.
+ *
+ *   plan  = ps_sim_plan_new(schedule, params)      lists and dependencies, checked; once
+ *   ns[]  = durations by op number                 ps_sim_fill_durations, or measured ones
+ *   ps_sim_run(plan, ns, p2p, start, times)        as often as there are steps
+ *
+ * Ops are numbered over all devices, device after device, each in the order of its list. A sealed plan may be used
+ * by many threads at once. */
+#ifndef PS_SCHEDULE_SIM_H
+#define PS_SCHEDULE_SIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/chart.h"
+#include "schedule/schedule.h"
+
+#define PS_NO_OP UINT32_MAX
+
+/* A step of more ops than this is refused: what a plan takes is about 60 bytes an op. */
+#define PS_SIM_MAX_OPS ((size_t)1 << 23)
+
+typedef struct ps_sim_plan {
+    const ps_schedule *schedule;
+    ps_schedule_params params;
+    ps_sched_op *ops;  /* [n_ops] */
+    size_t *first;     /* [n_stages + 1] number of a device's first op */
+    uint32_t n_ops;
+    uint32_t *sequence; /* [n_ops] all ops, each after what it needs */
+    /* [n_ops] the op whose result the forward, and the backward, of this op needs from another stage, or PS_NO_OP.
+     * What it needs from its own stage stands earlier in its device's list. */
+    uint32_t *forward_input, *backward_input;
+    int32_t *device; /* [n_ops] */
+} ps_sim_plan;
+
+/* Durations of one op on one device. `b` is the whole backward, of which `w` is the weight gradient. */
+typedef struct ps_sim_times {
+    int64_t f_ns, b_ns, w_ns, fb_ns;
+    int64_t p2p_ns; /* from the end of an op to the arrival of its result on another device */
+} ps_sim_times;
+
+/* When each op ran, by op number. The caller owns both arrays ([n_ops]). */
+typedef struct ps_sim_result {
+    int64_t *start_ns, *end_ns;
+    int64_t first_ns, last_ns; /* first start and last end over all devices */
+} ps_sim_result;
+
+/* NULL with PS_RANGE when the parameters do not fit the schedule, PS_INTERNAL when a list of the schedule is not
+ * valid or can never finish (the message names what each device waits for), or PS_NOMEM. */
+ps_sim_plan *ps_sim_plan_new(const ps_schedule *schedule, const ps_schedule_params *params, ps_err *err);
+void ps_sim_plan_free(ps_sim_plan *plan); /* NULL is fine */
+
+/* duration_ns[n_ops] from the times of the kinds. */
+void ps_sim_fill_durations(const ps_sim_plan *plan, const ps_sim_times *times, int64_t *duration_ns);
+
+/* One step that begins at start_ns. PS_RANGE when the times leave 64 bits. */
+PS_MUST_USE ps_code ps_sim_run(const ps_sim_plan *plan, const int64_t *duration_ns, int64_t p2p_ns, int64_t start_ns,
+                               ps_sim_result *out, ps_err *err);
+
+/* Busy time of one device in a result: the sum of its ops. */
+int64_t ps_sim_busy_ns(const ps_sim_plan *plan, const ps_sim_result *result, int32_t device);
+
+/* A chart of n_steps steps, numbered from 1, one pipeline, rank = device, origin 0; each step begins gap_ns after
+ * the one before it ended. The caller frees it with ps_chart_free(). */
+ps_chart *ps_sim_chart(const ps_schedule *schedule, const ps_schedule_params *params, const ps_sim_times *times,
+                       int64_t n_steps, int64_t gap_ns, ps_err *err);
+
+#endif

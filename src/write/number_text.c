@@ -1,0 +1,53 @@
+#include "write/number_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void ps_real_shortest(double value, char out[PS_NUMBER_TEXT]) {
+    if (isnan(value) || isinf(value)) {
+        (void)snprintf(out, PS_NUMBER_TEXT, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        return;
+    }
+    /* 15 digits always survive a round trip as text, 17 always tell two doubles apart. */
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(out, PS_NUMBER_TEXT, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) {
+            break;
+        }
+    }
+}
+
+void ps_int_scaled(int64_t value, int64_t scale, unsigned decimals, char out[PS_NUMBER_TEXT]) {
+    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    uint64_t step = (uint64_t)scale; /* of the last digit kept */
+    uint64_t one = 1;                /* in such steps */
+    unsigned kept = 0;               /* the scale has no more digits than that; zeros follow */
+    while (kept < decimals && step > 1) {
+        step /= 10;
+        one *= 10;
+        kept++;
+    }
+    uint64_t steps = size / step + (step > 1 && size % step >= step / 2 ? 1 : 0);
+    const char *sign = value < 0 && steps > 0 ? "-" : "";
+    int n = snprintf(out, PS_NUMBER_TEXT, "%s%llu", sign, (unsigned long long)(steps / one));
+    if (decimals > 0) {
+        n += snprintf(out + n, PS_NUMBER_TEXT - (size_t)n, ".");
+        if (kept > 0) {
+            n += snprintf(out + n, PS_NUMBER_TEXT - (size_t)n, "%0*llu", (int)kept,
+                          (unsigned long long)(steps % one));
+        }
+        (void)snprintf(out + n, PS_NUMBER_TEXT - (size_t)n, "%.*s", (int)(decimals - kept), "000000000");
+    }
+}
+
+unsigned ps_decimals_for(double value) {
+    double size = fabs(value);
+    if (size == 0 || size >= 99.95) {
+        return 0;
+    }
+    if (size >= 9.995) {
+        return 1;
+    }
+    return size >= 0.9995 ? 2 : 3;
+}

@@ -1,0 +1,20 @@
+/* Numbers as text, without a locale and the same on every machine. */
+#ifndef PS_WRITE_NUMBER_TEXT_H
+#define PS_WRITE_NUMBER_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PS_NUMBER_TEXT = 400 }; /* room for any of them: %f of the largest double */
+
+/* The shortest decimal that reads back as the same double: "0.1", "1e+20"; "nan", "inf", "-inf". */
+void ps_real_shortest(double value, char out[PS_NUMBER_TEXT]);
+
+/* value / scale (a power of ten) with `decimals` digits after the point, rounded half away from zero; in integers
+ * all the way. */
+void ps_int_scaled(int64_t value, int64_t scale, unsigned decimals, char out[PS_NUMBER_TEXT]);
+
+/* Digits after the point that show three significant ones of `value` (0 or more, at most 3). */
+unsigned ps_decimals_for(double value);
+
+#endif

@@ -1,0 +1,36 @@
+/* Where output goes: a file that appears whole or not at all, a stream of the caller, or a buffer.
+ *
+ *   ps_sink sink;
+ *   code = ps_sink_open_file(&sink, path, err);     or ps_sink_stream(file), ps_sink_buf(buf)
+ *   code = ps_sink_write(&sink, bytes, n, err);     any number of times
+ *   code = ps_sink_commit(&sink, err);              or ps_sink_abort(&sink): nothing is left behind
+ *
+ * After commit or abort the sink is empty; aborting an empty one is fine. */
+#ifndef PS_WRITE_SINK_H
+#define PS_WRITE_SINK_H
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+typedef struct ps_sink {
+    FILE *file;  /* of a file or stream */
+    ps_buf *buf; /* of a buffer */
+    char *path;  /* of a file: what it will be called */
+    char *tmp;   /* what it is called until then; NULL when `path` is written in place */
+} ps_sink;
+
+/* Opens `path`.tmp beside the file that `path` names (through symbolic links); commit renames it. A device or pipe
+ * (/dev/null) is written directly: renaming would replace it. */
+PS_MUST_USE ps_code ps_sink_open_file(ps_sink *sink, const char *path, ps_err *err);
+
+/* Borrow the stream or buffer; commit flushes a stream and leaves it open. */
+ps_sink ps_sink_stream(FILE *file);
+ps_sink ps_sink_buf(ps_buf *buf);
+
+PS_MUST_USE ps_code ps_sink_write(ps_sink *sink, const void *bytes, size_t n, ps_err *err);
+PS_MUST_USE ps_code ps_sink_commit(ps_sink *sink, ps_err *err);
+void ps_sink_abort(ps_sink *sink);
+
+#endif

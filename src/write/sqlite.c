@@ -1,0 +1,505 @@
+#include "write/sqlite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/strpool.h"
+
+#define BUSY_MS 30000
+
+typedef struct writer {
+    sqlite3 *db;
+    const char *path;
+    ps_err *err;
+} writer;
+
+static ps_code fail(const writer *w, const char *what) {
+    int rc = sqlite3_extended_errcode(w->db);
+    ps_code code = PS_IO;
+    const char *hint = "";
+    switch (rc & 0xff) {
+    case SQLITE_NOMEM:
+        return ps_fail_nomem(w->err);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        code = PS_BUSY;
+        hint = " (another program is writing to it; run again when it has finished)";
+        break;
+    case SQLITE_FULL:
+        hint = " (nothing was changed; free some space, or write copies elsewhere with -o DIR)";
+        break;
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+        code = PS_READONLY;
+        hint = " (file or directory not writable: write copies with -o DIR)";
+        break;
+    default:
+        break;
+    }
+    return ps_fail_file(w->err, code, w->path, "%s: %s%s", what, sqlite3_errmsg(w->db), hint);
+}
+
+static ps_code run_sql(const writer *w, const char *sql) {
+    return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? PS_OK : fail(w, "writing");
+}
+
+static sqlite3_stmt *prepare(const writer *w, const ps_buf *sql) {
+    sqlite3_stmt *stmt = NULL;
+    if (!ps_buf_ok(sql)) {
+        (void)ps_fail_nomem(w->err);
+        return NULL;
+    }
+    if (sqlite3_prepare_v2(w->db, ps_buf_str(sql), -1, &stmt, NULL) != SQLITE_OK) {
+        (void)fail(w, "preparing to write");
+    }
+    return stmt;
+}
+
+/* "name" with its quotes doubled. */
+static void add_name(ps_buf *sql, const char *name) {
+    ps_buf_add_char(sql, '"');
+    for (const char *p = name; *p != '\0'; p++) {
+        ps_buf_add(sql, p, 1);
+        if (*p == '"') {
+            ps_buf_add_char(sql, '"');
+        }
+    }
+    ps_buf_add_char(sql, '"');
+}
+
+static bool has_object(const writer *w, const char *sql, const char *a, const char *b) {
+    sqlite3_stmt *stmt = NULL;
+    bool found = sqlite3_prepare_v2(w->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+                 sqlite3_bind_text(stmt, 1, a, -1, SQLITE_STATIC) == SQLITE_OK &&
+                 (b == NULL || sqlite3_bind_text(stmt, 2, b, -1, SQLITE_STATIC) == SQLITE_OK) &&
+                 sqlite3_step(stmt) == SQLITE_ROW;
+    (void)sqlite3_finalize(stmt);
+    return found;
+}
+
+static bool has_table(const writer *w, const char *name) {
+    return has_object(w, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE", name, NULL);
+}
+
+static bool has_column(const writer *w, const char *table, const char *column) {
+    return has_object(w, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE", table, column);
+}
+
+/* --- strings of the database --------------------------------------------------------------------------- */
+
+/* Ids in STRING_IDS of the texts in the string columns of a table: found in one pass, added when new. */
+typedef struct string_ids {
+    ps_strpool pool;
+    int64_t *ids; /* [id in pool], -1 not in the database */
+    int64_t max_id;
+} string_ids;
+
+static bool collect_strings(string_ids *s, const ps_table *t) {
+    for (size_t c = 0; c < t->n_columns; c++) {
+        for (size_t r = 0; t->columns[c].type == PS_COL_STRING_ID && r < t->n_rows; r++) {
+            const ps_value *v = ps_table_cell(t, r, c);
+            if (!v->is_null && ps_str_is_none(ps_strpool_add(&s->pool, v->u.text, strlen(v->u.text)))) {
+                return false;
+            }
+        }
+    }
+    s->ids = ps_calloc(s->pool.n, sizeof *s->ids);
+    for (size_t i = 0; s->ids != NULL && i < s->pool.n; i++) {
+        s->ids[i] = -1;
+    }
+    return s->ids != NULL;
+}
+
+static ps_code find_strings(const writer *w, string_ids *s) {
+    ps_code code = run_sql(w, "CREATE TABLE IF NOT EXISTS STRING_IDS (id INTEGER PRIMARY KEY, value TEXT)");
+    sqlite3_stmt *stmt = NULL;
+    if (code != PS_OK) {
+        return code;
+    }
+    if (sqlite3_prepare_v2(w->db, "SELECT id, value FROM STRING_IDS", -1, &stmt, NULL) != SQLITE_OK) {
+        return fail(w, "reading STRING_IDS");
+    }
+    int rc = SQLITE_OK;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int64_t id = sqlite3_column_int64(stmt, 0);
+        const unsigned char *text = sqlite3_column_text(stmt, 1);
+        s->max_id = id > s->max_id ? id : s->max_id;
+        if (text != NULL) {
+            ps_str known = ps_strpool_find(&s->pool, (const char *)text, (size_t)sqlite3_column_bytes(stmt, 1));
+            s->ids[known.id] = id;
+        }
+    }
+    code = rc == SQLITE_DONE ? PS_OK : fail(w, "reading STRING_IDS");
+    (void)sqlite3_finalize(stmt);
+    return code;
+}
+
+static ps_code insert_strings(const writer *w, string_ids *s) {
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2(w->db, "INSERT INTO STRING_IDS (id, value) VALUES (?1, ?2)", -1, &stmt, NULL) != SQLITE_OK) {
+        return fail(w, "writing STRING_IDS");
+    }
+    ps_code code = PS_OK;
+    for (uint32_t i = 1; code == PS_OK && i < s->pool.n; i++) {
+        if (s->ids[i] >= 0) {
+            continue;
+        }
+        s->ids[i] = ++s->max_id;
+        sqlite3_bind_int64(stmt, 1, s->ids[i]);
+        sqlite3_bind_text(stmt, 2, ps_strpool_get(&s->pool, (ps_str){i}), -1, SQLITE_STATIC);
+        code = sqlite3_step(stmt) == SQLITE_DONE ? PS_OK : fail(w, "writing STRING_IDS");
+        (void)sqlite3_reset(stmt);
+    }
+    (void)sqlite3_finalize(stmt);
+    return code;
+}
+
+static ps_code string_ids_init(const writer *w, const ps_table *t, string_ids *s) {
+    *s = (string_ids){.max_id = -1};
+    if (!ps_strpool_init(&s->pool) || !collect_strings(s, t)) {
+        return ps_fail_nomem(w->err);
+    }
+    if (s->pool.n == 1) {
+        return PS_OK; /* no string columns */
+    }
+    ps_code code = find_strings(w, s);
+    return code == PS_OK ? insert_strings(w, s) : code;
+}
+
+static void string_ids_fini(string_ids *s) {
+    ps_strpool_fini(&s->pool);
+    ps_free(s->ids);
+}
+
+/* --- whole tables ---------------------------------------------------------------------------------------- */
+
+static const char *sql_type(const ps_column *c) {
+    if (c->sql_type != NULL) {
+        return c->sql_type;
+    }
+    switch (c->type) {
+    case PS_COL_REAL:
+        return "REAL";
+    case PS_COL_TEXT:
+        return "TEXT";
+    case PS_COL_INT:
+    case PS_COL_STRING_ID:
+        break;
+    }
+    return "INTEGER";
+}
+
+static ps_code create_table(const writer *w, const ps_table *t) {
+    ps_buf sql;
+    ps_buf_init(&sql, 0);
+    ps_buf_add_str(&sql, "CREATE TABLE ");
+    add_name(&sql, t->name);
+    for (size_t c = 0; c < t->n_columns; c++) {
+        ps_buf_add_str(&sql, c == 0 ? " (" : ", ");
+        add_name(&sql, t->columns[c].name);
+        ps_buf_addf(&sql, " %s", sql_type(&t->columns[c]));
+    }
+    ps_buf_add_char(&sql, ')');
+    ps_code code = ps_buf_ok(&sql) ? run_sql(w, ps_buf_str(&sql)) : ps_fail_nomem(w->err);
+    ps_buf_fini(&sql);
+    return code;
+}
+
+static void bind_value(sqlite3_stmt *stmt, int at, const ps_table *t, size_t row, size_t c, const string_ids *s) {
+    const ps_value *v = ps_table_cell(t, row, c);
+    if (v->is_null) {
+        sqlite3_bind_null(stmt, at);
+        return;
+    }
+    switch (t->columns[c].type) {
+    case PS_COL_INT:
+        sqlite3_bind_int64(stmt, at, v->u.i);
+        break;
+    case PS_COL_REAL:
+        sqlite3_bind_double(stmt, at, v->u.r);
+        break;
+    case PS_COL_TEXT:
+        sqlite3_bind_text(stmt, at, v->u.text, -1, SQLITE_STATIC);
+        break;
+    case PS_COL_STRING_ID:
+        sqlite3_bind_int64(stmt, at, s->ids[ps_strpool_find(&s->pool, v->u.text, strlen(v->u.text)).id]);
+        break;
+    }
+}
+
+static ps_code insert_rows(const writer *w, const ps_table *t, const string_ids *s) {
+    ps_buf sql;
+    ps_buf_init(&sql, 0);
+    ps_buf_add_str(&sql, "INSERT INTO ");
+    add_name(&sql, t->name);
+    for (size_t c = 0; c < t->n_columns; c++) {
+        ps_buf_add_str(&sql, c == 0 ? " VALUES (?" : ", ?");
+    }
+    ps_buf_add_char(&sql, ')');
+    sqlite3_stmt *stmt = prepare(w, &sql);
+    ps_buf_fini(&sql);
+    if (stmt == NULL) {
+        return w->err != NULL ? w->err->code : PS_IO;
+    }
+    ps_code code = PS_OK;
+    for (size_t r = 0; code == PS_OK && r < t->n_rows; r++) {
+        for (size_t c = 0; c < t->n_columns; c++) {
+            bind_value(stmt, (int)c + 1, t, r, c, s);
+        }
+        code = sqlite3_step(stmt) == SQLITE_DONE ? PS_OK : fail(w, t->name);
+        (void)sqlite3_reset(stmt);
+    }
+    (void)sqlite3_finalize(stmt);
+    return code;
+}
+
+static ps_code drop_table(const writer *w, const char *name) {
+    ps_buf sql;
+    ps_buf_init(&sql, 0);
+    ps_buf_add_str(&sql, "DROP TABLE IF EXISTS ");
+    add_name(&sql, name);
+    ps_code code = ps_buf_ok(&sql) ? run_sql(w, ps_buf_str(&sql)) : ps_fail_nomem(w->err);
+    ps_buf_fini(&sql);
+    return code;
+}
+
+static ps_code write_table(const writer *w, const ps_table *t) {
+    if (t->mode == PS_TABLE_CREATE && has_table(w, t->name)) {
+        return PS_OK;
+    }
+    ps_code code = drop_table(w, t->name);
+    if (code != PS_OK || (t->mode == PS_TABLE_REPLACE && t->n_rows == 0)) {
+        return code;
+    }
+    string_ids s;
+    code = string_ids_init(w, t, &s);
+    code = code == PS_OK ? create_table(w, t) : code;
+    code = code == PS_OK ? insert_rows(w, t, &s) : code;
+    string_ids_fini(&s);
+    return code;
+}
+
+/* --- columns added to a table by row id ----------------------------------------------------------------- */
+
+static int compare_i64(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Rows of the database that have a value now and get none: set to NULL. `rows` are the sorted row ids of the
+ * new values. */
+static ps_code clear_others(const writer *w, const ps_table *t, const char *column, const int64_t *rows) {
+    ps_buf sql;
+    ps_buf_init(&sql, 0);
+    ps_buf_add_str(&sql, "SELECT rowid FROM ");
+    add_name(&sql, t->name);
+    ps_buf_add_str(&sql, " WHERE ");
+    add_name(&sql, column);
+    ps_buf_add_str(&sql, " IS NOT NULL");
+    sqlite3_stmt *select = prepare(w, &sql);
+    ps_buf_clear(&sql);
+    ps_buf_add_str(&sql, "UPDATE ");
+    add_name(&sql, t->name);
+    ps_buf_add_str(&sql, " SET ");
+    add_name(&sql, column);
+    ps_buf_add_str(&sql, " = NULL WHERE rowid = ?1");
+    sqlite3_stmt *clear = select != NULL ? prepare(w, &sql) : NULL;
+    ps_buf_fini(&sql);
+    int64_t *old = NULL; /* collected first: a table is not changed while it is read */
+    size_t n_old = 0;
+    size_t cap_old = 0;
+    ps_code code = clear != NULL ? PS_OK : (w->err != NULL ? w->err->code : PS_IO);
+    int rc = SQLITE_DONE;
+    while (code == PS_OK && (rc = sqlite3_step(select)) == SQLITE_ROW) {
+        int64_t row = sqlite3_column_int64(select, 0);
+        if (t->n_rows > 0 && bsearch(&row, rows, t->n_rows, sizeof *rows, compare_i64) != NULL) {
+            continue;
+        }
+        code = ps_grow(&old, &cap_old, n_old + 1, SIZE_MAX / 16, sizeof *old) ? PS_OK : ps_fail_nomem(w->err);
+        if (code == PS_OK) {
+            old[n_old++] = row;
+        }
+    }
+    code = code == PS_OK && rc != SQLITE_DONE ? fail(w, t->name) : code;
+    for (size_t i = 0; code == PS_OK && i < n_old; i++) {
+        sqlite3_bind_int64(clear, 1, old[i]);
+        code = sqlite3_step(clear) == SQLITE_DONE ? PS_OK : fail(w, t->name);
+        (void)sqlite3_reset(clear);
+    }
+    (void)sqlite3_finalize(select);
+    (void)sqlite3_finalize(clear);
+    ps_free(old);
+    return code;
+}
+
+static ps_code add_column(const writer *w, const ps_table *t, const ps_column *column) {
+    ps_buf sql;
+    ps_buf_init(&sql, 0);
+    ps_buf_add_str(&sql, "ALTER TABLE ");
+    add_name(&sql, t->name);
+    ps_buf_add_str(&sql, " ADD COLUMN ");
+    ps_buf_addf(&sql, "%s %s", column->name, sql_type(column));
+    ps_code code = ps_buf_ok(&sql) ? run_sql(w, ps_buf_str(&sql)) : ps_fail_nomem(w->err);
+    ps_buf_fini(&sql);
+    return code;
+}
+
+/* Rows that have the value already are not written again. */
+static ps_code set_values(const writer *w, const ps_table *t, size_t c) {
+    ps_buf sql;
+    ps_buf_init(&sql, 0);
+    ps_buf_add_str(&sql, "UPDATE ");
+    add_name(&sql, t->name);
+    ps_buf_add_str(&sql, " SET ");
+    add_name(&sql, t->columns[c].name);
+    ps_buf_add_str(&sql, " = ?1 WHERE rowid = ?2 AND ");
+    add_name(&sql, t->columns[c].name);
+    ps_buf_add_str(&sql, " IS NOT ?1");
+    sqlite3_stmt *stmt = prepare(w, &sql);
+    ps_buf_fini(&sql);
+    if (stmt == NULL) {
+        return w->err != NULL ? w->err->code : PS_IO;
+    }
+    ps_code code = PS_OK;
+    for (size_t r = 0; code == PS_OK && r < t->n_rows; r++) {
+        bind_value(stmt, 1, t, r, c, NULL);
+        sqlite3_bind_int64(stmt, 2, ps_table_cell(t, r, 0)->u.i);
+        code = sqlite3_step(stmt) == SQLITE_DONE ? PS_OK : fail(w, t->name);
+        (void)sqlite3_reset(stmt);
+    }
+    (void)sqlite3_finalize(stmt);
+    return code;
+}
+
+static ps_code write_columns(const writer *w, const ps_table *t) {
+    if (!has_table(w, t->name)) {
+        return ps_fail_file(w->err, PS_NOT_FOUND, w->path, "there is no table %s to add a column to", t->name);
+    }
+    int64_t *rows = ps_calloc(t->n_rows, sizeof *rows);
+    ps_code code = rows != NULL ? PS_OK : ps_fail_nomem(w->err);
+    for (size_t r = 0; code == PS_OK && r < t->n_rows; r++) {
+        rows[r] = ps_table_cell(t, r, 0)->u.i;
+    }
+    if (code == PS_OK && t->n_rows > 1) {
+        qsort(rows, t->n_rows, sizeof *rows, compare_i64);
+    }
+    for (size_t c = 1; code == PS_OK && c < t->n_columns; c++) {
+        code = has_column(w, t->name, t->columns[c].name) ? clear_others(w, t, t->columns[c].name, rows)
+                                                          : add_column(w, t, &t->columns[c]);
+        code = code == PS_OK ? set_values(w, t, c) : code;
+    }
+    ps_free(rows);
+    return code;
+}
+
+static ps_code write_all(const writer *w, const ps_table *const *tables, size_t n) {
+    ps_code code = PS_OK;
+    for (size_t i = 0; code == PS_OK && i < n; i++) {
+        code = tables[i]->mode == PS_TABLE_ADD_COLUMN ? write_columns(w, tables[i]) : write_table(w, tables[i]);
+    }
+    return code;
+}
+
+/* --- transactions ---------------------------------------------------------------------------------------- */
+
+static ps_code open_for_writing(writer *w, int flags) {
+    if (sqlite3_open_v2(w->path, &w->db, flags, NULL) != SQLITE_OK) {
+        return fail(w, "cannot open for writing");
+    }
+    (void)sqlite3_extended_result_codes(w->db, 1);
+    (void)sqlite3_busy_timeout(w->db, BUSY_MS);
+    /* Pages changed in one transaction stay in memory: 64 MiB hold those of any table written here. */
+    return run_sql(w, "PRAGMA cache_size = -65536");
+}
+
+ps_code ps_sqlite_apply(const char *path, const ps_table *const *tables, size_t n, ps_sqlite_recheck_fn *recheck,
+                        void *context, ps_err *err) {
+    ps_err local = PS_ERR_INIT;
+    writer w = {.path = path, .err = err != NULL ? err : &local};
+    ps_code code = open_for_writing(&w, SQLITE_OPEN_READWRITE);
+    bool begun = false;
+    if (code == PS_OK) {
+        code = run_sql(&w, "BEGIN IMMEDIATE");
+        begun = code == PS_OK;
+    }
+    if (code == PS_OK && recheck != NULL) {
+        code = recheck(context, w.db, w.err);
+    }
+    code = code == PS_OK ? write_all(&w, tables, n) : code;
+    if (begun) {
+        if (code == PS_OK) {
+            code = run_sql(&w, "COMMIT");
+        }
+        if (code != PS_OK) {
+            (void)sqlite3_exec(w.db, "ROLLBACK", NULL, NULL, NULL); /* the first error is the one to report */
+        }
+    }
+    (void)sqlite3_close(w.db);
+    return code;
+}
+
+static ps_code check_replaceable(const char *to, int application_id, ps_err *err) {
+    if (!ps_is_file(to)) {
+        return PS_OK;
+    }
+    sqlite3 *db = NULL;
+    sqlite3_stmt *stmt = NULL;
+    bool ours = sqlite3_open_v2(to, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+                sqlite3_prepare_v2(db, "PRAGMA application_id", -1, &stmt, NULL) == SQLITE_OK &&
+                sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == application_id;
+    (void)sqlite3_finalize(stmt);
+    (void)sqlite3_close(db);
+    return ours ? PS_OK
+                : ps_fail_file(err, PS_USAGE, to, "exists and is no copy made by pipescope: choose another -o directory");
+}
+
+static ps_code copy_pages(const writer *w, sqlite3 *source) {
+    sqlite3_backup *backup = sqlite3_backup_init(w->db, "main", source, "main");
+    if (backup == NULL) {
+        return fail(w, "copying the database");
+    }
+    int rc = sqlite3_backup_step(backup, -1);
+    (void)sqlite3_backup_finish(backup);
+    return rc == SQLITE_DONE ? PS_OK : fail(w, "copying the database");
+}
+
+ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id, const ps_table *const *tables, size_t n,
+                       ps_err *err) {
+    ps_err local = PS_ERR_INIT;
+    ps_buf tmp;
+    ps_buf_init(&tmp, 0);
+    ps_buf_addf(&tmp, "%s.tmp", to);
+    writer w = {.path = ps_buf_str(&tmp), .err = err != NULL ? err : &local};
+    ps_code code = ps_buf_ok(&tmp) ? check_replaceable(to, application_id, w.err) : ps_fail_nomem(w.err);
+    if (code != PS_OK) {
+        ps_buf_fini(&tmp);
+        return code;
+    }
+    (void)unlink(w.path); /* what a killed run left */
+    code = open_for_writing(&w, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    code = code == PS_OK ? copy_pages(&w, source) : code;
+    /* The copy is no one else's yet: no journal, one flush at the end. */
+    code = code == PS_OK ? run_sql(&w, "PRAGMA journal_mode = DELETE; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE") : code;
+    code = code == PS_OK ? write_all(&w, tables, n) : code;
+    if (code == PS_OK) {
+        char sql[64];
+        (void)snprintf(sql, sizeof sql, "PRAGMA application_id = %d; COMMIT", application_id);
+        code = run_sql(&w, sql);
+    }
+    (void)sqlite3_close(w.db);
+    if (code == PS_OK && rename(w.path, to) != 0) {
+        code = ps_fail_file(w.err, PS_IO, to, "cannot put the copy in place");
+    }
+    if (code != PS_OK) {
+        (void)unlink(w.path);
+    }
+    ps_buf_fini(&tmp);
+    return code;
+}

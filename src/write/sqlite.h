@@ -1,0 +1,25 @@
+/* Writes tables into a rank's database, all or nothing, or into a copy of it. */
+#ifndef PS_WRITE_SQLITE_H
+#define PS_WRITE_SQLITE_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "model/table.h"
+
+/* Called with the connection that holds the write lock, before the first change: anything but PS_OK ends the
+ * transaction untouched. May be NULL. */
+typedef ps_code ps_sqlite_recheck_fn(void *context, sqlite3 *handle, ps_err *err);
+
+/* Applies the tables (by their mode, in order) to the database at `path` in one transaction. A killed process,
+ * a full disk or any other failure leaves it as it was. Waits up to 30 s for another writer, then PS_BUSY. */
+PS_MUST_USE ps_code ps_sqlite_apply(const char *path, const ps_table *const *tables, size_t n,
+                                    ps_sqlite_recheck_fn *recheck, void *context, ps_err *err);
+
+/* Copies the database behind `source` to `to` with the tables applied. `to` appears whole or not at all; its
+ * header gets `application_id`, and an existing file is only replaced when it has that id too (else PS_USAGE). */
+PS_MUST_USE ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id,
+                                   const ps_table *const *tables, size_t n, ps_err *err);
+
+#endif

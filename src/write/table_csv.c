@@ -1,0 +1,57 @@
+/* RFC 4180. An empty text is written "" so that it stays apart from NULL, an empty field. */
+#include <stdio.h>
+#include <string.h>
+
+#include "write/number_text.h"
+#include "write/writers.h"
+
+static void add_field(ps_buf *out, const char *text) {
+    if (text[0] != '\0' && strpbrk(text, "\",\r\n") == NULL) {
+        ps_buf_add_str(out, text);
+        return;
+    }
+    ps_buf_add_char(out, '"');
+    for (const char *p = text; *p != '\0'; p++) {
+        if (*p == '"') {
+            ps_buf_add_char(out, '"');
+        }
+        ps_buf_add_char(out, *p);
+    }
+    ps_buf_add_char(out, '"');
+}
+
+static void add_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
+    char real[PS_NUMBER_TEXT];
+    if (cell->is_null) {
+        return;
+    }
+    switch (column->type) {
+    case PS_COL_INT:
+        ps_buf_addf(out, "%lld", (long long)cell->u.i);
+        break;
+    case PS_COL_REAL:
+        ps_real_shortest(cell->u.r, real);
+        ps_buf_add_str(out, real);
+        break;
+    case PS_COL_TEXT:
+    case PS_COL_STRING_ID:
+        add_field(out, cell->u.text);
+        break;
+    }
+}
+
+ps_code ps_write_table_csv(const ps_table *table, ps_buf *out, ps_err *err) {
+    for (size_t c = 0; c < table->n_columns; c++) {
+        ps_buf_add_str(out, c > 0 ? "," : "");
+        add_field(out, table->columns[c].name);
+    }
+    ps_buf_add_str(out, "\r\n");
+    for (size_t r = 0; r < table->n_rows; r++) {
+        for (size_t c = 0; c < table->n_columns; c++) {
+            ps_buf_add_str(out, c > 0 ? "," : "");
+            add_cell(out, &table->columns[c], ps_table_cell(table, r, c));
+        }
+        ps_buf_add_str(out, "\r\n");
+    }
+    return ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+}

@@ -1,0 +1,27 @@
+/* The colours of every picture, fixed by meaning (docs say how they were chosen): any two that can stand side by
+ * side differ clearly, also for people who confuse red and green. */
+#ifndef PS_WRITE_THEME_H
+#define PS_WRITE_THEME_H
+
+#include <stdint.h>
+
+#include "model/chart.h"
+
+typedef struct ps_rgb {
+    uint8_t r, g, b;
+} ps_rgb;
+
+enum { PS_N_PHASES = 7 }; /* of DualPipeV, ps_op.phase */
+
+ps_rgb ps_theme_kind(ps_op_kind kind);
+ps_rgb ps_theme_phase(int phase); /* 0..6 */
+const char *ps_phase_name(int phase); /* "warm-up" */
+const char *ps_kind_text(ps_op_kind kind); /* "forward" */
+
+/* Ink or white, whichever is easier to read on `background`. */
+ps_rgb ps_theme_text_on(ps_rgb background);
+
+/* The nearest of the 240 fixed colours of a 256-colour terminal (16..255). */
+uint8_t ps_rgb_to_256(ps_rgb colour);
+
+#endif

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Checks who includes whom: tests/lint/layers.py [ROOT]
+
+    base <- model <- schedule <- { read, analyze, write } <- run <- serve <- cli
+
+A room may include itself and the rooms left of it; read, analyze and write do not include one another. record may
+include base, and only cli may include record. Anything may include include/pipescope, which includes nothing of src.
+Prints each arrow that goes the wrong way; exit status 1 when there is one.
+"""
+import os
+import re
+import sys
+
+LEVEL = {"base": 0, "model": 1, "schedule": 2, "read": 3, "analyze": 3, "write": 3, "run": 4, "serve": 5, "cli": 6}
+RECORD = "record"
+PUBLIC = "include"
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+
+
+def allowed(source, target):
+    if source == target or target == PUBLIC:
+        return True
+    if source == PUBLIC:
+        return False
+    if source == RECORD:
+        return target == "base"
+    if target == RECORD:
+        return source == "cli"
+    return LEVEL[target] < LEVEL[source]
+
+
+def room_of(path):
+    """src/read/sqlite/scan.c -> read; include/pipescope/record.h -> include; anything else -> None"""
+    parts = path.split(os.sep)
+    if parts[0] == PUBLIC:
+        return PUBLIC
+    return parts[1] if parts[0] == "src" and len(parts) > 2 else None
+
+
+def resolve(root, path, name):
+    """The included file as a path from the root, looked for as the compiler does; None when it is not in the tree."""
+    for folder in (os.path.dirname(path), "src", "include"):
+        found = os.path.normpath(os.path.join(folder, name))
+        if os.path.isfile(os.path.join(root, found)):
+            return found
+    # Not written yet, or generated: its first folder says where it belongs.
+    return os.path.join("src", os.path.normpath(name)) if "/" in name else None
+
+
+def check(root, path):
+    room = room_of(path)
+    if room is None or (room != PUBLIC and room != RECORD and room not in LEVEL):
+        return ["%s: lies in no known room (%s, record)" % (path, ", ".join(LEVEL))]
+    faults = []
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            match = INCLUDE.match(line)
+            target_path = resolve(root, path, match.group(1)) if match else None
+            if target_path is None:
+                continue
+            target = PUBLIC if target_path.startswith("src/pipescope/") else room_of(target_path)
+            known = target in LEVEL or target in (RECORD, PUBLIC)
+            if not known or not allowed(room, target):
+                faults.append('%s:%d: %s may not include %s ("%s")'
+                              % (path, number, room, target or "this", match.group(1)))
+    return faults
+
+
+def main(root):
+    faults = []
+    for top in ("src", "include"):
+        for folder, folders, names in os.walk(os.path.join(root, top)):
+            folders.sort()
+            for name in sorted(names):
+                if name.endswith((".c", ".h", ".def", ".inc")):
+                    faults += check(root, os.path.relpath(os.path.join(folder, name), root))
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "..", "..")))

@@ -1,0 +1,272 @@
+/* Tables as text, CSV and JSON. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "write/number_text.h"
+#include "write/writers.h"
+
+static const ps_column COLUMNS[] = {
+    {.name = "rank", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    {.name = "name", .type = PS_COL_TEXT},
+    {.name = "time_ns", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    {.name = "start_ns", .type = PS_COL_INT, .unit = PS_UNIT_NS, .exact = true},
+    {.name = "busy", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+};
+enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
+
+static ps_table *sample(void) {
+    ps_table *t = ps_table_new("sample", "", COLUMNS, N_COLUMNS);
+    assert_non_null(t);
+    static const char *const NAMES[] = {"aclnnMatmul", "通信算子", NULL};
+    static const int64_t TIMES[] = {12436000, 9950000, 0};
+    for (int i = 0; i < 3; i++) {
+        assert_true(ps_table_add_row(t));
+        ps_table_set_int(t, 0, i * 50);
+        assert_true(ps_table_set_text(t, 1, NAMES[i]));
+        ps_table_set_int(t, 2, TIMES[i]);
+        ps_table_set_int(t, 3, INT64_C(1700000000123456789) + i);
+        if (i < 2) {
+            ps_table_set_real(t, 4, i == 0 ? 81.249 : 100);
+        }
+    }
+    return t;
+}
+
+static void expect_text(const ps_table *t, ps_text_style style, const char *text) {
+    ps_buf b;
+    ps_buf_init(&b, 0);
+    assert_int_equal(ps_write_table_text(t, &style, &b, NULL), PS_OK);
+    assert_string_equal(ps_buf_str(&b), text);
+    ps_buf_fini(&b);
+}
+
+static void test_text(void **context) {
+    (void)context;
+    ps_table *t = sample();
+    expect_text(t, (ps_text_style){.width = 100, .utf8 = true},
+                "rank  name         time (ms)           start (ns)  busy (%)\n"
+                "───────────────────────────────────────────────────────────\n"
+                "   0  aclnnMatmul       12.4  1700000000123456789      81.2\n"
+                "  50  通信算子          10.0  1700000000123456790     100.0\n"
+                " 100  -                  0.0  1700000000123456791         -\n");
+    expect_text(t, (ps_text_style){.width = 100, .exact = true},
+                "rank  name         time (ns)           start (ns)  busy (%)\n"
+                "-----------------------------------------------------------\n"
+                "   0  aclnnMatmul   12436000  1700000000123456789    81.249\n"
+                "  50  通信算子       9950000  1700000000123456790       100\n"
+                " 100  -                    0  1700000000123456791         -\n");
+    t->title = "what this is";
+    t->n_rows = 0;
+    expect_text(t, (ps_text_style){.width = 100, .colours = PS_COLOURS_256},
+                "what this is\n\n"
+                "\033[1mrank  name  time (ns)  start (ns)  busy (%)\033[0m\n"
+                "\033[2m-------------------------------------------\033[0m\n"
+                "(no rows)\n");
+    ps_table_free(t);
+}
+
+/* Texts give way first; what still finds no room goes into a block below, with the first column again. */
+static void test_narrow(void **context) {
+    (void)context;
+    static const ps_column WIDE[] = {
+        {.name = "operator", .type = PS_COL_TEXT},
+        {.name = "time_ns", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+        {.name = "where", .type = PS_COL_TEXT},
+    };
+    ps_table *t = ps_table_new("wide", "", WIDE, 3);
+    assert_true(ps_table_add_row(t));
+    assert_true(ps_table_set_text(t, 0, "aclnnMatmulBackwardWeightGradient"));
+    ps_table_set_int(t, 1, 1500);
+    assert_true(ps_table_set_text(t, 2, "数据并行通信域内的全归约算子"));
+    expect_text(t, (ps_text_style){.width = 60, .utf8 = true},
+                "operator                 time (us)  where\n"
+                "────────────────────────────────────────────────────────────\n"
+                "aclnnMatmul…ghtGradient       1.50  数据并行通信…全归约算子\n");
+    expect_text(t, (ps_text_style){.width = 60},
+                "operator                 time (us)  where\n"
+                "------------------------------------------------------------\n"
+                "aclnnMatmu...htGradient       1.50  数据并行通...全归约算子\n");
+    ps_table_free(t);
+
+    t = sample();
+    expect_text(t, (ps_text_style){.width = 40, .utf8 = true},
+                "rank  name         time (ms)\n"
+                "────────────────────────────\n"
+                "   0  aclnnMatmul       12.4\n"
+                "  50  通信算子          10.0\n"
+                " 100  -                  0.0\n"
+                "\n"
+                "rank           start (ns)  busy (%)\n"
+                "───────────────────────────────────\n"
+                "   0  1700000000123456789      81.2\n"
+                "  50  1700000000123456790     100.0\n"
+                " 100  1700000000123456791         -\n");
+    ps_table_free(t);
+}
+
+/* No line is wider than asked for, whatever the texts are. */
+static void test_width_is_kept(void **context) {
+    (void)context;
+    ps_table *t = sample();
+    assert_true(ps_table_add_row(t));
+    char longest[400];
+    for (size_t i = 0; i < sizeof longest - 1; i++) {
+        longest[i] = (char)(i % 3 == 0 ? 0xE4 : i % 3 == 1 ? 0xB8 : 0xAD); /* U+4E2D */
+    }
+    longest[sizeof longest - 1] = '\0';
+    assert_true(ps_table_set_text(t, 1, longest));
+    for (uint32_t width = 40; width < 130; width++) {
+        ps_text_style style = {.width = width, .utf8 = width % 2 == 0};
+        ps_buf b;
+        ps_buf_init(&b, 0);
+        assert_int_equal(ps_write_table_text(t, &style, &b, NULL), PS_OK);
+        for (const char *line = ps_buf_str(&b); *line != '\0';) {
+            size_t n = strcspn(line, "\n");
+            assert_true(ps_utf8_columns(line, n) <= width);
+            line += n + 1;
+        }
+        ps_buf_fini(&b);
+    }
+    ps_table_free(t);
+}
+
+/* What a profile brings along must not steer the terminal. */
+static void test_hostile_text(void **context) {
+    (void)context;
+    static const ps_column ONE[] = {{.name = "name", .type = PS_COL_TEXT}};
+    ps_table *t = ps_table_new("hostile", "", ONE, 1);
+    assert_true(ps_table_add_row(t));
+    assert_true(ps_table_set_text(t, 0, "a\033[31mb\nc\xC2\x9B" "d\xFF"));
+    expect_text(t, (ps_text_style){.width = 80}, "name\n-------------\na [31mb c  d?\n");
+    ps_table_free(t);
+}
+
+/* One unit a column, by its largest value; one decimal more where the smallest would lose its digits. */
+static void test_units(void **context) {
+    (void)context;
+    static const ps_column COLUMN[] = {
+        {.name = "a", .type = PS_COL_INT, .unit = PS_UNIT_NS},    {.name = "b", .type = PS_COL_REAL, .unit = PS_UNIT_US},
+        {.name = "c", .type = PS_COL_INT, .unit = PS_UNIT_BYTES}, {.name = "d", .type = PS_COL_REAL},
+        {.name = "e", .type = PS_COL_INT, .unit = PS_UNIT_US},    {.name = "f", .type = PS_COL_REAL, .unit = PS_UNIT_MS},
+    };
+    ps_table *t = ps_table_new("units", "", COLUMN, 6);
+    static const int64_t NS[] = {1234567890123, -5000000};
+    for (int i = 0; i < 2; i++) {
+        assert_true(ps_table_add_row(t));
+        ps_table_set_int(t, 0, NS[i]);
+        ps_table_set_real(t, 1, i == 0 ? 0.5 : 0.25);
+        ps_table_set_int(t, 2, i == 0 ? 3 << 20 : 1 << 19);
+        ps_table_set_real(t, 3, i == 0 ? 2.5 : NAN);
+        ps_table_set_int(t, 4, i == 0 ? 999 : 1);
+        ps_table_set_real(t, 5, i == 0 ? 61000 : 0.1);
+    }
+    expect_text(t, (ps_text_style){.width = 100},
+                " a (s)  b (ns)  c (MiB)     d  e (us)  f (s)\n"
+                "--------------------------------------------\n"
+                "1234.6     500     3.00  2.50     999  61.00\n"
+                " >-0.1     250     0.50   nan       1  <0.01\n");
+    ps_table_free(t);
+}
+
+static void test_csv(void **context) {
+    (void)context;
+    static const ps_column COLUMN[] = {
+        {.name = "id", .type = PS_COL_INT},
+        {.name = "a \"quoted\", name", .type = PS_COL_TEXT},
+        {.name = "real", .type = PS_COL_REAL},
+    };
+    ps_table *t = ps_table_new("csv", "", COLUMN, 3);
+    static const char *const TEXTS[] = {"plain", "with,comma", "with \"quotes\"", "two\nlines", "", NULL};
+    static const double REALS[] = {0.1, 1e300, -0.5, 1.0 / 3, 3, NAN};
+    for (int i = 0; i < 6; i++) {
+        assert_true(ps_table_add_row(t));
+        ps_table_set_int(t, 0, i == 0 ? INT64_MIN : INT64_C(9007199254740993));
+        assert_true(ps_table_set_text(t, 1, TEXTS[i]));
+        ps_table_set_real(t, 2, REALS[i]);
+    }
+    ps_buf b;
+    ps_buf_init(&b, 0);
+    assert_int_equal(ps_write_table_csv(t, &b, NULL), PS_OK);
+    assert_string_equal(ps_buf_str(&b), "id,\"a \"\"quoted\"\", name\",real\r\n"
+                                        "-9223372036854775808,plain,0.1\r\n"
+                                        "9007199254740993,\"with,comma\",1e+300\r\n"
+                                        "9007199254740993,\"with \"\"quotes\"\"\",-0.5\r\n"
+                                        "9007199254740993,\"two\nlines\",0.3333333333333333\r\n"
+                                        "9007199254740993,\"\",3\r\n"
+                                        "9007199254740993,,nan\r\n");
+    ps_buf_clear(&b);
+    assert_int_equal(ps_write_table_json(t, &b, NULL), PS_OK);
+    assert_string_equal(
+        ps_buf_str(&b),
+        "[\n"
+        " {\"id\": -9223372036854775808, \"a \\\"quoted\\\", name\": \"plain\", \"real\": 0.1},\n"
+        " {\"id\": 9007199254740993, \"a \\\"quoted\\\", name\": \"with,comma\", \"real\": 1e+300},\n"
+        " {\"id\": 9007199254740993, \"a \\\"quoted\\\", name\": \"with \\\"quotes\\\"\", \"real\": -0.5},\n"
+        " {\"id\": 9007199254740993, \"a \\\"quoted\\\", name\": \"two\\u000alines\", \"real\": 0.3333333333333333},\n"
+        " {\"id\": 9007199254740993, \"a \\\"quoted\\\", name\": \"\", \"real\": 3},\n"
+        " {\"id\": 9007199254740993, \"a \\\"quoted\\\", name\": null, \"real\": null}\n"
+        "]\n");
+    ps_buf_clear(&b);
+    t->n_rows = 0;
+    assert_int_equal(ps_write_table_json(t, &b, NULL), PS_OK);
+    assert_string_equal(ps_buf_str(&b), "[]\n");
+    ps_buf_fini(&b);
+    ps_table_free(t);
+}
+
+static void scaled(int64_t value, int64_t scale, unsigned decimals, const char *text) {
+    char out[PS_NUMBER_TEXT];
+    ps_int_scaled(value, scale, decimals, out);
+    assert_string_equal(out, text);
+}
+
+static void test_scaled(void **context) {
+    (void)context;
+    scaled(12345, 1000, 2, "12.35"); /* an exact half goes away from zero */
+    scaled(-12345, 1000, 2, "-12.35");
+    scaled(12344, 1000, 2, "12.34");
+    scaled(999995, 1000000, 2, "1.00");
+    scaled(-4, 1000, 2, "0.00");
+    scaled(7, 1, 0, "7");
+    scaled(7, 1, 3, "7.000");
+    scaled(7, 10, 3, "0.700");
+    scaled(1500, 1000, 0, "2");
+    scaled(INT64_MIN, 1000000000, 1, "-9223372036.9");
+    scaled(INT64_MAX, 1, 0, "9223372036854775807");
+}
+
+static void test_memory(void **context) {
+    (void)context;
+    ps_table *t = sample();
+    ps_text_style style = {.width = 80};
+    ps_code code = PS_NOMEM;
+    int64_t n = 0;
+    while (code == PS_NOMEM && n < 1000) {
+        ps_buf b;
+        ps_buf_init(&b, 0);
+        (void)ps_alloc_fail_at(n++);
+        code = ps_write_table_text(t, &style, &b, NULL);
+        (void)ps_alloc_fail_at(-1);
+        ps_buf_fini(&b);
+    }
+    assert_int_equal(code, PS_OK);
+    assert_true(n > 2);
+    ps_table_free(t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),  cmocka_unit_test(test_narrow), cmocka_unit_test(test_width_is_kept),
+        cmocka_unit_test(test_units), cmocka_unit_test(test_csv),    cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_scaled), cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
