@@ -578,7 +578,7 @@ static ps_code chart_rank(ps_chart *chart, const plan *pl, const partial *part, 
                             pl->schedule == NULL, &count);
         char number[16];
         if (pl->schedule == NULL && op.microbatch >= 0) {
-            (void)snprintf(number, sizeof number, "%d", op.microbatch);
+            (void)snprintf(number, sizeof number, op.kind == PS_OP_F ? "%d" : "%dB", op.microbatch);
             op.name = number;
         }
         if (!ps_chart_add_op(chart, op)) {
@@ -648,7 +648,7 @@ static const ps_round ROUNDS[] = {
 const ps_analysis ps_analysis_pp_chart = {
     .name = "pp_chart",
     .folder = "PPChart",
-    .summary = "label forward and backward marks: StepTaskInfo in each rank's database, and the chart",
+    .summary = "label forward and backward marks: StepTaskInfo of each rank, and the chart",
     .writes = PS_WRITES_RANK_DB,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,

@@ -29,9 +29,19 @@ static const ps_command *const COMMANDS[] = {
     NULL};
 
 static const ps_option COMMON[] = {
-    {.name = "quiet", .kind = PS_OPTION_FLAG, .group = "Everywhere", .help = "no progress, no notes"},
-    {.name = "verbose", .kind = PS_OPTION_FLAG, .group = "Everywhere", .help = "say more on the way"},
-    {.name = "help", .short_name = 'h', .kind = PS_OPTION_FLAG, .group = "Everywhere", .help = "this page"},
+    {.name = "quiet",
+     .kind = PS_OPTION_FLAG,
+     .group = "Everywhere",
+     .help = "no progress, no notes"},
+    {.name = "verbose",
+     .kind = PS_OPTION_FLAG,
+     .group = "Everywhere",
+     .help = "say more on the way"},
+    {.name = "help",
+     .short_name = 'h',
+     .kind = PS_OPTION_FLAG,
+     .group = "Everywhere",
+     .help = "this page"},
     {.name = "help", .short_name = 'H', .kind = PS_OPTION_FLAG, .hidden = true, .help = ""},
 };
 
@@ -108,11 +118,13 @@ static void overview(size_t width, bool in_short, ps_buf *out) {
     }
     ps_buf_add_char(out, '\n');
     ps_wrap(out,
-            "Without a command, options alone mean '" DEFAULT_COMMAND "'. Hyphen and underscore are the same in a long "
+            "Without a command, options alone mean '" DEFAULT_COMMAND
+            "'. Hyphen and underscore are the same in a long "
             "option. --quiet, --verbose and --help work everywhere. NO_COLOR switches colours off.",
             0, 0, width);
-    ps_buf_add_str(out, "\n\nExit status: 0 all done, 1 failed, 2 wrong usage or no such path,\n"
-                        "3 nothing to analyse in the input, 4 some ranks failed and the rest was written.\n");
+    ps_buf_add_str(
+        out, "\n\nExit status: 0 all done, 1 failed, 2 wrong usage or no such path,\n"
+             "3 nothing to analyse in the input, 4 some ranks failed and the rest was written.\n");
 }
 
 static size_t help_width(const ps_term *term) {
@@ -180,7 +192,8 @@ void ps_cli_print(ps_cli *cli, const char *fmt, ...) {
 }
 
 static ps_text_style style_of(const ps_cli *cli) {
-    return (ps_text_style){.width = cli->term.width, .colours = cli->term.colours, .utf8 = cli->term.utf8};
+    return (ps_text_style){
+        .width = cli->term.width, .colours = cli->term.colours, .utf8 = cli->term.utf8};
 }
 
 static int put_written(ps_cli *cli, ps_code code, ps_buf *text, const ps_err *err) {
@@ -310,7 +323,8 @@ int ps_cli_usage(const ps_cli *cli, const char *fmt, ...) {
     return usage_hint(cli);
 }
 
-int ps_cli_unknown(const ps_cli *cli, const char *what, const char *word, const char *const *known, size_t n) {
+int ps_cli_unknown(const ps_cli *cli, const char *what, const char *word, const char *const *known,
+                   size_t n) {
     const char *nearest = ps_nearest(word, known, n);
     if (nearest != NULL) {
         return ps_cli_usage(cli, "unknown %s '%s'; did you mean '%s'?", what, word, nearest);
@@ -329,7 +343,8 @@ static int unknown_command(const ps_cli *cli, const char *word) {
         }
     }
     if (ps_nearest(word, names, n) == NULL && access(word, F_OK) == 0) {
-        return ps_cli_usage(cli, "'%s' is a path, not a command; did you mean 'pipescope info %s'?", word, word);
+        return ps_cli_usage(cli, "'%s' is a path, not a command; did you mean 'pipescope info %s'?",
+                            word, word);
     }
     return ps_cli_unknown(cli, "command", word, names, n);
 }
@@ -425,8 +440,8 @@ static int close_stdout(ps_cli *cli, int status) {
     }
     char text[128] = "";
     const char *reason = strerror_r(cli->out_errno, text, sizeof text);
-    (void)fprintf(stderr, "pipescope: cannot write to standard output%s%s\n", cli->out_errno != 0 ? ": " : "",
-                  cli->out_errno != 0 ? reason : "");
+    (void)fprintf(stderr, "pipescope: cannot write to standard output%s%s\n",
+                  cli->out_errno != 0 ? ": " : "", cli->out_errno != 0 ? reason : "");
     return status == PS_EXIT_OK ? PS_EXIT_FAILED : status;
 }
 

@@ -42,14 +42,15 @@ typedef struct ps_cli ps_cli;
 typedef struct ps_command {
     const char *name;
     const char *summary; /* one line, for the list of commands */
-    const char *usage;   /* what follows "pipescope NAME " in help; lines after the first are aligned */
+    const char
+        *usage; /* what follows "pipescope NAME " in help; lines after the first are aligned */
     const ps_option *options;
     size_t n_options;
-    const char *positional; /* "PATH"; NULL when the command takes none */
+    const char *positional;                  /* "PATH"; NULL when the command takes none */
     size_t min_positionals, max_positionals; /* PS_MANY: no limit */
-    const char *notes; /* paragraphs below the options in help, may be NULL */
-    bool hidden;       /* not in the list of commands */
-    int (*run)(ps_cli *cli); /* returns an exit status */
+    const char *notes;                       /* paragraphs below the options in help, may be NULL */
+    bool hidden;                             /* not in the list of commands */
+    int (*run)(ps_cli *cli);                 /* returns an exit status */
 } ps_command;
 
 /* One run of the program. */
@@ -73,7 +74,7 @@ int ps_cli_main(int argc, char **argv);
 bool ps_cli_given(const ps_cli *cli, const char *name);
 bool ps_cli_flag(const ps_cli *cli, const char *name);
 int64_t ps_cli_int(const ps_cli *cli, const char *name);
-int64_t ps_cli_ns(const ps_cli *cli, const char *name); /* of a PS_OPTION_US */
+int64_t ps_cli_ns(const ps_cli *cli, const char *name);       /* of a PS_OPTION_US */
 const char *ps_cli_text(const ps_cli *cli, const char *name); /* TEXT, PATH, CHOICE */
 size_t ps_cli_n_positionals(const ps_cli *cli);
 const char *ps_cli_positional(const ps_cli *cli, size_t i); /* NULL past the end */
@@ -97,7 +98,8 @@ int ps_cli_fail(const ps_cli *cli, const ps_err *err);
 /* A usage error: the message, a line how to get help, PS_EXIT_USAGE. */
 int ps_cli_usage(const ps_cli *cli, const char *fmt, ...) PS_PRINTF(2, 3);
 /* The same for a word that is none of the list: "unknown mode 'pp_chrt'; did you mean 'pp_chart'?". */
-int ps_cli_unknown(const ps_cli *cli, const char *what, const char *word, const char *const *known, size_t n);
+int ps_cli_unknown(const ps_cli *cli, const char *what, const char *word, const char *const *known,
+                   size_t n);
 
 /* PS_USAGE and PS_NOT_FOUND -> 2, PS_NOTHING -> 3, PS_OK -> 0, all else 1. */
 int ps_exit_status(ps_code code);

@@ -40,7 +40,9 @@ static int run(ps_cli *cli) {
         status = ps_cli_put_json(cli, table);
     } else {
         status = ps_cli_put_table(cli, table);
-        ps_cli_print(cli, "\np stages, m microbatches. Draw one: pipescope simulate 1f1b --pp 4 --microbatches 8\n");
+        ps_cli_print(
+            cli,
+            "\np stages, m microbatches. Draw one: pipescope simulate 1f1b --pp 4 --microbatches 8\n");
     }
     ps_table_free(table);
     return status;

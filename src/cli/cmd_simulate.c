@@ -84,7 +84,7 @@ static int check_together(const ps_cli *cli, const ps_schedule *schedule, const 
                             err.msg);
     }
     if (schedule->n_chunks > 1 && times->b_ns - times->w_ns < PS_PROFILE_MIN_OP_NS) {
-        return ps_cli_usage(cli, "--w-us must be less than --b-us, by at least 0.1: it is a part of the backward");
+        return ps_cli_usage(cli, "--w-us must be less than --b-us, by at least 1: it is a part of the backward");
     }
     for (size_t i = 0; i < PS_N(OPTIONS) && !ps_cli_given(cli, "profile"); i++) {
         if (OPTIONS[i].group != NULL && strcmp(OPTIONS[i].group, PROFILE_GROUP) == 0 &&

@@ -163,7 +163,8 @@ static ps_code fail_choice(const ps_option *o, const char *text, ps_err *err) {
         nearest_try(&s, o->choices[i]);
     }
     if (s.best != NULL) {
-        return ps_fail(err, PS_USAGE, "--%s: unknown word '%s'; did you mean '%s'?", o->name, text, s.best);
+        return ps_fail(err, PS_USAGE, "--%s: unknown word '%s'; did you mean '%s'?", o->name, text,
+                       s.best);
     }
     return ps_fail(err, PS_USAGE, "--%s: unknown word '%s' (one of %s)", o->name, text, list);
 }
@@ -192,15 +193,18 @@ static ps_code parse_value(const ps_option *o, const char *text, ps_option_value
         break;
     case PS_OPTION_US:
         if (!ps_parse_us_as_ns(text, strlen(text), &v->number)) {
-            return ps_fail(err, PS_USAGE, "--%s: '%s' is not a time in microseconds (12, 0.25; at most 3 decimals)",
-                           o->name, text);
+            return ps_fail(
+                err, PS_USAGE,
+                "--%s: '%s' is not a time in microseconds (12, 0.25; at most 3 decimals)", o->name,
+                text);
         }
         break;
     case PS_OPTION_CHOICE:
         return parse_choice(o, text, v, err);
     case PS_OPTION_PATH:
         if (text[0] == '\0') {
-            return ps_fail(err, PS_USAGE, "--%s: the %s is empty", o->name, o->arg != NULL ? o->arg : "path");
+            return ps_fail(err, PS_USAGE, "--%s: the %s is empty", o->name,
+                           o->arg != NULL ? o->arg : "path");
         }
         return PS_OK;
     case PS_OPTION_TEXT:
@@ -232,7 +236,8 @@ static ps_code fail_unknown(parser *p, const char *word) {
         }
     }
     if (s.best != NULL) {
-        return ps_fail(p->err, PS_USAGE, "unknown option '%.*s'; did you mean '--%s'?", (int)n, word, s.best);
+        return ps_fail(p->err, PS_USAGE, "unknown option '%.*s'; did you mean '--%s'?", (int)n,
+                       word, s.best);
     }
     return ps_fail(p->err, PS_USAGE, "unknown option '%.*s'", (int)n, word);
 }
@@ -264,8 +269,8 @@ static ps_code take_option(parser *p, size_t row, const char *attached) {
         return parse_value(o, attached, v, p->err);
     }
     if (p->at >= p->argc || is_known_option(p->spec, p->argv[p->at])) {
-        return ps_fail(p->err, PS_USAGE, "--%s needs a value%s%s", o->name, o->arg != NULL ? ": " : "",
-                       o->arg != NULL ? o->arg : "");
+        return ps_fail(p->err, PS_USAGE, "--%s needs a value%s%s", o->name,
+                       o->arg != NULL ? ": " : "", o->arg != NULL ? o->arg : "");
     }
     return parse_value(o, p->argv[p->at++], v, p->err);
 }
@@ -289,7 +294,8 @@ static ps_code take_short(parser *p, const char *word) {
         return take_option(p, row, NULL);
     }
     /* Only numbers may be glued on, as in -j8: "-mode" shall not mean "-m ode". */
-    if (spec_at(p->spec, row)->kind == PS_OPTION_INT && strspn(word + 2, "0123456789") == strlen(word + 2)) {
+    if (spec_at(p->spec, row)->kind == PS_OPTION_INT &&
+        strspn(word + 2, "0123456789") == strlen(word + 2)) {
         return take_option(p, row, word + 2);
     }
     return fail_unknown(p, word);
@@ -352,8 +358,8 @@ static void set_fallbacks(ps_option_values *out, const ps_option_spec *spec) {
     }
 }
 
-ps_code ps_options_parse(ps_option_values *out, const ps_option_spec *spec, int argc, char *const *argv,
-                         bool *wants_help, ps_err *err) {
+ps_code ps_options_parse(ps_option_values *out, const ps_option_spec *spec, int argc,
+                         char *const *argv, bool *wants_help, ps_err *err) {
     size_t n_words = argc > 0 ? (size_t)argc : 0;
     *out = (ps_option_values){.spec = spec};
     out->values = ps_calloc(n_specs(spec) + 1, sizeof *out->values);
@@ -485,7 +491,8 @@ static const char *group_of(const ps_option *o) {
 /* Groups come in the order of their first option. */
 static bool is_new_group(const ps_option_spec *spec, size_t row) {
     for (size_t i = 0; i < row; i++) {
-        if (!spec_at(spec, i)->hidden && strcmp(group_of(spec_at(spec, i)), group_of(spec_at(spec, row))) == 0) {
+        if (!spec_at(spec, i)->hidden &&
+            strcmp(group_of(spec_at(spec, i)), group_of(spec_at(spec, row))) == 0) {
             return false;
         }
     }

@@ -28,14 +28,14 @@ typedef struct ps_option {
     const char *name; /* long, without "--", in the spelling to show ("export_type") */
     char short_name;  /* 'd' for -d, 0 for none */
     ps_option_kind kind;
-    const char *arg;                /* in help: "DIR", "N"; NULL for a flag */
-    const char *fallback;           /* value when not given, as text; NULL for none */
-    const char *fallback_shown;     /* in help instead of `fallback` ("F + B"); "" hides it */
-    const char *help;               /* one sentence, no full stop; wrapped by the help printer */
-    const char *group;              /* heading in help; NULL: "Options" */
-    int64_t min, max;               /* INT, US; both 0: any */
-    const char *const *choices;     /* CHOICE: NULL-terminated */
-    bool hidden;                    /* works, but is not in help */
+    const char *arg;            /* in help: "DIR", "N"; NULL for a flag */
+    const char *fallback;       /* value when not given, as text; NULL for none */
+    const char *fallback_shown; /* in help instead of `fallback` ("F + B"); "" hides it */
+    const char *help;           /* one sentence, no full stop; wrapped by the help printer */
+    const char *group;          /* heading in help; NULL: "Options" */
+    int64_t min, max;           /* INT, US; both 0: any */
+    const char *const *choices; /* CHOICE: NULL-terminated */
+    bool hidden;                /* works, but is not in help */
 } ps_option;
 
 #define PS_MANY SIZE_MAX
@@ -51,8 +51,9 @@ typedef struct ps_option_spec {
 } ps_option_spec;
 
 typedef struct ps_option_value {
-    const char *text; /* as given or the fallback, NULL for neither; of a CHOICE the spelling of the list */
-    int64_t number;   /* INT; US in ns; FLAG 0 or 1 */
+    const char *
+        text; /* as given or the fallback, NULL for neither; of a CHOICE the spelling of the list */
+    int64_t number; /* INT; US in ns; FLAG 0 or 1 */
     bool given;
 } ps_option_value;
 
@@ -67,8 +68,8 @@ typedef struct ps_option_values {
 /* Parses argv[0..argc), without program and command name. PS_USAGE with a message that names the nearest known
  * word, or PS_NOMEM; a failed parse leaves nothing to free. --help among the arguments sets *wants_help, and
  * then no other mistake is reported. */
-PS_MUST_USE ps_code ps_options_parse(ps_option_values *out, const ps_option_spec *spec, int argc, char *const *argv,
-                                     bool *wants_help, ps_err *err);
+PS_MUST_USE ps_code ps_options_parse(ps_option_values *out, const ps_option_spec *spec, int argc,
+                                     char *const *argv, bool *wants_help, ps_err *err);
 void ps_options_fini(ps_option_values *v);
 
 /* The value of option `name` (the spelling of the spec); never NULL: an unknown name is a bug of the caller and is

@@ -54,7 +54,8 @@ static ps_colours decide_colours(bool terminal, ps_env_fn *env, void *context) {
 }
 
 static bool decide_utf8(ps_env_fn *env, void *context) {
-    static const char *const NAMES[] = {"LC_ALL", "LC_CTYPE", "LANG"}; /* the first that is set counts */
+    static const char *const NAMES[] = {"LC_ALL", "LC_CTYPE",
+                                        "LANG"}; /* the first that is set counts */
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
         const char *value = env(context, NAMES[i]);
         if (is_set(value)) {
@@ -64,7 +65,8 @@ static bool decide_utf8(ps_env_fn *env, void *context) {
     return false;
 }
 
-ps_term ps_term_decide(bool out_is_terminal, bool err_is_terminal, uint32_t columns, ps_env_fn *env, void *context) {
+ps_term ps_term_decide(bool out_is_terminal, bool err_is_terminal, uint32_t columns, ps_env_fn *env,
+                       void *context) {
     const char *term = env(context, "TERM");
     bool dumb = !is_set(term) || strcmp(term, "dumb") == 0;
     return (ps_term){.out_is_terminal = out_is_terminal,
@@ -162,7 +164,8 @@ ps_progress *ps_progress_begin(const ps_term *term, bool quiet, const char *what
     atomic_init(&p->done, 0);
     pthread_condattr_t attr;
     (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* a change of the date shall not stop it */
+    (void)pthread_condattr_setclock(&attr,
+                                    CLOCK_MONOTONIC); /* a change of the date shall not stop it */
     (void)pthread_mutex_init(&p->lock, NULL);
     (void)pthread_cond_init(&p->wake, &attr);
     (void)pthread_condattr_destroy(&attr);

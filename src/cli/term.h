@@ -23,7 +23,8 @@ ps_term ps_term_facts(void);
 /* The same decisions from given facts, for tests. `env` returns a variable or NULL; `columns` is the width that
  * the terminal reports, 0 for unknown. */
 typedef const char *ps_env_fn(void *context, const char *name);
-ps_term ps_term_decide(bool out_is_terminal, bool err_is_terminal, uint32_t columns, ps_env_fn *env, void *context);
+ps_term ps_term_decide(bool out_is_terminal, bool err_is_terminal, uint32_t columns, ps_env_fn *env,
+                       void *context);
 
 /* One line on stderr that says how far the work is: shown only when stderr is a terminal, not with --quiet, and
  * only after half a second. ps_progress_step may be called by many threads at once. */

@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "read/reader.h"
 #include "run/output.h"
+#include "write/sqlite.h"
 
 typedef struct session {
     ps_run *run;
@@ -43,10 +44,21 @@ static void note(ps_rank_report *report, ps_code code, const ps_err *err) {
 
 /* --- map ----------------------------------------------------------------------------------------------------- */
 
+static bool writes_in_place(const session *s) {
+    bool in_place = false;
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        in_place = in_place || s->analyses[a]->writes == PS_WRITES_RANK_DB;
+    }
+    return in_place && s->opts->out_dir == NULL && s->opts->export_type == PS_EXPORT_DB;
+}
+
 static ps_trace *read_rank(session *s, size_t r) {
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
     ps_src src = {.path = report->rank->db_path, .rank_dir = report->rank->rank_dir};
+    if (s->round == 0 && writes_in_place(s)) {
+        ps_sqlite_recover(src.path); /* now, since it would change the file between reading and writing */
+    }
     ps_trace *trace = ps_read(&src, s->needs, &err);
     if (trace == NULL) {
         note(report, PS_IO, &err);

@@ -20,7 +20,7 @@
 #define PS_PROFILE_MAX_RANKS 4096
 #define PS_PROFILE_MAX_FILLER 20000000
 #define PS_PROFILE_MAX_JITTER_PCT 50
-#define PS_PROFILE_MIN_OP_NS 100 /* shorter ops could not be told apart with --jitter */
+#define PS_PROFILE_MIN_OP_NS 1000 /* much shorter ops could not be told apart with --jitter */
 
 typedef struct ps_ascend_profile_opts {
     const ps_schedule *schedule;

@@ -25,20 +25,22 @@ static const char *const LOWER[EIGHTHS + 1] = {" ", "▁", "▂", "▃", "▄", 
 #define IDLE_DOT "·"
 
 static const char *const GLYPHS[PS_N_OP_KINDS] = {
-    [PS_OP_F] = "█",      [PS_OP_B] = "▒",    [PS_OP_BI] = "░",   [PS_OP_BW] = "▚",   [PS_OP_FB] = "▓",
-    [PS_OP_LOGITS] = "▄", [PS_OP_SEND] = "s", [PS_OP_RECV] = "r", [PS_OP_OTHER] = "▂",
+    [PS_OP_F] = "█",    [PS_OP_B] = "▒",    [PS_OP_BI] = "░",
+    [PS_OP_BW] = "▚",   [PS_OP_FB] = "▓",   [PS_OP_LOGITS] = "▄",
+    [PS_OP_SEND] = "s", [PS_OP_RECV] = "r", [PS_OP_OTHER] = "▂",
 };
 static const char ASCII_GLYPHS[PS_N_OP_KINDS] = {
-    [PS_OP_F] = '#',      [PS_OP_B] = '=',    [PS_OP_BI] = '-',   [PS_OP_BW] = ':',   [PS_OP_FB] = '%',
-    [PS_OP_LOGITS] = '@', [PS_OP_SEND] = 's', [PS_OP_RECV] = 'r', [PS_OP_OTHER] = '~',
+    [PS_OP_F] = '#',    [PS_OP_B] = '=',    [PS_OP_BI] = '-',
+    [PS_OP_BW] = ':',   [PS_OP_FB] = '%',   [PS_OP_LOGITS] = '@',
+    [PS_OP_SEND] = 's', [PS_OP_RECV] = 'r', [PS_OP_OTHER] = '~',
 };
 
 typedef struct cell {
-    char glyph[4];      /* one character, not terminated */
-    uint8_t n;          /* its bytes */
+    char glyph[4];       /* one character, not terminated */
+    uint8_t n;           /* its bytes */
     ps_look front, back; /* colours; PS_LOOK_IDLE is the terminal's own */
-    bool text;          /* the front is ink or white instead */
-    bool quiet;         /* the front is the terminal's, dimmed */
+    bool text;           /* the front is ink or white instead */
+    bool quiet;          /* the front is the terminal's, dimmed */
 } cell;
 
 typedef struct row {
@@ -52,7 +54,8 @@ typedef struct row {
     int64_t *shares;  /* [n_cells * PS_N_LOOKS] */
     bool *crowded;    /* [n_cells] an op of less than half a cell has time there beside others */
     uint32_t *counts; /* [n_cells] ops that touch the cell */
-    int64_t debts[PS_N_LOOKS + 1]; /* of set_turn: time that each look, or idleness, is still owed */
+    int64_t
+        debts[PS_N_LOOKS + 1]; /* of set_turn: time that each look, or idleness, is still owed */
     cell *cells;
 } row;
 
@@ -307,9 +310,9 @@ static void set_label(row *r, size_t slot, size_t end) {
     bool mono = !has_colours(r->canvas);
     size_t at = mono ? first : first + 1 + (room - n) / 2;
     for (size_t i = 0; i < n; i++) {
-        r->cells[at + i].glyph[0] = label[i];
-        r->cells[at + i].n = 1;
-        r->cells[at + i].text = !mono;
+        const ps_look ground = mono ? PS_LOOK_IDLE : slot_look(r, slot);
+        r->cells[at + i] = (cell){
+            .glyph = {label[i]}, .n = 1, .front = PS_LOOK_IDLE, .back = ground, .text = !mono};
     }
 }
 
@@ -332,7 +335,8 @@ static void decorate(row *r) {
 /* --- cells -> text ----------------------------------------------------------------------------------------- */
 
 static ps_rgb look_colour(ps_look look) {
-    return look < PS_N_OP_KINDS ? ps_theme_kind((ps_op_kind)look) : ps_theme_phase(look - PS_N_OP_KINDS);
+    return look < PS_N_OP_KINDS ? ps_theme_kind((ps_op_kind)look)
+                                : ps_theme_phase(look - PS_N_OP_KINDS);
 }
 
 static void add_colour(ps_buf *out, ps_colours depth, bool front, ps_rgb c) {
@@ -346,7 +350,8 @@ static void add_colour(ps_buf *out, ps_colours depth, bool front, ps_rgb c) {
 /* The whole state each time it changes: a terminal that was cut off in between recovers. */
 static void add_style(ps_buf *out, ps_colours depth, const cell *c) {
     /* The terminal's own ground as a *front* colour has no code; swapping front and back does it. */
-    bool swap = c->front == PS_LOOK_IDLE && c->back != PS_LOOK_IDLE && !c->text && c->glyph[0] != ' ';
+    bool swap =
+        c->front == PS_LOOK_IDLE && c->back != PS_LOOK_IDLE && !c->text && c->glyph[0] != ' ';
     ps_look front = swap ? c->back : c->front;
     ps_look back = swap ? PS_LOOK_IDLE : c->back;
     ps_buf_add_str(out, "\033[0");
@@ -366,8 +371,8 @@ static void add_style(ps_buf *out, ps_colours depth, const cell *c) {
 static bool same_style(const cell *a, const cell *b) {
     bool a_blank = a->glyph[0] == ' ';
     bool b_blank = b->glyph[0] == ' ';
-    return a->front == b->front && a->back == b->back && a->text == b->text && a->quiet == b->quiet &&
-           a_blank == b_blank;
+    return a->front == b->front && a->back == b->back && a->text == b->text &&
+           a->quiet == b->quiet && a_blank == b_blank;
 }
 
 static void put_cells(const ps_canvas *canvas, const cell *cells, size_t n, ps_buf *out) {
@@ -404,12 +409,12 @@ static bool row_init(row *r, const ps_canvas *canvas, const ps_op *const *ops, s
     r->crowded = ps_calloc(canvas->n_cells, sizeof *r->crowded);
     r->counts = ps_calloc(canvas->n_cells, sizeof *r->counts);
     r->cells = ps_calloc(canvas->n_cells, sizeof *r->cells);
-    return r->owner != NULL && r->best != NULL && r->busy != NULL && r->shares != NULL && r->crowded != NULL &&
-           r->counts != NULL && r->cells != NULL;
+    return r->owner != NULL && r->best != NULL && r->busy != NULL && r->shares != NULL &&
+           r->crowded != NULL && r->counts != NULL && r->cells != NULL;
 }
 
-ps_code ps_cells_draw(const ps_canvas *canvas, const ps_op *const *ops, size_t n_ops, bool *mixed, ps_buf *out,
-                      ps_err *err) {
+ps_code ps_cells_draw(const ps_canvas *canvas, const ps_op *const *ops, size_t n_ops, bool *mixed,
+                      ps_buf *out, ps_err *err) {
     row r;
     bool ok = row_init(&r, canvas, ops, n_ops);
     if (ok) {
@@ -436,8 +441,8 @@ void ps_cells_swatch(const ps_canvas *canvas, ps_look look, ps_buf *out) {
 }
 
 /* Where a transfer begins there is a mark; of two in one cell the first is drawn. */
-ps_code ps_cells_transfers(const ps_canvas *canvas, const ps_op *const *ops, size_t n_ops, ps_buf *out,
-                           ps_err *err) {
+ps_code ps_cells_transfers(const ps_canvas *canvas, const ps_op *const *ops, size_t n_ops,
+                           ps_buf *out, ps_err *err) {
     cell *cells = ps_calloc(canvas->n_cells, sizeof *cells);
     if (cells == NULL) {
         return ps_fail_nomem(err);

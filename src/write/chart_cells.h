@@ -23,7 +23,8 @@ typedef struct ps_canvas {
     bool by_phase;
     bool snap; /* block edges at whole cells: less exact, more labels */
     size_t n_cells;
-    int64_t start_ns, span_ns; /* what the cells cover; span > 0 and span * n_cells * 8 fits int64 */
+    int64_t start_ns,
+        span_ns; /* what the cells cover; span > 0 and span * n_cells * 8 fits int64 */
 } ps_canvas;
 
 ps_look ps_look_of(const ps_canvas *canvas, const ps_op *op);
@@ -36,14 +37,14 @@ size_t ps_cells_label(const ps_op *op, size_t room, char out[PS_CELLS_LABEL]);
 
 /* Draws the ops (in start order, transfers left out) as exactly n_cells columns. Sets *mixed when a cell shows
  * several short ops as a mixture; leaves it alone otherwise. */
-PS_MUST_USE ps_code ps_cells_draw(const ps_canvas *canvas, const ps_op *const *ops, size_t n_ops, bool *mixed,
-                                  ps_buf *out, ps_err *err);
+PS_MUST_USE ps_code ps_cells_draw(const ps_canvas *canvas, const ps_op *const *ops, size_t n_ops,
+                                  bool *mixed, ps_buf *out, ps_err *err);
 
 /* A small sample of a look for the legend, two columns. */
 void ps_cells_swatch(const ps_canvas *canvas, ps_look look, ps_buf *out);
 
 /* The thin row of sends and receives below the blocks, n_cells columns. */
-PS_MUST_USE ps_code ps_cells_transfers(const ps_canvas *canvas, const ps_op *const *ops, size_t n_ops, ps_buf *out,
-                                       ps_err *err);
+PS_MUST_USE ps_code ps_cells_transfers(const ps_canvas *canvas, const ps_op *const *ops,
+                                       size_t n_ops, ps_buf *out, ps_err *err);
 
 #endif

@@ -23,7 +23,12 @@
 #include "write/shorten.h"
 #include "write/writers.h"
 
-enum { WIDTH_MIN = 40, WIDTH_MAX = 1000, WIDTH_SHORT_LABEL = 60, SHARE_WIDTH = 9 /* "  100.0 %" */ };
+enum {
+    WIDTH_MIN = 40,
+    WIDTH_MAX = 1000,
+    WIDTH_SHORT_LABEL = 60,
+    SHARE_WIDTH = 9 /* "  100.0 %" */
+};
 
 typedef struct chart_row {
     const ps_chart_rank *rank;
@@ -50,16 +55,17 @@ typedef struct picture {
 
 /* --- what is drawn ----------------------------------------------------------------------------------------- */
 
-static ps_code fail_step(const ps_chart *chart, int64_t step, int64_t low, int64_t high, ps_err *err) {
+static ps_code fail_step(const ps_chart *chart, int64_t step, int64_t low, int64_t high,
+                         ps_err *err) {
     if (chart->n_ops == 0) {
         return ps_fail(err, PS_NOTHING, "the chart is empty: it has no ops to draw");
     }
     if (low == high) {
-        return ps_fail(err, PS_NOTHING, "the chart has no ops of step %lld, only of step %lld", (long long)step,
-                       (long long)low);
+        return ps_fail(err, PS_NOTHING, "the chart has no ops of step %lld, only of step %lld",
+                       (long long)step, (long long)low);
     }
-    return ps_fail(err, PS_NOTHING, "the chart has no ops of step %lld (its steps: %lld to %lld)", (long long)step,
-                   (long long)low, (long long)high);
+    return ps_fail(err, PS_NOTHING, "the chart has no ops of step %lld (its steps: %lld to %lld)",
+                   (long long)step, (long long)low, (long long)high);
 }
 
 static ps_code choose_step(picture *p, int64_t wanted, ps_err *err) {
@@ -75,7 +81,9 @@ static ps_code choose_step(picture *p, int64_t wanted, ps_err *err) {
     }
     p->several_steps = low < high;
     p->step = wanted == PS_FIRST_STEP ? low : wanted;
-    return found || (wanted == PS_FIRST_STEP && chart->n_ops > 0) ? PS_OK : fail_step(chart, wanted, low, high, err);
+    return found || (wanted == PS_FIRST_STEP && chart->n_ops > 0)
+               ? PS_OK
+               : fail_step(chart, wanted, low, high, err);
 }
 
 static ps_code choose_pipeline(picture *p, int32_t wanted, ps_err *err) {
@@ -90,12 +98,13 @@ static ps_code choose_pipeline(picture *p, int32_t wanted, ps_err *err) {
         }
     }
     for (size_t i = 1; i < chart->n_ranks; i++) {
-        p->several_pipelines = p->several_pipelines || chart->ranks[i].pipeline != chart->ranks[0].pipeline;
+        p->several_pipelines =
+            p->several_pipelines || chart->ranks[i].pipeline != chart->ranks[0].pipeline;
     }
     p->pipeline = wanted < 0 ? first : wanted;
     if (wanted >= 0 && !found) {
-        return ps_fail(err, PS_NOTHING, "the chart has no ops of pipeline %d in step %lld", (int)wanted,
-                       (long long)p->step);
+        return ps_fail(err, PS_NOTHING, "the chart has no ops of pipeline %d in step %lld",
+                       (int)wanted, (long long)p->step);
     }
     return PS_OK;
 }
@@ -134,7 +143,8 @@ static int64_t busy_of(const ps_op *const *ops, size_t n) {
 }
 
 static bool is_drawn(const picture *p, const ps_op *op) {
-    return op->step == p->step && p->chart->ranks[op->rank].pipeline == p->pipeline && op->end_ns >= op->start_ns;
+    return op->step == p->step && p->chart->ranks[op->rank].pipeline == p->pipeline &&
+           op->end_ns >= op->start_ns;
 }
 
 /* Rows of the pipeline's ranks with their ops; `row_of` is scratch of n_ranks. */
@@ -178,7 +188,8 @@ static ps_code find_span(picture *p, ps_err *err) {
         }
     }
     if (end < start) {
-        return ps_fail(err, PS_NOTHING, "the chart has no op with a valid time in step %lld", (long long)p->step);
+        return ps_fail(err, PS_NOTHING, "the chart has no op with a valid time in step %lld",
+                       (long long)p->step);
     }
     int64_t span = 0;
     /* The cells count in span times slots; beyond (six days in one step) nothing is drawn. */
@@ -213,8 +224,8 @@ static bool better_snapped(const picture *p) {
     for (size_t r = 0; r < p->n_rows; r++) {
         for (size_t i = p->rows[r].first; i < p->rows[r].first + p->rows[r].n_ops; i++) {
             char label[PS_CELLS_LABEL];
-            double cells = (double)(p->ops[i]->end_ns - p->ops[i]->start_ns) / (double)p->canvas.span_ns *
-                           (double)p->canvas.n_cells;
+            double cells = (double)(p->ops[i]->end_ns - p->ops[i]->start_ns) /
+                           (double)p->canvas.span_ns * (double)p->canvas.n_cells;
             /* One cell beside the label; exact edges cost half a cell more on average, snapped ones may give it. */
             exact += cells >= 1.5 && ps_cells_label(p->ops[i], (size_t)(cells - 1.5), label) > 0;
             snapped += cells >= 1.5 && ps_cells_label(p->ops[i], (size_t)(cells - 0.5), label) > 0;
@@ -265,7 +276,8 @@ static void put_label(const picture *p, const ps_chart_rank *rank) {
     if (p->short_labels) {
         ps_buf_addf(p->out, "%*s ", p->stage_digits, stage);
     } else {
-        ps_buf_addf(p->out, "stage %*s  rank %*d ", p->stage_digits, stage, p->rank_digits, (int)rank->rank);
+        ps_buf_addf(p->out, "stage %*s  rank %*d ", p->stage_digits, stage, p->rank_digits,
+                    (int)rank->rank);
     }
 }
 
@@ -276,7 +288,8 @@ static void put_share(const picture *p, const chart_row *row) {
         return;
     }
     char share[PS_NUMBER_TEXT];
-    ps_int_scaled((int64_t)((double)row->busy_ns / (double)p->canvas.span_ns * 1000 + 0.5), 10, 1, share);
+    ps_int_scaled((int64_t)((double)row->busy_ns / (double)p->canvas.span_ns * 1000 + 0.5), 10, 1,
+                  share);
     ps_buf_addf(p->out, "%*s %%", (int)SHARE_WIDTH - 2, share);
 }
 
@@ -318,13 +331,15 @@ static void put_title(const picture *p) {
     ps_buf_addf(&tail, "%sbubble %.1f %%", dot, (1 - busy / (double)n) * 100);
     ps_arena arena;
     ps_arena_init(&arena);
-    const char *what = ps_text_clean(&arena, chart->title[0] != '\0' ? chart->title : "pipeline chart");
+    const char *what =
+        ps_text_clean(&arena, chart->title[0] != '\0' ? chart->title : "pipeline chart");
     size_t columns = ps_utf8_columns(ps_buf_str(&tail), tail.len);
     size_t room = p->width > columns + 12 ? p->width - columns : 12;
     ps_buf_add_str(p->out, coloured(p) ? "\033[1m" : "");
     ps_text_middle(p->out, what != NULL ? what : "", room, p->canvas.style.utf8);
     ps_buf_add_str(p->out, coloured(p) ? "\033[0m" : "");
     ps_buf_addf(p->out, "%s\n\n", ps_buf_str(&tail));
+    p->out->failed = p->out->failed || what == NULL || !ps_buf_ok(&tail);
     ps_buf_fini(&tail);
     ps_arena_fini(&arena);
 }
@@ -339,7 +354,8 @@ typedef struct axis {
 
 /* Round ticks (1, 2 or 5 times a power of ten), at least ten columns apart. */
 static axis make_axis(const picture *p) {
-    static const axis UNITS[] = {{"ns", 1, 0, 0}, {"us", 1000, 0, 0}, {"ms", 1000000, 0, 0}, {"s", 1000000000, 0, 0}};
+    static const axis UNITS[] = {
+        {"ns", 1, 0, 0}, {"us", 1000, 0, 0}, {"ms", 1000000, 0, 0}, {"s", 1000000000, 0, 0}};
     int64_t span = p->canvas.span_ns;
     axis a = UNITS[span >= 10000000000 ? 3 : span >= 1000000 ? 2 : span >= 1000 ? 1 : 0];
     int64_t least = span / (int64_t)(p->canvas.n_cells / 10);
@@ -379,6 +395,7 @@ static void put_axis_line(const picture *p, const axis *a) {
     ps_buf_add_fill(p->out, ' ', p->label_width);
     put_quiet(p, ps_buf_str(&line), ps_buf_str(&line));
     put_quiet(p, "     busy\n", "     busy\n");
+    p->out->failed = p->out->failed || !ps_buf_ok(&line);
     ps_buf_fini(&line);
 }
 
@@ -432,7 +449,8 @@ static void put_legend(const picture *p) {
         }
         bool phase = look >= PS_N_OP_KINDS;
         const char *name = phase ? "" : ps_op_kind_name((ps_op_kind)look);
-        const char *text = phase ? ps_phase_name(look - PS_N_OP_KINDS) : ps_kind_text((ps_op_kind)look);
+        const char *text =
+            phase ? ps_phase_name(look - PS_N_OP_KINDS) : ps_kind_text((ps_op_kind)look);
         bool twice = strcasecmp(name, text) == 0; /* "OTHER other" */
         size_t columns = 3 + (phase || twice ? 0 : strlen(name) + 1) + strlen(text);
         if (at > 0 && at + 3 + columns > p->width) {
@@ -446,10 +464,11 @@ static void put_legend(const picture *p) {
     }
     ps_buf_add_char(p->out, '\n');
     if (transfers) {
-        ps_buf_add_str(p->out, p->canvas.style.utf8 ? "▴ send   ▾ receive\n" : "^ send   v receive\n");
+        ps_buf_add_str(p->out,
+                       p->canvas.style.utf8 ? "▴ send   ▾ receive\n" : "^ send   v receive\n");
     }
     if (p->mixed) {
-        ps_buf_add_str(p->out, "Several ops in a character: shown by their shares of time.\n");
+        ps_buf_add_str(p->out, "Mixed cells show shares of time.\n");
     }
 }
 
@@ -473,7 +492,8 @@ static ps_code put_page(picture *p, uint32_t width, ps_err *err) {
     return PS_OK;
 }
 
-ps_code ps_write_chart_text(const ps_chart *chart, const ps_chart_text_opts *opts, ps_buf *out, ps_err *err) {
+ps_code ps_write_chart_text(const ps_chart *chart, const ps_chart_text_opts *opts, ps_buf *out,
+                            ps_err *err) {
     picture p = {.chart = chart, .canvas.style = opts->style, .out = out};
     ps_code code = choose_step(&p, opts->step, err);
     if (code == PS_OK) {

@@ -6,7 +6,10 @@
 
 void ps_real_shortest(double value, char out[PS_NUMBER_TEXT]) {
     if (isnan(value) || isinf(value)) {
-        (void)snprintf(out, PS_NUMBER_TEXT, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        (void)snprintf(out, PS_NUMBER_TEXT, "%s",
+                       isnan(value) ? "nan"
+                       : value > 0  ? "inf"
+                                    : "-inf");
         return;
     }
     /* 15 digits always survive a round trip as text, 17 always tell two doubles apart. */
@@ -37,7 +40,8 @@ void ps_int_scaled(int64_t value, int64_t scale, unsigned decimals, char out[PS_
             n += snprintf(out + n, PS_NUMBER_TEXT - (size_t)n, "%0*llu", (int)kept,
                           (unsigned long long)(steps % one));
         }
-        (void)snprintf(out + n, PS_NUMBER_TEXT - (size_t)n, "%.*s", (int)(decimals - kept), "000000000");
+        (void)snprintf(out + n, PS_NUMBER_TEXT - (size_t)n, "%.*s", (int)(decimals - kept),
+                       "000000000");
     }
 }
 

@@ -15,7 +15,8 @@ static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
     int e = errno;
     char text[128] = "";
     const char *reason = strerror_r(e, text, sizeof text);
-    return ps_fail_file(err, e == ENOENT || e == ENOTDIR ? PS_NOT_FOUND : PS_IO, path, "%s: %s", what, reason);
+    return ps_fail_file(err, e == ENOENT || e == ENOTDIR ? PS_NOT_FOUND : PS_IO, path, "%s: %s",
+                        what, reason);
 }
 
 /* Sets path and tmp; tmp stays NULL for what must not be replaced. */
@@ -52,7 +53,8 @@ ps_code ps_sink_open_file(ps_sink *sink, const char *path, ps_err *err) {
         code = ps_fail_nomem(err);
     } else {
         const char *name = sink->tmp != NULL ? sink->tmp : sink->path;
-        int fd = open(name, O_WRONLY | O_CLOEXEC | (sink->tmp != NULL ? O_CREAT | O_TRUNC : 0), 0666);
+        int fd =
+            open(name, O_WRONLY | O_CLOEXEC | (sink->tmp != NULL ? O_CREAT | O_TRUNC : 0), 0666);
         sink->file = fd >= 0 ? fdopen(fd, "w") : NULL;
         if (sink->file == NULL) {
             code = fail_errno(err, path, "cannot create the file");

@@ -445,6 +445,21 @@ ps_code ps_sqlite_apply(const char *path, const ps_table *const *tables, size_t 
     return code;
 }
 
+void ps_sqlite_recover(const char *path) {
+    ps_buf journal;
+    ps_buf_init(&journal, 0);
+    ps_buf_addf(&journal, "%s-journal", path);
+    if (ps_buf_ok(&journal) && ps_is_file(ps_buf_str(&journal)) && !ps_is_readonly(path)) {
+        sqlite3 *db = NULL;
+        if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
+            (void)sqlite3_busy_timeout(db, BUSY_MS);
+            (void)sqlite3_exec(db, "BEGIN IMMEDIATE; ROLLBACK", NULL, NULL, NULL); /* reading will say what is wrong */
+        }
+        (void)sqlite3_close(db);
+    }
+    ps_buf_fini(&journal);
+}
+
 static ps_code check_replaceable(const char *to, int application_id, ps_err *err) {
     if (!ps_is_file(to)) {
         return PS_OK;

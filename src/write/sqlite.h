@@ -17,6 +17,10 @@ typedef ps_code ps_sqlite_recheck_fn(void *context, sqlite3 *handle, ps_err *err
 PS_MUST_USE ps_code ps_sqlite_apply(const char *path, const ps_table *const *tables, size_t n,
                                     ps_sqlite_recheck_fn *recheck, void *context, ps_err *err);
 
+/* Undoes what a killed writer left half done (a rollback journal beside the file), as any program that opens the
+ * database for writing does. Does nothing when there is no journal, or when the file cannot be written. */
+void ps_sqlite_recover(const char *path);
+
 /* Copies the database behind `source` to `to` with the tables applied. `to` appears whole or not at all; its
  * header gets `application_id`, and an existing file is only replaced when it has that id too (else PS_USAGE). */
 PS_MUST_USE ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id,

@@ -26,7 +26,7 @@ typedef struct column_look {
     int64_t scale; /* of the column's own unit in one shown; integers, a power of ten */
     double factor; /* shown = value * factor, for reals and bytes */
     unsigned decimals;
-    bool as_is;   /* exact values */
+    bool as_is; /* exact values */
     bool is_text;
     size_t natural; /* columns of the widest cell or header */
     size_t least;   /* that it can make do with */
@@ -49,7 +49,8 @@ static double number_of(const ps_column *column, const ps_value *cell) {
 }
 
 /* Largest and smallest size in a column that are not 0; 0 for none. */
-static void sizes(const ps_table *t, size_t column, double *largest, double *smallest, bool *whole) {
+static void sizes(const ps_table *t, size_t column, double *largest, double *smallest,
+                  bool *whole) {
     *largest = 0;
     *smallest = 0;
     *whole = true;
@@ -90,7 +91,8 @@ static unsigned pick_decimals(double largest, double smallest) {
     return many > few + 1 ? few + 1 : few;
 }
 
-static void look_at_time(column_look *look, const ps_column *column, double largest, double smallest) {
+static void look_at_time(column_look *look, const ps_column *column, double largest,
+                         double smallest) {
     static const unit_step STEPS[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
     double own = (double)ns_per(column->unit);
     unit_step unit = pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], largest * own);
@@ -103,13 +105,17 @@ static void look_at_time(column_look *look, const ps_column *column, double larg
 }
 
 static void look_at_bytes(column_look *look, double largest, double smallest) {
-    static const unit_step STEPS[] = {{"bytes", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+    static const unit_step STEPS[] = {{"bytes", 1},
+                                      {"KiB", 1 << 10},
+                                      {"MiB", 1 << 20},
+                                      {"GiB", 1 << 30},
                                       {"TiB", (int64_t)1 << 40}};
     unit_step unit = pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], largest);
     look->unit = unit.name;
     look->factor = 1 / (double)unit.scale;
     look->scale = unit.scale == 1 ? 1 : 0;
-    look->decimals = unit.scale == 1 ? 0 : pick_decimals(largest * look->factor, smallest * look->factor);
+    look->decimals =
+        unit.scale == 1 ? 0 : pick_decimals(largest * look->factor, smallest * look->factor);
 }
 
 static column_look look_at(const ps_table *t, size_t c, bool exact) {
@@ -244,7 +250,8 @@ static bool make_texts(layout *l) {
         size_t header = columns_of(look->header);
         look->natural = header > widest ? header : widest;
         look->least = look->natural < SHORT ? look->natural : SHORT;
-        look->least = !look->is_text && widest > look->least ? widest : look->least; /* numbers stay whole */
+        look->least =
+            !look->is_text && widest > look->least ? widest : look->least; /* numbers stay whole */
     }
     return true;
 }
@@ -329,7 +336,9 @@ static void put_row(layout *l, const block *b, size_t row) {
     for (size_t c = 0; c < b->to; c = next_in(b, c)) {
         ps_buf_add_str(l->out, c > 0 ? "  " : "");
         bool last = next_in(b, c) >= b->to;
-        put_text(l, c, row == SIZE_MAX ? l->looks[c].header : l->texts[row * l->table->n_columns + c], last);
+        put_text(l, c,
+                 row == SIZE_MAX ? l->looks[c].header : l->texts[row * l->table->n_columns + c],
+                 last);
     }
 }
 
@@ -365,7 +374,8 @@ static void put_table(layout *l) {
     ps_buf_add_str(l->out, l->table->n_rows == 0 ? "(no rows)\n" : "");
 }
 
-ps_code ps_write_table_text(const ps_table *table, const ps_text_style *style, ps_buf *out, ps_err *err) {
+ps_code ps_write_table_text(const ps_table *table, const ps_text_style *style, ps_buf *out,
+                            ps_err *err) {
     layout l = {.table = table, .style = style, .out = out};
     ps_arena_init(&l.arena);
     size_t n_cells = table->n_rows * table->n_columns;

@@ -2,26 +2,29 @@
 
 #include <math.h>
 
-#define HEX(v) {(uint8_t)((v) >> 16), (uint8_t)(((v) >> 8) & 0xFF), (uint8_t)((v)&0xFF)}
+#define HEX(v)                                                                                     \
+    { (uint8_t)((v) >> 16), (uint8_t)(((v) >> 8) & 0xFF), (uint8_t)((v)&0xFF) }
 
 ps_rgb ps_theme_kind(ps_op_kind kind) {
     static const ps_rgb COLOURS[PS_N_OP_KINDS] = {
-        [PS_OP_F] = HEX(0x195283),      [PS_OP_B] = HEX(0x25B379),    [PS_OP_BI] = HEX(0xB7E0D7),
-        [PS_OP_BW] = HEX(0xE1DA38),     [PS_OP_FB] = HEX(0xA33BCE),   [PS_OP_LOGITS] = HEX(0x7B4E25),
-        [PS_OP_SEND] = HEX(0x8A2C4B),   [PS_OP_RECV] = HEX(0xDF8C3D), [PS_OP_OTHER] = HEX(0x8C94A7),
+        [PS_OP_F] = HEX(0x195283),    [PS_OP_B] = HEX(0x25B379),    [PS_OP_BI] = HEX(0xB7E0D7),
+        [PS_OP_BW] = HEX(0xE1DA38),   [PS_OP_FB] = HEX(0xA33BCE),   [PS_OP_LOGITS] = HEX(0x7B4E25),
+        [PS_OP_SEND] = HEX(0x8A2C4B), [PS_OP_RECV] = HEX(0xDF8C3D), [PS_OP_OTHER] = HEX(0x8C94A7),
     };
     return COLOURS[kind];
 }
 
 ps_rgb ps_theme_phase(int phase) {
-    static const ps_rgb COLOURS[PS_N_PHASES] = {HEX(0xE4572E), HEX(0x8FC6F5), HEX(0xF3E4A1), HEX(0x629F70),
-                                                HEX(0xF0A92B), HEX(0x8F70C8), HEX(0xC2CCD3)};
+    static const ps_rgb COLOURS[PS_N_PHASES] = {HEX(0xE4572E), HEX(0x8FC6F5), HEX(0xF3E4A1),
+                                                HEX(0x629F70), HEX(0xF0A92B), HEX(0x8F70C8),
+                                                HEX(0xC2CCD3)};
     return COLOURS[phase];
 }
 
 const char *ps_phase_name(int phase) {
-    static const char *const NAMES[PS_N_PHASES] = {"warm-up",       "interleaved forward",  "1B1W1F", "overlapped pair",
-                                                   "1B + overlap", "interleaved backward", "cool-down"};
+    static const char *const NAMES[PS_N_PHASES] = {
+        "warm-up",      "interleaved forward",  "1B1W1F",   "overlapped pair",
+        "1B + overlap", "interleaved backward", "cool-down"};
     return NAMES[phase];
 }
 
@@ -40,7 +43,8 @@ static double luminance(ps_rgb c) {
     static const double WEIGHTS[3] = {0.2126, 0.7152, 0.0722};
     double sum = 0;
     for (int i = 0; i < 3; i++) {
-        sum += WEIGHTS[i] * (parts[i] <= 0.04045 ? parts[i] / 12.92 : pow((parts[i] + 0.055) / 1.055, 2.4));
+        sum += WEIGHTS[i] *
+               (parts[i] <= 0.04045 ? parts[i] / 12.92 : pow((parts[i] + 0.055) / 1.055, 2.4));
     }
     return sum;
 }

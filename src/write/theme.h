@@ -14,8 +14,8 @@ typedef struct ps_rgb {
 enum { PS_N_PHASES = 7 }; /* of DualPipeV, ps_op.phase */
 
 ps_rgb ps_theme_kind(ps_op_kind kind);
-ps_rgb ps_theme_phase(int phase); /* 0..6 */
-const char *ps_phase_name(int phase); /* "warm-up" */
+ps_rgb ps_theme_phase(int phase);          /* 0..6 */
+const char *ps_phase_name(int phase);      /* "warm-up" */
 const char *ps_kind_text(ps_op_kind kind); /* "forward" */
 
 /* Ink or white, whichever is easier to read on `background`. */

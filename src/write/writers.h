@@ -12,7 +12,8 @@
 /* For people: header, thin rule, rows, at most style->width columns. Numbers right-aligned, the unit in the
  * header, durations with three significant digits and one unit a column (ps_column.exact: as they are),
  * percentages with one decimal. Texts are shortened in their middle when the width asks for it. */
-PS_MUST_USE ps_code ps_write_table_text(const ps_table *table, const ps_text_style *style, ps_buf *out, ps_err *err);
+PS_MUST_USE ps_code ps_write_table_text(const ps_table *table, const ps_text_style *style,
+                                        ps_buf *out, ps_err *err);
 
 /* RFC 4180 with "\r\n" line ends: a header of column names, then exact values; NULL is an empty field, an empty
  * text is "". Reals are the shortest decimals that read back as the same double. */
@@ -32,7 +33,7 @@ typedef struct ps_chart_text_opts {
 
 /* The picture of one step of one pipeline: a row a stage, blocks over time, busy shares, axis, legend.
  * PS_NOTHING when the chart has no op there. */
-PS_MUST_USE ps_code ps_write_chart_text(const ps_chart *chart, const ps_chart_text_opts *opts, ps_buf *out,
-                                        ps_err *err);
+PS_MUST_USE ps_code ps_write_chart_text(const ps_chart *chart, const ps_chart_text_opts *opts,
+                                        ps_buf *out, ps_err *err);
 
 #endif

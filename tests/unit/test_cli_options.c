@@ -1,8 +1,8 @@
 /* Option parsing: every kind, every mistake, help. The program is no library, so its file is compiled in. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 #include <string.h>
@@ -12,14 +12,53 @@
 
 static const char *const ORDERS[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NULL};
 static const ps_option OPTIONS[] = {
-    {.name = "mode", .short_name = 'm', .kind = PS_OPTION_TEXT, .arg = "MODE", .help = "what to compute"},
-    {.name = "dir", .short_name = 'd', .kind = PS_OPTION_PATH, .arg = "DIR", .help = "where the profiles lie"},
-    {.name = "export_type", .kind = PS_OPTION_TEXT, .arg = "TYPE", .fallback = "db", .help = "what to write"},
-    {.name = "step_id", .kind = PS_OPTION_INT, .arg = "N", .fallback = "-1", .fallback_shown = "all", .help = "one step"},
-    {.name = "jobs", .short_name = 'j', .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 64, .help = "threads"},
-    {.name = "steps", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = INT64_MAX, .fallback = "1", .help = "steps"},
-    {.name = "order", .kind = PS_OPTION_CHOICE, .arg = "ORDER", .choices = ORDERS, .group = "Ranks", .help = "rank order"},
-    {.name = "f-us", .kind = PS_OPTION_US, .arg = "X", .max = 1000000, .fallback = "10", .help = "forward"},
+    {.name = "mode",
+     .short_name = 'm',
+     .kind = PS_OPTION_TEXT,
+     .arg = "MODE",
+     .help = "what to compute"},
+    {.name = "dir",
+     .short_name = 'd',
+     .kind = PS_OPTION_PATH,
+     .arg = "DIR",
+     .help = "where the profiles lie"},
+    {.name = "export_type",
+     .kind = PS_OPTION_TEXT,
+     .arg = "TYPE",
+     .fallback = "db",
+     .help = "what to write"},
+    {.name = "step_id",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "-1",
+     .fallback_shown = "all",
+     .help = "one step"},
+    {.name = "jobs",
+     .short_name = 'j',
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .min = 1,
+     .max = 64,
+     .help = "threads"},
+    {.name = "steps",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .min = 1,
+     .max = INT64_MAX,
+     .fallback = "1",
+     .help = "steps"},
+    {.name = "order",
+     .kind = PS_OPTION_CHOICE,
+     .arg = "ORDER",
+     .choices = ORDERS,
+     .group = "Ranks",
+     .help = "rank order"},
+    {.name = "f-us",
+     .kind = PS_OPTION_US,
+     .arg = "X",
+     .max = 1000000,
+     .fallback = "10",
+     .help = "forward"},
     {.name = "secret", .kind = PS_OPTION_FLAG, .hidden = true, .help = ""},
 };
 static const ps_option COMMON[] = {
@@ -34,7 +73,8 @@ static const ps_option_spec SPEC = {.options = OPTIONS,
                                     .max_positionals = 2};
 
 /* Words separated by one blank; "''" is an empty one. */
-static ps_code parse_as(const ps_option_spec *spec, const char *line, ps_option_values *out, bool *help, ps_err *err) {
+static ps_code parse_as(const ps_option_spec *spec, const char *line, ps_option_values *out,
+                        bool *help, ps_err *err) {
     static char words[512];
     static char *argv[32];
     int argc = 0;
@@ -85,8 +125,9 @@ static void test_defaults(void **context) {
 
 static void test_spellings(void **context) {
     (void)context;
-    ps_option_values v = parsed("a -m all --dir=x=y --export-type csv --step_id -1 -j8 --f_us 0.25 --quiet - --order "
-                                "tp_cp_ep_pp_dp");
+    ps_option_values v = parsed(
+        "a -m all --dir=x=y --export-type csv --step_id -1 -j8 --f_us 0.25 --quiet - --order "
+        "tp_cp_ep_pp_dp");
     assert_string_equal(ps_options_get(&v, "mode")->text, "all");
     assert_string_equal(ps_options_get(&v, "dir")->text, "x=y");
     assert_string_equal(ps_options_get(&v, "export_type")->text, "csv");
@@ -132,13 +173,16 @@ static void test_values(void **context) {
     refuse("-d ''", "--dir: the DIR is empty");
     refuse("--quiet=yes", "--quiet takes no value");
     refuse("--step_id one", "--step_id: 'one' is not a whole number");
-    refuse("--step_id 9223372036854775808", "--step_id: '9223372036854775808' is not a whole number");
+    refuse("--step_id 9223372036854775808",
+           "--step_id: '9223372036854775808' is not a whole number");
     refuse("-j 0", "--jobs: 0 is out of range (1 to 64)");
     refuse("-j65", "--jobs: 65 is out of range (1 to 64)");
     refuse("--steps 0", "--steps: 0 is too small (at least 1)");
-    refuse("--f-us 0.0001", "--f-us: '0.0001' is not a time in microseconds (12, 0.25; at most 3 decimals)");
+    refuse("--f-us 0.0001",
+           "--f-us: '0.0001' is not a time in microseconds (12, 0.25; at most 3 decimals)");
     refuse("--f-us 1000.001", "--f-us: 1000.001 is out of range (0 to 1000 us)");
-    refuse("--order tp-cp-ep-dp", "--order: unknown word 'tp-cp-ep-dp'; did you mean 'tp-cp-ep-dp-pp'?");
+    refuse("--order tp-cp-ep-dp",
+           "--order: unknown word 'tp-cp-ep-dp'; did you mean 'tp-cp-ep-dp-pp'?");
     refuse("--order x", "--order: unknown word 'x' (one of tp-cp-ep-dp-pp, tp-cp-ep-pp-dp)");
     refuse("a b c", "unexpected argument 'c'");
 }
@@ -212,7 +256,8 @@ static void test_wrap(void **context) {
     ps_buf b;
     ps_buf_init(&b, 0);
     ps_wrap(&b, "one two three\nfour a-word-that-is-too-long five", 4, 2, 12);
-    assert_string_equal(ps_buf_str(&b), "one two\n  three\n  four\n  a-word-that-is-too-long\n  five");
+    assert_string_equal(ps_buf_str(&b),
+                        "one two\n  three\n  four\n  a-word-that-is-too-long\n  five");
     ps_buf_fini(&b);
 }
 
@@ -230,10 +275,11 @@ static void test_memory(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_spellings), cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_values),      cmocka_unit_test(test_positionals), cmocka_unit_test(test_help_wins),
-        cmocka_unit_test(test_help_text),   cmocka_unit_test(test_nearest),   cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_unknown),     cmocka_unit_test(test_values),
+        cmocka_unit_test(test_positionals), cmocka_unit_test(test_help_wins),
+        cmocka_unit_test(test_help_text),   cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_wrap),        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

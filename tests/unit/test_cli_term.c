@@ -1,8 +1,8 @@
 /* Decisions about the terminal from given environments. The program is no library, so its file is compiled in. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 
@@ -20,7 +20,8 @@ static const char *given(void *context, const char *name) {
     return NULL;
 }
 
-#define FACTS(out, err, columns, ...) ps_term_decide(out, err, columns, given, (const char *[]){__VA_ARGS__, NULL})
+#define FACTS(out, err, columns, ...)                                                              \
+    ps_term_decide(out, err, columns, given, (const char *[]){__VA_ARGS__, NULL})
 
 static void test_width(void **context) {
     (void)context;
@@ -38,16 +39,20 @@ static void test_width(void **context) {
 static void test_colours(void **context) {
     (void)context;
     assert_int_equal(FACTS(true, true, 80, "TERM=xterm-256color").colours, PS_COLOURS_256);
-    assert_int_equal(FACTS(true, true, 80, "TERM=xterm", "COLORTERM=truecolor").colours, PS_COLOURS_TRUE);
+    assert_int_equal(FACTS(true, true, 80, "TERM=xterm", "COLORTERM=truecolor").colours,
+                     PS_COLOURS_TRUE);
     assert_int_equal(FACTS(true, true, 80, "TERM=xterm-direct").colours, PS_COLOURS_TRUE);
     assert_int_equal(FACTS(true, true, 80, "TERM=xterm", "NO_COLOR=1").colours, PS_COLOURS_NONE);
     assert_int_equal(FACTS(true, true, 80, "TERM=xterm", "NO_COLOR=").colours, PS_COLOURS_256);
     assert_int_equal(FACTS(true, true, 80, "TERM=dumb").colours, PS_COLOURS_NONE);
     assert_int_equal(FACTS(true, true, 80, "X=").colours, PS_COLOURS_NONE);
     assert_int_equal(FACTS(false, true, 80, "TERM=xterm").colours, PS_COLOURS_NONE);
-    assert_int_equal(FACTS(false, true, 80, "TERM=xterm", "CLICOLOR_FORCE=1").colours, PS_COLOURS_256);
-    assert_int_equal(FACTS(false, true, 80, "TERM=xterm", "CLICOLOR_FORCE=0").colours, PS_COLOURS_NONE);
-    assert_int_equal(FACTS(false, true, 80, "CLICOLOR_FORCE=1", "NO_COLOR=1").colours, PS_COLOURS_NONE);
+    assert_int_equal(FACTS(false, true, 80, "TERM=xterm", "CLICOLOR_FORCE=1").colours,
+                     PS_COLOURS_256);
+    assert_int_equal(FACTS(false, true, 80, "TERM=xterm", "CLICOLOR_FORCE=0").colours,
+                     PS_COLOURS_NONE);
+    assert_int_equal(FACTS(false, true, 80, "CLICOLOR_FORCE=1", "NO_COLOR=1").colours,
+                     PS_COLOURS_NONE);
 }
 
 static void test_utf8(void **context) {
@@ -83,7 +88,7 @@ static void test_progress(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_width), cmocka_unit_test(test_colours), cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_width), cmocka_unit_test(test_colours),  cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_live),  cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* Tables as text, CSV and JSON. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 #include <math.h>
@@ -144,7 +144,9 @@ static void test_hostile_text(void **context) {
     static const ps_column ONE[] = {{.name = "name", .type = PS_COL_TEXT}};
     ps_table *t = ps_table_new("hostile", "", ONE, 1);
     assert_true(ps_table_add_row(t));
-    assert_true(ps_table_set_text(t, 0, "a\033[31mb\nc\xC2\x9B" "d\xFF"));
+    assert_true(ps_table_set_text(t, 0,
+                                  "a\033[31mb\nc\xC2\x9B"
+                                  "d\xFF"));
     expect_text(t, (ps_text_style){.width = 80}, "name\n-------------\na [31mb c  d?\n");
     ps_table_free(t);
 }
@@ -153,9 +155,12 @@ static void test_hostile_text(void **context) {
 static void test_units(void **context) {
     (void)context;
     static const ps_column COLUMN[] = {
-        {.name = "a", .type = PS_COL_INT, .unit = PS_UNIT_NS},    {.name = "b", .type = PS_COL_REAL, .unit = PS_UNIT_US},
-        {.name = "c", .type = PS_COL_INT, .unit = PS_UNIT_BYTES}, {.name = "d", .type = PS_COL_REAL},
-        {.name = "e", .type = PS_COL_INT, .unit = PS_UNIT_US},    {.name = "f", .type = PS_COL_REAL, .unit = PS_UNIT_MS},
+        {.name = "a", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+        {.name = "b", .type = PS_COL_REAL, .unit = PS_UNIT_US},
+        {.name = "c", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
+        {.name = "d", .type = PS_COL_REAL},
+        {.name = "e", .type = PS_COL_INT, .unit = PS_UNIT_US},
+        {.name = "f", .type = PS_COL_REAL, .unit = PS_UNIT_MS},
     };
     ps_table *t = ps_table_new("units", "", COLUMN, 6);
     static const int64_t NS[] = {1234567890123, -5000000};
@@ -184,7 +189,8 @@ static void test_csv(void **context) {
         {.name = "real", .type = PS_COL_REAL},
     };
     ps_table *t = ps_table_new("csv", "", COLUMN, 3);
-    static const char *const TEXTS[] = {"plain", "with,comma", "with \"quotes\"", "two\nlines", "", NULL};
+    static const char *const TEXTS[] = {"plain",      "with,comma", "with \"quotes\"",
+                                        "two\nlines", "",           NULL};
     static const double REALS[] = {0.1, 1e300, -0.5, 1.0 / 3, 3, NAN};
     for (int i = 0; i < 6; i++) {
         assert_true(ps_table_add_row(t));
@@ -264,9 +270,10 @@ static void test_memory(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),  cmocka_unit_test(test_narrow), cmocka_unit_test(test_width_is_kept),
-        cmocka_unit_test(test_units), cmocka_unit_test(test_csv),    cmocka_unit_test(test_hostile_text),
-        cmocka_unit_test(test_scaled), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_width_is_kept), cmocka_unit_test(test_units),
+        cmocka_unit_test(test_csv),           cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_scaled),        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

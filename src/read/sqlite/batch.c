@@ -23,15 +23,15 @@ ps_code ps_batch_init(ps_batch *b, size_t n_columns, ps_scan_fn *fn, void *conte
                     .fn = fn,
                     .context = context};
     ps_arena_init(&b->kept);
-    b->rowids = ps_calloc(b->max_rows, sizeof *b->rowids);
+    b->rowids = ps_realloc_array(NULL, b->max_rows, sizeof *b->rowids);
     b->columns = ps_calloc(n_columns, sizeof *b->columns);
     b->shown = ps_calloc(n_columns, sizeof *b->shown);
     bool ok = b->rowids != NULL && b->columns != NULL && b->shown != NULL;
     for (size_t i = 0; ok && i < n_columns; i++) {
         ps_batch_column *column = &b->columns[i];
-        column->ints = ps_calloc(b->max_rows, sizeof *column->ints);
-        column->types = ps_calloc(b->max_rows, sizeof *column->types);
-        column->bytes = ps_calloc(b->max_rows, sizeof *column->bytes);
+        column->ints = ps_realloc_array(NULL, b->max_rows, sizeof *column->ints);
+        column->types = ps_realloc_array(NULL, b->max_rows, sizeof *column->types);
+        column->bytes = ps_realloc_array(NULL, b->max_rows, sizeof *column->bytes);
         b->shown[i] = (ps_scan_column){column->ints, column->types, column->bytes, 0};
         ok = column->ints != NULL && column->types != NULL && column->bytes != NULL;
     }

@@ -80,7 +80,7 @@ ps_code ps_pages_init(ps_pages *p, const ps_page_src *src, ps_err *err) {
         p->block_max =
             p->n_pages; /* small files are many: do not ask for memory they cannot fill */
     }
-    p->block = ps_calloc((size_t)p->block_max * p->page_size + PS_PAGE_SLACK, 1);
+    p->block = ps_alloc((size_t)p->block_max * p->page_size + PS_PAGE_SLACK);
     return p->block != NULL ? PS_OK : ps_fail_nomem(err);
 }
 

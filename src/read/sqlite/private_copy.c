@@ -216,10 +216,10 @@ ps_code ps_private_copy_make(ps_private_copy *copy, sqlite3 *handle, const char 
     uint64_t size_bytes = 0;
     ps_code code = ps_sqlite_file_size(handle, file, &size_bytes, err);
     if (code == PS_OK) {
-        code = check_space(file, tmp, size_bytes, arena, err);
+        code = make_dir(copy, file, tmp, arena, err);
     }
     if (code == PS_OK) {
-        code = make_dir(copy, file, tmp, arena, err);
+        code = check_space(file, tmp, size_bytes, arena, err);
     }
     if (code == PS_OK) {
         code = copy_all(copy, handle, file, size_bytes, arena, err);

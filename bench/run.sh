@@ -1,0 +1,22 @@
+#!/bin/sh
+# The benchmarks behind the figures in the documentation; called by `./dev bench` after a release build.
+#
+#   scan      table scanner against sqlite3_step, in one process
+#   pp_chart  8 ranks at 1x, 2x, 4x (growth must be linear), and against msprof-analyze when it is installed
+#
+# Data is generated below build/bench and kept for the next run (about 7 GB; delete build/bench to be rid of it).
+# BENCH_ROWS sets the size of 1x (filler kernels a rank, default 1000000), BENCH_RUNS the runs (default 5).
+set -eu
+cd "$(dirname "$0")/.."
+: "${PIPESCOPE:=build/release/pipescope}"
+work=build/bench
+mkdir -p "$work"
+
+echo "== table scanner"
+gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc bench/scan.c -o "$work/scan" build/release/libpipescope_core.a \
+    -lsqlite3 -lpthread -lm
+"$work/scan"
+
+echo
+echo "== pp_chart"
+exec python3 bench/pp_chart.py "$PIPESCOPE" "$work"
