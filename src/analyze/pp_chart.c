@@ -37,7 +37,7 @@ typedef struct partial {
     labelled *labels;   /* [marks.n], after round 2 */
     size_t n_by_schedule, n_aligned, n_by_message, n_outside;
     bool stale;    /* has a StepTaskInfo of an earlier run */
-    bool failed;   /* round 2 could not place the rank */
+    bool failed;   /* round 2 could not place or label the rank */
 } partial;
 
 /* What round 1 settled. */
@@ -223,16 +223,17 @@ static ps_code reduce_settle(const ps_reduce_input *in, void **shared, ps_err *e
 
 /* --- round 2: labels --------------------------------------------------------------------------------- */
 
-static labelled by_message(const ps_mark *mark) {
+/* Classic pipelines know FP and BP only; among the labels of a schedule a weight gradient is told apart. */
+static labelled by_message(const ps_mark *mark, bool classic) {
     bool forward = mark->kind == PS_OP_F || mark->kind == PS_OP_FB;
-    return (labelled){.name = forward ? "FP" : "BP",
+    return (labelled){.name = forward ? "FP" : mark->kind == PS_OP_BW && !classic ? "W" : "BP",
                       .type = forward ? 0 : 1,
                       .source = PS_SOURCE_MESSAGE};
 }
 
 static void label_classic(partial *part) {
     for (size_t i = 0; i < part->marks.n; i++) {
-        part->labels[i] = by_message(&part->marks.marks[i]);
+        part->labels[i] = by_message(&part->marks.marks[i], true);
     }
 }
 
@@ -327,7 +328,7 @@ static ps_code label_step(const plan *pl, int32_t stage, bool may_repeat, const 
                                  .overlap_off = overlap_off};
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         uint32_t op = f.alignment.op_of_mark[i];
-        labelled l = by_message(&marks[i]);
+        labelled l = by_message(&marks[i], false);
         if (op == PS_UNLABELLED) {
             part->n_by_message++;
         } else {
@@ -428,7 +429,9 @@ static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
         part->failed = true;
         return ps_fail(err, PS_USAGE, "its pipeline stage is unknown (no parallel_group_info, and the sizes do not reach it): give --pp, --tp, --cp, --dp or --order");
     }
-    return label_by_schedule(pl, stage, part, in->diag, err);
+    ps_code code = label_by_schedule(pl, stage, part, in->diag, err);
+    part->failed = code != PS_OK; /* some labels are missing: none is written */
+    return code;
 }
 
 /* --- round 2: tables --------------------------------------------------------------------------------- */
@@ -441,7 +444,8 @@ static const ps_column STEP_TASK_INFO[] = {{.name = "name", .type = PS_COL_TEXT}
 static ps_code add_step_task_info(const ps_reduce_input *in, size_t rank, const partial *part, ps_err *err) {
     ps_table *t = ps_table_new("StepTaskInfo", "", STEP_TASK_INFO, sizeof STEP_TASK_INFO / sizeof *STEP_TASK_INFO);
     bool ok = t != NULL;
-    for (size_t i = 0; ok && part->labels != NULL && i < part->marks.n; i++) {
+    bool has_labels = part->labels != NULL && !part->failed; /* else the table only drops an old one */
+    for (size_t i = 0; ok && has_labels && i < part->marks.n; i++) {
         if (part->labels[i].left_out) {
             continue;
         }

@@ -61,8 +61,15 @@ static int parse_export(ps_cli *cli, request *q) {
     if (strcmp(type, "notebook") == 0) {
         return ps_cli_usage(cli, "--export_type notebook: no notebooks are written; take db, csv or json");
     }
-    q->opts.export_type = strcmp(type, "db") == 0 ? PS_EXPORT_DB : strcmp(type, "json") == 0 ? PS_EXPORT_JSON : PS_EXPORT_CSV;
-    return PS_EXIT_OK;
+    static const char *const TYPES[] = {"db", "text", "csv", "json"};
+    static const ps_export MEANINGS[] = {PS_EXPORT_DB, PS_EXPORT_CSV, PS_EXPORT_CSV, PS_EXPORT_JSON};
+    for (size_t i = 0; i < PS_N(TYPES); i++) {
+        if (strcmp(TYPES[i], type) == 0) {
+            q->opts.export_type = MEANINGS[i];
+            return PS_EXIT_OK;
+        }
+    }
+    return ps_cli_unknown(cli, "export type", type, TYPES, PS_N(TYPES));
 }
 
 static int parse_job(ps_cli *cli, request *q) {
@@ -190,7 +197,11 @@ static int64_t usual_step(const ps_chart *chart) {
 
 static int exit_status(const ps_run *run) {
     if (run->n_done == run->n_ranks) {
-        return PS_EXIT_OK;
+        bool whole = true; /* every mode had something to do for every rank */
+        for (size_t r = 0; r < run->n_ranks; r++) {
+            whole = whole && run->ranks[r].n_nothing == 0;
+        }
+        return whole ? PS_EXIT_OK : PS_EXIT_PARTIAL;
     }
     if (run->n_nothing == run->n_ranks) {
         return PS_EXIT_NOTHING;
@@ -199,19 +210,28 @@ static int exit_status(const ps_run *run) {
 }
 
 static void say_end(ps_cli *cli, const request *q, const ps_run *run) {
-    size_t n_written = 0;
+    size_t n_written = 0; /* of the ranks done; others only lost a stale table, which is reported by itself */
     const char *first = NULL;
+    bool in_place = false;
     for (size_t r = 0; r < run->n_ranks; r++) {
-        n_written += run->ranks[r].written != NULL;
-        first = first == NULL ? run->ranks[r].written : first;
+        const ps_rank_report *rank = &run->ranks[r];
+        if (rank->status == PS_RANK_DONE && rank->written != NULL) {
+            n_written++;
+            first = first == NULL ? rank->written : first;
+            in_place = in_place || strcmp(rank->written, rank->rank->db_path) == 0;
+        }
     }
     if (n_written == 0) {
         return;
     }
     if (q->opts.export_type != PS_EXPORT_DB) {
-        ps_cli_print(cli, "Files of %zu ranks are in %s\n", n_written, first);
-    } else if (q->opts.out_dir != NULL || q->analyses[0]->writes == PS_WRITES_RANK_COPY) {
+        ps_cli_print(cli, "Files of %zu rank%s are in %s\n", n_written, n_written == 1 ? "" : "s", first);
+    } else if (!in_place && n_written == 1) {
+        ps_cli_print(cli, "Wrote the copy %s\n", first);
+    } else if (!in_place) {
         ps_cli_print(cli, "Wrote %zu copies, the first is %s\n", n_written, first);
+    } else if (n_written == 1) {
+        ps_cli_print(cli, "Wrote into %s; MindStudio Insight shows it on its Summary page.\n", first);
     } else {
         ps_cli_print(cli, "Wrote into %zu databases below %s; MindStudio Insight shows them on its Summary page.\n",
                      n_written, q->path);
@@ -280,7 +300,6 @@ static int run(ps_cli *cli) {
     return status;
 }
 
-static const char *const EXPORTS[] = {"db", "text", "csv", "json", "notebook", NULL};
 static const char *const ORDERS[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NULL};
 static const char JOB[] = "When metadata is lost or wrong";
 
@@ -288,7 +307,7 @@ static const ps_option OPTIONS[] = {
     {.name = "mode", .short_name = 'm', .kind = PS_OPTION_TEXT, .arg = "MODE[,MODE...]", .help = "the analyses to run, in one read (see: pipescope modes)"},
     {.name = "profiling_path", .short_name = 'd', .kind = PS_OPTION_PATH, .arg = "DIR", .help = "directory of rank directories, one rank directory, or one database"},
     {.name = "output_path", .short_name = 'o', .kind = PS_OPTION_PATH, .arg = "DIR", .help = "write mirrored copies of the databases here and leave the input as it is"},
-    {.name = "export_type", .kind = PS_OPTION_CHOICE, .arg = "TYPE", .fallback = "db", .choices = EXPORTS, .help = "db writes into the databases; text, csv and json write files into cluster_analysis_output/"},
+    {.name = "export_type", .kind = PS_OPTION_TEXT, .arg = "TYPE", .fallback = "db", .help = "db writes into the databases; text, csv or json write files into cluster_analysis_output/"},
     {.name = "step_id", .kind = PS_OPTION_INT, .arg = "N", .min = 0, .max = INT64_MAX, .help = "only this step"},
     {.name = "rank_list", .kind = PS_OPTION_TEXT, .arg = "LIST", .fallback = "all", .help = "all, or ranks as in 0,1,5"},
     {.name = "jobs", .short_name = 'j', .kind = PS_OPTION_INT, .arg = "N", .fallback = "0", .fallback_shown = "one per processor", .min = 0, .max = 4096, .help = "threads"},

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/diag.h"
-#include "base/fs.h"
+#include "write/sink.h"
 
 static void report_diag(const ps_cli *cli, const ps_diag *d) {
     for (int k = 0; k < PS_N_ODDITIES; k++) {
@@ -52,7 +52,7 @@ void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
     ps_diag *all = ps_calloc(1, sizeof *all);
     for (size_t r = 0; r < run->n_ranks; r++) {
         const ps_rank_report *report = &run->ranks[r];
-        if (report->status != PS_RANK_DONE) {
+        if (report->err.code != PS_OK) {
             report_rank(cli, report);
         }
         if (all != NULL) {
@@ -109,7 +109,7 @@ static void add_rank(ps_buf *out, const ps_rank_report *r) {
     ps_buf_add_str(out, ", ");
     char text[1024] = "";
     ps_err_format(&r->err, text, sizeof text);
-    add_str(out, "message", r->status != PS_RANK_DONE ? text : NULL);
+    add_str(out, "message", r->err.code != PS_OK ? text : NULL);
     ps_buf_add_str(out, ",\n     \"oddities\": ");
     add_diag(out, &r->diag);
     ps_buf_add_char(out, '}');
@@ -134,7 +134,11 @@ ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run
         ps_buf_add_str(&out, r + 1 < run->n_ranks ? ",\n" : "\n");
     }
     ps_buf_add_str(&out, "  ]}\n");
-    ps_code code = ps_buf_ok(&out) ? ps_write_file(path, ps_buf_str(&out), out.len, err) : ps_fail_nomem(err);
+    ps_sink sink = {0};
+    ps_code code = ps_buf_ok(&out) ? ps_sink_open_file(&sink, path, err) : ps_fail_nomem(err);
+    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, err) : code;
+    code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
+    ps_sink_abort(&sink);
     ps_buf_fini(&out);
     return code;
 }

@@ -11,6 +11,7 @@ ps_chart *ps_chart_new(void) {
     if (chart != NULL) {
         chart->title = "";
         chart->schedule = "";
+        chart->schedule_how = "";
         ps_arena_init(&chart->arena);
     }
     return chart;
@@ -21,6 +22,8 @@ void ps_chart_free(ps_chart *chart) {
         ps_arena_fini(&chart->arena);
         ps_free(chart->ranks);
         ps_free(chart->ops);
+        ps_free(chart->links);
+        ps_free(chart->bubbles);
         ps_free(chart);
     }
 }
@@ -47,6 +50,28 @@ bool ps_chart_add_op(ps_chart *chart, ps_op op) {
     return true;
 }
 
+bool ps_chart_add_link(ps_chart *chart, ps_chart_link link) {
+    if (!ps_grow(&chart->links, &chart->cap_links, chart->n_links + 1, MAX_OPS, sizeof *chart->links)) {
+        return false;
+    }
+    chart->links[chart->n_links++] = link;
+    return true;
+}
+
+bool ps_chart_add_bubble(ps_chart *chart, ps_bubble bubble) {
+    if (!ps_grow(&chart->bubbles, &chart->cap_bubbles, chart->n_bubbles + 1, MAX_OPS, sizeof *chart->bubbles)) {
+        return false;
+    }
+    chart->bubbles[chart->n_bubbles++] = bubble;
+    return true;
+}
+
+bool ps_chart_set_how(ps_chart *chart, const char *schedule_how) {
+    const char *copy = ps_arena_strndup(&chart->arena, schedule_how, strlen(schedule_how));
+    chart->schedule_how = copy != NULL ? copy : "";
+    return copy != NULL;
+}
+
 bool ps_chart_set_text(ps_chart *chart, const char *title, const char *schedule) {
     chart->title = ps_arena_strndup(&chart->arena, title, strlen(title));
     chart->schedule = ps_arena_strndup(&chart->arena, schedule, strlen(schedule));
@@ -65,4 +90,13 @@ const char *ps_op_kind_name(ps_op_kind kind) {
 #undef X
     };
     return NAMES[kind];
+}
+
+const char *ps_bubble_cause_name(ps_bubble_cause cause) {
+    static const char *const NAMES[] = {
+#define X(cause, name, text) name,
+        PS_BUBBLE_CAUSES(X)
+#undef X
+    };
+    return NAMES[cause];
 }

@@ -37,8 +37,25 @@ typedef enum ps_op_source {
     PS_SOURCE_MARK,      /* label given by a mark that agrees with the schedule */
     PS_SOURCE_ALIGNED,   /* label found by alignment in a step whose marks do not all agree */
     PS_SOURCE_MESSAGE,   /* named by the mark's own message only */
+    PS_SOURCE_TABLE,     /* read from an existing StepTaskInfo */
+    PS_SOURCE_INFERRED,  /* concluded from other events */
     PS_SOURCE_SIMULATED
 } ps_op_source;
+
+/* cause, name in files, meaning */
+#define PS_BUBBLE_CAUSES(X)                                                                        \
+    X(PS_BUBBLE_WARMUP, "warm-up", "before the stage's first op of the step")                      \
+    X(PS_BUBBLE_STALL, "stall", "between two ops of the stage")                                    \
+    X(PS_BUBBLE_COOLDOWN, "cool-down", "after the stage's last op of the step")
+
+typedef enum ps_bubble_cause {
+#define X(cause, name, text) cause,
+    PS_BUBBLE_CAUSES(X)
+#undef X
+        PS_N_BUBBLE_CAUSES
+} ps_bubble_cause;
+
+#define PS_NO_INDEX UINT32_MAX
 
 typedef struct ps_chart_rank {
     int32_t rank;     /* global rank */
@@ -47,7 +64,8 @@ typedef struct ps_chart_rank {
 } ps_chart_rank;
 
 typedef struct ps_op {
-    int64_t start_ns, end_ns; /* on the device */
+    int64_t start_ns, end_ns;           /* on the device */
+    int64_t host_start_ns, host_end_ns; /* on the host, from the origin too; only with has_host */
     int64_t step;
     const char *name;        /* label as shown, owned by the chart */
     uint32_t rank;           /* row in ranks */
@@ -57,16 +75,35 @@ typedef struct ps_op {
     int8_t phase;            /* DualPipeV phase 0..6, else -1 */
     uint8_t kind;            /* ps_op_kind */
     uint8_t source;          /* ps_op_source */
+    bool has_host;
 } ps_op;
+
+/* A result that went from one op to another: send -> receive, forward -> next stage, backward -> stage before. */
+typedef struct ps_chart_link {
+    uint32_t from, to; /* rows in ops */
+} ps_chart_link;
+
+/* Idle time of a stage inside a step's window. */
+typedef struct ps_bubble {
+    int64_t start_ns, end_ns, step;
+    uint32_t rank;      /* row in ranks */
+    uint32_t waits_for; /* row in ops: the op on another stage whose result came last, PS_NO_INDEX unknown */
+    uint8_t cause;      /* ps_bubble_cause */
+} ps_bubble;
 
 typedef struct ps_chart {
     const char *title;    /* what and where from, owned by the chart; may be "" */
     const char *schedule; /* name of the schedule, "" when unknown */
+    const char *schedule_how; /* how that is known: "from metadata", "recognised, 98.4 % of ops agree"; may be "" */
     int64_t origin_ns;
     ps_chart_rank *ranks; /* in rank order */
     size_t n_ranks, cap_ranks;
     ps_op *ops; /* grouped by rank row, in start order within one */
     size_t n_ops, cap_ops;
+    ps_chart_link *links;
+    size_t n_links, cap_links;
+    ps_bubble *bubbles; /* filled by the bubble report; grouped like ops */
+    size_t n_bubbles, cap_bubbles;
     ps_arena arena; /* names */
 } ps_chart;
 
@@ -77,9 +114,13 @@ void ps_chart_free(ps_chart *chart); /* NULL is fine */
 /* Appends; strings are copied. False when memory is out. */
 bool ps_chart_add_rank(ps_chart *chart, ps_chart_rank rank);
 bool ps_chart_add_op(ps_chart *chart, ps_op op);
+bool ps_chart_add_link(ps_chart *chart, ps_chart_link link);
+bool ps_chart_add_bubble(ps_chart *chart, ps_bubble bubble);
+bool ps_chart_set_how(ps_chart *chart, const char *schedule_how);
 bool ps_chart_set_text(ps_chart *chart, const char *title, const char *schedule);
 
 /* "F", "BI", ... */
 const char *ps_op_kind_name(ps_op_kind kind);
+const char *ps_bubble_cause_name(ps_bubble_cause cause);
 
 #endif

@@ -268,7 +268,26 @@ static void visit_dir(walk *w, const char *dir, int depth) {
     }
 }
 
-/* --- one database named by the user ---------------------------------------------------------------- */
+/* --- places inside a rank directory, named by the user --------------------------------------------- */
+
+/* The directory that holds `dir` when `dir` is an OUTPUT_DIR, also under another name (".", a link); else NULL. */
+static const char *rank_dir_of(walk *w, const char *dir) {
+    ps_arena *arena = &w->cluster->arena;
+    const char *above = NULL;
+    if (strcmp(ps_path_base(dir), OUTPUT_DIR) == 0) {
+        above = ps_path_dir(arena, dir);
+    } else {
+        char *real = realpath(dir, NULL);
+        if (real == NULL || strcmp(ps_path_base(real), OUTPUT_DIR) != 0) {
+            free(real);
+            return NULL;
+        }
+        free(real);
+        above = ps_path_join(arena, dir, "..");
+    }
+    w->nomem = w->nomem || above == NULL;
+    return above;
+}
 
 static void visit_file(walk *w, const char *path) {
     ps_cluster *c = w->cluster;
@@ -286,9 +305,7 @@ static void visit_file(walk *w, const char *path) {
     } else {
         (void)parse_db_name(name, "ascend_pytorch_profiler", &found.rank); /* other names: a renamed database */
     }
-    if (strcmp(ps_path_base(dir), OUTPUT_DIR) == 0) {
-        found.rank_dir = ps_path_dir(&c->arena, dir);
-    }
+    found.rank_dir = rank_dir_of(w, dir);
     c->root = dir;
     add_rank(w, found);
 }
@@ -322,17 +339,24 @@ static void keep_newest(ps_cluster *c) {
         qsort(c->ranks, c->n_ranks, sizeof *c->ranks, compare_ranks);
     }
     size_t n = 0;
+    size_t n_copies = 0;
     for (size_t i = 0; i < c->n_ranks; i++) {
         const ps_cluster_rank *kept = n > 0 ? &c->ranks[n - 1] : NULL;
         const ps_cluster_rank *r = &c->ranks[i];
-        if (kept != NULL && kept->rank == r->rank && kept->profiler == r->profiler) {
-            ps_diag_add(&c->diag, PS_ODD_RANK_DUPLICATE, "%s (rank %lld is read from %s)", r->rel_path,
-                        (long long)r->rank, kept->rel_path);
+        bool again = kept != NULL && kept->rank == r->rank && kept->profiler == r->profiler;
+        if (again && r->is_copy && !kept->is_copy) {
+            n_copies++;
+        } else if (again) {
+            ps_diag_add(&c->diag, PS_ODD_RANK_DUPLICATE, "rank %lld: %s", (long long)r->rank, r->rel_path);
         } else {
             c->ranks[n++] = *r;
         }
     }
     c->n_ranks = n;
+    if (n_copies > 0) {
+        add_note(c, "%s: %zu cop%s that an earlier run wrote %s left out: the originals are here", c->root, n_copies,
+                 n_copies == 1 ? "y" : "ies", n_copies == 1 ? "is" : "are");
+    }
 }
 
 static void say_profilers(ps_cluster *c) {
@@ -369,17 +393,17 @@ ps_cluster *ps_cluster_find(const char *path, ps_err *err) {
         len--;
     }
     c->root = ps_arena_strndup(&c->arena, path, len);
+    const char *above = NULL;
     if (c->root == NULL) {
         w.nomem = true;
     } else if (!ps_is_dir(c->root)) {
         visit_file(&w, c->root);
-    } else if (strcmp(ps_path_base(c->root), OUTPUT_DIR) == 0) {
-        const char *dir = ps_path_dir(&c->arena, c->root); /* the inner folder of one rank */
-        c->root = dir != NULL ? dir : c->root;
+    } else if ((above = rank_dir_of(&w, c->root)) != NULL) { /* the inner folder of one rank */
         const char **names = NULL;
         size_t n = 0;
-        w.nomem = dir == NULL || ps_list_dir(dir, &c->arena, &names, &n, NULL) == PS_NOMEM;
-        visit_rank_dir(&w, c->root, names, n);
+        c->root = above;
+        w.nomem = ps_list_dir(above, &c->arena, &names, &n, NULL) == PS_NOMEM;
+        visit_rank_dir(&w, above, names, n);
     } else {
         visit_dir(&w, c->root, 0);
     }

@@ -72,35 +72,46 @@ static ps_code choose_targets(output *o, const char *folder, bool in_place, ps_e
 
 /* --- checks before the first byte ------------------------------------------------------------------------ */
 
-static bool is_locked_down(const char *db_path, ps_arena *arena) {
+/* What of a database may not be written, NULL when all may. */
+static const char *locked_part(const char *db_path, ps_arena *arena) {
     const char *dir = ps_path_dir(arena, db_path); /* the journal appears there while writing */
-    return ps_is_readonly(db_path) || (dir != NULL && ps_is_readonly(dir));
+    return ps_is_readonly(db_path) ? db_path : dir != NULL && ps_is_readonly(dir) ? dir : NULL;
+}
+
+/* Analyses count a stale result as removed when they hand over an empty table; here it stays. */
+static void keep_stale(ps_rank_report *report) {
+    report->diag.counts[PS_ODD_STALE] = 0;
+    memset(report->diag.places[PS_ODD_STALE], 0, sizeof report->diag.places[PS_ODD_STALE]);
 }
 
 /* A rank that only loses a stale table may stay as it is when it is read-only; one with results may not. */
 static ps_code check_writable(output *o, ps_err *err) {
     size_t n_readonly = 0;
+    size_t n_targets = 0;
     const char *first = NULL;
     bool any_done = false;
     for (size_t r = 0; r < o->run->n_ranks; r++) {
         any_done = any_done || (o->targets[r] != NULL && o->run->ranks[r].status == PS_RANK_DONE);
     }
     for (size_t r = 0; r < o->run->n_ranks; r++) {
-        if (o->targets[r] == NULL || !is_locked_down(o->targets[r], &o->run->arena)) {
+        const char *locked = o->targets[r] != NULL ? locked_part(o->targets[r], &o->run->arena) : NULL;
+        n_targets += o->targets[r] != NULL;
+        if (locked == NULL) {
             continue;
         }
         if (!any_done) {
             o->targets[r] = NULL;
+            keep_stale(&o->run->ranks[r]);
             continue;
         }
         n_readonly++;
-        first = first != NULL ? first : o->targets[r];
+        first = first != NULL ? first : locked;
     }
     if (n_readonly > 0) {
         return ps_fail_file(err, PS_READONLY, first,
-                            "read-only, and so are %zu of the %zu databases to write: nothing was written; write "
+                            "read-only, which keeps %zu of %zu databases from being written: none was changed; write "
                             "copies with -o DIR",
-                            n_readonly, o->run->n_ranks);
+                            n_readonly, n_targets);
     }
     return PS_OK;
 }
@@ -234,6 +245,9 @@ static void write_rank(void *context, size_t r) {
         code = ps_sqlite_apply(o->targets[r], out->tables, out->n_tables, recheck, out, &err);
     }
     ps_rank_report *report = &o->run->ranks[r];
+    if (code != PS_OK || o->opts->export_type != PS_EXPORT_DB) {
+        keep_stale(report);
+    }
     if (code == PS_OK) {
         report->written = o->targets[r];
     } else if (report->status != PS_RANK_FAILED) {

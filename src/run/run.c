@@ -33,12 +33,17 @@ static uint32_t round_needs(const session *s) {
     return s->opts->analysis.step_id < 0 ? needs & ~(uint32_t)PS_NEED_COMM_HOST : needs;
 }
 
-/* Keeps the first failure; a failure outranks "nothing". */
-static void note(ps_rank_report *report, ps_code code, const ps_err *err) {
-    ps_rank_status status = code == PS_NOTHING ? PS_RANK_NOTHING : PS_RANK_FAILED;
-    if (status > report->status) {
-        report->status = status;
+/* Keeps the first failure, else the first "nothing"; the rank has nothing when that goes for every analysis. */
+static void note(const session *s, ps_rank_report *report, ps_code code, const ps_err *err) {
+    bool nothing = code == PS_NOTHING;
+    report->n_nothing += nothing;
+    if (nothing ? report->err.code == PS_OK : report->status != PS_RANK_FAILED) {
         report->err = *err;
+    }
+    if (!nothing) {
+        report->status = PS_RANK_FAILED;
+    } else if (report->n_nothing == s->run->n_analyses && report->status == PS_RANK_DONE) {
+        report->status = PS_RANK_NOTHING;
     }
 }
 
@@ -61,7 +66,7 @@ static ps_trace *read_rank(session *s, size_t r) {
     }
     ps_trace *trace = ps_read(&src, s->needs, &err);
     if (trace == NULL) {
-        note(report, PS_IO, &err);
+        note(s, report, PS_IO, &err);
         return NULL;
     }
     s->outputs[r].stamp = ps_trace_stamp(trace);
@@ -84,7 +89,10 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace) 
     ps_code code = round->map(&in, &partial, &err);
     s->partials[a][r] = partial;
     if (code != PS_OK) {
-        note(report, code, &err);
+        if (s->run->n_analyses > 1) {
+            ps_err_prefix(&err, "%s", s->analyses[a]->name);
+        }
+        note(s, report, code, &err);
     }
 }
 
@@ -170,32 +178,36 @@ static ps_code gather(session *s, size_t a, ps_err *err) {
     return PS_OK;
 }
 
+static void forget_tables(session *s) {
+    for (size_t r = 0; r < s->run->n_ranks; r++) {
+        s->outputs[r].n_tables = 0;
+    }
+}
+
 /* Tables for the ranks' own databases go in one transaction a rank, whichever analyses made them; an analysis
- * that works on copies, or a file export, gets its own folder. */
+ * that works on copies, or a file export, gets its own folder. The copies come first, while the databases are still
+ * those that were read. */
 static ps_code write_outputs(session *s, ps_err *err) {
     ps_code code = PS_OK;
     bool in_place = false;
     bool files = s->opts->export_type != PS_EXPORT_DB;
-    for (size_t a = 0; code == PS_OK && !files && a < s->run->n_analyses; a++) {
-        if (s->analyses[a]->writes == PS_WRITES_RANK_DB) {
-            code = gather(s, a, err);
-            in_place = true;
-        }
-    }
-    if (code == PS_OK && in_place) {
-        code = ps_write_rank_outputs(s->run, s->cluster, s->outputs, NULL, true, s->opts, err);
-    }
     for (size_t a = 0; code == PS_OK && a < s->run->n_analyses; a++) {
         if (!files && s->analyses[a]->writes == PS_WRITES_RANK_DB) {
+            in_place = true;
             continue;
         }
-        for (size_t r = 0; r < s->run->n_ranks; r++) {
-            s->outputs[r].n_tables = 0;
-        }
+        forget_tables(s);
         code = gather(s, a, err);
         if (code == PS_OK) {
             code = ps_write_rank_outputs(s->run, s->cluster, s->outputs, s->analyses[a]->folder, false, s->opts, err);
         }
+    }
+    forget_tables(s);
+    for (size_t a = 0; code == PS_OK && in_place && a < s->run->n_analyses; a++) {
+        code = s->analyses[a]->writes == PS_WRITES_RANK_DB ? gather(s, a, err) : PS_OK;
+    }
+    if (code == PS_OK && in_place) {
+        code = ps_write_rank_outputs(s->run, s->cluster, s->outputs, NULL, true, s->opts, err);
     }
     return code;
 }

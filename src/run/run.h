@@ -26,14 +26,15 @@ typedef struct ps_run_opts {
 
 typedef enum ps_rank_status {
     PS_RANK_DONE,
-    PS_RANK_NOTHING, /* the rank has nothing for this analysis; `err` says what is missing */
+    PS_RANK_NOTHING, /* the rank has nothing for any of the analyses; `err` says what is missing */
     PS_RANK_FAILED
 } ps_rank_status;
 
 typedef struct ps_rank_report {
     const ps_cluster_rank *rank;
     ps_rank_status status;
-    ps_err err; /* of the first failure, or what is missing */
+    ps_err err;       /* of the first failure, or what is missing */
+    size_t n_nothing; /* analyses that have nothing to do for the rank; a rank that others did is done */
     ps_diag diag;
     const char *written; /* file written for this rank, NULL none; owned by the run */
 } ps_rank_report;

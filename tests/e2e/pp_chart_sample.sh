@@ -7,14 +7,14 @@ sample "$T/in"
 run 0 -m pp_chart -d "$T/in"
 python3 tests/e2e/lib/check_sample.py "$T/in" "$DATA/pp_chart/1f1b_pp4_mb8/expected.json"
 says_out 'Wrote into 4 databases'
-[ ! -s "$T/err" ] || fail "said on stderr: $(cat "$T/err")"
+[ ! -s "$T/stderr" ] || fail "said on stderr: $(cat "$T/stderr")"
 only_databases "$T/in"
 
 dump "$T/in" >"$T/first"
-cp "$T/out" "$T/first_out"
+cp "$T/stdout" "$T/first_out"
 run 0 -m pp_chart -d "$T/in"
 same_dump "$T/in" "$T/first"
-cmp "$T/out" "$T/first_out"
+cmp "$T/stdout" "$T/first_out"
 
 # A stale table of another tool is replaced, whatever its shape.
 path=$(database "$T/in" 2)

@@ -12,9 +12,9 @@ for from in "$PIPESCOPE_SHARED_DATA"/ascend/db/*; do
     snapshot "$T/$level" >"$T/before"
 
     run 3 -m pp_chart -d "$T/$level"
-    [ "$(wc -l <"$T/err")" -eq "$n" ] || fail "$level: not one line for each of $n ranks: $(cat "$T/err")"
-    [ "$(grep -c 'pipescope: rank [0-9]*: .*mstx' "$T/err")" -eq "$n" ] || fail "$level: $(cat "$T/err")"
-    [ ! -s "$T/out" ] || fail "$level: printed $(cat "$T/out")"
+    [ "$(wc -l <"$T/stderr")" -eq "$n" ] || fail "$level: not one line for each of $n ranks: $(cat "$T/stderr")"
+    [ "$(grep -c 'pipescope: rank [0-9]*: .*mstx' "$T/stderr")" -eq "$n" ] || fail "$level: $(cat "$T/stderr")"
+    [ ! -s "$T/stdout" ] || fail "$level: printed $(cat "$T/stdout")"
     unchanged "$T/$level" "$T/before"
 
     run 3 -m p2p_pairing,mstx2commop,pp_chart -d "$T/$level" -o "$T/out_$level"
@@ -24,7 +24,7 @@ for from in "$PIPESCOPE_SHARED_DATA"/ascend/db/*; do
     says_out 'no mstx marks: pp_chart has nothing to label'
     unchanged "$T/$level" "$T/before"
     run 0 info "$T/$level" --json
-    python3 -m json.tool "$T/out" >/dev/null
+    python3 -m json.tool "$T/stdout" >/dev/null
     unchanged "$T/$level" "$T/before"
 
     # Neither does it on files that nobody may write.

@@ -173,7 +173,7 @@ static void add_task(profile *p, int64_t connection, int stream, int64_t start_n
     p->n_tasks++;
 }
 
-void profile_add_mark(profile *p, mark m) {
+void profile_add_mark(profile *p, mark_spec m) {
     int64_t message = profile_string(p, m.message);
     int64_t connection = p->n_connections++;
     profile_sql(p, "CREATE TABLE IF NOT EXISTS MSTX_EVENTS (startNs INTEGER, endNs INTEGER, eventType INTEGER,"
@@ -189,7 +189,7 @@ void profile_add_mark(profile *p, mark m) {
 }
 
 void profile_mark(profile *p, const char *message, int64_t start_ns, int64_t end_ns) {
-    profile_add_mark(p, (mark){.message = message,
+    profile_add_mark(p, (mark_spec){.message = message,
                                .host_start_ns = start_ns,
                                .host_end_ns = end_ns,
                                .start_ns = start_ns,

@@ -50,8 +50,8 @@ void profile_begin_in(profile *p, const char *dir, const char *name);
 void profile_begin_file(profile *p, const char *path);
 void profile_close(profile *p);
 
-/* Any SQL (printf-like). */
-void profile_sql(profile *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Any SQL, with the formats of sqlite3_mprintf: %Q is a quoted text. */
+void profile_sql(profile *p, const char *fmt, ...);
 /* The id of a text in STRING_IDS, added when new. */
 int64_t profile_string(profile *p, const char *text);
 void profile_step(profile *p, int64_t id, int64_t start_ns, int64_t end_ns);
@@ -61,15 +61,15 @@ void profile_meta(profile *p, const char *name, const char *value);
 void profile_json(const profile *p, const char *text);
 
 /* A mark on the host and, unless `stream` is -1, on the device. */
-typedef struct mark {
+typedef struct mark_spec {
     const char *message;
     int64_t host_start_ns, host_end_ns;
     int64_t start_ns, end_ns; /* device */
     int stream;
     bool no_task; /* nothing on the device has its connection id */
-} mark;
+} mark_spec;
 
-void profile_add_mark(profile *p, mark m);
+void profile_add_mark(profile *p, mark_spec m);
 /* Host and device at the same time, stream 2. */
 void profile_mark(profile *p, const char *message, int64_t start_ns, int64_t end_ns);
 /* A task that is no mark's (small connection id). */

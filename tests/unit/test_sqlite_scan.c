@@ -420,6 +420,47 @@ static void callback_stops(void **state) {
     remove_place(&p);
 }
 
+typedef struct nested {
+    ps_db *db;
+    int64_t n_rows;
+    ps_buf text;
+} nested;
+
+/* Reads the whole table again for the first batch, then its own batch, whose bytes must still be there. */
+static ps_code scan_within(void *context, const ps_scan_batch *b, ps_err *err) {
+    nested *n = context;
+    static const char *const columns[] = {"c", "a"};
+    if (n->n_rows == 0) {
+        ps_buf unused;
+        ps_buf_init(&unused, 0);
+        assert_int_equal(ps_scan(n->db, "T", columns, 2, dump_batch, &unused, err), PS_OK);
+        ps_buf_fini(&unused);
+    }
+    n->n_rows += (int64_t)b->n_rows;
+    return dump_batch(&n->text, b, err);
+}
+
+static void callback_scans(void **state) {
+    (void)state;
+    place p;
+    make_place(&p, "nested.db");
+    make_db(p.path, "CREATE TABLE T(id INTEGER PRIMARY KEY, a, b, c TEXT, d REAL);" FILL_T);
+    nested n = {.db = ps_db_open(p.path, NULL)};
+    ps_buf alone;
+    ps_buf_init(&n.text, 0);
+    ps_buf_init(&alone, 0);
+    static const char *const columns[] = {"c"};
+    assert_int_equal(ps_scan(n.db, "T", columns, 1, scan_within, &n, NULL), PS_OK);
+    assert_int_equal(ps_scan(n.db, "T", columns, 1, dump_batch, &alone, NULL), PS_OK);
+    assert_int_equal(n.n_rows, 3000);
+    assert_int_equal(n.text.len, alone.len);
+    assert_memory_equal(n.text.data, alone.data, alone.len);
+    ps_buf_fini(&n.text);
+    ps_buf_fini(&alone);
+    ps_db_close(n.db);
+    remove_place(&p);
+}
+
 static void nomem_once(int64_t n, const place *p, bool force, ps_code *code) {
     static const char *const columns[] = {"b", "d", "a"};
     ps_buf out;
@@ -606,6 +647,7 @@ int main(void) {
         cmocka_unit_test(what_libsqlite3_does),
         cmocka_unit_test(odd_names),
         cmocka_unit_test(callback_stops),
+        cmocka_unit_test(callback_scans),
         cmocka_unit_test(out_of_memory),
         cmocka_unit_test(damage_is_located),
         cmocka_unit_test(circles_end),

@@ -322,9 +322,10 @@ static void test_random(void **context) {
             op.end_ns = op.start_ns + (int64_t)ps_rng_below(&rng, (uint64_t)longest) / 8;
             assert_true(ps_chart_add_op(chart, op));
         }
-        ps_chart_text_opts opts = {.style = {.width = (uint32_t)ps_rng_below(&rng, 250), .utf8 = round % 2 == 0},
-                                   .step = 0,
-                                   .pipeline = 0};
+        ps_chart_text_opts opts = {
+            .style = {.width = (uint32_t)ps_rng_below(&rng, 250), .utf8 = round % 2 == 0},
+            .step = 0,
+            .pipeline = 0};
         opts.style.colours = (ps_colours)(round % 3);
         ps_buf b;
         ps_buf_init(&b, 0);
@@ -361,7 +362,7 @@ int main(void) {
         cmocka_unit_test(test_widths),  cmocka_unit_test(test_dense),
         cmocka_unit_test(test_labels),  cmocka_unit_test(test_transfers),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_odd_ops),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,8 +143,8 @@ static shape_cell stored_cell(const ps_field *field, uint64_t serial, uint32_t a
     return cell;
 }
 
-/* Works out `slot` from a record's header. `record` holds the whole header (and PS_PAGE_SLACK bytes behind it);
- * its first `key_size` bytes become the key, 0 for none. */
+/* Works out `slot`, still without a key, from a record's header. `record` holds the whole header (and PS_PAGE_SLACK
+ * bytes behind it), which is no longer than the payload. */
 static ps_code build_shape(rows *r, size_t slot, const unsigned char *record, uint64_t payload,
                            place here, ps_err *err) {
     shape *s = &r->shapes[slot];
@@ -183,8 +183,7 @@ static ps_code build_shape(rows *r, size_t slot, const unsigned char *record, ui
     return PS_OK;
 }
 
-/* The slot of the shape of a record whose first `avail` bytes are at `record`, built when it is new. Its header lies
- * within these bytes and within the payload. */
+/* The slot of a record's shape, built when it is new; the record as for build_shape. */
 static inline ps_code find_shape(rows *r, const unsigned char *record, uint64_t header,
                                  uint64_t payload, place here, size_t *slot, ps_err *err) {
     size_t size = header < r->key_bytes ? header : r->key_bytes;

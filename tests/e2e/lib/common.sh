@@ -15,21 +15,21 @@ skip() {
 # sample DIR [RANK...]: a small pipeline of 4 ranks with 1F1B, see the data folder.
 sample() { sh "$DATA/pp_chart/1f1b_pp4_mb8/make.sh" "$@"; }
 
-# run STATUS ARGS...: runs the program and wants this exit status; the streams are $T/out and $T/err.
+# run STATUS ARGS...: runs the program and wants this exit status; the streams are $T/stdout and $T/stderr.
 run() {
     wanted=$1
     shift
     got=0
-    pipescope "$@" >"$T/out" 2>"$T/err" || got=$?
+    pipescope "$@" >"$T/stdout" 2>"$T/stderr" || got=$?
     [ "$got" = "$wanted" ] || {
-        cat "$T/out" "$T/err" >&2
+        cat "$T/stdout" "$T/stderr" >&2
         fail "exit $got instead of $wanted: pipescope $*"
     }
 }
 
 # says TEXT, says_out TEXT: the last run said this on stderr, or on stdout.
-says() { grep -qF -- "$1" "$T/err" || fail "no '$1' on stderr: $(cat "$T/err")"; }
-says_out() { grep -qF -- "$1" "$T/out" || fail "no '$1' on stdout: $(cat "$T/out")"; }
+says() { grep -qF -- "$1" "$T/stderr" || fail "no '$1' on stderr: $(cat "$T/stderr")"; }
+says_out() { grep -qF -- "$1" "$T/stdout" || fail "no '$1' on stdout: $(cat "$T/stdout")"; }
 
 # databases DIR: the rank databases below DIR, one a line, ordered.
 databases() { find "$1" -name '*_profiler*.db' -type f | sort; }
