@@ -2,6 +2,7 @@
 # The benchmarks behind the figures in the documentation; called by `./dev bench` after a release build.
 #
 #   scan      table scanner against sqlite3_step, in one process
+#   simulate  plan and run of large schedules; 64 stages x 1024 microbatches of DualPipeV within 50 ms
 #   pp_chart  8 ranks at 1x, 2x, 4x (growth must be linear), and against msprof-analyze when it is installed
 #
 # Data is generated below build/bench and kept for the next run (about 7 GB; delete build/bench to be rid of it).
@@ -16,6 +17,12 @@ echo "== table scanner"
 gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc bench/scan.c -o "$work/scan" build/release/libpipescope_core.a \
     -lsqlite3 -lpthread -lm
 "$work/scan"
+
+echo
+echo "== simulator"
+gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc bench/simulate.c -o "$work/simulate" build/release/libpipescope_core.a \
+    -lsqlite3 -lpthread -lm
+"$work/simulate"
 
 echo
 echo "== pp_chart"

@@ -26,6 +26,8 @@ typedef struct ps_analysis_opts {
     bool pp_before_dp;       /* rank order tp-cp-ep-pp-dp instead of tp-cp-ep-dp-pp */
     const char *pp_type;     /* schedule name */
     int64_t n_microbatches;
+    bool in_full;            /* pp_chart: critical path, waits and other schedules too */
+    int64_t max_activations; /* of those, only schedules that hold no more (microbatches of a whole stage); 0: all */
 } ps_analysis_opts;
 
 /* One rank of the run, as far as an analysis may know it. */

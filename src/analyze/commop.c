@@ -91,7 +91,11 @@ static parse_result parse_json(collection *c, const char *message, comm_mark *m)
         }
     }
     plain[len] = '\0';
-    const ps_lit *dict = ps_lit_parse(&c->arena, plain, len, NULL);
+    ps_err odd = PS_ERR_INIT;
+    const ps_lit *dict = ps_lit_parse(&c->arena, plain, len, &odd);
+    if (odd.code == PS_NOMEM) {
+        return PARSE_NOMEM;
+    }
     const char *call = member(dict, "opName");
     const char *group = member(dict, "groupName");
     const char *type = member(dict, "dataType");

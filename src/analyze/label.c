@@ -7,9 +7,17 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 
 /* Costs in thousandths of the unit the header names. */
-enum { COST_MICROBATCH = 3000, COST_EXTRA = 2000, COST_EMPTY_WEIGHT = 500, COST_MISSING = 2000, IDLE_BONUS = 400 };
+enum {
+    COST_MICROBATCH = 3000,
+    COST_EXTRA = 2000,
+    COST_EMPTY_WEIGHT = 500,
+    COST_MISSING = 2000,
+    COST_NO_ROOM = 100, /* on top, between marks that leave no room for another */
+    IDLE_BONUS = 400
+};
 
 #define COST_MAX (INT64_MAX / 4)
 
@@ -24,6 +32,7 @@ typedef struct problem {
     const ps_sched_op *ops;
     size_t m;
     int64_t max_gap_ns;       /* longest idle time between two marks */
+    int64_t usual_ns;         /* median duration of the marks */
     int64_t empty_weight_ns;  /* a weight-gradient mark shorter than this did no work */
 } problem;
 
@@ -54,7 +63,10 @@ static int64_t missing_cost(const problem *p, size_t i) {
         return COST_MISSING;
     }
     int64_t gap = p->marks[i].start_ns - p->marks[i - 1].end_ns;
-    return COST_MISSING - (int64_t)((double)IDLE_BONUS * (gap > 0 ? (double)gap / (double)p->max_gap_ns : 0.0));
+    if (gap <= 0 || gap < p->usual_ns / 2) {
+        return COST_MISSING + COST_NO_ROOM;
+    }
+    return COST_MISSING - (int64_t)((double)IDLE_BONUS * ((double)gap / (double)p->max_gap_ns));
 }
 
 /* Row i holds columns j in [first(i), first(i) + width). */
@@ -166,33 +178,30 @@ static void give_up(const problem *p, ps_alignment *out) {
     out->cost = COST_MAX;
 }
 
-static int compare_i64(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Idle times, and what "no work" means: less than a hundredth of the longest weight-gradient mark. */
+/* Idle times, usual durations, and what "no work" means: less than a hundredth of the longest weight-gradient mark
+ * (not of the median one: most may be empty). */
 static bool measure(problem *p) {
-    int64_t *weights = ps_calloc(p->n, sizeof *weights);
-    if (weights == NULL) {
+    int64_t *durations = ps_calloc(p->n, sizeof *durations);
+    if (durations == NULL) {
         return false;
     }
-    size_t n_weights = 0;
+    int64_t longest_weight = 0;
     for (size_t i = 0; i < p->n; i++) {
         const ps_mark *mark = &p->marks[i];
+        durations[i] = mark->end_ns - mark->start_ns;
         if (i > 0 && mark->start_ns - p->marks[i - 1].end_ns > p->max_gap_ns) {
             p->max_gap_ns = mark->start_ns - p->marks[i - 1].end_ns;
         }
-        if (mark->kind == PS_OP_BW) {
-            weights[n_weights++] = mark->end_ns - mark->start_ns;
+        if (mark->kind == PS_OP_BW && durations[i] > longest_weight) {
+            longest_weight = durations[i];
         }
     }
-    if (n_weights > 0) {
-        qsort(weights, n_weights, sizeof *weights, compare_i64);
-        p->empty_weight_ns = weights[n_weights - 1] / 100; /* not the median: most may be empty */
+    p->empty_weight_ns = longest_weight / 100;
+    if (p->n > 0) {
+        qsort(durations, p->n, sizeof *durations, ps_compare_i64);
+        p->usual_ns = durations[p->n / 2];
     }
-    ps_free(weights);
+    ps_free(durations);
     return true;
 }
 

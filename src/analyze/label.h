@@ -11,6 +11,16 @@
 
 #define PS_UNLABELLED UINT32_MAX
 
+/* Label of one mark. */
+typedef struct ps_given_label {
+    const char *name; /* borrowed, or static */
+    int32_t type;     /* DualPipeV phase 0..6; classic 0 forward, 1 backward */
+    ps_sched_op op;   /* of the schedule, when has_op */
+    uint8_t source;   /* ps_op_source */
+    bool has_op;
+    bool left_out; /* outside every step where steps count */
+} ps_given_label;
+
 typedef struct ps_alignment {
     uint32_t *op_of_mark;  /* [n_marks] index into the list, or PS_UNLABELLED */
     size_t n_agreeing;     /* labelled, kind and microbatch as the message says */
@@ -24,8 +34,8 @@ typedef struct ps_alignment {
 /* Aligns `n_marks` marks (in start order) to the list. The cheapest edit wins, where
  *   agreeing kind and microbatch costs 0, agreeing kind with another microbatch 3,
  *   leaving out a mark 2 (a weight-gradient mark without work 0.5), an op without a mark 2,
- * and an op is more readily missed where the device was idle for long. Marks of other kinds than the op
- * never get its label. Linear in n with the number of differences as factor. PS_NOMEM only. The caller
+ * and an op is more readily missed where the device was idle for long, less so where a mark has no room. Marks
+ * of other kinds than the op never get its label. Linear in n with the number of differences as factor. PS_NOMEM only. The caller
  * ends with ps_alignment_fini(). */
 PS_MUST_USE ps_code ps_align(const ps_mark *marks, size_t n_marks, const ps_op_list *list, ps_alignment *out,
                              ps_err *err);

@@ -30,33 +30,41 @@ static bool contains_weight_pop(const char *s) {
     return false;
 }
 
-/* The name and microbatch of a dict message; the whole message is the name when it is none. */
-static int32_t read_dict(const char *message, char *name, size_t size) {
+/* The name and microbatch of a dict message; the whole message is the name when it is none. False when memory is
+ * out. */
+static bool read_dict(const char *message, char *name, size_t size, int32_t *microbatch) {
     (void)snprintf(name, size, "%s", message);
     const char *p = message + strspn(message, " \t");
+    *microbatch = -1;
     if (*p != '{') {
-        return -1;
+        return true;
     }
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *dict = ps_lit_parse(&arena, message, strlen(message), NULL);
+    ps_err odd = PS_ERR_INIT;
+    const ps_lit *dict = ps_lit_parse(&arena, message, strlen(message), &odd);
     const char *said = ps_lit_str(ps_lit_get(dict, "name"));
-    int64_t microbatch = -1;
+    int64_t number = -1;
     if (said != NULL) {
         (void)snprintf(name, size, "%s", said);
     }
-    bool has = ps_lit_int(ps_lit_get(dict, "current_microbatch"), &microbatch);
+    if (ps_lit_int(ps_lit_get(dict, "current_microbatch"), &number) && number >= 0 && number < INT32_MAX) {
+        *microbatch = (int32_t)number;
+    }
     ps_arena_fini(&arena);
-    return has && microbatch >= 0 && microbatch < INT32_MAX ? (int32_t)microbatch : -1;
+    return odd.code != PS_NOMEM;
 }
 
-bool ps_mark_classify(const char *message, ps_op_kind *kind, int32_t *microbatch) {
+ps_code ps_mark_classify(const char *message, bool *is_mark, ps_op_kind *kind, int32_t *microbatch, ps_err *err) {
     bool weight = contains_weight_pop(message);
-    if (!weight && strcasestr(message, "forward") == NULL && strcasestr(message, "backward") == NULL) {
-        return false;
+    *is_mark = weight || strcasestr(message, "forward") != NULL || strcasestr(message, "backward") != NULL;
+    if (!*is_mark) {
+        return PS_OK;
     }
     char name[256];
-    *microbatch = read_dict(message, name, sizeof name);
+    if (!read_dict(message, name, sizeof name, microbatch)) {
+        return ps_fail_nomem(err);
+    }
     bool forward = strcasestr(name, "forward") != NULL;
     bool backward = strcasestr(name, "backward") != NULL;
     if (!forward && !backward && !weight) { /* the word stands elsewhere in the dict */
@@ -64,7 +72,7 @@ bool ps_mark_classify(const char *message, ps_op_kind *kind, int32_t *microbatch
         backward = !forward;
     }
     *kind = weight ? PS_OP_BW : forward && backward ? PS_OP_FB : forward ? PS_OP_F : PS_OP_B;
-    return true;
+    return PS_OK;
 }
 
 /* Messages repeat: each distinct one is parsed once. */
@@ -83,7 +91,10 @@ static bool classify(classes *c, const ps_trace *trace, ps_str name, uint32_t *r
         return true;
     }
     struct class found = {PS_OP_OTHER, -1};
-    bool is_mark = ps_mark_classify(ps_trace_text(trace, name), &found.kind, &found.microbatch);
+    bool is_mark = false;
+    if (ps_mark_classify(ps_trace_text(trace, name), &is_mark, &found.kind, &found.microbatch, NULL) != PS_OK) {
+        return false;
+    }
     *row = 0;
     if (is_mark || c->n == 0) {
         size_t need = c->n == 0 ? 2 : c->n + 1;
@@ -124,7 +135,7 @@ static int64_t step_of(const ps_step *steps, size_t n, int64_t host_start, int64
     return PS_STEP_OUTSIDE;
 }
 
-static ps_code check_step(const ps_trace *trace, int64_t wanted, ps_err *err) {
+ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(trace, &n);
     if (wanted < 0) {
@@ -278,6 +289,8 @@ static ps_code select_marks(const ps_trace *trace, const ps_analysis_opts *opts,
         }
         out->marks[out->n++] = (ps_mark){.start_ns = origin + s->start_ns[device],
                                          .end_ns = origin + s->start_ns[device] + s->dur_ns[device],
+                                         .host_start_ns = origin + s->start_ns[host],
+                                         .host_end_ns = origin + s->start_ns[host] + s->dur_ns[host],
                                          .step = step,
                                          .microbatch = c->rows[row].microbatch,
                                          .track = s->track[device],
@@ -290,7 +303,7 @@ static ps_code select_marks(const ps_trace *trace, const ps_analysis_opts *opts,
 ps_code ps_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out,
                          ps_diag *diag, ps_err *err) {
     *out = (ps_mark_list){0};
-    ps_code code = check_step(trace, opts->step_id, err);
+    ps_code code = ps_check_step(trace, opts->step_id, err);
     if (code != PS_OK) {
         return code;
     }

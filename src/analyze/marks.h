@@ -14,6 +14,7 @@
 
 typedef struct ps_mark {
     int64_t start_ns, end_ns; /* device time, epoch */
+    int64_t host_start_ns, host_end_ns;
     int64_t step;             /* id; 0 when the profile has no steps; PS_STEP_OUTSIDE */
     int32_t microbatch;       /* current_microbatch of the message, -1 when it has none */
     uint32_t track;           /* of the trace: the stream */
@@ -27,9 +28,13 @@ typedef struct ps_mark_list {
     size_t n_selected; /* before wrappers and nested marks were left out */
 } ps_mark_list;
 
-/* What a message means: false when it is no forward, backward or weight-gradient mark. Kinds by substring,
- * any case: "WeightGradStore?pop" BW, both words FB, "forward" F, "backward" B. */
-bool ps_mark_classify(const char *message, ps_op_kind *kind, int32_t *microbatch);
+/* What a message means; *is_mark is false when it is no forward, backward or weight-gradient mark. Kinds by
+ * substring, any case: "WeightGradStore?pop" BW, both words FB, "forward" F, "backward" B. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_mark_classify(const char *message, bool *is_mark, ps_op_kind *kind, int32_t *microbatch,
+                                     ps_err *err);
+
+/* PS_NOTHING with a sentence when the trace has no step of that id; PS_OK when `wanted` is negative. */
+PS_MUST_USE ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err);
 
 /* All marks with a device side. With opts->step_id >= 0 only those of that step; PS_NOTHING with a sentence
  * when the rank has no such step. The caller ends with ps_mark_list_fini(). */

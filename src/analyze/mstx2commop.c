@@ -2,6 +2,7 @@
  * database. */
 #include "analyze/analysis.h"
 #include "analyze/commop.h"
+#include "analyze/marks.h"
 #include "base/alloc.h"
 
 typedef struct partial {
@@ -24,11 +25,15 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     if ((has & PS_HAS_MARKS) == 0) {
         return ps_fail(err, PS_NOTHING, "no MSTX_EVENTS: mstx was not enabled when collecting");
     }
+    ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
+    if (code != PS_OK) {
+        return code;
+    }
     partial *part = ps_calloc(1, sizeof *part);
     if (part == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = ps_commop_from_marks(in->trace, NULL, in->opts, &part->table, NULL, in->diag, err);
+    code = ps_commop_from_marks(in->trace, NULL, in->opts, &part->table, NULL, in->diag, err);
     if (code == PS_OK && part->table == NULL) {
         code = ps_fail(err, PS_NOTHING, "no communication marks among the mstx marks");
     }

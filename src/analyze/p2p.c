@@ -25,6 +25,8 @@ bool ps_p2p_add(ps_p2p_list *list, ps_p2p_op op) {
         !ps_grow(&list->ops, &list->cap, list->n + 1, UINT32_MAX - 1, sizeof *list->ops)) {
         return false;
     }
+    op.peer_rank = PS_NO_PEER;
+    op.peer_op = PS_NO_PEER;
     list->ops[list->n++] = op;
     return true;
 }
@@ -70,12 +72,12 @@ bool ps_p2p_parse_name(const char *name, bool *is_send, const char **tag, size_t
     return false;
 }
 
-/* The window of the wanted step; everything when there is no filter. */
+/* The window of the wanted step, empty when it is not recorded; everything when there is no filter. */
 static void step_window(const ps_trace *trace, int64_t step_id, int64_t *start, int64_t *end) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(trace, &n);
     *start = INT64_MIN;
-    *end = INT64_MAX;
+    *end = step_id < 0 ? INT64_MAX : INT64_MIN;
     for (size_t i = 0; step_id >= 0 && i < n; i++) {
         if (steps[i].id == step_id) {
             *start = steps[i].start_ns;

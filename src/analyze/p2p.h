@@ -18,8 +18,11 @@ typedef struct ps_p2p_op {
     int32_t sender, receiver;
     ps_str group;             /* of the list's pool: name of the communicator */
     ps_str tag;               /* the first number of the operator's name */
+    uint32_t peer_rank, peer_op; /* the counterpart: index of the rank and in its list; PS_NO_PEER */
     bool is_send;
 } ps_p2p_op;
+
+#define PS_NO_PEER UINT32_MAX
 
 typedef struct ps_p2p_list {
     ps_p2p_op *ops; /* in start order */
@@ -40,13 +43,14 @@ PS_MUST_USE ps_code ps_p2p_collect(const ps_trace *trace, const ps_analysis_opts
                                    ps_diag *diag, ps_err *err);
 bool ps_p2p_list_init(ps_p2p_list *list);
 void ps_p2p_list_fini(ps_p2p_list *list);
-/* False when memory is out. */
+/* Appends, without a counterpart yet. False when memory is out. */
 bool ps_p2p_add(ps_p2p_list *list, ps_p2p_op op);
 
 /* Pairs the operators of all ranks and adds, per rank that has any operators, the table that sets
- * COMMUNICATION_OP.opConnectionId ("{tag}_{sender}_{receiver}_{index}", equal on both ends).
+ * COMMUNICATION_OP.opConnectionId ("{tag}_{sender}_{receiver}_{index}", equal on both ends). Sets the
+ * counterparts in the lists.
  * `lists[i]` may be NULL; `pipelines[i]` (or NULL) tells ranks apart whose groups share a name. */
-PS_MUST_USE ps_code ps_p2p_pair(const ps_p2p_list *const *lists, const int32_t *pipelines,
+PS_MUST_USE ps_code ps_p2p_pair(ps_p2p_list *const *lists, const int32_t *pipelines,
                                 const ps_reduce_input *in, ps_err *err);
 
 #endif

@@ -1,7 +1,9 @@
 /* Operators are gathered by link (group, sender, receiver). Both ends of a link see the transfers in the same
  * order, so the k-th send belongs to the k-th receive, unless the recording window cut one end:
  *
- *  1. the names carry the same numbers at both ends (a group of two): match by (iteration, sequence);
+ *  1. the names carry the same numbers at both ends (a group of two): match by (iteration, sequence). The profiler
+ *     counts from the start of its recording, so where one end has more operators and both begin with the same
+ *     number, either end of a window may have been cut: then the times must not speak against the numbers;
  *  2. equal counts: the k-th belongs to the k-th, unless another offset fits the times far better;
  *  3. else find the offset at which the ends of the transfers lie closest, then walk both lists, leaving out
  *     the one whose neighbour fits better.
@@ -22,8 +24,9 @@
 
 /* One operator somewhere, and the index its transfer gets. */
 typedef struct end_ref {
-    const ps_p2p_op *op;
+    ps_p2p_op *op;
     uint32_t *index;
+    uint32_t rank, number; /* whose list, and where in it */
 } end_ref;
 
 typedef struct link {
@@ -38,7 +41,7 @@ typedef struct link {
 } link;
 
 typedef struct pairing {
-    const ps_p2p_list *const *lists;
+    ps_p2p_list *const *lists;
     const int32_t *pipelines;
     const ps_reduce_input *in;
     ps_strpool names; /* groups and tags over all ranks */
@@ -185,9 +188,9 @@ static bool fill_links(pairing *p) {
     }
     for (size_t r = 0; r < p->in->n_ranks; r++) {
         for (size_t i = 0; p->lists[r] != NULL && i < p->lists[r]->n; i++) {
-            const ps_p2p_op *op = &p->lists[r]->ops[i];
+            ps_p2p_op *op = &p->lists[r]->ops[i];
             link *l = &p->links[p->link_of_op[r][i]];
-            end_ref ref = {op, &p->index_of_op[r][i]};
+            end_ref ref = {op, &p->index_of_op[r][i], (uint32_t)r, (uint32_t)i};
             if (op->is_send) {
                 l->sends[l->n_sends++] = ref;
             } else {
@@ -233,17 +236,19 @@ static bool numbers_match(const link *l) {
     return n_equal == (l->n_sends < l->n_recvs ? l->n_sends : l->n_recvs);
 }
 
-static int compare_i64(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
+/* By distance from zero. */
+static int compare_distances(const void *a, const void *b) {
+    int64_t x = llabs(*(const int64_t *)a);
+    int64_t y = llabs(*(const int64_t *)b);
     return x < y ? -1 : x > y;
 }
 
 #define N_SAMPLES 64
 
-/* Differences of the ends (send - receive) of up to N_SAMPLES pairs (i, i + offset), as their median and the
- * median of their distances from zero. False when no pair exists. */
-static bool measure_offset(const link *l, int64_t offset, int64_t *median, int64_t *distance) {
+/* The usual difference of the ends (send - receive) of up to N_SAMPLES pairs (i, i + offset): of the better half the
+ * one farthest from zero, so that a hole in the middle of one list leaves that of the pairs on one side of it. False
+ * when no pair exists. */
+static bool measure_offset(const link *l, int64_t offset, int64_t *usual, int64_t *distance) {
     int64_t first = offset < 0 ? -offset : 0;
     int64_t last = (int64_t)l->n_recvs - offset; /* exclusive, for i */
     last = last < (int64_t)l->n_sends ? last : (int64_t)l->n_sends;
@@ -257,13 +262,9 @@ static bool measure_offset(const link *l, int64_t offset, int64_t *median, int64
     for (int64_t i = first; i < last; i += stride) {
         d[n_d++] = l->sends[i].op->end_ns - l->recvs[i + offset].op->end_ns;
     }
-    qsort(d, n_d, sizeof *d, compare_i64);
-    *median = d[n_d / 2];
-    for (size_t i = 0; i < n_d; i++) {
-        d[i] = d[i] < 0 ? -d[i] : d[i];
-    }
-    qsort(d, n_d, sizeof *d, compare_i64);
-    *distance = d[n_d / 2];
+    qsort(d, n_d, sizeof *d, compare_distances);
+    *usual = d[(n_d - 1) / 2];
+    *distance = llabs(*usual);
     return true;
 }
 
@@ -287,13 +288,13 @@ static int64_t guess_offset(const link *l) {
 /* Clocks of two hosts differ by less than a few transfers, so the right offset lies near the guess. */
 #define OFFSETS_AROUND 8
 
-static int64_t best_offset(const link *l, int64_t *median) {
+/* `zero_likely`: something else speaks for offset 0, and another one must fit far better. */
+static int64_t best_offset(const link *l, bool zero_likely, int64_t *usual) {
     int64_t best = 0;
     int64_t best_distance = INT64_MAX;
     int64_t at_zero = INT64_MAX;
-    bool equal = l->n_sends == l->n_recvs;
-    if (measure_offset(l, 0, median, &at_zero) && equal) {
-        best_distance = at_zero / 4; /* equal counts: another offset must fit far better */
+    if (measure_offset(l, 0, usual, &at_zero) && zero_likely) {
+        best_distance = at_zero / 4;
     }
     int64_t guess = guess_offset(l);
     for (int64_t k = guess - OFFSETS_AROUND; k <= guess + OFFSETS_AROUND; k++) {
@@ -302,14 +303,35 @@ static int64_t best_offset(const link *l, int64_t *median) {
         if (measure_offset(l, k, &m, &distance) && distance < best_distance) {
             best_distance = distance;
             best = k;
-            *median = m;
+            *usual = m;
         }
     }
     return best;
 }
 
+/* Whether the numbers of the names tell which operators belong together. */
+static bool numbers_tell(const link *l) {
+    if (!numbers_match(l)) {
+        return false;
+    }
+    bool one_sided = l->n_sends == 0 || l->n_recvs == 0;
+    if (one_sided || l->n_sends == l->n_recvs || compare_numbers(l->sends[0].op, l->recvs[0].op) != 0) {
+        return true;
+    }
+    int64_t usual = 0;
+    return best_offset(l, true, &usual) == 0;
+}
+
 /* Gives indices in order; the pairs share one. `order` < 0: the send stands alone, > 0: the receive does. */
 static void give_index(const link *l, size_t *i, size_t *j, int order, uint32_t *index, uint64_t *n_lone) {
+    if (order == 0) {
+        const end_ref *send = &l->sends[*i];
+        const end_ref *recv = &l->recvs[*j];
+        send->op->peer_rank = recv->rank;
+        send->op->peer_op = recv->number;
+        recv->op->peer_rank = send->rank;
+        recv->op->peer_op = send->number;
+    }
     if (order <= 0) {
         *l->sends[(*i)++].index = *index;
     }
@@ -320,20 +342,20 @@ static void give_index(const link *l, size_t *i, size_t *j, int order, uint32_t 
     (*index)++;
 }
 
-static int64_t misfit(const link *l, size_t i, size_t j, int64_t median) {
+static int64_t misfit(const link *l, size_t i, size_t j, int64_t usual) {
     if (i >= l->n_sends || j >= l->n_recvs) {
         return INT64_MAX;
     }
-    int64_t d = l->sends[i].op->end_ns - l->recvs[j].op->end_ns - median;
+    int64_t d = l->sends[i].op->end_ns - l->recvs[j].op->end_ns - usual;
     return d < 0 ? -d : d;
 }
 
 /* Matches one link and returns how many operators found no counterpart. */
 static uint64_t match_link(const link *l) {
-    bool by_numbers = numbers_match(l);
-    int64_t median = 0;
-    bool by_count = !by_numbers && l->n_sends > 0 && l->n_recvs > 0 && best_offset(l, &median) == 0 &&
-                    l->n_sends == l->n_recvs;
+    bool by_numbers = numbers_tell(l);
+    bool equal = l->n_sends == l->n_recvs;
+    int64_t usual = 0;
+    bool by_count = !by_numbers && l->n_sends > 0 && l->n_recvs > 0 && best_offset(l, equal, &usual) == 0 && equal;
     size_t i = 0;
     size_t j = 0;
     uint32_t index = 0;
@@ -345,8 +367,8 @@ static uint64_t match_link(const link *l) {
         } else if (by_numbers) {
             order = compare_numbers(l->sends[i].op, l->recvs[j].op);
         } else if (!by_count) {
-            int64_t here = misfit(l, i, j, median);
-            order = misfit(l, i + 1, j, median) < here ? -1 : misfit(l, i, j + 1, median) < here ? 1 : 0;
+            int64_t here = misfit(l, i, j, usual);
+            order = misfit(l, i + 1, j, usual) < here ? -1 : misfit(l, i, j + 1, usual) < here ? 1 : 0;
         }
         give_index(l, &i, &j, order, &index, &n_lone);
     }
@@ -440,7 +462,7 @@ static void pairing_fini(pairing *p) {
     ps_strpool_fini(&p->names);
 }
 
-ps_code ps_p2p_pair(const ps_p2p_list *const *lists, const int32_t *pipelines, const ps_reduce_input *in,
+ps_code ps_p2p_pair(ps_p2p_list *const *lists, const int32_t *pipelines, const ps_reduce_input *in,
                     ps_err *err) {
     pairing p = {.lists = lists, .pipelines = pipelines, .in = in};
     ps_idmap_init(&p.by_key);

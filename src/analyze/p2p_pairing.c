@@ -1,6 +1,7 @@
 /* p2p_pairing: gives every send and its receive the same COMMUNICATION_OP.opConnectionId, which is how
  * MindStudio Insight draws the arrow between them. */
 #include "analyze/analysis.h"
+#include "analyze/marks.h"
 #include "analyze/p2p.h"
 #include "analyze/topology.h"
 #include "base/alloc.h"
@@ -26,12 +27,16 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
         return ps_fail(err, PS_NOTHING, "no %s: communication was not collected (profiler level too low?)",
                        (has & PS_HAS_COMM_OPS) == 0 ? "COMMUNICATION_OP" : "COMMUNICATION_TASK_INFO");
     }
+    ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
+    if (code != PS_OK) {
+        return code;
+    }
     partial *part = ps_calloc(1, sizeof *part);
     if (part == NULL) {
         return ps_fail_nomem(err);
     }
     ps_arena_init(&part->arena);
-    ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
+    code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
     if (code == PS_OK) {
         code = ps_p2p_collect(in->trace, in->opts, &part->p2p, in->diag, err);
     }
@@ -67,13 +72,13 @@ static ps_code summarise(const ps_reduce_input *in, ps_err *err) {
 
 static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
-    const ps_p2p_list **lists = ps_calloc(in->n_ranks, sizeof *lists);
+    ps_p2p_list **lists = ps_calloc(in->n_ranks, sizeof *lists);
     const ps_rank_facts **facts = ps_calloc(in->n_ranks, sizeof *facts);
     int32_t *pipelines = ps_calloc(in->n_ranks, sizeof *pipelines);
     ps_code code = lists != NULL && facts != NULL && pipelines != NULL ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
         for (size_t r = 0; r < in->n_ranks; r++) {
-            const partial *part = in->partials[r];
+            partial *part = in->partials[r];
             lists[r] = part != NULL ? &part->p2p : NULL;
             facts[r] = part != NULL ? &part->facts : NULL;
         }

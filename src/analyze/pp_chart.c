@@ -13,20 +13,12 @@
 #include "analyze/commop.h"
 #include "analyze/label.h"
 #include "analyze/marks.h"
+#include "analyze/measured_chart.h"
 #include "analyze/p2p.h"
+#include "analyze/pipeline.h"
 #include "analyze/topology.h"
 #include "base/alloc.h"
 #include "schedule/schedule.h"
-
-/* Label of one mark. */
-typedef struct labelled {
-    const char *name; /* in the partial's arena, or static */
-    int32_t type;     /* DualPipeV phase 0..6; classic 0 forward, 1 backward */
-    ps_sched_op op;   /* of the schedule, when has_op */
-    uint8_t source;   /* ps_op_source */
-    bool has_op;
-    bool left_out; /* outside every step where steps count */
-} labelled;
 
 typedef struct partial {
     ps_arena arena;
@@ -34,7 +26,7 @@ typedef struct partial {
     ps_mark_list marks;
     ps_p2p_list p2p;
     ps_table *comm_ops; /* made from marks, or NULL */
-    labelled *labels;   /* [marks.n], after round 2 */
+    ps_given_label *labels;   /* [marks.n], after round 2 */
     size_t n_by_schedule, n_aligned, n_by_message, n_outside;
     bool stale;    /* has a StepTaskInfo of an earlier run */
     bool failed;   /* round 2 could not place or label the rank */
@@ -102,6 +94,9 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
         return ps_fail(err, PS_NOTHING, "no MSTX_EVENTS: mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))");
     }
     code = ps_marks_collect(in->trace, in->opts, &part->marks, in->diag, err);
+    if (code == PS_NOTHING) {
+        part->stale = false; /* no such step: a wrong option is no reason to drop what is there */
+    }
     if (code == PS_OK && part->marks.n == 0) {
         return ps_fail(err, PS_NOTHING, "no forward or backward mark with a device side among %zu mstx marks",
                        count_host_marks(in->trace));
@@ -132,13 +127,13 @@ static ps_code choose_schedule(const ps_job *job, const ps_schedule **out, ps_er
     }
     const ps_schedule *s = ps_schedule_find("dualpipev");
     if (job->n_stages == 0) {
-        return ps_fail(err, PS_USAGE, "pp_type is dualpipev, but no rank's metadata says how many stages there are: give --pp");
+        return ps_fail(err, PS_RANGE, "pp_type is dualpipev, but no rank's metadata says how many stages there are: give --pp");
     }
     if (job->n_microbatches == 0) {
-        return ps_fail(err, PS_USAGE, "pp_type is dualpipev, but no rank's metadata says how many microbatches there are: give --microbatches");
+        return ps_fail(err, PS_RANGE, "pp_type is dualpipev, but no rank's metadata says how many microbatches there are: give --microbatches");
     }
     if (job->n_stages > INT32_MAX || job->n_microbatches > INT32_MAX) {
-        return ps_fail(err, PS_USAGE, "too many stages or microbatches");
+        return ps_fail(err, PS_RANGE, "too many stages or microbatches");
     }
     ps_schedule_params params = {.n_stages = (int32_t)job->n_stages,
                                  .n_microbatches = (int32_t)job->n_microbatches};
@@ -178,7 +173,7 @@ static ps_code add_comm_ops(const ps_reduce_input *in, ps_err *err) {
 
 static ps_code settle(const ps_reduce_input *in, plan *pl, ps_err *err) {
     const ps_rank_facts **facts = ps_calloc(in->n_ranks, sizeof *facts);
-    const ps_p2p_list **lists = ps_calloc(in->n_ranks, sizeof *lists);
+    ps_p2p_list **lists = ps_calloc(in->n_ranks, sizeof *lists);
     int32_t *pipelines = ps_calloc(in->n_ranks, sizeof *pipelines);
     pl->places = ps_calloc(in->n_ranks, sizeof *pl->places);
     ps_code code = PS_OK;
@@ -186,7 +181,7 @@ static ps_code settle(const ps_reduce_input *in, plan *pl, ps_err *err) {
         code = ps_fail_nomem(err);
     } else {
         for (size_t r = 0; r < in->n_ranks; r++) {
-            const partial *part = in->partials[r];
+            partial *part = in->partials[r];
             facts[r] = part != NULL ? &part->facts : NULL;
             lists[r] = part != NULL ? &part->p2p : NULL;
         }
@@ -224,9 +219,9 @@ static ps_code reduce_settle(const ps_reduce_input *in, void **shared, ps_err *e
 /* --- round 2: labels --------------------------------------------------------------------------------- */
 
 /* Classic pipelines know FP and BP only; among the labels of a schedule a weight gradient is told apart. */
-static labelled by_message(const ps_mark *mark, bool classic) {
+static ps_given_label by_message(const ps_mark *mark, bool classic) {
     bool forward = mark->kind == PS_OP_F || mark->kind == PS_OP_FB;
-    return (labelled){.name = forward ? "FP" : mark->kind == PS_OP_BW && !classic ? "W" : "BP",
+    return (ps_given_label){.name = forward ? "FP" : mark->kind == PS_OP_BW && !classic ? "W" : "BP",
                       .type = forward ? 0 : 1,
                       .source = PS_SOURCE_MESSAGE};
 }
@@ -237,16 +232,29 @@ static void label_classic(partial *part) {
     }
 }
 
-/* The theoretical list, as often as the marks of one step suggest: a profile without steps holds several
+/* Marks that are or contain a backward, the kind that is never recorded twice or in vain. */
+static bool has_backward(ps_op_kind kind) {
+    return kind == PS_OP_B || kind == PS_OP_BI || kind == PS_OP_FB || kind == PS_OP_LOGITS;
+}
+
+/* The theoretical list, as often as the backwards of one step suggest: a profile without steps holds several
  * iterations in a row. */
-static ps_code theory(const plan *pl, int32_t stage, bool overlap_off, bool may_repeat, size_t n_marks,
-                      ps_op_list *out, ps_err *err) {
+static ps_code theory(const plan *pl, int32_t stage, bool overlap_off, bool may_repeat, const ps_mark *marks,
+                      size_t n_marks, ps_op_list *out, ps_err *err) {
     ps_schedule_params params = {.n_stages = (int32_t)pl->job.n_stages,
                                  .n_microbatches = (int32_t)pl->job.n_microbatches,
                                  .overlap_off = overlap_off};
     ps_code code = pl->schedule->marks(&params, stage, out, err);
     size_t once = out->n;
-    size_t times = may_repeat && once > 0 ? (n_marks + once / 2) / once : 1;
+    size_t n_ops = 0;
+    size_t n_seen = 0;
+    for (size_t k = 0; k < once; k++) {
+        n_ops += has_backward(out->ops[k].kind);
+    }
+    for (size_t i = 0; i < n_marks; i++) {
+        n_seen += has_backward((ps_op_kind)marks[i].kind);
+    }
+    size_t times = may_repeat && n_ops > 0 ? (n_seen + n_ops / 2) / n_ops : 1;
     for (size_t t = 1; code == PS_OK && t < times; t++) {
         for (size_t k = 0; code == PS_OK && k < once; k++) {
             ps_sched_op op = out->ops[k];
@@ -270,7 +278,7 @@ static void fit_fini(fit *f) {
 static ps_code fit_variant(const plan *pl, int32_t stage, bool overlap_off, bool may_repeat, const ps_mark *marks,
                            size_t n, fit *out, ps_err *err) {
     *out = (fit){0};
-    ps_code code = theory(pl, stage, overlap_off, may_repeat, n, &out->list, err);
+    ps_code code = theory(pl, stage, overlap_off, may_repeat, marks, n, &out->list, err);
     return code == PS_OK ? ps_align(marks, n, &out->list, &out->alignment, err) : code;
 }
 
@@ -328,7 +336,7 @@ static ps_code label_step(const plan *pl, int32_t stage, bool may_repeat, const 
                                  .overlap_off = overlap_off};
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         uint32_t op = f.alignment.op_of_mark[i];
-        labelled l = by_message(&marks[i], false);
+        ps_given_label l = by_message(&marks[i], false);
         if (op == PS_UNLABELLED) {
             part->n_by_message++;
         } else {
@@ -395,7 +403,7 @@ static ps_code label_by_schedule(const plan *pl, int32_t stage, partial *part, p
         }
         if (sorted.marks[i].step == PS_STEP_OUTSIDE) {
             for (size_t k = i; k < end; k++) {
-                part->labels[sorted.order[k]] = (labelled){.name = "", .left_out = true};
+                part->labels[sorted.order[k]] = (ps_given_label){.name = "", .left_out = true};
             }
             part->n_outside += end - i;
         } else {
@@ -427,7 +435,7 @@ static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
     int32_t stage = ps_job_place(&pl->job, in->rank->rank, &part->facts).stage;
     if (stage < 0 || stage >= pl->job.n_stages) {
         part->failed = true;
-        return ps_fail(err, PS_USAGE, "its pipeline stage is unknown (no parallel_group_info, and the sizes do not reach it): give --pp, --tp, --cp, --dp or --order");
+        return ps_fail(err, PS_RANGE, "its pipeline stage is unknown (no parallel_group_info, and the sizes do not reach it): give --pp, --tp, --cp, --dp or --order");
     }
     ps_code code = label_by_schedule(pl, stage, part, in->diag, err);
     part->failed = code != PS_OK; /* some labels are missing: none is written */
@@ -534,98 +542,43 @@ static ps_code add_summary(const ps_reduce_input *in, const plan *pl, ps_err *er
 
 /* --- round 2: the chart ------------------------------------------------------------------------------ */
 
-/* Classic microbatches are counted per kind, anew in each step. */
-typedef struct counters {
-    int64_t step;
-    int32_t n_forward, n_backward;
-} counters;
-
-static ps_op chart_op(const ps_mark *mark, const labelled *label, uint32_t rank_row, int64_t origin_ns,
-                      bool is_classic, counters *count) {
-    ps_op op = {.start_ns = mark->start_ns - origin_ns,
-                .end_ns = mark->end_ns - origin_ns,
-                .step = mark->step,
-                .name = label->name,
-                .rank = rank_row,
-                .microbatch = mark->microbatch,
-                .microbatch2 = -1,
-                .chunk = -1,
-                .chunk2 = -1,
-                .phase = -1,
-                .kind = mark->kind,
-                .source = label->source};
-    if (mark->step != count->step) {
-        *count = (counters){.step = mark->step};
-    }
-    if (label->has_op) {
-        op.kind = (uint8_t)label->op.kind;
-        op.chunk = (int8_t)label->op.chunk;
-        op.microbatch = label->op.microbatch;
-        op.chunk2 = (int8_t)label->op.chunk2;
-        op.microbatch2 = label->op.microbatch2;
-        op.phase = (int8_t)label->type;
-    } else if (is_classic && mark->kind == PS_OP_F) {
-        op.microbatch = count->n_forward++;
-    } else if (is_classic && mark->kind == PS_OP_B) {
-        op.microbatch = count->n_backward++;
-    }
-    return op;
-}
-
-static ps_code chart_rank(ps_chart *chart, const plan *pl, const partial *part, uint32_t rank_row, ps_err *err) {
-    counters count = {.step = PS_STEP_OUTSIDE};
-    for (size_t i = 0; i < part->marks.n; i++) {
-        if (part->labels[i].left_out) {
-            continue;
-        }
-        ps_op op = chart_op(&part->marks.marks[i], &part->labels[i], rank_row, chart->origin_ns,
-                            pl->schedule == NULL, &count);
-        char number[16];
-        if (pl->schedule == NULL && op.microbatch >= 0) {
-            (void)snprintf(number, sizeof number, op.kind == PS_OP_F ? "%d" : "%dB", op.microbatch);
-            op.name = number;
-        }
-        if (!ps_chart_add_op(chart, op)) {
-            return ps_fail_nomem(err);
-        }
-    }
-    return PS_OK;
-}
-
 static bool in_chart(const ps_reduce_input *in, const plan *pl, size_t r) {
     const partial *part = in->partials[r];
     return part != NULL && part->labels != NULL && !part->failed && pl->places[r].stage >= 0;
 }
 
 static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err) {
-    ps_chart *chart = ps_chart_new();
-    if (chart == NULL || !ps_chart_set_text(chart, "", pl->schedule != NULL ? pl->schedule->name : pl->job.pp_type)) {
-        ps_chart_free(chart);
+    ps_measured_rank *ranks = ps_calloc(in->n_ranks, sizeof *ranks);
+    if (ranks == NULL) {
         return ps_fail_nomem(err);
     }
-    in->result->chart = chart;
-    chart->origin_ns = INT64_MAX;
     for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
-        if (in_chart(in, pl, r) && part->marks.marks[0].start_ns < chart->origin_ns) {
-            chart->origin_ns = part->marks.marks[0].start_ns;
+        ranks[r] = (ps_measured_rank){.rank = in->ranks[r].rank, .place = pl->places[r]};
+        if (in_chart(in, pl, r)) {
+            ranks[r].marks = &part->marks;
+            ranks[r].labels = part->labels;
+            ranks[r].p2p = &part->p2p;
         }
     }
-    for (size_t r = 0; r < in->n_ranks; r++) {
-        if (!in_chart(in, pl, r)) {
-            continue;
-        }
-        uint32_t row = (uint32_t)chart->n_ranks;
-        ps_chart_rank rank = {(int32_t)in->ranks[r].rank, pl->places[r].stage, pl->places[r].pipeline};
-        if (!ps_chart_add_rank(chart, rank)) {
-            return ps_fail_nomem(err);
-        }
-        ps_code code = chart_rank(chart, pl, in->partials[r], row, err);
-        if (code != PS_OK) {
-            return code;
-        }
+    in->result->chart = ps_measured_chart(ranks, in->n_ranks, pl->schedule == NULL, err);
+    ps_free(ranks);
+    if (in->result->chart == NULL) {
+        return err != NULL ? err->code : PS_NOMEM;
     }
-    return PS_OK;
+    bool known = pl->job.pp_type[0] != '\0';
+    bool labelled = pl->schedule != NULL;
+    ps_pipeline_opts opts = {.pp_type = labelled ? pl->schedule->name : pl->job.pp_type,
+                             .how = !known ? "" : in->opts->pp_type != NULL ? "as given" : "from metadata",
+                             .n_stages = (int32_t)pl->job.n_stages,
+                             .n_microbatches = (int32_t)pl->job.n_microbatches,
+                             .is_labelled = labelled,
+                             .in_full = in->opts->in_full,
+                             .replay = {.max_activations = in->opts->max_activations}};
+    if (!ps_chart_set_text(in->result->chart, "", opts.pp_type) || !ps_chart_set_how(in->result->chart, opts.how)) {
+        return ps_fail_nomem(err);
+    }
+    return ps_pipeline_report(in->result->chart, &opts, in->result, err);
 }
 
 static ps_code reduce_tables(const ps_reduce_input *in, void **shared, ps_err *err) {

@@ -18,15 +18,17 @@ static int64_t positive(const ps_lit *object, const char *entry, const char *key
     return value;
 }
 
-static const ps_lit *entry(const ps_trace *trace, const char *key, ps_arena *arena, ps_diag *diag, ps_err *err) {
+static const ps_lit *entry(const ps_trace *trace, const char *key, ps_arena *arena, ps_diag *diag, bool *nomem) {
     const char *text = ps_trace_meta(trace, key);
     if (text == NULL) {
         return NULL;
     }
-    const ps_lit *v = ps_lit_parse(arena, text, strlen(text), err);
+    ps_err odd = PS_ERR_INIT;
+    const ps_lit *v = ps_lit_parse(arena, text, strlen(text), &odd);
     if (v != NULL && v->kind == PS_LIT_STRING) { /* a JSON text stored as a JSON string */
-        v = ps_lit_parse(arena, v->text, v->len, err);
+        v = ps_lit_parse(arena, v->text, v->len, &odd);
     }
+    *nomem = *nomem || odd.code == PS_NOMEM;
     if (v == NULL || v->kind != PS_LIT_OBJECT) {
         ps_diag_add(diag, PS_ODD_METADATA, "%s: not a JSON object", key);
         return NULL;
@@ -78,11 +80,11 @@ static ps_code read_groups(const ps_lit *groups, ps_arena *arena, ps_rank_facts 
 ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out, ps_diag *diag,
                            ps_err *err) {
     *out = (ps_rank_facts){0};
-    ps_err odd = PS_ERR_INIT;
-    const ps_lit *pp_info = entry(trace, "pp_info", arena, diag, &odd);
-    const ps_lit *args = entry(trace, "distributed_args", arena, diag, &odd);
-    const ps_lit *groups = entry(trace, "parallel_group_info", arena, diag, &odd);
-    if (odd.code == PS_NOMEM) {
+    bool nomem = false;
+    const ps_lit *pp_info = entry(trace, "pp_info", arena, diag, &nomem);
+    const ps_lit *args = entry(trace, "distributed_args", arena, diag, &nomem);
+    const ps_lit *groups = entry(trace, "parallel_group_info", arena, diag, &nomem);
+    if (nomem) {
         return ps_fail_nomem(err);
     }
     static const char ARGS[] = "distributed_args";
@@ -176,19 +178,25 @@ static int64_t at_least_one(int64_t size) {
     return size > 0 ? size : 1;
 }
 
+/* The product, or INT64_MAX when it does not fit: wider than any job, so that every rank lies in the first block. */
+static int64_t width_of(int64_t a, int64_t b) {
+    int64_t width = 0;
+    return __builtin_mul_overflow(a, b, &width) ? INT64_MAX : width;
+}
+
 static ps_place place_by_sizes(const ps_job *job, int64_t rank) {
     ps_place unknown = {-1, -1};
     if (job->n_stages <= 0 || rank < 0 || rank > INT32_MAX) {
         return unknown;
     }
-    int64_t inner = at_least_one(job->tp) * at_least_one(job->cp);
+    int64_t inner = width_of(at_least_one(job->tp), at_least_one(job->cp));
     if (job->pp_before_dp) {
-        int64_t block = inner * job->n_stages;
+        int64_t block = width_of(inner, job->n_stages);
         return (ps_place){(int32_t)(rank / inner % job->n_stages),
                           (int32_t)(rank / block * inner + rank % inner)};
     }
     bool divides = job->world_size > 0 && job->world_size % job->n_stages == 0;
-    int64_t width = divides ? job->world_size / job->n_stages : inner * at_least_one(job->dp);
+    int64_t width = divides ? job->world_size / job->n_stages : width_of(inner, at_least_one(job->dp));
     if (rank / width >= job->n_stages) {
         return unknown;
     }

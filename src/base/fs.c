@@ -164,7 +164,7 @@ static bool write_all(int fd, const char *bytes, size_t n) {
 ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err) {
     ps_buf tmp;
     ps_buf_init(&tmp, 0);
-    ps_buf_addf(&tmp, "%s.tmp", path);
+    ps_buf_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
     if (!ps_buf_ok(&tmp)) {
         ps_buf_fini(&tmp);
         return ps_fail_nomem(err);

@@ -44,7 +44,7 @@ PS_MUST_USE ps_code ps_make_dirs(const char *path, ps_err *err);
 /* The whole file, at most max_bytes (PS_RANGE beyond). */
 PS_MUST_USE ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out, ps_err *err);
 
-/* Writes to `path`.tmp beside it and renames: readers see the old file or the whole new one. */
+/* Writes to a temporary file beside it and renames: readers see the old file or the whole new one. */
 PS_MUST_USE ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err);
 
 /* Bytes free for this user on the file system that holds `path` (which exists). */

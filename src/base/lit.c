@@ -42,6 +42,11 @@ static bool take(parser *p, char c) {
     return false;
 }
 
+static bool next_is(parser *p, char c) {
+    skip_space(p);
+    return p->at < p->n && p->text[p->at] == c;
+}
+
 static ps_lit *new_node(parser *p, ps_lit_kind kind) {
     if (p->n_nodes++ >= MAX_NODES) {
         return fail_at(p, PS_RANGE, "too many values");
@@ -169,10 +174,37 @@ static char *parse_string(parser *p, char quote, size_t *len) {
     return out;
 }
 
+static size_t skip_digits(parser *p) {
+    size_t start = p->at;
+    while (p->at < p->n && p->text[p->at] >= '0' && p->text[p->at] <= '9') {
+        p->at++;
+    }
+    return p->at - start;
+}
+
+/* -12.5e+3: a sign, digits, a fraction, an exponent; all but the digits may be absent. */
+static bool skip_number(parser *p) {
+    p->at += p->text[p->at] == '-';
+    if (skip_digits(p) == 0) {
+        return false;
+    }
+    if (p->at < p->n && p->text[p->at] == '.') {
+        p->at++;
+        (void)skip_digits(p);
+    }
+    if (p->at < p->n && (p->text[p->at] | 0x20) == 'e') {
+        p->at++;
+        p->at += p->at < p->n && (p->text[p->at] == '+' || p->text[p->at] == '-');
+        return skip_digits(p) > 0;
+    }
+    return true;
+}
+
 static ps_lit *parse_number(parser *p) {
     size_t start = p->at;
-    while (p->at < p->n && p->text[p->at] != '\0' && strchr("+-.0123456789eE", p->text[p->at]) != NULL) {
-        p->at++;
+    if (!skip_number(p)) {
+        p->at = start;
+        return fail_at(p, PS_SYNTAX, "expected a value");
     }
     ps_lit *v = new_node(p, PS_LIT_NUMBER);
     if (v == NULL) {
@@ -181,8 +213,6 @@ static ps_lit *parse_number(parser *p) {
     size_t n = p->at - start;
     if (ps_parse_i64(p->text + start, n, &v->integer)) {
         v->kind = PS_LIT_INT;
-    } else if (n < 2 && (p->text[start] < '0' || p->text[start] > '9')) {
-        return fail_at(p, PS_SYNTAX, "expected a value");
     }
     v->text = ps_arena_strndup(p->arena, p->text + start, n);
     v->len = n;
@@ -197,7 +227,8 @@ static ps_lit *parse_word(parser *p) {
     } WORDS[] = {{"true", PS_LIT_BOOL, true},   {"True", PS_LIT_BOOL, true},
                  {"false", PS_LIT_BOOL, false}, {"False", PS_LIT_BOOL, false},
                  {"null", PS_LIT_NULL, false},  {"None", PS_LIT_NULL, false},
-                 {"NaN", PS_LIT_NULL, false}};
+                 {"NaN", PS_LIT_NULL, false},   {"Infinity", PS_LIT_NULL, false},
+                 {"-Infinity", PS_LIT_NULL, false}};
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
         size_t n = strlen(WORDS[i].word);
         if (p->n - p->at >= n && memcmp(p->text + p->at, WORDS[i].word, n) == 0) {
@@ -249,20 +280,20 @@ static ps_lit *parse_members(parser *p, ps_lit_kind kind, char close, int depth)
         node->source_len = p->at - start;
         *tail = node;
         tail = &node->next;
-    } while (take(p, ','));
+    } while (take(p, ',') && !(close == ')' && next_is(p, close))); /* ('alone',) */
     return take(p, close) ? parent : fail_at(p, PS_SYNTAX, "expected ',' or a closing bracket");
 }
 
 static ps_lit *parse_value(parser *p, int depth) {
-    if (depth > MAX_DEPTH) {
-        return fail_at(p, PS_RANGE, "nested too deeply");
-    }
     skip_space(p);
     if (p->at >= p->n) {
         return fail_at(p, PS_SYNTAX, "unexpected end");
     }
     char c = p->text[p->at];
     if (c == '{' || c == '[' || c == '(') {
+        if (depth >= MAX_DEPTH) {
+            return fail_at(p, PS_RANGE, "nested too deeply");
+        }
         p->at++;
         return c == '{' ? parse_members(p, PS_LIT_OBJECT, '}', depth)
                         : parse_members(p, PS_LIT_ARRAY, c == '[' ? ']' : ')', depth);
@@ -275,7 +306,8 @@ static ps_lit *parse_value(parser *p, int depth) {
         }
         return v != NULL && v->text != NULL ? v : NULL;
     }
-    return c == '-' || (c >= '0' && c <= '9') ? parse_number(p) : parse_word(p);
+    bool digit_follows = c == '-' && p->at + 1 < p->n && p->text[p->at + 1] >= '0' && p->text[p->at + 1] <= '9';
+    return digit_follows || (c >= '0' && c <= '9') ? parse_number(p) : parse_word(p);
 }
 
 const ps_lit *ps_lit_parse(ps_arena *arena, const char *text, size_t n, ps_err *err) {

@@ -1,6 +1,8 @@
 /* Small literal documents: JSON, and what Python's str(dict) prints (single quotes, True, None). Used for
  * metadata and for the messages of marks; big traces have their own scanner.
  *
+ * NaN and Infinity, which Python writes into JSON, come out as null.
+ *
  * Bounded: at most 64 levels and 2^20 values. Nodes and texts live in the caller's arena. */
 #ifndef PS_BASE_LIT_H
 #define PS_BASE_LIT_H

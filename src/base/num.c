@@ -86,3 +86,9 @@ bool ps_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *out) {
     }
     return next < 5 || !__builtin_add_overflow(*out, 1, out);
 }
+
+int ps_compare_i64(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}

@@ -17,4 +17,7 @@ bool ps_parse_us_as_ns(const char *s, size_t n, int64_t *out_ns);
 /* A non-negative decimal number ("1.3") in units of 1/scale (scale a power of ten), rounded half up. */
 bool ps_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *out);
 
+/* Orders int64_t for qsort and bsearch. */
+int ps_compare_i64(const void *a, const void *b);
+
 #endif

@@ -8,10 +8,10 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/job_options.h"
 #include "cli/rank_report.h"
 #include "run/cluster.h"
 #include "run/run.h"
-#include "schedule/schedule.h"
 
 /* --- what the user asked for ------------------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ static int parse_modes(ps_cli *cli, request *q) {
     for (const ps_analysis *const *a = ps_analyses(); *a != NULL && n_known < MAX_MODES; a++) {
         known[n_known++] = (*a)->name;
     }
-    if (modes == NULL) {
+    if (modes == NULL || modes[0] == '\0') {
         return ps_cli_usage(cli, "no mode given: -m MODE (see: pipescope modes)");
     }
     for (const char *p = modes; *p != '\0';) {
@@ -72,26 +72,6 @@ static int parse_export(ps_cli *cli, request *q) {
     return ps_cli_unknown(cli, "export type", type, TYPES, PS_N(TYPES));
 }
 
-static int parse_job(ps_cli *cli, request *q) {
-    ps_analysis_opts *o = &q->opts.analysis;
-    o->step_id = ps_cli_given(cli, "step_id") ? ps_cli_int(cli, "step_id") : -1;
-    o->pp = ps_cli_int(cli, "pp");
-    o->tp = ps_cli_int(cli, "tp");
-    o->cp = ps_cli_int(cli, "cp");
-    o->dp = ps_cli_int(cli, "dp");
-    o->n_microbatches = ps_cli_int(cli, "microbatches");
-    const char *order = ps_cli_text(cli, "order");
-    o->pp_before_dp = order != NULL && strcmp(order, "tp-cp-ep-pp-dp") == 0;
-    o->order_given = order != NULL;
-    o->pp_type = ps_cli_text(cli, "pp-type");
-    static const char *const TYPES[] = {"1f1b", "gpipe", "vpp", "interleaved", "dualpipev"};
-    bool known = o->pp_type == NULL;
-    for (size_t i = 0; i < PS_N(TYPES) && !known; i++) {
-        known = strcmp(TYPES[i], o->pp_type) == 0;
-    }
-    return known ? PS_EXIT_OK : ps_cli_unknown(cli, "schedule", o->pp_type, TYPES, PS_N(TYPES));
-}
-
 static int parse_request(ps_cli *cli, request *q) {
     q->path = ps_cli_text(cli, "profiling_path");
     int status = parse_modes(cli, q);
@@ -99,7 +79,7 @@ static int parse_request(ps_cli *cli, request *q) {
         status = ps_cli_usage(cli, "no input given: -d DIR");
     }
     status = status == PS_EXIT_OK ? parse_export(cli, q) : status;
-    status = status == PS_EXIT_OK ? parse_job(cli, q) : status;
+    status = status == PS_EXIT_OK ? ps_cli_job(cli, &q->opts.analysis, "step_id") : status;
     q->opts.out_dir = ps_cli_text(cli, "output_path");
     q->opts.n_threads = (size_t)ps_cli_int(cli, "jobs");
     q->opts.strict = ps_cli_flag(cli, "strict");
@@ -119,7 +99,7 @@ static int select_ranks(ps_cli *cli, request *q, const ps_cluster *c) {
     for (size_t r = 0; all && r < c->n_ranks; r++) {
         q->ranks[q->n_ranks++] = &c->ranks[r];
     }
-    for (const char *p = list; !all && *p != '\0';) {
+    for (const char *p = list; !all && (*p != '\0' || p == list);) {
         size_t n = strcspn(p, ",");
         int64_t id = 0;
         if (!ps_parse_i64(p, n, &id)) {
@@ -156,57 +136,25 @@ static void on_progress(void *context, size_t done, size_t total) {
     ps_progress_step(context, 1);
 }
 
-static int64_t usual_step(const ps_chart *chart);
-
+/* Tables with a row for each step are shown for the step of the chart: -o and --export_type have them all. */
 static int print_result(ps_cli *cli, const ps_run *run) {
     int status = PS_EXIT_OK;
     for (size_t a = 0; a < run->n_analyses; a++) {
         const ps_result *result = &run->results[a];
+        bool has_chart = result->chart != NULL && result->chart->n_ops > 0;
+        int64_t step = has_chart ? ps_cli_usual_step(result->chart) : 0;
         for (size_t i = 0; i < result->n_tables && status == PS_EXIT_OK; i++) {
             if (result->tables[i]->home == PS_HOME_CLUSTER && result->tables[i]->n_rows > 0) {
-                status = ps_cli_put_table(cli, result->tables[i]);
+                status = ps_cli_put_step_rows(cli, result->tables[i], step);
                 ps_cli_print(cli, "\n");
             }
         }
-        if (result->chart != NULL && result->chart->n_ops > 0 && status == PS_EXIT_OK) {
-            status = ps_cli_put_chart(cli, result->chart, usual_step(result->chart), -1);
+        if (has_chart && status == PS_EXIT_OK) {
+            status = ps_cli_put_chart(cli, result->chart, step, -1);
             ps_cli_print(cli, "\n");
         }
     }
     return status;
-}
-
-/* The first step of the first rank that has as many ops as any: an incomplete first step is a poor picture. */
-static int64_t usual_step(const ps_chart *chart) {
-    int64_t best = chart->ops[0].step;
-    size_t best_n = 0;
-    for (size_t i = 0; i < chart->n_ops && chart->ops[i].rank == chart->ops[0].rank;) {
-        size_t end = i;
-        while (end < chart->n_ops && chart->ops[end].rank == chart->ops[i].rank && chart->ops[end].step == chart->ops[i].step) {
-            end++;
-        }
-        bool outside = chart->ops[i].step == INT64_MIN;
-        if (!outside && end - i > best_n) {
-            best_n = end - i;
-            best = chart->ops[i].step;
-        }
-        i = end;
-    }
-    return best;
-}
-
-static int exit_status(const ps_run *run) {
-    if (run->n_done == run->n_ranks) {
-        bool whole = true; /* every mode had something to do for every rank */
-        for (size_t r = 0; r < run->n_ranks; r++) {
-            whole = whole && run->ranks[r].n_nothing == 0;
-        }
-        return whole ? PS_EXIT_OK : PS_EXIT_PARTIAL;
-    }
-    if (run->n_nothing == run->n_ranks) {
-        return PS_EXIT_NOTHING;
-    }
-    return run->n_done > 0 ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
 }
 
 static void say_end(ps_cli *cli, const request *q, const ps_run *run) {
@@ -251,26 +199,14 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     int printed = print_result(cli, run);
     say_end(cli, q, run);
     ps_report_ranks(cli, run);
-    int status = exit_status(run);
+    int status = ps_report_status(run, cluster);
     const char *summary = ps_cli_text(cli, "json-summary");
     if (summary != NULL && ps_report_json(summary, cluster, run, q->analyses, status, &err) != PS_OK) {
-        status = ps_cli_fail(cli, &err);
+        (void)ps_cli_fail(cli, &err);
+        status = status == PS_EXIT_OK ? PS_EXIT_FAILED : status;
     }
     ps_run_free(run);
     return status == PS_EXIT_OK ? printed : status;
-}
-
-static int no_ranks(ps_cli *cli, const ps_cluster *c) {
-    if (c->n_text_dirs > 0) {
-        ps_cli_warn(cli, "%s: %zu rank directories hold text results only, and this mode reads databases: collect again with "
-                         "export_type db",
-                    c->root, c->n_text_dirs);
-    } else {
-        ps_cli_warn(cli, "%s: no profiler database found (looked for ASCEND_PROFILER_OUTPUT/ascend_*_profiler*.db and "
-                         "msmonitor_*.db); see: pipescope formats",
-                    c->root);
-    }
-    return PS_EXIT_NOTHING;
 }
 
 static int run(ps_cli *cli) {
@@ -286,7 +222,7 @@ static int run(ps_cli *cli) {
     }
     ps_report_cluster(cli, cluster);
     if (cluster->n_ranks == 0) {
-        status = no_ranks(cli, cluster);
+        status = ps_report_no_ranks(cli, cluster);
     } else {
         status = select_ranks(cli, &q, cluster);
         if (status == PS_EXIT_OK && q.n_ranks == 0) {
@@ -300,9 +236,6 @@ static int run(ps_cli *cli) {
     return status;
 }
 
-static const char *const ORDERS[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NULL};
-static const char JOB[] = "When metadata is lost or wrong";
-
 static const ps_option OPTIONS[] = {
     {.name = "mode", .short_name = 'm', .kind = PS_OPTION_TEXT, .arg = "MODE[,MODE...]", .help = "the analyses to run, in one read (see: pipescope modes)"},
     {.name = "profiling_path", .short_name = 'd', .kind = PS_OPTION_PATH, .arg = "DIR", .help = "directory of rank directories, one rank directory, or one database"},
@@ -313,13 +246,7 @@ static const ps_option OPTIONS[] = {
     {.name = "jobs", .short_name = 'j', .kind = PS_OPTION_INT, .arg = "N", .fallback = "0", .fallback_shown = "one per processor", .min = 0, .max = 4096, .help = "threads"},
     {.name = "strict", .kind = PS_OPTION_FLAG, .help = "counted errors in the input make a rank fail"},
     {.name = "json-summary", .kind = PS_OPTION_PATH, .arg = "FILE", .help = "what ran, what was written and every counted oddity, as JSON"},
-    {.name = "pp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 20, .help = "pipeline stages", .group = JOB},
-    {.name = "tp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 20, .help = "tensor parallel size", .group = JOB},
-    {.name = "cp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 20, .help = "context parallel size", .group = JOB},
-    {.name = "dp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 20, .help = "data parallel size, without context parallel", .group = JOB},
-    {.name = "order", .kind = PS_OPTION_CHOICE, .arg = "ORDER", .fallback_shown = "tp-cp-ep-dp-pp", .choices = ORDERS, .help = "rank order", .group = JOB},
-    {.name = "pp-type", .kind = PS_OPTION_TEXT, .arg = "NAME", .help = "schedule: 1f1b, gpipe, vpp, interleaved or dualpipev", .group = JOB},
-    {.name = "microbatches", .kind = PS_OPTION_INT, .arg = "M", .min = 1, .max = 1 << 24, .help = "microbatches of one step", .group = JOB},
+    PS_JOB_OPTIONS,
 };
 
 const ps_command ps_command_cluster = {

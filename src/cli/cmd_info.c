@@ -269,8 +269,14 @@ static void add_json_trace(ps_buf *out, const ps_trace *t) {
     ps_buf_add_str(out, "}, \"metadata\": [");
     const ps_meta *metas = ps_trace_metas(t, &n);
     for (size_t i = 0; i < n; i++) {
-        ps_buf_add_str(out, i > 0 ? ", " : "");
-        ps_buf_add_json_str(out, metas[i].key, strlen(metas[i].key));
+        bool again = false; /* the database and the JSON file beside it name the same keys */
+        for (size_t k = 0; k < i && !again; k++) {
+            again = strcmp(metas[k].key, metas[i].key) == 0;
+        }
+        if (!again) {
+            ps_buf_add_str(out, i > 0 ? ", " : "");
+            ps_buf_add_json_str(out, metas[i].key, strlen(metas[i].key));
+        }
     }
     ps_buf_add_char(out, ']');
     ps_buf lacks;
@@ -351,6 +357,7 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
         ps_trace_free(inv.ranks[i].trace);
     }
     ps_free(inv.ranks);
+    failures = failures == PS_EXIT_OK && ps_diag_n_errors(&c->diag) > 0 ? PS_EXIT_PARTIAL : failures;
     return status != PS_EXIT_OK ? status : failures;
 }
 
@@ -361,7 +368,7 @@ static int run(ps_cli *cli) {
         return ps_cli_fail(cli, &err);
     }
     ps_report_cluster(cli, c);
-    int status = PS_EXIT_NOTHING;
+    int status = ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED; /* when no rank is found */
     if (c->n_ranks > 0) {
         status = inspect(cli, c);
     } else if (c->n_text_dirs > 0) {

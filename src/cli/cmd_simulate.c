@@ -1,15 +1,24 @@
 /* pipescope simulate SCHEDULE --pp P --microbatches M: the chart of a schedule that nobody ran, or with --profile the
- * profile of a cluster that runs it. */
+ * profile of a cluster that runs it. A schedule from a file is drawn as well. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/fs.h"
 #include "cli/cli.h"
+#include "schedule/csv.h"
+#include "schedule/durations.h"
 #include "schedule/schedule.h"
 #include "schedule/sim.h"
 #include "write/ascend_profile.h"
 
 #define MAX_OP_NS 10000000000 /* 10 s */
 #define PROFILE_GROUP "With --profile"
+#define SHAPE_GROUP "Variants of some schedules"
+/* More stages than this, and only the range of their activations is told. */
+#define MAX_PEAKS_SHOWN 16
+
+static const char *const TAILS[] = {"split", "full", NULL};
 
 static const ps_option OPTIONS[] = {
     {.name = "pp", .kind = PS_OPTION_INT, .arg = "P", .min = 1, .max = PS_MAX_STAGES,
@@ -18,6 +27,15 @@ static const ps_option OPTIONS[] = {
      .help = "microbatches in a step"},
     {.name = "profile", .kind = PS_OPTION_PATH, .arg = "DIR",
      .help = "write the profile of a cluster into DIR, which must be new or empty"},
+
+    {.name = "chunks", .kind = PS_OPTION_INT, .arg = "V", .fallback_shown = "2", .min = 1, .max = PS_MAX_CHUNKS,
+     .group = SHAPE_GROUP, .help = "model pieces on each device"},
+    {.name = "group", .kind = PS_OPTION_INT, .arg = "G", .fallback_shown = "P", .min = 1, .max = PS_MAX_MICROBATCHES,
+     .group = SHAPE_GROUP, .help = "microbatches that go through a model piece in a row"},
+    {.name = "overlap", .kind = PS_OPTION_FLAG, .group = SHAPE_GROUP,
+     .help = "a steady forward and its backward are one op"},
+    {.name = "tail", .kind = PS_OPTION_CHOICE, .arg = "KIND", .fallback = "split", .choices = TAILS,
+     .group = SHAPE_GROUP, .help = "the last backwards of dualpipev are split, or run in full"},
 
     {.name = "f-us", .kind = PS_OPTION_US, .arg = "X", .fallback = "10000", .min = PS_PROFILE_MIN_OP_NS,
      .max = MAX_OP_NS, .group = "Durations of one op in microseconds", .help = "forward"},
@@ -31,6 +49,9 @@ static const ps_option OPTIONS[] = {
      .help = "a forward and a backward that overlap"},
     {.name = "p2p-us", .kind = PS_OPTION_US, .arg = "X", .fallback = "0", .min = 0, .max = MAX_OP_NS,
      .group = "Durations of one op in microseconds", .help = "latency from one device to the next"},
+
+    {.name = "durations", .kind = PS_OPTION_PATH, .arg = "FILE", .group = "Durations of one op in microseconds",
+     .help = "take them from CSV lines stage,kind,ns instead, with kinds F, B, BI, BW, FB"},
 
     {.name = "steps", .kind = PS_OPTION_INT, .arg = "N", .fallback = "1", .min = 1, .max = 1000000,
      .group = PROFILE_GROUP, .help = "training steps, numbered from 1"},
@@ -53,17 +74,47 @@ static const ps_option OPTIONS[] = {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-static const ps_schedule *schedule_named(const ps_cli *cli, const char *name, int *status) {
-    const ps_schedule *found = ps_schedule_find(name);
-    if (found == NULL) {
-        const char *names[64];
-        size_t n = 0;
-        for (const ps_schedule *const *s = ps_schedules(); *s != NULL && n < PS_N(names); s++) {
-            names[n++] = (*s)->name;
-        }
-        *status = ps_cli_unknown(cli, "schedule", name, names, n);
+/* What is to be simulated: a schedule with parameters, or the lists of a file (then schedule is NULL). */
+typedef struct request {
+    const char *word; /* as given */
+    const ps_schedule *schedule;
+    ps_schedule_params params;
+    ps_sim_times times;
+    ps_sim_plan *plan;
+} request;
+
+static const struct {
+    const char *option;
+    unsigned takes;
+} VARIANTS[] = {
+    {"chunks", PS_TAKES_CHUNKS}, {"group", PS_TAKES_GROUP}, {"overlap", PS_TAKES_OVERLAP}, {"tail", PS_TAKES_TAIL}};
+
+static int unknown_schedule(const ps_cli *cli, const char *name) {
+    const char *names[64];
+    size_t n = 0;
+    for (const ps_schedule *const *s = ps_schedules(); *s != NULL && n < PS_N(names); s++) {
+        names[n++] = (*s)->name;
     }
-    return found;
+    return ps_cli_unknown(cli, "schedule", name, names, n);
+}
+
+/* An option that the schedule does not listen to is a mistake, not a wish to ignore. */
+static int check_variants(const ps_cli *cli, const request *q) {
+    for (size_t i = 0; i < PS_N(VARIANTS); i++) {
+        unsigned takes = q->schedule != NULL ? q->schedule->takes : 0;
+        if (!ps_cli_given(cli, VARIANTS[i].option) || (takes & VARIANTS[i].takes) != 0) {
+            continue;
+        }
+        char names[128] = "";
+        size_t n = 0;
+        for (const ps_schedule *const *s = ps_schedules(); *s != NULL; s++) {
+            if (((*s)->takes & VARIANTS[i].takes) != 0 && n < sizeof names) {
+                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n == 0 ? "" : ", ", (*s)->name);
+            }
+        }
+        return ps_cli_usage(cli, "--%s is for %s, not for %s", VARIANTS[i].option, names, q->word);
+    }
+    return PS_EXIT_OK;
 }
 
 static ps_sim_times times_given(const ps_cli *cli) {
@@ -76,26 +127,43 @@ static ps_sim_times times_given(const ps_cli *cli) {
 }
 
 /* What the ranges of single options do not say. Returns PS_EXIT_OK or the status of a usage error. */
-static int check_together(const ps_cli *cli, const ps_schedule *schedule, const ps_schedule_params *params,
-                          const ps_sim_times *times) {
-    ps_err err = PS_ERR_INIT;
-    if (schedule->check(params, &err) != PS_OK) {
-        return ps_cli_usage(cli, "--pp %d --microbatches %d: %s", (int)params->n_stages, (int)params->n_microbatches,
-                            err.msg);
-    }
-    if (schedule->n_chunks > 1 && times->b_ns - times->w_ns < PS_PROFILE_MIN_OP_NS) {
-        return ps_cli_usage(cli, "--w-us must be less than --b-us, by at least 1: it is a part of the backward");
-    }
+static int check_together(const ps_cli *cli, const request *q) {
     for (size_t i = 0; i < PS_N(OPTIONS) && !ps_cli_given(cli, "profile"); i++) {
         if (OPTIONS[i].group != NULL && strcmp(OPTIONS[i].group, PROFILE_GROUP) == 0 &&
             ps_cli_given(cli, OPTIONS[i].name)) {
             return ps_cli_usage(cli, "--%s needs --profile DIR: the chart shows one undisturbed step", OPTIONS[i].name);
         }
     }
-    int64_t n_ranks = ps_cli_int(cli, "tp") * ps_cli_int(cli, "cp") * ps_cli_int(cli, "dp") * params->n_stages;
+    if (ps_cli_given(cli, "profile") && q->schedule == NULL) {
+        return ps_cli_usage(cli, "--profile needs one of the schedules by name: what the marks of %s look like is not known",
+                            q->word);
+    }
+    static const char *const UNIFORM[] = {"f-us", "b-us", "w-us", "fb-us", "profile"};
+    for (size_t i = 0; i < PS_N(UNIFORM) && ps_cli_given(cli, "durations"); i++) {
+        if (ps_cli_given(cli, UNIFORM[i])) {
+            return ps_cli_usage(cli, "--durations and --%s exclude each other", UNIFORM[i]);
+        }
+    }
+    int64_t n_ranks = ps_cli_int(cli, "tp") * ps_cli_int(cli, "cp") * ps_cli_int(cli, "dp") * q->params.n_stages;
     if (ps_cli_given(cli, "profile") && n_ranks > PS_PROFILE_MAX_RANKS) {
         return ps_cli_usage(cli, "--pp x --tp x --cp x --dp are %lld ranks: must be at most %d", (long long)n_ranks,
                             PS_PROFILE_MAX_RANKS);
+    }
+    return check_variants(cli, q);
+}
+
+/* The durations that the ops of the plan have. */
+static int check_times(const ps_cli *cli, const request *q) {
+    bool splits = ps_sim_uses(q->plan, PS_OP_BI);
+    bool pairs = ps_sim_uses(q->plan, PS_OP_FB);
+    if (splits && q->times.b_ns - q->times.w_ns < PS_PROFILE_MIN_OP_NS) {
+        return ps_cli_usage(cli, "--w-us must be less than --b-us, by at least 1: it is a part of the backward");
+    }
+    if (!splits && ps_cli_given(cli, "w-us")) {
+        ps_cli_note(cli, "no backward is split: --w-us changes nothing");
+    }
+    if (!pairs && ps_cli_given(cli, "fb-us")) {
+        ps_cli_note(cli, "no forward overlaps a backward: --fb-us changes nothing");
     }
     return PS_EXIT_OK;
 }
@@ -107,15 +175,110 @@ static int fail_or_usage(const ps_cli *cli, const ps_err *err) {
     return err->code == PS_RANGE ? ps_cli_usage(cli, "%s", err->msg) : ps_cli_fail(cli, err);
 }
 
-static int draw(ps_cli *cli, const ps_schedule *schedule, const ps_schedule_params *params,
-                const ps_sim_times *times) {
+static int plan_schedule(const ps_cli *cli, request *q) {
+    if (!ps_cli_given(cli, "pp") || !ps_cli_given(cli, "microbatches")) {
+        return ps_cli_usage(cli, "%s is missing: how many %s", ps_cli_given(cli, "pp") ? "--microbatches" : "--pp",
+                            ps_cli_given(cli, "pp") ? "microbatches a step has" : "stages the pipeline has");
+    }
+    q->params = (ps_schedule_params){.n_stages = (int32_t)ps_cli_int(cli, "pp"),
+                                     .n_microbatches = (int32_t)ps_cli_int(cli, "microbatches"),
+                                     .n_chunks = (int32_t)ps_cli_int(cli, "chunks"),
+                                     .group = (int32_t)ps_cli_int(cli, "group"),
+                                     .overlap = ps_cli_flag(cli, "overlap"),
+                                     .tail_full = strcmp(ps_cli_text(cli, "tail"), "full") == 0};
     ps_err err = PS_ERR_INIT;
-    ps_chart *chart = ps_sim_chart(schedule, params, times, 1, 0, &err);
+    if (q->schedule->check(&q->params, &err) != PS_OK) {
+        return ps_cli_usage(cli, "--pp %d --microbatches %d: %s", (int)q->params.n_stages,
+                            (int)q->params.n_microbatches, err.msg);
+    }
+    int status = check_together(cli, q);
+    if (status != PS_EXIT_OK) {
+        return status;
+    }
+    q->plan = ps_sim_plan_new(q->schedule, &q->params, &err);
+    return q->plan != NULL ? PS_EXIT_OK : fail_or_usage(cli, &err);
+}
+
+/* How many devices and microbatches there are, the file says; options may only agree. */
+static int plan_file(const ps_cli *cli, request *q) {
+    int status = check_together(cli, q);
+    if (status != PS_EXIT_OK) {
+        return status;
+    }
+    ps_err err = PS_ERR_INIT;
+    ps_lists lists;
+    q->plan = ps_lists_read_csv(&lists, q->word, &err) == PS_OK ? ps_sim_plan_of_lists(&lists, &err) : NULL;
+    if (q->plan == NULL) {
+        return ps_cli_fail(cli, &err);
+    }
+    q->params = q->plan->params;
+    if (ps_cli_given(cli, "pp") && ps_cli_int(cli, "pp") != q->params.n_stages) {
+        return ps_cli_usage(cli, "--pp %lld: %s has %d rows, one for each stage", (long long)ps_cli_int(cli, "pp"),
+                            q->word, (int)q->params.n_stages);
+    }
+    if (ps_cli_given(cli, "microbatches") && ps_cli_int(cli, "microbatches") != q->params.n_microbatches) {
+        return ps_cli_usage(cli, "--microbatches %lld: %s has %d", (long long)ps_cli_int(cli, "microbatches"), q->word,
+                            (int)q->params.n_microbatches);
+    }
+    return PS_EXIT_OK;
+}
+
+/* duration_ns by op number, from the options or the file. */
+static ps_code fill_durations(const ps_cli *cli, const request *q, int64_t *duration_ns, ps_err *err) {
+    if (!ps_cli_given(cli, "durations")) {
+        ps_sim_fill_durations(q->plan, &q->times, duration_ns);
+        return PS_OK;
+    }
+    ps_durations d = {0};
+    ps_code code = ps_durations_read(&d, ps_cli_text(cli, "durations"), q->params.n_stages, err);
+    if (code == PS_OK) {
+        code = ps_durations_fill(&d, q->plan, duration_ns, err);
+    }
+    ps_durations_fini(&d);
+    return code;
+}
+
+/* A line below the chart: what memory the schedule asks for. */
+static void print_peaks(ps_cli *cli, const ps_lists *lists) {
+    size_t least = SIZE_MAX;
+    size_t most = 0;
+    for (int32_t d = 0; d < lists->n_stages; d++) {
+        size_t peak = ps_lists_peak(lists, d);
+        least = peak < least ? peak : least;
+        most = peak > most ? peak : most;
+    }
+    ps_cli_print(cli, "activations held at most:");
+    if (least == most) {
+        ps_cli_print(cli, " %zu on every stage", most);
+    } else if (lists->n_stages > MAX_PEAKS_SHOWN) {
+        ps_cli_print(cli, " %zu to %zu on a stage", least, most);
+    } else {
+        for (int32_t d = 0; d < lists->n_stages; d++) {
+            ps_cli_print(cli, " %zu", ps_lists_peak(lists, d));
+        }
+        ps_cli_print(cli, " (stage 0, 1, ...)");
+    }
+    ps_cli_print(cli, "\n");
+}
+
+static int draw(ps_cli *cli, const request *q) {
+    ps_err err = PS_ERR_INIT;
+    int64_t *duration_ns = ps_realloc_array(NULL, q->plan->n_ops, sizeof *duration_ns);
+    ps_code code = duration_ns == NULL ? ps_fail_nomem(&err) : fill_durations(cli, q, duration_ns, &err);
+    if (code != PS_OK) {
+        ps_free(duration_ns);
+        return ps_cli_fail(cli, &err);
+    }
+    ps_chart *chart = ps_sim_chart(q->plan, duration_ns, q->times.p2p_ns, 1, 0, &err);
+    ps_free(duration_ns);
     if (chart == NULL) {
         return fail_or_usage(cli, &err);
     }
     int status = ps_cli_put_chart(cli, chart, INT64_MIN, -1);
     ps_chart_free(chart);
+    if (status == PS_EXIT_OK) {
+        print_peaks(cli, &q->plan->lists);
+    }
     return status;
 }
 
@@ -123,12 +286,11 @@ static void rank_done(void *progress) {
     ps_progress_step(progress, 1);
 }
 
-static int write_profile(ps_cli *cli, const ps_schedule *schedule, const ps_schedule_params *params,
-                         const ps_sim_times *times) {
+static int write_profile(ps_cli *cli, const request *q) {
     const char *dir = ps_cli_text(cli, "profile");
-    ps_ascend_profile_opts opts = {.schedule = schedule,
-                                   .params = *params,
-                                   .times = *times,
+    ps_ascend_profile_opts opts = {.schedule = q->schedule,
+                                   .params = q->params,
+                                   .times = q->times,
                                    .n_steps = ps_cli_int(cli, "steps"),
                                    .tp = (int32_t)ps_cli_int(cli, "tp"),
                                    .cp = (int32_t)ps_cli_int(cli, "cp"),
@@ -138,7 +300,7 @@ static int write_profile(ps_cli *cli, const ps_schedule *schedule, const ps_sche
                                    .jitter_pct = (int32_t)ps_cli_int(cli, "jitter"),
                                    .seed = (uint64_t)ps_cli_int(cli, "seed"),
                                    .rank_done = rank_done};
-    int64_t n_ranks = (int64_t)opts.tp * opts.cp * opts.dp * params->n_stages;
+    int64_t n_ranks = (int64_t)opts.tp * opts.cp * opts.dp * q->params.n_stages;
     ps_progress *progress = ps_progress_begin(&cli->term, cli->quiet, "writing ranks", (uint64_t)n_ranks);
     opts.context = progress;
     ps_ascend_profile_counts counts;
@@ -156,42 +318,40 @@ static int write_profile(ps_cli *cli, const ps_schedule *schedule, const ps_sche
     return PS_EXIT_OK;
 }
 
+static bool is_schedule_file(const char *word) {
+    return ps_ends_with(word, ".csv") || ps_is_file(word);
+}
+
 static int run(ps_cli *cli) {
-    int status = PS_EXIT_OK;
-    const ps_schedule *schedule = schedule_named(cli, ps_cli_positional(cli, 0), &status);
-    if (schedule == NULL) {
-        return status;
+    const char *word = ps_cli_positional(cli, 0);
+    request q = {.word = word, .schedule = ps_schedule_find(word), .times = times_given(cli)};
+    if (q.schedule == NULL && !is_schedule_file(word)) {
+        return unknown_schedule(cli, word);
     }
-    if (!ps_cli_given(cli, "pp") || !ps_cli_given(cli, "microbatches")) {
-        return ps_cli_usage(cli, "%s is missing: how many %s", ps_cli_given(cli, "pp") ? "--microbatches" : "--pp",
-                            ps_cli_given(cli, "pp") ? "microbatches a step has" : "stages the pipeline has");
+    int status = q.schedule != NULL ? plan_schedule(cli, &q) : plan_file(cli, &q);
+    if (status == PS_EXIT_OK) {
+        status = check_times(cli, &q);
     }
-    ps_schedule_params params = {.n_stages = (int32_t)ps_cli_int(cli, "pp"),
-                                 .n_microbatches = (int32_t)ps_cli_int(cli, "microbatches")};
-    ps_sim_times times = times_given(cli);
-    status = check_together(cli, schedule, &params, &times);
-    if (status != PS_EXIT_OK) {
-        return status;
+    if (status == PS_EXIT_OK) {
+        status = ps_cli_given(cli, "profile") ? write_profile(cli, &q) : draw(cli, &q);
     }
-    if (schedule->n_chunks == 1 && (ps_cli_given(cli, "w-us") || ps_cli_given(cli, "fb-us"))) {
-        ps_cli_note(cli, "%s neither splits nor overlaps backwards: --w-us and --fb-us change nothing",
-                    schedule->name);
-    }
-    return ps_cli_given(cli, "profile") ? write_profile(cli, schedule, &params, &times)
-                                        : draw(cli, schedule, &params, &times);
+    ps_sim_plan_free(q.plan);
+    return status;
 }
 
 const ps_command ps_command_simulate = {
     .name = "simulate",
     .summary = "draw the step of a schedule, or write the profile of a cluster that runs it",
-    .usage = "SCHEDULE --pp P --microbatches M [options]\nSCHEDULE --pp P --microbatches M --profile DIR [options]",
+    .usage = "SCHEDULE --pp P --microbatches M [options]\nSCHEDULE --pp P --microbatches M --profile DIR [options]\n"
+             "FILE.csv [options]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "SCHEDULE",
     .min_positionals = 1,
     .max_positionals = 1,
     .notes = "Every op starts as soon as its device is free and its inputs have arrived. 'pipescope schedules' lists "
-             "the schedules; docs/schedules.md tells what they do. A profile has one folder a rank with the files of "
+             "the schedules; docs/schedules.md tells what they do. FILE.csv is a schedule as "
+             "torch.distributed.pipelining writes it, one row of actions such as 0F3 for each device. A profile has one folder a rank with the files of "
              "the Ascend PyTorch profiler.",
     .run = run,
 };

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "write/sink.h"
+#include "write/writers.h"
 
 static void report_diag(const ps_cli *cli, const ps_diag *d) {
     for (int k = 0; k < PS_N_ODDITIES; k++) {
@@ -65,6 +66,87 @@ void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
         report_diag(cli, all);
     }
     ps_free(all);
+}
+
+int ps_report_status(const ps_run *run, const ps_cluster *cluster) {
+    if (run->n_done == run->n_ranks) {
+        /* The search read everything, and every mode had something to do for every rank. */
+        bool whole = ps_diag_n_errors(&cluster->diag) == 0;
+        for (size_t r = 0; r < run->n_ranks; r++) {
+            whole = whole && run->ranks[r].n_nothing == 0;
+        }
+        return whole ? PS_EXIT_OK : PS_EXIT_PARTIAL;
+    }
+    if (run->n_nothing == run->n_ranks) {
+        return PS_EXIT_NOTHING;
+    }
+    return run->n_done > 0 ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
+}
+
+int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
+    if (c->n_text_dirs > 0) {
+        ps_cli_warn(cli, "%s: %zu rank directories hold text results only, and this mode reads databases: collect again with "
+                         "export_type db",
+                    c->root, c->n_text_dirs);
+    } else {
+        ps_cli_warn(cli, "%s: no profiler database found (looked for ASCEND_PROFILER_OUTPUT/ascend_*_profiler*.db and "
+                         "msmonitor_*.db); see: pipescope formats",
+                    c->root);
+    }
+    return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED; /* who knows what could not be read */
+}
+
+int64_t ps_cli_usual_step(const ps_chart *chart) {
+    int64_t best = chart->ops[0].step;
+    int64_t step = INT64_MIN;
+    size_t best_n = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < chart->n_ops && chart->ops[i].rank == chart->ops[0].rank; i++) {
+        const ps_op *op = &chart->ops[i];
+        if (op->kind == PS_OP_SEND || op->kind == PS_OP_RECV || op->step == PS_FIRST_STEP) {
+            continue; /* PS_FIRST_STEP: outside every step */
+        }
+        n = op->step == step ? n + 1 : 1;
+        step = op->step;
+        if (n > best_n) {
+            best_n = n;
+            best = step;
+        }
+    }
+    return best;
+}
+
+/* The rows of one step without the column that says so. Texts stay with the original. NULL when memory is out. */
+static ps_table *rows_of_step(const ps_table *t, int64_t step) {
+    char title[256];
+    (void)snprintf(title, sizeof title, "step %lld: %s", (long long)step, t->title);
+    ps_table *out = ps_table_new(t->name, title, t->columns + 1, t->n_columns - 1);
+    for (size_t r = 0; out != NULL && r < t->n_rows; r++) {
+        if (ps_table_cell(t, r, 0)->u.i != step) {
+            continue;
+        }
+        if (!ps_table_add_row(out)) {
+            ps_table_free(out);
+            return NULL;
+        }
+        memcpy(out->cells + (out->n_rows - 1) * out->n_columns, ps_table_cell(t, r, 1), out->n_columns * sizeof *out->cells);
+    }
+    return out;
+}
+
+int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step) {
+    if (strcmp(t->columns[0].name, "step") != 0) {
+        return ps_cli_put_table(cli, t);
+    }
+    ps_table *rows = rows_of_step(t, step);
+    if (rows == NULL) {
+        ps_err err;
+        (void)ps_fail_nomem(&err);
+        return ps_cli_fail(cli, &err);
+    }
+    int status = ps_cli_put_table(cli, rows);
+    ps_table_free(rows);
+    return status;
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------------------- */

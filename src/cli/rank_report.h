@@ -14,6 +14,18 @@ void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster);
  * lines of many ranks are joined. */
 void ps_report_ranks(const ps_cli *cli, const ps_run *run);
 
+/* Exit status of a run: all done, nothing, some, none. */
+int ps_report_status(const ps_run *run, const ps_cluster *cluster);
+
+/* Says why there is nothing to read below the path; an exit status. */
+int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *cluster);
+
+/* The first step of the chart's first rank that has as many ops as any: an incomplete first step is a poor picture. */
+int64_t ps_cli_usual_step(const ps_chart *chart);
+
+/* Prints a table; of one whose first column is "step" only the rows of that step, without that column. An exit status. */
+int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step);
+
 /* Writes --json-summary FILE. */
 PS_MUST_USE ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,
                                    const ps_analysis *const *analyses, int exit_status, ps_err *err);

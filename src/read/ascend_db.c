@@ -141,18 +141,20 @@ static ps_code read_metadata_json(reading *r, const ps_src *src, ps_err *err) {
         if (ps_read_file(path, MAX_METADATA_BYTES, &text, &odd) == PS_OK) {
             doc = ps_lit_parse(&arena, ps_buf_str(&text), text.len, &odd);
         }
-        if (doc == NULL || doc->kind != PS_LIT_OBJECT) {
+        if (odd.code == PS_NOMEM) {
+            code = ps_fail_nomem(err);
+        } else if (doc == NULL || doc->kind != PS_LIT_OBJECT) {
             ps_diag_add(r->diag, PS_ODD_METADATA, "profiler_metadata.json: %s",
                         odd.msg[0] != '\0' ? odd.msg : "not an object");
         }
-        for (const ps_lit *v = doc != NULL ? doc->child : NULL; v != NULL; v = v->next) {
+        for (const ps_lit *v = doc != NULL ? doc->child : NULL; code == PS_OK && v != NULL; v = v->next) {
             if (v->begin != NULL && v->key != NULL) {
                 const char *value = ps_arena_strndup(&arena, v->begin, v->source_len);
                 if (value == NULL) {
                     code = ps_fail_nomem(err);
-                    break;
+                } else {
+                    ps_builder_meta(r->builder, v->key, value);
                 }
-                ps_builder_meta(r->builder, v->key, value);
             }
         }
     }
@@ -282,19 +284,21 @@ typedef struct stream_search {
     size_t n, cap;
 } stream_search;
 
-static int64_t stream_of_message(const char *message) {
+/* The stream that a communication mark names, -1 none. False when memory is out. */
+static bool stream_of_message(const char *message, int64_t *stream) {
+    *stream = -1;
     if (strstr(message, "streamId") == NULL || strstr(message, "opName") == NULL) {
-        return -1;
+        return true;
     }
     ps_arena arena;
     ps_arena_init(&arena);
-    int64_t stream = -1;
-    const ps_lit *dict = ps_lit_parse(&arena, message, strlen(message), NULL);
-    if (!ps_lit_int(ps_lit_get(dict, "streamId"), &stream)) {
-        stream = -1;
+    ps_err odd = PS_ERR_INIT;
+    const ps_lit *dict = ps_lit_parse(&arena, message, strlen(message), &odd);
+    if (!ps_lit_int(ps_lit_get(dict, "streamId"), stream)) {
+        *stream = -1;
     }
     ps_arena_fini(&arena);
-    return stream;
+    return odd.code != PS_NOMEM;
 }
 
 static ps_code take_stream_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
@@ -408,8 +412,10 @@ static ps_code read_waiting_marks(reading *r, ps_err *err) {
     for (size_t i = 0; code == PS_OK && i < r->n_marks; i++) {
         const host_mark *m = &r->marks[i];
         const char *message = ps_builder_text(r->builder, text_of(r, m->message));
-        int64_t stream = m->slice != PS_NONE ? stream_of_message(message) : -1;
-        if (stream >= 0) {
+        int64_t stream = -1;
+        if (m->slice != PS_NONE && !stream_of_message(message, &stream)) {
+            code = ps_fail_nomem(err);
+        } else if (stream >= 0) {
             code = ps_grow(&marks, &cap, n + 1, UINT32_MAX, sizeof *marks) ? PS_OK : ps_fail_nomem(err);
             if (code == PS_OK) {
                 marks[n++] = (waiting){.stream = stream, .start_ns = m->start_ns, .mark = i};

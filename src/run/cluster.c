@@ -3,6 +3,7 @@
 #include "run/cluster.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,10 @@ static void add_rank(walk *w, ps_cluster_rank rank) {
     ps_err err;
     if (ps_file_identify(rank.db_path, &id, &err) != PS_OK) {
         ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", rank.db_path, err.msg);
+        return;
+    }
+    if (!ps_is_file(rank.db_path)) { /* opening a pipe would wait for its writer */
+        ps_diag_add(&c->diag, PS_ODD_FILE, "%s: not a file", rank.db_path);
         return;
     }
     rank.mtime_ns = id.mtime_ns;
@@ -277,12 +282,10 @@ static const char *rank_dir_of(walk *w, const char *dir) {
     if (strcmp(ps_path_base(dir), OUTPUT_DIR) == 0) {
         above = ps_path_dir(arena, dir);
     } else {
-        char *real = realpath(dir, NULL);
-        if (real == NULL || strcmp(ps_path_base(real), OUTPUT_DIR) != 0) {
-            free(real);
+        char real[PATH_MAX];
+        if (realpath(dir, real) == NULL || strcmp(ps_path_base(real), OUTPUT_DIR) != 0) {
             return NULL;
         }
-        free(real);
         above = ps_path_join(arena, dir, "..");
     }
     w->nomem = w->nomem || above == NULL;

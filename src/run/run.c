@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -33,17 +34,27 @@ static uint32_t round_needs(const session *s) {
     return s->opts->analysis.step_id < 0 ? needs & ~(uint32_t)PS_NEED_COMM_HOST : needs;
 }
 
-/* Keeps the first failure, else the first "nothing"; the rank has nothing when that goes for every analysis. */
-static void note(const session *s, ps_rank_report *report, ps_code code, const ps_err *err) {
-    bool nothing = code == PS_NOTHING;
-    report->n_nothing += nothing;
-    if (nothing ? report->err.code == PS_OK : report->status != PS_RANK_FAILED) {
+/* An analysis has nothing to do for the rank. The rank has nothing when that goes for all of them. */
+static void note_nothing(const session *s, ps_rank_report *report, const ps_err *err) {
+    report->n_nothing++;
+    if (report->err.code == PS_OK) {
         report->err = *err;
+    } else if (report->status != PS_RANK_FAILED) {
+        size_t n = strlen(report->err.msg);
+        (void)snprintf(report->err.msg + n, sizeof report->err.msg - n, "; %s", err->msg);
     }
-    if (!nothing) {
-        report->status = PS_RANK_FAILED;
-    } else if (report->n_nothing == s->run->n_analyses && report->status == PS_RANK_DONE) {
+    if (report->n_nothing == s->run->n_analyses && report->status == PS_RANK_DONE) {
         report->status = PS_RANK_NOTHING;
+    }
+}
+
+/* Keeps the first failure; one outranks what is missing. */
+static void note(const session *s, ps_rank_report *report, ps_code code, const ps_err *err) {
+    if (code == PS_NOTHING) {
+        note_nothing(s, report, err);
+    } else if (report->status != PS_RANK_FAILED) {
+        report->status = PS_RANK_FAILED;
+        report->err = *err;
     }
 }
 
@@ -162,11 +173,28 @@ static ps_code run_rounds(session *s, ps_err *err) {
 
 /* --- output -------------------------------------------------------------------------------------------------- */
 
+/* --strict: a rank with counted errors fails, and nothing is written for it. */
+static bool is_refused(const session *s, size_t r) {
+    return s->opts->strict && ps_diag_n_errors(&s->run->ranks[r].diag) > 0;
+}
+
+static void refuse_ranks(session *s) {
+    for (size_t r = 0; r < s->run->n_ranks; r++) {
+        ps_rank_report *report = &s->run->ranks[r];
+        if (is_refused(s, r) && report->status == PS_RANK_DONE) {
+            report->status = PS_RANK_FAILED;
+            (void)ps_fail_file(&report->err, PS_SYNTAX, report->rank->db_path,
+                               "%llu counted errors (--strict makes them fatal)",
+                               (unsigned long long)ps_diag_n_errors(&report->diag));
+        }
+    }
+}
+
 static ps_code gather(session *s, size_t a, ps_err *err) {
     const ps_result *result = &s->run->results[a];
     for (size_t i = 0; i < result->n_tables; i++) {
         const ps_table *t = result->tables[i];
-        if (t->home != PS_HOME_RANK) {
+        if (t->home != PS_HOME_RANK || is_refused(s, t->rank_index)) {
             continue;
         }
         ps_rank_output *out = &s->outputs[t->rank_index];
@@ -263,15 +291,9 @@ static void session_fini(session *s) {
     ps_free(s->shared);
 }
 
-static void count_statuses(ps_run *run, bool strict) {
+static void count_statuses(ps_run *run) {
     for (size_t r = 0; r < run->n_ranks; r++) {
-        ps_rank_report *report = &run->ranks[r];
-        uint64_t n_errors = ps_diag_n_errors(&report->diag);
-        if (strict && n_errors > 0 && report->status == PS_RANK_DONE) {
-            report->status = PS_RANK_FAILED;
-            (void)ps_fail_file(&report->err, PS_SYNTAX, report->rank->db_path,
-                               "%llu counted errors (--strict makes them fatal)", (unsigned long long)n_errors);
-        }
+        const ps_rank_report *report = &run->ranks[r];
         run->n_done += report->status == PS_RANK_DONE;
         run->n_nothing += report->status == PS_RANK_NOTHING;
         run->n_failed += report->status == PS_RANK_FAILED;
@@ -284,14 +306,17 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses, c
     session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
     ps_code code = session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
     code = code == PS_OK ? run_rounds(&s, err) : code;
-    code = code == PS_OK ? write_outputs(&s, err) : code;
+    if (code == PS_OK) {
+        refuse_ranks(&s);
+        code = opts->export_type != PS_EXPORT_NOTHING ? write_outputs(&s, err) : PS_OK;
+    }
     ps_run *run = s.run;
     session_fini(&s);
     if (code != PS_OK) {
         ps_run_free(run);
         return NULL;
     }
-    count_statuses(run, opts->strict);
+    count_statuses(run);
     return run;
 }
 

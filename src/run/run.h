@@ -12,7 +12,8 @@
 #include "base/err.h"
 #include "run/cluster.h"
 
-typedef enum ps_export { PS_EXPORT_DB, PS_EXPORT_CSV, PS_EXPORT_JSON } ps_export;
+/* PS_EXPORT_NOTHING: results are only handed back, no file is touched. */
+typedef enum ps_export { PS_EXPORT_DB, PS_EXPORT_CSV, PS_EXPORT_JSON, PS_EXPORT_NOTHING } ps_export;
 
 typedef struct ps_run_opts {
     const char *out_dir; /* -o, or NULL: rank databases in place, other files below the cluster's root */

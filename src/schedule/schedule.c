@@ -23,13 +23,30 @@ const ps_schedule *const *ps_schedules(void) {
     return SCHEDULES;
 }
 
+static bool is_called(const ps_schedule *schedule, const char *name) {
+    bool found = strcasecmp(schedule->name, name) == 0;
+    for (const char *const *alias = schedule->aliases; !found && *alias != NULL; alias++) {
+        found = strcasecmp(*alias, name) == 0;
+    }
+    return found;
+}
+
 const ps_schedule *ps_schedule_find(const char *name) {
     for (size_t i = 0; name != NULL && SCHEDULES[i] != NULL; i++) {
-        if (strcasecmp(SCHEDULES[i]->name, name) == 0) {
+        if (is_called(SCHEDULES[i], name)) {
             return SCHEDULES[i];
         }
     }
     return NULL;
+}
+
+int32_t ps_schedule_chunks(const ps_schedule *schedule, const ps_schedule_params *params) {
+    bool given = (schedule->takes & PS_TAKES_CHUNKS) != 0 && params->n_chunks != 0;
+    return given ? params->n_chunks : schedule->n_chunks;
+}
+
+int32_t ps_schedule_microbatches(const ps_schedule *schedule, const ps_schedule_params *params) {
+    return schedule->n_chains > 1 ? params->n_microbatches / schedule->n_chains : params->n_microbatches;
 }
 
 ps_code ps_schedule_check_size(const ps_schedule_params *params, ps_err *err) {
@@ -43,12 +60,27 @@ ps_code ps_schedule_check_size(const ps_schedule_params *params, ps_err *err) {
     return PS_OK;
 }
 
+/* --- op lists ----------------------------------------------------------------------------------------------------- */
+
 bool ps_op_list_add(ps_op_list *list, ps_sched_op op) {
-    if (!ps_grow(&list->ops, &list->cap, list->n + 1, MAX_LIST, sizeof *list->ops)) {
-        return false;
+    list->failed = list->failed || !ps_grow(&list->ops, &list->cap, list->n + 1, MAX_LIST, sizeof *list->ops);
+    if (!list->failed) {
+        list->ops[list->n++] = op;
     }
-    list->ops[list->n++] = op;
-    return true;
+    return !list->failed;
+}
+
+bool ps_op_list_put(ps_op_list *list, ps_op_kind kind, int32_t chunk, int32_t microbatch) {
+    return ps_op_list_add(list, (ps_sched_op){.kind = kind,
+                                              .chunk = chunk,
+                                              .microbatch = microbatch,
+                                              .chunk2 = -1,
+                                              .microbatch2 = -1,
+                                              .phase = -1});
+}
+
+ps_code ps_op_list_result(const ps_op_list *list, ps_err *err) {
+    return list->failed ? ps_fail_nomem(err) : PS_OK;
 }
 
 void ps_op_list_fini(ps_op_list *list) {
@@ -56,13 +88,20 @@ void ps_op_list_fini(ps_op_list *list) {
     *list = (ps_op_list){0};
 }
 
-/* Microbatches are counted per chunk; what people see counts on from chunk to chunk. */
-static long long shown(const ps_schedule_params *params, int32_t chunk, int32_t microbatch) {
-    return (long long)chunk * params->n_microbatches + microbatch;
+size_t ps_peak_activations(const ps_sched_op *ops, size_t n) {
+    size_t held = 0;
+    size_t peak = 0;
+    for (size_t i = 0; i < n; i++) {
+        held += ps_op_runs_forward(&ops[i]) ? 1 : 0;
+        peak = held > peak ? held : peak;
+        bool ends_one = ops[i].kind == PS_OP_B || ops[i].kind == PS_OP_BW || ops[i].kind == PS_OP_FB;
+        held -= ends_one && held > 0 ? 1 : 0;
+    }
+    return peak;
 }
 
-void ps_mark_label(const ps_schedule_params *params, const ps_sched_op *op, char *out, size_t size) {
-    long long k = shown(params, op->chunk, op->microbatch);
+void ps_op_label(int32_t microbatches_per_chunk, const ps_sched_op *op, char *out, size_t size) {
+    long long k = (long long)op->chunk * microbatches_per_chunk + op->microbatch;
     switch (op->kind) {
     case PS_OP_F: {
         /* Where forwards and backwards are paired (phases 3 and 4), a forward that stands alone says so. */
@@ -80,7 +119,8 @@ void ps_mark_label(const ps_schedule_params *params, const ps_sched_op *op, char
         (void)snprintf(out, size, "%lldw", k);
         break;
     case PS_OP_FB:
-        (void)snprintf(out, size, "%lldF+%lldB", k, shown(params, op->chunk2, op->microbatch2));
+        (void)snprintf(out, size, "%lldF+%lldB", k,
+                       (long long)op->chunk2 * microbatches_per_chunk + op->microbatch2);
         break;
     case PS_OP_LOGITS:
         (void)snprintf(out, size, "logits");
@@ -89,4 +129,8 @@ void ps_mark_label(const ps_schedule_params *params, const ps_sched_op *op, char
         (void)snprintf(out, size, "%s", ps_op_kind_name(op->kind));
         break;
     }
+}
+
+void ps_mark_label(const ps_schedule_params *params, const ps_sched_op *op, char *out, size_t size) {
+    ps_op_label(params->n_microbatches, op, out, size);
 }

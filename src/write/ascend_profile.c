@@ -16,6 +16,7 @@
 #define EPOCH_NS 1736410576000000000 /* 2025-01-09 08:16:16 UTC, when the first step begins */
 #define STEP_GAP_NS 5000000          /* optimizer and data loading between two steps */
 #define FIRST_PID 1000
+#define MAX_OP_NS INT64_C(10000000000) /* 10 s: nothing overflows, and more is hardly meant */
 #define DEVICES_PER_HOST 8
 /* Ops of a pipeline over all steps, and of all pipelines held at once: 16 bytes each. */
 #define MAX_OPS_HELD ((size_t)1 << 23)
@@ -29,7 +30,7 @@ static ps_code check_number(const char *name, int64_t value, int64_t min, int64_
 }
 
 static ps_code check_times(const ps_ascend_profile_opts *o, ps_err *err) {
-    int64_t max = INT64_C(10000000000); /* 10 s: nothing overflows, and more is hardly meant */
+    int64_t max = MAX_OP_NS;
     const ps_sim_times *t = &o->times;
     ps_code code = check_number("forward time in ns", t->f_ns, PS_PROFILE_MIN_OP_NS, max, err);
     if (code == PS_OK) {
@@ -38,11 +39,18 @@ static ps_code check_times(const ps_ascend_profile_opts *o, ps_err *err) {
     if (code == PS_OK) {
         code = check_number("transfer latency in ns", t->p2p_ns, 0, max, err);
     }
-    if (code == PS_OK && o->schedule->n_chunks > 1) {
+    return code;
+}
+
+/* Of kinds that only some schedules have. */
+static ps_code check_times_used(const ps_sim_plan *plan, const ps_sim_times *t, ps_err *err) {
+    int64_t max = MAX_OP_NS;
+    ps_code code = PS_OK;
+    if (ps_sim_uses(plan, PS_OP_FB)) {
         code = check_number("time of an overlapped pair in ns", t->fb_ns, PS_PROFILE_MIN_OP_NS, 2 * max, err);
-        if (code == PS_OK) {
-            code = check_number("weight gradient time in ns", t->w_ns, PS_PROFILE_MIN_OP_NS, max, err);
-        }
+    }
+    if (code == PS_OK && ps_sim_uses(plan, PS_OP_BW)) {
+        code = check_number("weight gradient time in ns", t->w_ns, PS_PROFILE_MIN_OP_NS, max, err);
         if (code == PS_OK && t->b_ns - t->w_ns < PS_PROFILE_MIN_OP_NS) {
             code = ps_fail(err, PS_RANGE,
                            "the weight gradient takes %lld ns of a backward of %lld ns: must be less, by at least %d ns",
@@ -362,7 +370,10 @@ static ps_code link_users(ps_profile_job *job, ps_err *err) {
 static ps_code run_job(ps_profile_job *job, ps_ascend_profile_counts *counts, ps_err *err) {
     const ps_ascend_profile_opts *o = job->opts;
     int32_t n_pipelines = o->tp * o->cp * o->dp;
-    ps_code code = ps_profile_plan_marks(job, err);
+    ps_code code = check_times_used(job->plan, &o->times, err);
+    if (code == PS_OK) {
+        code = ps_profile_plan_marks(job, err);
+    }
     if (code == PS_OK) {
         code = check_sizes(job, err);
     }

@@ -27,16 +27,21 @@ ps_rng ps_profile_rng(uint64_t seed, ps_rng_use use, int32_t who, uint64_t numbe
 
 /* --- marks -------------------------------------------------------------------------------------------------------- */
 
-/* Messages of MindSpeed's ranges carry the microbatch, those of Megatron's do not. */
+/* Messages of MindSpeed's ranges carry the microbatch, those of Megatron's do not; the k-th of a kind is the k-th of the
+ * list. */
 static bool has_mindspeed_marks(const ps_profile_job *job) {
     return strcmp(job->plan->schedule->name, "dualpipev") == 0;
 }
 
-enum { MESSAGE_HEAD, MESSAGE_BACKWARD, MESSAGE_WEIGHT, MESSAGE_FORWARD };
+/* From MESSAGE_FORWARD on MindSpeed has one for each microbatch, alone and in a pair; MESSAGE_PAIR is of the others. */
+enum { MESSAGE_HEAD, MESSAGE_BACKWARD, MESSAGE_WEIGHT, MESSAGE_FORWARD, MESSAGE_PAIR };
 
 uint32_t ps_message_count(const ps_profile_job *job) {
     uint32_t m = (uint32_t)job->plan->params.n_microbatches;
-    return has_mindspeed_marks(job) ? MESSAGE_FORWARD + 2 * m : MESSAGE_FORWARD + 1;
+    if (has_mindspeed_marks(job)) {
+        return MESSAGE_FORWARD + 2 * m;
+    }
+    return ps_sim_uses(job->plan, PS_OP_FB) ? MESSAGE_PAIR + 1 : MESSAGE_FORWARD + 1;
 }
 
 void ps_message_text(const ps_profile_job *job, uint32_t message, char *out, size_t size) {
@@ -49,7 +54,8 @@ void ps_message_text(const ps_profile_job *job, uint32_t message, char *out, siz
     } else if (message == MESSAGE_WEIGHT) {
         (void)snprintf(out, size, "{'name': 'WeightGradStore.pop'}");
     } else if (!mindspeed) {
-        (void)snprintf(out, size, "{'name': 'forward_step'}");
+        (void)snprintf(out, size, "{'name': '%s'}",
+                       message == MESSAGE_PAIR ? "forward_backward_overlaping" : "forward_step");
     } else {
         uint32_t k = message - MESSAGE_FORWARD;
         const char *name = k < m ? "forward_step_with_model_graph" : "forward_backward_overlaping";
@@ -67,7 +73,7 @@ static uint32_t message_of(const ps_profile_job *job, const ps_sched_op *mark) {
     case PS_OP_F:
         return MESSAGE_FORWARD + (has_mindspeed_marks(job) ? (uint32_t)mark->microbatch : 0);
     case PS_OP_FB:
-        return MESSAGE_FORWARD + (has_mindspeed_marks(job) ? m + (uint32_t)mark->microbatch : 0);
+        return has_mindspeed_marks(job) ? MESSAGE_FORWARD + m + (uint32_t)mark->microbatch : MESSAGE_PAIR;
     default:
         return MESSAGE_BACKWARD;
     }

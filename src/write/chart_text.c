@@ -42,6 +42,7 @@ typedef struct picture {
     ps_canvas canvas;
     int64_t step;
     int32_t pipeline;
+    bool with_transfers;
     bool several_pipelines, several_steps;
     chart_row *rows;
     size_t n_rows;
@@ -144,7 +145,7 @@ static int64_t busy_of(const ps_op *const *ops, size_t n) {
 
 static bool is_drawn(const picture *p, const ps_op *op) {
     return op->step == p->step && p->chart->ranks[op->rank].pipeline == p->pipeline &&
-           op->end_ns >= op->start_ns;
+           op->end_ns >= op->start_ns && (p->with_transfers || !ps_is_transfer(op));
 }
 
 /* Rows of the pipeline's ranks with their ops; `row_of` is scratch of n_ranks. */
@@ -177,12 +178,15 @@ static void gather(picture *p, size_t *row_of) {
     }
 }
 
-/* Start and length of the step. */
+/* Start and length of the step: of its computation, since a receive may be posted long before it. */
 static ps_code find_span(picture *p, ps_err *err) {
     int64_t start = INT64_MAX;
     int64_t end = INT64_MIN;
     for (size_t r = 0; r < p->n_rows; r++) {
         for (size_t i = p->rows[r].first; i < p->rows[r].first + p->rows[r].n_ops; i++) {
+            if (ps_is_transfer(p->ops[i])) {
+                continue;
+            }
             start = p->ops[i]->start_ns < start ? p->ops[i]->start_ns : start;
             end = p->ops[i]->end_ns > end ? p->ops[i]->end_ns : end;
         }
@@ -495,6 +499,7 @@ static ps_code put_page(picture *p, uint32_t width, ps_err *err) {
 ps_code ps_write_chart_text(const ps_chart *chart, const ps_chart_text_opts *opts, ps_buf *out,
                             ps_err *err) {
     picture p = {.chart = chart, .canvas.style = opts->style, .out = out};
+    p.with_transfers = opts->with_transfers;
     ps_code code = choose_step(&p, opts->step, err);
     if (code == PS_OK) {
         code = choose_pipeline(&p, opts->pipeline, err);

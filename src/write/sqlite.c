@@ -1,13 +1,18 @@
 #include "write/sqlite.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/num.h"
 #include "base/strpool.h"
 
 #define BUSY_MS 30000
@@ -287,12 +292,6 @@ static ps_code write_table(const writer *w, const ps_table *t) {
 
 /* --- columns added to a table by row id ----------------------------------------------------------------- */
 
-static int compare_i64(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Rows of the database that have a value now and get none: set to NULL. `rows` are the sorted row ids of the
  * new values. */
 static ps_code clear_others(const writer *w, const ps_table *t, const char *column, const int64_t *rows) {
@@ -319,7 +318,7 @@ static ps_code clear_others(const writer *w, const ps_table *t, const char *colu
     int rc = SQLITE_DONE;
     while (code == PS_OK && (rc = sqlite3_step(select)) == SQLITE_ROW) {
         int64_t row = sqlite3_column_int64(select, 0);
-        if (t->n_rows > 0 && bsearch(&row, rows, t->n_rows, sizeof *rows, compare_i64) != NULL) {
+        if (t->n_rows > 0 && bsearch(&row, rows, t->n_rows, sizeof *rows, ps_compare_i64) != NULL) {
             continue;
         }
         code = ps_grow(&old, &cap_old, n_old + 1, SIZE_MAX / 16, sizeof *old) ? PS_OK : ps_fail_nomem(w->err);
@@ -388,7 +387,7 @@ static ps_code write_columns(const writer *w, const ps_table *t) {
         rows[r] = ps_table_cell(t, r, 0)->u.i;
     }
     if (code == PS_OK && t->n_rows > 1) {
-        qsort(rows, t->n_rows, sizeof *rows, compare_i64);
+        qsort(rows, t->n_rows, sizeof *rows, ps_compare_i64);
     }
     for (size_t c = 1; code == PS_OK && c < t->n_columns; c++) {
         code = has_column(w, t->name, t->columns[c].name) ? clear_others(w, t, t->columns[c].name, rows)
@@ -485,6 +484,37 @@ static ps_code copy_pages(const writer *w, sqlite3 *source) {
     return rc == SQLITE_DONE ? PS_OK : fail(w, "copying the database");
 }
 
+static bool is_open_as(int fd, const char *path) {
+    struct stat there;
+    struct stat here;
+    return fstat(fd, &here) == 0 && stat(path, &there) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+/* Opens `tmp`, empty, with a lock that keeps other runs with the same -o away until it is closed; -1 on failure.
+ * What a killed run left is taken over. */
+static int claim_tmp(const char *tmp, const char *to, ps_err *err) {
+    for (int attempt = 0; attempt < 100; attempt++) {
+        int fd = open(tmp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (fd < 0) {
+            char text[128] = "";
+            (void)ps_fail_file(err, PS_IO, to, "cannot create the copy: %s", strerror_r(errno, text, sizeof text));
+            return -1;
+        }
+        /* File systems without such locks go on without. */
+        bool busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (!busy && is_open_as(fd, tmp) && ftruncate(fd, 0) == 0) {
+            return fd;
+        }
+        (void)close(fd);
+        if (busy) {
+            break;
+        }
+        /* Between opening and locking another run finished and took the name away. */
+    }
+    (void)ps_fail_file(err, PS_BUSY, to, "another program is writing this copy; run again when it has finished");
+    return -1;
+}
+
 ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id, const ps_table *const *tables, size_t n,
                        ps_err *err) {
     ps_err local = PS_ERR_INIT;
@@ -493,11 +523,12 @@ ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id, cons
     ps_buf_addf(&tmp, "%s.tmp", to);
     writer w = {.path = ps_buf_str(&tmp), .err = err != NULL ? err : &local};
     ps_code code = ps_buf_ok(&tmp) ? check_replaceable(to, application_id, w.err) : ps_fail_nomem(w.err);
-    if (code != PS_OK) {
+    int lock = code == PS_OK ? claim_tmp(w.path, to, w.err) : -1;
+    if (lock < 0) {
+        code = code == PS_OK ? w.err->code : code;
         ps_buf_fini(&tmp);
         return code;
     }
-    (void)unlink(w.path); /* what a killed run left */
     code = open_for_writing(&w, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     code = code == PS_OK ? copy_pages(&w, source) : code;
     /* The copy is no one else's yet: no journal, one flush at the end. */
@@ -515,6 +546,7 @@ ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id, cons
     if (code != PS_OK) {
         (void)unlink(w.path);
     }
+    (void)close(lock); /* after SQLite's own descriptor: closing drops the process's locks on the file */
     ps_buf_fini(&tmp);
     return code;
 }

@@ -21,6 +21,44 @@ ps_rgb ps_theme_phase(int phase) {
     return COLOURS[phase];
 }
 
+ps_rgb ps_theme_kind_dark(ps_op_kind kind) {
+    static const ps_rgb COLOURS[PS_N_OP_KINDS] = {
+        [PS_OP_F] = HEX(0x4272A6),    [PS_OP_B] = HEX(0x2AB47A),    [PS_OP_BI] = HEX(0xB0D7CE),
+        [PS_OP_BW] = HEX(0xD5CF27),   [PS_OP_FB] = HEX(0xCF63F8),   [PS_OP_LOGITS] = HEX(0x9C6A40),
+        [PS_OP_SEND] = HEX(0xB04F6C), [PS_OP_RECV] = HEX(0xE28F40), [PS_OP_OTHER] = HEX(0x8B92A4),
+    };
+    return COLOURS[kind];
+}
+
+ps_rgb ps_theme_phase_dark(int phase) {
+    static const ps_rgb COLOURS[PS_N_PHASES] = {HEX(0xFF7344), HEX(0x99CFFE), HEX(0xE8DA96),
+                                                HEX(0x62A073), HEX(0xFBB127), HEX(0xA88CEC),
+                                                HEX(0xBDCCD4)};
+    return COLOURS[phase];
+}
+
+const ps_surfaces *ps_theme_surfaces(bool dark) {
+    static const ps_surfaces LIGHT = {
+        .page = HEX(0xFFFFFF),
+        .panel = HEX(0xF6F7F9),
+        .line = HEX(0xE3E7EB),
+        .ink = HEX(0x14181D),
+        .quiet = HEX(0x5C6670),
+        .hatch = HEX(0xCBD2D9),
+        .accent = HEX(0x2F6BD0),
+    };
+    static const ps_surfaces DARK = {
+        .page = HEX(0x14181D),
+        .panel = HEX(0x1C2127),
+        .line = HEX(0x2B323A),
+        .ink = HEX(0xE8EBEE),
+        .quiet = HEX(0x9AA4AE),
+        .hatch = HEX(0x3D4650),
+        .accent = HEX(0x6FA2F5),
+    };
+    return dark ? &DARK : &LIGHT;
+}
+
 const char *ps_phase_name(int phase) {
     static const char *const NAMES[PS_N_PHASES] = {
         "warm-up",      "interleaved forward",  "1B1W1F",   "overlapped pair",

@@ -3,6 +3,7 @@
 #ifndef PS_WRITE_THEME_H
 #define PS_WRITE_THEME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "model/chart.h"
@@ -13,8 +14,21 @@ typedef struct ps_rgb {
 
 enum { PS_N_PHASES = 7 }; /* of DualPipeV, ps_op.phase */
 
+/* On light ground, and on a terminal. */
 ps_rgb ps_theme_kind(ps_op_kind kind);
-ps_rgb ps_theme_phase(int phase);          /* 0..6 */
+ps_rgb ps_theme_phase(int phase); /* 0..6 */
+
+/* The same hues for dark ground. */
+ps_rgb ps_theme_kind_dark(ps_op_kind kind);
+ps_rgb ps_theme_phase_dark(int phase);
+
+/* What lies around the blocks. `hatch` is the thin pattern of waiting time, `accent` selection and links. */
+typedef struct ps_surfaces {
+    ps_rgb page, panel, line, ink, quiet, hatch, accent;
+} ps_surfaces;
+
+const ps_surfaces *ps_theme_surfaces(bool dark);
+
 const char *ps_phase_name(int phase);      /* "warm-up" */
 const char *ps_kind_text(ps_op_kind kind); /* "forward" */
 

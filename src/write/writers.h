@@ -27,6 +27,7 @@ typedef struct ps_chart_text_opts {
     ps_text_style style;
     int64_t step;     /* PS_FIRST_STEP: the first step of the chart */
     int32_t pipeline; /* -1: the first pipeline */
+    bool with_transfers; /* a row of sends and receives below each stage */
 } ps_chart_text_opts;
 
 #define PS_FIRST_STEP INT64_MIN

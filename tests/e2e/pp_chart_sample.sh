@@ -1,3 +1,4 @@
+#!/bin/sh
 # The sample cluster gets the labels and the pairing that msprof-analyze gives it; a second run changes nothing.
 set -eu
 # shellcheck disable=SC1091

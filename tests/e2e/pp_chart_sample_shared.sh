@@ -1,3 +1,4 @@
+#!/bin/sh
 # The same as pp_chart_sample.sh on the databases of the shared data folder, which other software wrote.
 set -eu
 # shellcheck disable=SC1091

@@ -1,3 +1,4 @@
+#!/bin/sh
 # -d takes the cluster, one rank directory, its inner folder or its database, from any working directory.
 set -eu
 # shellcheck disable=SC1091
@@ -39,8 +40,7 @@ one "$dir/ASCEND_PROFILER_OUTPUT" "$db"
 one "$dir/ASCEND_PROFILER_OUTPUT" "$T/one"
 
 # Names that a shell, a URI or a terminal would take for something else.
-odd="$T/100% of #1? it's
-two lines"
+odd="$T/100% of #1? 'it'"
 mkdir "$odd"
 sample "$odd/in"
 run 0 -m pp_chart -d "$odd/in"

@@ -1,3 +1,4 @@
+#!/bin/sh
 # Databases or directories without write permission: said before anything is written, exit 1; without marks, 3.
 set -eu
 # shellcheck disable=SC1091
@@ -25,9 +26,9 @@ chmod -R a-w "$T/all"
 refused "$T/all" 4
 snapshot "$T/all" >"$T/before"
 run 0 info "$T/all"
-run 0 -m pp_chart -d "$T/all" -o "$T/stdout"
+run 0 -m pp_chart -d "$T/all" -o "$T/copies"
 unchanged "$T/all" "$T/before"
-run 0 -m pp_chart -d "$T/stdout"
+run 0 -m pp_chart -d "$T/copies"
 
 # The other ranks may be chosen; --export_type csv does not write there.
 run 0 -m pp_chart -d "$T/file" --rank_list 0,1,3

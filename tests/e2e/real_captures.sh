@@ -1,3 +1,4 @@
+#!/bin/sh
 # Captures of real training without marks: every rank says what is missing, exit 3, and not one byte changes.
 set -eu
 # shellcheck disable=SC1091
@@ -17,7 +18,10 @@ for from in "$PIPESCOPE_SHARED_DATA"/ascend/db/*; do
     [ ! -s "$T/stdout" ] || fail "$level: printed $(cat "$T/stdout")"
     unchanged "$T/$level" "$T/before"
 
-    run 3 -m p2p_pairing,mstx2commop,pp_chart -d "$T/$level" -o "$T/out_$level"
+    # A mode that finds something among others that do not: in part, and each says so.
+    run 4 -m p2p_pairing,mstx2commop,pp_chart -d "$T/$level" -o "$T/copies_$level"
+    [ "$(grep -c 'mstx2commop: COMMUNICATION_OP is there already.*; pp_chart: no MSTX_EVENTS' "$T/stderr")" -eq "$n" ] ||
+        fail "$level: $(cat "$T/stderr")"
     unchanged "$T/$level" "$T/before"
     run 0 info "$T/$level"
     says_out "$n ranks, format ascend-db"

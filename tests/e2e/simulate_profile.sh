@@ -1,3 +1,4 @@
+#!/bin/sh
 # A simulated profile: the same options give the same bytes, the rows are there, nothing foreign is overwritten.
 set -eu
 

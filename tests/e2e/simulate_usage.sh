@@ -1,3 +1,4 @@
+#!/bin/sh
 # simulate: the chart in text, and usage errors that name the option and the rule.
 set -eu
 

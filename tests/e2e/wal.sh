@@ -1,3 +1,4 @@
+#!/bin/sh
 # Databases in WAL mode: reading leaves nothing beside them, writing takes in what the -wal holds and removes it.
 set -eu
 # shellcheck disable=SC1091

@@ -162,3 +162,11 @@ void add_labels(ps_buf *out, const expected_step *step, int lost) {
         }
     }
 }
+
+void expect_step_at(const char *db, const expected_step *step, int lost, const char *file, int line) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    add_labels(&text, step, lost);
+    expect_labels_at(db, INT64_MIN, INT64_MAX, ps_buf_str(&text), file, line);
+    ps_buf_fini(&text);
+}

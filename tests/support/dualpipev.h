@@ -37,9 +37,15 @@ int64_t add_step(profile *p, const expected_step *step, int64_t start_ns, bool s
 /* The names in StepTaskInfo of rows that start in [start, end), blanks between, must be this text. */
 void expect_labels_at(const char *db, int64_t start_ns, int64_t end_ns, const char *expected, const char *file,
                       int line);
-#define expect_labels(db, start, end, expected) expect_labels_at(db, start, end, expected, __FILE__, __LINE__)
+#define expect_labels_between(db, start, end, expected)                                            \
+    expect_labels_at(db, start, end, expected, __FILE__, __LINE__)
+#define expect_labels(db, expected)                                                                \
+    expect_labels_at(db, INT64_MIN, INT64_MAX, expected, __FILE__, __LINE__)
 
 /* Appends the labels, but that of mark `lost` (-1 none). */
 void add_labels(ps_buf *out, const expected_step *step, int lost);
+/* All of StepTaskInfo must be the labels of the step, but that of mark `lost`. */
+void expect_step_at(const char *db, const expected_step *step, int lost, const char *file, int line);
+#define expect_step(db, step, lost) expect_step_at(db, step, lost, __FILE__, __LINE__)
 
 #endif

@@ -52,6 +52,20 @@ void place_remove(const place *p) {
     assert_int_equal(nftw(p->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+int place_setup(void **state) {
+    place *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    place_make(p);
+    *state = p;
+    return 0;
+}
+
+int place_teardown(void **state) {
+    place_remove(*state);
+    free(*state);
+    return 0;
+}
+
 const char *place_path(const place *p, const char *fmt, ...) {
     static char paths[8][TEST_PATH];
     static unsigned next;

@@ -28,6 +28,10 @@ void place_make(place *p);
 void place_remove(const place *p);
 /* "<place>/<name>" (printf-like) in one of a few static buffers, so that several can be used in one call. */
 const char *place_path(const place *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A case of cmocka whose state is a fresh place, removed afterwards. */
+#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, place_setup, place_teardown)
+int place_setup(void **state);
+int place_teardown(void **state);
 /* Creates the directory and its parents. */
 void make_dirs(const char *path);
 void write_text(const char *path, const char *text);

@@ -24,39 +24,62 @@ static void add_op(ps_buf *b, const ps_sched_op *op) {
     }
 }
 
-static void expect(const char *schedule, int p, int m, bool overlap_off, int device, bool marks, const char *text) {
+static void print_list(const ps_schedule_params *params, const ps_op_list *list, bool marks, ps_buf *out) {
+    for (size_t i = 0; i < list->n; i++) {
+        if (i > 0) {
+            ps_buf_add_char(out, ' ');
+        }
+        if (marks) {
+            char label[40];
+            ps_mark_label(params, &list->ops[i], label, sizeof label);
+            ps_buf_add_str(out, label);
+        } else {
+            add_op(out, &list->ops[i]);
+        }
+    }
+}
+
+static void expect_list(const char *schedule, ps_schedule_params params, int device, bool marks, const char *text) {
     const ps_schedule *s = ps_schedule_find(schedule);
     assert_non_null(s);
-    ps_schedule_params params = {.n_stages = p, .n_microbatches = m, .overlap_off = overlap_off};
     ps_err err = PS_ERR_INIT;
-    assert_int_equal(s->check(&params, &err), PS_OK);
+    if (s->check(&params, &err) != PS_OK) {
+        fail_msg("%s", err.msg);
+    }
     ps_op_list list = {0};
     assert_int_equal((marks ? s->marks : s->order)(&params, device, &list, &err), PS_OK);
     ps_buf b;
     ps_buf_init(&b, 0);
-    for (size_t i = 0; i < list.n; i++) {
-        if (i > 0) {
-            ps_buf_add_char(&b, ' ');
-        }
-        if (marks) {
-            char label[40];
-            ps_mark_label(&params, &list.ops[i], label, sizeof label);
-            ps_buf_add_str(&b, label);
-        } else {
-            add_op(&b, &list.ops[i]);
-        }
-    }
+    print_list(&params, &list, marks, &b);
     assert_string_equal(ps_buf_str(&b), text);
     ps_buf_fini(&b);
     ps_op_list_fini(&list);
 }
 
+static void expect(const char *schedule, int p, int m, bool overlap_off, int device, bool marks, const char *text) {
+    ps_schedule_params params = {.n_stages = p, .n_microbatches = m, .overlap_off = overlap_off};
+    expect_list(schedule, params, device, marks, text);
+}
+
+/* The lists of all devices, in order. */
+static void expect_all(const char *schedule, ps_schedule_params params, const char *const *texts) {
+    for (int d = 0; d < params.n_stages; d++) {
+        expect_list(schedule, params, d, false, texts[d]);
+    }
+}
+
+static void test_gpipe_order(void **context) {
+    (void)context;
+    for (int d = 0; d < 4; d++) {
+        expect("gpipe", 4, 3, false, d, false, "F0 F1 F2 B0 B1 B2");
+    }
+}
+
 static void test_1f1b_order(void **context) {
     (void)context;
-    expect("1f1b", 4, 6, false, 0, false, "F0 F1 F2 F3 B0 F4 B1 F5 B2 B3 B4 B5");
-    expect("1f1b", 4, 6, false, 1, false, "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5");
-    expect("1f1b", 4, 6, false, 2, false, "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 B5");
-    expect("1f1b", 4, 6, false, 3, false, "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5");
+    expect_all("1f1b", (ps_schedule_params){.n_stages = 4, .n_microbatches = 6},
+               (const char *const[]){"F0 F1 F2 F3 B0 F4 B1 F5 B2 B3 B4 B5", "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5",
+                                     "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 B5", "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5"});
     /* Fewer microbatches than devices: all forwards first, where the pipeline is that long. */
     expect("1f1b", 4, 2, false, 0, false, "F0 F1 B0 B1");
     expect("1f1b", 4, 2, false, 3, false, "F0 B0 F1 B1");
@@ -64,21 +87,119 @@ static void test_1f1b_order(void **context) {
     expect("1F1B", 4, 2, false, 2, true, "0 1 0B 1B");
 }
 
+static void test_interleaved_order(void **context) {
+    (void)context;
+    /* For m = p the whole of device 0 is warm-up. */
+    expect_all("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 4},
+               (const char *const[]){"F0 F1 F2 F3 f0 f1 f2 f3 b0 b1 b2 b3 B0 B1 B2 B3",
+                                     "F0 F1 F2 F3 f0 f1 f2 f3 b0 b1 b2 b3 B0 B1 B2 B3",
+                                     "F0 F1 F2 F3 f0 f1 f2 b0 f3 b1 b2 b3 B0 B1 B2 B3",
+                                     "F0 F1 F2 F3 f0 b0 f1 b1 f2 b2 f3 b3 B0 B1 B2 B3"});
+    expect_all("vpp", (ps_schedule_params){.n_stages = 2, .n_microbatches = 5, .n_chunks = 2, .group = 3},
+               (const char *const[]){"F0 F1 F2 f0 f1 f2 b0 F3 b1 F4 b2 f3 B0 f4 B1 B2 b3 b4 B3 B4",
+                                     "F0 F1 F2 f0 b0 f1 b1 f2 b2 F3 B0 F4 B1 f3 B2 f4 b3 b4 B3 B4"});
+    /* Overlap: one more forward of warm-up, then pairs, also of one chunk. */
+    expect_all("interleaved", (ps_schedule_params){.n_stages = 2, .n_microbatches = 2, .overlap = true},
+               (const char *const[]){"F0 F1 f0 f1 b0 b1 B0 B1", "F0 F1 f0 f1&b0 b1 B0 B1"});
+    expect_list("interleaved", (ps_schedule_params){.n_stages = 2, .n_microbatches = 2, .overlap = true}, 1, true,
+                "0 1 2 3F+2B 3B 0B 1B");
+}
+
+static void test_zb_h1_order(void **context) {
+    (void)context;
+    static const char *const LISTS[] = {"F0 F1 F2 F3 I0 W0 F4 I1 W1 F5 I2 W2 I3 W3 I4 W4 I5 W5",
+                                        "F0 F1 F2 I0 F3 I1 W0 F4 I2 W1 F5 I3 W2 I4 W3 I5 W4 W5",
+                                        "F0 F1 I0 F2 I1 F3 I2 W0 F4 I3 W1 F5 I4 W2 I5 W3 W4 W5",
+                                        "F0 I0 F1 I1 F2 I2 F3 I3 W0 F4 I4 W1 F5 I5 W2 W3 W4 W5"};
+    expect_all("zb-h1", (ps_schedule_params){.n_stages = 4, .n_microbatches = 6}, LISTS);
+    /* The same rule, so the same lists. */
+    expect_all("interleaved-zb", (ps_schedule_params){.n_stages = 4, .n_microbatches = 6, .n_chunks = 1, .group = 6},
+               LISTS);
+    expect("zb-h1", 4, 2, false, 3, false, "F0 I0 F1 I1 W0 W1");
+}
+
+static void test_interleaved_zb_order(void **context) {
+    (void)context;
+    expect_all("interleaved-zb", (ps_schedule_params){.n_stages = 2, .n_microbatches = 2},
+               (const char *const[]){"F0 F1 f0 f1 i0 w0 i1 w1 I0 W0 I1 W1", "F0 F1 f0 i0 f1 i1 w0 I0 w1 I1 W0 W1"});
+}
+
+static void test_zb_h2_order(void **context) {
+    (void)context;
+    expect_all("zb-h2", (ps_schedule_params){.n_stages = 4, .n_microbatches = 7},
+               (const char *const[]){"F0 F1 F2 F3 F4 F5 F6 I0 W0 I1 W1 I2 W2 I3 W3 I4 W4 I5 W5 I6 W6",
+                                     "F0 F1 F2 F3 F4 I0 F5 I1 F6 I2 W0 I3 W1 I4 W2 I5 W3 I6 W4 W5 W6",
+                                     "F0 F1 F2 I0 F3 I1 F4 I2 F5 I3 F6 I4 W0 I5 W1 I6 W2 W3 W4 W5 W6",
+                                     "F0 I0 F1 I1 F2 I2 F3 I3 F4 I4 F5 I5 F6 I6 W0 W1 W2 W3 W4 W5 W6"});
+}
+
+static void test_zb_v_order(void **context) {
+    (void)context;
+    expect_all(
+        "zb-v", (ps_schedule_params){.n_stages = 4, .n_microbatches = 7},
+        (const char *const[]){"F0 F1 F2 F3 F4 F5 F6 f0 i0 w0 f1 i1 w1 f2 i2 w2 f3 i3 w3 I0 W0 f4 i4 w4 I1 W1 f5 i5 w5 "
+                              "I2 W2 f6 i6 w6 I3 W3 I4 W4 I5 W5 I6 W6",
+                              "F0 F1 F2 F3 F4 f0 F5 f1 i0 w0 f2 i1 w1 f3 i2 w2 F6 I0 W0 f4 i3 w3 I1 W1 f5 i4 w4 I2 W2 "
+                              "f6 i5 w5 I3 i6 I4 W3 I5 W4 I6 W5 w6 W6",
+                              "F0 F1 F2 f0 F3 f1 F4 f2 i0 w0 f3 i1 w1 F5 I0 W0 f4 i2 w2 F6 I1 W1 f5 i3 w3 I2 W2 f6 i4 "
+                              "w4 I3 i5 I4 i6 I5 W3 I6 W4 w5 w6 W5 W6",
+                              "F0 f0 F1 f1 F2 f2 F3 f3 i0 w0 F4 I0 W0 f4 i1 w1 F5 I1 W1 f5 i2 w2 F6 I2 W2 f6 i3 w3 I3 "
+                              "i4 I4 i5 I5 i6 I6 W3 w4 w5 w6 W4 W5 W6"});
+    /* The picture in zb_v.c; with fewer microbatches than 2p-1 the list is that of 2p-1 with gaps. */
+    expect_all("zb-v", (ps_schedule_params){.n_stages = 2, .n_microbatches = 3},
+               (const char *const[]){"F0 F1 F2 f0 i0 w0 f1 i1 w1 I0 W0 f2 i2 w2 I1 W1 I2 W2",
+                                     "F0 f0 F1 f1 i0 w0 F2 I0 W0 f2 i1 w1 I1 i2 I2 W1 w2 W2"});
+    expect_all("zb-v", (ps_schedule_params){.n_stages = 2, .n_microbatches = 1},
+               (const char *const[]){"F0 f0 i0 w0 I0 W0", "F0 f0 i0 w0 I0 W0"});
+}
+
+static void test_dualpipe_order(void **context) {
+    (void)context;
+    expect_all("dualpipe", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8},
+               (const char *const[]){"F0 F1 F2 f0 i0 w0 f1 F3&b1 f2&B0 b2 f3&B1 b3 I2 W2 I3 W3",
+                                     "F0 f0 F1 f1 F2 b0 f2&B0 F3&b1 f3&B1 b2 B2 i3 I3 w3 W3",
+                                     "f0 F0 f1 F1 f2 B0 F2&b0 f3&B1 F3&b1 B2 b2 I3 i3 W3 w3",
+                                     "f0 f1 f2 F0 I0 W0 F1 f3&B1 F2&b0 B2 F3&b1 B3 i2 w2 i3 w3"});
+}
+
 static void test_dualpipev_order(void **context) {
     (void)context;
-    expect("dualpipev", 4, 8, false, 0, false,
-           "F0 F1 F2 F3 F4 F5 F6 f0 i0 w0 f1 i1 w1 f2 i2 w2 f3 F7&b3 f4&B0 b4 f5&B1 b5 f6&B2 b6 f7&B3 b7 I4 W4 I5 W5 "
-           "I6 W6 I7 W7");
-    expect("dualpipev", 4, 8, false, 1, false,
-           "F0 F1 F2 F3 F4 f0 F5 f1 i0 w0 f2 i1 w1 f3 F6&b2 f4&B0 F7&b3 f5&B1 b4 f6&B2 b5 f7&B3 b6 B4 i7 I5 w7 I6 W5 "
-           "I7 W6 W7");
-    expect("dualpipev", 4, 8, false, 2, false,
-           "F0 F1 F2 f0 F3 f1 F4 f2 i0 w0 f3 F5&b1 f4&B0 F6&b2 f5&B1 F7&b3 f6&B2 b4 f7&B3 b5 B4 b6 I5 i7 I6 W5 I7 w7 "
-           "W6 W7");
-    expect("dualpipev", 4, 8, false, 3, false,
-           "F0 f0 F1 f1 F2 f2 F3 f3 F4 b0 f4&B0 F5&b1 f5&B1 F6&b2 f6&B2 F7&b3 f7&B3 b4 B4 b5 B5 i6 I6 i7 I7 w6 W6 w7 "
-           "W7");
+    expect_all(
+        "dualpipev", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8},
+        (const char *const[]){"F0 F1 F2 F3 F4 F5 F6 f0 i0 w0 f1 i1 w1 f2 i2 w2 f3 F7&b3 f4&B0 b4 f5&B1 b5 f6&B2 b6 "
+                              "f7&B3 b7 I4 W4 I5 W5 I6 W6 I7 W7",
+                              "F0 F1 F2 F3 F4 f0 F5 f1 i0 w0 f2 i1 w1 f3 F6&b2 f4&B0 F7&b3 f5&B1 b4 f6&B2 b5 f7&B3 b6 "
+                              "B4 i7 I5 w7 I6 W5 I7 W6 W7",
+                              "F0 F1 F2 f0 F3 f1 F4 f2 i0 w0 f3 F5&b1 f4&B0 F6&b2 f5&B1 F7&b3 f6&B2 b4 f7&B3 b5 B4 b6 "
+                              "I5 i7 I6 W5 I7 w7 W6 W7",
+                              "F0 f0 F1 f1 F2 f2 F3 f3 F4 b0 f4&B0 F5&b1 f5&B1 F6&b2 f6&B2 F7&b3 f7&B3 b4 B4 b5 B5 i6 "
+                              "I6 i7 I7 w6 W6 w7 W7"});
     expect("dualpipev", 1, 2, false, 0, false, "F0 f0 F1 b0 f1&B0 b1 I1 W1");
+    /* The picture in dualpipev.c: one fold, so that of DualPipe on devices 0 and 1 above. */
+    expect_all("dualpipev", (ps_schedule_params){.n_stages = 2, .n_microbatches = 4},
+               (const char *const[]){"F0 F1 F2 f0 i0 w0 f1 F3&b1 f2&B0 b2 f3&B1 b3 I2 W2 I3 W3",
+                                     "F0 f0 F1 f1 F2 b0 f2&B0 F3&b1 f3&B1 b2 B2 i3 I3 w3 W3"});
+}
+
+/* The other tail: the q last backwards whole, no BW behind; the marks are the same. */
+static void test_dualpipev_tail(void **context) {
+    (void)context;
+    ps_schedule_params full = {.n_stages = 2, .n_microbatches = 4, .tail_full = true};
+    expect_all("dualpipev", full,
+               (const char *const[]){"F0 F1 F2 f0 i0 w0 f1 F3&b1 f2&B0 b2 f3&B1 b3 B2 B3",
+                                     "F0 f0 F1 f1 F2 b0 f2&B0 F3&b1 f3&B1 b2 B2 b3 B3"});
+    for (int d = 0; d < 2; d++) {
+        ps_schedule_params split = {.n_stages = 2, .n_microbatches = 4};
+        const ps_schedule *s = ps_schedule_find("dualpipev");
+        ps_op_list a = {0};
+        ps_op_list b = {0};
+        assert_int_equal(s->marks(&full, d, &a, NULL), PS_OK);
+        assert_int_equal(s->marks(&split, d, &b, NULL), PS_OK);
+        assert_int_equal(a.n, b.n);
+        assert_memory_equal(a.ops, b.ops, a.n * sizeof *a.ops);
+        ps_op_list_fini(&a);
+        ps_op_list_fini(&b);
+    }
 }
 
 static void test_dualpipev_marks(void **context) {
@@ -158,33 +279,47 @@ static void test_phases(void **context) {
     }
 }
 
-/* Every forward once; every backward once, whole or as both halves; forwards and backwards of a chunk in order. */
+/* Every forward once; every backward once, whole or as both halves; a BW behind its BI, a backward behind its forward. */
 static void check_complete(const ps_schedule *s, const ps_schedule_params *params, int32_t device) {
-    enum { MAX = 64 };
-    int f[2][MAX] = {{0}}, b[2][MAX] = {{0}}, bi[2][MAX] = {{0}}, bw[2][MAX] = {{0}};
+    enum { MAX = 64, CHUNKS = 4 };
+    int f[CHUNKS][MAX] = {{0}}, b[CHUNKS][MAX] = {{0}}, bi[CHUNKS][MAX] = {{0}}, bw[CHUNKS][MAX] = {{0}};
+    int32_t n_chunks = ps_schedule_chunks(s, params);
+    int32_t m = ps_schedule_microbatches(s, params);
     ps_op_list list = {0};
     assert_int_equal(s->order(params, device, &list, NULL), PS_OK);
     for (size_t i = 0; i < list.n; i++) {
         const ps_sched_op *op = &list.ops[i];
-        assert_in_range(op->chunk, 0, s->n_chunks - 1);
-        assert_in_range(op->microbatch, 0, params->n_microbatches - 1);
+        assert_in_range(op->chunk, 0, n_chunks - 1);
+        assert_in_range(op->microbatch, 0, m - 1);
         f[op->chunk][op->microbatch] += op->kind == PS_OP_F || op->kind == PS_OP_FB;
         b[op->chunk][op->microbatch] += op->kind == PS_OP_B;
         bi[op->chunk][op->microbatch] += op->kind == PS_OP_BI;
         bw[op->chunk][op->microbatch] += op->kind == PS_OP_BW;
         if (op->kind == PS_OP_FB) {
-            assert_int_equal(op->chunk2, 1 - op->chunk);
+            assert_in_range(op->chunk2, 0, n_chunks - 1);
+            assert_in_range(op->microbatch2, 0, m - 1);
             b[op->chunk2][op->microbatch2]++;
         }
     }
-    for (int32_t c = 0; c < s->n_chunks; c++) {
-        for (int32_t k = 0; k < params->n_microbatches; k++) {
+    for (int32_t c = 0; c < n_chunks; c++) {
+        for (int32_t k = 0; k < m; k++) {
             assert_int_equal(f[c][k], 1);
             assert_int_equal(b[c][k] + bi[c][k], 1);
             assert_int_equal(bi[c][k], bw[c][k]);
         }
     }
     ps_op_list_fini(&list);
+}
+
+/* Variants of the parameters that schedules listen to, one after the other. */
+static bool next_variant(const ps_schedule *s, int number, ps_schedule_params *params) {
+    int chunks = (s->takes & PS_TAKES_CHUNKS) != 0 ? 4 : 1;
+    int group = (s->takes & PS_TAKES_GROUP) != 0 ? 4 : 1;
+    int flags = (s->takes & (PS_TAKES_OVERLAP | PS_TAKES_TAIL)) != 0 ? 2 : 1;
+    params->n_chunks = number % chunks;
+    params->group = number / chunks % group == 0 ? 0 : params->n_stages + number / chunks % group - 1;
+    params->overlap = params->tail_full = number / chunks / group == 1;
+    return number < chunks * group * flags;
 }
 
 static void test_complete(void **context) {
@@ -194,35 +329,125 @@ static void test_complete(void **context) {
         for (int32_t p = 1; p <= 8; p++) {
             for (int32_t m = 1; m <= 24; m++) {
                 ps_schedule_params params = {.n_stages = p, .n_microbatches = m};
-                for (int32_t d = 0; s->check(&params, NULL) == PS_OK && d < p; d++) {
-                    check_complete(s, &params, d);
+                for (int variant = 0; next_variant(s, variant, &params); variant++) {
+                    for (int32_t d = 0; s->check(&params, NULL) == PS_OK && d < p; d++) {
+                        check_complete(s, &params, d);
+                    }
                 }
             }
         }
     }
 }
 
-static void expect_refused(const char *schedule, int32_t p, int32_t m, const char *part) {
-    ps_err err = PS_ERR_INIT;
+/* --- activations -------------------------------------------------------------------------------------------------- */
+
+static size_t peak(const char *schedule, int32_t p, int32_t m, int32_t device) {
+    const ps_schedule *s = ps_schedule_find(schedule);
     ps_schedule_params params = {.n_stages = p, .n_microbatches = m};
+    ps_op_list list = {0};
+    assert_int_equal(s->order(&params, device, &list, NULL), PS_OK);
+    size_t n = ps_peak_activations(list.ops, list.n);
+    ps_op_list_fini(&list);
+    return n;
+}
+
+static size_t most(const char *schedule, int32_t p, int32_t m) {
+    size_t n = 0;
+    for (int32_t d = 0; d < p; d++) {
+        size_t own = peak(schedule, p, m, d);
+        n = own > n ? own : n;
+    }
+    return n;
+}
+
+static void test_peak_activations(void **context) {
+    (void)context;
+    for (int32_t p = 1; p <= 8; p++) {
+        for (int32_t m = 1; m <= 3 * p + 3; m++) {
+            for (int32_t d = 0; d < p; d++) {
+                assert_int_equal(peak("gpipe", p, m, d), m);
+                assert_int_equal(peak("1f1b", p, m, d), p - d < m ? p - d : m);
+            }
+            if (m >= p) {
+                assert_int_equal(most("zb-h1", p, m), p);
+            }
+            if (m >= 2 * p - 1) {
+                assert_int_equal(most("zb-h2", p, m), 2 * p - 1);
+                assert_int_equal(most("zb-v", p, m), 2 * p);
+            }
+            if (m >= 2 * p) {
+                assert_int_equal(most("dualpipev", p, m), 2 * p + 1);
+            }
+            if (m >= 2 * p && p % 2 == 0 && m % 2 == 0) {
+                assert_int_equal(most("dualpipe", p, m), p + 1);
+            }
+        }
+    }
+    assert_int_equal(ps_peak_activations(NULL, 0), 0);
+}
+
+/* --- preconditions ------------------------------------------------------------------------------------------------ */
+
+static void expect_refused_as(const char *schedule, ps_schedule_params params, const char *part) {
+    ps_err err = PS_ERR_INIT;
     assert_int_equal(ps_schedule_find(schedule)->check(&params, &err), PS_RANGE);
     if (strstr(err.msg, part) == NULL) {
         fail_msg("'%s' does not mention '%s'", err.msg, part);
     }
 }
 
+static void expect_refused(const char *schedule, int32_t p, int32_t m, const char *part) {
+    expect_refused_as(schedule, (ps_schedule_params){.n_stages = p, .n_microbatches = m}, part);
+}
+
 static void test_check(void **context) {
     (void)context;
-    expect_refused("1f1b", 0, 4, "stages");
-    expect_refused("1f1b", -1, 4, "stages");
-    expect_refused("1f1b", PS_MAX_STAGES + 1, 4, "4096");
-    expect_refused("1f1b", 4, 0, "microbatches");
-    expect_refused("1f1b", 4, PS_MAX_MICROBATCHES + 1, "65536");
+    for (size_t i = 0; ps_schedules()[i] != NULL; i++) {
+        const char *name = ps_schedules()[i]->name;
+        expect_refused(name, 0, 4, "stages");
+        expect_refused(name, -1, 4, "stages");
+        expect_refused(name, PS_MAX_STAGES + 1, 4, "4096");
+        expect_refused(name, 4, 0, "microbatches");
+        expect_refused(name, 4, PS_MAX_MICROBATCHES + 1, "65536");
+    }
+    expect_refused("zb-h2", 4, 6, "m >= 2p-1 = 7");
     expect_refused("dualpipev", 4, 7, "2p = 8");
-    expect_refused("dualpipev", 0, 8, "stages");
+    expect_refused("dualpipe", 3, 8, "p and m even and m >= 2p: got p = 3");
+    expect_refused("dualpipe", 4, 9, "m = 9");
+    expect_refused("dualpipe", 4, 6, "m >= 2p");
+}
+
+static void test_check_groups(void **context) {
+    (void)context;
+    expect_refused("interleaved", 4, 3, "p <= g <= m: got p = 4 stages, groups of g = 4, m = 3");
+    expect_refused("interleaved", 4, 6, "m mod g to be 0 or >= p");
+    expect_refused_as("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .group = 3}, "g = 3");
+    expect_refused_as("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .group = 9}, "g = 9");
+    expect_refused_as("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .group = -1}, "g = -1");
+    expect_refused_as("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .n_chunks = 1},
+                      "2 to 64 chunks");
+    expect_refused_as("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .n_chunks = INT32_MAX},
+                      "2 to 64 chunks");
+    expect_refused("interleaved-zb", 4, 3, "p <= g <= m");
+    expect_refused("interleaved-zb", 4, 9, "multiple of g: got m = 9");
+    expect_refused_as("interleaved-zb", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .n_chunks = -1},
+                      "1 to 64 chunks");
+    /* m not divisible by p, but by the rule. */
+    ps_schedule_params fine = {.n_stages = 4, .n_microbatches = 9, .group = 5};
+    assert_int_equal(ps_schedule_find("interleaved")->check(&fine, NULL), PS_OK);
+}
+
+static void test_names(void **context) {
+    (void)context;
     assert_null(ps_schedule_find("2f2b"));
     assert_null(ps_schedule_find(NULL));
     assert_ptr_equal(ps_schedule_find("DualPipeV"), ps_schedule_find("dualpipev"));
+    assert_ptr_equal(ps_schedule_find("vpp"), ps_schedule_find("interleaved"));
+    static const char *const PYTORCH[] = {"GPipe",         "1F1B",      "Interleaved1F1B", "InterleavedZeroBubble",
+                                          "ZBVZeroBubble", "DualPipeV", NULL};
+    for (size_t i = 0; PYTORCH[i] != NULL; i++) {
+        assert_non_null(ps_schedule_find(PYTORCH[i]));
+    }
 }
 
 static void test_memory(void **context) {
@@ -245,10 +470,25 @@ static void test_memory(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_1f1b_order),   cmocka_unit_test(test_dualpipev_order),
-        cmocka_unit_test(test_dualpipev_marks), cmocka_unit_test(test_marks_without_overlap),
-        cmocka_unit_test(test_mark_counts),  cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_complete),     cmocka_unit_test(test_check),
+        cmocka_unit_test(test_gpipe_order),
+        cmocka_unit_test(test_1f1b_order),
+        cmocka_unit_test(test_interleaved_order),
+        cmocka_unit_test(test_zb_h1_order),
+        cmocka_unit_test(test_interleaved_zb_order),
+        cmocka_unit_test(test_zb_h2_order),
+        cmocka_unit_test(test_zb_v_order),
+        cmocka_unit_test(test_dualpipe_order),
+        cmocka_unit_test(test_dualpipev_order),
+        cmocka_unit_test(test_dualpipev_tail),
+        cmocka_unit_test(test_dualpipev_marks),
+        cmocka_unit_test(test_marks_without_overlap),
+        cmocka_unit_test(test_mark_counts),
+        cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_complete),
+        cmocka_unit_test(test_peak_activations),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_check_groups),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

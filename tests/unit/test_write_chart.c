@@ -51,7 +51,8 @@ static ps_chart *sample(void) {
 }
 
 static void expect(const ps_chart *chart, ps_text_style style, const char *text) {
-    ps_chart_text_opts opts = {.style = style, .step = PS_FIRST_STEP, .pipeline = -1};
+    ps_chart_text_opts opts = {
+        .style = style, .step = PS_FIRST_STEP, .pipeline = -1, .with_transfers = true};
     ps_buf b;
     ps_buf_init(&b, 0);
     assert_int_equal(ps_write_chart_text(chart, &opts, &b, NULL), PS_OK);

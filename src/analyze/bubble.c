@@ -1,0 +1,454 @@
+#include "analyze/bubble.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+#include "model/chart_groups.h"
+
+typedef struct measuring {
+    ps_chart *chart;
+    ps_bubble_report *out;
+    ps_chart_groups groups;
+    uint32_t *previous;  /* [n_ops] the op before it on its rank and step, PS_NO_INDEX */
+    uint32_t *by_target; /* rows in links, by the op they lead to */
+    size_t *first_link;  /* [n_ops + 1] */
+} measuring;
+
+static bool chain_ops(measuring *m) {
+    m->previous = ps_calloc(m->chart->n_ops, sizeof *m->previous);
+    if (m->previous == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < m->chart->n_ops; i++) {
+        m->previous[i] = PS_NO_INDEX;
+    }
+    for (size_t g = 0; g < m->chart->n_ranks * m->groups.n_steps; g++) {
+        for (size_t k = m->groups.first[g] + 1; k < m->groups.first[g + 1]; k++) {
+            m->previous[m->groups.order[k]] = m->groups.order[k - 1];
+        }
+    }
+    return true;
+}
+
+/* Links by the op they lead to. */
+static bool group_links(measuring *m) {
+    const ps_chart *c = m->chart;
+    m->by_target = ps_calloc(c->n_links, sizeof *m->by_target);
+    m->first_link = ps_calloc(c->n_ops + 2, sizeof *m->first_link);
+    if (m->by_target == NULL || m->first_link == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < c->n_links; i++) {
+        m->first_link[c->links[i].to + 2]++;
+    }
+    for (size_t i = 2; i < c->n_ops + 2; i++) {
+        m->first_link[i] += m->first_link[i - 1];
+    }
+    for (size_t i = 0; i < c->n_links; i++) {
+        m->by_target[m->first_link[c->links[i].to + 1]++] = (uint32_t)i;
+    }
+    return true;
+}
+
+/* The op on another stage whose result came last, of those this op needs; PS_NO_INDEX when none is known. */
+static uint32_t latest_input(const measuring *m, uint32_t op) {
+    const ps_chart *c = m->chart;
+    uint32_t latest = PS_NO_INDEX;
+    for (size_t k = m->first_link[op]; k < m->first_link[op + 1]; k++) {
+        uint32_t from = c->links[m->by_target[k]].from;
+        if (ps_op_is_computation(&c->ops[from]) && (latest == PS_NO_INDEX || c->ops[from].end_ns > c->ops[latest].end_ns)) {
+            latest = from;
+        }
+    }
+    return latest;
+}
+
+/* --- one stage in one step ----------------------------------------------------------------------------------- */
+
+/* Stall time for other stages, to name the one waited for most. */
+typedef struct waits {
+    int64_t *by_stage; /* [n_by_stage] */
+    size_t n_by_stage;
+} waits;
+
+static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t op, int64_t from_ns, waits *w, uint32_t *waits_for) {
+    const ps_chart *c = m->chart;
+    int64_t to_ns = c->ops[op].start_ns;
+    *waits_for = latest_input(m, op);
+    s->stall_ns += to_ns - from_ns;
+    if (*waits_for == PS_NO_INDEX) {
+        s->stall_other_ns += to_ns - from_ns;
+        return;
+    }
+    int64_t ready_ns = c->ops[*waits_for].end_ns;
+    ready_ns = ready_ns < from_ns ? from_ns : ready_ns > to_ns ? to_ns : ready_ns;
+    s->stall_stage_ns += ready_ns - from_ns;
+    s->stall_transfer_ns += to_ns - ready_ns;
+    int32_t stage = c->ranks[c->ops[*waits_for].rank].stage;
+    if (stage >= 0 && (size_t)stage < w->n_by_stage) {
+        w->by_stage[stage] += ready_ns - from_ns;
+        if (w->by_stage[stage] > s->waits_for_ns) {
+            s->waits_for_ns = w->by_stage[stage];
+            s->waits_for_stage = stage;
+        }
+    }
+}
+
+static bool add_idle(measuring *m, const ps_stage_bubble *s, int64_t from_ns, int64_t to_ns, ps_bubble_cause cause,
+                     uint32_t waits_for) {
+    return to_ns <= from_ns || ps_chart_add_bubble(m->chart, (ps_bubble){.start_ns = from_ns,
+                                                                         .end_ns = to_ns,
+                                                                         .step = s->step,
+                                                                         .rank = s->rank,
+                                                                         .waits_for = waits_for,
+                                                                         .cause = (uint8_t)cause});
+}
+
+/* Walks the stage's ops in the window [start, start + length) of the step. */
+static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t length_ns, waits *w, ps_stage_bubble *s) {
+    const ps_op *ops = m->chart->ops;
+    const uint32_t *order = m->groups.order + m->groups.first[group];
+    size_t n = m->groups.first[group + 1] - m->groups.first[group];
+    memset(w->by_stage, 0, w->n_by_stage * sizeof *w->by_stage);
+    s->n_ops = n;
+    s->step_ns = length_ns;
+    s->waits_for_stage = -1;
+    s->first_ns = ops[order[0]].start_ns;
+    s->warmup_ns = s->first_ns - start_ns;
+    int64_t end_ns = s->first_ns; /* of all ops so far */
+    bool ok = add_idle(m, s, start_ns, s->first_ns, PS_BUBBLE_WARMUP, latest_input(m, order[0]));
+    for (size_t k = 0; ok && k < n; k++) {
+        const ps_op *op = &ops[order[k]];
+        if (op->start_ns > end_ns) {
+            uint32_t waits_for = PS_NO_INDEX;
+            count_stall(m, s, order[k], end_ns, w, &waits_for);
+            ok = add_idle(m, s, end_ns, op->start_ns, PS_BUBBLE_STALL, waits_for);
+            end_ns = op->start_ns;
+        }
+        if (op->end_ns > end_ns) {
+            s->busy_ns += op->end_ns - end_ns;
+            end_ns = op->end_ns;
+        }
+    }
+    s->last_ns = end_ns;
+    s->cooldown_ns = start_ns + length_ns - end_ns;
+    s->bubble_ns = length_ns - s->busy_ns;
+    return ok && add_idle(m, s, end_ns, start_ns + length_ns, PS_BUBBLE_COOLDOWN, PS_NO_INDEX);
+}
+
+/* --- one step of one pipeline --------------------------------------------------------------------------------- */
+
+/* From the op that ends last back to the step's start: before an op comes what ended last of the op before it on
+ * its stage and the inputs it needs. */
+static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages, const uint32_t *stage_of_rank,
+                               uint32_t last) {
+    const ps_op *ops = m->chart->ops;
+    uint32_t op = last;
+    size_t budget = m->chart->n_ops;
+    while (op != PS_NO_INDEX && budget-- > 0) {
+        int64_t compute = ops[op].end_ns - ops[op].start_ns;
+        step->critical_compute_ns += compute;
+        stages[stage_of_rank[ops[op].rank]].critical_ns += compute;
+        uint32_t before = m->previous[op];
+        uint32_t input = latest_input(m, op);
+        if (input != PS_NO_INDEX && (ops[input].end_ns > ops[op].start_ns || m->groups.step_of_op[input] != m->groups.step_of_op[op])) {
+            input = PS_NO_INDEX; /* a clock that contradicts the link: do not follow it */
+        }
+        if (before != PS_NO_INDEX && ops[before].end_ns > ops[op].start_ns) {
+            before = PS_NO_INDEX;
+        }
+        bool by_input = input != PS_NO_INDEX && (before == PS_NO_INDEX || ops[input].end_ns > ops[before].end_ns);
+        uint32_t next = by_input ? input : before;
+        int64_t from_ns = next != PS_NO_INDEX ? ops[next].end_ns : step->start_ns;
+        step->critical_wait_ns += ops[op].start_ns - from_ns;
+        op = next;
+    }
+}
+
+typedef struct window {
+    int64_t start_ns, end_ns;
+    uint32_t last; /* op that ends last */
+    size_t n_ranks;
+} window;
+
+/* Ranks of a pipeline that have ops in the step. */
+static window find_window(const measuring *m, int32_t pipeline, size_t step) {
+    const ps_chart *c = m->chart;
+    window w = {INT64_MAX, INT64_MIN, PS_NO_INDEX, 0};
+    for (uint32_t r = 0; r < c->n_ranks; r++) {
+        size_t g = ps_chart_group(&m->groups, r, step);
+        if (c->ranks[r].pipeline != pipeline || m->groups.first[g] == m->groups.first[g + 1]) {
+            continue;
+        }
+        w.n_ranks++;
+        for (size_t k = m->groups.first[g]; k < m->groups.first[g + 1]; k++) {
+            const ps_op *op = &c->ops[m->groups.order[k]];
+            w.start_ns = op->start_ns < w.start_ns ? op->start_ns : w.start_ns;
+            if (op->end_ns > w.end_ns) {
+                w.end_ns = op->end_ns;
+                w.last = m->groups.order[k];
+            }
+        }
+    }
+    return w;
+}
+
+static int compare_stages(const void *a, const void *b, void *context) {
+    const ps_chart *c = context;
+    const ps_chart_rank *x = &c->ranks[((const ps_stage_bubble *)a)->rank];
+    const ps_chart_rank *y = &c->ranks[((const ps_stage_bubble *)b)->rank];
+    if (x->stage != y->stage) {
+        return x->stage < y->stage ? -1 : 1;
+    }
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits *w, uint32_t *stage_of_rank) {
+    ps_chart *c = m->chart;
+    window win = find_window(m, pipeline, step_row);
+    if (win.n_ranks == 0) {
+        return true;
+    }
+    ps_step_bubble *step = &m->out->steps[m->out->n_steps++];
+    *step = (ps_step_bubble){.step = m->groups.steps[step_row],
+                             .pipeline = pipeline,
+                             .start_ns = win.start_ns,
+                             .step_ns = win.end_ns - win.start_ns,
+                             .first_stage = m->out->n_stages,
+                             .n_stages = win.n_ranks};
+    ps_stage_bubble *stages = m->out->stages + m->out->n_stages;
+    m->out->n_stages += win.n_ranks;
+    size_t n = 0;
+    for (uint32_t r = 0; r < c->n_ranks; r++) {
+        size_t g = ps_chart_group(&m->groups, r, step_row);
+        if (c->ranks[r].pipeline == pipeline && m->groups.first[g] < m->groups.first[g + 1]) {
+            stages[n] = (ps_stage_bubble){.step = step->step, .rank = r};
+            if (!measure_stage(m, g, win.start_ns, step->step_ns, w, &stages[n++])) {
+                return false;
+            }
+        }
+    }
+    qsort_r(stages, n, sizeof *stages, compare_stages, c);
+    int64_t most = -1;
+    for (size_t i = 0; i < n; i++) {
+        stage_of_rank[stages[i].rank] = (uint32_t)i;
+        if (stages[i].busy_ns > most) {
+            most = stages[i].busy_ns;
+            step->slowest = stages[i].rank;
+        }
+    }
+    walk_critical_path(m, step, stages, stage_of_rank, win.last);
+    return true;
+}
+
+/* --- all together ---------------------------------------------------------------------------------------------- */
+
+/* Distinct pipelines in ascending order. */
+static size_t list_pipelines(const ps_chart *c, int64_t *out) {
+    size_t n = 0;
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        out[r] = c->ranks[r].pipeline;
+    }
+    qsort(out, c->n_ranks, sizeof *out, ps_compare_i64);
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        if (n == 0 || out[r] != out[n - 1]) {
+            out[n++] = out[r];
+        }
+    }
+    return n;
+}
+
+static bool measure_all(measuring *m) {
+    ps_chart *c = m->chart;
+    waits w = {.n_by_stage = 0};
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        if (c->ranks[r].stage >= 0 && (size_t)c->ranks[r].stage >= w.n_by_stage && c->ranks[r].stage < 1 << 20) {
+            w.n_by_stage = (size_t)c->ranks[r].stage + 1;
+        }
+    }
+    int64_t *pipelines = ps_calloc(c->n_ranks, sizeof *pipelines);
+    uint32_t *stage_of_rank = ps_calloc(c->n_ranks, sizeof *stage_of_rank);
+    w.by_stage = ps_calloc(w.n_by_stage, sizeof *w.by_stage);
+    m->out->stages = ps_calloc(c->n_ranks * m->groups.n_steps, sizeof *m->out->stages);
+    bool ok = pipelines != NULL && stage_of_rank != NULL && w.by_stage != NULL && m->out->stages != NULL;
+    size_t n_pipelines = ok ? list_pipelines(c, pipelines) : 0;
+    m->out->steps = ps_calloc(n_pipelines * m->groups.n_steps, sizeof *m->out->steps);
+    ok = ok && m->out->steps != NULL;
+    for (size_t s = 0; ok && s < m->groups.n_steps; s++) {
+        for (size_t p = 0; ok && p < n_pipelines; p++) {
+            ok = measure_step(m, (int32_t)pipelines[p], s, &w, stage_of_rank);
+        }
+    }
+    ps_free(pipelines);
+    ps_free(stage_of_rank);
+    ps_free(w.by_stage);
+    return ok;
+}
+
+ps_code ps_bubble_measure(ps_chart *chart, ps_bubble_report *out, ps_err *err) {
+    *out = (ps_bubble_report){0};
+    measuring m = {.chart = chart, .out = out};
+    bool ok = ps_chart_groups_init(&m.groups, chart);
+    ps_code code = PS_OK;
+    if (ok && m.groups.n_steps == 0) {
+        code = ps_fail(err, PS_NOTHING, "the chart has no computation to measure");
+    } else {
+        ok = ok && chain_ops(&m) && group_links(&m) && measure_all(&m);
+    }
+    ps_chart_groups_fini(&m.groups);
+    ps_free(m.by_target);
+    ps_free(m.first_link);
+    ps_free(m.previous);
+    if (!ok || code != PS_OK) {
+        ps_bubble_report_fini(out);
+        return code != PS_OK ? code : ps_fail_nomem(err);
+    }
+    return PS_OK;
+}
+
+void ps_bubble_report_fini(ps_bubble_report *r) {
+    ps_free(r->stages);
+    ps_free(r->steps);
+    *r = (ps_bubble_report){0};
+}
+
+/* --- tables ---------------------------------------------------------------------------------------------------- */
+
+typedef struct int_value {
+    int column;
+    int64_t value;
+} int_value;
+
+static void set_ints(ps_table *t, const int_value *values, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        ps_table_set_int(t, (size_t)values[i].column, values[i].value);
+    }
+}
+
+static double percent(int64_t part, int64_t whole) {
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+enum { B_STEP, B_STAGE, B_RANK, B_BUSY, B_BUBBLE, B_RATIO, B_WARMUP, B_STALL, B_COOLDOWN, B_OWN_RATIO, N_B };
+
+static const ps_column STAGE_COLUMNS[N_B] = {
+    [B_STEP] = {.name = "step", .type = PS_COL_INT},
+    [B_STAGE] = {.name = "stage", .type = PS_COL_INT},
+    [B_RANK] = {.name = "rank", .type = PS_COL_INT},
+    [B_BUSY] = {.name = "busy", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_RATIO] = {.name = "idle", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [B_WARMUP] = {.name = "warm-up", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_STALL] = {.name = "stall", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_COOLDOWN] = {.name = "cool-down", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_OWN_RATIO] = {.name = "own", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+};
+
+ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r) {
+    ps_table *t = ps_table_new("PipelineBubble", "bubble of each stage",
+                               STAGE_COLUMNS, N_B);
+    for (size_t i = 0; t != NULL && i < r->n_stages; i++) {
+        const ps_stage_bubble *s = &r->stages[i];
+        const ps_chart_rank *rank = &chart->ranks[s->rank];
+        if (!ps_table_add_row(t)) {
+            ps_table_free(t);
+            return NULL;
+        }
+        int64_t own_ns = s->last_ns - s->first_ns;
+        const int_value values[] = {{B_STEP, s->step},
+                                    {B_STAGE, rank->stage},
+                                    {B_RANK, rank->rank},
+                                    {B_BUSY, s->busy_ns},
+                                    {B_BUBBLE, s->bubble_ns},
+                                    {B_WARMUP, s->warmup_ns},
+                                    {B_STALL, s->stall_ns},
+                                    {B_COOLDOWN, s->cooldown_ns}};
+        set_ints(t, values, sizeof values / sizeof *values);
+        ps_table_set_real(t, B_RATIO, percent(s->bubble_ns, s->step_ns));
+        ps_table_set_real(t, B_OWN_RATIO, percent(own_ns - s->busy_ns, own_ns));
+    }
+    return t;
+}
+
+enum { W_STEP, W_STAGE, W_FOR_STAGE, W_WAITS, W_WAITS_NS, W_TRANSFER, W_OTHER, W_CRITICAL, W_SHARE, N_W };
+
+static const ps_column WAIT_COLUMNS[N_W] = {
+    [W_STEP] = {.name = "step", .type = PS_COL_INT},
+    [W_STAGE] = {.name = "stage", .type = PS_COL_INT},
+    [W_FOR_STAGE] = {.name = "for stages", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_WAITS] = {.name = "most for", .type = PS_COL_INT},
+    [W_WAITS_NS] = {.name = "of it", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_TRANSFER] = {.name = "for transfer", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_OTHER] = {.name = "other", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_CRITICAL] = {.name = "on path", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_SHARE] = {.name = "path", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+};
+
+ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r) {
+    ps_table *t = ps_table_new("PipelineWaits", "what the stalls of each stage waited for, and its computing on the critical path",
+                               WAIT_COLUMNS, N_W);
+    for (size_t i = 0; t != NULL && i < r->n_stages; i++) {
+        const ps_stage_bubble *s = &r->stages[i];
+        const ps_chart_rank *rank = &chart->ranks[s->rank];
+        if (!ps_table_add_row(t)) {
+            ps_table_free(t);
+            return NULL;
+        }
+        const int_value values[] = {{W_STEP, s->step},
+                                    {W_STAGE, rank->stage},
+                                    {W_FOR_STAGE, s->stall_stage_ns},
+                                    {W_TRANSFER, s->stall_transfer_ns},
+                                    {W_OTHER, s->stall_other_ns},
+                                    {W_CRITICAL, s->critical_ns}};
+        set_ints(t, values, sizeof values / sizeof *values);
+        ps_table_set_real(t, W_SHARE, percent(s->critical_ns, s->step_ns));
+        if (s->waits_for_stage >= 0) {
+            ps_table_set_int(t, W_WAITS, s->waits_for_stage);
+            ps_table_set_int(t, W_WAITS_NS, s->waits_for_ns);
+        }
+    }
+    return t;
+}
+
+enum { T_STEP, T_PIPELINE, T_TIME, T_BUBBLE, T_SLOWEST, T_SLOWEST_BUSY, T_IMBALANCE, T_COMPUTE, T_WAIT, N_T };
+
+static const ps_column STEP_COLUMNS[N_T] = {
+    [T_STEP] = {.name = "step", .type = PS_COL_INT},
+    [T_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
+    [T_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [T_BUBBLE] = {.name = "bubble", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [T_SLOWEST] = {.name = "slowest", .type = PS_COL_INT},
+    [T_SLOWEST_BUSY] = {.name = "its busy", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [T_IMBALANCE] = {.name = "imbalance", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [T_COMPUTE] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [T_WAIT] = {.name = "waiting", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+};
+
+ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r) {
+    ps_table *t = ps_table_new("PipelineStep", "each pipeline's step, its slowest stage, and computing and waiting on the critical path", STEP_COLUMNS, N_T);
+    for (size_t i = 0; t != NULL && i < r->n_steps; i++) {
+        const ps_step_bubble *s = &r->steps[i];
+        int64_t busy = 0;
+        int64_t most = 0;
+        for (size_t k = s->first_stage; k < s->first_stage + s->n_stages; k++) {
+            busy += r->stages[k].busy_ns;
+            most = r->stages[k].busy_ns > most ? r->stages[k].busy_ns : most;
+        }
+        if (!ps_table_add_row(t)) {
+            ps_table_free(t);
+            return NULL;
+        }
+        ps_table_set_int(t, T_STEP, s->step);
+        ps_table_set_int(t, T_PIPELINE, s->pipeline);
+        ps_table_set_int(t, T_TIME, s->step_ns);
+        ps_table_set_real(t, T_BUBBLE, 100.0 - percent(busy, s->step_ns * (int64_t)s->n_stages));
+        ps_table_set_int(t, T_SLOWEST, chart->ranks[s->slowest].stage);
+        ps_table_set_int(t, T_SLOWEST_BUSY, most);
+        ps_table_set_real(t, T_IMBALANCE, percent(most * (int64_t)s->n_stages - busy, busy));
+        ps_table_set_int(t, T_COMPUTE, s->critical_compute_ns);
+        ps_table_set_int(t, T_WAIT, s->critical_wait_ns);
+    }
+    return t;
+}

@@ -1,0 +1,62 @@
+/* The bubble of a pipeline in numbers: per stage and step, split by cause, with the critical path and the
+ * balance between stages. Works on any ps_chart, measured or simulated. docs/bubble.md has the formulas and a
+ * worked example. */
+#ifndef PS_ANALYZE_BUBBLE_H
+#define PS_ANALYZE_BUBBLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/chart.h"
+#include "model/table.h"
+
+/* One stage (rank) in one step. Only computation counts; sends and receives run beside it. */
+typedef struct ps_stage_bubble {
+    int64_t step;
+    uint32_t rank; /* row in the chart's ranks */
+    size_t n_ops;
+    int64_t first_ns, last_ns;   /* of the stage's ops, from the chart's origin */
+    int64_t step_ns;             /* window of the step: last end - first start over all stages of the pipeline */
+    int64_t busy_ns;             /* union of the stage's ops */
+    int64_t bubble_ns;           /* step_ns - busy_ns */
+    int64_t warmup_ns, cooldown_ns; /* bubble = warm-up + stall + cool-down */
+    int64_t stall_ns;
+    int64_t stall_stage_ns;    /* of the stall: another stage had not finished yet */
+    int64_t stall_transfer_ns; /* of the stall: its result was there, the op did not start yet (transfer, launch) */
+    int64_t stall_other_ns;    /* of the stall: the op needs nothing of another stage, or its inputs are not in the chart */
+    int32_t waits_for_stage;   /* the stage most of stall_stage_ns was for, -1 none */
+    int64_t waits_for_ns;
+    int64_t critical_ns; /* of the step's critical path: time computing on this stage */
+} ps_stage_bubble;
+
+/* One step of one pipeline. */
+typedef struct ps_step_bubble {
+    int64_t step;
+    int32_t pipeline;
+    int64_t start_ns, step_ns;
+    size_t first_stage, n_stages; /* range in stages */
+    int64_t critical_compute_ns, critical_wait_ns; /* together step_ns, when the path reaches the step's start */
+    uint32_t slowest; /* row in the chart's ranks: the most busy stage */
+} ps_step_bubble;
+
+typedef struct ps_bubble_report {
+    ps_stage_bubble *stages; /* by step, pipeline, stage */
+    size_t n_stages;
+    ps_step_bubble *steps; /* by step, pipeline */
+    size_t n_steps;
+} ps_bubble_report;
+
+/* Measures the chart, whose links between computations say what each op waited for (ps_chart_connect), and adds
+ * the idle intervals to chart->bubbles. Linear in the number of ops. PS_NOTHING when there is no computation.
+ * The caller ends with ps_bubble_report_fini(). */
+PS_MUST_USE ps_code ps_bubble_measure(ps_chart *chart, ps_bubble_report *out, ps_err *err);
+void ps_bubble_report_fini(ps_bubble_report *r);
+
+/* The report as tables, cluster-homed: one row per stage and step, the same with what was waited for; one row per
+ * step. NULL when memory is out. */
+ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r);
+ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r);
+ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r);
+
+#endif

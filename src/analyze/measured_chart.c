@@ -1,0 +1,172 @@
+#include "analyze/measured_chart.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+
+typedef struct building {
+    ps_chart *chart;
+    const ps_measured_rank *ranks;
+    size_t n;
+    bool is_classic;
+    uint32_t **row_of_p2p; /* [rank][op in its list] row in the chart's ops, PS_NO_INDEX none */
+} building;
+
+/* Classic microbatches are counted per kind, anew in each step. */
+typedef struct counters {
+    int64_t step;
+    int32_t n_forward, n_backward;
+} counters;
+
+static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_label *label, uint32_t rank_row,
+                     counters *count) {
+    int64_t origin = b->chart->origin_ns;
+    ps_op op = {.start_ns = mark->start_ns - origin,
+                .end_ns = mark->end_ns - origin,
+                .host_start_ns = mark->host_start_ns - origin,
+                .host_end_ns = mark->host_end_ns - origin,
+                .has_host = true,
+                .step = mark->step,
+                .name = label->name,
+                .rank = rank_row,
+                .microbatch = mark->microbatch,
+                .microbatch2 = -1,
+                .chunk = -1,
+                .chunk2 = -1,
+                .phase = -1,
+                .kind = mark->kind,
+                .source = label->source};
+    if (mark->step != count->step) {
+        *count = (counters){.step = mark->step};
+    }
+    if (label->has_op) {
+        op.kind = (uint8_t)label->op.kind;
+        op.chunk = (int8_t)label->op.chunk;
+        op.microbatch = label->op.microbatch;
+        op.chunk2 = (int8_t)label->op.chunk2;
+        op.microbatch2 = label->op.microbatch2;
+        op.phase = (int8_t)label->type;
+    } else if (b->is_classic && mark->kind == PS_OP_F) {
+        op.microbatch = count->n_forward++;
+    } else if (b->is_classic && mark->kind == PS_OP_B) {
+        op.microbatch = count->n_backward++;
+    }
+    return op;
+}
+
+static bool add_mark(building *b, const ps_measured_rank *r, size_t i, uint32_t rank_row, counters *count) {
+    ps_op op = mark_op(b, &r->marks->marks[i], &r->labels[i], rank_row, count);
+    char number[16];
+    bool counted = b->is_classic && (op.kind == PS_OP_F || op.kind == PS_OP_B);
+    if (counted) {
+        (void)snprintf(number, sizeof number, op.kind == PS_OP_F ? "%d" : "%dB", op.microbatch);
+        op.name = number;
+    }
+    return ps_chart_add_op(b->chart, op);
+}
+
+static bool add_p2p(building *b, size_t rank, size_t i, uint32_t rank_row, int64_t step) {
+    const ps_p2p_op *p = &b->ranks[rank].p2p->ops[i];
+    ps_op op = {.start_ns = p->start_ns - b->chart->origin_ns,
+                .end_ns = p->end_ns - b->chart->origin_ns,
+                .step = step,
+                .name = p->is_send ? "send" : "recv",
+                .rank = rank_row,
+                .microbatch = -1,
+                .microbatch2 = -1,
+                .chunk = -1,
+                .chunk2 = -1,
+                .phase = -1,
+                .kind = p->is_send ? PS_OP_SEND : PS_OP_RECV,
+                .source = PS_SOURCE_MARK};
+    b->row_of_p2p[rank][i] = (uint32_t)b->chart->n_ops;
+    return ps_chart_add_op(b->chart, op);
+}
+
+/* A receive feeds the computation that follows it, a send carries what the computation before it made. */
+static int64_t step_of_p2p(const ps_mark_list *marks, const ps_p2p_op *op) {
+    int64_t at = op->is_send ? op->start_ns : op->end_ns;
+    size_t low = 0; /* marks[0..low) start before `at` */
+    size_t high = marks->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (marks->marks[middle].start_ns < at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    size_t mark = op->is_send ? (low > 0 ? low - 1 : 0) : (low < marks->n ? low : marks->n - 1);
+    return marks->marks[mark].step;
+}
+
+/* Marks and operators of one rank, both in start order, merged. */
+static bool add_rank(building *b, size_t rank) {
+    const ps_measured_rank *r = &b->ranks[rank];
+    uint32_t rank_row = (uint32_t)b->chart->n_ranks;
+    size_t n_p2p = r->p2p != NULL ? r->p2p->n : 0;
+    b->row_of_p2p[rank] = ps_calloc(n_p2p, sizeof **b->row_of_p2p);
+    if (b->row_of_p2p[rank] == NULL ||
+        !ps_chart_add_rank(b->chart, (ps_chart_rank){(int32_t)r->rank, r->place.stage, r->place.pipeline})) {
+        return false;
+    }
+    counters count = {.step = PS_STEP_OUTSIDE};
+    size_t next_p2p = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i <= r->marks->n; i++) {
+        bool last = i == r->marks->n;
+        while (ok && next_p2p < n_p2p && (last || r->p2p->ops[next_p2p].start_ns < r->marks->marks[i].start_ns)) {
+            int64_t step = step_of_p2p(r->marks, &r->p2p->ops[next_p2p]);
+            ok = add_p2p(b, rank, next_p2p++, rank_row, step);
+        }
+        ok = ok && (last || r->labels[i].left_out || add_mark(b, r, i, rank_row, &count));
+    }
+    return ok;
+}
+
+static bool add_links(building *b) {
+    for (size_t r = 0; r < b->n; r++) {
+        for (size_t i = 0; b->row_of_p2p[r] != NULL && i < b->ranks[r].p2p->n; i++) {
+            const ps_p2p_op *op = &b->ranks[r].p2p->ops[i];
+            bool paired = op->is_send && op->peer_rank != PS_NO_PEER && b->row_of_p2p[op->peer_rank] != NULL;
+            if (paired && !ps_chart_add_link(b->chart, (ps_chart_link){b->row_of_p2p[r][i],
+                                                                       b->row_of_p2p[op->peer_rank][op->peer_op]})) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void find_origin(building *b) {
+    int64_t origin = INT64_MAX;
+    for (size_t r = 0; r < b->n; r++) {
+        if (b->ranks[r].marks != NULL && b->ranks[r].marks->marks[0].start_ns < origin) {
+            origin = b->ranks[r].marks->marks[0].start_ns;
+        }
+    }
+    b->chart->origin_ns = origin != INT64_MAX ? origin : 0;
+}
+
+ps_chart *ps_measured_chart(const ps_measured_rank *ranks, size_t n, bool is_classic, ps_err *err) {
+    building b = {.chart = ps_chart_new(), .ranks = ranks, .n = n, .is_classic = is_classic};
+    b.row_of_p2p = ps_calloc(n, sizeof *b.row_of_p2p);
+    bool ok = b.chart != NULL && b.row_of_p2p != NULL;
+    if (ok) {
+        find_origin(&b);
+    }
+    for (size_t r = 0; ok && r < n; r++) {
+        ok = ranks[r].marks == NULL || add_rank(&b, r);
+    }
+    ok = ok && add_links(&b);
+    for (size_t r = 0; b.row_of_p2p != NULL && r < n; r++) {
+        ps_free(b.row_of_p2p[r]);
+    }
+    ps_free(b.row_of_p2p);
+    if (!ok) {
+        ps_chart_free(b.chart);
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    return b.chart;
+}

@@ -1,0 +1,24 @@
+/* The pipeline in numbers: recognises a chart's schedule, links its ops, measures the bubble, replays the step. */
+#ifndef PS_ANALYZE_PIPELINE_H
+#define PS_ANALYZE_PIPELINE_H
+
+#include "analyze/analysis.h"
+#include "analyze/replay.h"
+#include "model/chart.h"
+
+typedef struct ps_pipeline_opts {
+    const char *pp_type;    /* name of the schedule from metadata or the user, "" unknown */
+    const char *how;        /* how it is known, "" when only recognised */
+    int32_t n_stages;       /* 0: as many as the chart shows */
+    int32_t n_microbatches; /* 0 unknown */
+    bool is_labelled;       /* the ops carry chunk and microbatch already (DualPipeV labels) */
+    bool in_full;           /* all tables; else PipelineBubble only */
+    ps_replay_opts replay;
+} ps_pipeline_opts;
+
+/* Fills the chart's links, bubbles, schedule and, unless labelled, chunks and microbatches; adds the table
+ * PipelineBubble, and in full PipelineStep, PipelineWaits and PipelineReplay, to the result. A chart without
+ * computation is left as it is. */
+PS_MUST_USE ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_result *result, ps_err *err);
+
+#endif

@@ -1,0 +1,240 @@
+#include "analyze/recognise.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/label.h"
+#include "base/alloc.h"
+#include "model/chart_groups.h"
+
+#define MAX_CHUNKS 8 /* more model pieces per device are tried for no schedule */
+
+typedef struct looking {
+    const ps_chart *chart;
+    ps_chart_groups groups;
+    uint32_t *rank_of_stage; /* [n_stages] row in ranks, of the pipeline looked at */
+    int32_t n_stages;
+    size_t step; /* index of the step looked at */
+    ps_mark *marks; /* scratch for one group */
+    size_t n_forwards; /* on stage 0 */
+} looking;
+
+static bool runs_forward(const ps_op *op) {
+    return op->kind == PS_OP_F || op->kind == PS_OP_FB;
+}
+
+/* The kinds of one group as marks without microbatches; returns how many. */
+static size_t fill_marks(const looking *l, size_t group) {
+    size_t n = 0;
+    for (size_t i = l->groups.first[group]; i < l->groups.first[group + 1]; i++) {
+        const ps_op *op = &l->chart->ops[l->groups.order[i]];
+        uint8_t kind = op->kind == PS_OP_BI || op->kind == PS_OP_LOGITS ? PS_OP_B : op->kind;
+        l->marks[n++] = (ps_mark){.start_ns = op->start_ns, .end_ns = op->end_ns, .microbatch = -1, .kind = kind};
+    }
+    return n;
+}
+
+/* --- the step to look at --------------------------------------------------------------------------------------- */
+
+static bool find_stages(looking *l, int32_t n_stages) {
+    const ps_chart *c = l->chart;
+    int32_t n = n_stages < PS_MAX_STAGES ? n_stages : PS_MAX_STAGES;
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        n = c->ranks[r].stage >= n && c->ranks[r].stage < PS_MAX_STAGES ? c->ranks[r].stage + 1 : n;
+    }
+    l->n_stages = n;
+    l->rank_of_stage = ps_calloc((size_t)n, sizeof *l->rank_of_stage);
+    if (l->rank_of_stage == NULL) {
+        return false;
+    }
+    for (int32_t s = 0; s < n; s++) {
+        l->rank_of_stage[s] = PS_NO_INDEX;
+    }
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        const ps_chart_rank *rank = &c->ranks[r];
+        bool on_stage = rank->stage >= 0 && rank->stage < n && rank->pipeline == c->ranks[0].pipeline;
+        if (on_stage && l->rank_of_stage[rank->stage] == PS_NO_INDEX) {
+            l->rank_of_stage[rank->stage] = (uint32_t)r;
+        }
+    }
+    return true;
+}
+
+/* The first step with as many ops on the pipeline's stages as any. */
+static void find_full_step(looking *l) {
+    size_t most = 0;
+    for (size_t step = 0; step < l->groups.n_steps; step++) {
+        size_t n = 0;
+        for (int32_t s = 0; s < l->n_stages; s++) {
+            if (l->rank_of_stage[s] != PS_NO_INDEX) {
+                size_t g = ps_chart_group(&l->groups, l->rank_of_stage[s], step);
+                n += l->groups.first[g + 1] - l->groups.first[g];
+            }
+        }
+        if (n > most) {
+            most = n;
+            l->step = step;
+        }
+    }
+    for (int32_t s = 0; s < l->n_stages && l->n_forwards == 0; s++) {
+        if (l->rank_of_stage[s] != PS_NO_INDEX) {
+            size_t g = ps_chart_group(&l->groups, l->rank_of_stage[s], l->step);
+            for (size_t i = l->groups.first[g]; i < l->groups.first[g + 1]; i++) {
+                l->n_forwards += runs_forward(&l->chart->ops[l->groups.order[i]]);
+            }
+        }
+    }
+}
+
+/* `n_stages` may say that the pipeline has more stages than the chart shows. */
+static bool start(looking *l, const ps_chart *chart, int32_t n_stages) {
+    *l = (looking){.chart = chart};
+    l->marks = ps_calloc(chart->n_ops, sizeof *l->marks);
+    if (l->marks == NULL || !ps_chart_groups_init(&l->groups, chart) || !find_stages(l, n_stages)) {
+        return false;
+    }
+    if (l->groups.n_steps > 0) {
+        find_full_step(l);
+    }
+    return true;
+}
+
+static void finish(looking *l) {
+    ps_chart_groups_fini(&l->groups);
+    ps_free(l->rank_of_stage);
+    ps_free(l->marks);
+}
+
+/* --- candidates -------------------------------------------------------------------------------------------------- */
+
+/* How many ops of the step agree with the schedule's lists. */
+static ps_code count_agreeing(looking *l, const ps_schedule *schedule, const ps_schedule_params *params,
+                              ps_recognised *out, ps_err *err) {
+    *out = (ps_recognised){.schedule = schedule, .params = *params};
+    ps_code code = PS_OK;
+    for (int32_t s = 0; code == PS_OK && s < l->n_stages; s++) {
+        if (l->rank_of_stage[s] == PS_NO_INDEX) {
+            continue;
+        }
+        ps_op_list list = {0};
+        ps_alignment alignment = {0};
+        size_t n = fill_marks(l, ps_chart_group(&l->groups, l->rank_of_stage[s], l->step));
+        code = schedule->order(params, s, &list, err);
+        code = code == PS_OK ? ps_align(l->marks, n, &list, &alignment, err) : code;
+        if (code == PS_OK) {
+            out->n_agreeing += alignment.n_agreeing;
+            out->n_ops += n + alignment.n_missing;
+        }
+        ps_op_list_fini(&list);
+        ps_alignment_fini(&alignment);
+    }
+    return code;
+}
+
+static bool better(const ps_recognised *a, const ps_recognised *b) {
+    if (b->schedule == NULL) {
+        return true;
+    }
+    return (double)a->n_agreeing * (double)b->n_ops > (double)b->n_agreeing * (double)a->n_ops;
+}
+
+/* Tries one schedule with each number of chunks that divides the forwards. */
+static ps_code try_schedule(looking *l, const ps_schedule *schedule, int32_t n_microbatches, ps_recognised *best,
+                            ps_err *err) {
+    bool any_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0;
+    int32_t from = any_chunks ? 2 : schedule->n_chunks;
+    int32_t to = any_chunks ? MAX_CHUNKS : schedule->n_chunks;
+    int32_t chains = schedule->n_chains > 0 ? schedule->n_chains : 1;
+    ps_code code = PS_OK;
+    for (int32_t v = from; code == PS_OK && v <= to; v++) {
+        int64_t m = n_microbatches > 0 ? n_microbatches : (int64_t)l->n_forwards * chains / v;
+        ps_schedule_params params = {.n_stages = l->n_stages,
+                                     .n_microbatches = (int32_t)(m < PS_MAX_MICROBATCHES ? m : PS_MAX_MICROBATCHES),
+                                     .n_chunks = any_chunks ? v : 0};
+        ps_recognised candidate;
+        if (m < 1 || schedule->check(&params, NULL) != PS_OK) {
+            continue;
+        }
+        code = count_agreeing(l, schedule, &params, &candidate, err);
+        if (code == PS_OK && better(&candidate, best)) {
+            *best = candidate;
+        }
+    }
+    return code;
+}
+
+ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages, int32_t n_microbatches,
+                     ps_recognised *out, ps_err *err) {
+    *out = (ps_recognised){0};
+    const ps_schedule *named = name != NULL && name[0] != '\0' ? ps_schedule_find(name) : NULL;
+    looking l;
+    ps_code code = start(&l, chart, n_stages) ? PS_OK : ps_fail_nomem(err);
+    bool something = code == PS_OK && l.n_stages > 0 && l.n_forwards > 0;
+    for (const ps_schedule *const *s = ps_schedules(); code == PS_OK && something && *s != NULL; s++) {
+        if (named == NULL || named == *s) {
+            code = try_schedule(&l, *s, n_microbatches, out, err);
+        }
+    }
+    finish(&l);
+    return code;
+}
+
+/* --- applying ------------------------------------------------------------------------------------------------------ */
+
+static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, size_t group, const ps_op_list *list,
+                           ps_err *err) {
+    size_t n = fill_marks(l, group);
+    ps_alignment alignment;
+    ps_code code = ps_align(l->marks, n, list, &alignment, err);
+    int32_t per_chunk = ps_schedule_microbatches(r->schedule, &r->params);
+    for (size_t i = 0; code == PS_OK && i < n; i++) {
+        if (alignment.op_of_mark[i] == PS_UNLABELLED) {
+            continue;
+        }
+        ps_op *op = &chart->ops[l->groups.order[l->groups.first[group] + i]];
+        const ps_sched_op *theory = &list->ops[alignment.op_of_mark[i]];
+        char label[64];
+        ps_op_label(per_chunk, theory, label, sizeof label);
+        op->name = ps_arena_strndup(&chart->arena, label, strlen(label));
+        op->kind = (uint8_t)theory->kind;
+        op->chunk = (int8_t)theory->chunk;
+        op->microbatch = theory->microbatch;
+        op->chunk2 = (int8_t)theory->chunk2;
+        op->microbatch2 = theory->microbatch2;
+        op->source = alignment.cost == 0 ? PS_SOURCE_MARK : PS_SOURCE_ALIGNED;
+        code = op->name != NULL ? PS_OK : ps_fail_nomem(err);
+    }
+    ps_alignment_fini(&alignment);
+    return code;
+}
+
+static ps_code apply_rank(looking *l, ps_chart *chart, const ps_recognised *r, uint32_t rank, ps_err *err) {
+    ps_op_list list = {0};
+    int32_t stage = chart->ranks[rank].stage;
+    if (stage < 0 || stage >= r->params.n_stages) {
+        return PS_OK;
+    }
+    ps_code code = r->schedule->order(&r->params, stage, &list, err);
+    for (size_t step = 0; code == PS_OK && step < l->groups.n_steps; step++) {
+        code = apply_group(l, chart, r, ps_chart_group(&l->groups, rank, step), &list, err);
+    }
+    ps_op_list_fini(&list);
+    return code;
+}
+
+ps_code ps_apply_schedule(ps_chart *chart, const ps_recognised *r, const char *how, ps_err *err) {
+    looking l;
+    ps_code code = start(&l, chart, r->params.n_stages) ? PS_OK : ps_fail_nomem(err);
+    for (uint32_t rank = 0; code == PS_OK && rank < chart->n_ranks; rank++) {
+        code = apply_rank(&l, chart, r, rank, err);
+    }
+    finish(&l);
+    char text[64];
+    (void)snprintf(text, sizeof text, "recognised, %.1f %% of ops agree",
+                   r->n_ops > 0 ? 100.0 * (double)r->n_agreeing / (double)r->n_ops : 0.0);
+    if (code == PS_OK && (!ps_chart_set_text(chart, chart->title, r->schedule->name) ||
+                          !ps_chart_set_how(chart, how[0] != '\0' ? how : text))) {
+        code = ps_fail_nomem(err);
+    }
+    return code;
+}

@@ -1,0 +1,325 @@
+/* Durations: per stage, the median of each kind and chunk, summed over chunks to one microbatch of the whole stage.
+ * A schedule with v chunks gets a v-th of it for each op. An overlapped pair takes the measured share of F + B
+ * (median over all pairs), F + B when none was measured. Latency between stages: the median time from the end of
+ * the latest input to the start of the op, over ops that waited for it. */
+#include "analyze/replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+#include "model/chart_groups.h"
+#include "schedule/sim.h"
+
+#define MAX_CHUNKS 8
+
+typedef struct times {
+    ps_stage_times *stages; /* [n_stages] */
+    int32_t n_stages;
+    int64_t pair_per_mille; /* duration of an overlapped pair in thousandths of F + B */
+    int64_t p2p_ns;
+    int64_t *scratch; /* [n_ops] */
+} times;
+
+/* --- durations from the chart ---------------------------------------------------------------------------------- */
+
+static int64_t median(int64_t *values, size_t n) {
+    if (n == 0) {
+        return 0;
+    }
+    qsort(values, n, sizeof *values, ps_compare_i64);
+    return values[n / 2];
+}
+
+/* Durations by (stage, kind, chunk): bucket b is values[first[b]] .. values[first[b + 1] - 1]. */
+typedef struct buckets {
+    int64_t *values;
+    size_t *first;
+    size_t n;
+} buckets;
+
+static size_t bucket_of(const ps_chart *c, const times *t, const ps_op *op) {
+    int32_t stage = c->ranks[op->rank].stage;
+    int32_t chunk = op->chunk < 0 ? 0 : op->chunk;
+    if (stage < 0 || stage >= t->n_stages || chunk >= MAX_CHUNKS || !ps_op_is_computation(op)) {
+        return SIZE_MAX;
+    }
+    return ((size_t)stage * PS_N_OP_KINDS + op->kind) * MAX_CHUNKS + (size_t)chunk;
+}
+
+static bool fill_buckets(const ps_chart *c, const times *t, buckets *b) {
+    b->n = (size_t)t->n_stages * PS_N_OP_KINDS * MAX_CHUNKS;
+    b->values = ps_calloc(c->n_ops, sizeof *b->values);
+    b->first = ps_calloc(b->n + 2, sizeof *b->first);
+    if (b->values == NULL || b->first == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < c->n_ops; i++) {
+        size_t at = bucket_of(c, t, &c->ops[i]);
+        b->first[at != SIZE_MAX ? at + 2 : 0]++;
+    }
+    b->first[0] = 0;
+    for (size_t k = 2; k < b->n + 2; k++) {
+        b->first[k] += b->first[k - 1];
+    }
+    for (size_t i = 0; i < c->n_ops; i++) {
+        size_t at = bucket_of(c, t, &c->ops[i]);
+        if (at != SIZE_MAX) {
+            b->values[b->first[at + 1]++] = c->ops[i].end_ns - c->ops[i].start_ns;
+        }
+    }
+    return true;
+}
+
+/* 0 when there is no such op. */
+static int64_t bucket_median(buckets *b, int32_t stage, ps_op_kind kind, int32_t chunk) {
+    size_t at = ((size_t)stage * PS_N_OP_KINDS + (size_t)kind) * MAX_CHUNKS + (size_t)chunk;
+    return median(b->values + b->first[at], b->first[at + 1] - b->first[at]);
+}
+
+static void measure_stage(buckets *b, times *t, int32_t stage, int32_t n_chunks) {
+    ps_stage_times *s = &t->stages[stage];
+    bool w_measured = false;
+    for (int32_t chunk = 0; chunk < n_chunks && chunk < MAX_CHUNKS; chunk++) {
+        int64_t whole = bucket_median(b, stage, PS_OP_B, chunk);
+        int64_t input = bucket_median(b, stage, PS_OP_BI, chunk);
+        int64_t weight = bucket_median(b, stage, PS_OP_BW, chunk);
+        s->f_ns += bucket_median(b, stage, PS_OP_F, chunk);
+        s->b_ns += whole > 0 ? whole : input + weight;
+        s->w_ns += weight;
+        w_measured = w_measured || weight > 0;
+    }
+    if (!w_measured || s->w_ns >= s->b_ns) {
+        s->w_ns = s->b_ns / 2;
+        s->w_is_half = true;
+    }
+}
+
+static void measure_pairs(const ps_chart *c, times *t, int32_t n_chunks) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_ops; i++) {
+        const ps_op *op = &c->ops[i];
+        int32_t stage = c->ranks[op->rank].stage;
+        if (op->kind == PS_OP_FB && stage >= 0 && stage < t->n_stages) {
+            int64_t apart = (t->stages[stage].f_ns + t->stages[stage].b_ns) / n_chunks;
+            if (apart > 0) {
+                t->scratch[n++] = (op->end_ns - op->start_ns) * 1000 / apart;
+            }
+        }
+    }
+    t->pair_per_mille = n > 0 ? median(t->scratch, n) : 1000;
+    t->pair_per_mille = t->pair_per_mille > 1000 ? 1000 : t->pair_per_mille;
+}
+
+/* Bubbles know what was waited for: the rest of the wait behind its end is the way from stage to stage. */
+static void measure_latency(const ps_chart *c, times *t) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_bubbles && n < c->n_ops; i++) {
+        const ps_bubble *b = &c->bubbles[i];
+        if (b->cause == PS_BUBBLE_STALL && b->waits_for != PS_NO_INDEX && c->ops[b->waits_for].end_ns >= b->start_ns &&
+            c->ops[b->waits_for].end_ns <= b->end_ns) {
+            t->scratch[n++] = b->end_ns - c->ops[b->waits_for].end_ns;
+        }
+    }
+    t->p2p_ns = median(t->scratch, n);
+}
+
+/* Over the stages that were measured. */
+static ps_stage_times mean_times(const times *t) {
+    ps_stage_times sum = {0};
+    int64_t n = 0;
+    for (int32_t s = 0; s < t->n_stages; s++) {
+        sum.f_ns += t->stages[s].f_ns;
+        sum.b_ns += t->stages[s].b_ns;
+        sum.w_ns += t->stages[s].w_ns;
+        sum.w_is_half = sum.w_is_half || t->stages[s].w_is_half;
+        n += t->stages[s].f_ns + t->stages[s].b_ns > 0;
+    }
+    n = n > 0 ? n : 1;
+    return (ps_stage_times){sum.f_ns / n, sum.b_ns / n, sum.w_ns / n, sum.w_is_half};
+}
+
+/* A stage whose rank is missing is taken as the mean of the others. */
+static void fill_missing(times *t) {
+    ps_stage_times mean = mean_times(t);
+    for (int32_t s = 0; s < t->n_stages; s++) {
+        if (t->stages[s].f_ns + t->stages[s].b_ns == 0) {
+            t->stages[s] = mean;
+        }
+    }
+}
+
+static bool measure_times(const ps_chart *c, const ps_recognised *r, times *t) {
+    int32_t n_chunks = ps_schedule_chunks(r->schedule, &r->params);
+    *t = (times){.n_stages = r->params.n_stages};
+    t->stages = ps_calloc((size_t)t->n_stages, sizeof *t->stages);
+    t->scratch = ps_calloc(c->n_ops + 1, sizeof *t->scratch);
+    if (t->stages == NULL || t->scratch == NULL) {
+        return false;
+    }
+    buckets b = {0};
+    bool ok = fill_buckets(c, t, &b);
+    for (int32_t s = 0; ok && s < t->n_stages; s++) {
+        measure_stage(&b, t, s, n_chunks);
+    }
+    ps_free(b.values);
+    ps_free(b.first);
+    if (!ok) {
+        return false;
+    }
+    fill_missing(t);
+    measure_pairs(c, t, n_chunks);
+    measure_latency(c, t);
+    return true;
+}
+
+/* All stages as fast as their mean. */
+static void balance(times *t) {
+    ps_stage_times mean = mean_times(t);
+    for (int32_t s = 0; s < t->n_stages; s++) {
+        t->stages[s] = mean;
+    }
+}
+
+/* --- one schedule ------------------------------------------------------------------------------------------------ */
+
+typedef struct prediction {
+    int64_t step_ns, busy_ns; /* busy: sum over stages */
+    size_t peak;              /* activations of one (chunk, microbatch) */
+} prediction;
+
+static int64_t op_duration(const times *t, const ps_sim_plan *plan, uint32_t op, int32_t n_chunks) {
+    const ps_stage_times *s = &t->stages[plan->device[op]];
+    int64_t f = s->f_ns / n_chunks;
+    int64_t b = s->b_ns / n_chunks;
+    int64_t w = s->w_ns / n_chunks;
+    switch (plan->ops[op].kind) {
+    case PS_OP_F:
+        return f;
+    case PS_OP_B:
+        return b;
+    case PS_OP_BI:
+        return b - w;
+    case PS_OP_BW:
+        return w;
+    case PS_OP_FB:
+        return (f + b) * t->pair_per_mille / 1000;
+    default:
+        return 0;
+    }
+}
+
+static ps_code simulate(const times *t, const ps_schedule *schedule, const ps_schedule_params *params, prediction *out,
+                        ps_err *err) {
+    ps_sim_plan *plan = ps_sim_plan_new(schedule, params, err);
+    if (plan == NULL) {
+        return err != NULL ? err->code : PS_NOMEM;
+    }
+    *out = (prediction){0};
+    int32_t n_chunks = ps_schedule_chunks(schedule, params);
+    int64_t *durations = ps_calloc(plan->n_ops, sizeof *durations);
+    ps_sim_result result = {.start_ns = ps_calloc(plan->n_ops, sizeof(int64_t)),
+                            .end_ns = ps_calloc(plan->n_ops, sizeof(int64_t))};
+    ps_code code = durations != NULL && result.start_ns != NULL && result.end_ns != NULL ? PS_OK : ps_fail_nomem(err);
+    for (uint32_t op = 0; code == PS_OK && op < plan->n_ops; op++) {
+        durations[op] = op_duration(t, plan, op, n_chunks);
+    }
+    code = code == PS_OK ? ps_sim_run(plan, durations, t->p2p_ns, 0, &result, err) : code;
+    for (int32_t d = 0; code == PS_OK && d < params->n_stages; d++) {
+        size_t peak = ps_peak_activations(plan->ops + plan->first[d], plan->first[d + 1] - plan->first[d]);
+        out->peak = peak > out->peak ? peak : out->peak;
+        out->busy_ns += ps_sim_busy_ns(plan, &result, d);
+    }
+    out->step_ns = code == PS_OK ? result.last_ns - result.first_ns : 0;
+    ps_free(durations);
+    ps_free(result.start_ns);
+    ps_free(result.end_ns);
+    ps_sim_plan_free(plan);
+    return code;
+}
+
+/* --- the table ----------------------------------------------------------------------------------------------------- */
+
+enum { R_SCHEDULE, R_STEP, R_GAIN, R_GAIN_SHARE, R_BUBBLE, R_ACTIVATIONS, N_R };
+
+static const ps_column COLUMNS[N_R] = {
+    [R_SCHEDULE] = {.name = "schedule", .type = PS_COL_TEXT},
+    [R_STEP] = {.name = "step time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [R_GAIN] = {.name = "gain", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [R_GAIN_SHARE] = {.name = "gain share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [R_BUBBLE] = {.name = "bubble", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [R_ACTIVATIONS] = {.name = "activations", .type = PS_COL_REAL},
+};
+
+static bool add_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns, const ps_schedule *schedule,
+                    const ps_schedule_params *params) {
+    int64_t all = p->step_ns * params->n_stages;
+    if (!ps_table_add_row(t) || !ps_table_set_text(t, R_SCHEDULE, name)) {
+        return false;
+    }
+    ps_table_set_int(t, R_STEP, p->step_ns);
+    ps_table_set_int(t, R_GAIN, base_ns - p->step_ns);
+    ps_table_set_real(t, R_GAIN_SHARE, base_ns > 0 ? 100.0 * (double)(base_ns - p->step_ns) / (double)base_ns : 0.0);
+    ps_table_set_real(t, R_BUBBLE, all > 0 ? 100.0 * (double)(all - p->busy_ns) / (double)all : 0.0);
+    ps_table_set_real(t, R_ACTIVATIONS, (double)p->peak / (double)ps_schedule_chunks(schedule, params));
+    return true;
+}
+
+static ps_code add_candidate(ps_table *table, const times *t, const ps_recognised *r, const ps_schedule *schedule,
+                             const ps_replay_opts *opts, int64_t base_ns, ps_err *err) {
+    bool takes_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0;
+    ps_schedule_params params = {.n_stages = r->params.n_stages,
+                                 .n_microbatches = r->params.n_microbatches,
+                                 .n_chunks = takes_chunks ? 2 : 0};
+    if (schedule == r->schedule || schedule->check(&params, NULL) != PS_OK) {
+        return PS_OK;
+    }
+    prediction p;
+    ps_code code = simulate(t, schedule, &params, &p, err);
+    int64_t limit = opts->max_activations * ps_schedule_chunks(schedule, &params);
+    if (code != PS_OK || (limit > 0 && (int64_t)p.peak > limit)) {
+        return code;
+    }
+    char name[96];
+    (void)snprintf(name, sizeof name, takes_chunks ? "%s, 2 chunks" : "%s", schedule->name);
+    return add_row(table, name, &p, base_ns, schedule, &params) ? PS_OK : ps_fail_nomem(err);
+}
+
+static ps_code fill(ps_table *table, times *t, const ps_recognised *r, const ps_replay_opts *opts, ps_err *err) {
+    prediction own;
+    char name[96];
+    ps_code code = simulate(t, r->schedule, &r->params, &own, err);
+    (void)snprintf(name, sizeof name, "%s (as it ran)", r->schedule->name);
+    if (code == PS_OK && !add_row(table, name, &own, own.step_ns, r->schedule, &r->params)) {
+        code = ps_fail_nomem(err);
+    }
+    for (const ps_schedule *const *s = ps_schedules(); code == PS_OK && *s != NULL; s++) {
+        code = add_candidate(table, t, r, *s, opts, own.step_ns, err);
+    }
+    if (code == PS_OK) {
+        prediction even;
+        balance(t);
+        code = simulate(t, r->schedule, &r->params, &even, err);
+        (void)snprintf(name, sizeof name, "%s, stages balanced", r->schedule->name);
+        if (code == PS_OK && !add_row(table, name, &even, own.step_ns, r->schedule, &r->params)) {
+            code = ps_fail_nomem(err);
+        }
+    }
+    return code;
+}
+
+ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts, ps_err *err) {
+    times t = {0};
+    ps_table *table = ps_table_new("PipelineReplay", "the same work under other schedules (simulated with the measured durations)",
+                                   COLUMNS, N_R);
+    ps_code code = table != NULL && measure_times(chart, r, &t) ? PS_OK : ps_fail_nomem(err);
+    code = code == PS_OK ? fill(table, &t, r, opts, err) : code;
+    ps_free(t.stages);
+    ps_free(t.scratch);
+    if (code != PS_OK) {
+        ps_table_free(table);
+        return NULL;
+    }
+    return table;
+}

@@ -1,0 +1,31 @@
+#include "cli/job_options.h"
+
+#include <string.h>
+
+#include "schedule/schedule.h"
+
+const char *const ps_job_orders[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NULL};
+
+#define MAX_SCHEDULES 32
+
+int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option) {
+    out->step_id = ps_cli_given(cli, step_option) ? ps_cli_int(cli, step_option) : -1;
+    out->pp = ps_cli_int(cli, "pp");
+    out->tp = ps_cli_int(cli, "tp");
+    out->cp = ps_cli_int(cli, "cp");
+    out->dp = ps_cli_int(cli, "dp");
+    out->n_microbatches = ps_cli_int(cli, "microbatches");
+    const char *order = ps_cli_text(cli, "order");
+    out->order_given = order != NULL;
+    out->pp_before_dp = order != NULL && strcmp(order, ps_job_orders[1]) == 0;
+    out->pp_type = ps_cli_text(cli, "pp-type");
+    if (out->pp_type == NULL || ps_schedule_find(out->pp_type) != NULL) {
+        return PS_EXIT_OK;
+    }
+    const char *known[MAX_SCHEDULES];
+    size_t n = 0;
+    for (const ps_schedule *const *s = ps_schedules(); *s != NULL && n < MAX_SCHEDULES; s++) {
+        known[n++] = (*s)->name;
+    }
+    return ps_cli_unknown(cli, "schedule", out->pp_type, known, n);
+}

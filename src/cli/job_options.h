@@ -1,0 +1,24 @@
+/* The options that say what metadata should have said, shared by the commands that place ranks in a pipeline. */
+#ifndef PS_CLI_JOB_OPTIONS_H
+#define PS_CLI_JOB_OPTIONS_H
+
+#include "analyze/analysis.h"
+#include "cli/cli.h"
+
+#define PS_JOB_GROUP "When metadata is lost or wrong"
+
+#define PS_JOB_OPTIONS                                                                                                 \
+    {.name = "pp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 4096, .help = "pipeline stages", .group = PS_JOB_GROUP},                            \
+    {.name = "tp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 20, .help = "tensor parallel size", .group = PS_JOB_GROUP},                    \
+    {.name = "cp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 20, .help = "context parallel size", .group = PS_JOB_GROUP},                   \
+    {.name = "dp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 20, .help = "data parallel size, without context parallel", .group = PS_JOB_GROUP}, \
+    {.name = "order", .kind = PS_OPTION_CHOICE, .arg = "ORDER", .fallback_shown = "tp-cp-ep-dp-pp", .choices = ps_job_orders, .help = "rank order", .group = PS_JOB_GROUP}, \
+    {.name = "pp-type", .kind = PS_OPTION_TEXT, .arg = "NAME", .help = "schedule that ran (see: pipescope schedules)", .group = PS_JOB_GROUP},             \
+    {.name = "microbatches", .kind = PS_OPTION_INT, .arg = "M", .min = 1, .max = 65536, .help = "microbatches of one step", .group = PS_JOB_GROUP}
+
+extern const char *const ps_job_orders[];
+
+/* Fills the job's part of the options and step_id; an exit status. */
+int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option);
+
+#endif

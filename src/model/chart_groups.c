@@ -1,0 +1,106 @@
+#include "model/chart_groups.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+
+bool ps_op_is_computation(const ps_op *op) {
+    return op->kind != PS_OP_SEND && op->kind != PS_OP_RECV && op->end_ns >= op->start_ns;
+}
+
+static bool collect_steps(ps_chart_groups *g, const ps_chart *c) {
+    for (size_t i = 0; i < c->n_ops; i++) {
+        bool again = g->n_steps > 0 && g->steps[g->n_steps - 1] == c->ops[i].step; /* long runs of one step */
+        if (!ps_op_is_computation(&c->ops[i]) || again) {
+            continue;
+        }
+        if (!ps_grow(&g->steps, &g->cap_steps, g->n_steps + 1, SIZE_MAX / 16, sizeof *g->steps)) {
+            return false;
+        }
+        g->steps[g->n_steps++] = c->ops[i].step;
+    }
+    if (g->n_steps > 1) {
+        qsort(g->steps, g->n_steps, sizeof *g->steps, ps_compare_i64);
+        size_t n = 1;
+        for (size_t i = 1; i < g->n_steps; i++) {
+            if (g->steps[i] != g->steps[n - 1]) {
+                g->steps[n++] = g->steps[i];
+            }
+        }
+        g->n_steps = n;
+    }
+    return true;
+}
+
+static uint32_t find_step(const ps_chart_groups *g, int64_t step) {
+    const int64_t *at = bsearch(&step, g->steps, g->n_steps, sizeof *g->steps, ps_compare_i64);
+    return (uint32_t)(at - g->steps);
+}
+
+static int compare_starts(const void *a, const void *b, void *context) {
+    const ps_op *ops = context;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    if (ops[x].start_ns != ops[y].start_ns) {
+        return ops[x].start_ns < ops[y].start_ns ? -1 : 1;
+    }
+    return x < y ? -1 : x > y;
+}
+
+static void sort_group(const ps_chart *c, uint32_t *order, size_t n) {
+    for (size_t i = 1; i < n; i++) { /* readers and the simulator deliver start order: usually nothing to do */
+        if (c->ops[order[i]].start_ns < c->ops[order[i - 1]].start_ns) {
+            qsort_r(order, n, sizeof *order, compare_starts, c->ops);
+            return;
+        }
+    }
+}
+
+/* Counting sort. first[g + 1] counts, then becomes the place for the next op of g, and ends as the start of g + 1. */
+static void place_ops(ps_chart_groups *g, const ps_chart *c) {
+    size_t n_groups = c->n_ranks * g->n_steps;
+    for (size_t i = 0; i < c->n_ops; i++) {
+        bool again = i > 0 && g->step_of_op[i - 1] != PS_NO_INDEX && c->ops[i - 1].step == c->ops[i].step;
+        g->step_of_op[i] = !ps_op_is_computation(&c->ops[i]) ? PS_NO_INDEX
+                           : again                           ? g->step_of_op[i - 1]
+                                                             : find_step(g, c->ops[i].step);
+        if (g->step_of_op[i] != PS_NO_INDEX) {
+            g->first[ps_chart_group(g, c->ops[i].rank, g->step_of_op[i]) + 2]++;
+        }
+    }
+    for (size_t k = 2; k < n_groups + 2; k++) {
+        g->first[k] += g->first[k - 1];
+    }
+    for (size_t i = 0; i < c->n_ops; i++) {
+        if (g->step_of_op[i] != PS_NO_INDEX) {
+            g->order[g->first[ps_chart_group(g, c->ops[i].rank, g->step_of_op[i]) + 1]++] = (uint32_t)i;
+        }
+    }
+    for (size_t k = 0; k < n_groups; k++) {
+        sort_group(c, g->order + g->first[k], g->first[k + 1] - g->first[k]);
+    }
+}
+
+bool ps_chart_groups_init(ps_chart_groups *g, const ps_chart *chart) {
+    *g = (ps_chart_groups){0};
+    if (!collect_steps(g, chart)) {
+        return false;
+    }
+    g->order = ps_calloc(chart->n_ops, sizeof *g->order);
+    g->step_of_op = ps_calloc(chart->n_ops, sizeof *g->step_of_op);
+    g->first = ps_calloc(chart->n_ranks * g->n_steps + 2, sizeof *g->first);
+    if (g->order == NULL || g->step_of_op == NULL || g->first == NULL) {
+        return false;
+    }
+    place_ops(g, chart);
+    return true;
+}
+
+void ps_chart_groups_fini(ps_chart_groups *g) {
+    ps_free(g->steps);
+    ps_free(g->order);
+    ps_free(g->first);
+    ps_free(g->step_of_op);
+    *g = (ps_chart_groups){0};
+}

@@ -1,0 +1,35 @@
+/* A chart packed for the page: JSON with typed columns, about ten bytes an op.
+ *
+ *   {"title":"...","schedule":"1f1b","how":"...","origin_ns":"0",
+ *    "ranks":[[rank,stage,pipeline],...],
+ *    "labels":[["7F+13B",kind,chunk,microbatch,chunk2,microbatch2,phase,source],...],
+ *    "runs":[rank row,step,count, ...],  ops in order; "n":ops
+ *    "label":C,"gap":C,"dur":C,"host":C,"hostdur":C,
+ *    "links":{"n":N,"from":C,"to":C},
+ *    "bubbles":{"n":N,"runs":[...],"gap":C,"dur":C,"cause":C,"waits":C}}
+ *
+ * A column C is base64 of a series of variable-length integers: seven bits a byte, low bits first, the high bit says
+ * that more follow. z(x) is x with its sign moved into the lowest bit: 0, -1, 1, -2, ... -> 0, 1, 2, 3.
+ *
+ *   label    z(row of "labels" - that of the op before)
+ *   gap      z(start - end of the op before in the run, or - 0 at the start of a run)
+ *   dur      z(duration - that of the last op of the same kind)
+ *   host     0 without host times, else z(host start - start) + 1
+ *   hostdur  z(host duration), only for ops that have host times
+ *   from,to  z(from - last from), z((to - from) - the last such difference)
+ *   waits    0 unknown, else z(op - the last op waited for) + 1
+ *
+ * web/src/pipeline/unpack.ts reads it. The two come in one program, so there is no version. */
+#ifndef PS_WRITE_CHART_PACK_H
+#define PS_WRITE_CHART_PACK_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/chart.h"
+
+PS_MUST_USE ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err);
+
+/* A JSON string that is safe inside an HTML script element: "<" is written as \u003c. */
+void ps_add_script_str(ps_buf *out, const char *s);
+
+#endif

@@ -1,0 +1,52 @@
+#!/bin/sh
+# --export_type: text, csv and json write files and no database; db is the default.
+set -eu
+# shellcheck disable=SC1091
+. tests/e2e/lib/common.sh
+
+sample "$T/in"
+run 0 -m pp_chart -d "$T/in" -o "$T/db" --export_type db
+snapshot "$T/in" >"$T/before"
+
+for type in csv text json; do
+    run 0 -m pp_chart -d "$T/in" -o "$T/$type" --export_type $type
+    unchanged "$T/in" "$T/before"
+    says_out "Files of 4 ranks are in $T/$type/cluster_analysis_output/PPChart"
+    [ "$(find "$T/$type" -type f | wc -l)" -eq 8 ] || fail "$type: $(find "$T/$type" -type f)"
+done
+diff -r "$T/csv" "$T/text"
+python3 - "$T" <<'PY'
+import csv, json, pathlib, sqlite3, sys
+root = pathlib.Path(sys.argv[1])
+for rank in range(4):
+    db = sqlite3.connect(next((root / "db").rglob(f"*_profiler_{rank}.db")))
+    for name, query in (
+        ("StepTaskInfo", "SELECT name, startNs, endNs, type FROM StepTaskInfo"),
+        ("COMMUNICATION_OP_connection", "SELECT rowid, opConnectionId FROM COMMUNICATION_OP WHERE opConnectionId NOT NULL"),
+    ):
+        want = sorted(list(row) for row in db.execute(query))
+        header, *rows = csv.reader(open(root / f"csv/cluster_analysis_output/PPChart/{name}_{rank}.csv"))
+        assert sorted(rows) == sorted([str(cell) for cell in row] for row in want), (rank, name)
+        objects = json.load(open(root / f"json/cluster_analysis_output/PPChart/{name}_{rank}.json"))
+        assert sorted(list(row.values()) for row in objects) == want, (rank, name)
+        assert all(list(row) == header for row in objects), (rank, name)
+PY
+
+# Without -o they go below -d, beside the databases, which stay as they are. Later runs pass them by.
+cp -R "$T/in" "$T/below"
+run 0 -m pp_chart -d "$T/below" --export_type csv
+diff -r "$T/below/cluster_analysis_output" "$T/csv/cluster_analysis_output"
+run 0 -m pp_chart -d "$T/below" --export_type csv
+rm -r "$T/below/cluster_analysis_output"
+diff -r "$T/below" "$T/in"
+
+# Files of others in the output folder are kept.
+echo mine >"$T/csv/cluster_analysis_output/PPChart/notes.csv"
+run 0 -m pp_chart -d "$T/in" -o "$T/csv" --export_type csv
+[ "$(cat "$T/csv/cluster_analysis_output/PPChart/notes.csv")" = mine ]
+
+run 2 -m pp_chart -d "$T/in" --export_type notebook
+says '--export_type notebook: no notebooks are written; take db, csv or json'
+run 2 -m pp_chart -d "$T/in" --export_type cvs
+says "did you mean 'csv'?"
+unchanged "$T/in" "$T/before"

@@ -1,0 +1,13 @@
+/** Starts the page from the data that it carries inside. */
+import { App, type PageData } from "./page";
+import { unpack, type Packed } from "./unpack";
+import "./pipeline.css";
+
+type Raw = Omit<PageData, "chart" | "against"> & { chart: Packed; against?: Packed };
+
+const root = document.getElementById("app");
+const text = document.getElementById("data")?.textContent;
+if (root !== null && text != null) {
+  const raw = JSON.parse(text) as Raw;
+  new App(root, { ...raw, chart: unpack(raw.chart), against: raw.against === undefined ? null : unpack(raw.against) });
+}

@@ -1,0 +1,53 @@
+/** Colours. They come with the data from the program's one theme file (src/write/theme.c). */
+
+export interface Theme {
+  page: string;
+  panel: string;
+  line: string;
+  ink: string;
+  quiet: string;
+  hatch: string;
+  accent: string;
+  kinds: string[];
+  phases: string[];
+}
+
+export type Rgb = [number, number, number];
+
+export function rgb(hex: string): Rgb {
+  const v = parseInt(hex.slice(1), 16);
+  return [v >> 16, (v >> 8) & 255, v & 255];
+}
+
+/** As a pixel of an ImageData seen through a Uint32Array on a little-endian machine (all browsers today). */
+export function pixel(hex: string): number {
+  const [r, g, b] = rgb(hex);
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}
+
+/** `share` of a over b, both pixels; red and blue go together, in integers. */
+export function mix(a: number, b: number, share: number): number {
+  const s = Math.round(share * 256);
+  const rest = 256 - s;
+  const redBlue = ((((a & 0xff00ff) * s + (b & 0xff00ff) * rest) >>> 8) & 0xff00ff) >>> 0;
+  const green = (((a >>> 8) & 255) * s + ((b >>> 8) & 255) * rest) & 0xff00;
+  return (0xff000000 | redBlue | green) >>> 0;
+}
+
+/** Relative luminance of WCAG. */
+export function luminance(hex: string): number {
+  const linear = rgb(hex).map((v) => {
+    const c = v / 255;
+    return c <= 0.04045 ? c / 12.92 : Math.pow((c + 0.055) / 1.055, 2.4);
+  });
+  return 0.2126 * linear[0]! + 0.7152 * linear[1]! + 0.0722 * linear[2]!;
+}
+
+export const INK = "#14181d";
+export const WHITE = "#ffffff";
+
+/** Ink or white, whichever is easier to read on `background`. */
+export function textOn(background: string): string {
+  const ground = luminance(background) + 0.05;
+  return 1.05 / ground >= ground / (luminance(INK) + 0.05) ? WHITE : INK;
+}

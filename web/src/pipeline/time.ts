@@ -1,0 +1,59 @@
+/** Times as text and as ticks of an axis. */
+
+export interface Unit {
+  name: string;
+  ns: number;
+}
+
+const UNITS: Unit[] = [
+  { name: "s", ns: 1e9 },
+  { name: "ms", ns: 1e6 },
+  { name: "µs", ns: 1e3 },
+  { name: "ns", ns: 1 },
+];
+
+/** The largest unit that leaves at least `least` before the point. */
+export function unitFor(ns: number, least = 1): Unit {
+  return UNITS.find((u) => Math.abs(ns) >= u.ns * least) ?? UNITS[3]!;
+}
+
+/** Three significant digits: "1.23", "12.3", "123", "1234". */
+export function significant(value: number): string {
+  const size = Math.abs(value);
+  return value.toFixed(size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+/** "12.4 ms" */
+export function duration(ns: number): string {
+  const unit = unitFor(ns);
+  return unit.ns === 1 ? `${Math.round(ns)} ns` : `${significant(ns / unit.ns)} ${unit.name}`;
+}
+
+/** "12 401 233 ns", with thin spaces. */
+export function exact(ns: number): string {
+  return `${String(Math.round(ns)).replace(/\B(?=(\d{3})+$)/g, "\u2009")} ns`;
+}
+
+export function percent(share: number): string {
+  return (share * 100).toFixed(1);
+}
+
+export interface Axis {
+  unit: Unit;
+  stepNs: number;
+  decimals: number;
+}
+
+/** Round ticks (1, 2 or 5 times a power of ten ns) at least `apart` pixels from one another. */
+export function axisFor(nsPerPx: number, widthPx: number, endNs: number, apart = 90): Axis {
+  const least = Math.max(1, nsPerPx * apart);
+  const power = Math.pow(10, Math.floor(Math.log10(least)));
+  const stepNs = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= least * (1 - 1e-9)) ?? 10 * power;
+  const unit = unitFor(Math.max(nsPerPx * widthPx, Math.abs(endNs) / 1000), 2);
+  const decimals = Math.max(0, Math.ceil(Math.log10(unit.ns / stepNs) - 1e-9));
+  return { unit, stepNs, decimals };
+}
+
+export function tickText(ns: number, axis: Axis): string {
+  return (ns / axis.unit.ns).toFixed(ns === 0 ? 0 : axis.decimals);
+}

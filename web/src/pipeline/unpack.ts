@@ -1,0 +1,170 @@
+/** Reads what src/write/chart_pack.c wrote; the layout stands in chart_pack.h. */
+import type { Chart, Label } from "./model";
+
+export interface Packed {
+  title: string;
+  schedule: string;
+  how: string;
+  origin_ns: string;
+  ranks: [number, number, number][];
+  n: number;
+  labels: [string, number, number, number, number, number, number, number][];
+  runs: number[];
+  label: string;
+  gap: string;
+  dur: string;
+  host: string;
+  hostdur: string;
+  links: { n: number; from: string; to: string };
+  bubbles: { n: number; runs: number[]; gap: string; dur: string; cause: string; waits: string };
+}
+
+/** A series of variable-length integers. */
+export class Column {
+  private readonly bytes: string;
+  private at = 0;
+
+  constructor(base64: string) {
+    this.bytes = atob(base64);
+  }
+
+  get isEmpty(): boolean {
+    return this.bytes.length === 0;
+  }
+
+  /** Multiplies where shifts would lose what lies beyond 32 bits. */
+  next(): number {
+    let byte = this.bytes.charCodeAt(this.at++);
+    if (byte < 0x80) {
+      return byte;
+    }
+    let value = byte & 0x7f;
+    let scale = 0x80;
+    do {
+      byte = this.bytes.charCodeAt(this.at++);
+      value += (byte & 0x7f) * scale;
+      scale *= 0x80;
+    } while (byte >= 0x80);
+    return value;
+  }
+
+  nextSigned(): number {
+    return unzigzag(this.next());
+  }
+}
+
+export function unzigzag(v: number): number {
+  return v % 2 === 0 ? v / 2 : -(v + 1) / 2;
+}
+
+export function unpack(p: Packed): Chart {
+  const labels: Label[] = p.labels.map(([name, kind, chunk, microbatch, chunk2, microbatch2, phase, source]) => ({
+    name, kind, chunk, microbatch, chunk2, microbatch2, phase, source,
+  }));
+  const chart: Chart = {
+    title: p.title,
+    schedule: p.schedule,
+    how: p.how,
+    originNs: p.origin_ns,
+    ranks: p.ranks.map(([rank, stage, pipeline]) => ({ rank, stage, pipeline })),
+    labels,
+    n: p.n,
+    start: new Float64Array(p.n),
+    end: new Float64Array(p.n),
+    hostStart: null,
+    hostEnd: null,
+    step: new Float64Array(p.n),
+    rank: new Uint32Array(p.n),
+    label: new Uint32Array(p.n),
+    links: { n: p.links.n, from: new Uint32Array(p.links.n), to: new Uint32Array(p.links.n) },
+    bubbles: {
+      n: p.bubbles.n,
+      start: new Float64Array(p.bubbles.n),
+      end: new Float64Array(p.bubbles.n),
+      rank: new Uint32Array(p.bubbles.n),
+      step: new Float64Array(p.bubbles.n),
+      cause: new Uint8Array(p.bubbles.n),
+      waitsFor: new Int32Array(p.bubbles.n).fill(-1),
+    },
+  };
+  unpackOps(p, chart);
+  unpackLinks(p, chart);
+  unpackBubbles(p, chart);
+  return chart;
+}
+
+function unpackOps(p: Packed, c: Chart): void {
+  const label = new Column(p.label);
+  const gap = new Column(p.gap);
+  const dur = new Column(p.dur);
+  const host = new Column(p.host);
+  const hostDur = new Column(p.hostdur);
+  if (!host.isEmpty) {
+    c.hostStart = new Float64Array(p.n).fill(NaN);
+    c.hostEnd = new Float64Array(p.n).fill(NaN);
+  }
+  const lastDur = new Float64Array(256);
+  let row = 0;
+  let op = 0;
+  for (let r = 0; r < p.runs.length; r += 3) {
+    let end = 0;
+    for (let k = p.runs[r + 2]!; k > 0; k--, op++) {
+      row += label.nextSigned();
+      const kind = c.labels[row]!.kind;
+      const start = end + gap.nextSigned();
+      const took = lastDur[kind]! + dur.nextSigned();
+      lastDur[kind] = took;
+      end = start + took;
+      c.rank[op] = p.runs[r]!;
+      c.step[op] = p.runs[r + 1]!;
+      c.label[op] = row;
+      c.start[op] = start;
+      c.end[op] = end;
+      const shift = c.hostStart === null ? 0 : host.next();
+      if (shift > 0) {
+        c.hostStart![op] = start + unzigzag(shift - 1);
+        c.hostEnd![op] = c.hostStart![op]! + hostDur.nextSigned();
+      }
+    }
+  }
+}
+
+function unpackLinks(p: Packed, c: Chart): void {
+  const from = new Column(p.links.from);
+  const to = new Column(p.links.to);
+  let lastFrom = 0;
+  let reach = 0;
+  for (let i = 0; i < p.links.n; i++) {
+    lastFrom += from.nextSigned();
+    reach += to.nextSigned();
+    c.links.from[i] = lastFrom;
+    c.links.to[i] = lastFrom + reach;
+  }
+}
+
+function unpackBubbles(p: Packed, c: Chart): void {
+  const gap = new Column(p.bubbles.gap);
+  const dur = new Column(p.bubbles.dur);
+  const cause = new Column(p.bubbles.cause);
+  const waits = new Column(p.bubbles.waits);
+  const b = c.bubbles;
+  const runs = p.bubbles.runs;
+  let i = 0;
+  let lastWait = 0;
+  for (let r = 0; r < runs.length; r += 3) {
+    let end = 0;
+    for (let k = runs[r + 2]!; k > 0; k--, i++) {
+      b.rank[i] = runs[r]!;
+      b.step[i] = runs[r + 1]!;
+      b.start[i] = end + gap.nextSigned();
+      end = b.start[i]! + dur.nextSigned();
+      b.end[i] = end;
+      b.cause[i] = cause.next();
+      const wait = waits.next();
+      if (wait > 0) {
+        lastWait += unzigzag(wait - 1);
+        b.waitsFor[i] = lastWait;
+      }
+    }
+  }
+}
