@@ -34,7 +34,8 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static ps_code measure(const char *schedule, const ps_schedule_params *params, int run, measured *out, ps_err *err) {
+static ps_code measure(const char *schedule, const ps_schedule_params *params, int run,
+                       measured *out, ps_err *err) {
     double begin_ms = now_ms();
     ps_sim_plan *plan = ps_sim_plan_new(ps_schedule_find(schedule), params, err);
     if (plan == NULL) {
@@ -45,7 +46,8 @@ static ps_code measure(const char *schedule, const ps_schedule_params *params, i
     int64_t *ns = ps_realloc_array(NULL, plan->n_ops, sizeof *ns);
     ps_sim_result r = {.start_ns = ps_realloc_array(NULL, plan->n_ops, sizeof(int64_t)),
                        .end_ns = ps_realloc_array(NULL, plan->n_ops, sizeof(int64_t))};
-    ps_code code = ns == NULL || r.start_ns == NULL || r.end_ns == NULL ? ps_fail_nomem(err) : PS_OK;
+    ps_code code =
+        ns == NULL || r.start_ns == NULL || r.end_ns == NULL ? ps_fail_nomem(err) : PS_OK;
     if (code == PS_OK) {
         ps_sim_fill_durations(plan, &TIMES, ns);
         code = ps_sim_run(plan, ns, 0, 0, &r, err);
@@ -70,8 +72,12 @@ int main(int argc, char **argv) {
         ps_schedule_params params;
         int64_t makespan_ns;
     } CASES[] = {
-        {"dualpipev", {.n_stages = 64, .n_microbatches = 1024}, 63 * 16000 + 1919 * 26000 + 129 * 30000},
-        {"interleaved", {.n_stages = 64, .n_microbatches = 1024, .n_chunks = 4}, 63 * 30000 + INT64_C(4096) * 30000},
+        {"dualpipev",
+         {.n_stages = 64, .n_microbatches = 1024},
+         63 * 16000 + 1919 * 26000 + 129 * 30000},
+        {"interleaved",
+         {.n_stages = 64, .n_microbatches = 1024, .n_chunks = 4},
+         63 * 30000 + INT64_C(4096) * 30000},
         {"1f1b", {.n_stages = 1024, .n_microbatches = 4096}, 1023 * 30000 + INT64_C(4096) * 30000},
     };
     char *end = NULL;
@@ -82,7 +88,8 @@ int main(int argc, char **argv) {
     }
     static measured m;
     int status = 0;
-    printf("%-12s %6s %6s %9s %9s %9s %9s %9s\n", "schedule", "p", "m", "ops", "plan ms", "run ms", "both ms", "best ms");
+    printf("%-12s %6s %6s %9s %9s %9s %9s %9s\n", "schedule", "p", "m", "ops", "plan ms", "run ms",
+           "both ms", "best ms");
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         ps_err err = PS_ERR_INIT;
         for (int run = 0; run < runs; run++) {
@@ -95,11 +102,11 @@ int main(int argc, char **argv) {
         qsort(m.run_ms, (size_t)runs, sizeof(double), by_value);
         qsort(m.both_ms, (size_t)runs, sizeof(double), by_value);
         printf("%-12s %6d %6d %9" PRIu32 " %9.2f %9.2f %9.2f %9.2f\n", CASES[i].schedule,
-               (int)CASES[i].params.n_stages, (int)CASES[i].params.n_microbatches, m.n_ops, m.plan_ms[runs / 2],
-               m.run_ms[runs / 2], m.both_ms[runs / 2], m.both_ms[0]);
+               (int)CASES[i].params.n_stages, (int)CASES[i].params.n_microbatches, m.n_ops,
+               m.plan_ms[runs / 2], m.run_ms[runs / 2], m.both_ms[runs / 2], m.both_ms[0]);
         if (m.makespan_ns != CASES[i].makespan_ns) {
-            fprintf(stderr, "simulate: the step takes %" PRId64 " ns, not %" PRId64 "\n", m.makespan_ns,
-                    CASES[i].makespan_ns);
+            fprintf(stderr, "simulate: the step takes %" PRId64 " ns, not %" PRId64 "\n",
+                    m.makespan_ns, CASES[i].makespan_ns);
             status = 1;
         }
         if (i == 0 && m.both_ms[runs / 2] > BAR_MS) {

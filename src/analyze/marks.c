@@ -321,6 +321,71 @@ ps_code ps_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps
     return PS_OK;
 }
 
+/* --- labels of an earlier run -------------------------------------------------------------------------------- */
+
+static bool kind_of_label(const char *label, ps_op_kind *kind) {
+    if (strcmp(label, "FP") == 0 || strcmp(label, "BP") == 0) {
+        *kind = label[0] == 'F' ? PS_OP_F : PS_OP_B;
+        return true;
+    }
+    if (strcmp(label, "logits") == 0) {
+        *kind = PS_OP_B;
+        return true;
+    }
+    size_t digits = strspn(label, "0123456789");
+    const char *rest = label + digits;
+    if (digits == 0) {
+        return false;
+    }
+    if (strchr(rest, '+') != NULL) {
+        *kind = PS_OP_FB;
+        return rest[0] == 'F';
+    }
+    *kind = rest[0] == 'B' || rest[0] == 'b' ? PS_OP_B : rest[0] == 'w' ? PS_OP_BW : PS_OP_F;
+    return rest[0] == '\0' || (strchr("FBbw", rest[0]) != NULL && rest[1] == '\0');
+}
+
+ps_code ps_marks_from_labels(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out, ps_diag *diag,
+                             ps_err *err) {
+    *out = (ps_mark_list){0};
+    const ps_table *labels = ps_trace_side_table(trace, "StepTaskInfo");
+    size_t n_steps = 0;
+    const ps_step *steps = ps_trace_steps(trace, &n_steps);
+    int64_t origin = ps_trace_origin_ns(trace);
+    for (size_t i = 0; labels != NULL && i < labels->n_rows; i++) {
+        const ps_value *name = ps_table_cell(labels, i, 0);
+        ps_op_kind kind = PS_OP_OTHER;
+        if (name->is_null || !kind_of_label(name->u.text, &kind)) {
+            ps_diag_add(diag, PS_ODD_TEXT, "StepTaskInfo: label '%.40s'", name->is_null ? "" : name->u.text);
+            continue;
+        }
+        int64_t start = ps_table_cell(labels, i, 1)->u.i;
+        int64_t end = ps_table_cell(labels, i, 2)->u.i;
+        int64_t step = step_of(steps, n_steps, start - origin, start - origin); /* the device may end after the host's step */
+        if (opts->step_id >= 0 && step != opts->step_id) {
+            continue;
+        }
+        if (!ps_grow(&out->marks, &out->cap, out->n + 1, UINT32_MAX, sizeof *out->marks)) {
+            ps_mark_list_fini(out);
+            return ps_fail_nomem(err);
+        }
+        out->marks[out->n++] = (ps_mark){.start_ns = start,
+                                         .end_ns = end,
+                                         .host_start_ns = start,
+                                         .host_end_ns = end,
+                                         .step = step,
+                                         .microbatch = -1,
+                                         .track = 0,
+                                         .source_row = (uint32_t)i,
+                                         .kind = (uint8_t)kind};
+    }
+    out->n_selected = out->n;
+    if (out->n > 1) {
+        qsort(out->marks, out->n, sizeof *out->marks, compare_starts);
+    }
+    return PS_OK;
+}
+
 void ps_mark_list_fini(ps_mark_list *list) {
     ps_free(list->marks);
     *list = (ps_mark_list){0};

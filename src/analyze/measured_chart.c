@@ -57,6 +57,10 @@ static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_labe
 static bool add_mark(building *b, const ps_measured_rank *r, size_t i, uint32_t rank_row, counters *count) {
     ps_op op = mark_op(b, &r->marks->marks[i], &r->labels[i], rank_row, count);
     char number[16];
+    if (r->from_table) {
+        op.source = PS_SOURCE_TABLE;
+        op.has_host = false;
+    }
     bool counted = b->is_classic && (op.kind == PS_OP_F || op.kind == PS_OP_B);
     if (counted) {
         (void)snprintf(number, sizeof number, op.kind == PS_OP_F ? "%d" : "%dB", op.microbatch);

@@ -14,6 +14,7 @@ typedef struct ps_measured_rank {
     ps_place place;
     const ps_mark_list *marks;     /* or NULL */
     const ps_given_label *labels;  /* [marks->n] */
+    bool from_table;               /* marks are rows of StepTaskInfo: no host times */
     const ps_p2p_list *p2p;        /* or NULL; counterparts count ranks as this array does */
 } ps_measured_rank;
 

@@ -28,6 +28,7 @@ typedef struct partial {
     ps_table *comm_ops; /* made from marks, or NULL */
     ps_given_label *labels;   /* [marks.n], after round 2 */
     size_t n_by_schedule, n_aligned, n_by_message, n_outside;
+    bool from_table; /* marks are the rows of an earlier run's StepTaskInfo */
     bool stale;    /* has a StepTaskInfo of an earlier run */
     bool failed;   /* round 2 could not place or label the rank */
 } partial;
@@ -89,6 +90,11 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
     }
     if (code != PS_OK) {
         return code;
+    }
+    bool has_labels = ps_trace_side_table(in->trace, "StepTaskInfo") != NULL; /* read for a chart only */
+    if ((has & PS_HAS_MARKS) == 0 && has_labels) {
+        part->from_table = true;
+        return ps_marks_from_labels(in->trace, in->opts, &part->marks, in->diag, err);
     }
     if ((has & PS_HAS_MARKS) == 0) {
         return ps_fail(err, PS_NOTHING, "no MSTX_EVENTS: mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))");
@@ -559,6 +565,7 @@ static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err)
             ranks[r].marks = &part->marks;
             ranks[r].labels = part->labels;
             ranks[r].p2p = &part->p2p;
+            ranks[r].from_table = part->from_table;
         }
     }
     in->result->chart = ps_measured_chart(ranks, in->n_ranks, pl->schedule == NULL, err);
@@ -597,7 +604,8 @@ static ps_code reduce_tables(const ps_reduce_input *in, void **shared, ps_err *e
 }
 
 static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST | PS_NEED_COMM_MARKS,
+    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST | PS_NEED_COMM_MARKS |
+              PS_NEED_LABELS,
      .map = map_collect,
      .reduce = reduce_settle},
     {.needs = 0, .map = map_label, .reduce = reduce_tables}};

@@ -21,55 +21,162 @@
 static const char *const TAILS[] = {"split", "full", NULL};
 
 static const ps_option OPTIONS[] = {
-    {.name = "pp", .kind = PS_OPTION_INT, .arg = "P", .min = 1, .max = PS_MAX_STAGES,
+    {.name = "pp",
+     .kind = PS_OPTION_INT,
+     .arg = "P",
+     .min = 1,
+     .max = PS_MAX_STAGES,
      .help = "stages of the pipeline, one device each"},
-    {.name = "microbatches", .kind = PS_OPTION_INT, .arg = "M", .min = 1, .max = PS_MAX_MICROBATCHES,
+    {.name = "microbatches",
+     .kind = PS_OPTION_INT,
+     .arg = "M",
+     .min = 1,
+     .max = PS_MAX_MICROBATCHES,
      .help = "microbatches in a step"},
-    {.name = "profile", .kind = PS_OPTION_PATH, .arg = "DIR",
+    {.name = "profile",
+     .kind = PS_OPTION_PATH,
+     .arg = "DIR",
      .help = "write the profile of a cluster into DIR, which must be new or empty"},
 
-    {.name = "chunks", .kind = PS_OPTION_INT, .arg = "V", .fallback_shown = "2", .min = 1, .max = PS_MAX_CHUNKS,
-     .group = SHAPE_GROUP, .help = "model pieces on each device"},
-    {.name = "group", .kind = PS_OPTION_INT, .arg = "G", .fallback_shown = "P", .min = 1, .max = PS_MAX_MICROBATCHES,
-     .group = SHAPE_GROUP, .help = "microbatches that go through a model piece in a row"},
-    {.name = "overlap", .kind = PS_OPTION_FLAG, .group = SHAPE_GROUP,
+    {.name = "chunks",
+     .kind = PS_OPTION_INT,
+     .arg = "V",
+     .fallback_shown = "2",
+     .min = 1,
+     .max = PS_MAX_CHUNKS,
+     .group = SHAPE_GROUP,
+     .help = "model pieces on each device"},
+    {.name = "group",
+     .kind = PS_OPTION_INT,
+     .arg = "G",
+     .fallback_shown = "P",
+     .min = 1,
+     .max = PS_MAX_MICROBATCHES,
+     .group = SHAPE_GROUP,
+     .help = "microbatches that go through a model piece in a row"},
+    {.name = "overlap",
+     .kind = PS_OPTION_FLAG,
+     .group = SHAPE_GROUP,
      .help = "a steady forward and its backward are one op"},
-    {.name = "tail", .kind = PS_OPTION_CHOICE, .arg = "KIND", .fallback = "split", .choices = TAILS,
-     .group = SHAPE_GROUP, .help = "the last backwards of dualpipev are split, or run in full"},
+    {.name = "tail",
+     .kind = PS_OPTION_CHOICE,
+     .arg = "KIND",
+     .fallback = "split",
+     .choices = TAILS,
+     .group = SHAPE_GROUP,
+     .help = "the last backwards of dualpipev are split, or run in full"},
 
-    {.name = "f-us", .kind = PS_OPTION_US, .arg = "X", .fallback = "10000", .min = PS_PROFILE_MIN_OP_NS,
-     .max = MAX_OP_NS, .group = "Durations of one op in microseconds", .help = "forward"},
-    {.name = "b-us", .kind = PS_OPTION_US, .arg = "X", .fallback = "20000", .min = PS_PROFILE_MIN_OP_NS,
-     .max = MAX_OP_NS, .group = "Durations of one op in microseconds", .help = "whole backward"},
-    {.name = "w-us", .kind = PS_OPTION_US, .arg = "X", .fallback_shown = "half of B", .min = PS_PROFILE_MIN_OP_NS,
-     .max = MAX_OP_NS, .group = "Durations of one op in microseconds",
+    {.name = "f-us",
+     .kind = PS_OPTION_US,
+     .arg = "X",
+     .fallback = "10000",
+     .min = PS_PROFILE_MIN_OP_NS,
+     .max = MAX_OP_NS,
+     .group = "Durations of one op in microseconds",
+     .help = "forward"},
+    {.name = "b-us",
+     .kind = PS_OPTION_US,
+     .arg = "X",
+     .fallback = "20000",
+     .min = PS_PROFILE_MIN_OP_NS,
+     .max = MAX_OP_NS,
+     .group = "Durations of one op in microseconds",
+     .help = "whole backward"},
+    {.name = "w-us",
+     .kind = PS_OPTION_US,
+     .arg = "X",
+     .fallback_shown = "half of B",
+     .min = PS_PROFILE_MIN_OP_NS,
+     .max = MAX_OP_NS,
+     .group = "Durations of one op in microseconds",
      .help = "the weight gradient, a part of the backward"},
-    {.name = "fb-us", .kind = PS_OPTION_US, .arg = "X", .fallback_shown = "F + B", .min = PS_PROFILE_MIN_OP_NS,
-     .max = 2 * MAX_OP_NS, .group = "Durations of one op in microseconds",
+    {.name = "fb-us",
+     .kind = PS_OPTION_US,
+     .arg = "X",
+     .fallback_shown = "F + B",
+     .min = PS_PROFILE_MIN_OP_NS,
+     .max = 2 * MAX_OP_NS,
+     .group = "Durations of one op in microseconds",
      .help = "a forward and a backward that overlap"},
-    {.name = "p2p-us", .kind = PS_OPTION_US, .arg = "X", .fallback = "0", .min = 0, .max = MAX_OP_NS,
-     .group = "Durations of one op in microseconds", .help = "latency from one device to the next"},
+    {.name = "p2p-us",
+     .kind = PS_OPTION_US,
+     .arg = "X",
+     .fallback = "0",
+     .min = 0,
+     .max = MAX_OP_NS,
+     .group = "Durations of one op in microseconds",
+     .help = "latency from one device to the next"},
 
-    {.name = "durations", .kind = PS_OPTION_PATH, .arg = "FILE", .group = "Durations of one op in microseconds",
+    {.name = "durations",
+     .kind = PS_OPTION_PATH,
+     .arg = "FILE",
+     .group = "Durations of one op in microseconds",
      .help = "take them from CSV lines stage,kind,ns instead, with kinds F, B, BI, BW, FB"},
 
-    {.name = "steps", .kind = PS_OPTION_INT, .arg = "N", .fallback = "1", .min = 1, .max = 1000000,
-     .group = PROFILE_GROUP, .help = "training steps, numbered from 1"},
-    {.name = "tp", .kind = PS_OPTION_INT, .arg = "N", .fallback = "1", .min = 1, .max = PS_PROFILE_MAX_RANKS,
-     .group = PROFILE_GROUP, .help = "tensor parallel size"},
-    {.name = "cp", .kind = PS_OPTION_INT, .arg = "N", .fallback = "1", .min = 1, .max = PS_PROFILE_MAX_RANKS,
-     .group = PROFILE_GROUP, .help = "context parallel size"},
-    {.name = "dp", .kind = PS_OPTION_INT, .arg = "N", .fallback = "1", .min = 1, .max = PS_PROFILE_MAX_RANKS,
-     .group = PROFILE_GROUP, .help = "data parallel size"},
-    {.name = "filler", .kind = PS_OPTION_INT, .arg = "N", .fallback = "0", .min = 0, .max = PS_PROFILE_MAX_FILLER,
-     .group = PROFILE_GROUP, .help = "compute kernels on each rank"},
-    {.name = "jitter", .kind = PS_OPTION_INT, .arg = "PCT", .fallback = "0", .min = 0,
-     .max = PS_PROFILE_MAX_JITTER_PCT, .group = PROFILE_GROUP,
+    {.name = "steps",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "1",
+     .min = 1,
+     .max = 1000000,
+     .group = PROFILE_GROUP,
+     .help = "training steps, numbered from 1"},
+    {.name = "tp",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "1",
+     .min = 1,
+     .max = PS_PROFILE_MAX_RANKS,
+     .group = PROFILE_GROUP,
+     .help = "tensor parallel size"},
+    {.name = "cp",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "1",
+     .min = 1,
+     .max = PS_PROFILE_MAX_RANKS,
+     .group = PROFILE_GROUP,
+     .help = "context parallel size"},
+    {.name = "dp",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "1",
+     .min = 1,
+     .max = PS_PROFILE_MAX_RANKS,
+     .group = PROFILE_GROUP,
+     .help = "data parallel size"},
+    {.name = "filler",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "0",
+     .min = 0,
+     .max = PS_PROFILE_MAX_FILLER,
+     .group = PROFILE_GROUP,
+     .help = "compute kernels on each rank"},
+    {.name = "jitter",
+     .kind = PS_OPTION_INT,
+     .arg = "PCT",
+     .fallback = "0",
+     .min = 0,
+     .max = PS_PROFILE_MAX_JITTER_PCT,
+     .group = PROFILE_GROUP,
      .help = "each op takes up to PCT percent more or less"},
-    {.name = "drop-marks", .kind = PS_OPTION_INT, .arg = "N", .fallback = "0", .min = 0, .max = INT32_MAX,
-     .group = PROFILE_GROUP, .help = "marks that are lost on each rank, at random"},
-    {.name = "seed", .kind = PS_OPTION_INT, .arg = "N", .fallback = "1", .min = 0, .max = INT64_MAX,
-     .group = PROFILE_GROUP, .help = "of all random choices; the same seed gives the same bytes"},
+    {.name = "drop-marks",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "0",
+     .min = 0,
+     .max = INT32_MAX,
+     .group = PROFILE_GROUP,
+     .help = "marks that are lost on each rank, at random"},
+    {.name = "seed",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "1",
+     .min = 0,
+     .max = INT64_MAX,
+     .group = PROFILE_GROUP,
+     .help = "of all random choices; the same seed gives the same bytes"},
 };
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -86,8 +193,10 @@ typedef struct request {
 static const struct {
     const char *option;
     unsigned takes;
-} VARIANTS[] = {
-    {"chunks", PS_TAKES_CHUNKS}, {"group", PS_TAKES_GROUP}, {"overlap", PS_TAKES_OVERLAP}, {"tail", PS_TAKES_TAIL}};
+} VARIANTS[] = {{"chunks", PS_TAKES_CHUNKS},
+                {"group", PS_TAKES_GROUP},
+                {"overlap", PS_TAKES_OVERLAP},
+                {"tail", PS_TAKES_TAIL}};
 
 static int unknown_schedule(const ps_cli *cli, const char *name) {
     const char *names[64];
@@ -109,7 +218,8 @@ static int check_variants(const ps_cli *cli, const request *q) {
         size_t n = 0;
         for (const ps_schedule *const *s = ps_schedules(); *s != NULL; s++) {
             if (((*s)->takes & VARIANTS[i].takes) != 0 && n < sizeof names) {
-                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n == 0 ? "" : ", ", (*s)->name);
+                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n == 0 ? "" : ", ",
+                                      (*s)->name);
             }
         }
         return ps_cli_usage(cli, "--%s is for %s, not for %s", VARIANTS[i].option, names, q->word);
@@ -131,12 +241,16 @@ static int check_together(const ps_cli *cli, const request *q) {
     for (size_t i = 0; i < PS_N(OPTIONS) && !ps_cli_given(cli, "profile"); i++) {
         if (OPTIONS[i].group != NULL && strcmp(OPTIONS[i].group, PROFILE_GROUP) == 0 &&
             ps_cli_given(cli, OPTIONS[i].name)) {
-            return ps_cli_usage(cli, "--%s needs --profile DIR: the chart shows one undisturbed step", OPTIONS[i].name);
+            return ps_cli_usage(cli,
+                                "--%s needs --profile DIR: the chart shows one undisturbed step",
+                                OPTIONS[i].name);
         }
     }
     if (ps_cli_given(cli, "profile") && q->schedule == NULL) {
-        return ps_cli_usage(cli, "--profile needs one of the schedules by name: what the marks of %s look like is not known",
-                            q->word);
+        return ps_cli_usage(
+            cli,
+            "--profile needs one of the schedules by name: what the marks of %s look like is not known",
+            q->word);
     }
     static const char *const UNIFORM[] = {"f-us", "b-us", "w-us", "fb-us", "profile"};
     for (size_t i = 0; i < PS_N(UNIFORM) && ps_cli_given(cli, "durations"); i++) {
@@ -144,10 +258,11 @@ static int check_together(const ps_cli *cli, const request *q) {
             return ps_cli_usage(cli, "--durations and --%s exclude each other", UNIFORM[i]);
         }
     }
-    int64_t n_ranks = ps_cli_int(cli, "tp") * ps_cli_int(cli, "cp") * ps_cli_int(cli, "dp") * q->params.n_stages;
+    int64_t n_ranks =
+        ps_cli_int(cli, "tp") * ps_cli_int(cli, "cp") * ps_cli_int(cli, "dp") * q->params.n_stages;
     if (ps_cli_given(cli, "profile") && n_ranks > PS_PROFILE_MAX_RANKS) {
-        return ps_cli_usage(cli, "--pp x --tp x --cp x --dp are %lld ranks: must be at most %d", (long long)n_ranks,
-                            PS_PROFILE_MAX_RANKS);
+        return ps_cli_usage(cli, "--pp x --tp x --cp x --dp are %lld ranks: must be at most %d",
+                            (long long)n_ranks, PS_PROFILE_MAX_RANKS);
     }
     return check_variants(cli, q);
 }
@@ -157,7 +272,8 @@ static int check_times(const ps_cli *cli, const request *q) {
     bool splits = ps_sim_uses(q->plan, PS_OP_BI);
     bool pairs = ps_sim_uses(q->plan, PS_OP_FB);
     if (splits && q->times.b_ns - q->times.w_ns < PS_PROFILE_MIN_OP_NS) {
-        return ps_cli_usage(cli, "--w-us must be less than --b-us, by at least 1: it is a part of the backward");
+        return ps_cli_usage(
+            cli, "--w-us must be less than --b-us, by at least 1: it is a part of the backward");
     }
     if (!splits && ps_cli_given(cli, "w-us")) {
         ps_cli_note(cli, "no backward is split: --w-us changes nothing");
@@ -177,8 +293,9 @@ static int fail_or_usage(const ps_cli *cli, const ps_err *err) {
 
 static int plan_schedule(const ps_cli *cli, request *q) {
     if (!ps_cli_given(cli, "pp") || !ps_cli_given(cli, "microbatches")) {
-        return ps_cli_usage(cli, "%s is missing: how many %s", ps_cli_given(cli, "pp") ? "--microbatches" : "--pp",
-                            ps_cli_given(cli, "pp") ? "microbatches a step has" : "stages the pipeline has");
+        return ps_cli_usage(
+            cli, "%s is missing: how many %s", ps_cli_given(cli, "pp") ? "--microbatches" : "--pp",
+            ps_cli_given(cli, "pp") ? "microbatches a step has" : "stages the pipeline has");
     }
     q->params = (ps_schedule_params){.n_stages = (int32_t)ps_cli_int(cli, "pp"),
                                      .n_microbatches = (int32_t)ps_cli_int(cli, "microbatches"),
@@ -207,24 +324,28 @@ static int plan_file(const ps_cli *cli, request *q) {
     }
     ps_err err = PS_ERR_INIT;
     ps_lists lists;
-    q->plan = ps_lists_read_csv(&lists, q->word, &err) == PS_OK ? ps_sim_plan_of_lists(&lists, &err) : NULL;
+    q->plan = ps_lists_read_csv(&lists, q->word, &err) == PS_OK ? ps_sim_plan_of_lists(&lists, &err)
+                                                                : NULL;
     if (q->plan == NULL) {
         return ps_cli_fail(cli, &err);
     }
     q->params = q->plan->params;
     if (ps_cli_given(cli, "pp") && ps_cli_int(cli, "pp") != q->params.n_stages) {
-        return ps_cli_usage(cli, "--pp %lld: %s has %d rows, one for each stage", (long long)ps_cli_int(cli, "pp"),
-                            q->word, (int)q->params.n_stages);
+        return ps_cli_usage(cli, "--pp %lld: %s has %d rows, one for each stage",
+                            (long long)ps_cli_int(cli, "pp"), q->word, (int)q->params.n_stages);
     }
-    if (ps_cli_given(cli, "microbatches") && ps_cli_int(cli, "microbatches") != q->params.n_microbatches) {
-        return ps_cli_usage(cli, "--microbatches %lld: %s has %d", (long long)ps_cli_int(cli, "microbatches"), q->word,
+    if (ps_cli_given(cli, "microbatches") &&
+        ps_cli_int(cli, "microbatches") != q->params.n_microbatches) {
+        return ps_cli_usage(cli, "--microbatches %lld: %s has %d",
+                            (long long)ps_cli_int(cli, "microbatches"), q->word,
                             (int)q->params.n_microbatches);
     }
     return PS_EXIT_OK;
 }
 
 /* duration_ns by op number, from the options or the file. */
-static ps_code fill_durations(const ps_cli *cli, const request *q, int64_t *duration_ns, ps_err *err) {
+static ps_code fill_durations(const ps_cli *cli, const request *q, int64_t *duration_ns,
+                              ps_err *err) {
     if (!ps_cli_given(cli, "durations")) {
         ps_sim_fill_durations(q->plan, &q->times, duration_ns);
         return PS_OK;
@@ -233,6 +354,9 @@ static ps_code fill_durations(const ps_cli *cli, const request *q, int64_t *dura
     ps_code code = ps_durations_read(&d, ps_cli_text(cli, "durations"), q->params.n_stages, err);
     if (code == PS_OK) {
         code = ps_durations_fill(&d, q->plan, duration_ns, err);
+        if (code != PS_OK) {
+            ps_err_prefix(err, "%s", ps_cli_text(cli, "durations"));
+        }
     }
     ps_durations_fini(&d);
     return code;
@@ -264,7 +388,8 @@ static void print_peaks(ps_cli *cli, const ps_lists *lists) {
 static int draw(ps_cli *cli, const request *q) {
     ps_err err = PS_ERR_INIT;
     int64_t *duration_ns = ps_realloc_array(NULL, q->plan->n_ops, sizeof *duration_ns);
-    ps_code code = duration_ns == NULL ? ps_fail_nomem(&err) : fill_durations(cli, q, duration_ns, &err);
+    ps_code code =
+        duration_ns == NULL ? ps_fail_nomem(&err) : fill_durations(cli, q, duration_ns, &err);
     if (code != PS_OK) {
         ps_free(duration_ns);
         return ps_cli_fail(cli, &err);
@@ -301,7 +426,8 @@ static int write_profile(ps_cli *cli, const request *q) {
                                    .seed = (uint64_t)ps_cli_int(cli, "seed"),
                                    .rank_done = rank_done};
     int64_t n_ranks = (int64_t)opts.tp * opts.cp * opts.dp * q->params.n_stages;
-    ps_progress *progress = ps_progress_begin(&cli->term, cli->quiet, "writing ranks", (uint64_t)n_ranks);
+    ps_progress *progress =
+        ps_progress_begin(&cli->term, cli->quiet, "writing ranks", (uint64_t)n_ranks);
     opts.context = progress;
     ps_ascend_profile_counts counts;
     ps_err err = PS_ERR_INIT;
@@ -310,10 +436,12 @@ static int write_profile(ps_cli *cli, const request *q) {
     if (code != PS_OK) {
         return fail_or_usage(cli, &err);
     }
-    ps_cli_print(cli, "%lld rank%s, %lld step%s in %s\n", (long long)counts.n_ranks, counts.n_ranks == 1 ? "" : "s",
-                 (long long)opts.n_steps, opts.n_steps == 1 ? "" : "s", dir);
-    ps_cli_print(cli, "  %lld marks, %lld device tasks, %lld sends and receives\n", (long long)counts.n_marks,
-                 (long long)counts.n_tasks, (long long)counts.n_comm_ops);
+    ps_cli_print(cli, "%lld rank%s, %lld step%s in %s\n", (long long)counts.n_ranks,
+                 counts.n_ranks == 1 ? "" : "s", (long long)opts.n_steps,
+                 opts.n_steps == 1 ? "" : "s", dir);
+    ps_cli_print(cli, "  %lld marks, %lld device tasks, %lld sends and receives\n",
+                 (long long)counts.n_marks, (long long)counts.n_tasks,
+                 (long long)counts.n_comm_ops);
     ps_cli_print(cli, "next: pipescope -m pp_chart -d %s\n", dir);
     return PS_EXIT_OK;
 }
@@ -342,16 +470,18 @@ static int run(ps_cli *cli) {
 const ps_command ps_command_simulate = {
     .name = "simulate",
     .summary = "draw the step of a schedule, or write the profile of a cluster that runs it",
-    .usage = "SCHEDULE --pp P --microbatches M [options]\nSCHEDULE --pp P --microbatches M --profile DIR [options]\n"
-             "FILE.csv [options]",
+    .usage =
+        "SCHEDULE --pp P --microbatches M [options]\nSCHEDULE --pp P --microbatches M --profile DIR [options]\n"
+        "FILE.csv [options]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "SCHEDULE",
     .min_positionals = 1,
     .max_positionals = 1,
-    .notes = "Every op starts as soon as its device is free and its inputs have arrived. 'pipescope schedules' lists "
-             "the schedules; docs/schedules.md tells what they do. FILE.csv is a schedule as "
-             "torch.distributed.pipelining writes it, one row of actions such as 0F3 for each device. A profile has one folder a rank with the files of "
-             "the Ascend PyTorch profiler.",
+    .notes =
+        "Every op starts as soon as its device is free and its inputs have arrived. 'pipescope schedules' lists "
+        "the schedules; docs/schedules.md tells what they do. FILE.csv is a schedule as "
+        "torch.distributed.pipelining writes it, one row of actions such as 0F3 for each device. A profile has one folder a rank with the files of "
+        "the Ascend PyTorch profiler.",
     .run = run,
 };

@@ -173,6 +173,56 @@ static ps_code take_steps(void *context, const ps_scan_batch *b, ps_err *err) {
     return PS_OK;
 }
 
+/* --- labels of an earlier pp_chart ------------------------------------------------------------------------ */
+
+static const ps_column LABELS[] = {{.name = "name", .type = PS_COL_TEXT},
+                                   {.name = "startNs", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+                                   {.name = "endNs", .type = PS_COL_INT, .unit = PS_UNIT_NS}};
+
+typedef struct labels {
+    ps_table *table;
+    ps_diag *diag;
+} labels;
+
+static ps_code take_labels(void *context, const ps_scan_batch *b, ps_err *err) {
+    labels *l = context;
+    for (size_t i = 0; i < b->n_rows; i++) {
+        int64_t start = ps_cell_int(&b->columns[1], i, INT64_MAX);
+        int64_t end = ps_cell_int(&b->columns[2], i, INT64_MIN);
+        if (end < start) {
+            ps_diag_add(l->diag, PS_ODD_TIME, "StepTaskInfo rowid %lld", (long long)b->rowids[i]);
+            continue;
+        }
+        ps_scan_bytes text = ps_cell_text(&b->columns[0], i);
+        char *name = ps_strndup(text.data, text.size_bytes);
+        bool ok = name != NULL && ps_table_add_row(l->table) && ps_table_set_text(l->table, 0, name);
+        ps_free(name);
+        if (!ok) {
+            return ps_fail_nomem(err);
+        }
+        ps_table_set_int(l->table, 1, start);
+        ps_table_set_int(l->table, 2, end);
+    }
+    return PS_OK;
+}
+
+static ps_code read_labels(reading *r, ps_err *err) {
+    if ((r->needs & PS_NEED_LABELS) == 0 || !ps_db_has_table(r->db, "StepTaskInfo")) {
+        return PS_OK;
+    }
+    labels l = {ps_table_new("StepTaskInfo", "", LABELS, sizeof LABELS / sizeof *LABELS), r->diag};
+    if (l.table == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_code code = ps_scan(r->db, "StepTaskInfo", (const char *const[]){"name", "startNs", "endNs"}, 3, take_labels, &l, err);
+    if (code != PS_OK) {
+        ps_table_free(l.table);
+        return code;
+    }
+    ps_builder_side_table(r->builder, l.table);
+    return PS_OK;
+}
+
 /* --- marks ------------------------------------------------------------------------------------------- */
 
 static ps_code take_marks(void *context, const ps_scan_batch *b, ps_err *err) {
@@ -569,7 +619,7 @@ static ps_code read_small_tables(reading *r, const ps_src *src, ps_err *err) {
     if (code == PS_OK && (r->needs & PS_NEED_STEPS) != 0 && ps_db_has_table(r->db, "STEP_TIME")) {
         code = SCAN(r, "STEP_TIME", take_steps, err, "id", "startNs", "endNs");
     }
-    return code;
+    return code == PS_OK ? read_labels(r, err) : code;
 }
 
 static ps_code read_device_marks(reading *r, ps_err *err) {

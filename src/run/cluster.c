@@ -71,8 +71,9 @@ static bool parse_msmonitor_name(const char *name, int64_t *rank, int64_t *times
     const char *id = time != NULL ? strchr(time + 1, '_') : NULL;
     const char *end = name + strlen(name) - 3;
     int64_t number = 0;
-    return id != NULL && id < end && id - time == 18 && ps_parse_i64(pid, (size_t)(time - pid), &number) &&
-           ps_parse_i64(time + 1, 17, timestamp) && ps_parse_i64(id + 1, (size_t)(end - id - 1), rank);
+    return id != NULL && id < end && id - time == 18 && pid[0] != '-' && time[1] != '-' &&
+           ps_parse_i64(pid, (size_t)(time - pid), &number) && ps_parse_i64(time + 1, 17, timestamp) &&
+           ps_parse_i64(id + 1, (size_t)(end - id - 1), rank) && *rank >= -1;
 }
 
 /* The timestamp of "{worker}_{timestamp}_ascend_pt", -1 when there is none. */

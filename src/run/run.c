@@ -30,8 +30,9 @@ static uint32_t round_needs(const session *s) {
         const ps_analysis *analysis = s->analyses[a];
         needs |= s->round < analysis->n_rounds ? analysis->rounds[s->round].needs : 0;
     }
-    /* The host side of operators only matters to a step filter. */
-    return s->opts->analysis.step_id < 0 ? needs & ~(uint32_t)PS_NEED_COMM_HOST : needs;
+    /* The host side of operators only matters to a step filter, labels of an earlier run only to a chart. */
+    needs = s->opts->analysis.step_id < 0 ? needs & ~(uint32_t)PS_NEED_COMM_HOST : needs;
+    return s->opts->analysis.in_full ? needs : needs & ~(uint32_t)PS_NEED_LABELS;
 }
 
 /* An analysis has nothing to do for the rank. The rank has nothing when that goes for all of them. */

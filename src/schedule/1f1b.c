@@ -8,7 +8,8 @@
 #include "schedule/placement.h"
 #include "schedule/schedule.h"
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err) {
+static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err) {
     int32_t m = params->n_microbatches;
     int32_t behind = params->n_stages - 1 - device;
     int32_t warm_up = behind < m ? behind : m;

@@ -21,7 +21,10 @@ ps_op_kind ps_action_op(ps_action_kind kind) {
 }
 
 ps_action_kind ps_action_kind_of(ps_op_kind kind) {
-    return kind == PS_OP_F ? PS_ACTION_F : kind == PS_OP_BI ? PS_ACTION_I : kind == PS_OP_BW ? PS_ACTION_W : PS_ACTION_B;
+    return kind == PS_OP_F    ? PS_ACTION_F
+           : kind == PS_OP_BI ? PS_ACTION_I
+           : kind == PS_OP_BW ? PS_ACTION_W
+                              : PS_ACTION_B;
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -83,7 +86,8 @@ static bool read_overlap(span t, ps_action *out) {
         return false;
     }
     span kind = trim((span){close + 1, t.end});
-    if ((size_t)(kind.end - kind.s) != strlen(OVERLAP) || memcmp(kind.s, OVERLAP, strlen(OVERLAP)) != 0) {
+    if ((size_t)(kind.end - kind.s) != strlen(OVERLAP) ||
+        memcmp(kind.s, OVERLAP, strlen(OVERLAP)) != 0) {
         return false;
     }
     const char *begin = t.s;
@@ -92,7 +96,8 @@ static bool read_overlap(span t, ps_action *out) {
         const char *semicolon = memchr(begin, ';', (size_t)(close - begin));
         last = semicolon == NULL;
         const char *end = last ? close : semicolon;
-        if (out->n_parts == PS_ACTION_MAX_PARTS || !read_part((span){begin, end}, &out->parts[out->n_parts++])) {
+        if (out->n_parts == PS_ACTION_MAX_PARTS ||
+            !read_part((span){begin, end}, &out->parts[out->n_parts++])) {
             return false;
         }
         begin = last ? close : semicolon + 1;
@@ -115,7 +120,8 @@ bool ps_action_parse(const char *s, size_t n, ps_action *out) {
 
 static size_t add_part(const ps_action_part *part, char *out, size_t size) {
     int n = KINDS[part->kind].has_microbatch
-                ? snprintf(out, size, "%d%s%d", (int)part->stage, KINDS[part->kind].text, (int)part->microbatch)
+                ? snprintf(out, size, "%d%s%d", (int)part->stage, KINDS[part->kind].text,
+                           (int)part->microbatch)
                 : snprintf(out, size, "%d%s", (int)part->stage, KINDS[part->kind].text);
     return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }

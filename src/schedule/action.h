@@ -13,18 +13,19 @@
 #include "model/chart.h"
 
 /* kind, text, kind of op, whether a microbatch belongs to it */
-#define PS_ACTION_KINDS(X)                                                                                             \
-    X(PS_ACTION_F, "F", PS_OP_F, true)                                                                                 \
-    X(PS_ACTION_I, "I", PS_OP_BI, true)                                                                                \
-    X(PS_ACTION_W, "W", PS_OP_BW, true)                                                                                \
-    X(PS_ACTION_B, "B", PS_OP_B, true)                                                                                 \
-    X(PS_ACTION_BW, "BW", PS_OP_B, true) /* late 2024: the whole backward, and B the input gradient */                 \
-    X(PS_ACTION_SEND_F, "SEND_F", PS_OP_SEND, true)                                                                    \
-    X(PS_ACTION_RECV_F, "RECV_F", PS_OP_RECV, true)                                                                    \
-    X(PS_ACTION_SEND_B, "SEND_B", PS_OP_SEND, true)                                                                    \
-    X(PS_ACTION_RECV_B, "RECV_B", PS_OP_RECV, true)                                                                    \
-    X(PS_ACTION_UNSHARD, "UNSHARD", PS_OP_OTHER, false)                                                                \
-    X(PS_ACTION_RESHARD, "RESHARD", PS_OP_OTHER, false)                                                                \
+#define PS_ACTION_KINDS(X)                                                                         \
+    X(PS_ACTION_F, "F", PS_OP_F, true)                                                             \
+    X(PS_ACTION_I, "I", PS_OP_BI, true)                                                            \
+    X(PS_ACTION_W, "W", PS_OP_BW, true)                                                            \
+    X(PS_ACTION_B, "B", PS_OP_B, true)                                                             \
+    X(PS_ACTION_BW, "BW", PS_OP_B,                                                                 \
+      true) /* late 2024: the whole backward, and B the input gradient */                          \
+    X(PS_ACTION_SEND_F, "SEND_F", PS_OP_SEND, true)                                                \
+    X(PS_ACTION_RECV_F, "RECV_F", PS_OP_RECV, true)                                                \
+    X(PS_ACTION_SEND_B, "SEND_B", PS_OP_SEND, true)                                                \
+    X(PS_ACTION_RECV_B, "RECV_B", PS_OP_RECV, true)                                                \
+    X(PS_ACTION_UNSHARD, "UNSHARD", PS_OP_OTHER, false)                                            \
+    X(PS_ACTION_RESHARD, "RESHARD", PS_OP_OTHER, false)                                            \
     X(PS_ACTION_REDUCE_GRAD, "REDUCE_GRAD", PS_OP_OTHER, false)
 
 typedef enum ps_action_kind {

@@ -33,11 +33,12 @@ static bool has_backward(uint8_t kind) {
 /* SIZE_MAX when it lies outside the plan. */
 static size_t cell_of(const connecting *k, int32_t stage, int32_t chunk, int32_t microbatch) {
     chunk = chunk < 0 ? 0 : chunk;
-    if (stage < 0 || stage >= k->plan->params.n_stages || (size_t)chunk >= k->n_chunks || microbatch < 0 ||
-        microbatch >= k->plan->params.n_microbatches) {
+    if (stage < 0 || stage >= k->plan->params.n_stages || (size_t)chunk >= k->n_chunks ||
+        microbatch < 0 || microbatch >= k->plan->params.n_microbatches) {
         return SIZE_MAX;
     }
-    return ((size_t)stage * k->n_chunks + (size_t)chunk) * (size_t)k->plan->params.n_microbatches + (size_t)microbatch;
+    return ((size_t)stage * k->n_chunks + (size_t)chunk) * (size_t)k->plan->params.n_microbatches +
+           (size_t)microbatch;
 }
 
 static bool init_half(half *h, size_t n_cells, uint32_t n_ops) {
@@ -87,25 +88,30 @@ static void fini(connecting *k) {
 }
 
 static uint32_t forward_op(const connecting *k, const ps_op *op) {
-    size_t cell = has_forward(op->kind) ? cell_of(k, k->chart->ranks[op->rank].stage, op->chunk, op->microbatch) : SIZE_MAX;
+    size_t cell = has_forward(op->kind)
+                      ? cell_of(k, k->chart->ranks[op->rank].stage, op->chunk, op->microbatch)
+                      : SIZE_MAX;
     return cell != SIZE_MAX ? k->forward.plan_op[cell] : PS_NO_OP;
 }
 
 static uint32_t backward_op(const connecting *k, const ps_op *op) {
     bool pair = op->kind == PS_OP_FB;
-    size_t cell = has_backward(op->kind) ? cell_of(k, k->chart->ranks[op->rank].stage, pair ? op->chunk2 : op->chunk,
-                                                   pair ? op->microbatch2 : op->microbatch)
-                                         : SIZE_MAX;
+    size_t cell = has_backward(op->kind)
+                      ? cell_of(k, k->chart->ranks[op->rank].stage, pair ? op->chunk2 : op->chunk,
+                                pair ? op->microbatch2 : op->microbatch)
+                      : SIZE_MAX;
     return cell != SIZE_MAX ? k->backward.plan_op[cell] : PS_NO_OP;
 }
 
 static bool add_link(connecting *k, const half *h, uint32_t input, uint32_t to) {
     uint32_t from = input != PS_NO_OP ? h->row[input] : PS_NO_INDEX;
-    return from == PS_NO_INDEX || from == to || ps_chart_add_link(k->chart, (ps_chart_link){from, to});
+    return from == PS_NO_INDEX || from == to ||
+           ps_chart_add_link(k->chart, (ps_chart_link){from, to});
 }
 
 /* Calls for each op of the ranks in one step: first to note its row, then to link it. */
-static bool connect_step(connecting *k, const uint32_t *ranks, size_t n_ranks, size_t step, bool linking) {
+static bool connect_step(connecting *k, const uint32_t *ranks, size_t n_ranks, size_t step,
+                         bool linking) {
     bool ok = true;
     for (size_t r = 0; r < n_ranks; r++) {
         size_t g = ps_chart_group(&k->groups, ranks[r], step);
@@ -122,8 +128,10 @@ static bool connect_step(connecting *k, const uint32_t *ranks, size_t n_ranks, s
                 }
                 continue;
             }
-            ok = (forward == PS_NO_OP || add_link(k, &k->forward, k->plan->forward_input[forward], row)) &&
-                 (backward == PS_NO_OP || add_link(k, &k->backward, k->plan->backward_input[backward], row));
+            ok = (forward == PS_NO_OP ||
+                  add_link(k, &k->forward, k->plan->forward_input[forward], row)) &&
+                 (backward == PS_NO_OP ||
+                  add_link(k, &k->backward, k->plan->backward_input[backward], row));
         }
     }
     return ok;
@@ -164,7 +172,8 @@ ps_code ps_chart_connect(ps_chart *chart, const ps_sim_plan *plan, ps_err *err) 
     }
     for (size_t i = 0; ok && i < chart->n_ranks;) {
         size_t end = i;
-        while (end < chart->n_ranks && chart->ranks[k.ranks[end]].pipeline == chart->ranks[k.ranks[i]].pipeline) {
+        while (end < chart->n_ranks &&
+               chart->ranks[k.ranks[end]].pipeline == chart->ranks[k.ranks[i]].pipeline) {
             end++;
         }
         ok = connect_pipeline(&k, k.ranks + i, end - i);

@@ -32,7 +32,8 @@ typedef struct reader {
 } reader;
 
 static ps_code fail_at(const reader *r, ps_code code, const char *what, ps_err *err) {
-    (void)ps_fail_file(err, code, r->file, "row %zu, column %zu: %s", r->row + 1, r->column + 1, what);
+    (void)ps_fail_file(err, code, r->file, "row %zu, column %zu: %s", r->row + 1, r->column + 1,
+                       what);
     if (err != NULL) {
         err->line = (uint32_t)r->row + 1;
         err->offset = (uint64_t)(r->at - r->text);
@@ -45,7 +46,8 @@ static ps_code fail_at(const reader *r, ps_code code, const char *what, ps_err *
 static ps_code note_stage(reader *r, int32_t stage, ps_err *err) {
     char what[96];
     if (stage >= MAX_LOGICAL) {
-        (void)snprintf(what, sizeof what, "stage %d: must be less than %d", (int)stage, MAX_LOGICAL);
+        (void)snprintf(what, sizeof what, "stage %d: must be less than %d", (int)stage,
+                       MAX_LOGICAL);
         return fail_at(r, PS_SYNTAX, what, err);
     }
     size_t n = (size_t)r->lists->n_logical;
@@ -57,7 +59,8 @@ static ps_code note_stage(reader *r, int32_t stage, ps_err *err) {
     }
     r->lists->n_logical = (int32_t)n;
     if (r->row_of[stage] >= 0 && r->row_of[stage] != (int32_t)r->row) {
-        (void)snprintf(what, sizeof what, "stage %d is in row %d already; a stage belongs to one device", (int)stage,
+        (void)snprintf(what, sizeof what,
+                       "stage %d is in row %d already; a stage belongs to one device", (int)stage,
                        (int)r->row_of[stage] + 1);
         return fail_at(r, PS_SYNTAX, what, err);
     }
@@ -68,8 +71,8 @@ static ps_code note_stage(reader *r, int32_t stage, ps_err *err) {
 static ps_code note_part(reader *r, const ps_action_part *part, ps_err *err) {
     if (part->microbatch >= PS_MAX_MICROBATCHES) {
         char what[96];
-        (void)snprintf(what, sizeof what, "microbatch %d: must be less than %d", (int)part->microbatch,
-                       PS_MAX_MICROBATCHES);
+        (void)snprintf(what, sizeof what, "microbatch %d: must be less than %d",
+                       (int)part->microbatch, PS_MAX_MICROBATCHES);
         return fail_at(r, PS_SYNTAX, what, err);
     }
     r->has_bw = r->has_bw || part->kind == PS_ACTION_BW;
@@ -123,8 +126,8 @@ static ps_code read_cell(reader *r, size_t n, ps_err *err) {
     ps_action action;
     if (!ps_action_parse(r->at, n, &action)) {
         char what[MAX_SHOWN + 64];
-        (void)snprintf(what, sizeof what, "'%.*s%s' is no action such as 0F3", (int)(n < MAX_SHOWN ? n : MAX_SHOWN),
-                       r->at, n < MAX_SHOWN ? "" : "...");
+        (void)snprintf(what, sizeof what, "'%.*s%s' is no action such as 0F3",
+                       (int)(n < MAX_SHOWN ? n : MAX_SHOWN), r->at, n < MAX_SHOWN ? "" : "...");
         return fail_at(r, PS_SYNTAX, what, err);
     }
     if (action.n_parts > 1 && !is_pair(&action)) {
@@ -162,9 +165,10 @@ static ps_code read_row(reader *r, const char *s, const char *end, ps_err *err) 
     r->at = s;
     r->column = 0;
     if (r->row >= PS_MAX_STAGES) {
-        return fail_at(r, PS_SYNTAX, "more than 4096 rows, one for each device", err);
+        return fail_at(r, PS_SYNTAX, "too many rows: one for each device, at most 4096", err);
     }
-    if (!ps_grow(&r->lists->first, &r->cap_first, r->row + 2, PS_MAX_STAGES + 1, sizeof *r->lists->first)) {
+    if (!ps_grow(&r->lists->first, &r->cap_first, r->row + 2, PS_MAX_STAGES + 1,
+                 sizeof *r->lists->first)) {
         return ps_fail_nomem(err);
     }
     r->lists->first[r->row] = r->ops.n;
@@ -203,7 +207,8 @@ static ps_code read_rows(reader *r, size_t n, ps_err *err) {
         s = newline == NULL ? end : newline + 1;
     }
     if (code == PS_OK && r->row == 0) {
-        code = ps_fail_file(err, PS_SYNTAX, r->file, "the file has no row; a schedule has one for each device");
+        code = ps_fail_file(err, PS_SYNTAX, r->file,
+                            "the file has no row; a schedule has one for each device");
     }
     return code;
 }
@@ -215,12 +220,13 @@ static ps_code place_stages(reader *r, int32_t *chunk_of, int32_t *count, ps_err
     ps_lists *lists = r->lists;
     for (int32_t s = 0; s < lists->n_logical; s++) {
         if (r->row_of[s] < 0) {
-            return ps_fail_file(err, PS_SYNTAX, r->file, "stage %d of %d is in no row", (int)s, (int)lists->n_logical);
+            return ps_fail_file(err, PS_SYNTAX, r->file, "stage %d of %d is in no row", (int)s,
+                                (int)lists->n_logical);
         }
         chunk_of[s] = count[r->row_of[s]]++;
         if (chunk_of[s] >= PS_MAX_CHUNKS) {
-            return ps_fail_file(err, PS_SYNTAX, r->file, "row %d has more than %d stages", (int)r->row_of[s] + 1,
-                                PS_MAX_CHUNKS);
+            return ps_fail_file(err, PS_SYNTAX, r->file, "row %d has more than %d stages",
+                                (int)r->row_of[s] + 1, PS_MAX_CHUNKS);
         }
         lists->n_chunks = chunk_of[s] + 1 > lists->n_chunks ? chunk_of[s] + 1 : lists->n_chunks;
     }
@@ -255,7 +261,8 @@ static ps_code settle(reader *r, ps_err *err) {
     lists->chain_length = lists->n_logical;
     int32_t *chunk_of = ps_calloc((size_t)lists->n_logical, sizeof *chunk_of);
     int32_t *count = ps_calloc((size_t)lists->n_stages, sizeof *count);
-    ps_code code = chunk_of == NULL || count == NULL ? ps_fail_nomem(err) : place_stages(r, chunk_of, count, err);
+    ps_code code = chunk_of == NULL || count == NULL ? ps_fail_nomem(err)
+                                                     : place_stages(r, chunk_of, count, err);
     if (code == PS_OK) {
         settle_ops(r, chunk_of, r->has_bw || (r->has_w && !r->has_i));
         lists->ops = r->ops.ops;
@@ -269,7 +276,8 @@ static ps_code settle(reader *r, ps_err *err) {
     return code;
 }
 
-ps_code ps_lists_parse_csv(ps_lists *out, const char *name, const char *text, size_t n, ps_err *err) {
+ps_code ps_lists_parse_csv(ps_lists *out, const char *name, const char *text, size_t n,
+                           ps_err *err) {
     *out = (ps_lists){0};
     (void)snprintf(out->name, sizeof out->name, "%s", ps_path_base(name));
     reader r = {.lists = out, .file = name, .text = text, .at = text};

@@ -20,6 +20,7 @@
 PS_MUST_USE ps_code ps_lists_read_csv(ps_lists *out, const char *path, ps_err *err);
 
 /* The same for a text; `name` is shown in messages and titles. */
-PS_MUST_USE ps_code ps_lists_parse_csv(ps_lists *out, const char *name, const char *text, size_t n, ps_err *err);
+PS_MUST_USE ps_code ps_lists_parse_csv(ps_lists *out, const char *name, const char *text, size_t n,
+                                       ps_err *err);
 
 #endif

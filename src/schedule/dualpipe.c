@@ -9,7 +9,8 @@
 #include "schedule/fold.h"
 #include "schedule/schedule.h"
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err) {
+static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err) {
     int32_t p = params->n_stages;
     bool lower = device < p / 2;
     ps_fold fold = {.q = p / 2,
@@ -24,8 +25,10 @@ static ps_code check(const ps_schedule_params *params, ps_err *err) {
     int32_t p = params->n_stages;
     int32_t m = params->n_microbatches;
     if (code == PS_OK && (p % 2 != 0 || m % 2 != 0 || m < 2 * p)) {
-        code = ps_fail(err, PS_RANGE, "dualpipe needs p and m even and m >= 2p: got p = %d stages, m = %d microbatches",
-                       (int)p, (int)m);
+        code = ps_fail(
+            err, PS_RANGE,
+            "dualpipe needs p and m even and m >= 2p: got p = %d stages, m = %d microbatches",
+            (int)p, (int)m);
     }
     return code;
 }

@@ -20,12 +20,14 @@ static ps_fold fold_of(const ps_schedule_params *params, int32_t device) {
                      .has_head = device == 0};
 }
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err) {
+static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err) {
     ps_fold fold = fold_of(params, device);
     return ps_fold_list(&fold, out, err);
 }
 
-static ps_code marks(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err) {
+static ps_code marks(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err) {
     ps_fold fold = fold_of(params, device);
     fold.marks = true;
     return ps_fold_list(&fold, out, err);
@@ -34,8 +36,9 @@ static ps_code marks(const ps_schedule_params *params, int32_t device, ps_op_lis
 static ps_code check(const ps_schedule_params *params, ps_err *err) {
     ps_code code = ps_schedule_check_size(params, err);
     if (code == PS_OK && params->n_microbatches < 2 * params->n_stages) {
-        code = ps_fail(err, PS_RANGE, "dualpipev needs at least 2p = %d microbatches for %d stages, got %d",
-                       (int)(2 * params->n_stages), (int)params->n_stages, (int)params->n_microbatches);
+        code = ps_fail(
+            err, PS_RANGE, "dualpipev needs at least 2p = %d microbatches for %d stages, got %d",
+            (int)(2 * params->n_stages), (int)params->n_stages, (int)params->n_microbatches);
     }
     return code;
 }

@@ -32,8 +32,8 @@ typedef struct line {
 } line;
 
 static ps_code fail_at(const line *l, const char *what, field shown, ps_err *err) {
-    (void)ps_fail_file(err, PS_SYNTAX, l->file, "%s: '%.*s'", what, (int)(shown.n < MAX_SHOWN ? shown.n : MAX_SHOWN),
-                       shown.s);
+    (void)ps_fail_file(err, PS_SYNTAX, l->file, "%s: '%.*s'", what,
+                       (int)(shown.n < MAX_SHOWN ? shown.n : MAX_SHOWN), shown.s);
     if (err != NULL) {
         err->line = l->number;
         err->offset = l->offset;
@@ -71,8 +71,8 @@ static bool is_word(field f, const char *word) {
 }
 
 static bool is_header(const line *l) {
-    return l->n_fields == N_FIELDS && is_word(l->fields[0], "stage") && is_word(l->fields[1], "kind") &&
-           is_word(l->fields[2], "ns");
+    return l->n_fields == N_FIELDS && is_word(l->fields[0], "stage") &&
+           is_word(l->fields[1], "kind") && is_word(l->fields[2], "ns");
 }
 
 static ps_code read_line(ps_durations *d, const line *l, ps_err *err) {
@@ -80,7 +80,8 @@ static ps_code read_line(ps_durations *d, const line *l, ps_err *err) {
         return fail_at(l, "a line is stage,kind,ns", l->fields[0], err);
     }
     int64_t stage = -1;
-    if (!ps_parse_i64(l->fields[0].s, l->fields[0].n, &stage) || stage < 0 || stage >= d->n_stages) {
+    if (!ps_parse_i64(l->fields[0].s, l->fields[0].n, &stage) || stage < 0 ||
+        stage >= d->n_stages) {
         char what[64];
         (void)snprintf(what, sizeof what, "the stage is none of 0 to %d", (int)d->n_stages - 1);
         return fail_at(l, what, l->fields[0], err);
@@ -105,10 +106,11 @@ static ps_code read_line(ps_durations *d, const line *l, ps_err *err) {
     return PS_OK;
 }
 
-ps_code ps_durations_parse_csv(ps_durations *out, const char *name, const char *text, size_t n, int32_t n_stages,
-                               ps_err *err) {
+ps_code ps_durations_parse_csv(ps_durations *out, const char *name, const char *text, size_t n,
+                               int32_t n_stages, ps_err *err) {
     size_t n_slots = (size_t)n_stages * PS_N_OP_KINDS;
-    *out = (ps_durations){.n_stages = n_stages, .ns = ps_realloc_array(NULL, n_slots, sizeof *out->ns)};
+    *out = (ps_durations){.n_stages = n_stages,
+                          .ns = ps_realloc_array(NULL, n_slots, sizeof *out->ns)};
     if (out->ns == NULL) {
         return ps_fail_nomem(err);
     }
@@ -140,7 +142,8 @@ ps_code ps_durations_read(ps_durations *out, const char *path, int32_t n_stages,
     ps_code code = ps_read_file(path, MAX_FILE, &text, err);
     if (code == PS_OK && ps_buf_str(&text)[strspn(ps_buf_str(&text), " \t\r\n")] == '{') {
         /* The place for a measured chart: the median of each stage and kind. */
-        code = ps_fail_file(err, PS_UNSUPPORTED, path, "durations are read from CSV lines stage,kind,ns, not from JSON");
+        code = ps_fail_file(err, PS_UNSUPPORTED, path,
+                            "durations are read from CSV lines stage,kind,ns, not from JSON");
     } else if (code == PS_OK) {
         code = ps_durations_parse_csv(out, path, ps_buf_str(&text), text.len, n_stages, err);
     }
@@ -173,15 +176,18 @@ static void derive(const int64_t given[PS_N_OP_KINDS], int64_t ns[PS_N_OP_KINDS]
     ns[PS_OP_FB] = ns[PS_OP_FB] >= 0 ? ns[PS_OP_FB] : sum(ns[PS_OP_F], ns[PS_OP_B]);
 }
 
-ps_code ps_durations_fill(const ps_durations *d, const ps_sim_plan *plan, int64_t *duration_ns, ps_err *err) {
+ps_code ps_durations_fill(const ps_durations *d, const ps_sim_plan *plan, int64_t *duration_ns,
+                          ps_err *err) {
     for (int32_t stage = 0; stage < plan->lists.n_stages; stage++) {
         int64_t ns[PS_N_OP_KINDS];
         derive(&d->ns[(size_t)stage * PS_N_OP_KINDS], ns);
         for (size_t op = plan->first[stage]; op < plan->first[stage + 1]; op++) {
             ps_op_kind kind = plan->ops[op].kind;
             if (ns[kind] < 0) {
-                return ps_fail(err, PS_RANGE, "stage %d has no duration of kind %s, which %s needs, and it does not follow",
-                               (int)stage, ps_op_kind_name(kind), plan->lists.name);
+                return ps_fail(
+                    err, PS_RANGE,
+                    "stage %d has no duration of kind %s, which %s needs, and it does not follow",
+                    (int)stage, ps_op_kind_name(kind), plan->lists.name);
             }
             duration_ns[op] = ns[kind];
         }

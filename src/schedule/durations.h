@@ -20,15 +20,16 @@ typedef struct ps_durations {
 } ps_durations;
 
 /* Reads the file for a pipeline of n_stages devices. Release with ps_durations_fini, also after a failure. */
-PS_MUST_USE ps_code ps_durations_read(ps_durations *out, const char *path, int32_t n_stages, ps_err *err);
+PS_MUST_USE ps_code ps_durations_read(ps_durations *out, const char *path, int32_t n_stages,
+                                      ps_err *err);
 /* The same for a text; `name` is shown in messages. */
-PS_MUST_USE ps_code ps_durations_parse_csv(ps_durations *out, const char *name, const char *text, size_t n,
-                                           int32_t n_stages, ps_err *err);
+PS_MUST_USE ps_code ps_durations_parse_csv(ps_durations *out, const char *name, const char *text,
+                                           size_t n, int32_t n_stages, ps_err *err);
 void ps_durations_fini(ps_durations *d);
 
 /* duration_ns[n_ops] of a plan with as many devices. A kind that is not given follows from the others: B = BI + BW,
  * BI = B - BW, BW = B - BI, FB = F + B. PS_RANGE names stage and kind of what the plan needs and does not follow. */
-PS_MUST_USE ps_code ps_durations_fill(const ps_durations *d, const ps_sim_plan *plan, int64_t *duration_ns,
-                                      ps_err *err);
+PS_MUST_USE ps_code ps_durations_fill(const ps_durations *d, const ps_sim_plan *plan,
+                                      int64_t *duration_ns, ps_err *err);
 
 #endif

@@ -19,11 +19,13 @@
 
 typedef struct ps_fold {
     int32_t q, h, n;
-    int32_t in;      /* the chunk whose microbatches enter here; `out` is the other of 0 and 1 */
-    bool tail_full;  /* the backwards that would be split in phases 6 and 7 are whole, and there are no BW */
-    bool marks;      /* what MindSpeed's ranges show, not the ops: see docs/schedules.md */
-    bool no_pairs;   /* marks: each pair is its forward, then its backward; no output head apart */
-    bool has_head;   /* marks: the model's output head is at the end of chunk 1, and its backward has a range */
+    int32_t in; /* the chunk whose microbatches enter here; `out` is the other of 0 and 1 */
+    bool
+        tail_full; /* the backwards that would be split in phases 6 and 7 are whole, and there are no BW */
+    bool marks;    /* what MindSpeed's ranges show, not the ops: see docs/schedules.md */
+    bool no_pairs; /* marks: each pair is its forward, then its backward; no output head apart */
+    bool
+        has_head; /* marks: the model's output head is at the end of chunk 1, and its backward has a range */
 } ps_fold;
 
 /* Appends the list. PS_NOMEM only. Ops have phase 0..6 as StepTaskInfo's type counts: phases 7 and 8 are its 6. */

@@ -5,7 +5,8 @@
 #include "schedule/placement.h"
 #include "schedule/schedule.h"
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err) {
+static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err) {
     (void)device;
     for (int32_t k = 0; k < params->n_microbatches; k++) {
         (void)ps_op_list_put(out, PS_OP_F, 0, k);

@@ -20,7 +20,8 @@ static place place_of(const ps_groups *groups, int32_t index, bool backward) {
     int32_t within = index % (groups->g * groups->v);
     int32_t size = groups->m - first < groups->g ? groups->m - first : groups->g;
     int32_t turn = within / size;
-    return (place){.chunk = backward ? groups->v - 1 - turn : turn, .microbatch = first + within % size};
+    return (place){.chunk = backward ? groups->v - 1 - turn : turn,
+                   .microbatch = first + within % size};
 }
 
 void ps_groups_add(const ps_groups *groups, ps_op_list *out, ps_op_kind kind, int32_t index) {
@@ -28,7 +29,8 @@ void ps_groups_add(const ps_groups *groups, ps_op_list *out, ps_op_kind kind, in
     (void)ps_op_list_put(out, kind, at.chunk, at.microbatch);
 }
 
-void ps_groups_add_pair(const ps_groups *groups, ps_op_list *out, int32_t forward, int32_t backward) {
+void ps_groups_add_pair(const ps_groups *groups, ps_op_list *out, int32_t forward,
+                        int32_t backward) {
     place f = place_of(groups, forward, false);
     place b = place_of(groups, backward, true);
     (void)ps_op_list_add(out, (ps_sched_op){.kind = PS_OP_FB,
@@ -45,21 +47,23 @@ int32_t ps_groups_warm_up(const ps_groups *groups, int32_t device, int32_t per_h
     return w < groups->n ? (int32_t)w : groups->n;
 }
 
-ps_code ps_groups_check(const ps_schedule *schedule, const ps_schedule_params *params, int32_t min_chunks,
-                        ps_err *err) {
+ps_code ps_groups_check(const ps_schedule *schedule, const ps_schedule_params *params,
+                        int32_t min_chunks, ps_err *err) {
     ps_code code = ps_schedule_check_size(params, err);
     if (code != PS_OK) {
         return code;
     }
     int32_t v = ps_schedule_chunks(schedule, params);
     if (v < min_chunks || v > PS_MAX_CHUNKS) {
-        return ps_fail(err, PS_RANGE, "%s needs %d to %d chunks on each device, got %d", schedule->name,
-                       (int)min_chunks, PS_MAX_CHUNKS, (int)v);
+        return ps_fail(err, PS_RANGE, "%s needs %d to %d chunks on each device, got %d",
+                       schedule->name, (int)min_chunks, PS_MAX_CHUNKS, (int)v);
     }
     ps_groups groups = ps_groups_of(schedule, params);
     if (groups.g < groups.p || groups.g > groups.m) {
-        return ps_fail(err, PS_RANGE, "%s needs p <= g <= m: got p = %d stages, groups of g = %d, m = %d microbatches",
-                       schedule->name, (int)groups.p, (int)groups.g, (int)groups.m);
+        return ps_fail(
+            err, PS_RANGE,
+            "%s needs p <= g <= m: got p = %d stages, groups of g = %d, m = %d microbatches",
+            schedule->name, (int)groups.p, (int)groups.g, (int)groups.m);
     }
     return PS_OK;
 }

@@ -21,13 +21,14 @@ ps_groups ps_groups_of(const ps_schedule *schedule, const ps_schedule_params *pa
 /* Adds op number `index` of its direction: forward (F), or backward (B, BI, BW). */
 void ps_groups_add(const ps_groups *groups, ps_op_list *out, ps_op_kind kind, int32_t index);
 /* Adds the pair of forward number `forward` and backward number `backward`. */
-void ps_groups_add_pair(const ps_groups *groups, ps_op_list *out, int32_t forward, int32_t backward);
+void ps_groups_add_pair(const ps_groups *groups, ps_op_list *out, int32_t forward,
+                        int32_t backward);
 
 /* Forwards before the first backward: `per_hop` for every device behind, and the chunks but the last for one group. */
 int32_t ps_groups_warm_up(const ps_groups *groups, int32_t device, int32_t per_hop);
 
 /* Sizes, min_chunks <= v <= PS_MAX_CHUNKS, p <= g <= m. */
-PS_MUST_USE ps_code ps_groups_check(const ps_schedule *schedule, const ps_schedule_params *params, int32_t min_chunks,
-                                    ps_err *err);
+PS_MUST_USE ps_code ps_groups_check(const ps_schedule *schedule, const ps_schedule_params *params,
+                                    int32_t min_chunks, ps_err *err);
 
 #endif

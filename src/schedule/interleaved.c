@@ -24,15 +24,17 @@ static ps_code check(const ps_schedule_params *params, ps_err *err) {
     ps_groups groups = ps_groups_of(SELF, params);
     int32_t rest = groups.m % groups.g;
     if (rest != 0 && rest < groups.p) {
-        return ps_fail(err, PS_RANGE,
-                       "interleaved needs m mod g to be 0 or >= p: got m = %d microbatches in groups of g = %d, so a "
-                       "last group of %d, on p = %d stages",
-                       (int)groups.m, (int)groups.g, (int)rest, (int)groups.p);
+        return ps_fail(
+            err, PS_RANGE,
+            "interleaved needs m mod g to be 0 or >= p: got m = %d microbatches in groups of g = %d, so a "
+            "last group of %d, on p = %d stages",
+            (int)groups.m, (int)groups.g, (int)rest, (int)groups.p);
     }
     return PS_OK;
 }
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err) {
+static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err) {
     ps_groups groups = ps_groups_of(SELF, params);
     int32_t warm_up = ps_groups_warm_up(&groups, device, 2);
     warm_up += params->overlap && warm_up < groups.n ? 1 : 0;

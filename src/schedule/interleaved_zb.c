@@ -18,13 +18,16 @@ static ps_code check(const ps_schedule_params *params, ps_err *err) {
     }
     ps_groups groups = ps_groups_of(SELF, params);
     if (groups.m % groups.g != 0) {
-        return ps_fail(err, PS_RANGE, "interleaved-zb needs m to be a multiple of g: got m = %d microbatches, g = %d",
-                       (int)groups.m, (int)groups.g);
+        return ps_fail(
+            err, PS_RANGE,
+            "interleaved-zb needs m to be a multiple of g: got m = %d microbatches, g = %d",
+            (int)groups.m, (int)groups.g);
     }
     return PS_OK;
 }
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err) {
+static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err) {
     ps_groups groups = ps_groups_of(SELF, params);
     return ps_split_order(&groups, ps_groups_warm_up(&groups, device, 1), device, out, err);
 }

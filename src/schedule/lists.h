@@ -15,22 +15,25 @@
 #define PS_SIM_MAX_OPS ((size_t)1 << 23)
 
 typedef struct ps_lists {
-    char name[64];            /* of the schedule or the file, for titles and messages; shortened */
-    int32_t n_stages;         /* devices */
-    int32_t n_chunks;         /* at most on one device */
-    int32_t n_microbatches;   /* in each chunk */
-    int32_t n_logical;        /* logical stages of all chains */
-    int32_t chain_length;     /* stages 0, chain_length, 2 * chain_length, ... begin a way through the model */
-    int32_t *logical;         /* [n_stages * n_chunks] logical stage of device * n_chunks + chunk, -1 for none */
-    ps_sched_op *ops;         /* [n_ops] */
-    size_t *first;            /* [n_stages + 1] number of a device's first op */
+    char name[64];          /* of the schedule or the file, for titles and messages; shortened */
+    int32_t n_stages;       /* devices */
+    int32_t n_chunks;       /* at most on one device */
+    int32_t n_microbatches; /* in each chunk */
+    int32_t n_logical;      /* logical stages of all chains */
+    int32_t
+        chain_length; /* stages 0, chain_length, 2 * chain_length, ... begin a way through the model */
+    int32_t *
+        logical; /* [n_stages * n_chunks] logical stage of device * n_chunks + chunk, -1 for none */
+    ps_sched_op *ops; /* [n_ops] */
+    size_t *first;    /* [n_stages + 1] number of a device's first op */
     uint32_t n_ops;
-    uint32_t *column;         /* [n_ops] cell in its device's row of the file, from 0; NULL: not from a file */
+    uint32_t
+        *column; /* [n_ops] cell in its device's row of the file, from 0; NULL: not from a file */
 } ps_lists;
 
 /* Lists of a schedule. PS_RANGE when the parameters do not fit it or the step is too long, or PS_NOMEM. */
-PS_MUST_USE ps_code ps_lists_make(ps_lists *out, const ps_schedule *schedule, const ps_schedule_params *params,
-                                  ps_err *err);
+PS_MUST_USE ps_code ps_lists_make(ps_lists *out, const ps_schedule *schedule,
+                                  const ps_schedule_params *params, ps_err *err);
 void ps_lists_fini(ps_lists *lists);
 
 /* Logical stage of a chunk on a device, -1 when there is none. */

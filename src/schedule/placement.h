@@ -5,14 +5,16 @@
 #include "schedule/schedule.h"
 
 /* One piece a device: stage = device. */
-static inline int32_t ps_place_plain(const ps_schedule_params *params, int32_t device, int32_t chunk) {
+static inline int32_t ps_place_plain(const ps_schedule_params *params, int32_t device,
+                                     int32_t chunk) {
     (void)params;
     (void)chunk;
     return device;
 }
 
 /* Round and round: chunk c of device d is stage c * p + d. */
-static inline int32_t ps_place_loop(const ps_schedule_params *params, int32_t device, int32_t chunk) {
+static inline int32_t ps_place_loop(const ps_schedule_params *params, int32_t device,
+                                    int32_t chunk) {
     return chunk * params->n_stages + device;
 }
 

@@ -33,7 +33,8 @@ static size_t forward_stage(const ps_sim_plan *plan, uint32_t op) {
 
 static size_t backward_stage(const ps_sim_plan *plan, uint32_t op) {
     const ps_sched_op *o = &plan->ops[op];
-    return (size_t)ps_lists_logical(&plan->lists, plan->device[op], o->kind == PS_OP_FB ? o->chunk2 : o->chunk);
+    return (size_t)ps_lists_logical(&plan->lists, plan->device[op],
+                                    o->kind == PS_OP_FB ? o->chunk2 : o->chunk);
 }
 
 static size_t backward_microbatch(const ps_sched_op *op) {
@@ -85,8 +86,9 @@ static bool init_makers(makers *mk, const ps_sim_plan *plan) {
 
 /* A fault of the lists: of a file, or of a schedule in this program. */
 static ps_code fail_lists(const ps_sim_plan *plan, const char *what, ps_err *err) {
-    return plan->lists.column != NULL ? ps_fail_file(err, PS_SYNTAX, plan->lists.name, "%s", what)
-                                      : ps_fail(err, PS_INTERNAL, "schedule %s: %s", plan->lists.name, what);
+    return plan->lists.column != NULL
+               ? ps_fail_file(err, PS_SYNTAX, plan->lists.name, "%s", what)
+               : ps_fail(err, PS_INTERNAL, "schedule %s: %s", plan->lists.name, what);
 }
 
 static ps_code invalid(const ps_sim_plan *plan, uint32_t op, const char *what, ps_err *err) {
@@ -98,8 +100,9 @@ static ps_code invalid(const ps_sim_plan *plan, uint32_t op, const char *what, p
 }
 
 static bool in_range(const ps_sim_plan *plan, int32_t device, int32_t chunk, int32_t microbatch) {
-    return chunk >= 0 && chunk < plan->lists.n_chunks && ps_lists_logical(&plan->lists, device, chunk) >= 0 &&
-           microbatch >= 0 && microbatch < plan->lists.n_microbatches;
+    return chunk >= 0 && chunk < plan->lists.n_chunks &&
+           ps_lists_logical(&plan->lists, device, chunk) >= 0 && microbatch >= 0 &&
+           microbatch < plan->lists.n_microbatches;
 }
 
 static ps_code claim(const ps_sim_plan *plan, uint32_t *slot, uint32_t op, ps_err *err) {
@@ -127,13 +130,18 @@ static ps_code note_makers(const ps_sim_plan *plan, makers *mk, ps_err *err) {
             return invalid(plan, op, "has a chunk or microbatch that does not exist", err);
         }
         if (ps_op_runs_forward(o)) {
-            code = claim(plan, &mk->forward[forward_stage(plan, op) * mk->m + (size_t)o->microbatch], op, err);
+            code =
+                claim(plan, &mk->forward[forward_stage(plan, op) * mk->m + (size_t)o->microbatch],
+                      op, err);
         }
         if (code == PS_OK && ps_op_runs_backward(o)) {
-            code = claim(plan, &mk->backward[backward_stage(plan, op) * mk->m + backward_microbatch(o)], op, err);
+            code = claim(plan,
+                         &mk->backward[backward_stage(plan, op) * mk->m + backward_microbatch(o)],
+                         op, err);
         }
         if (code == PS_OK && o->kind == PS_OP_BW) {
-            code = claim(plan, &mk->weight[forward_stage(plan, op) * mk->m + (size_t)o->microbatch], op, err);
+            code = claim(plan, &mk->weight[forward_stage(plan, op) * mk->m + (size_t)o->microbatch],
+                         op, err);
         }
     }
     return code;
@@ -148,11 +156,13 @@ static ps_code check_complete(const ps_sim_plan *plan, const makers *mk, ps_err 
         } else if (mk->backward[i] == PS_NO_OP) {
             missing = "backward";
         } else if ((plan->ops[mk->backward[i]].kind == PS_OP_BI) != (mk->weight[i] != PS_NO_OP)) {
-            missing = mk->weight[i] == PS_NO_OP ? "weight gradient" : "input gradient beside its weight gradient";
+            missing = mk->weight[i] == PS_NO_OP ? "weight gradient"
+                                                : "input gradient beside its weight gradient";
         }
         if (missing != NULL) {
             char what[128];
-            (void)snprintf(what, sizeof what, "stage %zu has no %s of microbatch %zu", i / mk->m, missing, i % mk->m);
+            (void)snprintf(what, sizeof what, "stage %zu has no %s of microbatch %zu", i / mk->m,
+                           missing, i % mk->m);
             return fail_lists(plan, what, err);
         }
     }
@@ -181,7 +191,8 @@ static ps_code link_op(ps_sim_plan *plan, const makers *mk, uint32_t op, ps_err 
             plan->backward_input[op] = mk->backward[at + mk->m];
         }
     }
-    if (o->kind == PS_OP_BW && mk->backward[forward_stage(plan, op) * mk->m + (size_t)o->microbatch] > op) {
+    if (o->kind == PS_OP_BW &&
+        mk->backward[forward_stage(plan, op) * mk->m + (size_t)o->microbatch] > op) {
         return invalid(plan, op, "comes before the input gradient it belongs to", err);
     }
     return PS_OK;
@@ -262,8 +273,10 @@ static ps_code deadlock(const ps_sim_plan *plan, const worklist *w, ps_err *err)
             char op[PS_OP_TEXT];
             char input[PS_OP_TEXT];
             ps_lists_describe(&plan->lists, w->next[d], op, sizeof op);
-            ps_lists_describe(&plan->lists, missing_input(plan, w, w->next[d]), input, sizeof input);
-            ps_buf_addf(&text, "%s%s waits for %s", n == 0 ? "can never finish: " : "; ", op, input);
+            ps_lists_describe(&plan->lists, missing_input(plan, w, w->next[d]), input,
+                              sizeof input);
+            ps_buf_addf(&text, "%s%s waits for %s", n == 0 ? "can never finish: " : "; ", op,
+                        input);
         }
         n++;
         d = waits_for(plan, w, d);
@@ -302,7 +315,8 @@ static ps_code find_sequence(ps_sim_plan *plan, const makers *mk, ps_err *err) {
     w.next = ps_calloc(p, sizeof *w.next);
     w.done = ps_calloc(plan->n_ops, sizeof *w.done);
     plan->sequence = ps_realloc_array(NULL, plan->n_ops, sizeof *plan->sequence);
-    bool ok = w.ring != NULL && w.queued != NULL && w.next != NULL && w.done != NULL && plan->sequence != NULL;
+    bool ok = w.ring != NULL && w.queued != NULL && w.next != NULL && w.done != NULL &&
+              plan->sequence != NULL;
     ps_code code = ok ? walk(plan, mk, &w, err) : ps_fail_nomem(err);
     ps_free(w.ring);
     ps_free(w.queued);
@@ -326,8 +340,10 @@ static bool note_devices(ps_sim_plan *plan) {
 static ps_code check_size(const ps_sim_plan *plan, ps_err *err) {
     size_t n_results = (size_t)plan->lists.n_logical * (size_t)plan->lists.n_microbatches;
     if (plan->n_ops > PS_SIM_MAX_OPS || n_results > PS_SIM_MAX_OPS) {
-        return ps_fail(err, PS_RANGE, "%s: %d stages of the model x %d microbatches are too many: at most %zu ops",
-                       plan->lists.name, (int)plan->lists.n_logical, (int)plan->lists.n_microbatches, PS_SIM_MAX_OPS);
+        return ps_fail(err, PS_RANGE,
+                       "%s: %d stages of the model x %d microbatches are too many: at most %zu ops",
+                       plan->lists.name, (int)plan->lists.n_logical,
+                       (int)plan->lists.n_microbatches, PS_SIM_MAX_OPS);
     }
     return PS_OK;
 }
@@ -373,10 +389,12 @@ ps_sim_plan *ps_sim_plan_of_lists(ps_lists *lists, ps_err *err) {
     return plan;
 }
 
-ps_sim_plan *ps_sim_plan_new(const ps_schedule *schedule, const ps_schedule_params *params, ps_err *err) {
+ps_sim_plan *ps_sim_plan_new(const ps_schedule *schedule, const ps_schedule_params *params,
+                             ps_err *err) {
     ps_lists lists;
-    ps_sim_plan *plan =
-        ps_lists_make(&lists, schedule, params, err) == PS_OK ? ps_sim_plan_of_lists(&lists, err) : NULL;
+    ps_sim_plan *plan = ps_lists_make(&lists, schedule, params, err) == PS_OK
+                            ? ps_sim_plan_of_lists(&lists, err)
+                            : NULL;
     if (plan != NULL) {
         plan->schedule = schedule;
         plan->params = *params;

@@ -46,16 +46,18 @@ int32_t ps_schedule_chunks(const ps_schedule *schedule, const ps_schedule_params
 }
 
 int32_t ps_schedule_microbatches(const ps_schedule *schedule, const ps_schedule_params *params) {
-    return schedule->n_chains > 1 ? params->n_microbatches / schedule->n_chains : params->n_microbatches;
+    return schedule->n_chains > 1 ? params->n_microbatches / schedule->n_chains
+                                  : params->n_microbatches;
 }
 
 ps_code ps_schedule_check_size(const ps_schedule_params *params, ps_err *err) {
     if (params->n_stages < 1 || params->n_stages > PS_MAX_STAGES) {
-        return ps_fail(err, PS_RANGE, "%d pipeline stages: must be 1 to %d", (int)params->n_stages, PS_MAX_STAGES);
+        return ps_fail(err, PS_RANGE, "%d pipeline stages: must be 1 to %d", (int)params->n_stages,
+                       PS_MAX_STAGES);
     }
     if (params->n_microbatches < 1 || params->n_microbatches > PS_MAX_MICROBATCHES) {
-        return ps_fail(err, PS_RANGE, "%d microbatches: must be 1 to %d", (int)params->n_microbatches,
-                       PS_MAX_MICROBATCHES);
+        return ps_fail(err, PS_RANGE, "%d microbatches: must be 1 to %d",
+                       (int)params->n_microbatches, PS_MAX_MICROBATCHES);
     }
     return PS_OK;
 }
@@ -63,7 +65,8 @@ ps_code ps_schedule_check_size(const ps_schedule_params *params, ps_err *err) {
 /* --- op lists ----------------------------------------------------------------------------------------------------- */
 
 bool ps_op_list_add(ps_op_list *list, ps_sched_op op) {
-    list->failed = list->failed || !ps_grow(&list->ops, &list->cap, list->n + 1, MAX_LIST, sizeof *list->ops);
+    list->failed =
+        list->failed || !ps_grow(&list->ops, &list->cap, list->n + 1, MAX_LIST, sizeof *list->ops);
     if (!list->failed) {
         list->ops[list->n++] = op;
     }
@@ -94,7 +97,8 @@ size_t ps_peak_activations(const ps_sched_op *ops, size_t n) {
     for (size_t i = 0; i < n; i++) {
         held += ps_op_runs_forward(&ops[i]) ? 1 : 0;
         peak = held > peak ? held : peak;
-        bool ends_one = ops[i].kind == PS_OP_B || ops[i].kind == PS_OP_BW || ops[i].kind == PS_OP_FB;
+        bool ends_one =
+            ops[i].kind == PS_OP_B || ops[i].kind == PS_OP_BW || ops[i].kind == PS_OP_FB;
         held -= ends_one && held > 0 ? 1 : 0;
     }
     return peak;
@@ -131,6 +135,7 @@ void ps_op_label(int32_t microbatches_per_chunk, const ps_sched_op *op, char *ou
     }
 }
 
-void ps_mark_label(const ps_schedule_params *params, const ps_sched_op *op, char *out, size_t size) {
+void ps_mark_label(const ps_schedule_params *params, const ps_sched_op *op, char *out,
+                   size_t size) {
     ps_op_label(params->n_microbatches, op, out, size);
 }

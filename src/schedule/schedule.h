@@ -22,11 +22,11 @@
 typedef struct ps_schedule_params {
     int32_t n_stages;       /* devices of one pipeline, p */
     int32_t n_microbatches; /* m */
-    bool overlap_off;       /* dualpipev marks(): forward and backward are not paired (MoE overlap off) */
-    int32_t n_chunks;       /* model pieces per device, v; 0: as many as the schedule says */
-    int32_t group;          /* microbatches that go through a chunk in a row, g; 0: p */
-    bool overlap;           /* a steady forward and backward are one op */
-    bool tail_full;         /* dualpipev: the last backwards are whole instead of split */
+    bool overlap_off; /* dualpipev marks(): forward and backward are not paired (MoE overlap off) */
+    int32_t n_chunks; /* model pieces per device, v; 0: as many as the schedule says */
+    int32_t group;    /* microbatches that go through a chunk in a row, g; 0: p */
+    bool overlap;     /* a steady forward and backward are one op */
+    bool tail_full;   /* dualpipev: the last backwards are whole instead of split */
 } ps_schedule_params;
 
 /* Which of the parameters after the first three a schedule listens to. */
@@ -65,8 +65,10 @@ typedef struct ps_schedule {
     /* PS_RANGE with the rule in the message when the parameters do not fit. */
     ps_code (*check)(const ps_schedule_params *params, ps_err *err);
     /* Appends device's list; PS_NOMEM only. Call check first. */
-    ps_code (*order)(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err);
-    ps_code (*marks)(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err);
+    ps_code (*order)(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err);
+    ps_code (*marks)(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err);
     /* Logical stage of a chunk on a device, 0 .. p * chunks - 1 along the way; a second chain counts on. */
     int32_t (*logical_stage)(const ps_schedule_params *params, int32_t device, int32_t chunk);
 } ps_schedule;

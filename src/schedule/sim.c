@@ -15,7 +15,8 @@ bool ps_sim_uses(const ps_sim_plan *plan, ps_op_kind kind) {
     return false;
 }
 
-void ps_sim_fill_durations(const ps_sim_plan *plan, const ps_sim_times *times, int64_t *duration_ns) {
+void ps_sim_fill_durations(const ps_sim_plan *plan, const ps_sim_times *times,
+                           int64_t *duration_ns) {
     const int64_t of_kind[PS_N_OP_KINDS] = {[PS_OP_F] = times->f_ns,
                                             [PS_OP_B] = times->b_ns,
                                             [PS_OP_BI] = times->b_ns - times->w_ns,
@@ -27,21 +28,22 @@ void ps_sim_fill_durations(const ps_sim_plan *plan, const ps_sim_times *times, i
 }
 
 /* Raises *t to the arrival of `input` on the device of `op`. False on overflow. */
-static bool wait_for(const ps_sim_plan *plan, const ps_sim_result *r, uint32_t op, uint32_t input, int64_t p2p_ns,
-                     int64_t *t) {
+static bool wait_for(const ps_sim_plan *plan, const ps_sim_result *r, uint32_t op, uint32_t input,
+                     int64_t p2p_ns, int64_t *t) {
     if (input == PS_NO_OP) {
         return true;
     }
     int64_t arrival = r->end_ns[input];
-    if (plan->device[input] != plan->device[op] && __builtin_add_overflow(arrival, p2p_ns, &arrival)) {
+    if (plan->device[input] != plan->device[op] &&
+        __builtin_add_overflow(arrival, p2p_ns, &arrival)) {
         return false;
     }
     *t = arrival > *t ? arrival : *t;
     return true;
 }
 
-ps_code ps_sim_run(const ps_sim_plan *plan, const int64_t *duration_ns, int64_t p2p_ns, int64_t start_ns,
-                   ps_sim_result *out, ps_err *err) {
+ps_code ps_sim_run(const ps_sim_plan *plan, const int64_t *duration_ns, int64_t p2p_ns,
+                   int64_t start_ns, ps_sim_result *out, ps_err *err) {
     out->first_ns = INT64_MAX;
     out->last_ns = start_ns;
     for (uint32_t i = 0; i < plan->n_ops; i++) {
@@ -71,8 +73,8 @@ int64_t ps_sim_busy_ns(const ps_sim_plan *plan, const ps_sim_result *result, int
 
 /* --- charts ------------------------------------------------------------------------------------------------------- */
 
-static bool add_chart_op(ps_chart *chart, const ps_sim_plan *plan, const ps_sim_result *r, size_t op, int64_t step,
-                         int64_t shift_ns) {
+static bool add_chart_op(ps_chart *chart, const ps_sim_plan *plan, const ps_sim_result *r,
+                         size_t op, int64_t step, int64_t shift_ns) {
     const ps_sched_op *o = &plan->ops[op];
     char label[40];
     ps_op_label(plan->lists.n_microbatches, o, label, sizeof label);
@@ -91,8 +93,8 @@ static bool add_chart_op(ps_chart *chart, const ps_sim_plan *plan, const ps_sim_
 }
 
 /* All steps take the same time, so one run is enough; a chart is grouped by rank. */
-static ps_code fill_chart(ps_chart *chart, const ps_sim_plan *plan, const ps_sim_result *r, int64_t n_steps,
-                          int64_t gap_ns, ps_err *err) {
+static ps_code fill_chart(ps_chart *chart, const ps_sim_plan *plan, const ps_sim_result *r,
+                          int64_t n_steps, int64_t gap_ns, ps_err *err) {
     int64_t period_ns;
     int64_t last_ns;
     if (__builtin_add_overflow(r->last_ns, gap_ns, &period_ns) ||
@@ -100,8 +102,8 @@ static ps_code fill_chart(ps_chart *chart, const ps_sim_plan *plan, const ps_sim
         return ps_fail(err, PS_RANGE, "the simulated times leave 64 bits of nanoseconds");
     }
     char title[160];
-    (void)snprintf(title, sizeof title, "%s, %d stages, %d microbatches, simulated", plan->lists.name,
-                   (int)plan->params.n_stages, (int)plan->params.n_microbatches);
+    (void)snprintf(title, sizeof title, "%s, %d stages, %d microbatches, simulated",
+                   plan->lists.name, (int)plan->params.n_stages, (int)plan->params.n_microbatches);
     bool ok = ps_chart_set_text(chart, title, plan->lists.name);
     for (int32_t d = 0; ok && d < plan->params.n_stages; d++) {
         ok = ps_chart_add_rank(chart, (ps_chart_rank){.rank = d, .stage = d, .pipeline = 0});
@@ -114,8 +116,8 @@ static ps_code fill_chart(ps_chart *chart, const ps_sim_plan *plan, const ps_sim
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
-ps_chart *ps_sim_chart(const ps_sim_plan *plan, const int64_t *duration_ns, int64_t p2p_ns, int64_t n_steps,
-                       int64_t gap_ns, ps_err *err) {
+ps_chart *ps_sim_chart(const ps_sim_plan *plan, const int64_t *duration_ns, int64_t p2p_ns,
+                       int64_t n_steps, int64_t gap_ns, ps_err *err) {
     ps_sim_result r = {.start_ns = ps_realloc_array(NULL, plan->n_ops, sizeof(int64_t)),
                        .end_ns = ps_realloc_array(NULL, plan->n_ops, sizeof(int64_t))};
     ps_chart *chart = ps_chart_new();

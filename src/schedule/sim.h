@@ -47,7 +47,8 @@ typedef struct ps_sim_result {
 
 /* NULL with PS_RANGE when the parameters do not fit the schedule, PS_INTERNAL when a list of the schedule is not
  * valid or can never finish (the message names the ops that wait for each other), or PS_NOMEM. */
-ps_sim_plan *ps_sim_plan_new(const ps_schedule *schedule, const ps_schedule_params *params, ps_err *err);
+ps_sim_plan *ps_sim_plan_new(const ps_schedule *schedule, const ps_schedule_params *params,
+                             ps_err *err);
 /* The same for lists from anywhere, which the plan takes over: *lists is empty afterwards, also after a failure. Lists
  * of a file that are not valid are PS_SYNTAX and named by row and column. */
 ps_sim_plan *ps_sim_plan_of_lists(ps_lists *lists, ps_err *err);
@@ -57,18 +58,19 @@ void ps_sim_plan_free(ps_sim_plan *plan); /* NULL is fine */
 bool ps_sim_uses(const ps_sim_plan *plan, ps_op_kind kind);
 
 /* duration_ns[n_ops] from the times of the kinds. */
-void ps_sim_fill_durations(const ps_sim_plan *plan, const ps_sim_times *times, int64_t *duration_ns);
+void ps_sim_fill_durations(const ps_sim_plan *plan, const ps_sim_times *times,
+                           int64_t *duration_ns);
 
 /* One step that begins at start_ns. PS_RANGE when the times leave 64 bits. */
-PS_MUST_USE ps_code ps_sim_run(const ps_sim_plan *plan, const int64_t *duration_ns, int64_t p2p_ns, int64_t start_ns,
-                               ps_sim_result *out, ps_err *err);
+PS_MUST_USE ps_code ps_sim_run(const ps_sim_plan *plan, const int64_t *duration_ns, int64_t p2p_ns,
+                               int64_t start_ns, ps_sim_result *out, ps_err *err);
 
 /* Busy time of one device in a result: the sum of its ops. */
 int64_t ps_sim_busy_ns(const ps_sim_plan *plan, const ps_sim_result *result, int32_t device);
 
 /* A chart of n_steps steps, numbered from 1, one pipeline, rank = device, origin 0; each step begins gap_ns after
  * the one before it ended. The caller frees it with ps_chart_free(). */
-ps_chart *ps_sim_chart(const ps_sim_plan *plan, const int64_t *duration_ns, int64_t p2p_ns, int64_t n_steps,
-                       int64_t gap_ns, ps_err *err);
+ps_chart *ps_sim_chart(const ps_sim_plan *plan, const int64_t *duration_ns, int64_t p2p_ns,
+                       int64_t n_steps, int64_t gap_ns, ps_err *err);
 
 #endif

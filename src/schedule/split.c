@@ -1,6 +1,7 @@
 #include "schedule/split.h"
 
-ps_code ps_split_order(const ps_groups *groups, int32_t warm_up, int32_t lag, ps_op_list *out, ps_err *err) {
+ps_code ps_split_order(const ps_groups *groups, int32_t warm_up, int32_t lag, ps_op_list *out,
+                       ps_err *err) {
     for (int32_t i = 0; i < warm_up; i++) {
         ps_groups_add(groups, out, PS_OP_F, i);
     }

@@ -7,6 +7,7 @@
 #include "schedule/groups.h"
 
 /* The list of one device. PS_NOMEM only. */
-PS_MUST_USE ps_code ps_split_order(const ps_groups *groups, int32_t warm_up, int32_t lag, ps_op_list *out, ps_err *err);
+PS_MUST_USE ps_code ps_split_order(const ps_groups *groups, int32_t warm_up, int32_t lag,
+                                   ps_op_list *out, ps_err *err);
 
 #endif

@@ -14,13 +14,15 @@ extern const ps_schedule ps_schedule_zb_h2;
 static ps_code check(const ps_schedule_params *params, ps_err *err) {
     ps_code code = ps_schedule_check_size(params, err);
     if (code == PS_OK && params->n_microbatches < 2 * params->n_stages - 1) {
-        code = ps_fail(err, PS_RANGE, "zb-h2 needs m >= 2p-1 = %d microbatches for %d stages, got %d",
-                       (int)(2 * params->n_stages - 1), (int)params->n_stages, (int)params->n_microbatches);
+        code = ps_fail(
+            err, PS_RANGE, "zb-h2 needs m >= 2p-1 = %d microbatches for %d stages, got %d",
+            (int)(2 * params->n_stages - 1), (int)params->n_stages, (int)params->n_microbatches);
     }
     return code;
 }
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err) {
+static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err) {
     ps_groups groups = ps_groups_of(SELF, params);
     return ps_split_order(&groups, ps_groups_warm_up(&groups, device, 2), 2 * device, out, err);
 }

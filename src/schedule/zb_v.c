@@ -70,7 +70,8 @@ static void drain(state *s, int32_t p, int32_t device, int32_t n) {
     }
 }
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err) {
+static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                     ps_err *err) {
     int32_t p = params->n_stages;
     int32_t n = params->n_microbatches > 2 * p - 1 ? params->n_microbatches : 2 * p - 1;
     state s = {.out = out, .m = params->n_microbatches};

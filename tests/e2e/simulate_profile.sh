@@ -35,3 +35,18 @@ $simulate --profile "$T/full" 2> "$T/err" || status=$?
 [ $status = 2 ] || fail "a full directory gave status $status"
 grep -q 'not empty' "$T/err" || fail "the message does not tell why: $(cat "$T/err")"
 [ "$(ls "$T/full")" = mine ] || fail "something was written into a full directory"
+
+# Schedules with marks like Megatron's: no microbatch in a message, one range for each op; pp_chart reads them all.
+for schedule in gpipe interleaved zb-h1 zb-v dualpipe; do
+    rm -rf "$T/other"
+    "$PIPESCOPE_BIN" --quiet simulate $schedule --pp 2 --microbatches 4 --profile "$T/other" > "$T/said"
+    db=$(echo "$T"/other/*_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_1.db)
+    sqlite3 "$db" "SELECT DISTINCT value FROM MSTX_EVENTS JOIN STRING_IDS ON id = message ORDER BY 1" > "$T/names"
+    case $schedule in
+        zb-*) want="{'name': 'WeightGradStore.pop'} {'name': 'backward_step'} {'name': 'forward_step'} " ;;
+        dualpipe) want="{'name': 'WeightGradStore.pop'} {'name': 'backward_step'} {'name': 'forward_backward_overlaping'} {'name': 'forward_step'} " ;;
+        *) want="{'name': 'backward_step'} {'name': 'forward_step'} " ;;
+    esac
+    [ "$(tr '\n' ' ' < "$T/names")" = "$want" ] || fail "marks of $schedule: $(cat "$T/names")"
+    "$PIPESCOPE_BIN" --quiet -m pp_chart -d "$T/other" > "$T/said" || fail "pp_chart on $schedule"
+done

@@ -1,9 +1,9 @@
 /* Schedule files of PyTorch: action texts, what follows from rows, what is wrong in a file and where; and files of
  * durations. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 #include <stdio.h>
@@ -30,9 +30,20 @@ static void expect_action(const char *text, const char *again) {
 
 static void test_actions(void **context) {
     (void)context;
-    static const char *const SAME[] = {"3F7",      "0I0",       "12W345",    "1B2",       "1BW0",
-                                       "0SEND_F1", "2RECV_F10", "0SEND_B1",  "0RECV_B1",  "0UNSHARD",
-                                       "0RESHARD", "0REDUCE_GRAD", "(0F7;7B3)OVERLAP_F_B", "(7F4;0B0;1W2)OVERLAP_F_B"};
+    static const char *const SAME[] = {"3F7",
+                                       "0I0",
+                                       "12W345",
+                                       "1B2",
+                                       "1BW0",
+                                       "0SEND_F1",
+                                       "2RECV_F10",
+                                       "0SEND_B1",
+                                       "0RECV_B1",
+                                       "0UNSHARD",
+                                       "0RESHARD",
+                                       "0REDUCE_GRAD",
+                                       "(0F7;7B3)OVERLAP_F_B",
+                                       "(7F4;0B0;1W2)OVERLAP_F_B"};
     for (size_t i = 0; i < sizeof SAME / sizeof SAME[0]; i++) {
         expect_action(SAME[i], SAME[i]);
     }
@@ -43,12 +54,30 @@ static void test_actions(void **context) {
 
 static void test_no_actions(void **context) {
     (void)context;
-    static const char *const BAD[] = {"",           " ",        "F7",         "3F",          "3X7",
-                                      "3f7",        "3F-1",     "3F7x",       "3F 7",        "0RESHARD1",
-                                      "0UNSHAR",    "3FF7",     "3_7",        "1234567890F0", "0F1234567890",
-                                      "(0F7;7B3)",  "(0F7)OVERLAP_F_B",       "()OVERLAP_F_B", "(0F7;)OVERLAP_F_B",
-                                      "(0F7;7B3",   "(0F7;7B3)OVERLAP_F",     "((0F7;7B3))OVERLAP_F_B",
-                                      "0OVERLAP_F_B1", "(0F1;0F2;0F3;0F4;0F5;0F6;0F7;0F8;0F9)OVERLAP_F_B"};
+    static const char *const BAD[] = {"",
+                                      " ",
+                                      "F7",
+                                      "3F",
+                                      "3X7",
+                                      "3f7",
+                                      "3F-1",
+                                      "3F7x",
+                                      "3F 7",
+                                      "0RESHARD1",
+                                      "0UNSHAR",
+                                      "3FF7",
+                                      "3_7",
+                                      "1234567890F0",
+                                      "0F1234567890",
+                                      "(0F7;7B3)",
+                                      "(0F7)OVERLAP_F_B",
+                                      "()OVERLAP_F_B",
+                                      "(0F7;)OVERLAP_F_B",
+                                      "(0F7;7B3",
+                                      "(0F7;7B3)OVERLAP_F",
+                                      "((0F7;7B3))OVERLAP_F_B",
+                                      "0OVERLAP_F_B1",
+                                      "(0F1;0F2;0F3;0F4;0F5;0F6;0F7;0F8;0F9)OVERLAP_F_B"};
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
         ps_action action;
         if (ps_action_parse(BAD[i], strlen(BAD[i]), &action)) {
@@ -87,7 +116,9 @@ static ps_sim_plan *plan_of(const char *text) {
 static int64_t makespan(const ps_sim_plan *plan) {
     static int64_t ns[4096], start[4096], end[4096];
     assert_in_range(plan->n_ops, 1, 4096);
-    ps_sim_fill_durations(plan, &(ps_sim_times){.f_ns = 1000, .b_ns = 2100, .w_ns = 900, .fb_ns = 2600, .p2p_ns = 50}, ns);
+    ps_sim_fill_durations(
+        plan, &(ps_sim_times){.f_ns = 1000, .b_ns = 2100, .w_ns = 900, .fb_ns = 2600, .p2p_ns = 50},
+        ns);
     ps_sim_result r = {.start_ns = start, .end_ns = end};
     assert_int_equal(ps_sim_run(plan, ns, 50, 0, &r, NULL), PS_OK);
     return r.last_ns - r.first_ns;
@@ -100,11 +131,12 @@ static void print_csv(const ps_lists *lists, ps_buf *out) {
             const ps_sched_op *op = &lists->ops[i];
             bool pair = op->kind == PS_OP_FB;
             ps_action action = {.n_parts = pair ? 2 : 1};
-            action.parts[0] = (ps_action_part){pair ? PS_ACTION_F : ps_action_kind_of(op->kind),
-                                               ps_lists_logical(lists, d, op->chunk), op->microbatch};
+            action.parts[0] =
+                (ps_action_part){pair ? PS_ACTION_F : ps_action_kind_of(op->kind),
+                                 ps_lists_logical(lists, d, op->chunk), op->microbatch};
             if (pair) {
-                action.parts[1] =
-                    (ps_action_part){PS_ACTION_B, ps_lists_logical(lists, d, op->chunk2), op->microbatch2};
+                action.parts[1] = (ps_action_part){
+                    PS_ACTION_B, ps_lists_logical(lists, d, op->chunk2), op->microbatch2};
             }
             char text[64];
             ps_action_text(&action, text, sizeof text);
@@ -119,7 +151,8 @@ static void test_round_trip(void **context) {
     (void)context;
     for (size_t i = 0; ps_schedules()[i] != NULL; i++) {
         const ps_schedule *s = ps_schedules()[i];
-        ps_schedule_params params = {.n_stages = 4, .n_microbatches = 12, .overlap = (s->takes & PS_TAKES_OVERLAP) != 0};
+        ps_schedule_params params = {
+            .n_stages = 4, .n_microbatches = 12, .overlap = (s->takes & PS_TAKES_OVERLAP) != 0};
         if (s->n_chains > 1) {
             continue;
         }
@@ -153,7 +186,8 @@ static void expect_ops(const char *text, const char *kinds) {
     ps_buf b;
     ps_buf_init(&b, 0);
     for (uint32_t op = 0; op < plan->n_ops; op++) {
-        ps_buf_addf(&b, "%s%s%d", op == 0 ? "" : " ", ps_op_kind_name(plan->ops[op].kind), (int)plan->ops[op].microbatch);
+        ps_buf_addf(&b, "%s%s%d", op == 0 ? "" : " ", ps_op_kind_name(plan->ops[op].kind),
+                    (int)plan->ops[op].microbatch);
     }
     assert_string_equal(ps_buf_str(&b), kinds);
     ps_buf_fini(&b);
@@ -168,7 +202,9 @@ static void test_layout(void **context) {
     expect_ops(" 0F0 ,\t0B0 \n 1F0, 1B0\n\n \r\n", "F0 B0 F0 B0");
     expect_ops("0F0,0B0", "F0 B0");
     /* With communication and sharding, which the simulator finds out by itself. */
-    expect_ops("0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD,0RESHARD\n1RECV_F0,1F0,1B0,1SEND_B0\n", "F0 B0 F0 B0");
+    expect_ops(
+        "0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD,0RESHARD\n1RECV_F0,1F0,1B0,1SEND_B0\n",
+        "F0 B0 F0 B0");
     /* The backward may stand first in a pair. */
     expect_ops("0F0,1F0,1B0,(0B0;0F1)OVERLAP_F_B,1F1,1B1,0B1", "F0 F0 B0 FB1 F1 B1 B1");
 }
@@ -203,7 +239,8 @@ static void test_places(void **context) {
 
 /* --- bad files ---------------------------------------------------------------------------------------------------- */
 
-static void expect_bad_code(const char *text, ps_code code, uint32_t line, uint64_t offset, const char *message) {
+static void expect_bad_code(const char *text, ps_code code, uint32_t line, uint64_t offset,
+                            const char *message) {
     ps_lists lists;
     ps_err err = PS_ERR_INIT;
     if (ps_lists_parse_csv(&lists, "s.csv", text, strlen(text), &err) == PS_OK) {
@@ -224,8 +261,9 @@ static void test_bad_cells(void **context) {
     (void)context;
     expect_bad("0F0,0B0\n1F0,,1X0\n", 2, 13, "row 2, column 3: '1X0' is no action such as 0F3");
     expect_bad("\"0F0\",0B0\n", 1, 0, "row 1, column 1: '\"0F0\"' is no action such as 0F3");
-    expect_bad("0F0,0123456789012345678901234567890123456789abc\n", 1, 4,
-               "row 1, column 2: '0123456789012345678901234567890123456789...' is no action such as 0F3");
+    expect_bad(
+        "0F0,0123456789012345678901234567890123456789abc\n", 1, 4,
+        "row 1, column 2: '0123456789012345678901234567890123456789...' is no action such as 0F3");
     expect_bad("0F0,0F65536\n", 1, 4, "row 1, column 2: microbatch 65536: must be less than 65536");
     expect_bad("99999F0\n", 1, 0, "row 1, column 1: stage 99999: must be less than 65536");
     expect_bad("0F0,0B0\n0F1,0B1\n", 2, 8,
@@ -240,8 +278,10 @@ static void test_bad_rows(void **context) {
     (void)context;
     expect_bad("", 0, PS_NO_OFFSET, "the file has no row; a schedule has one for each device");
     expect_bad("\n \n", 0, PS_NO_OFFSET, "the file has no row; a schedule has one for each device");
-    expect_bad("0F0,0B0\n,,\n1F0,1B0\n", 2, 8, "row 2, column 1: the row has no forward or backward; a row is a device");
-    expect_bad("0F0,0B0\n\n1F0,1B0\n", 2, 8, "row 2, column 1: the row has no forward or backward; a row is a device");
+    expect_bad("0F0,0B0\n,,\n1F0,1B0\n", 2, 8,
+               "row 2, column 1: the row has no forward or backward; a row is a device");
+    expect_bad("0F0,0B0\n\n1F0,1B0\n", 2, 8,
+               "row 2, column 1: the row has no forward or backward; a row is a device");
     expect_bad("0F0,0B0\n2F0,2B0\n", 0, PS_NO_OFFSET, "stage 1 of 3 is in no row");
 }
 
@@ -252,19 +292,24 @@ static void test_bad_lists(void **context) {
     expect_bad("0F0,0I0\n", 0, PS_NO_OFFSET, "stage 0 has no weight gradient of microbatch 0");
     expect_bad("0F0,0I0,0W0,0F1,0B1,0W1\n", 0, PS_NO_OFFSET,
                "stage 0 has no input gradient beside its weight gradient of microbatch 1");
-    expect_bad("0F0,,0F0,0B0\n", 0, PS_NO_OFFSET, "row 1, column 3 (0F0) repeats row 1, column 1 (0F0)");
-    expect_bad("0F0,0B0,0I0,0W0\n", 0, PS_NO_OFFSET, "row 1, column 3 (0I0) repeats row 1, column 2 (0B0)");
+    expect_bad("0F0,,0F0,0B0\n", 0, PS_NO_OFFSET,
+               "row 1, column 3 (0F0) repeats row 1, column 1 (0F0)");
+    expect_bad("0F0,0B0,0I0,0W0\n", 0, PS_NO_OFFSET,
+               "row 1, column 3 (0I0) repeats row 1, column 2 (0B0)");
     expect_bad("0F0,1F0,1B0,0B0,(0F1;1B1)OVERLAP_F_B,1F1,0B1\n", 0, PS_NO_OFFSET,
                "row 1, column 5 ((0F1;1B1)OVERLAP_F_B) comes before the forward it belongs to");
-    expect_bad("0B0,,0F0\n", 0, PS_NO_OFFSET, "row 1, column 1 (0B0) comes before the forward it belongs to");
-    expect_bad("0F0,0W0,0I0\n", 0, PS_NO_OFFSET, "row 1, column 2 (0W0) comes before the input gradient it belongs to");
+    expect_bad("0B0,,0F0\n", 0, PS_NO_OFFSET,
+               "row 1, column 1 (0B0) comes before the forward it belongs to");
+    expect_bad("0F0,0W0,0I0\n", 0, PS_NO_OFFSET,
+               "row 1, column 2 (0W0) comes before the input gradient it belongs to");
 }
 
 static void test_deadlock(void **context) {
     (void)context;
-    expect_bad("0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n", 0, PS_NO_OFFSET,
-               "can never finish: row 1, column 2 (0B0) waits for row 2, column 4 (1B0); row 2, column 1 (1F1) waits for "
-               "row 1, column 3 (0F1)");
+    expect_bad(
+        "0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n", 0, PS_NO_OFFSET,
+        "can never finish: row 1, column 2 (0B0) waits for row 2, column 4 (1B0); row 2, column 1 (1F1) waits for "
+        "row 1, column 3 (0F1)");
     /* A device that waits for itself. */
     expect_bad("1F0,0F0,1B0,0B0\n", 0, PS_NO_OFFSET,
                "can never finish: row 1, column 1 (1F0) waits for row 1, column 2 (0F0)");
@@ -317,7 +362,8 @@ static void test_memory(void **context) {
 static ps_code fill_from(const char *text, const char *schedule, int64_t *ns, ps_err *err) {
     ps_sim_plan *plan = plan_of(schedule);
     ps_durations d;
-    ps_code code = ps_durations_parse_csv(&d, "d.csv", text, strlen(text), plan->lists.n_stages, err);
+    ps_code code =
+        ps_durations_parse_csv(&d, "d.csv", text, strlen(text), plan->lists.n_stages, err);
     if (code == PS_OK) {
         code = ps_durations_fill(&d, plan, ns, err);
     }
@@ -326,7 +372,8 @@ static ps_code fill_from(const char *text, const char *schedule, int64_t *ns, ps
     return code;
 }
 
-static void expect_durations(const char *text, const char *schedule, const int64_t *want, size_t n) {
+static void expect_durations(const char *text, const char *schedule, const int64_t *want,
+                             size_t n) {
     int64_t ns[16] = {0};
     ps_err err = PS_ERR_INIT;
     if (fill_from(text, schedule, ns, &err) != PS_OK) {
@@ -341,14 +388,17 @@ static void test_durations(void **context) {
     expect_durations("stage,kind,ns\r\n0,F,10\r\n0,B,20\r\n1,F,11\r\n1,BI,5\r\n1,BW,6\r\n", TWO,
                      (const int64_t[]){10, 20, 11, 5, 6}, 5);
     /* What follows: B = BI + BW; BI = B - BW; BW = B - BI; FB = F + B. */
-    expect_durations("0, f ,10\n\n0,BI,8\n0,BW,9\n1,F,11\n1,B,30\n1,bw,6", TWO, (const int64_t[]){10, 17, 11, 24, 6}, 5);
-    expect_durations("0,F,10\n0,B,8\n1,F,11\n1,B,30\n1,BI,6\n", TWO, (const int64_t[]){10, 8, 11, 6, 24}, 5);
+    expect_durations("0, f ,10\n\n0,BI,8\n0,BW,9\n1,F,11\n1,B,30\n1,bw,6", TWO,
+                     (const int64_t[]){10, 17, 11, 24, 6}, 5);
+    expect_durations("0,F,10\n0,B,8\n1,F,11\n1,B,30\n1,BI,6\n", TWO,
+                     (const int64_t[]){10, 8, 11, 6, 24}, 5);
     static const char PAIR[] = "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n";
     expect_durations("0,F,10\n0,B,8\n", PAIR, (const int64_t[]){10, 18, 8}, 3);
     expect_durations("0,F,10\n0,B,8\n0,FB,15\n", PAIR, (const int64_t[]){10, 15, 8}, 3);
 }
 
-static void expect_bad_durations(const char *text, ps_code code, uint32_t line, const char *message) {
+static void expect_bad_durations(const char *text, ps_code code, uint32_t line,
+                                 const char *message) {
     int64_t ns[16];
     ps_err err = PS_ERR_INIT;
     assert_int_equal(fill_from(text, "0F0,0B0\n1F0,1I0,1W0\n", ns, &err), code);
@@ -361,16 +411,22 @@ static void test_bad_durations(void **context) {
     expect_bad_durations("0,F,10\n0,F\n", PS_SYNTAX, 2, "a line is stage,kind,ns: '0'");
     expect_bad_durations("2,F,10\n", PS_SYNTAX, 1, "the stage is none of 0 to 1: '2'");
     expect_bad_durations("x,F,10\n", PS_SYNTAX, 1, "the stage is none of 0 to 1: 'x'");
-    expect_bad_durations("0,SEND,10\n", PS_SYNTAX, 1, "the kind is none of F, B, BI, BW, FB: 'SEND'");
+    expect_bad_durations("0,SEND,10\n", PS_SYNTAX, 1,
+                         "the kind is none of F, B, BI, BW, FB: 'SEND'");
     expect_bad_durations("0,F,10\n0,F,11\n", PS_SYNTAX, 2, "stage and kind were given before: 'F'");
-    expect_bad_durations("0,F,-1\n", PS_SYNTAX, 1, "the duration is no whole number of nanoseconds: '-1'");
-    expect_bad_durations("0,F,1.5\n", PS_SYNTAX, 1, "the duration is no whole number of nanoseconds: '1.5'");
-    expect_bad_durations("0,F,1\nstage,kind,ns\n", PS_SYNTAX, 2, "the stage is none of 0 to 1: 'stage'");
-    expect_bad_durations("0,F,1\n0,B,2\n1,F,1\n1,B,2\n", PS_RANGE, 0,
-                         "stage 1 has no duration of kind BI, which s.csv needs, and it does not follow");
+    expect_bad_durations("0,F,-1\n", PS_SYNTAX, 1,
+                         "the duration is no whole number of nanoseconds: '-1'");
+    expect_bad_durations("0,F,1.5\n", PS_SYNTAX, 1,
+                         "the duration is no whole number of nanoseconds: '1.5'");
+    expect_bad_durations("0,F,1\nstage,kind,ns\n", PS_SYNTAX, 2,
+                         "the stage is none of 0 to 1: 'stage'");
+    expect_bad_durations(
+        "0,F,1\n0,B,2\n1,F,1\n1,B,2\n", PS_RANGE, 0,
+        "stage 1 has no duration of kind BI, which s.csv needs, and it does not follow");
     /* A part longer than the whole. */
-    expect_bad_durations("0,F,1\n0,B,2\n1,F,1\n1,B,2\n1,BW,3\n", PS_RANGE, 0,
-                         "stage 1 has no duration of kind BI, which s.csv needs, and it does not follow");
+    expect_bad_durations(
+        "0,F,1\n0,B,2\n1,F,1\n1,B,2\n1,BW,3\n", PS_RANGE, 0,
+        "stage 1 has no duration of kind BI, which s.csv needs, and it does not follow");
 }
 
 int main(void) {

@@ -1,8 +1,8 @@
 /* Op lists and marks of the schedules, against lists worked out by hand and against counting rules. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 #include <stdio.h>
@@ -16,15 +16,18 @@ typedef ps_code list_fn(const ps_schedule_params *, int32_t, ps_op_list *, ps_er
 
 /* Ops as the published schedules write them: F3 B3 I3 W3 on chunk 0, lower case on chunk 1, F7&b3 for a pair. */
 static void add_op(ps_buf *b, const ps_sched_op *op) {
-    static const char *const LETTERS[] = {[PS_OP_F] = "Ff", [PS_OP_B] = "Bb", [PS_OP_BI] = "Ii", [PS_OP_BW] = "Ww"};
+    static const char *const LETTERS[] = {
+        [PS_OP_F] = "Ff", [PS_OP_B] = "Bb", [PS_OP_BI] = "Ii", [PS_OP_BW] = "Ww"};
     if (op->kind == PS_OP_FB) {
-        ps_buf_addf(b, "%c%d&%c%d", "Ff"[op->chunk], (int)op->microbatch, "Bb"[op->chunk2], (int)op->microbatch2);
+        ps_buf_addf(b, "%c%d&%c%d", "Ff"[op->chunk], (int)op -> microbatch, "Bb"[op->chunk2],
+                    (int)op -> microbatch2);
     } else {
         ps_buf_addf(b, "%c%d", LETTERS[op->kind][op->chunk], (int)op->microbatch);
     }
 }
 
-static void print_list(const ps_schedule_params *params, const ps_op_list *list, bool marks, ps_buf *out) {
+static void print_list(const ps_schedule_params *params, const ps_op_list *list, bool marks,
+                       ps_buf *out) {
     for (size_t i = 0; i < list->n; i++) {
         if (i > 0) {
             ps_buf_add_char(out, ' ');
@@ -39,7 +42,8 @@ static void print_list(const ps_schedule_params *params, const ps_op_list *list,
     }
 }
 
-static void expect_list(const char *schedule, ps_schedule_params params, int device, bool marks, const char *text) {
+static void expect_list(const char *schedule, ps_schedule_params params, int device, bool marks,
+                        const char *text) {
     const ps_schedule *s = ps_schedule_find(schedule);
     assert_non_null(s);
     ps_err err = PS_ERR_INIT;
@@ -56,7 +60,8 @@ static void expect_list(const char *schedule, ps_schedule_params params, int dev
     ps_op_list_fini(&list);
 }
 
-static void expect(const char *schedule, int p, int m, bool overlap_off, int device, bool marks, const char *text) {
+static void expect(const char *schedule, int p, int m, bool overlap_off, int device, bool marks,
+                   const char *text) {
     ps_schedule_params params = {.n_stages = p, .n_microbatches = m, .overlap_off = overlap_off};
     expect_list(schedule, params, device, marks, text);
 }
@@ -78,8 +83,9 @@ static void test_gpipe_order(void **context) {
 static void test_1f1b_order(void **context) {
     (void)context;
     expect_all("1f1b", (ps_schedule_params){.n_stages = 4, .n_microbatches = 6},
-               (const char *const[]){"F0 F1 F2 F3 B0 F4 B1 F5 B2 B3 B4 B5", "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5",
-                                     "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 B5", "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5"});
+               (const char *const[]){
+                   "F0 F1 F2 F3 B0 F4 B1 F5 B2 B3 B4 B5", "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5",
+                   "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 B5", "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5"});
     /* Fewer microbatches than devices: all forwards first, where the pipeline is that long. */
     expect("1f1b", 4, 2, false, 0, false, "F0 F1 B0 B1");
     expect("1f1b", 4, 2, false, 3, false, "F0 B0 F1 B1");
@@ -95,13 +101,16 @@ static void test_interleaved_order(void **context) {
                                      "F0 F1 F2 F3 f0 f1 f2 f3 b0 b1 b2 b3 B0 B1 B2 B3",
                                      "F0 F1 F2 F3 f0 f1 f2 b0 f3 b1 b2 b3 B0 B1 B2 B3",
                                      "F0 F1 F2 F3 f0 b0 f1 b1 f2 b2 f3 b3 B0 B1 B2 B3"});
-    expect_all("vpp", (ps_schedule_params){.n_stages = 2, .n_microbatches = 5, .n_chunks = 2, .group = 3},
-               (const char *const[]){"F0 F1 F2 f0 f1 f2 b0 F3 b1 F4 b2 f3 B0 f4 B1 B2 b3 b4 B3 B4",
-                                     "F0 F1 F2 f0 b0 f1 b1 f2 b2 F3 B0 F4 B1 f3 B2 f4 b3 b4 B3 B4"});
+    expect_all(
+        "vpp", (ps_schedule_params){.n_stages = 2, .n_microbatches = 5, .n_chunks = 2, .group = 3},
+        (const char *const[]){"F0 F1 F2 f0 f1 f2 b0 F3 b1 F4 b2 f3 B0 f4 B1 B2 b3 b4 B3 B4",
+                              "F0 F1 F2 f0 b0 f1 b1 f2 b2 F3 B0 F4 B1 f3 B2 f4 b3 b4 B3 B4"});
     /* Overlap: one more forward of warm-up, then pairs, also of one chunk. */
-    expect_all("interleaved", (ps_schedule_params){.n_stages = 2, .n_microbatches = 2, .overlap = true},
+    expect_all("interleaved",
+               (ps_schedule_params){.n_stages = 2, .n_microbatches = 2, .overlap = true},
                (const char *const[]){"F0 F1 f0 f1 b0 b1 B0 B1", "F0 F1 f0 f1&b0 b1 B0 B1"});
-    expect_list("interleaved", (ps_schedule_params){.n_stages = 2, .n_microbatches = 2, .overlap = true}, 1, true,
+    expect_list("interleaved",
+                (ps_schedule_params){.n_stages = 2, .n_microbatches = 2, .overlap = true}, 1, true,
                 "0 1 2 3F+2B 3B 0B 1B");
 }
 
@@ -113,7 +122,8 @@ static void test_zb_h1_order(void **context) {
                                         "F0 I0 F1 I1 F2 I2 F3 I3 W0 F4 I4 W1 F5 I5 W2 W3 W4 W5"};
     expect_all("zb-h1", (ps_schedule_params){.n_stages = 4, .n_microbatches = 6}, LISTS);
     /* The same rule, so the same lists. */
-    expect_all("interleaved-zb", (ps_schedule_params){.n_stages = 4, .n_microbatches = 6, .n_chunks = 1, .group = 6},
+    expect_all("interleaved-zb",
+               (ps_schedule_params){.n_stages = 4, .n_microbatches = 6, .n_chunks = 1, .group = 6},
                LISTS);
     expect("zb-h1", 4, 2, false, 3, false, "F0 I0 F1 I1 W0 W1");
 }
@@ -121,30 +131,33 @@ static void test_zb_h1_order(void **context) {
 static void test_interleaved_zb_order(void **context) {
     (void)context;
     expect_all("interleaved-zb", (ps_schedule_params){.n_stages = 2, .n_microbatches = 2},
-               (const char *const[]){"F0 F1 f0 f1 i0 w0 i1 w1 I0 W0 I1 W1", "F0 F1 f0 i0 f1 i1 w0 I0 w1 I1 W0 W1"});
+               (const char *const[]){"F0 F1 f0 f1 i0 w0 i1 w1 I0 W0 I1 W1",
+                                     "F0 F1 f0 i0 f1 i1 w0 I0 w1 I1 W0 W1"});
 }
 
 static void test_zb_h2_order(void **context) {
     (void)context;
-    expect_all("zb-h2", (ps_schedule_params){.n_stages = 4, .n_microbatches = 7},
-               (const char *const[]){"F0 F1 F2 F3 F4 F5 F6 I0 W0 I1 W1 I2 W2 I3 W3 I4 W4 I5 W5 I6 W6",
-                                     "F0 F1 F2 F3 F4 I0 F5 I1 F6 I2 W0 I3 W1 I4 W2 I5 W3 I6 W4 W5 W6",
-                                     "F0 F1 F2 I0 F3 I1 F4 I2 F5 I3 F6 I4 W0 I5 W1 I6 W2 W3 W4 W5 W6",
-                                     "F0 I0 F1 I1 F2 I2 F3 I3 F4 I4 F5 I5 F6 I6 W0 W1 W2 W3 W4 W5 W6"});
+    expect_all(
+        "zb-h2", (ps_schedule_params){.n_stages = 4, .n_microbatches = 7},
+        (const char *const[]){"F0 F1 F2 F3 F4 F5 F6 I0 W0 I1 W1 I2 W2 I3 W3 I4 W4 I5 W5 I6 W6",
+                              "F0 F1 F2 F3 F4 I0 F5 I1 F6 I2 W0 I3 W1 I4 W2 I5 W3 I6 W4 W5 W6",
+                              "F0 F1 F2 I0 F3 I1 F4 I2 F5 I3 F6 I4 W0 I5 W1 I6 W2 W3 W4 W5 W6",
+                              "F0 I0 F1 I1 F2 I2 F3 I3 F4 I4 F5 I5 F6 I6 W0 W1 W2 W3 W4 W5 W6"});
 }
 
 static void test_zb_v_order(void **context) {
     (void)context;
     expect_all(
         "zb-v", (ps_schedule_params){.n_stages = 4, .n_microbatches = 7},
-        (const char *const[]){"F0 F1 F2 F3 F4 F5 F6 f0 i0 w0 f1 i1 w1 f2 i2 w2 f3 i3 w3 I0 W0 f4 i4 w4 I1 W1 f5 i5 w5 "
-                              "I2 W2 f6 i6 w6 I3 W3 I4 W4 I5 W5 I6 W6",
-                              "F0 F1 F2 F3 F4 f0 F5 f1 i0 w0 f2 i1 w1 f3 i2 w2 F6 I0 W0 f4 i3 w3 I1 W1 f5 i4 w4 I2 W2 "
-                              "f6 i5 w5 I3 i6 I4 W3 I5 W4 I6 W5 w6 W6",
-                              "F0 F1 F2 f0 F3 f1 F4 f2 i0 w0 f3 i1 w1 F5 I0 W0 f4 i2 w2 F6 I1 W1 f5 i3 w3 I2 W2 f6 i4 "
-                              "w4 I3 i5 I4 i6 I5 W3 I6 W4 w5 w6 W5 W6",
-                              "F0 f0 F1 f1 F2 f2 F3 f3 i0 w0 F4 I0 W0 f4 i1 w1 F5 I1 W1 f5 i2 w2 F6 I2 W2 f6 i3 w3 I3 "
-                              "i4 I4 i5 I5 i6 I6 W3 w4 w5 w6 W4 W5 W6"});
+        (const char *const[]){
+            "F0 F1 F2 F3 F4 F5 F6 f0 i0 w0 f1 i1 w1 f2 i2 w2 f3 i3 w3 I0 W0 f4 i4 w4 I1 W1 f5 i5 w5 "
+            "I2 W2 f6 i6 w6 I3 W3 I4 W4 I5 W5 I6 W6",
+            "F0 F1 F2 F3 F4 f0 F5 f1 i0 w0 f2 i1 w1 f3 i2 w2 F6 I0 W0 f4 i3 w3 I1 W1 f5 i4 w4 I2 W2 "
+            "f6 i5 w5 I3 i6 I4 W3 I5 W4 I6 W5 w6 W6",
+            "F0 F1 F2 f0 F3 f1 F4 f2 i0 w0 f3 i1 w1 F5 I0 W0 f4 i2 w2 F6 I1 W1 f5 i3 w3 I2 W2 f6 i4 "
+            "w4 I3 i5 I4 i6 I5 W3 I6 W4 w5 w6 W5 W6",
+            "F0 f0 F1 f1 F2 f2 F3 f3 i0 w0 F4 I0 W0 f4 i1 w1 F5 I1 W1 f5 i2 w2 F6 I2 W2 f6 i3 w3 I3 "
+            "i4 I4 i5 I5 i6 I6 W3 w4 w5 w6 W4 W5 W6"});
     /* The picture in zb_v.c; with fewer microbatches than 2p-1 the list is that of 2p-1 with gaps. */
     expect_all("zb-v", (ps_schedule_params){.n_stages = 2, .n_microbatches = 3},
                (const char *const[]){"F0 F1 F2 f0 i0 w0 f1 i1 w1 I0 W0 f2 i2 w2 I1 W1 I2 W2",
@@ -166,14 +179,15 @@ static void test_dualpipev_order(void **context) {
     (void)context;
     expect_all(
         "dualpipev", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8},
-        (const char *const[]){"F0 F1 F2 F3 F4 F5 F6 f0 i0 w0 f1 i1 w1 f2 i2 w2 f3 F7&b3 f4&B0 b4 f5&B1 b5 f6&B2 b6 "
-                              "f7&B3 b7 I4 W4 I5 W5 I6 W6 I7 W7",
-                              "F0 F1 F2 F3 F4 f0 F5 f1 i0 w0 f2 i1 w1 f3 F6&b2 f4&B0 F7&b3 f5&B1 b4 f6&B2 b5 f7&B3 b6 "
-                              "B4 i7 I5 w7 I6 W5 I7 W6 W7",
-                              "F0 F1 F2 f0 F3 f1 F4 f2 i0 w0 f3 F5&b1 f4&B0 F6&b2 f5&B1 F7&b3 f6&B2 b4 f7&B3 b5 B4 b6 "
-                              "I5 i7 I6 W5 I7 w7 W6 W7",
-                              "F0 f0 F1 f1 F2 f2 F3 f3 F4 b0 f4&B0 F5&b1 f5&B1 F6&b2 f6&B2 F7&b3 f7&B3 b4 B4 b5 B5 i6 "
-                              "I6 i7 I7 w6 W6 w7 W7"});
+        (const char *const[]){
+            "F0 F1 F2 F3 F4 F5 F6 f0 i0 w0 f1 i1 w1 f2 i2 w2 f3 F7&b3 f4&B0 b4 f5&B1 b5 f6&B2 b6 "
+            "f7&B3 b7 I4 W4 I5 W5 I6 W6 I7 W7",
+            "F0 F1 F2 F3 F4 f0 F5 f1 i0 w0 f2 i1 w1 f3 F6&b2 f4&B0 F7&b3 f5&B1 b4 f6&B2 b5 f7&B3 b6 "
+            "B4 i7 I5 w7 I6 W5 I7 W6 W7",
+            "F0 F1 F2 f0 F3 f1 F4 f2 i0 w0 f3 F5&b1 f4&B0 F6&b2 f5&B1 F7&b3 f6&B2 b4 f7&B3 b5 B4 b6 "
+            "I5 i7 I6 W5 I7 w7 W6 W7",
+            "F0 f0 F1 f1 F2 f2 F3 f3 F4 b0 f4&B0 F5&b1 f5&B1 F6&b2 f6&B2 F7&b3 f7&B3 b4 B4 b5 B5 i6 "
+            "I6 i7 I7 w6 W6 w7 W7"});
     expect("dualpipev", 1, 2, false, 0, false, "F0 f0 F1 b0 f1&B0 b1 I1 W1");
     /* The picture in dualpipev.c: one fold, so that of DualPipe on devices 0 and 1 above. */
     expect_all("dualpipev", (ps_schedule_params){.n_stages = 2, .n_microbatches = 4},
@@ -204,18 +218,23 @@ static void test_dualpipev_tail(void **context) {
 
 static void test_dualpipev_marks(void **context) {
     (void)context;
-    expect("dualpipev", 4, 8, false, 0, true,
-           "0 1 2 3 4 5 6 8 logits 8b 8w 9 logits 9b 9w 10 logits 10b 10w 11 logits 7F+11B 12F+0B logits 12B 13F+1B "
-           "logits 13B 14F+2B logits 14B 15F+3B logits 15B 4B 5B 6B 7B");
-    expect("dualpipev", 4, 8, false, 1, true,
-           "0 1 2 3 4 8 5 9 8b 8w 10 9b 9w 11 6F+10B 12F+0B 7F+11B 13F+1B 12B 14F+2B 13B 15F+3B 14B 4B 15B 5B 6B 7B");
-    expect("dualpipev", 4, 8, false, 2, true,
-           "0 1 2 8 3 9 4 10 8b 8w 11 5F+9B 12F+0B 6F+10B 13F+1B 7F+11B 14F+2B 12B 15F+3B 13B 4B 14B 5B 15B 6B 7B");
-    expect("dualpipev", 4, 8, false, 3, true,
-           "0 8 1 9 2 10 3 11 4F 8B 12F+0B 5F+9B 13F+1B 6F+10B 14F+2B 7F+11B 15F+3B 12B 4B 13B 5B 14B 6B 15B 7B");
-    expect("dualpipev", 4, 10, false, 3, true,
-           "0 10 1 11 2 12 3 13 4F 10B 14F+0B 5F+11B 15F+1B 6F+12B 16F+2B 7F+13B 17F+3B 8F+14B 18F+4B 9F+15B 19F+5B "
-           "16B 6B 17B 7B 18B 8B 19B 9B");
+    expect(
+        "dualpipev", 4, 8, false, 0, true,
+        "0 1 2 3 4 5 6 8 logits 8b 8w 9 logits 9b 9w 10 logits 10b 10w 11 logits 7F+11B 12F+0B logits 12B 13F+1B "
+        "logits 13B 14F+2B logits 14B 15F+3B logits 15B 4B 5B 6B 7B");
+    expect(
+        "dualpipev", 4, 8, false, 1, true,
+        "0 1 2 3 4 8 5 9 8b 8w 10 9b 9w 11 6F+10B 12F+0B 7F+11B 13F+1B 12B 14F+2B 13B 15F+3B 14B 4B 15B 5B 6B 7B");
+    expect(
+        "dualpipev", 4, 8, false, 2, true,
+        "0 1 2 8 3 9 4 10 8b 8w 11 5F+9B 12F+0B 6F+10B 13F+1B 7F+11B 14F+2B 12B 15F+3B 13B 4B 14B 5B 15B 6B 7B");
+    expect(
+        "dualpipev", 4, 8, false, 3, true,
+        "0 8 1 9 2 10 3 11 4F 8B 12F+0B 5F+9B 13F+1B 6F+10B 14F+2B 7F+11B 15F+3B 12B 4B 13B 5B 14B 6B 15B 7B");
+    expect(
+        "dualpipev", 4, 10, false, 3, true,
+        "0 10 1 11 2 12 3 13 4F 10B 14F+0B 5F+11B 15F+1B 6F+12B 16F+2B 7F+13B 17F+3B 8F+14B 18F+4B 9F+15B 19F+5B "
+        "16B 6B 17B 7B 18B 8B 19B 9B");
 }
 
 static void test_marks_without_overlap(void **context) {
@@ -225,7 +244,8 @@ static void test_marks_without_overlap(void **context) {
     expect("dualpipev", 2, 4, true, 1, true, "0 4 1 5 2F 4B 6F 0B 3F 5B 7F 1B 6B 2B 7B 3B");
 }
 
-static size_t count(const ps_schedule *s, list_fn *fn, const ps_schedule_params *params, int32_t device) {
+static size_t count(const ps_schedule *s, list_fn *fn, const ps_schedule_params *params,
+                    int32_t device) {
     (void)s;
     ps_op_list list = {0};
     assert_int_equal(fn(params, device, &list, NULL), PS_OK);
@@ -282,7 +302,8 @@ static void test_phases(void **context) {
 /* Every forward once; every backward once, whole or as both halves; a BW behind its BI, a backward behind its forward. */
 static void check_complete(const ps_schedule *s, const ps_schedule_params *params, int32_t device) {
     enum { MAX = 64, CHUNKS = 4 };
-    int f[CHUNKS][MAX] = {{0}}, b[CHUNKS][MAX] = {{0}}, bi[CHUNKS][MAX] = {{0}}, bw[CHUNKS][MAX] = {{0}};
+    int f[CHUNKS][MAX] = {{0}}, b[CHUNKS][MAX] = {{0}}, bi[CHUNKS][MAX] = {{0}},
+        bw[CHUNKS][MAX] = {{0}};
     int32_t n_chunks = ps_schedule_chunks(s, params);
     int32_t m = ps_schedule_microbatches(s, params);
     ps_op_list list = {0};
@@ -317,7 +338,8 @@ static bool next_variant(const ps_schedule *s, int number, ps_schedule_params *p
     int group = (s->takes & PS_TAKES_GROUP) != 0 ? 4 : 1;
     int flags = (s->takes & (PS_TAKES_OVERLAP | PS_TAKES_TAIL)) != 0 ? 2 : 1;
     params->n_chunks = number % chunks;
-    params->group = number / chunks % group == 0 ? 0 : params->n_stages + number / chunks % group - 1;
+    params->group =
+        number / chunks % group == 0 ? 0 : params->n_stages + number / chunks % group - 1;
     params->overlap = params->tail_full = number / chunks / group == 1;
     return number < chunks * group * flags;
 }
@@ -421,16 +443,26 @@ static void test_check_groups(void **context) {
     (void)context;
     expect_refused("interleaved", 4, 3, "p <= g <= m: got p = 4 stages, groups of g = 4, m = 3");
     expect_refused("interleaved", 4, 6, "m mod g to be 0 or >= p");
-    expect_refused_as("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .group = 3}, "g = 3");
-    expect_refused_as("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .group = 9}, "g = 9");
-    expect_refused_as("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .group = -1}, "g = -1");
-    expect_refused_as("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .n_chunks = 1},
+    expect_refused_as("interleaved",
+                      (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .group = 3},
+                      "g = 3");
+    expect_refused_as("interleaved",
+                      (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .group = 9},
+                      "g = 9");
+    expect_refused_as("interleaved",
+                      (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .group = -1},
+                      "g = -1");
+    expect_refused_as("interleaved",
+                      (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .n_chunks = 1},
                       "2 to 64 chunks");
-    expect_refused_as("interleaved", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .n_chunks = INT32_MAX},
-                      "2 to 64 chunks");
+    expect_refused_as(
+        "interleaved",
+        (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .n_chunks = INT32_MAX},
+        "2 to 64 chunks");
     expect_refused("interleaved-zb", 4, 3, "p <= g <= m");
     expect_refused("interleaved-zb", 4, 9, "multiple of g: got m = 9");
-    expect_refused_as("interleaved-zb", (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .n_chunks = -1},
+    expect_refused_as("interleaved-zb",
+                      (ps_schedule_params){.n_stages = 4, .n_microbatches = 8, .n_chunks = -1},
                       "1 to 64 chunks");
     /* m not divisible by p, but by the rule. */
     ps_schedule_params fine = {.n_stages = 4, .n_microbatches = 9, .group = 5};
@@ -443,8 +475,9 @@ static void test_names(void **context) {
     assert_null(ps_schedule_find(NULL));
     assert_ptr_equal(ps_schedule_find("DualPipeV"), ps_schedule_find("dualpipev"));
     assert_ptr_equal(ps_schedule_find("vpp"), ps_schedule_find("interleaved"));
-    static const char *const PYTORCH[] = {"GPipe",         "1F1B",      "Interleaved1F1B", "InterleavedZeroBubble",
-                                          "ZBVZeroBubble", "DualPipeV", NULL};
+    static const char *const PYTORCH[] = {
+        "GPipe",     "1F1B", "Interleaved1F1B", "InterleavedZeroBubble", "ZBVZeroBubble",
+        "DualPipeV", NULL};
     for (size_t i = 0; PYTORCH[i] != NULL; i++) {
         assert_non_null(ps_schedule_find(PYTORCH[i]));
     }

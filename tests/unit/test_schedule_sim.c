@@ -1,8 +1,8 @@
 /* The simulator against reference numbers of an independent one, closed forms, and lists that are wrong. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 #include <string.h>
@@ -22,55 +22,251 @@ typedef struct row {
 static const row ROWS[] = {
     /* schedule, parameters, {F, B, W, FB, p2p}, makespan, idle of device 0, 1, ... */
     {"gpipe", {.n_stages = 1, .n_microbatches = 3}, {10000, 20000, 10000, 0, 0}, 90000, {0}},
-    {"gpipe", {.n_stages = 3, .n_microbatches = 2}, {10000, 20000, 10000, 0, 0}, 120000, {60000, 60000, 60000}},
-    {"gpipe", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 0, 0}, 330000, {90000, 90000, 90000, 90000}},
-    {"gpipe", {.n_stages = 4, .n_microbatches = 8}, {9000, 21000, 7000, 0, 500}, 333000, {93000, 93000, 93000, 93000}},
-    {"1f1b", {.n_stages = 2, .n_microbatches = 4}, {10000, 20000, 10000, 0, 0}, 150000, {30000, 30000}},
-    {"1f1b", {.n_stages = 4, .n_microbatches = 2}, {10000, 20000, 10000, 0, 0}, 150000, {90000, 90000, 90000, 90000}},
-    {"1f1b", {.n_stages = 4, .n_microbatches = 4}, {10000, 20000, 10000, 0, 0}, 210000, {90000, 90000, 90000, 90000}},
-    {"1f1b", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 0, 0}, 330000, {90000, 90000, 90000, 90000}},
-    {"1f1b", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 0, 500}, 338000, {98000, 98000, 98000, 98000}},
-    {"1f1b", {.n_stages = 8, .n_microbatches = 16}, {9000, 21000, 7000, 0, 0}, 690000, {210000, 210000, 210000, 210000, 210000, 210000, 210000, 210000}},
-    {"1f1b", {.n_stages = 8, .n_microbatches = 16}, {9000, 21000, 7000, 0, 500}, 710000, {230000, 230000, 230000, 230000, 230000, 230000, 230000, 230000}},
-    {"interleaved", {.n_stages = 2, .n_microbatches = 4, .n_chunks = 2}, {10000, 20000, 10000, 0, 0}, 270000, {30000, 30000}},
-    {"interleaved", {.n_stages = 4, .n_microbatches = 4, .n_chunks = 2}, {10000, 20000, 10000, 0, 0}, 330000, {90000, 90000, 90000, 90000}},
-    {"interleaved", {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2}, {10000, 20000, 10000, 0, 0}, 570000, {90000, 90000, 90000, 90000}},
-    {"interleaved", {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2}, {10000, 20000, 10000, 0, 500}, 577000, {97000, 97000, 97000, 97000}},
-    {"interleaved", {.n_stages = 4, .n_microbatches = 8, .n_chunks = 3}, {9000, 21000, 7000, 0, 0}, 810000, {90000, 90000, 90000, 90000}},
-    {"interleaved", {.n_stages = 2, .n_microbatches = 5, .n_chunks = 2, .group = 3}, {10000, 20000, 10000, 0, 0}, 330000, {30000, 30000}},
-    {"interleaved", {.n_stages = 4, .n_microbatches = 9, .n_chunks = 2, .group = 5}, {10000, 20000, 10000, 0, 0}, 630000, {90000, 90000, 90000, 90000}},
-    {"interleaved", {.n_stages = 4, .n_microbatches = 10, .n_chunks = 2, .group = 5}, {10000, 20000, 10000, 0, 500}, 693000, {93000, 93000, 93000, 93000}},
-    {"interleaved", {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2, .overlap = true}, {10000, 20000, 10000, 26000, 0}, 526000, {66000, 74000, 82000, 90000}},
-    {"zb-h1", {.n_stages = 2, .n_microbatches = 4}, {10000, 20000, 10000, 0, 0}, 130000, {10000, 10000}},
-    {"zb-h1", {.n_stages = 4, .n_microbatches = 4}, {10000, 20000, 10000, 0, 0}, 150000, {30000, 30000, 30000, 30000}},
-    {"zb-h1", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 0, 0}, 270000, {30000, 30000, 30000, 30000}},
-    {"zb-h1", {.n_stages = 4, .n_microbatches = 8}, {9000, 21000, 7000, 0, 0}, 288000, {48000, 48000, 48000, 48000}},
-    {"zb-h1", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 0, 500}, 276000, {36000, 36000, 36000, 36000}},
-    {"zb-h1", {.n_stages = 4, .n_microbatches = 8}, {8000, 24000, 12000, 0, 0}, 292000, {36000, 36000, 36000, 36000}},
-    {"zb-h1", {.n_stages = 4, .n_microbatches = 3}, {10000, 20000, 10000, 0, 0}, 130000, {40000, 40000, 40000, 40000}},
-    {"zb-h2", {.n_stages = 4, .n_microbatches = 7}, {10000, 20000, 10000, 0, 0}, 240000, {30000, 30000, 30000, 30000}},
-    {"zb-h2", {.n_stages = 4, .n_microbatches = 8}, {9000, 21000, 7000, 0, 0}, 267000, {27000, 27000, 27000, 27000}},
-    {"zb-h2", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 0, 500}, 271500, {31500, 31500, 31500, 31500}},
-    {"interleaved-zb", {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2}, {10000, 20000, 10000, 0, 0}, 510000, {30000, 30000, 30000, 30000}},
-    {"zb-v", {.n_stages = 2, .n_microbatches = 4}, {10000, 20000, 10000, 0, 0}, 250000, {10000, 10000}},
-    {"zb-v", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 0, 0}, 510000, {30000, 30000, 30000, 30000}},
-    {"zb-v", {.n_stages = 4, .n_microbatches = 8}, {9000, 21000, 7000, 0, 0}, 522000, {42000, 42000, 42000, 42000}},
-    {"zb-v", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 0, 500}, 516500, {36500, 36500, 36500, 36500}},
-    {"dualpipe", {.n_stages = 2, .n_microbatches = 4}, {10000, 20000, 10000, 30000, 0}, 120000, {0, 0}},
-    {"dualpipe", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 30000, 0}, 260000, {20000, 20000, 20000, 20000}},
-    {"dualpipe", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 26000, 0}, 244000, {16000, 16000, 16000, 16000}},
-    {"dualpipe", {.n_stages = 8, .n_microbatches = 20}, {10000, 18000, 8000, 24000, 0}, 570000, {46000, 50000, 54000, 54000, 54000, 54000, 50000, 46000}},
-    {"dualpipe", {.n_stages = 8, .n_microbatches = 20}, {10000, 18000, 8000, 24000, 500}, 583000, {59000, 63000, 67000, 67000, 67000, 67000, 63000, 59000}},
-    {"dualpipe", {.n_stages = 4, .n_microbatches = 8}, {8000, 24000, 12000, 28000, 0}, 256000, {12000, 12000, 12000, 12000}},
-    {"dualpipev", {.n_stages = 1, .n_microbatches = 2}, {10000, 20000, 10000, 30000, 0}, 120000, {0}},
-    {"dualpipev", {.n_stages = 2, .n_microbatches = 4}, {10000, 20000, 10000, 30000, 0}, 260000, {20000, 20000}},
-    {"dualpipev", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 30000, 0}, 540000, {60000, 60000, 60000, 60000}},
-    {"dualpipev", {.n_stages = 4, .n_microbatches = 8}, {10000, 20000, 10000, 26000, 0}, 500000, {40000, 44000, 48000, 48000}},
-    {"dualpipev", {.n_stages = 4, .n_microbatches = 10}, {10000, 18000, 8000, 24000, 0}, 570000, {46000, 50000, 54000, 54000}},
-    {"dualpipev", {.n_stages = 4, .n_microbatches = 10}, {10000, 18000, 8000, 24000, 500}, 579000, {55000, 59000, 63000, 63000}},
-    {"dualpipev", {.n_stages = 4, .n_microbatches = 10, .tail_full = true}, {10000, 18000, 8000, 24000, 0}, 618000, {94000, 98000, 102000, 102000}},
-    {"dualpipev", {.n_stages = 4, .n_microbatches = 10}, {8000, 24000, 12000, 28000, 0}, 636000, {32000, 36000, 40000, 40000}},
-    {"dualpipev", {.n_stages = 8, .n_microbatches = 16}, {10000, 20000, 10000, 26000, 0}, 1012000, {88000, 92000, 96000, 100000, 104000, 108000, 112000, 112000}},
+    {"gpipe",
+     {.n_stages = 3, .n_microbatches = 2},
+     {10000, 20000, 10000, 0, 0},
+     120000,
+     {60000, 60000, 60000}},
+    {"gpipe",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 0, 0},
+     330000,
+     {90000, 90000, 90000, 90000}},
+    {"gpipe",
+     {.n_stages = 4, .n_microbatches = 8},
+     {9000, 21000, 7000, 0, 500},
+     333000,
+     {93000, 93000, 93000, 93000}},
+    {"1f1b",
+     {.n_stages = 2, .n_microbatches = 4},
+     {10000, 20000, 10000, 0, 0},
+     150000,
+     {30000, 30000}},
+    {"1f1b",
+     {.n_stages = 4, .n_microbatches = 2},
+     {10000, 20000, 10000, 0, 0},
+     150000,
+     {90000, 90000, 90000, 90000}},
+    {"1f1b",
+     {.n_stages = 4, .n_microbatches = 4},
+     {10000, 20000, 10000, 0, 0},
+     210000,
+     {90000, 90000, 90000, 90000}},
+    {"1f1b",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 0, 0},
+     330000,
+     {90000, 90000, 90000, 90000}},
+    {"1f1b",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 0, 500},
+     338000,
+     {98000, 98000, 98000, 98000}},
+    {"1f1b",
+     {.n_stages = 8, .n_microbatches = 16},
+     {9000, 21000, 7000, 0, 0},
+     690000,
+     {210000, 210000, 210000, 210000, 210000, 210000, 210000, 210000}},
+    {"1f1b",
+     {.n_stages = 8, .n_microbatches = 16},
+     {9000, 21000, 7000, 0, 500},
+     710000,
+     {230000, 230000, 230000, 230000, 230000, 230000, 230000, 230000}},
+    {"interleaved",
+     {.n_stages = 2, .n_microbatches = 4, .n_chunks = 2},
+     {10000, 20000, 10000, 0, 0},
+     270000,
+     {30000, 30000}},
+    {"interleaved",
+     {.n_stages = 4, .n_microbatches = 4, .n_chunks = 2},
+     {10000, 20000, 10000, 0, 0},
+     330000,
+     {90000, 90000, 90000, 90000}},
+    {"interleaved",
+     {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2},
+     {10000, 20000, 10000, 0, 0},
+     570000,
+     {90000, 90000, 90000, 90000}},
+    {"interleaved",
+     {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2},
+     {10000, 20000, 10000, 0, 500},
+     577000,
+     {97000, 97000, 97000, 97000}},
+    {"interleaved",
+     {.n_stages = 4, .n_microbatches = 8, .n_chunks = 3},
+     {9000, 21000, 7000, 0, 0},
+     810000,
+     {90000, 90000, 90000, 90000}},
+    {"interleaved",
+     {.n_stages = 2, .n_microbatches = 5, .n_chunks = 2, .group = 3},
+     {10000, 20000, 10000, 0, 0},
+     330000,
+     {30000, 30000}},
+    {"interleaved",
+     {.n_stages = 4, .n_microbatches = 9, .n_chunks = 2, .group = 5},
+     {10000, 20000, 10000, 0, 0},
+     630000,
+     {90000, 90000, 90000, 90000}},
+    {"interleaved",
+     {.n_stages = 4, .n_microbatches = 10, .n_chunks = 2, .group = 5},
+     {10000, 20000, 10000, 0, 500},
+     693000,
+     {93000, 93000, 93000, 93000}},
+    {"interleaved",
+     {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2, .overlap = true},
+     {10000, 20000, 10000, 26000, 0},
+     526000,
+     {66000, 74000, 82000, 90000}},
+    {"zb-h1",
+     {.n_stages = 2, .n_microbatches = 4},
+     {10000, 20000, 10000, 0, 0},
+     130000,
+     {10000, 10000}},
+    {"zb-h1",
+     {.n_stages = 4, .n_microbatches = 4},
+     {10000, 20000, 10000, 0, 0},
+     150000,
+     {30000, 30000, 30000, 30000}},
+    {"zb-h1",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 0, 0},
+     270000,
+     {30000, 30000, 30000, 30000}},
+    {"zb-h1",
+     {.n_stages = 4, .n_microbatches = 8},
+     {9000, 21000, 7000, 0, 0},
+     288000,
+     {48000, 48000, 48000, 48000}},
+    {"zb-h1",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 0, 500},
+     276000,
+     {36000, 36000, 36000, 36000}},
+    {"zb-h1",
+     {.n_stages = 4, .n_microbatches = 8},
+     {8000, 24000, 12000, 0, 0},
+     292000,
+     {36000, 36000, 36000, 36000}},
+    {"zb-h1",
+     {.n_stages = 4, .n_microbatches = 3},
+     {10000, 20000, 10000, 0, 0},
+     130000,
+     {40000, 40000, 40000, 40000}},
+    {"zb-h2",
+     {.n_stages = 4, .n_microbatches = 7},
+     {10000, 20000, 10000, 0, 0},
+     240000,
+     {30000, 30000, 30000, 30000}},
+    {"zb-h2",
+     {.n_stages = 4, .n_microbatches = 8},
+     {9000, 21000, 7000, 0, 0},
+     267000,
+     {27000, 27000, 27000, 27000}},
+    {"zb-h2",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 0, 500},
+     271500,
+     {31500, 31500, 31500, 31500}},
+    {"interleaved-zb",
+     {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2},
+     {10000, 20000, 10000, 0, 0},
+     510000,
+     {30000, 30000, 30000, 30000}},
+    {"zb-v",
+     {.n_stages = 2, .n_microbatches = 4},
+     {10000, 20000, 10000, 0, 0},
+     250000,
+     {10000, 10000}},
+    {"zb-v",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 0, 0},
+     510000,
+     {30000, 30000, 30000, 30000}},
+    {"zb-v",
+     {.n_stages = 4, .n_microbatches = 8},
+     {9000, 21000, 7000, 0, 0},
+     522000,
+     {42000, 42000, 42000, 42000}},
+    {"zb-v",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 0, 500},
+     516500,
+     {36500, 36500, 36500, 36500}},
+    {"dualpipe",
+     {.n_stages = 2, .n_microbatches = 4},
+     {10000, 20000, 10000, 30000, 0},
+     120000,
+     {0, 0}},
+    {"dualpipe",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 30000, 0},
+     260000,
+     {20000, 20000, 20000, 20000}},
+    {"dualpipe",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 26000, 0},
+     244000,
+     {16000, 16000, 16000, 16000}},
+    {"dualpipe",
+     {.n_stages = 8, .n_microbatches = 20},
+     {10000, 18000, 8000, 24000, 0},
+     570000,
+     {46000, 50000, 54000, 54000, 54000, 54000, 50000, 46000}},
+    {"dualpipe",
+     {.n_stages = 8, .n_microbatches = 20},
+     {10000, 18000, 8000, 24000, 500},
+     583000,
+     {59000, 63000, 67000, 67000, 67000, 67000, 63000, 59000}},
+    {"dualpipe",
+     {.n_stages = 4, .n_microbatches = 8},
+     {8000, 24000, 12000, 28000, 0},
+     256000,
+     {12000, 12000, 12000, 12000}},
+    {"dualpipev",
+     {.n_stages = 1, .n_microbatches = 2},
+     {10000, 20000, 10000, 30000, 0},
+     120000,
+     {0}},
+    {"dualpipev",
+     {.n_stages = 2, .n_microbatches = 4},
+     {10000, 20000, 10000, 30000, 0},
+     260000,
+     {20000, 20000}},
+    {"dualpipev",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 30000, 0},
+     540000,
+     {60000, 60000, 60000, 60000}},
+    {"dualpipev",
+     {.n_stages = 4, .n_microbatches = 8},
+     {10000, 20000, 10000, 26000, 0},
+     500000,
+     {40000, 44000, 48000, 48000}},
+    {"dualpipev",
+     {.n_stages = 4, .n_microbatches = 10},
+     {10000, 18000, 8000, 24000, 0},
+     570000,
+     {46000, 50000, 54000, 54000}},
+    {"dualpipev",
+     {.n_stages = 4, .n_microbatches = 10},
+     {10000, 18000, 8000, 24000, 500},
+     579000,
+     {55000, 59000, 63000, 63000}},
+    {"dualpipev",
+     {.n_stages = 4, .n_microbatches = 10, .tail_full = true},
+     {10000, 18000, 8000, 24000, 0},
+     618000,
+     {94000, 98000, 102000, 102000}},
+    {"dualpipev",
+     {.n_stages = 4, .n_microbatches = 10},
+     {8000, 24000, 12000, 28000, 0},
+     636000,
+     {32000, 36000, 40000, 40000}},
+    {"dualpipev",
+     {.n_stages = 8, .n_microbatches = 16},
+     {10000, 20000, 10000, 26000, 0},
+     1012000,
+     {88000, 92000, 96000, 100000, 104000, 108000, 112000, 112000}},
 };
 
 /* A run with everything it needs; the test frees it with end_run. */
@@ -80,7 +276,8 @@ typedef struct run {
     int64_t *duration_ns;
 } run;
 
-static run begin_run(const char *schedule, ps_schedule_params params, const ps_sim_times *times, int64_t start_ns) {
+static run begin_run(const char *schedule, ps_schedule_params params, const ps_sim_times *times,
+                     int64_t start_ns) {
     ps_err err = PS_ERR_INIT;
     run x = {.plan = ps_sim_plan_new(ps_schedule_find(schedule), &params, &err)};
     if (x.plan == NULL) {
@@ -145,7 +342,8 @@ static ps_sim_times odd_times(int32_t p, int32_t m) {
     return t;
 }
 
-static void expect_idle(const char *schedule, ps_schedule_params params, const ps_sim_times *t, int64_t want) {
+static void expect_idle(const char *schedule, ps_schedule_params params, const ps_sim_times *t,
+                        int64_t want) {
     run x = begin_run(schedule, params, t, 0);
     for (int32_t d = 0; d < params.n_stages; d++) {
         assert_int_equal(idle(&x, d), want);
@@ -197,14 +395,18 @@ static void test_interleaved_overlap(void **context) {
         for (int32_t g = p; g <= p + 3; g++) {
             for (int32_t m = g; m <= 4 * g; m += g) {
                 for (int32_t v = 2; v <= 4; v++) {
-                    ps_schedule_params params = {
-                        .n_stages = p, .n_microbatches = m, .n_chunks = v, .group = g, .overlap = true};
+                    ps_schedule_params params = {.n_stages = p,
+                                                 .n_microbatches = m,
+                                                 .n_chunks = v,
+                                                 .group = g,
+                                                 .overlap = true};
                     ps_sim_times t = odd_times(p, m);
                     run x = begin_run("interleaved", params, &t, 0);
                     bool holds = m * v > 2 * (p - 1) + (v - 1) * g;
                     for (int32_t s = 0; s < p && holds; s++) {
                         int64_t apart = t.f_ns + t.b_ns - t.fb_ns;
-                        assert_int_equal(idle(&x, s), (p - 1) * (t.f_ns + t.b_ns) - 2 * (p - 1 - s) * apart);
+                        assert_int_equal(idle(&x, s),
+                                         (p - 1) * (t.f_ns + t.b_ns) - 2 * (p - 1 - s) * apart);
                     }
                     end_run(&x);
                 }
@@ -236,9 +438,11 @@ static void test_interleaved_zb(void **context) {
         for (int32_t g = p; g <= p + 3; g++) {
             for (int32_t m = g; m <= 4 * g; m += g) {
                 for (int32_t v = 1; v <= 3; v++) {
-                    ps_schedule_params params = {.n_stages = p, .n_microbatches = m, .n_chunks = v, .group = g};
+                    ps_schedule_params params = {
+                        .n_stages = p, .n_microbatches = m, .n_chunks = v, .group = g};
                     ps_sim_times t = odd_times(p, m);
-                    expect_idle("interleaved-zb", params, &t, (p - 1) * (t.f_ns + t.b_ns - 2 * t.w_ns));
+                    expect_idle("interleaved-zb", params, &t,
+                                (p - 1) * (t.f_ns + t.b_ns - 2 * t.w_ns));
                 }
             }
         }
@@ -301,8 +505,11 @@ static void test_dualpipe_and_dualpipev(void **context) {
             t.b_ns = t.f_ns + t.w_ns;
             t.fb_ns = t.b_ns + 250 * (q % 5);
             expect_fold("dualpipev", (ps_schedule_params){.n_stages = q, .n_microbatches = n}, &t);
-            expect_fold("dualpipev", (ps_schedule_params){.n_stages = q, .n_microbatches = n, .tail_full = true}, &t);
-            expect_fold("dualpipe", (ps_schedule_params){.n_stages = 2 * q, .n_microbatches = 2 * n}, &t);
+            expect_fold("dualpipev",
+                        (ps_schedule_params){.n_stages = q, .n_microbatches = n, .tail_full = true},
+                        &t);
+            expect_fold("dualpipe",
+                        (ps_schedule_params){.n_stages = 2 * q, .n_microbatches = 2 * n}, &t);
         }
     }
 }
@@ -315,8 +522,11 @@ static void test_dualpipe_is_two_folds(void **context) {
             ps_sim_times t = odd_times(q, n);
             for (int32_t latency = 0; latency <= 50; latency += 50) {
                 t.p2p_ns = latency;
-                run v = begin_run("dualpipev", (ps_schedule_params){.n_stages = q, .n_microbatches = n}, &t, 0);
-                run d = begin_run("dualpipe", (ps_schedule_params){.n_stages = 2 * q, .n_microbatches = 2 * n}, &t, 0);
+                run v = begin_run("dualpipev",
+                                  (ps_schedule_params){.n_stages = q, .n_microbatches = n}, &t, 0);
+                run d = begin_run("dualpipe",
+                                  (ps_schedule_params){.n_stages = 2 * q, .n_microbatches = 2 * n},
+                                  &t, 0);
                 assert_true(latency == 0 ? d.r.last_ns == v.r.last_ns : d.r.last_ns > v.r.last_ns);
                 end_run(&v);
                 end_run(&d);
@@ -334,19 +544,21 @@ static void test_no_deadlock(void **context) {
         for (int32_t p = 1; p <= 7; p++) {
             for (int32_t m = 1; m <= 22; m++) {
                 for (int32_t variant = 0; variant < 32; variant++) {
-                    ps_schedule_params params = {.n_stages = p,
-                                                 .n_microbatches = m,
-                                                 .n_chunks = variant % 4,
-                                                 .group = variant / 4 % 4 == 0 ? 0 : p + variant / 4 % 4 - 1,
-                                                 .overlap = variant >= 16,
-                                                 .tail_full = variant >= 16};
+                    ps_schedule_params params = {
+                        .n_stages = p,
+                        .n_microbatches = m,
+                        .n_chunks = variant % 4,
+                        .group = variant / 4 % 4 == 0 ? 0 : p + variant / 4 % 4 - 1,
+                        .overlap = variant >= 16,
+                        .tail_full = variant >= 16};
                     if ((variant > 0 && s->takes == 0) || s->check(&params, NULL) != PS_OK) {
                         continue;
                     }
                     ps_err err = PS_ERR_INIT;
                     ps_sim_plan *plan = ps_sim_plan_new(s, &params, &err);
                     if (plan == NULL) {
-                        fail_msg("p = %d, m = %d, variant %d: %s", (int)p, (int)m, (int)variant, err.msg);
+                        fail_msg("p = %d, m = %d, variant %d: %s", (int)p, (int)m, (int)variant,
+                                 err.msg);
                     }
                     ps_sim_plan_free(plan);
                     n++;
@@ -362,12 +574,17 @@ static void test_no_deadlock(void **context) {
 /* On two devices and two microbatches. Each letter pair is an op; "F0B0" = F0, B0. */
 static const char *wrong_lists[2];
 
-static ps_code wrong_order(const ps_schedule_params *params, int32_t device, ps_op_list *out, ps_err *err) {
+static ps_code wrong_order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                           ps_err *err) {
     (void)params;
     (void)err;
     for (const char *s = wrong_lists[device]; *s != '\0'; s += 2) {
-        ps_op_kind kind = *s == 'F' ? PS_OP_F : *s == 'B' ? PS_OP_B : *s == 'I' ? PS_OP_BI : PS_OP_BW;
-        ps_sched_op op = {.kind = kind, .microbatch = s[1] - '0', .chunk2 = -1, .microbatch2 = -1, .phase = -1};
+        ps_op_kind kind = *s == 'F'   ? PS_OP_F
+                          : *s == 'B' ? PS_OP_B
+                          : *s == 'I' ? PS_OP_BI
+                                      : PS_OP_BW;
+        ps_sched_op op = {
+            .kind = kind, .microbatch = s[1] - '0', .chunk2 = -1, .microbatch2 = -1, .phase = -1};
         assert_true(ps_op_list_add(out, op));
     }
     return PS_OK;
@@ -393,9 +610,10 @@ static void expect_wrong(const char *list0, const char *list1, const char *part)
 
 static void test_wrong_lists(void **context) {
     (void)context;
-    expect_wrong("F0B0F1B1", "F1B1F0B0",
-                 "schedule wrong: can never finish: device 0, op 1 (B0) waits for device 1, op 3 (B0); device 1, op 0 (F1) "
-                 "waits for device 0, op 2 (F1)");
+    expect_wrong(
+        "F0B0F1B1", "F1B1F0B0",
+        "schedule wrong: can never finish: device 0, op 1 (B0) waits for device 1, op 3 (B0); device 1, op 0 (F1) "
+        "waits for device 0, op 2 (F1)");
     expect_wrong("F0F1B0B1", "F0B0B1", "stage 1 has no forward of microbatch 1");
     expect_wrong("F0F1B0", "F0B0F1B1", "stage 0 has no backward of microbatch 1");
     expect_wrong("F0F1F1B0B1", "F0B0F1B1", "device 0, op 2 (F1) repeats device 0, op 1 (F1)");
@@ -436,8 +654,8 @@ static void test_mixed_backwards(void **context) {
 }
 
 /* A chart of n_steps steps, or NULL. */
-static ps_chart *chart_of(const char *schedule, ps_schedule_params params, const ps_sim_times *times, int64_t n_steps,
-                          int64_t gap_ns, ps_err *err) {
+static ps_chart *chart_of(const char *schedule, ps_schedule_params params,
+                          const ps_sim_times *times, int64_t n_steps, int64_t gap_ns, ps_err *err) {
     ps_sim_plan *plan = ps_sim_plan_new(ps_schedule_find(schedule), &params, err);
     if (plan == NULL) {
         return NULL;
@@ -481,8 +699,9 @@ static void test_chart(void **context) {
         int64_t start, end, step;
         const char *name;
         uint32_t rank;
-    } WANT[] = {{0, 10, 1, "0", 0},  {50, 70, 1, "0B", 0}, {100, 110, 2, "0", 0}, {150, 170, 2, "0B", 0},
-                {15, 25, 1, "0", 1}, {25, 45, 1, "0B", 1}, {115, 125, 2, "0", 1}, {125, 145, 2, "0B", 1}};
+    } WANT[] = {{0, 10, 1, "0", 0},     {50, 70, 1, "0B", 0},  {100, 110, 2, "0", 0},
+                {150, 170, 2, "0B", 0}, {15, 25, 1, "0", 1},   {25, 45, 1, "0B", 1},
+                {115, 125, 2, "0", 1},  {125, 145, 2, "0B", 1}};
     for (size_t i = 0; i < 8; i++) {
         assert_int_equal(chart->ops[i].start_ns, WANT[i].start);
         assert_int_equal(chart->ops[i].end_ns, WANT[i].end);

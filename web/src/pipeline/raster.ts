@@ -7,8 +7,6 @@ import { firstAfter, type Lane } from "./rows";
 import { mix } from "./theme";
 
 const THIN = 2;
-/** Thin blocks further apart than this belong to different runs. */
-const RUN_GAP = 4;
 /** Half of what shares are averaged over: without it neighbouring pixels flicker between the same few blocks. */
 const CALM = 6;
 const N_LOOKS = 16;
@@ -38,11 +36,16 @@ export interface Style {
   gap: number;
   gapFrom: number;
   radius: number;
+  /** Thin blocks further apart than this belong to different runs. */
+  runGap: number;
 }
 
 export class Raster {
   readonly pixels: Uint32Array;
-  private readonly bins: Float64Array;
+  /** Time by pixel, one array for each look; all zero between two runs, as are the bits of `used`. */
+  private readonly bins: Float64Array[];
+  private used = 0;
+  private solid = new Int32Array(3072);
   private readonly sums: Float64Array;
 
   constructor(
@@ -51,7 +54,7 @@ export class Raster {
     pixels?: Uint32Array,
   ) {
     this.pixels = pixels ?? new Uint32Array(width * height);
-    this.bins = new Float64Array(width * N_LOOKS);
+    this.bins = Array.from({ length: N_LOOKS }, () => new Float64Array(width + 3));
     this.sums = new Float64Array(width + 1);
   }
 
@@ -103,160 +106,170 @@ export class Raster {
 
   /** Draws the lane over what is there. */
   lane(lane: Lane, y: number, height: number, scale: Scale, style: Style): void {
-    const { width, pixels } = this;
-    const base = y * width;
+    const { width } = this;
+    const { start, end, look } = lane;
     const t0 = scale.startNs;
     const k = scale.pxPerNs;
     const endNs = t0 + width / k;
-    const thin: number[] = []; // runs: from, to in exact pixels
-    const solid: number[] = [];
-    let runFrom = -1;
-    let runTo = -1;
-    for (let i = firstAfter(lane, t0); i < lane.n; i++) {
-      const startNs = lane.start[i]!;
+    let nSolid = 0;
+    let solid = this.solid;
+    let runFrom = 0;
+    let runTo = -1; // no run is open
+    const n = lane.n;
+    for (let i = firstAfter(lane, t0); i < n; i++) {
+      const startNs = start[i]!;
       if (startNs >= endNs) {
         break;
       }
       const x0 = (startNs - t0) * k;
-      const x1 = (lane.end[i]! - t0) * k;
+      const x1 = (end[i]! - t0) * k;
       if (x1 - x0 >= THIN) {
-        const from = Math.max(0, Math.round(x0));
-        let to = Math.min(width, Math.round(x1));
-        if (to < width && x1 - x0 >= style.gapFrom) {
+        const from = x0 < 0 ? 0 : Math.round(x0);
+        let to = Math.round(x1);
+        if (to >= width) {
+          to = width;
+        } else if (x1 - x0 >= style.gapFrom) {
           to -= style.gap;
         }
         if (to > from) {
-          solid.push(from, to, style.colours[lane.look[i]!]!);
+          if (nSolid + 3 > solid.length) {
+            solid = this.growSolid();
+          }
+          solid[nSolid++] = from;
+          solid[nSolid++] = to;
+          solid[nSolid++] = look[i]!;
         }
         continue;
       }
       if (x1 < 0) {
         continue;
       }
-      if (runTo >= 0 && x0 - runTo > RUN_GAP) {
-        thin.push(runFrom, runTo);
+      if (runTo >= 0 && x0 - runTo > style.runGap) {
+        this.run(runFrom, runTo, y, height, style);
         runTo = -1;
       }
+      const left = x0 < 0 ? 0 : x0;
+      const right = x1 > width ? width : x1;
       if (runTo < 0) {
-        runFrom = Math.max(0, x0);
-        runTo = runFrom;
+        runFrom = left;
       }
-      runTo = Math.max(runTo, Math.min(width, x1));
-      this.bin(Math.max(0, x0), Math.min(width, x1), lane.look[i]!);
+      runTo = right > runTo ? right : runTo;
+      // Into the bins: time by pixel and look. A thin block touches three pixels at most.
+      const bins = this.bins[look[i]!]!;
+      const px = left | 0;
+      this.used |= 1 << look[i]!;
+      if (right <= px + 1) {
+        bins[px]! += right - left + 1e-6; // one without length counts as something: it is there
+      } else {
+        bins[px]! += px + 1 - left;
+        if (right <= px + 2) {
+          bins[px + 1]! += right - px - 1;
+        } else {
+          bins[px + 1]! += 1;
+          bins[px + 2]! += right - px - 2;
+        }
+      }
     }
     if (runTo >= 0) {
-      thin.push(runFrom, runTo);
+      this.run(runFrom, runTo, y, height, style);
     }
-    // One pixel row of the solid blocks at a time: short fills beside one another stay in the cache.
-    for (let row = 0; row < height; row++) {
-      const at = base + row * width;
-      for (let s = 0; s < solid.length; s += 3) {
-        const colour = solid[s + 2]!;
+    this.paintSolid(nSolid, y, height, style);
+  }
+
+  private growSolid(): Int32Array<ArrayBuffer> {
+    const grown = new Int32Array(this.solid.length * 2);
+    grown.set(this.solid);
+    this.solid = grown;
+    return grown;
+  }
+
+  /** One pixel row of all blocks at a time: short fills beside one another stay in the cache. */
+  private paintSolid(n: number, y: number, height: number, style: Style): void {
+    const { width, pixels, solid } = this;
+    for (let row = y; row < y + height; row++) {
+      const at = row * width;
+      for (let s = 0; s < n; s += 3) {
+        const colour = style.colours[solid[s + 2]!]!;
+        const from = at + solid[s]!;
         const to = at + solid[s + 1]!;
-        if (to - at - solid[s]! > 32) {
-          pixels.fill(colour, at + solid[s]!, to);
+        if (to - from > 32) {
+          pixels.fill(colour, from, to);
         } else {
-          for (let px = at + solid[s]!; px < to; px++) {
+          for (let px = from; px < to; px++) {
             pixels[px] = colour;
           }
         }
       }
     }
-    for (let s = 0; s < solid.length; s += 3) {
-      if (solid[s + 1]! - solid[s]! >= style.gapFrom * 2 && style.radius > 0 && height >= style.radius * 4) {
-        this.corners(solid[s]!, y, solid[s + 1]!, y + height, style.radius);
+    if (style.radius > 0 && height >= style.radius * 4) {
+      for (let s = 0; s < n; s += 3) {
+        if (solid[s + 1]! - solid[s]! >= style.gapFrom * 2) {
+          this.corners(solid[s]!, y, solid[s + 1]!, y + height, style.radius);
+        }
       }
     }
-    for (let r = 0; r < thin.length; r += 2) {
-      this.run(thin[r]!, thin[r + 1]!, y, height, style);
-    }
   }
 
-  private bin(x0: number, x1: number, look: number): void {
-    // An op without length counts as something: it is there.
-    const last = Math.min(this.width - 1, Math.floor(x1));
-    for (let px = Math.min(this.width - 1, Math.floor(x0)); px <= last; px++) {
-      this.bins[px * N_LOOKS + look]! += Math.max(Math.min(x1, px + 1) - Math.max(x0, px), 1e-6);
-    }
-  }
-
+  /** Paints the pixels of a run as stacked shares and empties their bins. */
   private run(x0: number, x1: number, y: number, height: number, style: Style): void {
-    const { width, bins } = this;
+    const { width, sums } = this;
     const from = Math.min(width - 1, Math.round(x0));
     const to = Math.min(width, Math.max(from + 1, Math.round(x1)));
-    // What rounding pushed over an edge belongs to the pixel at the edge.
-    this.fold(Math.min(width - 1, Math.floor(x0)), from, from);
-    this.fold(to, Math.min(width, Math.floor(x1) + 1), to - 1);
-    if (to - from === 1) {
-      this.column(from, this.sum(from), y, height, style);
-      return;
-    }
     const n = to - from;
-    const used: number[] = [];
+    // The outermost pixels are only partly the run's.
+    const filled = (x1 - x0) / n;
+    const planes: Float64Array[] = [];
+    const colours: number[] = [];
     for (let look = 0; look < N_LOOKS; look++) {
-      let any = false;
-      for (let px = from; px < to && !any; px++) {
-        any = bins[px * N_LOOKS + look]! > 0;
+      if ((this.used & (1 << look)) === 0) {
+        continue;
       }
-      if (any) {
-        used.push(look);
+      const bins = this.bins[look]!;
+      planes.push(bins);
+      colours.push(style.colours[look]!);
+      // What rounding pushed over an edge belongs to the pixel at the edge.
+      fold(bins, Math.min(width - 1, Math.floor(x0)), from, from);
+      fold(bins, to, Math.floor(x1) + 1, to - 1);
+      if (n > 1) {
+        // Averages over 2 * CALM + 1 pixels, fewer at the ends of the run, by running sums.
+        for (let i = 0; i < n; i++) {
+          sums[i + 1] = sums[i]! + bins[from + i]!;
+        }
+        for (let i = 0; i < n; i++) {
+          const left = i > CALM ? i - CALM : 0;
+          const right = i + CALM + 1 < n ? i + CALM + 1 : n;
+          bins[from + i] = (sums[right]! - sums[left]!) / (right - left);
+        }
       }
     }
-    // Averages over 2 * radius + 1 pixels, fewer at the ends of the run, by running sums.
-    const radius = Math.min(CALM, (n - 1) >> 1);
-    const sums = this.sums;
-    for (const look of used) {
-      sums[0] = 0;
-      for (let i = 0; i < n; i++) {
-        sums[i + 1] = sums[i]! + bins[(from + i) * N_LOOKS + look]!;
-      }
-      for (let i = 0; i < n; i++) {
-        const reach = Math.min(radius, i, n - 1 - i);
-        bins[(from + i) * N_LOOKS + look] = (sums[i + reach + 1]! - sums[i - reach]!) / (2 * reach + 1);
-      }
-    }
+    this.used = 0;
     for (let px = from; px < to; px++) {
-      // The outermost pixels are only partly the run's.
-      const isEdge = px === from || px === to - 1;
-      this.column(px, Math.max(isEdge ? 0 : 1, this.sum(px)), y, height, style);
+      let whole = filled;
+      let sum = 0;
+      for (const bins of planes) {
+        sum += bins[px]!;
+      }
+      whole = Math.max(whole, sum, 1e-9);
+      this.column(px, whole, planes, colours, y, height);
     }
   }
 
-  private sum(px: number): number {
-    let sum = 0;
-    for (let look = 0; look < N_LOOKS; look++) {
-      sum += this.bins[px * N_LOOKS + look]!;
-    }
-    return sum;
-  }
-
-  /** One pixel column with the shares of its bins, `whole` being the full height; empties the bins. */
-  private column(px: number, whole: number, y: number, height: number, style: Style): void {
-    const { width, pixels, bins } = this;
+  /** One pixel column: shares of `whole` from the bottom up, each at least a pixel high; empties the bins. */
+  private column(px: number, whole: number, planes: Float64Array[], colours: number[], y: number, height: number): void {
+    const { width, pixels } = this;
     let bottom = y + height;
-    for (let look = 0; look < N_LOOKS; look++) {
-      const share = bins[px * N_LOOKS + look]!;
+    for (let i = 0; i < planes.length; i++) {
+      const share = planes[i]![px]!;
       if (share === 0) {
         continue;
       }
-      bins[px * N_LOOKS + look] = 0;
+      planes[i]![px] = 0;
       const top = Math.max(y, Math.min(bottom - 1, Math.round(bottom - (share / whole) * height)));
-      for (let row = top; row < bottom; row++) {
-        pixels[row * width + px] = style.colours[look]!;
+      const colour = colours[i]!;
+      for (let at = top * width + px, stop = bottom * width; at < stop; at += width) {
+        pixels[at] = colour;
       }
-      bottom = Math.max(y + 1, top);
-    }
-  }
-
-  private fold(from: number, to: number, into: number): void {
-    for (let px = from; px < to; px++) {
-      if (px === into) {
-        continue;
-      }
-      for (let look = 0; look < N_LOOKS; look++) {
-        this.bins[into * N_LOOKS + look]! += this.bins[px * N_LOOKS + look]!;
-        this.bins[px * N_LOOKS + look] = 0;
-      }
+      bottom = top > y ? top : y + 1;
     }
   }
 
@@ -307,6 +320,15 @@ export class Raster {
         }
       }
       left += glyph.advance;
+    }
+  }
+}
+
+function fold(bins: Float64Array, from: number, to: number, into: number): void {
+  for (let px = from; px < to; px++) {
+    if (px !== into) {
+      bins[into]! += bins[px]!;
+      bins[px] = 0;
     }
   }
 }

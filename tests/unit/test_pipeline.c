@@ -1,0 +1,358 @@
+/* The bubble report on charts whose figures can be worked out by hand. Times in microseconds of the comments are
+ * nanoseconds in the charts, thousandfold.
+ *
+ * 1F1B, p = 4, m = 8, F = 10, B = 20 (docs/bubble.md): every stage is busy 8 (10 + 20) = 240 of 330.
+ *
+ *   stage   first start   last end   warm-up   stall   cool-down
+ *     0           0          330         0       90          0
+ *     1          10          310        10       60         20
+ *     2          20          290        20       30         40
+ *     3          30          270        30        0         60 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "analyze/bubble.h"
+#include "analyze/pipeline.h"
+#include "analyze/recognise.h"
+#include "base/alloc.h"
+#include "schedule/connect.h"
+#include "schedule/sim.h"
+
+#define US 1000
+
+typedef struct sample {
+    ps_sim_plan *plan;
+    ps_chart *chart;
+} sample;
+
+/* One step of a schedule; the ops of `slow_stage` (-1 none) take `factor` times as long. */
+static sample simulate(const char *schedule, int32_t p, int32_t m, int32_t slow_stage, int64_t factor, int64_t p2p_ns,
+                       int64_t n_steps) {
+    ps_schedule_params params = {.n_stages = p, .n_microbatches = m};
+    ps_sim_times times = {.f_ns = 10 * US, .b_ns = 20 * US, .w_ns = 10 * US, .fb_ns = 30 * US};
+    ps_err err = PS_ERR_INIT;
+    sample s = {.plan = ps_sim_plan_new(ps_schedule_find(schedule), &params, &err)};
+    assert_non_null(s.plan);
+    int64_t *durations = ps_calloc(s.plan->n_ops, sizeof *durations);
+    assert_non_null(durations);
+    ps_sim_fill_durations(s.plan, &times, durations);
+    for (uint32_t op = 0; op < s.plan->n_ops; op++) {
+        durations[op] *= s.plan->device[op] == slow_stage ? factor : 1;
+    }
+    s.chart = ps_sim_chart(s.plan, durations, p2p_ns, n_steps, 7 * US, &err);
+    assert_non_null(s.chart);
+    ps_free(durations);
+    return s;
+}
+
+static void finish(sample *s, ps_bubble_report *r) {
+    ps_bubble_report_fini(r);
+    ps_chart_free(s->chart);
+    ps_sim_plan_free(s->plan);
+}
+
+static ps_bubble_report measure(sample *s) {
+    ps_bubble_report r;
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_chart_connect(s->chart, s->plan, &err), PS_OK);
+    assert_int_equal(ps_bubble_measure(s->chart, &r, &err), PS_OK);
+    return r;
+}
+
+/* busy, warm-up, stall, cool-down of one row, in microseconds; they add up to the step. */
+static void expect_stage(const ps_stage_bubble *s, int64_t step, int64_t busy, int64_t warmup, int64_t stall,
+                         int64_t cooldown) {
+    assert_int_equal(s->step_ns, step * US);
+    assert_int_equal(s->busy_ns, busy * US);
+    assert_int_equal(s->warmup_ns, warmup * US);
+    assert_int_equal(s->stall_ns, stall * US);
+    assert_int_equal(s->cooldown_ns, cooldown * US);
+    assert_int_equal(s->bubble_ns, (step - busy) * US);
+    assert_int_equal(warmup + stall + cooldown, step - busy);
+    assert_int_equal(s->stall_stage_ns + s->stall_transfer_ns + s->stall_other_ns, s->stall_ns);
+}
+
+static void test_worked_example(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    ps_bubble_report r = measure(&s);
+    assert_int_equal(r.n_steps, 1);
+    assert_int_equal(r.n_stages, 4);
+    expect_stage(&r.stages[0], 330, 240, 0, 90, 0);
+    expect_stage(&r.stages[1], 330, 240, 10, 60, 20);
+    expect_stage(&r.stages[2], 330, 240, 20, 30, 40);
+    expect_stage(&r.stages[3], 330, 240, 30, 0, 60);
+    /* Stage 0 only ever waits for stage 1, and there is no latency. */
+    assert_int_equal(r.stages[0].waits_for_stage, 1);
+    assert_int_equal(r.stages[0].stall_stage_ns, 90 * US);
+    assert_int_equal(r.stages[0].stall_transfer_ns, 0);
+    /* Three forwards down, all of stage 3, three backwards up: 30 + 240 + 60, without waiting. */
+    assert_int_equal(r.steps[0].critical_compute_ns, 330 * US);
+    assert_int_equal(r.steps[0].critical_wait_ns, 0);
+    assert_int_equal(r.stages[3].critical_ns, 240 * US);
+    assert_int_equal(r.stages[0].critical_ns, 30 * US);
+    finish(&s, &r);
+}
+
+/* Two stages, m = 2, p2p = 1. F0 F1 on 0 until 20; stage 1: F0 11-21, B0 21-41, F1 (arrived 21) 41-51, B1 51-71.
+ * Stage 0: B0 42-62, B1 72-92. Step 92. Stage 0: gap 20-42 (21 for stage 1, 1 transfer) and 62-72: B1's input ends at
+ * 71: 9 and 1. Stage 1 never pauses. */
+static void test_transfers_are_told_apart(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 2, 2, -1, 1, US, 1);
+    ps_bubble_report r = measure(&s);
+    expect_stage(&r.stages[0], 92, 60, 0, 32, 0);
+    expect_stage(&r.stages[1], 92, 60, 11, 0, 21);
+    assert_int_equal(r.stages[0].stall_stage_ns, 30 * US);
+    assert_int_equal(r.stages[0].stall_transfer_ns, 2 * US);
+    /* Path: F0 on 0 (10), 1 of transfer, stage 1 (60), 1 of transfer, B1 on 0 (20). */
+    assert_int_equal(r.steps[0].critical_compute_ns, 90 * US);
+    assert_int_equal(r.steps[0].critical_wait_ns, 2 * US);
+    finish(&s, &r);
+}
+
+/* Two stages, m = 2, stage 1 twice as slow. Stage 0: F0 0-10, F1 10-20. Stage 1: F0 10-30, B0 30-70, F1 70-90, B1
+ * 90-130. Stage 0: B0 70-90, B1 130-150. Step 150: stage 0 busy 60, stall 50 + 40; stage 1 busy 120, warm-up 10,
+ * cool-down 20. */
+static void test_slow_stage(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 2, 2, 1, 2, 0, 1);
+    ps_bubble_report r = measure(&s);
+    expect_stage(&r.stages[0], 150, 60, 0, 90, 0);
+    expect_stage(&r.stages[1], 150, 120, 10, 0, 20);
+    assert_int_equal(s.chart->ranks[r.steps[0].slowest].stage, 1);
+    assert_int_equal(r.stages[1].critical_ns, 120 * US);
+    finish(&s, &r);
+}
+
+/* Steps of different length: the second step's ops of stage 1 are stretched by hand. Two stages, m = 1: F 0-10, F
+ * 10-20, B 20-40, B 40-60; the next step begins at 67. Its last backward ends 5 later. */
+static void test_steps_of_different_length(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 2, 1, -1, 1, 0, 2);
+    for (size_t i = 0; i < s.chart->n_ops; i++) {
+        ps_op *op = &s.chart->ops[i];
+        if (op->step == 2 && op->kind == PS_OP_B && s.chart->ranks[op->rank].stage == 0) {
+            op->end_ns += 5 * US;
+        }
+    }
+    ps_bubble_report r = measure(&s);
+    assert_int_equal(r.n_steps, 2);
+    expect_stage(&r.stages[0], 60, 30, 0, 30, 0);
+    expect_stage(&r.stages[1], 60, 30, 10, 0, 20);
+    expect_stage(&r.stages[2], 65, 35, 0, 30, 0);
+    expect_stage(&r.stages[3], 65, 30, 10, 0, 25);
+    finish(&s, &r);
+}
+
+static void drop_op(ps_chart *chart, int32_t stage, ps_op_kind kind, int32_t microbatch) {
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        const ps_op *op = &chart->ops[i];
+        if (chart->ranks[op->rank].stage == stage && op->kind == kind && op->microbatch == microbatch) {
+            memmove(&chart->ops[i], &chart->ops[i + 1], (chart->n_ops - i - 1) * sizeof *chart->ops);
+            chart->n_ops--;
+            return;
+        }
+    }
+    fail_msg("no such op");
+}
+
+/* The worked example without stage 1's F3 (its mark was lost): 10 less busy, 10 more stall, whose reason is not in the
+ * chart; the other stages keep their figures, but stage 2's F3 has lost its input. */
+static void test_lost_mark(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    drop_op(s.chart, 1, PS_OP_F, 3);
+    ps_bubble_report r = measure(&s);
+    expect_stage(&r.stages[0], 330, 240, 0, 90, 0);
+    expect_stage(&r.stages[1], 330, 230, 10, 70, 20);
+    expect_stage(&r.stages[2], 330, 240, 20, 30, 40);
+    expect_stage(&r.stages[3], 330, 240, 30, 0, 60);
+    finish(&s, &r);
+}
+
+/* Without stage 3 the step is what the other three show: 0 to 330 all the same. */
+static void test_missing_rank(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    size_t n = 0;
+    for (size_t i = 0; i < s.chart->n_ops; i++) {
+        if (s.chart->ranks[s.chart->ops[i].rank].stage != 3) {
+            s.chart->ops[n++] = s.chart->ops[i];
+        }
+    }
+    s.chart->n_ops = n;
+    s.chart->n_ranks = 3;
+    ps_bubble_report r = measure(&s);
+    assert_int_equal(r.n_stages, 3);
+    expect_stage(&r.stages[0], 330, 240, 0, 90, 0);
+    expect_stage(&r.stages[2], 330, 240, 20, 30, 40);
+    /* What stage 2's backwards waited for is not in the chart. */
+    assert_int_equal(r.stages[2].stall_stage_ns, 0);
+    assert_int_equal(r.stages[2].stall_other_ns, 30 * US);
+    finish(&s, &r);
+}
+
+/* Idle intervals cover the bubble exactly, whatever the durations. */
+static void test_bubbles_add_up(void **context) {
+    (void)context;
+    static const char *const NAMES[] = {"1f1b", "gpipe", "interleaved", "zb-h1", "zb-v", "dualpipev", "dualpipe"};
+    for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
+        sample s = simulate(NAMES[k], 4, 8, 2, 3, US / 2, 2);
+        ps_bubble_report r = measure(&s);
+        int64_t all = 0;
+        int64_t stages = 0;
+        for (size_t i = 0; i < s.chart->n_bubbles; i++) {
+            all += s.chart->bubbles[i].end_ns - s.chart->bubbles[i].start_ns;
+        }
+        for (size_t i = 0; i < r.n_stages; i++) {
+            stages += r.stages[i].bubble_ns;
+            assert_int_equal(r.stages[i].stall_other_ns >= 0, 1);
+        }
+        assert_int_equal(all, stages);
+        for (size_t i = 0; i < r.n_steps; i++) { /* the path reaches the step's start: nothing is lost on the way */
+            assert_int_equal(r.steps[i].critical_compute_ns + r.steps[i].critical_wait_ns, r.steps[i].step_ns);
+        }
+        finish(&s, &r);
+    }
+}
+
+/* --- recognition ------------------------------------------------------------------------------------------------- */
+
+/* Forgets everything but kinds and times, as classic marks have it. */
+static void forget(ps_chart *chart) {
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        ps_op *op = &chart->ops[i];
+        op->kind = op->kind == PS_OP_BI ? PS_OP_B : op->kind;
+        op->chunk = -1;
+        op->microbatch = -1;
+    }
+}
+
+static void test_schedule_is_recognised(void **context) {
+    (void)context;
+    static const char *const NAMES[] = {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"};
+    for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
+        sample s = simulate(NAMES[k], 4, 8, -1, 1, 0, 1);
+        int32_t chunks[512];
+        int32_t microbatches[512];
+        assert_true(s.chart->n_ops <= 512);
+        for (size_t i = 0; i < s.chart->n_ops; i++) {
+            chunks[i] = s.chart->ops[i].chunk;
+            microbatches[i] = s.chart->ops[i].microbatch;
+        }
+        forget(s.chart);
+        ps_recognised r;
+        ps_err err = PS_ERR_INIT;
+        assert_int_equal(ps_recognise(s.chart, "", 0, 0, &r, &err), PS_OK);
+        assert_non_null(r.schedule);
+        assert_string_equal(r.schedule->name, NAMES[k]);
+        assert_int_equal(r.n_agreeing, r.n_ops);
+        assert_int_equal(ps_apply_schedule(s.chart, &r, "", &err), PS_OK);
+        for (size_t i = 0; i < s.chart->n_ops; i++) {
+            assert_int_equal(s.chart->ops[i].chunk, chunks[i]);
+            assert_int_equal(s.chart->ops[i].microbatch, microbatches[i]);
+        }
+        assert_string_equal(s.chart->schedule, NAMES[k]);
+        assert_string_equal(s.chart->schedule_how, "recognised, 100.0 % of ops agree");
+        ps_chart_free(s.chart);
+        ps_sim_plan_free(s.plan);
+    }
+}
+
+/* --- replay ------------------------------------------------------------------------------------------------------ */
+
+static const ps_table *find_table(const ps_result *r, const char *name) {
+    for (size_t i = 0; i < r->n_tables; i++) {
+        if (strcmp(r->tables[i]->name, name) == 0) {
+            return r->tables[i];
+        }
+    }
+    fail_msg("no table %s", name);
+    return NULL;
+}
+
+static int64_t replayed(const ps_table *t, const char *schedule) {
+    for (size_t r = 0; r < t->n_rows; r++) {
+        if (strcmp(ps_table_cell(t, r, 0)->u.text, schedule) == 0) {
+            return ps_table_cell(t, r, 1)->u.i;
+        }
+    }
+    return -1;
+}
+
+/* Reference numbers of F = 10, B = 20, W = 10, p = 4, m = 8: 1f1b and gpipe 330, zb-h1 270, zb-h2 270 - p (idle 3 F at F
+ * = BI = W: 240 + 30). Interleaved with two chunks of half the duration: 240 + 3 (5 + 10) = 285. */
+static void test_replay(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    forget(s.chart);
+    ps_result result = {0};
+    ps_err err = PS_ERR_INIT;
+    ps_pipeline_opts opts = {.pp_type = "", .how = "", .in_full = true};
+    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &err), PS_OK);
+    const ps_table *t = find_table(&result, "PipelineReplay");
+    assert_int_equal(replayed(t, "1f1b (as it ran)"), 330 * US);
+    assert_int_equal(replayed(t, "gpipe"), 330 * US);
+    assert_int_equal(replayed(t, "zb-h1"), 270 * US);
+    assert_int_equal(replayed(t, "zb-h2"), 270 * US);
+    assert_int_equal(replayed(t, "interleaved, 2 chunks"), 285 * US);
+    assert_int_equal(replayed(t, "1f1b, stages balanced"), 330 * US);
+    ps_result_fini(&result);
+    ps_chart_free(s.chart);
+    ps_sim_plan_free(s.plan);
+}
+
+/* 1F1B holds 4 microbatches at most, GPipe all 8, ZB-H2 7. */
+static void test_memory_limit(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    forget(s.chart);
+    ps_result result = {0};
+    ps_err err = PS_ERR_INIT;
+    ps_pipeline_opts opts = {.pp_type = "1f1b", .how = "as given", .in_full = true, .replay = {.max_activations = 6}};
+    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &err), PS_OK);
+    const ps_table *t = find_table(&result, "PipelineReplay");
+    assert_int_equal(replayed(t, "gpipe"), -1);
+    assert_int_equal(replayed(t, "zb-h2"), -1);
+    assert_int_equal(replayed(t, "zb-h1"), 270 * US);
+    assert_string_equal(s.chart->schedule_how, "as given");
+    ps_result_fini(&result);
+    ps_chart_free(s.chart);
+    ps_sim_plan_free(s.plan);
+}
+
+static void test_empty_chart(void **context) {
+    (void)context;
+    ps_chart *chart = ps_chart_new();
+    ps_bubble_report r;
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_bubble_measure(chart, &r, &err), PS_NOTHING);
+    ps_result result = {0};
+    ps_pipeline_opts opts = {.pp_type = "", .how = "", .in_full = true};
+    assert_int_equal(ps_pipeline_report(chart, &opts, &result, &err), PS_OK);
+    assert_int_equal(result.n_tables, 0);
+    ps_chart_free(chart);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_worked_example),
+        cmocka_unit_test(test_transfers_are_told_apart),
+        cmocka_unit_test(test_slow_stage),
+        cmocka_unit_test(test_steps_of_different_length),
+        cmocka_unit_test(test_lost_mark),
+        cmocka_unit_test(test_missing_rank),
+        cmocka_unit_test(test_bubbles_add_up),
+        cmocka_unit_test(test_schedule_is_recognised),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_empty_chart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
