@@ -22,12 +22,13 @@
 typedef struct ps_analysis_opts {
     int64_t step_id; /* -1: all steps */
     int64_t tp, pp, cp, dp;
-    bool order_given;        /* the user named the rank order */
-    bool pp_before_dp;       /* rank order tp-cp-ep-pp-dp instead of tp-cp-ep-dp-pp */
-    const char *pp_type;     /* schedule name */
+    bool order_given;    /* the user named the rank order */
+    bool pp_before_dp;   /* rank order tp-cp-ep-pp-dp instead of tp-cp-ep-dp-pp */
+    const char *pp_type; /* schedule name */
     int64_t n_microbatches;
-    bool in_full;            /* pp_chart: critical path, waits and other schedules too */
-    int64_t max_activations; /* of those, only schedules that hold no more (microbatches of a whole stage); 0: all */
+    bool in_full; /* pp_chart: critical path, waits and other schedules too */
+    int64_t
+        max_activations; /* of those, only schedules that hold no more (microbatches of a whole stage); 0: all */
 } ps_analysis_opts;
 
 /* One rank of the run, as far as an analysis may know it. */
@@ -78,9 +79,9 @@ typedef enum ps_writes {
 } ps_writes;
 
 typedef struct ps_analysis {
-    const char *name;      /* -m NAME */
-    const char *folder;    /* in cluster_analysis_output/ */
-    const char *summary;   /* one line for `pipescope modes` */
+    const char *name;    /* -m NAME */
+    const char *folder;  /* in cluster_analysis_output/ */
+    const char *summary; /* one line for `pipescope modes` */
     ps_writes writes;
     const ps_round *rounds;
     size_t n_rounds;

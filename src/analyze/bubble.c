@@ -58,7 +58,8 @@ static uint32_t latest_input(const measuring *m, uint32_t op) {
     uint32_t latest = PS_NO_INDEX;
     for (size_t k = m->first_link[op]; k < m->first_link[op + 1]; k++) {
         uint32_t from = c->links[m->by_target[k]].from;
-        if (ps_op_is_computation(&c->ops[from]) && (latest == PS_NO_INDEX || c->ops[from].end_ns > c->ops[latest].end_ns)) {
+        if (ps_op_is_computation(&c->ops[from]) &&
+            (latest == PS_NO_INDEX || c->ops[from].end_ns > c->ops[latest].end_ns)) {
             latest = from;
         }
     }
@@ -73,7 +74,8 @@ typedef struct waits {
     size_t n_by_stage;
 } waits;
 
-static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t op, int64_t from_ns, waits *w, uint32_t *waits_for) {
+static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t op, int64_t from_ns, waits *w,
+                        uint32_t *waits_for) {
     const ps_chart *c = m->chart;
     int64_t to_ns = c->ops[op].start_ns;
     *waits_for = latest_input(m, op);
@@ -96,8 +98,8 @@ static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t op, int64_t f
     }
 }
 
-static bool add_idle(measuring *m, const ps_stage_bubble *s, int64_t from_ns, int64_t to_ns, ps_bubble_cause cause,
-                     uint32_t waits_for) {
+static bool add_idle(measuring *m, const ps_stage_bubble *s, int64_t from_ns, int64_t to_ns,
+                     ps_bubble_cause cause, uint32_t waits_for) {
     return to_ns <= from_ns || ps_chart_add_bubble(m->chart, (ps_bubble){.start_ns = from_ns,
                                                                          .end_ns = to_ns,
                                                                          .step = s->step,
@@ -107,7 +109,8 @@ static bool add_idle(measuring *m, const ps_stage_bubble *s, int64_t from_ns, in
 }
 
 /* Walks the stage's ops in the window [start, start + length) of the step. */
-static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t length_ns, waits *w, ps_stage_bubble *s) {
+static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t length_ns, waits *w,
+                          ps_stage_bubble *s) {
     const ps_op *ops = m->chart->ops;
     const uint32_t *order = m->groups.order + m->groups.first[group];
     size_t n = m->groups.first[group + 1] - m->groups.first[group];
@@ -142,8 +145,8 @@ static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t 
 
 /* From the op that ends last back to the step's start: before an op comes what ended last of the op before it on
  * its stage and the inputs it needs. */
-static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages, const uint32_t *stage_of_rank,
-                               uint32_t last) {
+static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages,
+                               const uint32_t *stage_of_rank, uint32_t last) {
     const ps_op *ops = m->chart->ops;
     uint32_t op = last;
     size_t budget = m->chart->n_ops;
@@ -153,13 +156,15 @@ static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stag
         stages[stage_of_rank[ops[op].rank]].critical_ns += compute;
         uint32_t before = m->previous[op];
         uint32_t input = latest_input(m, op);
-        if (input != PS_NO_INDEX && (ops[input].end_ns > ops[op].start_ns || m->groups.step_of_op[input] != m->groups.step_of_op[op])) {
+        if (input != PS_NO_INDEX && (ops[input].end_ns > ops[op].start_ns ||
+                                     m->groups.step_of_op[input] != m->groups.step_of_op[op])) {
             input = PS_NO_INDEX; /* a clock that contradicts the link: do not follow it */
         }
         if (before != PS_NO_INDEX && ops[before].end_ns > ops[op].start_ns) {
             before = PS_NO_INDEX;
         }
-        bool by_input = input != PS_NO_INDEX && (before == PS_NO_INDEX || ops[input].end_ns > ops[before].end_ns);
+        bool by_input = input != PS_NO_INDEX &&
+                        (before == PS_NO_INDEX || ops[input].end_ns > ops[before].end_ns);
         uint32_t next = by_input ? input : before;
         int64_t from_ns = next != PS_NO_INDEX ? ops[next].end_ns : step->start_ns;
         step->critical_wait_ns += ops[op].start_ns - from_ns;
@@ -205,7 +210,8 @@ static int compare_stages(const void *a, const void *b, void *context) {
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits *w, uint32_t *stage_of_rank) {
+static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits *w,
+                         uint32_t *stage_of_rank) {
     ps_chart *c = m->chart;
     window win = find_window(m, pipeline, step_row);
     if (win.n_ranks == 0) {
@@ -264,7 +270,8 @@ static bool measure_all(measuring *m) {
     ps_chart *c = m->chart;
     waits w = {.n_by_stage = 0};
     for (size_t r = 0; r < c->n_ranks; r++) {
-        if (c->ranks[r].stage >= 0 && (size_t)c->ranks[r].stage >= w.n_by_stage && c->ranks[r].stage < 1 << 20) {
+        if (c->ranks[r].stage >= 0 && (size_t)c->ranks[r].stage >= w.n_by_stage &&
+            c->ranks[r].stage < 1 << 20) {
             w.n_by_stage = (size_t)c->ranks[r].stage + 1;
         }
     }
@@ -272,7 +279,8 @@ static bool measure_all(measuring *m) {
     uint32_t *stage_of_rank = ps_calloc(c->n_ranks, sizeof *stage_of_rank);
     w.by_stage = ps_calloc(w.n_by_stage, sizeof *w.by_stage);
     m->out->stages = ps_calloc(c->n_ranks * m->groups.n_steps, sizeof *m->out->stages);
-    bool ok = pipelines != NULL && stage_of_rank != NULL && w.by_stage != NULL && m->out->stages != NULL;
+    bool ok =
+        pipelines != NULL && stage_of_rank != NULL && w.by_stage != NULL && m->out->stages != NULL;
     size_t n_pipelines = ok ? list_pipelines(c, pipelines) : 0;
     m->out->steps = ps_calloc(n_pipelines * m->groups.n_steps, sizeof *m->out->steps);
     ok = ok && m->out->steps != NULL;
@@ -331,7 +339,19 @@ static double percent(int64_t part, int64_t whole) {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
-enum { B_STEP, B_STAGE, B_RANK, B_BUSY, B_BUBBLE, B_RATIO, B_WARMUP, B_STALL, B_COOLDOWN, B_OWN_RATIO, N_B };
+enum {
+    B_STEP,
+    B_STAGE,
+    B_RANK,
+    B_BUSY,
+    B_BUBBLE,
+    B_RATIO,
+    B_WARMUP,
+    B_STALL,
+    B_COOLDOWN,
+    B_OWN_RATIO,
+    N_B
+};
 
 static const ps_column STAGE_COLUMNS[N_B] = {
     [B_STEP] = {.name = "step", .type = PS_COL_INT},
@@ -347,8 +367,7 @@ static const ps_column STAGE_COLUMNS[N_B] = {
 };
 
 ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r) {
-    ps_table *t = ps_table_new("PipelineBubble", "bubble of each stage",
-                               STAGE_COLUMNS, N_B);
+    ps_table *t = ps_table_new("PipelineBubble", "bubble of each stage", STAGE_COLUMNS, N_B);
     for (size_t i = 0; t != NULL && i < r->n_stages; i++) {
         const ps_stage_bubble *s = &r->stages[i];
         const ps_chart_rank *rank = &chart->ranks[s->rank];
@@ -357,14 +376,10 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
             return NULL;
         }
         int64_t own_ns = s->last_ns - s->first_ns;
-        const int_value values[] = {{B_STEP, s->step},
-                                    {B_STAGE, rank->stage},
-                                    {B_RANK, rank->rank},
-                                    {B_BUSY, s->busy_ns},
-                                    {B_BUBBLE, s->bubble_ns},
-                                    {B_WARMUP, s->warmup_ns},
-                                    {B_STALL, s->stall_ns},
-                                    {B_COOLDOWN, s->cooldown_ns}};
+        const int_value values[] = {{B_STEP, s->step},        {B_STAGE, rank->stage},
+                                    {B_RANK, rank->rank},     {B_BUSY, s->busy_ns},
+                                    {B_BUBBLE, s->bubble_ns}, {B_WARMUP, s->warmup_ns},
+                                    {B_STALL, s->stall_ns},   {B_COOLDOWN, s->cooldown_ns}};
         set_ints(t, values, sizeof values / sizeof *values);
         ps_table_set_real(t, B_RATIO, percent(s->bubble_ns, s->step_ns));
         ps_table_set_real(t, B_OWN_RATIO, percent(own_ns - s->busy_ns, own_ns));
@@ -372,7 +387,18 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
     return t;
 }
 
-enum { W_STEP, W_STAGE, W_FOR_STAGE, W_WAITS, W_WAITS_NS, W_TRANSFER, W_OTHER, W_CRITICAL, W_SHARE, N_W };
+enum {
+    W_STEP,
+    W_STAGE,
+    W_FOR_STAGE,
+    W_WAITS,
+    W_WAITS_NS,
+    W_TRANSFER,
+    W_OTHER,
+    W_CRITICAL,
+    W_SHARE,
+    N_W
+};
 
 static const ps_column WAIT_COLUMNS[N_W] = {
     [W_STEP] = {.name = "step", .type = PS_COL_INT},
@@ -387,8 +413,10 @@ static const ps_column WAIT_COLUMNS[N_W] = {
 };
 
 ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r) {
-    ps_table *t = ps_table_new("PipelineWaits", "what the stalls of each stage waited for, and its computing on the critical path",
-                               WAIT_COLUMNS, N_W);
+    ps_table *t = ps_table_new(
+        "PipelineWaits",
+        "what the stalls of each stage waited for, and its computing on the critical path",
+        WAIT_COLUMNS, N_W);
     for (size_t i = 0; t != NULL && i < r->n_stages; i++) {
         const ps_stage_bubble *s = &r->stages[i];
         const ps_chart_rank *rank = &chart->ranks[s->rank];
@@ -412,7 +440,18 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
     return t;
 }
 
-enum { T_STEP, T_PIPELINE, T_TIME, T_BUBBLE, T_SLOWEST, T_SLOWEST_BUSY, T_IMBALANCE, T_COMPUTE, T_WAIT, N_T };
+enum {
+    T_STEP,
+    T_PIPELINE,
+    T_TIME,
+    T_BUBBLE,
+    T_SLOWEST,
+    T_SLOWEST_BUSY,
+    T_IMBALANCE,
+    T_COMPUTE,
+    T_WAIT,
+    N_T
+};
 
 static const ps_column STEP_COLUMNS[N_T] = {
     [T_STEP] = {.name = "step", .type = PS_COL_INT},
@@ -427,7 +466,10 @@ static const ps_column STEP_COLUMNS[N_T] = {
 };
 
 ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r) {
-    ps_table *t = ps_table_new("PipelineStep", "each pipeline's step, its slowest stage, and computing and waiting on the critical path", STEP_COLUMNS, N_T);
+    ps_table *t = ps_table_new(
+        "PipelineStep",
+        "each pipeline's step, its slowest stage, and computing and waiting on the critical path",
+        STEP_COLUMNS, N_T);
     for (size_t i = 0; t != NULL && i < r->n_steps; i++) {
         const ps_step_bubble *s = &r->steps[i];
         int64_t busy = 0;

@@ -16,16 +16,19 @@ typedef struct ps_stage_bubble {
     int64_t step;
     uint32_t rank; /* row in the chart's ranks */
     size_t n_ops;
-    int64_t first_ns, last_ns;   /* of the stage's ops, from the chart's origin */
-    int64_t step_ns;             /* window of the step: last end - first start over all stages of the pipeline */
-    int64_t busy_ns;             /* union of the stage's ops */
-    int64_t bubble_ns;           /* step_ns - busy_ns */
+    int64_t first_ns, last_ns; /* of the stage's ops, from the chart's origin */
+    int64_t
+        step_ns; /* window of the step: last end - first start over all stages of the pipeline */
+    int64_t busy_ns;                /* union of the stage's ops */
+    int64_t bubble_ns;              /* step_ns - busy_ns */
     int64_t warmup_ns, cooldown_ns; /* bubble = warm-up + stall + cool-down */
     int64_t stall_ns;
-    int64_t stall_stage_ns;    /* of the stall: another stage had not finished yet */
-    int64_t stall_transfer_ns; /* of the stall: its result was there, the op did not start yet (transfer, launch) */
-    int64_t stall_other_ns;    /* of the stall: the op needs nothing of another stage, or its inputs are not in the chart */
-    int32_t waits_for_stage;   /* the stage most of stall_stage_ns was for, -1 none */
+    int64_t stall_stage_ns; /* of the stall: another stage had not finished yet */
+    int64_t
+        stall_transfer_ns; /* of the stall: its result was there, the op did not start yet (transfer, launch) */
+    int64_t
+        stall_other_ns; /* of the stall: the op needs nothing of another stage, or its inputs are not in the chart */
+    int32_t waits_for_stage; /* the stage most of stall_stage_ns was for, -1 none */
     int64_t waits_for_ns;
     int64_t critical_ns; /* of the step's critical path: time computing on this stage */
 } ps_stage_bubble;
@@ -36,8 +39,9 @@ typedef struct ps_step_bubble {
     int32_t pipeline;
     int64_t start_ns, step_ns;
     size_t first_stage, n_stages; /* range in stages */
-    int64_t critical_compute_ns, critical_wait_ns; /* together step_ns, when the path reaches the step's start */
-    uint32_t slowest; /* row in the chart's ranks: the most busy stage */
+    int64_t critical_compute_ns,
+        critical_wait_ns; /* together step_ns, when the path reaches the step's start */
+    uint32_t slowest;     /* row in the chart's ranks: the most busy stage */
 } ps_step_bubble;
 
 typedef struct ps_bubble_report {

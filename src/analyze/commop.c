@@ -16,7 +16,7 @@
 typedef struct comm_mark {
     int64_t start_ns, end_ns; /* device, epoch */
     int64_t connection_id;
-    const char *type;         /* "hcom_send_", "HcclBroadcast_" */
+    const char *type; /* "hcom_send_", "HcclBroadcast_" */
     const char *group, *data_type, *count;
     int64_t sender, receiver; /* as named by the message, -1 when it does not */
     bool is_send, is_receive;
@@ -36,8 +36,9 @@ static int64_t data_type_id(const char *name) {
     static const struct {
         const char *name;
         int64_t id;
-    } TYPES[] = {{"int8", 0},    {"int16", 1},  {"int32", 2},   {"fp16", 3},  {"fp32", 4},  {"int64", 5}, {"uint64", 6},
-                 {"uint8", 7},   {"uint16", 8}, {"uint32", 9},  {"fp64", 10}, {"bfp16", 11}, {"int128", 12}};
+    } TYPES[] = {{"int8", 0},  {"int16", 1},  {"int32", 2},  {"fp16", 3},   {"fp32", 4},
+                 {"int64", 5}, {"uint64", 6}, {"uint8", 7},  {"uint16", 8}, {"uint32", 9},
+                 {"fp64", 10}, {"bfp16", 11}, {"int128", 12}};
     for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
         if (strcasecmp(TYPES[i].name, name) == 0) {
             return TYPES[i].id;
@@ -60,7 +61,8 @@ static const char *op_type(collection *c, comm_mark *m, const char *call, const 
     return ps_arena_strndup(&c->arena, text, strlen(text));
 }
 
-static bool set_texts(collection *c, comm_mark *m, const char *group, const char *type, const char *count) {
+static bool set_texts(collection *c, comm_mark *m, const char *group, const char *type,
+                      const char *count) {
     m->group = ps_arena_strndup(&c->arena, group, strlen(group));
     m->data_type = ps_arena_strndup(&c->arena, type, strlen(type));
     m->count = ps_arena_strndup(&c->arena, count, strlen(count));
@@ -149,7 +151,8 @@ static bool in_wanted_step(const collection *c, int64_t host_start) {
     const ps_step *steps = ps_trace_steps(c->trace, &n);
     bool wanted = c->opts->step_id < 0;
     for (size_t i = 0; !wanted && i < n; i++) {
-        wanted = steps[i].id == c->opts->step_id && host_start >= steps[i].start_ns && host_start < steps[i].end_ns;
+        wanted = steps[i].id == c->opts->step_id && host_start >= steps[i].start_ns &&
+                 host_start < steps[i].end_ns;
     }
     return wanted;
 }
@@ -162,7 +165,8 @@ static bool collect_mark(collection *c, uint32_t host, uint32_t device) {
         return false;
     }
     if (parsed == PARSE_BAD) {
-        ps_diag_add(c->diag, PS_ODD_COMM_MARK, "MSTX_EVENTS rowid %lld", (long long)s->source_row[host]);
+        ps_diag_add(c->diag, PS_ODD_COMM_MARK, "MSTX_EVENTS rowid %lld",
+                    (long long)s->source_row[host]);
     }
     if (parsed != PARSE_OK || !in_wanted_step(c, s->start_ns[host])) {
         return true;
@@ -205,7 +209,21 @@ static bool collect(collection *c) {
 
 /* --- the table --------------------------------------------------------------------------------------- */
 
-enum { OP_NAME, START, END, CONNECTION, GROUP, OP_ID, RELAY, RETRY, DATA_TYPE, ALG_TYPE, COUNT, OP_TYPE, N_COLUMNS };
+enum {
+    OP_NAME,
+    START,
+    END,
+    CONNECTION,
+    GROUP,
+    OP_ID,
+    RELAY,
+    RETRY,
+    DATA_TYPE,
+    ALG_TYPE,
+    COUNT,
+    OP_TYPE,
+    N_COLUMNS
+};
 
 static const ps_column COLUMNS[N_COLUMNS] = {
     [OP_NAME] = {.name = "opName", .type = PS_COL_STRING_ID},
@@ -263,16 +281,17 @@ static bool add_p2p(comm_mark *m, const ps_rank_facts *facts, int64_t op_id, uin
         ps_diag_add(diag, PS_ODD_P2P_PEER, "%s of group %.60s", m->type, m->group);
         return true;
     }
-    return ps_p2p_add(p2p, (ps_p2p_op){.start_ns = m->start_ns,
-                                       .end_ns = m->end_ns,
-                                       .source_row = op_id,
-                                       .sequence = sequence,
-                                       .iteration = 1,
-                                       .sender = (int32_t)m->sender,
-                                       .receiver = (int32_t)m->receiver,
-                                       .group = ps_strpool_add(&p2p->strings, m->group, strlen(m->group)),
-                                       .tag = ps_strpool_add(&p2p->strings, tag, strlen(tag)),
-                                       .is_send = m->is_send});
+    return ps_p2p_add(
+        p2p, (ps_p2p_op){.start_ns = m->start_ns,
+                         .end_ns = m->end_ns,
+                         .source_row = op_id,
+                         .sequence = sequence,
+                         .iteration = 1,
+                         .sender = (int32_t)m->sender,
+                         .receiver = (int32_t)m->receiver,
+                         .group = ps_strpool_add(&p2p->strings, m->group, strlen(m->group)),
+                         .tag = ps_strpool_add(&p2p->strings, tag, strlen(tag)),
+                         .is_send = m->is_send});
 }
 
 static bool add_row(ps_table *t, const comm_mark *m, int64_t op_id, const char *name) {
@@ -313,8 +332,9 @@ static bool fill_table(collection *c, const ps_rank_facts *facts, ps_table *t, p
     return ok;
 }
 
-ps_code ps_commop_from_marks(const ps_trace *trace, const ps_rank_facts *facts, const ps_analysis_opts *opts,
-                             ps_table **out, ps_p2p_list *p2p, ps_diag *diag, ps_err *err) {
+ps_code ps_commop_from_marks(const ps_trace *trace, const ps_rank_facts *facts,
+                             const ps_analysis_opts *opts, ps_table **out, ps_p2p_list *p2p,
+                             ps_diag *diag, ps_err *err) {
     *out = NULL;
     collection c = {.trace = trace, .opts = opts, .diag = diag};
     ps_arena_init(&c.arena);

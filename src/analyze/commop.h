@@ -15,7 +15,7 @@
  *   comm:HcclAllReduce,<group>,<dtype>,<count>
  * decided for each mark by itself. The caller owns the table. */
 PS_MUST_USE ps_code ps_commop_from_marks(const ps_trace *trace, const ps_rank_facts *facts,
-                                         const ps_analysis_opts *opts, ps_table **out, ps_p2p_list *p2p,
-                                         ps_diag *diag, ps_err *err);
+                                         const ps_analysis_opts *opts, ps_table **out,
+                                         ps_p2p_list *p2p, ps_diag *diag, ps_err *err);
 
 #endif

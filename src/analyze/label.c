@@ -31,9 +31,9 @@ typedef struct problem {
     size_t n;
     const ps_sched_op *ops;
     size_t m;
-    int64_t max_gap_ns;       /* longest idle time between two marks */
-    int64_t usual_ns;         /* median duration of the marks */
-    int64_t empty_weight_ns;  /* a weight-gradient mark shorter than this did no work */
+    int64_t max_gap_ns;      /* longest idle time between two marks */
+    int64_t usual_ns;        /* median duration of the marks */
+    int64_t empty_weight_ns; /* a weight-gradient mark shorter than this did no work */
 } problem;
 
 /* What a mark of this kind can stand for. A backward mark may be whole, input-gradient only, or that of the
@@ -205,7 +205,8 @@ static bool measure(problem *p) {
     return true;
 }
 
-ps_code ps_align(const ps_mark *marks, size_t n_marks, const ps_op_list *list, ps_alignment *out, ps_err *err) {
+ps_code ps_align(const ps_mark *marks, size_t n_marks, const ps_op_list *list, ps_alignment *out,
+                 ps_err *err) {
     *out = (ps_alignment){.first_missing = PS_UNLABELLED};
     problem p = {.marks = marks, .n = n_marks, .ops = list->ops, .m = list->n};
     out->op_of_mark = ps_calloc(n_marks, sizeof *out->op_of_mark);

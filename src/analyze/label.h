@@ -22,13 +22,13 @@ typedef struct ps_given_label {
 } ps_given_label;
 
 typedef struct ps_alignment {
-    uint32_t *op_of_mark;  /* [n_marks] index into the list, or PS_UNLABELLED */
-    size_t n_agreeing;     /* labelled, kind and microbatch as the message says */
-    size_t n_by_kind;      /* labelled, but the message names another microbatch */
+    uint32_t *op_of_mark; /* [n_marks] index into the list, or PS_UNLABELLED */
+    size_t n_agreeing;    /* labelled, kind and microbatch as the message says */
+    size_t n_by_kind;     /* labelled, but the message names another microbatch */
     size_t n_unlabelled;
-    size_t n_missing;      /* ops of the list without a mark */
+    size_t n_missing;       /* ops of the list without a mark */
     uint32_t first_missing; /* index of the first of them, PS_UNLABELLED when none */
-    int64_t cost;          /* 0: every mark agrees with the list, one to one */
+    int64_t cost;           /* 0: every mark agrees with the list, one to one */
 } ps_alignment;
 
 /* Aligns `n_marks` marks (in start order) to the list. The cheapest edit wins, where
@@ -37,8 +37,8 @@ typedef struct ps_alignment {
  * and an op is more readily missed where the device was idle for long, less so where a mark has no room. Marks
  * of other kinds than the op never get its label. Linear in n with the number of differences as factor. PS_NOMEM only. The caller
  * ends with ps_alignment_fini(). */
-PS_MUST_USE ps_code ps_align(const ps_mark *marks, size_t n_marks, const ps_op_list *list, ps_alignment *out,
-                             ps_err *err);
+PS_MUST_USE ps_code ps_align(const ps_mark *marks, size_t n_marks, const ps_op_list *list,
+                             ps_alignment *out, ps_err *err);
 void ps_alignment_fini(ps_alignment *a);
 
 #endif

@@ -48,16 +48,19 @@ static bool read_dict(const char *message, char *name, size_t size, int32_t *mic
     if (said != NULL) {
         (void)snprintf(name, size, "%s", said);
     }
-    if (ps_lit_int(ps_lit_get(dict, "current_microbatch"), &number) && number >= 0 && number < INT32_MAX) {
+    if (ps_lit_int(ps_lit_get(dict, "current_microbatch"), &number) && number >= 0 &&
+        number < INT32_MAX) {
         *microbatch = (int32_t)number;
     }
     ps_arena_fini(&arena);
     return odd.code != PS_NOMEM;
 }
 
-ps_code ps_mark_classify(const char *message, bool *is_mark, ps_op_kind *kind, int32_t *microbatch, ps_err *err) {
+ps_code ps_mark_classify(const char *message, bool *is_mark, ps_op_kind *kind, int32_t *microbatch,
+                         ps_err *err) {
     bool weight = contains_weight_pop(message);
-    *is_mark = weight || strcasestr(message, "forward") != NULL || strcasestr(message, "backward") != NULL;
+    *is_mark =
+        weight || strcasestr(message, "forward") != NULL || strcasestr(message, "backward") != NULL;
     if (!*is_mark) {
         return PS_OK;
     }
@@ -81,7 +84,7 @@ typedef struct classes {
     struct class {
         ps_op_kind kind;
         int32_t microbatch;
-    } *rows;
+    } * rows;
     size_t n, cap;
 } classes;
 
@@ -92,7 +95,8 @@ static bool classify(classes *c, const ps_trace *trace, ps_str name, uint32_t *r
     }
     struct class found = {PS_OP_OTHER, -1};
     bool is_mark = false;
-    if (ps_mark_classify(ps_trace_text(trace, name), &is_mark, &found.kind, &found.microbatch, NULL) != PS_OK) {
+    if (ps_mark_classify(ps_trace_text(trace, name), &is_mark, &found.kind, &found.microbatch,
+                         NULL) != PS_OK) {
         return false;
     }
     *row = 0;
@@ -142,7 +146,8 @@ ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err) {
         return PS_OK;
     }
     if (n == 0) {
-        return ps_fail(err, PS_NOTHING, "no steps recorded (STEP_TIME is empty): leave out --step_id");
+        return ps_fail(err, PS_NOTHING,
+                       "no steps recorded (STEP_TIME is empty): leave out --step_id");
     }
     char have[160] = "";
     size_t len = 0;
@@ -155,7 +160,8 @@ ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err) {
                                     (long long)steps[i].id);
         }
     }
-    return ps_fail(err, PS_NOTHING, "step %lld is not recorded; there are: %s", (long long)wanted, have);
+    return ps_fail(err, PS_NOTHING, "step %lld is not recorded; there are: %s", (long long)wanted,
+                   have);
 }
 
 /* --- wrappers and nested marks ----------------------------------------------------------------------- */
@@ -197,7 +203,7 @@ static bool is_container(const ps_mark *marks, size_t n, size_t i, size_t *budge
     size_t n_backward = 0;
     size_t n_inside = 0;
     int64_t cursor = marks[i].start_ns;
-    for (size_t j = i + 1; j < n && marks[j].start_ns < marks[i].end_ns && *budget > 0; j++) {
+    for (size_t j = i + 1; j < n && marks[j].start_ns<marks[i].end_ns && * budget> 0; j++) {
         n_inside++;
         (*budget)--;
         bool disjoint = marks[j].start_ns >= cursor && marks[j].end_ns <= marks[i].end_ns;
@@ -277,25 +283,28 @@ static ps_code select_marks(const ps_trace *trace, const ps_analysis_opts *opts,
         if (row == 0) {
             continue;
         }
-        int64_t step = step_of(steps, n_steps, s->start_ns[host], s->start_ns[host] + s->dur_ns[host]);
+        int64_t step =
+            step_of(steps, n_steps, s->start_ns[host], s->start_ns[host] + s->dur_ns[host]);
         if (opts->step_id >= 0 && step != opts->step_id) {
             continue;
         }
         if (step == PS_STEP_OUTSIDE) {
-            ps_diag_add(diag, PS_ODD_MARK_NO_STEP, "MSTX_EVENTS rowid %lld", (long long)s->source_row[host]);
+            ps_diag_add(diag, PS_ODD_MARK_NO_STEP, "MSTX_EVENTS rowid %lld",
+                        (long long)s->source_row[host]);
         }
         if (!ps_grow(&out->marks, &out->cap, out->n + 1, UINT32_MAX, sizeof *out->marks)) {
             return PS_NOMEM;
         }
-        out->marks[out->n++] = (ps_mark){.start_ns = origin + s->start_ns[device],
-                                         .end_ns = origin + s->start_ns[device] + s->dur_ns[device],
-                                         .host_start_ns = origin + s->start_ns[host],
-                                         .host_end_ns = origin + s->start_ns[host] + s->dur_ns[host],
-                                         .step = step,
-                                         .microbatch = c->rows[row].microbatch,
-                                         .track = s->track[device],
-                                         .source_row = (uint32_t)s->source_row[device],
-                                         .kind = (uint8_t)c->rows[row].kind};
+        out->marks[out->n++] =
+            (ps_mark){.start_ns = origin + s->start_ns[device],
+                      .end_ns = origin + s->start_ns[device] + s->dur_ns[device],
+                      .host_start_ns = origin + s->start_ns[host],
+                      .host_end_ns = origin + s->start_ns[host] + s->dur_ns[host],
+                      .step = step,
+                      .microbatch = c->rows[row].microbatch,
+                      .track = s->track[device],
+                      .source_row = (uint32_t)s->source_row[device],
+                      .kind = (uint8_t)c->rows[row].kind};
     }
     return PS_OK;
 }
@@ -345,8 +354,8 @@ static bool kind_of_label(const char *label, ps_op_kind *kind) {
     return rest[0] == '\0' || (strchr("FBbw", rest[0]) != NULL && rest[1] == '\0');
 }
 
-ps_code ps_marks_from_labels(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out, ps_diag *diag,
-                             ps_err *err) {
+ps_code ps_marks_from_labels(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out,
+                             ps_diag *diag, ps_err *err) {
     *out = (ps_mark_list){0};
     const ps_table *labels = ps_trace_side_table(trace, "StepTaskInfo");
     size_t n_steps = 0;
@@ -356,12 +365,14 @@ ps_code ps_marks_from_labels(const ps_trace *trace, const ps_analysis_opts *opts
         const ps_value *name = ps_table_cell(labels, i, 0);
         ps_op_kind kind = PS_OP_OTHER;
         if (name->is_null || !kind_of_label(name->u.text, &kind)) {
-            ps_diag_add(diag, PS_ODD_TEXT, "StepTaskInfo: label '%.40s'", name->is_null ? "" : name->u.text);
+            ps_diag_add(diag, PS_ODD_TEXT, "StepTaskInfo: label '%.40s'",
+                        name->is_null ? "" : name->u.text);
             continue;
         }
         int64_t start = ps_table_cell(labels, i, 1)->u.i;
         int64_t end = ps_table_cell(labels, i, 2)->u.i;
-        int64_t step = step_of(steps, n_steps, start - origin, start - origin); /* the device may end after the host's step */
+        int64_t step = step_of(steps, n_steps, start - origin,
+                               start - origin); /* the device may end after the host's step */
         if (opts->step_id >= 0 && step != opts->step_id) {
             continue;
         }

@@ -18,8 +18,8 @@ typedef struct counters {
     int32_t n_forward, n_backward;
 } counters;
 
-static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_label *label, uint32_t rank_row,
-                     counters *count) {
+static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_label *label,
+                     uint32_t rank_row, counters *count) {
     int64_t origin = b->chart->origin_ns;
     ps_op op = {.start_ns = mark->start_ns - origin,
                 .end_ns = mark->end_ns - origin,
@@ -54,7 +54,8 @@ static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_labe
     return op;
 }
 
-static bool add_mark(building *b, const ps_measured_rank *r, size_t i, uint32_t rank_row, counters *count) {
+static bool add_mark(building *b, const ps_measured_rank *r, size_t i, uint32_t rank_row,
+                     counters *count) {
     ps_op op = mark_op(b, &r->marks->marks[i], &r->labels[i], rank_row, count);
     char number[16];
     if (r->from_table) {
@@ -111,7 +112,8 @@ static bool add_rank(building *b, size_t rank) {
     size_t n_p2p = r->p2p != NULL ? r->p2p->n : 0;
     b->row_of_p2p[rank] = ps_calloc(n_p2p, sizeof **b->row_of_p2p);
     if (b->row_of_p2p[rank] == NULL ||
-        !ps_chart_add_rank(b->chart, (ps_chart_rank){(int32_t)r->rank, r->place.stage, r->place.pipeline})) {
+        !ps_chart_add_rank(b->chart,
+                           (ps_chart_rank){(int32_t)r->rank, r->place.stage, r->place.pipeline})) {
         return false;
     }
     counters count = {.step = PS_STEP_OUTSIDE};
@@ -119,7 +121,8 @@ static bool add_rank(building *b, size_t rank) {
     bool ok = true;
     for (size_t i = 0; ok && i <= r->marks->n; i++) {
         bool last = i == r->marks->n;
-        while (ok && next_p2p < n_p2p && (last || r->p2p->ops[next_p2p].start_ns < r->marks->marks[i].start_ns)) {
+        while (ok && next_p2p < n_p2p &&
+               (last || r->p2p->ops[next_p2p].start_ns < r->marks->marks[i].start_ns)) {
             int64_t step = step_of_p2p(r->marks, &r->p2p->ops[next_p2p]);
             ok = add_p2p(b, rank, next_p2p++, rank_row, step);
         }
@@ -132,9 +135,12 @@ static bool add_links(building *b) {
     for (size_t r = 0; r < b->n; r++) {
         for (size_t i = 0; b->row_of_p2p[r] != NULL && i < b->ranks[r].p2p->n; i++) {
             const ps_p2p_op *op = &b->ranks[r].p2p->ops[i];
-            bool paired = op->is_send && op->peer_rank != PS_NO_PEER && b->row_of_p2p[op->peer_rank] != NULL;
-            if (paired && !ps_chart_add_link(b->chart, (ps_chart_link){b->row_of_p2p[r][i],
-                                                                       b->row_of_p2p[op->peer_rank][op->peer_op]})) {
+            bool paired =
+                op->is_send && op->peer_rank != PS_NO_PEER && b->row_of_p2p[op->peer_rank] != NULL;
+            if (paired &&
+                !ps_chart_add_link(b->chart,
+                                   (ps_chart_link){b->row_of_p2p[r][i],
+                                                   b->row_of_p2p[op->peer_rank][op->peer_op]})) {
                 return false;
             }
         }

@@ -12,10 +12,10 @@
 typedef struct ps_measured_rank {
     int64_t rank;
     ps_place place;
-    const ps_mark_list *marks;     /* or NULL */
-    const ps_given_label *labels;  /* [marks->n] */
-    bool from_table;               /* marks are rows of StepTaskInfo: no host times */
-    const ps_p2p_list *p2p;        /* or NULL; counterparts count ranks as this array does */
+    const ps_mark_list *marks;    /* or NULL */
+    const ps_given_label *labels; /* [marks->n] */
+    bool from_table;              /* marks are rows of StepTaskInfo: no host times */
+    const ps_p2p_list *p2p;       /* or NULL; counterparts count ranks as this array does */
 } ps_measured_rank;
 
 /* Ranks in the order given; origin = the first mark's start. With `is_classic` the microbatch of an op is its

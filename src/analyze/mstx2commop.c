@@ -76,7 +76,9 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 }
 
 static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_MARKS, .map = map, .reduce = reduce}};
+    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_MARKS,
+     .map = map,
+     .reduce = reduce}};
 
 const ps_analysis ps_analysis_mstx2commop = {
     .name = "mstx2commop",

@@ -46,8 +46,8 @@ static bool take_digits(const char **p, char end, const char **digits, size_t *n
     return true;
 }
 
-bool ps_p2p_parse_name(const char *name, bool *is_send, const char **tag, size_t *tag_len, int64_t *sequence,
-                       int64_t *iteration) {
+bool ps_p2p_parse_name(const char *name, bool *is_send, const char **tag, size_t *tag_len,
+                       int64_t *sequence, int64_t *iteration) {
     static const struct {
         const char *rest;
         bool is_send;
@@ -66,7 +66,8 @@ bool ps_p2p_parse_name(const char *name, bool *is_send, const char **tag, size_t
         size_t n_digits = 0;
         *is_send = TYPES[i].is_send;
         return take_digits(&p, '_', tag, tag_len) && take_digits(&p, '_', &digits, &n_digits) &&
-               ps_parse_i64(digits, n_digits, sequence) && take_digits(&p, '\0', &digits, &n_digits) &&
+               ps_parse_i64(digits, n_digits, sequence) &&
+               take_digits(&p, '\0', &digits, &n_digits) &&
                ps_parse_i64(digits, n_digits, iteration);
     }
     return false;
@@ -103,8 +104,9 @@ static bool collect_op(const ps_trace *trace, uint32_t row, ps_p2p_list *out, ps
         ps_diag_add(diag, PS_ODD_P2P_GROUP, "%.100s", name);
         return true;
     }
-    if (!ps_trace_arg_int(trace, row, "srcRank", &own) || !ps_trace_arg_int(trace, row, "dstRank", &peer) ||
-        own < 0 || peer < 0 || own >= MAX_LOCAL_RANK || peer >= MAX_LOCAL_RANK) {
+    if (!ps_trace_arg_int(trace, row, "srcRank", &own) ||
+        !ps_trace_arg_int(trace, row, "dstRank", &peer) || own < 0 || peer < 0 ||
+        own >= MAX_LOCAL_RANK || peer >= MAX_LOCAL_RANK) {
         ps_diag_add(diag, PS_ODD_P2P_PEER, "%.100s", name);
         return true;
     }
@@ -120,8 +122,8 @@ static bool collect_op(const ps_trace *trace, uint32_t row, ps_p2p_list *out, ps
     return ps_p2p_add(out, op);
 }
 
-ps_code ps_p2p_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_p2p_list *out, ps_diag *diag,
-                       ps_err *err) {
+ps_code ps_p2p_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_p2p_list *out,
+                       ps_diag *diag, ps_err *err) {
     if (!ps_p2p_list_init(out)) {
         return ps_fail_nomem(err);
     }

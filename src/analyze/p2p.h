@@ -16,9 +16,10 @@ typedef struct ps_p2p_op {
     int64_t sequence;         /* number of the operator in its group, from its name */
     int64_t iteration;
     int32_t sender, receiver;
-    ps_str group;             /* of the list's pool: name of the communicator */
-    ps_str tag;               /* the first number of the operator's name */
-    uint32_t peer_rank, peer_op; /* the counterpart: index of the rank and in its list; PS_NO_PEER */
+    ps_str group; /* of the list's pool: name of the communicator */
+    ps_str tag;   /* the first number of the operator's name */
+    uint32_t peer_rank,
+        peer_op; /* the counterpart: index of the rank and in its list; PS_NO_PEER */
     bool is_send;
 } ps_p2p_op;
 
@@ -33,14 +34,14 @@ typedef struct ps_p2p_list {
 
 /* hcom_send__T_S_I, hcom_recv__..., hcom_receive__...; the first letter of the type in either case. False
  * for any other name. `*tag_len` digits at `*tag` (pointing into the name). */
-bool ps_p2p_parse_name(const char *name, bool *is_send, const char **tag, size_t *tag_len, int64_t *sequence,
-                       int64_t *iteration);
+bool ps_p2p_parse_name(const char *name, bool *is_send, const char **tag, size_t *tag_len,
+                       int64_t *sequence, int64_t *iteration);
 
 /* The send and receive operators of a trace that carry COMMUNICATION_OP and name one peer. With a step
  * filter, those whose host call (else the operator itself) starts in the step. The caller ends with
  * ps_p2p_list_fini(), also on failure. */
-PS_MUST_USE ps_code ps_p2p_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_p2p_list *out,
-                                   ps_diag *diag, ps_err *err);
+PS_MUST_USE ps_code ps_p2p_collect(const ps_trace *trace, const ps_analysis_opts *opts,
+                                   ps_p2p_list *out, ps_diag *diag, ps_err *err);
 bool ps_p2p_list_init(ps_p2p_list *list);
 void ps_p2p_list_fini(ps_p2p_list *list);
 /* Appends, without a counterpart yet. False when memory is out. */

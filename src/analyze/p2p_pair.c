@@ -35,7 +35,8 @@ typedef struct link {
     int32_t sender, receiver;
     int32_t pipeline; /* -1 unless groups of this name stand on several pipelines */
     uint32_t send_rank, recv_rank;
-    bool tag_shared; /* another link shows the same tag and ranks: the whole hash of the group is used */
+    bool
+        tag_shared; /* another link shows the same tag and ranks: the whole hash of the group is used */
     size_t n_sends, n_recvs;
     end_ref *sends, *recvs;
 } link;
@@ -70,11 +71,13 @@ static ps_str group_id(pairing *p, size_t rank, const char *name) {
 }
 
 static link *link_for(pairing *p, size_t rank, const ps_p2p_op *op, ps_str group, bool is_split) {
-    uint64_t key = (uint64_t)group.id << 40 | (uint64_t)(uint32_t)op->sender << 20 | (uint32_t)op->receiver;
+    uint64_t key =
+        (uint64_t)group.id << 40 | (uint64_t)(uint32_t)op->sender << 20 | (uint32_t)op->receiver;
     uint32_t row = ps_idmap_get(&p->by_key, key);
     if (row == PS_IDMAP_NONE) {
         const ps_strpool *own = &p->lists[rank]->strings;
-        ps_str tag = ps_strpool_add(&p->names, ps_strpool_get(own, op->tag), ps_strpool_len(own, op->tag));
+        ps_str tag =
+            ps_strpool_add(&p->names, ps_strpool_get(own, op->tag), ps_strpool_len(own, op->tag));
         if (group.id >= MAX_LINKS || ps_str_is_none(group) || ps_str_is_none(tag) ||
             !ps_grow(&p->links, &p->cap_links, p->n_links + 1, MAX_LINKS, sizeof *p->links) ||
             !ps_idmap_put(&p->by_key, key, (uint32_t)p->n_links)) {
@@ -154,7 +157,8 @@ static bool find_shared_tags(pairing *p) {
     for (size_t i = 0; ok && i < p->n_links; i++) {
         link *l = &p->links[i];
         ps_str tag = ps_strpool_find(&p->names, l->tag, strlen(l->tag));
-        uint64_t key = (uint64_t)tag.id << 40 | (uint64_t)(uint32_t)l->sender << 20 | (uint32_t)l->receiver;
+        uint64_t key =
+            (uint64_t)tag.id << 40 | (uint64_t)(uint32_t)l->sender << 20 | (uint32_t)l->receiver;
         uint32_t other = ps_idmap_get(&seen, key);
         if (other == PS_IDMAP_NONE) {
             ok = ps_idmap_put(&seen, key, (uint32_t)i);
@@ -315,7 +319,8 @@ static bool numbers_tell(const link *l) {
         return false;
     }
     bool one_sided = l->n_sends == 0 || l->n_recvs == 0;
-    if (one_sided || l->n_sends == l->n_recvs || compare_numbers(l->sends[0].op, l->recvs[0].op) != 0) {
+    if (one_sided || l->n_sends == l->n_recvs ||
+        compare_numbers(l->sends[0].op, l->recvs[0].op) != 0) {
         return true;
     }
     int64_t usual = 0;
@@ -323,7 +328,8 @@ static bool numbers_tell(const link *l) {
 }
 
 /* Gives indices in order; the pairs share one. `order` < 0: the send stands alone, > 0: the receive does. */
-static void give_index(const link *l, size_t *i, size_t *j, int order, uint32_t *index, uint64_t *n_lone) {
+static void give_index(const link *l, size_t *i, size_t *j, int order, uint32_t *index,
+                       uint64_t *n_lone) {
     if (order == 0) {
         const end_ref *send = &l->sends[*i];
         const end_ref *recv = &l->recvs[*j];
@@ -355,7 +361,8 @@ static uint64_t match_link(const link *l) {
     bool by_numbers = numbers_tell(l);
     bool equal = l->n_sends == l->n_recvs;
     int64_t usual = 0;
-    bool by_count = !by_numbers && l->n_sends > 0 && l->n_recvs > 0 && best_offset(l, equal, &usual) == 0 && equal;
+    bool by_count = !by_numbers && l->n_sends > 0 && l->n_recvs > 0 &&
+                    best_offset(l, equal, &usual) == 0 && equal;
     size_t i = 0;
     size_t j = 0;
     uint32_t index = 0;
@@ -368,7 +375,9 @@ static uint64_t match_link(const link *l) {
             order = compare_numbers(l->sends[i].op, l->recvs[j].op);
         } else if (!by_count) {
             int64_t here = misfit(l, i, j, usual);
-            order = misfit(l, i + 1, j, usual) < here ? -1 : misfit(l, i, j + 1, usual) < here ? 1 : 0;
+            order = misfit(l, i + 1, j, usual) < here   ? -1
+                    : misfit(l, i, j + 1, usual) < here ? 1
+                                                        : 0;
         }
         give_index(l, &i, &j, order, &index, &n_lone);
     }
@@ -388,7 +397,8 @@ static void format_id(const link *l, uint32_t index, char *out, size_t size) {
     char hash[24];
     ps_group_hash_text(l->group, hash);
     if (l->pipeline >= 0) {
-        (void)snprintf(out, size, "%s.%d_%d_%d_%u", hash, l->pipeline, l->sender, l->receiver, index);
+        (void)snprintf(out, size, "%s.%d_%d_%d_%u", hash, l->pipeline, l->sender, l->receiver,
+                       index);
     } else {
         (void)snprintf(out, size, "%s_%d_%d_%u", hash, l->sender, l->receiver, index);
     }
@@ -427,8 +437,8 @@ static ps_code add_rank_table(const pairing *p, size_t rank, ps_err *err) {
 static void count_lone(const pairing *p, const link *l, uint64_t n_lone) {
     uint32_t rank = l->n_sends > l->n_recvs ? l->send_rank : l->recv_rank;
     if (n_lone > 0 && rank != NO_RANK) {
-        ps_diag_add(p->in->diags[rank], PS_ODD_P2P_UNPAIRED, "group %.60s, rank %d to %d", l->group, l->sender,
-                    l->receiver);
+        ps_diag_add(p->in->diags[rank], PS_ODD_P2P_UNPAIRED, "group %.60s, rank %d to %d", l->group,
+                    l->sender, l->receiver);
         ps_diag_count(p->in->diags[rank], PS_ODD_P2P_UNPAIRED, n_lone - 1);
     }
 }

@@ -24,8 +24,9 @@ static void free_partial(void *p) {
 static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     uint32_t has = ps_trace_has(in->trace);
     if ((has & PS_HAS_COMM_OPS) == 0 || (has & PS_HAS_COMM_TASKS) == 0) {
-        return ps_fail(err, PS_NOTHING, "no %s: communication was not collected (profiler level too low?)",
-                       (has & PS_HAS_COMM_OPS) == 0 ? "COMMUNICATION_OP" : "COMMUNICATION_TASK_INFO");
+        return ps_fail(
+            err, PS_NOTHING, "no %s: communication was not collected (profiler level too low?)",
+            (has & PS_HAS_COMM_OPS) == 0 ? "COMMUNICATION_OP" : "COMMUNICATION_TASK_INFO");
     }
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
     if (code != PS_OK) {
@@ -98,7 +99,9 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 }
 
 static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST, .map = map, .reduce = reduce}};
+    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST,
+     .map = map,
+     .reduce = reduce}};
 
 const ps_analysis ps_analysis_p2p_pairing = {
     .name = "p2p_pairing",

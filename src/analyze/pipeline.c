@@ -12,10 +12,12 @@ static bool is_known(const ps_recognised *r) {
     return r->schedule != NULL && (double)r->n_agreeing >= MIN_AGREEMENT * (double)r->n_ops;
 }
 
-static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recognised *r, ps_err *err) {
+static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recognised *r,
+                        ps_err *err) {
     ps_code code = ps_recognise(chart, opts->pp_type, opts->n_stages, opts->n_microbatches, r, err);
     if (code == PS_OK && !is_known(r) && opts->pp_type[0] != '\0') {
-        code = ps_recognise(chart, "", opts->n_stages, opts->n_microbatches, r, err); /* what was said does not fit what ran */
+        code = ps_recognise(chart, "", opts->n_stages, opts->n_microbatches, r,
+                            err); /* what was said does not fit what ran */
     }
     if (code != PS_OK || !is_known(r)) {
         r->schedule = NULL;
@@ -35,14 +37,18 @@ static ps_code connect(ps_chart *chart, const ps_recognised *r, ps_err *err) {
     return code;
 }
 
-static ps_code add_tables(const ps_chart *chart, const ps_bubble_report *report, bool in_full, ps_result *result,
-                          ps_err *err) {
-    ps_code code = in_full ? ps_result_add(result, ps_bubble_step_table(chart, report), err) : PS_OK;
+static ps_code add_tables(const ps_chart *chart, const ps_bubble_report *report, bool in_full,
+                          ps_result *result, ps_err *err) {
+    ps_code code =
+        in_full ? ps_result_add(result, ps_bubble_step_table(chart, report), err) : PS_OK;
     code = code == PS_OK ? ps_result_add(result, ps_bubble_stage_table(chart, report), err) : code;
-    return code == PS_OK && in_full ? ps_result_add(result, ps_bubble_wait_table(chart, report), err) : code;
+    return code == PS_OK && in_full
+               ? ps_result_add(result, ps_bubble_wait_table(chart, report), err)
+               : code;
 }
 
-ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_result *result, ps_err *err) {
+ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_result *result,
+                           ps_err *err) {
     ps_recognised r = {0};
     ps_bubble_report report;
     ps_code code = name_ops(chart, opts, &r, err);
@@ -60,7 +66,8 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     ps_bubble_report_fini(&report);
     if (code == PS_OK && opts->in_full && r.schedule != NULL) {
         ps_table *replay = ps_replay(chart, &r, &opts->replay, err);
-        code = replay != NULL ? ps_result_add(result, replay, err) : (err != NULL ? err->code : PS_NOMEM);
+        code = replay != NULL ? ps_result_add(result, replay, err)
+                              : (err != NULL ? err->code : PS_NOMEM);
     }
     return code;
 }

@@ -19,6 +19,7 @@ typedef struct ps_pipeline_opts {
 /* Fills the chart's links, bubbles, schedule and, unless labelled, chunks and microbatches; adds the table
  * PipelineBubble, and in full PipelineStep, PipelineWaits and PipelineReplay, to the result. A chart without
  * computation is left as it is. */
-PS_MUST_USE ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_result *result, ps_err *err);
+PS_MUST_USE ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts,
+                                       ps_result *result, ps_err *err);
 
 #endif

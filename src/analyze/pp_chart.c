@@ -25,12 +25,12 @@ typedef struct partial {
     ps_rank_facts facts;
     ps_mark_list marks;
     ps_p2p_list p2p;
-    ps_table *comm_ops; /* made from marks, or NULL */
-    ps_given_label *labels;   /* [marks.n], after round 2 */
+    ps_table *comm_ops;     /* made from marks, or NULL */
+    ps_given_label *labels; /* [marks.n], after round 2 */
     size_t n_by_schedule, n_aligned, n_by_message, n_outside;
     bool from_table; /* marks are the rows of an earlier run's StepTaskInfo */
-    bool stale;    /* has a StepTaskInfo of an earlier run */
-    bool failed;   /* round 2 could not place or label the rank */
+    bool stale;      /* has a StepTaskInfo of an earlier run */
+    bool failed;     /* round 2 could not place or label the rank */
 } partial;
 
 /* What round 1 settled. */
@@ -78,7 +78,8 @@ static ps_code collect_comm(const ps_map_input *in, partial *part, ps_err *err) 
     if (!ps_p2p_list_init(&part->p2p)) {
         return ps_fail_nomem(err);
     }
-    return ps_commop_from_marks(in->trace, &part->facts, in->opts, &part->comm_ops, &part->p2p, in->diag, err);
+    return ps_commop_from_marks(in->trace, &part->facts, in->opts, &part->comm_ops, &part->p2p,
+                                in->diag, err);
 }
 
 static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) {
@@ -91,20 +92,24 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
     if (code != PS_OK) {
         return code;
     }
-    bool has_labels = ps_trace_side_table(in->trace, "StepTaskInfo") != NULL; /* read for a chart only */
+    bool has_labels =
+        ps_trace_side_table(in->trace, "StepTaskInfo") != NULL; /* read for a chart only */
     if ((has & PS_HAS_MARKS) == 0 && has_labels) {
         part->from_table = true;
         return ps_marks_from_labels(in->trace, in->opts, &part->marks, in->diag, err);
     }
     if ((has & PS_HAS_MARKS) == 0) {
-        return ps_fail(err, PS_NOTHING, "no MSTX_EVENTS: mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))");
+        return ps_fail(
+            err, PS_NOTHING,
+            "no MSTX_EVENTS: mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))");
     }
     code = ps_marks_collect(in->trace, in->opts, &part->marks, in->diag, err);
     if (code == PS_NOTHING) {
         part->stale = false; /* no such step: a wrong option is no reason to drop what is there */
     }
     if (code == PS_OK && part->marks.n == 0) {
-        return ps_fail(err, PS_NOTHING, "no forward or backward mark with a device side among %zu mstx marks",
+        return ps_fail(err, PS_NOTHING,
+                       "no forward or backward mark with a device side among %zu mstx marks",
                        count_host_marks(in->trace));
     }
     return code;
@@ -133,10 +138,14 @@ static ps_code choose_schedule(const ps_job *job, const ps_schedule **out, ps_er
     }
     const ps_schedule *s = ps_schedule_find("dualpipev");
     if (job->n_stages == 0) {
-        return ps_fail(err, PS_RANGE, "pp_type is dualpipev, but no rank's metadata says how many stages there are: give --pp");
+        return ps_fail(
+            err, PS_RANGE,
+            "pp_type is dualpipev, but no rank's metadata says how many stages there are: give --pp");
     }
     if (job->n_microbatches == 0) {
-        return ps_fail(err, PS_RANGE, "pp_type is dualpipev, but no rank's metadata says how many microbatches there are: give --microbatches");
+        return ps_fail(
+            err, PS_RANGE,
+            "pp_type is dualpipev, but no rank's metadata says how many microbatches there are: give --microbatches");
     }
     if (job->n_stages > INT32_MAX || job->n_microbatches > INT32_MAX) {
         return ps_fail(err, PS_RANGE, "too many stages or microbatches");
@@ -145,7 +154,9 @@ static ps_code choose_schedule(const ps_job *job, const ps_schedule **out, ps_er
                                  .n_microbatches = (int32_t)job->n_microbatches};
     ps_code code = s->check(&params, err);
     if (code != PS_OK) {
-        ps_err_prefix(err, "the metadata or options do not fit (mend with --pp, --microbatches or --pp-type)");
+        ps_err_prefix(
+            err,
+            "the metadata or options do not fit (mend with --pp, --microbatches or --pp-type)");
         return code;
     }
     *out = s;
@@ -227,9 +238,11 @@ static ps_code reduce_settle(const ps_reduce_input *in, void **shared, ps_err *e
 /* Classic pipelines know FP and BP only; among the labels of a schedule a weight gradient is told apart. */
 static ps_given_label by_message(const ps_mark *mark, bool classic) {
     bool forward = mark->kind == PS_OP_F || mark->kind == PS_OP_FB;
-    return (ps_given_label){.name = forward ? "FP" : mark->kind == PS_OP_BW && !classic ? "W" : "BP",
-                      .type = forward ? 0 : 1,
-                      .source = PS_SOURCE_MESSAGE};
+    return (ps_given_label){.name = forward                              ? "FP"
+                                    : mark->kind == PS_OP_BW && !classic ? "W"
+                                                                         : "BP",
+                            .type = forward ? 0 : 1,
+                            .source = PS_SOURCE_MESSAGE};
 }
 
 static void label_classic(partial *part) {
@@ -245,8 +258,8 @@ static bool has_backward(ps_op_kind kind) {
 
 /* The theoretical list, as often as the backwards of one step suggest: a profile without steps holds several
  * iterations in a row. */
-static ps_code theory(const plan *pl, int32_t stage, bool overlap_off, bool may_repeat, const ps_mark *marks,
-                      size_t n_marks, ps_op_list *out, ps_err *err) {
+static ps_code theory(const plan *pl, int32_t stage, bool overlap_off, bool may_repeat,
+                      const ps_mark *marks, size_t n_marks, ps_op_list *out, ps_err *err) {
     ps_schedule_params params = {.n_stages = (int32_t)pl->job.n_stages,
                                  .n_microbatches = (int32_t)pl->job.n_microbatches,
                                  .overlap_off = overlap_off};
@@ -281,15 +294,15 @@ static void fit_fini(fit *f) {
     ps_alignment_fini(&f->alignment);
 }
 
-static ps_code fit_variant(const plan *pl, int32_t stage, bool overlap_off, bool may_repeat, const ps_mark *marks,
-                           size_t n, fit *out, ps_err *err) {
+static ps_code fit_variant(const plan *pl, int32_t stage, bool overlap_off, bool may_repeat,
+                           const ps_mark *marks, size_t n, fit *out, ps_err *err) {
     *out = (fit){0};
     ps_code code = theory(pl, stage, overlap_off, may_repeat, marks, n, &out->list, err);
     return code == PS_OK ? ps_align(marks, n, &out->list, &out->alignment, err) : code;
 }
 
-static ps_code fit_step(const plan *pl, int32_t stage, bool may_repeat, const ps_mark *marks, size_t n, fit *out,
-                        bool *overlap_off, ps_err *err) {
+static ps_code fit_step(const plan *pl, int32_t stage, bool may_repeat, const ps_mark *marks,
+                        size_t n, fit *out, bool *overlap_off, ps_err *err) {
     *overlap_off = false;
     ps_code code = fit_variant(pl, stage, false, may_repeat, marks, n, out, err);
     if (code != PS_OK || out->alignment.cost == 0) {
@@ -307,7 +320,8 @@ static ps_code fit_step(const plan *pl, int32_t stage, bool may_repeat, const ps
     return code;
 }
 
-static void report_step(const plan *pl, const ps_mark *marks, const fit *f, bool overlap_off, ps_diag *diag) {
+static void report_step(const plan *pl, const ps_mark *marks, const fit *f, bool overlap_off,
+                        ps_diag *diag) {
     const ps_alignment *a = &f->alignment;
     long long step = (long long)marks[0].step;
     if (a->n_missing > 0 && a->first_missing != PS_UNLABELLED) {
@@ -316,13 +330,13 @@ static void report_step(const plan *pl, const ps_mark *marks, const fit *f, bool
                                      .n_microbatches = (int32_t)pl->job.n_microbatches,
                                      .overlap_off = overlap_off};
         ps_mark_label(&params, &f->list.ops[a->first_missing], label, sizeof label);
-        ps_diag_add(diag, PS_ODD_OP_MISSING, "step %lld: %s (op %u of %zu)", step, label, a->first_missing + 1,
-                    f->list.n);
+        ps_diag_add(diag, PS_ODD_OP_MISSING, "step %lld: %s (op %u of %zu)", step, label,
+                    a->first_missing + 1, f->list.n);
         ps_diag_count(diag, PS_ODD_OP_MISSING, a->n_missing - 1);
     }
     if (a->n_unlabelled > 0) {
-        ps_diag_add(diag, PS_ODD_MARK_UNLABELLED, "step %lld: %zu of %zu marks", step, a->n_unlabelled,
-                    a->n_unlabelled + a->n_agreeing + a->n_by_kind);
+        ps_diag_add(diag, PS_ODD_MARK_UNLABELLED, "step %lld: %zu of %zu marks", step,
+                    a->n_unlabelled, a->n_unlabelled + a->n_agreeing + a->n_by_kind);
         ps_diag_count(diag, PS_ODD_MARK_UNLABELLED, a->n_unlabelled - 1);
     }
     if (a->n_by_kind > 0) {
@@ -333,7 +347,8 @@ static void report_step(const plan *pl, const ps_mark *marks, const fit *f, bool
 
 /* `order` are the indices of one step's marks in start order; `marks` the marks themselves in that order. */
 static ps_code label_step(const plan *pl, int32_t stage, bool may_repeat, const ps_mark *marks,
-                          const uint32_t *order, size_t n, partial *part, ps_diag *diag, ps_err *err) {
+                          const uint32_t *order, size_t n, partial *part, ps_diag *diag,
+                          ps_err *err) {
     fit f;
     bool overlap_off = false;
     ps_code code = fit_step(pl, stage, may_repeat, marks, n, &f, &overlap_off, err);
@@ -398,7 +413,8 @@ static bool sort_by_step(const ps_mark_list *list, by_step *out) {
     return true;
 }
 
-static ps_code label_by_schedule(const plan *pl, int32_t stage, partial *part, ps_diag *diag, ps_err *err) {
+static ps_code label_by_schedule(const plan *pl, int32_t stage, partial *part, ps_diag *diag,
+                                 ps_err *err) {
     by_step sorted = {0};
     ps_code code = sort_by_step(&part->marks, &sorted) ? PS_OK : ps_fail_nomem(err);
     size_t n = part->marks.n;
@@ -414,7 +430,8 @@ static ps_code label_by_schedule(const plan *pl, int32_t stage, partial *part, p
             part->n_outside += end - i;
         } else {
             bool only_step = i == 0 && end == n && sorted.marks[i].step == 0;
-            code = label_step(pl, stage, only_step, sorted.marks + i, sorted.order + i, end - i, part, diag, err);
+            code = label_step(pl, stage, only_step, sorted.marks + i, sorted.order + i, end - i,
+                              part, diag, err);
         }
         i = end;
     }
@@ -441,7 +458,9 @@ static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
     int32_t stage = ps_job_place(&pl->job, in->rank->rank, &part->facts).stage;
     if (stage < 0 || stage >= pl->job.n_stages) {
         part->failed = true;
-        return ps_fail(err, PS_RANGE, "its pipeline stage is unknown (no parallel_group_info, and the sizes do not reach it): give --pp, --tp, --cp, --dp or --order");
+        return ps_fail(
+            err, PS_RANGE,
+            "its pipeline stage is unknown (no parallel_group_info, and the sizes do not reach it): give --pp, --tp, --cp, --dp or --order");
     }
     ps_code code = label_by_schedule(pl, stage, part, in->diag, err);
     part->failed = code != PS_OK; /* some labels are missing: none is written */
@@ -450,15 +469,19 @@ static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
 
 /* --- round 2: tables --------------------------------------------------------------------------------- */
 
-static const ps_column STEP_TASK_INFO[] = {{.name = "name", .type = PS_COL_TEXT},
-                                           {.name = "startNs", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-                                           {.name = "endNs", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-                                           {.name = "type", .type = PS_COL_INT}};
+static const ps_column STEP_TASK_INFO[] = {
+    {.name = "name", .type = PS_COL_TEXT},
+    {.name = "startNs", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    {.name = "endNs", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    {.name = "type", .type = PS_COL_INT}};
 
-static ps_code add_step_task_info(const ps_reduce_input *in, size_t rank, const partial *part, ps_err *err) {
-    ps_table *t = ps_table_new("StepTaskInfo", "", STEP_TASK_INFO, sizeof STEP_TASK_INFO / sizeof *STEP_TASK_INFO);
+static ps_code add_step_task_info(const ps_reduce_input *in, size_t rank, const partial *part,
+                                  ps_err *err) {
+    ps_table *t = ps_table_new("StepTaskInfo", "", STEP_TASK_INFO,
+                               sizeof STEP_TASK_INFO / sizeof *STEP_TASK_INFO);
     bool ok = t != NULL;
-    bool has_labels = part->labels != NULL && !part->failed; /* else the table only drops an old one */
+    bool has_labels =
+        part->labels != NULL && !part->failed; /* else the table only drops an old one */
     for (size_t i = 0; ok && has_labels && i < part->marks.n; i++) {
         if (part->labels[i].left_out) {
             continue;
@@ -483,7 +506,18 @@ static ps_code add_step_task_info(const ps_reduce_input *in, size_t rank, const 
     return ps_result_add(in->result, t, err);
 }
 
-enum { S_RANK, S_STAGE, S_STEPS, S_MARKS, S_LABELS, S_ALIGNED, S_MESSAGE, S_LEFT_OUT, S_SPAN, N_SUMMARY };
+enum {
+    S_RANK,
+    S_STAGE,
+    S_STEPS,
+    S_MARKS,
+    S_LABELS,
+    S_ALIGNED,
+    S_MESSAGE,
+    S_LEFT_OUT,
+    S_SPAN,
+    N_SUMMARY
+};
 
 static const ps_column SUMMARY[N_SUMMARY] = {
     [S_RANK] = {.name = "rank", .type = PS_COL_INT},
@@ -500,7 +534,8 @@ static const ps_column SUMMARY[N_SUMMARY] = {
 static int64_t count_steps(const partial *part) {
     int64_t n = 0;
     int64_t last = PS_STEP_OUTSIDE;
-    for (size_t i = 0; i < part->marks.n; i++) { /* marks are in time order, and steps follow one another */
+    for (size_t i = 0; i < part->marks.n;
+         i++) { /* marks are in time order, and steps follow one another */
         if (part->marks.marks[i].step != last && part->marks.marks[i].step != PS_STEP_OUTSIDE) {
             last = part->marks.marks[i].step;
             n++;
@@ -523,7 +558,8 @@ static void fill_summary_row(ps_table *t, const ps_reduce_input *in, const plan 
     }
     ps_table_set_int(t, S_STEPS, count_steps(part));
     ps_table_set_int(t, S_MARKS, (int64_t)marks->n_selected);
-    ps_table_set_int(t, S_LABELS, (int64_t)(classic ? marks->n : part->n_by_schedule + part->n_aligned));
+    ps_table_set_int(t, S_LABELS,
+                     (int64_t)(classic ? marks->n : part->n_by_schedule + part->n_aligned));
     ps_table_set_int(t, S_ALIGNED, (int64_t)part->n_aligned);
     ps_table_set_int(t, S_MESSAGE, (int64_t)(classic ? marks->n : part->n_by_message));
     ps_table_set_int(t, S_LEFT_OUT, (int64_t)(marks->n_selected - marks->n + part->n_outside));
@@ -576,13 +612,16 @@ static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err)
     bool known = pl->job.pp_type[0] != '\0';
     bool labelled = pl->schedule != NULL;
     ps_pipeline_opts opts = {.pp_type = labelled ? pl->schedule->name : pl->job.pp_type,
-                             .how = !known ? "" : in->opts->pp_type != NULL ? "as given" : "from metadata",
+                             .how = !known                      ? ""
+                                    : in->opts->pp_type != NULL ? "as given"
+                                                                : "from metadata",
                              .n_stages = (int32_t)pl->job.n_stages,
                              .n_microbatches = (int32_t)pl->job.n_microbatches,
                              .is_labelled = labelled,
                              .in_full = in->opts->in_full,
                              .replay = {.max_activations = in->opts->max_activations}};
-    if (!ps_chart_set_text(in->result->chart, "", opts.pp_type) || !ps_chart_set_how(in->result->chart, opts.how)) {
+    if (!ps_chart_set_text(in->result->chart, "", opts.pp_type) ||
+        !ps_chart_set_how(in->result->chart, opts.how)) {
         return ps_fail_nomem(err);
     }
     return ps_pipeline_report(in->result->chart, &opts, in->result, err);
@@ -603,12 +642,12 @@ static ps_code reduce_tables(const ps_reduce_input *in, void **shared, ps_err *e
     return code == PS_OK ? add_chart(in, pl, err) : code;
 }
 
-static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST | PS_NEED_COMM_MARKS |
-              PS_NEED_LABELS,
-     .map = map_collect,
-     .reduce = reduce_settle},
-    {.needs = 0, .map = map_label, .reduce = reduce_tables}};
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
+                                            PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
+                                            PS_NEED_COMM_MARKS | PS_NEED_LABELS,
+                                   .map = map_collect,
+                                   .reduce = reduce_settle},
+                                  {.needs = 0, .map = map_label, .reduce = reduce_tables}};
 
 const ps_analysis ps_analysis_pp_chart = {
     .name = "pp_chart",

@@ -14,8 +14,8 @@ typedef struct looking {
     ps_chart_groups groups;
     uint32_t *rank_of_stage; /* [n_stages] row in ranks, of the pipeline looked at */
     int32_t n_stages;
-    size_t step; /* index of the step looked at */
-    ps_mark *marks; /* scratch for one group */
+    size_t step;       /* index of the step looked at */
+    ps_mark *marks;    /* scratch for one group */
     size_t n_forwards; /* on stage 0 */
 } looking;
 
@@ -29,7 +29,8 @@ static size_t fill_marks(const looking *l, size_t group) {
     for (size_t i = l->groups.first[group]; i < l->groups.first[group + 1]; i++) {
         const ps_op *op = &l->chart->ops[l->groups.order[i]];
         uint8_t kind = op->kind == PS_OP_BI || op->kind == PS_OP_LOGITS ? PS_OP_B : op->kind;
-        l->marks[n++] = (ps_mark){.start_ns = op->start_ns, .end_ns = op->end_ns, .microbatch = -1, .kind = kind};
+        l->marks[n++] = (ps_mark){
+            .start_ns = op->start_ns, .end_ns = op->end_ns, .microbatch = -1, .kind = kind};
     }
     return n;
 }
@@ -52,7 +53,8 @@ static bool find_stages(looking *l, int32_t n_stages) {
     }
     for (size_t r = 0; r < c->n_ranks; r++) {
         const ps_chart_rank *rank = &c->ranks[r];
-        bool on_stage = rank->stage >= 0 && rank->stage < n && rank->pipeline == c->ranks[0].pipeline;
+        bool on_stage =
+            rank->stage >= 0 && rank->stage < n && rank->pipeline == c->ranks[0].pipeline;
         if (on_stage && l->rank_of_stage[rank->stage] == PS_NO_INDEX) {
             l->rank_of_stage[rank->stage] = (uint32_t)r;
         }
@@ -108,8 +110,8 @@ static void finish(looking *l) {
 /* --- candidates -------------------------------------------------------------------------------------------------- */
 
 /* How many ops of the step agree with the schedule's lists. */
-static ps_code count_agreeing(looking *l, const ps_schedule *schedule, const ps_schedule_params *params,
-                              ps_recognised *out, ps_err *err) {
+static ps_code count_agreeing(looking *l, const ps_schedule *schedule,
+                              const ps_schedule_params *params, ps_recognised *out, ps_err *err) {
     *out = (ps_recognised){.schedule = schedule, .params = *params};
     ps_code code = PS_OK;
     for (int32_t s = 0; code == PS_OK && s < l->n_stages; s++) {
@@ -139,8 +141,8 @@ static bool better(const ps_recognised *a, const ps_recognised *b) {
 }
 
 /* Tries one schedule with each number of chunks that divides the forwards. */
-static ps_code try_schedule(looking *l, const ps_schedule *schedule, int32_t n_microbatches, ps_recognised *best,
-                            ps_err *err) {
+static ps_code try_schedule(looking *l, const ps_schedule *schedule, int32_t n_microbatches,
+                            ps_recognised *best, ps_err *err) {
     bool any_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0;
     int32_t from = any_chunks ? 2 : schedule->n_chunks;
     int32_t to = any_chunks ? MAX_CHUNKS : schedule->n_chunks;
@@ -148,9 +150,10 @@ static ps_code try_schedule(looking *l, const ps_schedule *schedule, int32_t n_m
     ps_code code = PS_OK;
     for (int32_t v = from; code == PS_OK && v <= to; v++) {
         int64_t m = n_microbatches > 0 ? n_microbatches : (int64_t)l->n_forwards * chains / v;
-        ps_schedule_params params = {.n_stages = l->n_stages,
-                                     .n_microbatches = (int32_t)(m < PS_MAX_MICROBATCHES ? m : PS_MAX_MICROBATCHES),
-                                     .n_chunks = any_chunks ? v : 0};
+        ps_schedule_params params = {
+            .n_stages = l->n_stages,
+            .n_microbatches = (int32_t)(m < PS_MAX_MICROBATCHES ? m : PS_MAX_MICROBATCHES),
+            .n_chunks = any_chunks ? v : 0};
         ps_recognised candidate;
         if (m < 1 || schedule->check(&params, NULL) != PS_OK) {
             continue;
@@ -163,14 +166,15 @@ static ps_code try_schedule(looking *l, const ps_schedule *schedule, int32_t n_m
     return code;
 }
 
-ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages, int32_t n_microbatches,
-                     ps_recognised *out, ps_err *err) {
+ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
+                     int32_t n_microbatches, ps_recognised *out, ps_err *err) {
     *out = (ps_recognised){0};
     const ps_schedule *named = name != NULL && name[0] != '\0' ? ps_schedule_find(name) : NULL;
     looking l;
     ps_code code = start(&l, chart, n_stages) ? PS_OK : ps_fail_nomem(err);
     bool something = code == PS_OK && l.n_stages > 0 && l.n_forwards > 0;
-    for (const ps_schedule *const *s = ps_schedules(); code == PS_OK && something && *s != NULL; s++) {
+    for (const ps_schedule *const *s = ps_schedules(); code == PS_OK && something && *s != NULL;
+         s++) {
         if (named == NULL || named == *s) {
             code = try_schedule(&l, *s, n_microbatches, out, err);
         }
@@ -181,8 +185,8 @@ ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages, 
 
 /* --- applying ------------------------------------------------------------------------------------------------------ */
 
-static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, size_t group, const ps_op_list *list,
-                           ps_err *err) {
+static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
+                           const ps_op_list *list, ps_err *err) {
     size_t n = fill_marks(l, group);
     ps_alignment alignment;
     ps_code code = ps_align(l->marks, n, list, &alignment, err);
@@ -208,7 +212,8 @@ static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, 
     return code;
 }
 
-static ps_code apply_rank(looking *l, ps_chart *chart, const ps_recognised *r, uint32_t rank, ps_err *err) {
+static ps_code apply_rank(looking *l, ps_chart *chart, const ps_recognised *r, uint32_t rank,
+                          ps_err *err) {
     ps_op_list list = {0};
     int32_t stage = chart->ranks[rank].stage;
     if (stage < 0 || stage >= r->params.n_stages) {

@@ -9,18 +9,20 @@
 typedef struct ps_recognised {
     const ps_schedule *schedule; /* NULL: nothing fits */
     ps_schedule_params params;
-    size_t n_agreeing, n_ops; /* of the step looked at: ops whose kind is the schedule's at their place */
+    size_t n_agreeing,
+        n_ops; /* of the step looked at: ops whose kind is the schedule's at their place */
 } ps_recognised;
 
 /* Compares the first full step of the first pipeline with every schedule that fits its numbers of stages and
  * forwards; with `name` (from metadata or the user, may be NULL or "") only with that one. `n_stages` 0: as many as the
  * chart shows; `n_microbatches` 0: as the forwards say. At equal agreement the first in the order of schedules.def wins. */
-PS_MUST_USE ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages, int32_t n_microbatches,
-                                 ps_recognised *out, ps_err *err);
+PS_MUST_USE ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
+                                 int32_t n_microbatches, ps_recognised *out, ps_err *err);
 
 /* Gives each computation its chunk, microbatch and label of the recognised schedule, in every step and pipeline, by
  * alignment of kinds; ops that agree with nothing keep what they have. Sets chart->schedule and schedule_how (with
  * `how`, or the share of agreeing ops when `how` is ""). */
-PS_MUST_USE ps_code ps_apply_schedule(ps_chart *chart, const ps_recognised *r, const char *how, ps_err *err);
+PS_MUST_USE ps_code ps_apply_schedule(ps_chart *chart, const ps_recognised *r, const char *how,
+                                      ps_err *err);
 
 #endif

@@ -117,7 +117,8 @@ static void measure_latency(const ps_chart *c, times *t) {
     size_t n = 0;
     for (size_t i = 0; i < c->n_bubbles && n < c->n_ops; i++) {
         const ps_bubble *b = &c->bubbles[i];
-        if (b->cause == PS_BUBBLE_STALL && b->waits_for != PS_NO_INDEX && c->ops[b->waits_for].end_ns >= b->start_ns &&
+        if (b->cause == PS_BUBBLE_STALL && b->waits_for != PS_NO_INDEX &&
+            c->ops[b->waits_for].end_ns >= b->start_ns &&
             c->ops[b->waits_for].end_ns <= b->end_ns) {
             t->scratch[n++] = b->end_ns - c->ops[b->waits_for].end_ns;
         }
@@ -210,8 +211,8 @@ static int64_t op_duration(const times *t, const ps_sim_plan *plan, uint32_t op,
     }
 }
 
-static ps_code simulate(const times *t, const ps_schedule *schedule, const ps_schedule_params *params, prediction *out,
-                        ps_err *err) {
+static ps_code simulate(const times *t, const ps_schedule *schedule,
+                        const ps_schedule_params *params, prediction *out, ps_err *err) {
     ps_sim_plan *plan = ps_sim_plan_new(schedule, params, err);
     if (plan == NULL) {
         return err != NULL ? err->code : PS_NOMEM;
@@ -221,13 +222,16 @@ static ps_code simulate(const times *t, const ps_schedule *schedule, const ps_sc
     int64_t *durations = ps_calloc(plan->n_ops, sizeof *durations);
     ps_sim_result result = {.start_ns = ps_calloc(plan->n_ops, sizeof(int64_t)),
                             .end_ns = ps_calloc(plan->n_ops, sizeof(int64_t))};
-    ps_code code = durations != NULL && result.start_ns != NULL && result.end_ns != NULL ? PS_OK : ps_fail_nomem(err);
+    ps_code code = durations != NULL && result.start_ns != NULL && result.end_ns != NULL
+                       ? PS_OK
+                       : ps_fail_nomem(err);
     for (uint32_t op = 0; code == PS_OK && op < plan->n_ops; op++) {
         durations[op] = op_duration(t, plan, op, n_chunks);
     }
     code = code == PS_OK ? ps_sim_run(plan, durations, t->p2p_ns, 0, &result, err) : code;
     for (int32_t d = 0; code == PS_OK && d < params->n_stages; d++) {
-        size_t peak = ps_peak_activations(plan->ops + plan->first[d], plan->first[d + 1] - plan->first[d]);
+        size_t peak =
+            ps_peak_activations(plan->ops + plan->first[d], plan->first[d + 1] - plan->first[d]);
         out->peak = peak > out->peak ? peak : out->peak;
         out->busy_ns += ps_sim_busy_ns(plan, &result, d);
     }
@@ -252,22 +256,26 @@ static const ps_column COLUMNS[N_R] = {
     [R_ACTIVATIONS] = {.name = "activations", .type = PS_COL_REAL},
 };
 
-static bool add_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns, const ps_schedule *schedule,
-                    const ps_schedule_params *params) {
+static bool add_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns,
+                    const ps_schedule *schedule, const ps_schedule_params *params) {
     int64_t all = p->step_ns * params->n_stages;
     if (!ps_table_add_row(t) || !ps_table_set_text(t, R_SCHEDULE, name)) {
         return false;
     }
     ps_table_set_int(t, R_STEP, p->step_ns);
     ps_table_set_int(t, R_GAIN, base_ns - p->step_ns);
-    ps_table_set_real(t, R_GAIN_SHARE, base_ns > 0 ? 100.0 * (double)(base_ns - p->step_ns) / (double)base_ns : 0.0);
-    ps_table_set_real(t, R_BUBBLE, all > 0 ? 100.0 * (double)(all - p->busy_ns) / (double)all : 0.0);
-    ps_table_set_real(t, R_ACTIVATIONS, (double)p->peak / (double)ps_schedule_chunks(schedule, params));
+    ps_table_set_real(t, R_GAIN_SHARE,
+                      base_ns > 0 ? 100.0 * (double)(base_ns - p->step_ns) / (double)base_ns : 0.0);
+    ps_table_set_real(t, R_BUBBLE,
+                      all > 0 ? 100.0 * (double)(all - p->busy_ns) / (double)all : 0.0);
+    ps_table_set_real(t, R_ACTIVATIONS,
+                      (double)p->peak / (double)ps_schedule_chunks(schedule, params));
     return true;
 }
 
-static ps_code add_candidate(ps_table *table, const times *t, const ps_recognised *r, const ps_schedule *schedule,
-                             const ps_replay_opts *opts, int64_t base_ns, ps_err *err) {
+static ps_code add_candidate(ps_table *table, const times *t, const ps_recognised *r,
+                             const ps_schedule *schedule, const ps_replay_opts *opts,
+                             int64_t base_ns, ps_err *err) {
     bool takes_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0;
     ps_schedule_params params = {.n_stages = r->params.n_stages,
                                  .n_microbatches = r->params.n_microbatches,
@@ -286,7 +294,8 @@ static ps_code add_candidate(ps_table *table, const times *t, const ps_recognise
     return add_row(table, name, &p, base_ns, schedule, &params) ? PS_OK : ps_fail_nomem(err);
 }
 
-static ps_code fill(ps_table *table, times *t, const ps_recognised *r, const ps_replay_opts *opts, ps_err *err) {
+static ps_code fill(ps_table *table, times *t, const ps_recognised *r, const ps_replay_opts *opts,
+                    ps_err *err) {
     prediction own;
     char name[96];
     ps_code code = simulate(t, r->schedule, &r->params, &own, err);
@@ -309,10 +318,13 @@ static ps_code fill(ps_table *table, times *t, const ps_recognised *r, const ps_
     return code;
 }
 
-ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts, ps_err *err) {
+ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
+                    ps_err *err) {
     times t = {0};
-    ps_table *table = ps_table_new("PipelineReplay", "the same work under other schedules (simulated with the measured durations)",
-                                   COLUMNS, N_R);
+    ps_table *table =
+        ps_table_new("PipelineReplay",
+                     "the same work under other schedules (simulated with the measured durations)",
+                     COLUMNS, N_R);
     ps_code code = table != NULL && measure_times(chart, r, &t) ? PS_OK : ps_fail_nomem(err);
     code = code == PS_OK ? fill(table, &t, r, opts, err) : code;
     ps_free(t.stages);

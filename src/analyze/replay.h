@@ -22,6 +22,7 @@ typedef struct ps_replay_opts {
  * predicted step time, gain against the recognised schedule replayed likewise, bubble, activations held at most.
  * The first row is the recognised schedule itself, the last the same with all stages equally fast. `r` must be
  * recognised. NULL on failure. The formulas are in docs/bubble.md. */
-ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts, ps_err *err);
+ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
+                    ps_err *err);
 
 #endif

@@ -18,7 +18,8 @@ static int64_t positive(const ps_lit *object, const char *entry, const char *key
     return value;
 }
 
-static const ps_lit *entry(const ps_trace *trace, const char *key, ps_arena *arena, ps_diag *diag, bool *nomem) {
+static const ps_lit *entry(const ps_trace *trace, const char *key, ps_arena *arena, ps_diag *diag,
+                           bool *nomem) {
     const char *text = ps_trace_meta(trace, key);
     if (text == NULL) {
         return NULL;
@@ -77,8 +78,8 @@ static ps_code read_groups(const ps_lit *groups, ps_arena *arena, ps_rank_facts 
     return PS_OK;
 }
 
-ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out, ps_diag *diag,
-                           ps_err *err) {
+ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
+                           ps_diag *diag, ps_err *err) {
     *out = (ps_rank_facts){0};
     bool nomem = false;
     const ps_lit *pp_info = entry(trace, "pp_info", arena, diag, &nomem);
@@ -120,8 +121,8 @@ static void join(int64_t *into, int64_t said, const char *what, ps_diag *diag) {
     if (said > 0 && *into == 0) {
         *into = said;
     } else if (said > 0 && said != *into) {
-        ps_diag_add(diag, PS_ODD_METADATA, "%s is %lld here, %lld on an earlier rank", what, (long long)said,
-                    (long long)*into);
+        ps_diag_add(diag, PS_ODD_METADATA, "%s is %lld here, %lld on an earlier rank", what,
+                    (long long)said, (long long)*into);
     }
 }
 
@@ -129,8 +130,8 @@ static void join_facts(ps_job *job, const ps_rank_facts *f, ps_diag *diag) {
     if (f->pp_type != NULL && job->pp_type[0] == '\0') {
         job->pp_type = f->pp_type;
     } else if (f->pp_type != NULL && strcmp(job->pp_type, f->pp_type) != 0) {
-        ps_diag_add(diag, PS_ODD_METADATA, "pp_type is %.40s here, %.40s on an earlier rank", f->pp_type,
-                    job->pp_type);
+        ps_diag_add(diag, PS_ODD_METADATA, "pp_type is %.40s here, %.40s on an earlier rank",
+                    f->pp_type, job->pp_type);
     }
     join(&job->n_microbatches, f->n_microbatches, "microbatch_num", diag);
     join(&job->tp, f->tp, "tensor_model_parallel_size", diag);
@@ -154,11 +155,13 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
             join_facts(&job, facts[i], diags[i]);
         }
     }
-    for (size_t i = 0; i < n && job.n_stages == 0; i++) { /* only groups are there: their size is p */
+    for (size_t i = 0; i < n && job.n_stages == 0;
+         i++) { /* only groups are there: their size is p */
         const ps_group_fact *pp = ps_rank_facts_pp(facts[i]);
         job.n_stages = pp != NULL && pp->n_ranks > 0 ? pp->n_ranks : 0;
     }
-    job.sizes_overridden = opts->tp > 0 || opts->pp > 0 || opts->cp > 0 || opts->dp > 0 || opts->order_given;
+    job.sizes_overridden =
+        opts->tp > 0 || opts->pp > 0 || opts->cp > 0 || opts->dp > 0 || opts->order_given;
     job.pp_before_dp = opts->pp_before_dp;
     if (opts->tp > 0 || opts->cp > 0 || opts->dp > 0) {
         job.world_size = 0; /* the width follows from the sizes the user gave */
@@ -196,7 +199,8 @@ static ps_place place_by_sizes(const ps_job *job, int64_t rank) {
                           (int32_t)(rank / block * inner + rank % inner)};
     }
     bool divides = job->world_size > 0 && job->world_size % job->n_stages == 0;
-    int64_t width = divides ? job->world_size / job->n_stages : width_of(inner, at_least_one(job->dp));
+    int64_t width =
+        divides ? job->world_size / job->n_stages : width_of(inner, at_least_one(job->dp));
     if (rank / width >= job->n_stages) {
         return unknown;
     }

@@ -12,9 +12,9 @@
 
 /* A communicator this rank belongs to. */
 typedef struct ps_group_fact {
-    const char *comm_name;  /* HCCL name, the key in parallel_group_info */
-    const char *group_name; /* "pp", "dp", ... */
-    int64_t group_rank;     /* position of this rank in it, -1 unknown */
+    const char *comm_name;       /* HCCL name, the key in parallel_group_info */
+    const char *group_name;      /* "pp", "dp", ... */
+    int64_t group_rank;          /* position of this rank in it, -1 unknown */
     int64_t n_ranks, first_rank; /* of global_ranks; -1 unknown */
 } ps_group_fact;
 

@@ -65,7 +65,8 @@ bool ps_grow(void *array_ptr, size_t *cap, size_t need, size_t max, size_t elem_
         want = max;
     }
     void *old = NULL;
-    memcpy(&old, array_ptr, sizeof old); /* array_ptr is some T **: read it without aliasing trouble */
+    memcpy(&old, array_ptr,
+           sizeof old); /* array_ptr is some T **: read it without aliasing trouble */
     void *grown = ps_realloc_array(old, want, elem_size);
     if (grown == NULL) {
         return false;

@@ -25,7 +25,8 @@ void ps_buf_clear(ps_buf *b) {
 }
 
 static bool make_room(ps_buf *b, size_t n) {
-    if (b->failed || n > b->max - b->len || !ps_grow(&b->data, &b->cap, b->len + n + 1, b->max + 1, 1)) {
+    if (b->failed || n > b->max - b->len ||
+        !ps_grow(&b->data, &b->cap, b->len + n + 1, b->max + 1, 1)) {
         b->failed = true;
     }
     return !b->failed;

@@ -12,27 +12,44 @@
 typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
 
 /* kind, severity, short name (in JSON), sentence with one %llu for the count */
-#define PS_ODDITIES(X)                                                                             \
-    X(PS_ODD_TIME, PS_SEV_ERROR, "bad-time", "%llu rows have a time that is missing, not a number or ends before it starts")    \
-    X(PS_ODD_STRING_ID, PS_SEV_ERROR, "missing-string", "%llu rows name a string that STRING_IDS does not have")               \
-    X(PS_ODD_TEXT, PS_SEV_LOSS, "bad-text", "%llu texts could not be read as the value they should hold")                      \
-    X(PS_ODD_METADATA, PS_SEV_ERROR, "bad-metadata", "%llu metadata entries are malformed or contradict another rank")         \
-    X(PS_ODD_MARK_HOST_ONLY, PS_SEV_INFO, "mark-without-task", "%llu marks have no device task (recorded without a stream)")   \
-    X(PS_ODD_MARK_TASKS, PS_SEV_INFO, "mark-with-many-tasks", "%llu device tasks repeat the connection id of a mark")          \
-    X(PS_ODD_MARK_NESTED, PS_SEV_INFO, "mark-nested", "%llu marks lie inside or across another mark and were left out")        \
-    X(PS_ODD_MARK_CONTAINER, PS_SEV_INFO, "mark-container", "%llu marks only wrap whole phases and were left out")             \
-    X(PS_ODD_MARK_NO_STEP, PS_SEV_LOSS, "mark-outside-steps", "%llu marks lie in no step")                                     \
-    X(PS_ODD_MARK_UNLABELLED, PS_SEV_LOSS, "mark-unlabelled", "%llu marks agree with no op of the schedule: named by their message") \
-    X(PS_ODD_MARK_MICROBATCH, PS_SEV_INFO, "mark-other-microbatch", "%llu marks name another microbatch than the op they stand for")  \
-    X(PS_ODD_OP_MISSING, PS_SEV_LOSS, "op-without-mark", "%llu ops of the schedule have no mark")                              \
-    X(PS_ODD_COMM_MARK, PS_SEV_LOSS, "bad-communication-mark", "%llu communication marks could not be turned into operators")   \
-    X(PS_ODD_P2P_PEER, PS_SEV_LOSS, "p2p-without-peer", "%llu send or receive operators name no peer, or more than one")       \
-    X(PS_ODD_P2P_GROUP, PS_SEV_LOSS, "p2p-group-differs", "%llu send or receive operators carry two group names")              \
-    X(PS_ODD_P2P_UNPAIRED, PS_SEV_INFO, "p2p-unpaired", "%llu send or receive operators have no counterpart in the ranks read")  \
-    X(PS_ODD_P2P_COLLISION, PS_SEV_INFO, "p2p-tag-collision", "%llu operators share their three-digit group tag with another group: the whole group hash is used")  \
-    X(PS_ODD_FILE, PS_SEV_ERROR, "unreadable", "%llu files or directories could not be read")                                  \
-    X(PS_ODD_RANK_NAME, PS_SEV_INFO, "rank-name", "%llu files are named for another rank than their directory says")           \
-    X(PS_ODD_RANK_DUPLICATE, PS_SEV_INFO, "older-duplicate", "%llu older profiles of a rank were left out")                    \
+#define PS_ODDITIES(X)                                                                                     \
+    X(PS_ODD_TIME, PS_SEV_ERROR, "bad-time",                                                               \
+      "%llu rows have a time that is missing, not a number or ends before it starts")                      \
+    X(PS_ODD_STRING_ID, PS_SEV_ERROR, "missing-string",                                                    \
+      "%llu rows name a string that STRING_IDS does not have")                                             \
+    X(PS_ODD_TEXT, PS_SEV_LOSS, "bad-text",                                                                \
+      "%llu texts could not be read as the value they should hold")                                        \
+    X(PS_ODD_METADATA, PS_SEV_ERROR, "bad-metadata",                                                       \
+      "%llu metadata entries are malformed or contradict another rank")                                    \
+    X(PS_ODD_MARK_HOST_ONLY, PS_SEV_INFO, "mark-without-task",                                             \
+      "%llu marks have no device task (recorded without a stream)")                                        \
+    X(PS_ODD_MARK_TASKS, PS_SEV_INFO, "mark-with-many-tasks",                                              \
+      "%llu device tasks repeat the connection id of a mark")                                              \
+    X(PS_ODD_MARK_NESTED, PS_SEV_INFO, "mark-nested",                                                      \
+      "%llu marks lie inside or across another mark and were left out")                                    \
+    X(PS_ODD_MARK_CONTAINER, PS_SEV_INFO, "mark-container",                                                \
+      "%llu marks only wrap whole phases and were left out")                                               \
+    X(PS_ODD_MARK_NO_STEP, PS_SEV_LOSS, "mark-outside-steps", "%llu marks lie in no step")                 \
+    X(PS_ODD_MARK_UNLABELLED, PS_SEV_LOSS, "mark-unlabelled",                                              \
+      "%llu marks agree with no op of the schedule: named by their message")                               \
+    X(PS_ODD_MARK_MICROBATCH, PS_SEV_INFO, "mark-other-microbatch",                                        \
+      "%llu marks name another microbatch than the op they stand for")                                     \
+    X(PS_ODD_OP_MISSING, PS_SEV_LOSS, "op-without-mark", "%llu ops of the schedule have no mark")          \
+    X(PS_ODD_COMM_MARK, PS_SEV_LOSS, "bad-communication-mark",                                             \
+      "%llu communication marks could not be turned into operators")                                       \
+    X(PS_ODD_P2P_PEER, PS_SEV_LOSS, "p2p-without-peer",                                                    \
+      "%llu send or receive operators name no peer, or more than one")                                     \
+    X(PS_ODD_P2P_GROUP, PS_SEV_LOSS, "p2p-group-differs",                                                  \
+      "%llu send or receive operators carry two group names")                                              \
+    X(PS_ODD_P2P_UNPAIRED, PS_SEV_INFO, "p2p-unpaired",                                                    \
+      "%llu send or receive operators have no counterpart in the ranks read")                              \
+    X(PS_ODD_P2P_COLLISION, PS_SEV_INFO, "p2p-tag-collision",                                              \
+      "%llu operators share their three-digit group tag with another group: the whole group hash is used") \
+    X(PS_ODD_FILE, PS_SEV_ERROR, "unreadable", "%llu files or directories could not be read")              \
+    X(PS_ODD_RANK_NAME, PS_SEV_INFO, "rank-name",                                                          \
+      "%llu files are named for another rank than their directory says")                                   \
+    X(PS_ODD_RANK_DUPLICATE, PS_SEV_INFO, "older-duplicate",                                               \
+      "%llu older profiles of a rank were left out")                                                       \
     X(PS_ODD_STALE, PS_SEV_INFO, "stale-result", "%llu results of an earlier run were removed")
 
 typedef enum ps_oddity {

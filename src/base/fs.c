@@ -16,8 +16,8 @@ static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
     int e = errno;
     char text[128] = "";
     const char *reason = strerror_r(e, text, sizeof text);
-    return ps_fail_file(err, e == ENOENT || e == ENOTDIR ? PS_NOT_FOUND : PS_IO, path, "%s: %s", what,
-                        reason);
+    return ps_fail_file(err, e == ENOENT || e == ENOTDIR ? PS_NOT_FOUND : PS_IO, path, "%s: %s",
+                        what, reason);
 }
 
 ps_code ps_file_identify(const char *path, ps_file_id *out, ps_err *err) {
@@ -59,7 +59,8 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size_t *n, ps_err *err) {
+ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size_t *n,
+                    ps_err *err) {
     *names = NULL;
     *n = 0;
     DIR *dir = opendir(path);

@@ -111,7 +111,8 @@ static bool unicode_escape(parser *p, char *out, size_t *n_out) {
         return false;
     }
     p->at += 4;
-    if (c >= 0xD800 && c < 0xDC00 && p->at + 1 < p->n && p->text[p->at] == '\\' && p->text[p->at + 1] == 'u') {
+    if (c >= 0xD800 && c < 0xDC00 && p->at + 1 < p->n && p->text[p->at] == '\\' &&
+        p->text[p->at + 1] == 'u') {
         uint32_t low = 0;
         if (hex_number(p, p->at + 2, 4, &low) && low >= 0xDC00 && low < 0xE000) {
             c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
@@ -224,10 +225,10 @@ static ps_lit *parse_word(parser *p) {
         const char *word;
         ps_lit_kind kind;
         bool value;
-    } WORDS[] = {{"true", PS_LIT_BOOL, true},   {"True", PS_LIT_BOOL, true},
-                 {"false", PS_LIT_BOOL, false}, {"False", PS_LIT_BOOL, false},
-                 {"null", PS_LIT_NULL, false},  {"None", PS_LIT_NULL, false},
-                 {"NaN", PS_LIT_NULL, false},   {"Infinity", PS_LIT_NULL, false},
+    } WORDS[] = {{"true", PS_LIT_BOOL, true},      {"True", PS_LIT_BOOL, true},
+                 {"false", PS_LIT_BOOL, false},    {"False", PS_LIT_BOOL, false},
+                 {"null", PS_LIT_NULL, false},     {"None", PS_LIT_NULL, false},
+                 {"NaN", PS_LIT_NULL, false},      {"Infinity", PS_LIT_NULL, false},
                  {"-Infinity", PS_LIT_NULL, false}};
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
         size_t n = strlen(WORDS[i].word);
@@ -306,7 +307,8 @@ static ps_lit *parse_value(parser *p, int depth) {
         }
         return v != NULL && v->text != NULL ? v : NULL;
     }
-    bool digit_follows = c == '-' && p->at + 1 < p->n && p->text[p->at + 1] >= '0' && p->text[p->at + 1] <= '9';
+    bool digit_follows =
+        c == '-' && p->at + 1 < p->n && p->text[p->at + 1] >= '0' && p->text[p->at + 1] <= '9';
     return digit_follows || (c >= '0' && c <= '9') ? parse_number(p) : parse_word(p);
 }
 

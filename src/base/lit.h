@@ -30,8 +30,9 @@ typedef struct ps_lit {
     int64_t integer;
     const char *text; /* of a string (unescaped) or number, zero-terminated */
     size_t len;
-    const char *key;     /* when the parent is an object */
-    const char *begin;   /* the value as it stands in the source: source_len bytes, borrowed from the caller */
+    const char *key; /* when the parent is an object */
+    const char *
+        begin; /* the value as it stands in the source: source_len bytes, borrowed from the caller */
     size_t source_len;
     struct ps_lit *child; /* first element or member */
     struct ps_lit *next;  /* sibling */

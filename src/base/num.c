@@ -26,7 +26,8 @@ bool ps_parse_i64(const char *s, size_t n, int64_t *out) {
 
 /* Digits before and after the point as one integer of 1/scale; `rest` says whether non-zero digits
  * followed, `next` is the first of them. */
-static bool parse_decimal(const char *s, size_t n, int64_t scale, int64_t *out, int *next, bool *rest) {
+static bool parse_decimal(const char *s, size_t n, int64_t scale, int64_t *out, int *next,
+                          bool *rest) {
     int64_t value = 0;
     bool point = false;
     bool digits = false;
@@ -58,7 +59,8 @@ static bool parse_decimal(const char *s, size_t n, int64_t scale, int64_t *out, 
         if (point) {
             left /= 10;
         }
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, digit, &value)) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, digit, &value)) {
             return false;
         }
     }

@@ -59,10 +59,12 @@ static int parse_modes(ps_cli *cli, request *q) {
 static int parse_export(ps_cli *cli, request *q) {
     const char *type = ps_cli_text(cli, "export_type");
     if (strcmp(type, "notebook") == 0) {
-        return ps_cli_usage(cli, "--export_type notebook: no notebooks are written; take db, csv or json");
+        return ps_cli_usage(
+            cli, "--export_type notebook: no notebooks are written; take db, csv or json");
     }
     static const char *const TYPES[] = {"db", "text", "csv", "json"};
-    static const ps_export MEANINGS[] = {PS_EXPORT_DB, PS_EXPORT_CSV, PS_EXPORT_CSV, PS_EXPORT_JSON};
+    static const ps_export MEANINGS[] = {PS_EXPORT_DB, PS_EXPORT_CSV, PS_EXPORT_CSV,
+                                         PS_EXPORT_JSON};
     for (size_t i = 0; i < PS_N(TYPES); i++) {
         if (strcmp(TYPES[i], type) == 0) {
             q->opts.export_type = MEANINGS[i];
@@ -103,14 +105,17 @@ static int select_ranks(ps_cli *cli, request *q, const ps_cluster *c) {
         size_t n = strcspn(p, ",");
         int64_t id = 0;
         if (!ps_parse_i64(p, n, &id)) {
-            return ps_cli_usage(cli, "--rank_list: '%.*s' is not a rank; give all, or ranks as in 0,1,5", (int)n, p);
+            return ps_cli_usage(cli,
+                                "--rank_list: '%.*s' is not a rank; give all, or ranks as in 0,1,5",
+                                (int)n, p);
         }
         bool found = false;
         for (size_t r = 0; r < c->n_ranks; r++) {
             found = found || c->ranks[r].rank == id;
         }
         if (!found) {
-            ps_cli_warn(cli, "rank %lld is not among the %zu ranks of %s", (long long)id, c->n_ranks, c->root);
+            ps_cli_warn(cli, "rank %lld is not among the %zu ranks of %s", (long long)id,
+                        c->n_ranks, c->root);
         }
         p += n + (p[n] == ',');
     }
@@ -158,7 +163,8 @@ static int print_result(ps_cli *cli, const ps_run *run) {
 }
 
 static void say_end(ps_cli *cli, const request *q, const ps_run *run) {
-    size_t n_written = 0; /* of the ranks done; others only lost a stale table, which is reported by itself */
+    size_t n_written =
+        0; /* of the ranks done; others only lost a stale table, which is reported by itself */
     const char *first = NULL;
     bool in_place = false;
     for (size_t r = 0; r < run->n_ranks; r++) {
@@ -173,16 +179,20 @@ static void say_end(ps_cli *cli, const request *q, const ps_run *run) {
         return;
     }
     if (q->opts.export_type != PS_EXPORT_DB) {
-        ps_cli_print(cli, "Files of %zu rank%s are in %s\n", n_written, n_written == 1 ? "" : "s", first);
+        ps_cli_print(cli, "Files of %zu rank%s are in %s\n", n_written, n_written == 1 ? "" : "s",
+                     first);
     } else if (!in_place && n_written == 1) {
         ps_cli_print(cli, "Wrote the copy %s\n", first);
     } else if (!in_place) {
         ps_cli_print(cli, "Wrote %zu copies, the first is %s\n", n_written, first);
     } else if (n_written == 1) {
-        ps_cli_print(cli, "Wrote into %s; MindStudio Insight shows it on its Summary page.\n", first);
+        ps_cli_print(cli, "Wrote into %s; MindStudio Insight shows it on its Summary page.\n",
+                     first);
     } else {
-        ps_cli_print(cli, "Wrote into %zu databases below %s; MindStudio Insight shows them on its Summary page.\n",
-                     n_written, q->path);
+        ps_cli_print(
+            cli,
+            "Wrote into %zu databases below %s; MindStudio Insight shows them on its Summary page.\n",
+            n_written, q->path);
     }
 }
 
@@ -191,7 +201,8 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     q->opts.progress = on_progress;
     q->opts.progress_context = progress;
     ps_err err = PS_ERR_INIT;
-    ps_run *run = ps_run_analyses(q->analyses, q->n_analyses, cluster, q->ranks, q->n_ranks, &q->opts, &err);
+    ps_run *run =
+        ps_run_analyses(q->analyses, q->n_analyses, cluster, q->ranks, q->n_ranks, &q->opts, &err);
     ps_progress_end(progress);
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
@@ -201,7 +212,8 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     ps_report_ranks(cli, run);
     int status = ps_report_status(run, cluster);
     const char *summary = ps_cli_text(cli, "json-summary");
-    if (summary != NULL && ps_report_json(summary, cluster, run, q->analyses, status, &err) != PS_OK) {
+    if (summary != NULL &&
+        ps_report_json(summary, cluster, run, q->analyses, status, &err) != PS_OK) {
         (void)ps_cli_fail(cli, &err);
         status = status == PS_EXIT_OK ? PS_EXIT_FAILED : status;
     }
@@ -237,15 +249,54 @@ static int run(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "mode", .short_name = 'm', .kind = PS_OPTION_TEXT, .arg = "MODE[,MODE...]", .help = "the analyses to run, in one read (see: pipescope modes)"},
-    {.name = "profiling_path", .short_name = 'd', .kind = PS_OPTION_PATH, .arg = "DIR", .help = "directory of rank directories, one rank directory, or one database"},
-    {.name = "output_path", .short_name = 'o', .kind = PS_OPTION_PATH, .arg = "DIR", .help = "write mirrored copies of the databases here and leave the input as it is"},
-    {.name = "export_type", .kind = PS_OPTION_TEXT, .arg = "TYPE", .fallback = "db", .help = "db writes into the databases; text, csv or json write files into cluster_analysis_output/"},
-    {.name = "step_id", .kind = PS_OPTION_INT, .arg = "N", .min = 0, .max = INT64_MAX, .help = "only this step"},
-    {.name = "rank_list", .kind = PS_OPTION_TEXT, .arg = "LIST", .fallback = "all", .help = "all, or ranks as in 0,1,5"},
-    {.name = "jobs", .short_name = 'j', .kind = PS_OPTION_INT, .arg = "N", .fallback = "0", .fallback_shown = "one per processor", .min = 0, .max = 4096, .help = "threads"},
-    {.name = "strict", .kind = PS_OPTION_FLAG, .help = "counted errors in the input make a rank fail"},
-    {.name = "json-summary", .kind = PS_OPTION_PATH, .arg = "FILE", .help = "what ran, what was written and every counted oddity, as JSON"},
+    {.name = "mode",
+     .short_name = 'm',
+     .kind = PS_OPTION_TEXT,
+     .arg = "MODE[,MODE...]",
+     .help = "the analyses to run, in one read (see: pipescope modes)"},
+    {.name = "profiling_path",
+     .short_name = 'd',
+     .kind = PS_OPTION_PATH,
+     .arg = "DIR",
+     .help = "directory of rank directories, one rank directory, or one database"},
+    {.name = "output_path",
+     .short_name = 'o',
+     .kind = PS_OPTION_PATH,
+     .arg = "DIR",
+     .help = "write mirrored copies of the databases here and leave the input as it is"},
+    {.name = "export_type",
+     .kind = PS_OPTION_TEXT,
+     .arg = "TYPE",
+     .fallback = "db",
+     .help =
+         "db writes into the databases; text, csv or json write files into cluster_analysis_output/"},
+    {.name = "step_id",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .min = 0,
+     .max = INT64_MAX,
+     .help = "only this step"},
+    {.name = "rank_list",
+     .kind = PS_OPTION_TEXT,
+     .arg = "LIST",
+     .fallback = "all",
+     .help = "all, or ranks as in 0,1,5"},
+    {.name = "jobs",
+     .short_name = 'j',
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "0",
+     .fallback_shown = "one per processor",
+     .min = 0,
+     .max = 4096,
+     .help = "threads"},
+    {.name = "strict",
+     .kind = PS_OPTION_FLAG,
+     .help = "counted errors in the input make a rank fail"},
+    {.name = "json-summary",
+     .kind = PS_OPTION_PATH,
+     .arg = "FILE",
+     .help = "what ran, what was written and every counted oddity, as JSON"},
     PS_JOB_OPTIONS,
 };
 
@@ -255,6 +306,7 @@ const ps_command ps_command_cluster = {
     .usage = "-m MODE[,MODE...] -d DIR [options]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
-    .notes = "Exit status: 0 all ranks done, 1 failed, 2 wrong usage or no such path, 3 nothing to analyse, 4 some ranks done.",
+    .notes =
+        "Exit status: 0 all ranks done, 1 failed, 2 wrong usage or no such path, 3 nothing to analyse, 4 some ranks done.",
     .run = run,
 };

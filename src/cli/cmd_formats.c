@@ -2,18 +2,21 @@
 #include "cli/cli.h"
 #include "read/reader.h"
 
-static const ps_column COLUMNS[] = {{.name = "format", .type = PS_COL_TEXT}, {.name = "what it is", .type = PS_COL_TEXT}};
+static const ps_column COLUMNS[] = {{.name = "format", .type = PS_COL_TEXT},
+                                    {.name = "what it is", .type = PS_COL_TEXT}};
 
 static int run(ps_cli *cli) {
     ps_table *t = ps_table_new("formats", "", COLUMNS, PS_N(COLUMNS));
     bool ok = t != NULL;
     for (const ps_reader *const *r = ps_readers(); ok && *r != NULL; r++) {
-        ok = ps_table_add_row(t) && ps_table_set_text(t, 0, (*r)->name) && ps_table_set_text(t, 1, (*r)->summary);
+        ok = ps_table_add_row(t) && ps_table_set_text(t, 0, (*r)->name) &&
+             ps_table_set_text(t, 1, (*r)->summary);
     }
     int status = PS_EXIT_FAILED;
     if (ok) {
         status = ps_cli_put_table(cli, t);
-        ps_cli_print(cli, "\nRecognised by content. See what a directory holds: pipescope info DIR\n");
+        ps_cli_print(cli,
+                     "\nRecognised by content. See what a directory holds: pipescope info DIR\n");
     } else {
         ps_err err;
         (void)ps_fail_nomem(&err);

@@ -69,8 +69,10 @@ static void missing(const ps_trace *t, ps_buf *out) {
     } PARTS[] = {
         {"MSTX_EVENTS", "no mstx marks: pp_chart has nothing to label"},
         {"STEP_TIME", "no steps: everything counts as one step"},
-        {"COMMUNICATION_OP", "no communication operators: made from communication marks when there are any"},
-        {"COMMUNICATION_TASK_INFO", "no communication tasks: p2p_pairing needs them, or marks that name the peer"},
+        {"COMMUNICATION_OP",
+         "no communication operators: made from communication marks when there are any"},
+        {"COMMUNICATION_TASK_INFO",
+         "no communication tasks: p2p_pairing needs them, or marks that name the peer"},
     };
     for (size_t i = 0; i < PS_N(PARTS); i++) {
         if (rows_of(t, PARTS[i].table) <= 0) {
@@ -78,16 +80,30 @@ static void missing(const ps_trace *t, ps_buf *out) {
         }
     }
     if (ps_trace_meta(t, "pp_info") == NULL) {
-        ps_buf_addf(out, "%s%s", out->len > 0 ? "; " : "", "no pp_info metadata: classic labels unless --pp-type is given");
+        ps_buf_addf(out, "%s%s", out->len > 0 ? "; " : "",
+                    "no pp_info metadata: classic labels unless --pp-type is given");
     }
-    if (ps_trace_meta(t, "distributed_args") == NULL && ps_trace_meta(t, "parallel_group_info") == NULL) {
-        ps_buf_addf(out, "%s%s", out->len > 0 ? "; " : "", "no parallel sizes: stages need --pp --tp --cp --dp");
+    if (ps_trace_meta(t, "distributed_args") == NULL &&
+        ps_trace_meta(t, "parallel_group_info") == NULL) {
+        ps_buf_addf(out, "%s%s", out->len > 0 ? "; " : "",
+                    "no parallel sizes: stages need --pp --tp --cp --dp");
     }
 }
 
 /* --- text ---------------------------------------------------------------------------------------------------- */
 
-enum { C_RANK, C_PROFILER, C_LEVEL, C_HOST_SPAN, C_DEVICE_SPAN, C_STEPS, C_MARKS, C_TASKS, C_COMM, N_C };
+enum {
+    C_RANK,
+    C_PROFILER,
+    C_LEVEL,
+    C_HOST_SPAN,
+    C_DEVICE_SPAN,
+    C_STEPS,
+    C_MARKS,
+    C_TASKS,
+    C_COMM,
+    N_C
+};
 
 static const ps_column COLUMNS[N_C] = {
     [C_RANK] = {.name = "rank", .type = PS_COL_INT},
@@ -187,7 +203,8 @@ static int print_example(ps_cli *cli, const rank_info *r) {
     for (size_t i = 0; i < PS_N(KEYS); i++) {
         const char *value = ps_trace_meta(r->trace, KEYS[i]);
         if (value != NULL) {
-            ps_cli_print(cli, "%-20s %.200s%s\n", KEYS[i], value, strlen(value) > 200 ? " ..." : "");
+            ps_cli_print(cli, "%-20s %.200s%s\n", KEYS[i], value,
+                         strlen(value) > 200 ? " ..." : "");
         }
     }
     return status;
@@ -214,7 +231,8 @@ static void print_missing(ps_cli *cli, const inventory *inv) {
     }
     ps_cli_print(cli, "\n");
     if (n_same == n_read) {
-        ps_cli_print(cli, "missing  %s\n", first.len > 0 ? ps_buf_str(&first) : "nothing: all modes can run");
+        ps_cli_print(cli, "missing  %s\n",
+                     first.len > 0 ? ps_buf_str(&first) : "nothing: all modes can run");
     }
     for (size_t i = 0; n_same != n_read && i < inv->n; i++) {
         if (inv->ranks[i].trace != NULL) {
@@ -245,8 +263,8 @@ static void add_json_trace(ps_buf *out, const ps_trace *t) {
         int64_t start = 0;
         int64_t end = 0;
         if (span_of(t, SPANS[i], &start, &end)) { /* epochs do not fit a double: as text */
-            ps_buf_addf(out, ", \"%s_start_ns\": \"%lld\", \"%s_end_ns\": \"%lld\"", SPANS[i], (long long)start,
-                        SPANS[i], (long long)end);
+            ps_buf_addf(out, ", \"%s_start_ns\": \"%lld\", \"%s_end_ns\": \"%lld\"", SPANS[i],
+                        (long long)start, SPANS[i], (long long)end);
         }
     }
     add_json_text(out, "level", fact(t, "profiler level"));
@@ -319,7 +337,8 @@ static int show(ps_cli *cli, const ps_cluster *c, const inventory *inv) {
     if (ps_cli_flag(cli, "json")) {
         return print_json(cli, c, inv);
     }
-    ps_cli_print(cli, "%s: %zu rank%s, format ascend-db\n\n", c->root, inv->n, inv->n == 1 ? "" : "s");
+    ps_cli_print(cli, "%s: %zu rank%s, format ascend-db\n\n", c->root, inv->n,
+                 inv->n == 1 ? "" : "s");
     int status = print_ranks(cli, inv);
     const rank_info *example = first_read(inv);
     if (example != NULL && status == PS_EXIT_OK) {
@@ -357,7 +376,8 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
         ps_trace_free(inv.ranks[i].trace);
     }
     ps_free(inv.ranks);
-    failures = failures == PS_EXIT_OK && ps_diag_n_errors(&c->diag) > 0 ? PS_EXIT_PARTIAL : failures;
+    failures =
+        failures == PS_EXIT_OK && ps_diag_n_errors(&c->diag) > 0 ? PS_EXIT_PARTIAL : failures;
     return status != PS_EXIT_OK ? status : failures;
 }
 
@@ -368,12 +388,15 @@ static int run(ps_cli *cli) {
         return ps_cli_fail(cli, &err);
     }
     ps_report_cluster(cli, c);
-    int status = ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED; /* when no rank is found */
+    int status = ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING
+                                                 : PS_EXIT_FAILED; /* when no rank is found */
     if (c->n_ranks > 0) {
         status = inspect(cli, c);
     } else if (c->n_text_dirs > 0) {
-        ps_cli_warn(cli, "%s: %zu rank directories with text results only (trace_view.json, CSV); databases are read so far",
-                    c->root, c->n_text_dirs);
+        ps_cli_warn(
+            cli,
+            "%s: %zu rank directories with text results only (trace_view.json, CSV); databases are read so far",
+            c->root, c->n_text_dirs);
     } else {
         ps_cli_warn(cli, "%s: no profile found; see: pipescope formats", c->root);
     }
@@ -382,7 +405,9 @@ static int run(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "json", .kind = PS_OPTION_FLAG, .help = "for scripts: exact numbers, epoch times as text"},
+    {.name = "json",
+     .kind = PS_OPTION_FLAG,
+     .help = "for scripts: exact numbers, epoch times as text"},
 };
 
 const ps_command ps_command_info = {

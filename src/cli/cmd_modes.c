@@ -2,13 +2,15 @@
 #include "analyze/analysis.h"
 #include "cli/cli.h"
 
-static const ps_column COLUMNS[] = {{.name = "mode", .type = PS_COL_TEXT}, {.name = "what it does", .type = PS_COL_TEXT}};
+static const ps_column COLUMNS[] = {{.name = "mode", .type = PS_COL_TEXT},
+                                    {.name = "what it does", .type = PS_COL_TEXT}};
 
 static int run(ps_cli *cli) {
     ps_table *t = ps_table_new("modes", "", COLUMNS, PS_N(COLUMNS));
     bool ok = t != NULL;
     for (const ps_analysis *const *a = ps_analyses(); ok && *a != NULL; a++) {
-        ok = ps_table_add_row(t) && ps_table_set_text(t, 0, (*a)->name) && ps_table_set_text(t, 1, (*a)->summary);
+        ok = ps_table_add_row(t) && ps_table_set_text(t, 0, (*a)->name) &&
+             ps_table_set_text(t, 1, (*a)->summary);
     }
     int status = PS_EXIT_FAILED;
     if (ok) {

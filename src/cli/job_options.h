@@ -7,14 +7,51 @@
 
 #define PS_JOB_GROUP "When metadata is lost or wrong"
 
-#define PS_JOB_OPTIONS                                                                                                 \
-    {.name = "pp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 4096, .help = "pipeline stages", .group = PS_JOB_GROUP},                            \
-    {.name = "tp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 20, .help = "tensor parallel size", .group = PS_JOB_GROUP},                    \
-    {.name = "cp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 20, .help = "context parallel size", .group = PS_JOB_GROUP},                   \
-    {.name = "dp", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 20, .help = "data parallel size, without context parallel", .group = PS_JOB_GROUP}, \
-    {.name = "order", .kind = PS_OPTION_CHOICE, .arg = "ORDER", .fallback_shown = "tp-cp-ep-dp-pp", .choices = ps_job_orders, .help = "rank order", .group = PS_JOB_GROUP}, \
-    {.name = "pp-type", .kind = PS_OPTION_TEXT, .arg = "NAME", .help = "schedule that ran (see: pipescope schedules)", .group = PS_JOB_GROUP},             \
-    {.name = "microbatches", .kind = PS_OPTION_INT, .arg = "M", .min = 1, .max = 65536, .help = "microbatches of one step", .group = PS_JOB_GROUP}
+#define PS_JOB_OPTIONS                                                                             \
+    {.name = "pp",                                                                                 \
+     .kind = PS_OPTION_INT,                                                                        \
+     .arg = "N",                                                                                   \
+     .min = 1,                                                                                     \
+     .max = 4096,                                                                                  \
+     .help = "pipeline stages",                                                                    \
+     .group = PS_JOB_GROUP},                                                                       \
+        {.name = "tp",                                                                             \
+         .kind = PS_OPTION_INT,                                                                    \
+         .arg = "N",                                                                               \
+         .min = 1,                                                                                 \
+         .max = 1 << 20,                                                                           \
+         .help = "tensor parallel size",                                                           \
+         .group = PS_JOB_GROUP},                                                                   \
+        {.name = "cp",                                                                             \
+         .kind = PS_OPTION_INT,                                                                    \
+         .arg = "N",                                                                               \
+         .min = 1,                                                                                 \
+         .max = 1 << 20,                                                                           \
+         .help = "context parallel size",                                                          \
+         .group = PS_JOB_GROUP},                                                                   \
+        {.name = "dp",                                                                             \
+         .kind = PS_OPTION_INT,                                                                    \
+         .arg = "N",                                                                               \
+         .min = 1,                                                                                 \
+         .max = 1 << 20,                                                                           \
+         .help = "data parallel size, without context parallel",                                   \
+         .group = PS_JOB_GROUP},                                                                   \
+        {.name = "order",                                                                          \
+         .kind = PS_OPTION_CHOICE,                                                                 \
+         .arg = "ORDER",                                                                           \
+         .fallback_shown = "tp-cp-ep-dp-pp",                                                       \
+         .choices = ps_job_orders,                                                                 \
+         .help = "rank order",                                                                     \
+         .group = PS_JOB_GROUP},                                                                   \
+        {.name = "pp-type",                                                                        \
+         .kind = PS_OPTION_TEXT,                                                                   \
+         .arg = "NAME",                                                                            \
+         .help = "schedule that ran (see: pipescope schedules)",                                   \
+         .group = PS_JOB_GROUP},                                                                   \
+    {                                                                                              \
+        .name = "microbatches", .kind = PS_OPTION_INT, .arg = "M", .min = 1, .max = 65536,         \
+        .help = "microbatches of one step", .group = PS_JOB_GROUP                                  \
+    }
 
 extern const char *const ps_job_orders[];
 

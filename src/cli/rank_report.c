@@ -46,7 +46,8 @@ static void report_rank(const ps_cli *cli, const ps_rank_report *r) {
     char text[1024];
     ps_err_format(&r->err, text, sizeof text);
     const char *where = r->err.file[0] == '\0' ? r->rank->db_path : "";
-    ps_cli_warn(cli, "rank %lld: %s%s%s", (long long)r->rank->rank, where, where[0] != '\0' ? ": " : "", text);
+    ps_cli_warn(cli, "rank %lld: %s%s%s", (long long)r->rank->rank, where,
+                where[0] != '\0' ? ": " : "", text);
 }
 
 void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
@@ -85,15 +86,20 @@ int ps_report_status(const ps_run *run, const ps_cluster *cluster) {
 
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
     if (c->n_text_dirs > 0) {
-        ps_cli_warn(cli, "%s: %zu rank directories hold text results only, and this mode reads databases: collect again with "
-                         "export_type db",
-                    c->root, c->n_text_dirs);
+        ps_cli_warn(
+            cli,
+            "%s: %zu rank directories hold text results only, and this mode reads databases: collect again with "
+            "export_type db",
+            c->root, c->n_text_dirs);
     } else {
-        ps_cli_warn(cli, "%s: no profiler database found (looked for ASCEND_PROFILER_OUTPUT/ascend_*_profiler*.db and "
-                         "msmonitor_*.db); see: pipescope formats",
-                    c->root);
+        ps_cli_warn(
+            cli,
+            "%s: no profiler database found (looked for ASCEND_PROFILER_OUTPUT/ascend_*_profiler*.db and "
+            "msmonitor_*.db); see: pipescope formats",
+            c->root);
     }
-    return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED; /* who knows what could not be read */
+    return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING
+                                           : PS_EXIT_FAILED; /* who knows what could not be read */
 }
 
 int64_t ps_cli_usual_step(const ps_chart *chart) {
@@ -129,7 +135,8 @@ static ps_table *rows_of_step(const ps_table *t, int64_t step) {
             ps_table_free(out);
             return NULL;
         }
-        memcpy(out->cells + (out->n_rows - 1) * out->n_columns, ps_table_cell(t, r, 1), out->n_columns * sizeof *out->cells);
+        memcpy(out->cells + (out->n_rows - 1) * out->n_columns, ps_table_cell(t, r, 1),
+               out->n_columns * sizeof *out->cells);
     }
     return out;
 }
@@ -168,8 +175,9 @@ static void add_diag(ps_buf *out, const ps_diag *d) {
             continue;
         }
         static const char *const SEVERITIES[] = {"info", "loss", "error"};
-        ps_buf_addf(out, "%s\"%s\": {\"count\": %llu, \"severity\": \"%s\", \"places\": [", comma, ps_oddity_name((ps_oddity)k),
-                    (unsigned long long)d->counts[k], SEVERITIES[ps_oddity_severity((ps_oddity)k)]);
+        ps_buf_addf(out, "%s\"%s\": {\"count\": %llu, \"severity\": \"%s\", \"places\": [", comma,
+                    ps_oddity_name((ps_oddity)k), (unsigned long long)d->counts[k],
+                    SEVERITIES[ps_oddity_severity((ps_oddity)k)]);
         for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
             ps_buf_add_str(out, i > 0 ? ", " : "");
             ps_buf_add_json_str(out, d->places[k][i], strlen(d->places[k][i]));
@@ -182,7 +190,8 @@ static void add_diag(ps_buf *out, const ps_diag *d) {
 
 static void add_rank(ps_buf *out, const ps_rank_report *r) {
     static const char *const STATUSES[] = {"done", "nothing", "failed"};
-    ps_buf_addf(out, "    {\"rank\": %lld, \"status\": \"%s\", ", (long long)r->rank->rank, STATUSES[r->status]);
+    ps_buf_addf(out, "    {\"rank\": %lld, \"status\": \"%s\", ", (long long)r->rank->rank,
+                STATUSES[r->status]);
     add_str(out, "profiler", ps_profiler_name(r->rank->profiler));
     ps_buf_add_str(out, ", ");
     add_str(out, "input", r->rank->db_path);
@@ -207,7 +216,8 @@ ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run
     for (size_t a = 0; a < run->n_analyses; a++) {
         ps_buf_addf(&out, "%s\"%s\"", a > 0 ? ", " : "", analyses[a]->name);
     }
-    ps_buf_addf(&out, "], \"done\": %zu, \"nothing\": %zu, \"failed\": %zu,\n  \"search\": ", run->n_done,
+    ps_buf_addf(&out,
+                "], \"done\": %zu, \"nothing\": %zu, \"failed\": %zu,\n  \"search\": ", run->n_done,
                 run->n_nothing, run->n_failed);
     add_diag(&out, &cluster->diag);
     ps_buf_add_str(&out, ",\n  \"ranks\": [\n");

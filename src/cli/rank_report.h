@@ -28,6 +28,7 @@ int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step);
 
 /* Writes --json-summary FILE. */
 PS_MUST_USE ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,
-                                   const ps_analysis *const *analyses, int exit_status, ps_err *err);
+                                   const ps_analysis *const *analyses, int exit_status,
+                                   ps_err *err);
 
 #endif

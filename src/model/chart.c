@@ -29,7 +29,8 @@ void ps_chart_free(ps_chart *chart) {
 }
 
 bool ps_chart_add_rank(ps_chart *chart, ps_chart_rank rank) {
-    if (!ps_grow(&chart->ranks, &chart->cap_ranks, chart->n_ranks + 1, MAX_OPS, sizeof *chart->ranks)) {
+    if (!ps_grow(&chart->ranks, &chart->cap_ranks, chart->n_ranks + 1, MAX_OPS,
+                 sizeof *chart->ranks)) {
         return false;
     }
     chart->ranks[chart->n_ranks++] = rank;
@@ -51,7 +52,8 @@ bool ps_chart_add_op(ps_chart *chart, ps_op op) {
 }
 
 bool ps_chart_add_link(ps_chart *chart, ps_chart_link link) {
-    if (!ps_grow(&chart->links, &chart->cap_links, chart->n_links + 1, MAX_OPS, sizeof *chart->links)) {
+    if (!ps_grow(&chart->links, &chart->cap_links, chart->n_links + 1, MAX_OPS,
+                 sizeof *chart->links)) {
         return false;
     }
     chart->links[chart->n_links++] = link;
@@ -59,7 +61,8 @@ bool ps_chart_add_link(ps_chart *chart, ps_chart_link link) {
 }
 
 bool ps_chart_add_bubble(ps_chart *chart, ps_bubble bubble) {
-    if (!ps_grow(&chart->bubbles, &chart->cap_bubbles, chart->n_bubbles + 1, MAX_OPS, sizeof *chart->bubbles)) {
+    if (!ps_grow(&chart->bubbles, &chart->cap_bubbles, chart->n_bubbles + 1, MAX_OPS,
+                 sizeof *chart->bubbles)) {
         return false;
     }
     chart->bubbles[chart->n_bubbles++] = bubble;

@@ -34,11 +34,11 @@ typedef enum ps_op_kind {
 } ps_op_kind;
 
 typedef enum ps_op_source {
-    PS_SOURCE_MARK,      /* label given by a mark that agrees with the schedule */
-    PS_SOURCE_ALIGNED,   /* label found by alignment in a step whose marks do not all agree */
-    PS_SOURCE_MESSAGE,   /* named by the mark's own message only */
-    PS_SOURCE_TABLE,     /* read from an existing StepTaskInfo */
-    PS_SOURCE_INFERRED,  /* concluded from other events */
+    PS_SOURCE_MARK,     /* label given by a mark that agrees with the schedule */
+    PS_SOURCE_ALIGNED,  /* label found by alignment in a step whose marks do not all agree */
+    PS_SOURCE_MESSAGE,  /* named by the mark's own message only */
+    PS_SOURCE_TABLE,    /* read from an existing StepTaskInfo */
+    PS_SOURCE_INFERRED, /* concluded from other events */
     PS_SOURCE_SIMULATED
 } ps_op_source;
 
@@ -67,14 +67,14 @@ typedef struct ps_op {
     int64_t start_ns, end_ns;           /* on the device */
     int64_t host_start_ns, host_end_ns; /* on the host, from the origin too; only with has_host */
     int64_t step;
-    const char *name;        /* label as shown, owned by the chart */
-    uint32_t rank;           /* row in ranks */
-    int32_t microbatch;      /* of its chunk, -1 when unknown; of the forward in an FB */
-    int32_t microbatch2;     /* of the backward in an FB, else -1 */
-    int8_t chunk, chunk2;    /* -1 when unknown; chunk2 only in an FB */
-    int8_t phase;            /* DualPipeV phase 0..6, else -1 */
-    uint8_t kind;            /* ps_op_kind */
-    uint8_t source;          /* ps_op_source */
+    const char *name;     /* label as shown, owned by the chart */
+    uint32_t rank;        /* row in ranks */
+    int32_t microbatch;   /* of its chunk, -1 when unknown; of the forward in an FB */
+    int32_t microbatch2;  /* of the backward in an FB, else -1 */
+    int8_t chunk, chunk2; /* -1 when unknown; chunk2 only in an FB */
+    int8_t phase;         /* DualPipeV phase 0..6, else -1 */
+    uint8_t kind;         /* ps_op_kind */
+    uint8_t source;       /* ps_op_source */
     bool has_host;
 } ps_op;
 
@@ -86,15 +86,17 @@ typedef struct ps_chart_link {
 /* Idle time of a stage inside a step's window. */
 typedef struct ps_bubble {
     int64_t start_ns, end_ns, step;
-    uint32_t rank;      /* row in ranks */
-    uint32_t waits_for; /* row in ops: the op on another stage whose result came last, PS_NO_INDEX unknown */
-    uint8_t cause;      /* ps_bubble_cause */
+    uint32_t rank; /* row in ranks */
+    uint32_t
+        waits_for; /* row in ops: the op on another stage whose result came last, PS_NO_INDEX unknown */
+    uint8_t cause; /* ps_bubble_cause */
 } ps_bubble;
 
 typedef struct ps_chart {
     const char *title;    /* what and where from, owned by the chart; may be "" */
     const char *schedule; /* name of the schedule, "" when unknown */
-    const char *schedule_how; /* how that is known: "from metadata", "recognised, 98.4 % of ops agree"; may be "" */
+    const char *
+        schedule_how; /* how that is known: "from metadata", "recognised, 98.4 % of ops agree"; may be "" */
     int64_t origin_ns;
     ps_chart_rank *ranks; /* in rank order */
     size_t n_ranks, cap_ranks;

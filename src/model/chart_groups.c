@@ -11,7 +11,8 @@ bool ps_op_is_computation(const ps_op *op) {
 
 static bool collect_steps(ps_chart_groups *g, const ps_chart *c) {
     for (size_t i = 0; i < c->n_ops; i++) {
-        bool again = g->n_steps > 0 && g->steps[g->n_steps - 1] == c->ops[i].step; /* long runs of one step */
+        bool again = g->n_steps > 0 &&
+                     g->steps[g->n_steps - 1] == c->ops[i].step; /* long runs of one step */
         if (!ps_op_is_computation(&c->ops[i]) || again) {
             continue;
         }
@@ -49,7 +50,8 @@ static int compare_starts(const void *a, const void *b, void *context) {
 }
 
 static void sort_group(const ps_chart *c, uint32_t *order, size_t n) {
-    for (size_t i = 1; i < n; i++) { /* readers and the simulator deliver start order: usually nothing to do */
+    for (size_t i = 1; i < n;
+         i++) { /* readers and the simulator deliver start order: usually nothing to do */
         if (c->ops[order[i]].start_ns < c->ops[order[i - 1]].start_ns) {
             qsort_r(order, n, sizeof *order, compare_starts, c->ops);
             return;
@@ -61,7 +63,8 @@ static void sort_group(const ps_chart *c, uint32_t *order, size_t n) {
 static void place_ops(ps_chart_groups *g, const ps_chart *c) {
     size_t n_groups = c->n_ranks * g->n_steps;
     for (size_t i = 0; i < c->n_ops; i++) {
-        bool again = i > 0 && g->step_of_op[i - 1] != PS_NO_INDEX && c->ops[i - 1].step == c->ops[i].step;
+        bool again =
+            i > 0 && g->step_of_op[i - 1] != PS_NO_INDEX && c->ops[i - 1].step == c->ops[i].step;
         g->step_of_op[i] = !ps_op_is_computation(&c->ops[i]) ? PS_NO_INDEX
                            : again                           ? g->step_of_op[i - 1]
                                                              : find_step(g, c->ops[i].step);
@@ -74,7 +77,8 @@ static void place_ops(ps_chart_groups *g, const ps_chart *c) {
     }
     for (size_t i = 0; i < c->n_ops; i++) {
         if (g->step_of_op[i] != PS_NO_INDEX) {
-            g->order[g->first[ps_chart_group(g, c->ops[i].rank, g->step_of_op[i]) + 1]++] = (uint32_t)i;
+            g->order[g->first[ps_chart_group(g, c->ops[i].rank, g->step_of_op[i]) + 1]++] =
+                (uint32_t)i;
         }
     }
     for (size_t k = 0; k < n_groups; k++) {

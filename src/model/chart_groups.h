@@ -14,7 +14,8 @@ typedef struct ps_chart_groups {
     size_t n_steps, cap_steps;
     uint32_t *order; /* rows in the chart's ops */
     size_t *first;   /* [n_ranks * n_steps + 1] */
-    uint32_t *step_of_op; /* [n_ops] index in steps; PS_NO_INDEX for sends, receives and ops that end before they start */
+    uint32_t *
+        step_of_op; /* [n_ops] index in steps; PS_NO_INDEX for sends, receives and ops that end before they start */
 } ps_chart_groups;
 
 /* Linear in the number of ops. False when memory is out; end with ps_chart_groups_fini() in any case. */

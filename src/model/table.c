@@ -6,7 +6,8 @@
 
 #define MAX_CELLS ((size_t)1 << 31)
 
-ps_table *ps_table_new(const char *name, const char *title, const ps_column *columns, size_t n_columns) {
+ps_table *ps_table_new(const char *name, const char *title, const ps_column *columns,
+                       size_t n_columns) {
     ps_table *t = ps_calloc(1, sizeof *t);
     if (t == NULL) {
         return NULL;

@@ -19,7 +19,15 @@ typedef enum ps_col_type {
     PS_COL_STRING_ID /* text that a rank database stores as an id of its STRING_IDS */
 } ps_col_type;
 
-typedef enum ps_unit { PS_UNIT_NONE, PS_UNIT_NS, PS_UNIT_US, PS_UNIT_MS, PS_UNIT_BYTES, PS_UNIT_PERCENT, PS_UNIT_COUNT } ps_unit;
+typedef enum ps_unit {
+    PS_UNIT_NONE,
+    PS_UNIT_NS,
+    PS_UNIT_US,
+    PS_UNIT_MS,
+    PS_UNIT_BYTES,
+    PS_UNIT_PERCENT,
+    PS_UNIT_COUNT
+} ps_unit;
 
 /* Where a table is written. */
 typedef enum ps_table_home {
@@ -28,9 +36,9 @@ typedef enum ps_table_home {
 } ps_table_home;
 
 typedef enum ps_table_mode {
-    PS_TABLE_REPLACE,    /* drop and create; an empty table only drops an old one */
-    PS_TABLE_CREATE,     /* create; leave an existing table alone */
-    PS_TABLE_ADD_COLUMN  /* first column: rowid of the existing table `name`; the others are added to it
+    PS_TABLE_REPLACE, /* drop and create; an empty table only drops an old one */
+    PS_TABLE_CREATE,  /* create; leave an existing table alone */
+    PS_TABLE_ADD_COLUMN /* first column: rowid of the existing table `name`; the others are added to it
                             when missing, set for these rows and NULL for all other rows */
 } ps_table_mode;
 
@@ -38,8 +46,9 @@ typedef struct ps_column {
     const char *name; /* static, or owned by the table's arena */
     ps_col_type type;
     ps_unit unit;
-    const char *sql_type; /* type in SQLite when it is not the natural one ("INTEGER PRIMARY KEY"), or NULL */
-    bool exact;           /* text output: digits as they are, no scaling of the unit */
+    const char *
+        sql_type; /* type in SQLite when it is not the natural one ("INTEGER PRIMARY KEY"), or NULL */
+    bool exact;   /* text output: digits as they are, no scaling of the unit */
 } ps_column;
 
 /* One cell; NULL is `is_null`. */
@@ -67,7 +76,8 @@ typedef struct ps_table {
 
 /* `columns` must outlive the table (they are usually static). NULL when memory is out. The caller frees
  * the result with ps_table_free(). */
-ps_table *ps_table_new(const char *name, const char *title, const ps_column *columns, size_t n_columns);
+ps_table *ps_table_new(const char *name, const char *title, const ps_column *columns,
+                       size_t n_columns);
 void ps_table_free(ps_table *t); /* NULL is fine */
 
 /* Appends a row of NULLs. False when memory is out. */

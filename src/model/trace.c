@@ -153,7 +153,8 @@ void ps_builder_flow(ps_builder *b, uint32_t from, uint32_t to) {
 
 static void add_arg(ps_builder *b, ps_arg arg) {
     ps_trace *t = b->trace;
-    if (ps_str_is_none(arg.key) || !ps_grow(&t->args, &b->cap_args, t->n_args + 1, MAX_ROWS, sizeof *t->args)) {
+    if (ps_str_is_none(arg.key) ||
+        !ps_grow(&t->args, &b->cap_args, t->n_args + 1, MAX_ROWS, sizeof *t->args)) {
         fail(b);
         return;
     }
@@ -203,11 +204,13 @@ void ps_builder_meta(ps_builder *b, const char *key, const char *value) {
     ps_trace *t = b->trace;
     ps_str k = ps_builder_str(b, key, strlen(key));
     ps_str v = ps_builder_str(b, value, strlen(value));
-    if (b->failed || !ps_grow(&t->metas, &b->cap_metas, t->n_metas + 1, MAX_ROWS, sizeof *t->metas)) {
+    if (b->failed ||
+        !ps_grow(&t->metas, &b->cap_metas, t->n_metas + 1, MAX_ROWS, sizeof *t->metas)) {
         fail(b);
         return;
     }
-    t->metas[t->n_metas++] = (ps_meta){ps_strpool_get(&t->strings, k), ps_strpool_get(&t->strings, v)};
+    t->metas[t->n_metas++] =
+        (ps_meta){ps_strpool_get(&t->strings, k), ps_strpool_get(&t->strings, v)};
 }
 
 void ps_builder_has(ps_builder *b, uint32_t has) {
@@ -220,8 +223,8 @@ void ps_builder_stamp(ps_builder *b, ps_file_stamp stamp) {
 
 void ps_builder_side_table(ps_builder *b, ps_table *table) {
     ps_trace *t = b->trace;
-    if (table == NULL || !ps_grow(&t->side_tables, &b->cap_side_tables, t->n_side_tables + 1, MAX_ROWS,
-                                  sizeof(ps_table *))) {
+    if (table == NULL || !ps_grow(&t->side_tables, &b->cap_side_tables, t->n_side_tables + 1,
+                                  MAX_ROWS, sizeof(ps_table *))) {
         ps_table_free(table);
         fail(b);
         return;

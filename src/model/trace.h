@@ -81,13 +81,15 @@ typedef struct ps_meta {
 typedef enum ps_needs {
     PS_NEED_META = 1u << 0,
     PS_NEED_STEPS = 1u << 1,
-    PS_NEED_MARKS = 1u << 2,      /* host slice, device slice, flow */
-    PS_NEED_COMM_OPS = 1u << 3,   /* with args srcRank, dstRank for point-to-point ones */
-    PS_NEED_COMM_HOST = 1u << 4,  /* with arg hostStart (ns from origin), when known */
-    PS_NEED_COMM_MARKS = 1u << 5, /* device side also of communication marks without a task of their own,
+    PS_NEED_MARKS = 1u << 2,     /* host slice, device slice, flow */
+    PS_NEED_COMM_OPS = 1u << 3,  /* with args srcRank, dstRank for point-to-point ones */
+    PS_NEED_COMM_HOST = 1u << 4, /* with arg hostStart (ns from origin), when known */
+    PS_NEED_COMM_MARKS =
+        1u << 5, /* device side also of communication marks without a task of their own,
                                      where the input has no communication operators */
-    PS_NEED_INVENTORY = 1u << 6,  /* side tables "tables", "spans" and "facts" */
-    PS_NEED_LABELS = 1u << 7      /* side table StepTaskInfo(name, startNs, endNs) of an earlier pp_chart */
+    PS_NEED_INVENTORY = 1u << 6, /* side tables "tables", "spans" and "facts" */
+    PS_NEED_LABELS =
+        1u << 7 /* side table StepTaskInfo(name, startNs, endNs) of an earlier pp_chart */
 } ps_needs;
 
 /* Which parts the input has at all, so that "no marks" and "marks not collected" can be told apart. */

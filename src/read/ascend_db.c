@@ -88,7 +88,8 @@ static ps_code take_strings(void *context, const ps_scan_batch *b, ps_err *err) 
         uint32_t row = id >= 0 ? ps_idmap_get(&r->wanted, (uint64_t)id) : PS_IDMAP_NONE;
         ps_scan_bytes text = ps_cell_text(&b->columns[1], i);
         for (size_t k = 0; k < 2; k++) {
-            if (text.size_bytes == strlen(NOTIFY[k]) && memcmp(text.data, NOTIFY[k], text.size_bytes) == 0) {
+            if (text.size_bytes == strlen(NOTIFY[k]) &&
+                memcmp(text.data, NOTIFY[k], text.size_bytes) == 0) {
                 r->notify_ids[k] = id;
             }
         }
@@ -147,7 +148,8 @@ static ps_code read_metadata_json(reading *r, const ps_src *src, ps_err *err) {
             ps_diag_add(r->diag, PS_ODD_METADATA, "profiler_metadata.json: %s",
                         odd.msg[0] != '\0' ? odd.msg : "not an object");
         }
-        for (const ps_lit *v = doc != NULL ? doc->child : NULL; code == PS_OK && v != NULL; v = v->next) {
+        for (const ps_lit *v = doc != NULL ? doc->child : NULL; code == PS_OK && v != NULL;
+             v = v->next) {
             if (v->begin != NULL && v->key != NULL) {
                 const char *value = ps_arena_strndup(&arena, v->begin, v->source_len);
                 if (value == NULL) {
@@ -167,7 +169,8 @@ static ps_code take_steps(void *context, const ps_scan_batch *b, ps_err *err) {
     reading *r = context;
     (void)err;
     for (size_t i = 0; i < b->n_rows; i++) {
-        ps_builder_step(r->builder, ps_cell_int(&b->columns[0], i, -1), ps_cell_int(&b->columns[1], i, INT64_MIN),
+        ps_builder_step(r->builder, ps_cell_int(&b->columns[0], i, -1),
+                        ps_cell_int(&b->columns[1], i, INT64_MIN),
                         ps_cell_int(&b->columns[2], i, INT64_MIN));
     }
     return PS_OK;
@@ -195,7 +198,8 @@ static ps_code take_labels(void *context, const ps_scan_batch *b, ps_err *err) {
         }
         ps_scan_bytes text = ps_cell_text(&b->columns[0], i);
         char *name = ps_strndup(text.data, text.size_bytes);
-        bool ok = name != NULL && ps_table_add_row(l->table) && ps_table_set_text(l->table, 0, name);
+        bool ok =
+            name != NULL && ps_table_add_row(l->table) && ps_table_set_text(l->table, 0, name);
         ps_free(name);
         if (!ok) {
             return ps_fail_nomem(err);
@@ -214,7 +218,8 @@ static ps_code read_labels(reading *r, ps_err *err) {
     if (l.table == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = ps_scan(r->db, "StepTaskInfo", (const char *const[]){"name", "startNs", "endNs"}, 3, take_labels, &l, err);
+    ps_code code = ps_scan(r->db, "StepTaskInfo", (const char *const[]){"name", "startNs", "endNs"},
+                           3, take_labels, &l, err);
     if (code != PS_OK) {
         ps_table_free(l.table);
         return code;
@@ -227,7 +232,8 @@ static ps_code read_labels(reading *r, ps_err *err) {
 
 static ps_code take_marks(void *context, const ps_scan_batch *b, ps_err *err) {
     reading *r = context;
-    if (!ps_grow(&r->marks, &r->cap_marks, r->n_marks + b->n_rows, UINT32_MAX - 1, sizeof *r->marks)) {
+    if (!ps_grow(&r->marks, &r->cap_marks, r->n_marks + b->n_rows, UINT32_MAX - 1,
+                 sizeof *r->marks)) {
         return ps_fail_nomem(err);
     }
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -252,16 +258,17 @@ static ps_code add_host_marks(reading *r, ps_err *err) {
         host_mark *m = &r->marks[i];
         ps_str message = text_of(r, m->message);
         if (ps_str_is_none(message)) {
-            ps_diag_add(r->diag, PS_ODD_STRING_ID, "MSTX_EVENTS rowid %lld: message %lld", (long long)m->row,
-                        (long long)m->message);
+            ps_diag_add(r->diag, PS_ODD_STRING_ID, "MSTX_EVENTS rowid %lld: message %lld",
+                        (long long)m->row, (long long)m->message);
             continue;
         }
         ps_track thread = {.kind = PS_TRACK_HOST_THREAD,
                            .pid = m->thread_id >> 32,
                            .tid = m->thread_id & NO_ID,
                            .device = -1};
-        m->slice = ps_builder_slice(r->builder, PS_SLICE_MARK_HOST, ps_builder_track(r->builder, thread), message,
-                                    m->start_ns, m->end_ns, m->row);
+        m->slice =
+            ps_builder_slice(r->builder, PS_SLICE_MARK_HOST, ps_builder_track(r->builder, thread),
+                             message, m->start_ns, m->end_ns, m->row);
         if (ps_builder_failed(r->builder)) {
             return ps_fail_nomem(err);
         }
@@ -278,17 +285,20 @@ static ps_code add_host_marks(reading *r, ps_err *err) {
 /* Columns of every scan of TASK. */
 #define TASK_COLUMNS "startNs", "endNs", "connectionId", "streamId", "deviceId"
 
-static ps_code add_device_mark(reading *r, const host_mark *m, const ps_scan_batch *b, size_t i, ps_err *err) {
+static ps_code add_device_mark(reading *r, const host_mark *m, const ps_scan_batch *b, size_t i,
+                               ps_err *err) {
     ps_track stream = {.kind = PS_TRACK_STREAM,
                        .tid = ps_cell_int(&b->columns[3], i, -1),
                        .device = ps_cell_int(&b->columns[4], i, -1)};
-    uint32_t slice = ps_builder_slice(r->builder, PS_SLICE_MARK_DEVICE, ps_builder_track(r->builder, stream),
-                                      text_of(r, m->message), ps_cell_int(&b->columns[0], i, INT64_MIN),
-                                      ps_cell_int(&b->columns[1], i, INT64_MIN), b->rowids[i]);
+    uint32_t slice =
+        ps_builder_slice(r->builder, PS_SLICE_MARK_DEVICE, ps_builder_track(r->builder, stream),
+                         text_of(r, m->message), ps_cell_int(&b->columns[0], i, INT64_MIN),
+                         ps_cell_int(&b->columns[1], i, INT64_MIN), b->rowids[i]);
     if (slice != PS_NONE) {
         ps_builder_flow(r->builder, m->slice, slice);
         if ((r->needs & PS_NEED_COMM_MARKS) != 0) {
-            ps_builder_arg_int(r->builder, slice, "connectionId", ps_cell_int(&b->columns[2], i, -1));
+            ps_builder_arg_int(r->builder, slice, "connectionId",
+                               ps_cell_int(&b->columns[2], i, -1));
         }
     } else if (!ps_builder_failed(r->builder)) {
         ps_diag_add(r->diag, PS_ODD_TIME, "TASK rowid %lld", (long long)b->rowids[i]);
@@ -356,8 +366,8 @@ static ps_code take_stream_tasks(void *context, const ps_scan_batch *b, ps_err *
     for (size_t i = 0; i < b->n_rows; i++) {
         int64_t stream = ps_cell_int(&b->columns[3], i, -1);
         int64_t connection = ps_cell_int(&b->columns[2], i, -1);
-        bool is_mark = connection >= 0 &&
-                       ps_idmap_get(&s->r->mark_of_connection, (uint64_t)connection) != PS_IDMAP_NONE;
+        bool is_mark = connection >= 0 && ps_idmap_get(&s->r->mark_of_connection,
+                                                       (uint64_t)connection) != PS_IDMAP_NONE;
         if (stream < 0 || is_mark || ps_idmap_get(&s->streams, (uint64_t)stream) == PS_IDMAP_NONE) {
             continue;
         }
@@ -410,19 +420,21 @@ static void join_waiting(reading *r, const waiting *marks, size_t n, const strea
     size_t t = 0;
     for (size_t i = 0; i < n; i++) {
         while (t < s->n && (s->tasks[t].stream < marks[i].stream ||
-                            (s->tasks[t].stream == marks[i].stream && s->tasks[t].start_ns < marks[i].start_ns))) {
+                            (s->tasks[t].stream == marks[i].stream &&
+                             s->tasks[t].start_ns < marks[i].start_ns))) {
             t++;
         }
         const host_mark *m = &r->marks[marks[i].mark];
         if (t == s->n || s->tasks[t].stream != marks[i].stream) {
-            ps_diag_add(r->diag, PS_ODD_COMM_MARK, "MSTX_EVENTS rowid %lld: no task on stream %lld", (long long)m->row,
-                        (long long)marks[i].stream);
+            ps_diag_add(r->diag, PS_ODD_COMM_MARK, "MSTX_EVENTS rowid %lld: no task on stream %lld",
+                        (long long)m->row, (long long)marks[i].stream);
             continue;
         }
         const stream_task *task = &s->tasks[t++];
         ps_track stream = {.kind = PS_TRACK_STREAM, .tid = task->stream, .device = task->device};
-        uint32_t slice = ps_builder_slice(r->builder, PS_SLICE_MARK_DEVICE, ps_builder_track(r->builder, stream),
-                                          text_of(r, m->message), task->start_ns, task->end_ns, task->row);
+        uint32_t slice =
+            ps_builder_slice(r->builder, PS_SLICE_MARK_DEVICE, ps_builder_track(r->builder, stream),
+                             text_of(r, m->message), task->start_ns, task->end_ns, task->row);
         if (slice != PS_NONE) {
             ps_builder_flow(r->builder, m->slice, slice);
             ps_builder_arg_int(r->builder, slice, "connectionId", task->connection_id);
@@ -440,7 +452,8 @@ static ps_code find_waiting_tasks(reading *r, waiting *marks, size_t n, ps_err *
         code = ps_idmap_put(&s.streams, (uint64_t)marks[i].stream, 1) ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK) {
-        code = ps_scan(r->db, "TASK", (const char *const[]){TASK_COLUMNS}, 5, take_stream_tasks, &s, err);
+        code = ps_scan(r->db, "TASK", (const char *const[]){TASK_COLUMNS}, 5, take_stream_tasks, &s,
+                       err);
     }
     if (code == PS_OK) {
         qsort(marks, n, sizeof *marks, compare_waiting);
@@ -466,7 +479,8 @@ static ps_code read_waiting_marks(reading *r, ps_err *err) {
         if (m->slice != PS_NONE && !stream_of_message(message, &stream)) {
             code = ps_fail_nomem(err);
         } else if (stream >= 0) {
-            code = ps_grow(&marks, &cap, n + 1, UINT32_MAX, sizeof *marks) ? PS_OK : ps_fail_nomem(err);
+            code = ps_grow(&marks, &cap, n + 1, UINT32_MAX, sizeof *marks) ? PS_OK
+                                                                           : ps_fail_nomem(err);
             if (code == PS_OK) {
                 marks[n++] = (waiting){.stream = stream, .start_ns = m->start_ns, .mark = i};
             }
@@ -501,7 +515,8 @@ static ps_code take_comm_ops(void *context, const ps_scan_batch *b, ps_err *err)
         uint32_t row = (uint32_t)r->n_ops;
         bool ok = want_string(r, op.name) && want_string(r, op.group) &&
                   (op.op_id < 0 || ps_idmap_put(&r->op_of_id, (uint64_t)op.op_id, row));
-        if (ok && (r->needs & PS_NEED_COMM_HOST) != 0 && op.connection_id >= 0 && op.connection_id != NO_ID) {
+        if (ok && (r->needs & PS_NEED_COMM_HOST) != 0 && op.connection_id >= 0 &&
+            op.connection_id != NO_ID) {
             ok = ps_idmap_put(&r->op_of_connection, (uint64_t)op.connection_id, row);
         }
         if (!ok) {
@@ -543,7 +558,8 @@ static ps_code take_host_calls(void *context, const ps_scan_batch *b, ps_err *er
     (void)err;
     for (size_t i = 0; i < b->n_rows; i++) {
         int64_t connection = ps_cell_int(&b->columns[0], i, -1);
-        uint32_t row = connection >= 0 ? ps_idmap_get(&r->op_of_connection, (uint64_t)connection) : PS_IDMAP_NONE;
+        uint32_t row = connection >= 0 ? ps_idmap_get(&r->op_of_connection, (uint64_t)connection)
+                                       : PS_IDMAP_NONE;
         if (row != PS_IDMAP_NONE) {
             r->ops[row].host_start_ns = ps_cell_int(&b->columns[1], i, INT64_MIN);
         }
@@ -552,7 +568,8 @@ static ps_code take_host_calls(void *context, const ps_scan_batch *b, ps_err *er
 }
 
 static void add_peer_args(reading *r, uint32_t slice, const comm_op *op) {
-    size_t from = op->peers.own[1] != -1 || op->peers.peer[1] != -1 ? 1 : 0; /* notify tasks know best */
+    size_t from =
+        op->peers.own[1] != -1 || op->peers.peer[1] != -1 ? 1 : 0; /* notify tasks know best */
     if (op->peers.group_differs) {
         ps_builder_arg_int(r->builder, slice, "groupDiffers", 1);
     }
@@ -568,12 +585,15 @@ static ps_code add_comm_ops(reading *r, ps_err *err) {
         ps_str name = text_of(r, op->name);
         ps_str group = text_of(r, op->group);
         if (ps_str_is_none(name) || ps_str_is_none(group)) {
-            ps_diag_add(r->diag, PS_ODD_STRING_ID, "COMMUNICATION_OP rowid %lld", (long long)op->row);
+            ps_diag_add(r->diag, PS_ODD_STRING_ID, "COMMUNICATION_OP rowid %lld",
+                        (long long)op->row);
             continue;
         }
-        ps_track track = {.kind = PS_TRACK_COMM_GROUP, .pid = -1, .tid = -1, .device = -1, .name = group};
-        uint32_t slice = ps_builder_slice(r->builder, PS_SLICE_COMM_OP, ps_builder_track(r->builder, track), name,
-                                          op->start_ns, op->end_ns, op->row);
+        ps_track track = {
+            .kind = PS_TRACK_COMM_GROUP, .pid = -1, .tid = -1, .device = -1, .name = group};
+        uint32_t slice =
+            ps_builder_slice(r->builder, PS_SLICE_COMM_OP, ps_builder_track(r->builder, track),
+                             name, op->start_ns, op->end_ns, op->row);
         if (ps_builder_failed(r->builder)) {
             return ps_fail_nomem(err);
         }
@@ -628,7 +648,8 @@ static ps_code read_device_marks(reading *r, ps_err *err) {
         return code;
     }
     code = SCAN(r, "TASK", take_tasks, err, TASK_COLUMNS);
-    if (code == PS_OK && (r->needs & PS_NEED_COMM_MARKS) != 0 && !ps_db_has_table(r->db, "COMMUNICATION_OP")) {
+    if (code == PS_OK && (r->needs & PS_NEED_COMM_MARKS) != 0 &&
+        !ps_db_has_table(r->db, "COMMUNICATION_OP")) {
         code = read_waiting_marks(r, err);
     }
     for (size_t i = 0; code == PS_OK && i < r->n_marks; i++) {
@@ -642,20 +663,22 @@ static ps_code read_big_tables(reading *r, ps_err *err) {
     bool ops = (r->needs & PS_NEED_COMM_OPS) != 0 && ps_db_has_table(r->db, "COMMUNICATION_OP");
     ps_code code = PS_OK;
     if (marks) {
-        code = SCAN(r, "MSTX_EVENTS", take_marks, err, "startNs", "endNs", "message", "globalTid", "connectionId");
+        code = SCAN(r, "MSTX_EVENTS", take_marks, err, "startNs", "endNs", "message", "globalTid",
+                    "connectionId");
     }
     if (code == PS_OK && ops) {
-        code = SCAN(r, "COMMUNICATION_OP", take_comm_ops, err, "opName", "startNs", "endNs", "connectionId",
-                    "groupName", "opId");
+        code = SCAN(r, "COMMUNICATION_OP", take_comm_ops, err, "opName", "startNs", "endNs",
+                    "connectionId", "groupName", "opId");
     }
     if (code == PS_OK && r->n_texts > 0 && ps_db_has_table(r->db, "STRING_IDS")) {
         code = SCAN(r, "STRING_IDS", take_strings, err, "id", "value");
     }
     if (code == PS_OK && ops && ps_db_has_table(r->db, "COMMUNICATION_TASK_INFO")) {
-        code = SCAN(r, "COMMUNICATION_TASK_INFO", take_comm_tasks, err, "opId", "taskType", "srcRank", "dstRank",
-                    "groupName");
+        code = SCAN(r, "COMMUNICATION_TASK_INFO", take_comm_tasks, err, "opId", "taskType",
+                    "srcRank", "dstRank", "groupName");
     }
-    if (code == PS_OK && ops && (r->needs & PS_NEED_COMM_HOST) != 0 && ps_db_has_table(r->db, "CANN_API")) {
+    if (code == PS_OK && ops && (r->needs & PS_NEED_COMM_HOST) != 0 &&
+        ps_db_has_table(r->db, "CANN_API")) {
         code = SCAN(r, "CANN_API", take_host_calls, err, "connectionId", "startNs");
     }
     if (code == PS_OK && marks) {

@@ -68,8 +68,8 @@ static const ps_column SPANS[] = {{.name = "what", .type = PS_COL_TEXT},
                                   {.name = "startNs", .type = PS_COL_INT, .unit = PS_UNIT_NS},
                                   {.name = "endNs", .type = PS_COL_INT, .unit = PS_UNIT_NS}};
 
-static ps_code add_span(ps_db *db, ps_table *t, const char *what, const char *const *tables, size_t n,
-                        ps_err *err) {
+static ps_code add_span(ps_db *db, ps_table *t, const char *what, const char *const *tables,
+                        size_t n, ps_err *err) {
     static const char *const COLUMNS[] = {"startNs", "endNs"};
     span s = {INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < n; i++) {
@@ -108,7 +108,8 @@ static ps_code add_spans(ps_db *db, ps_builder *b, ps_err *err) {
 
 /* --- facts ------------------------------------------------------------------------------------------------- */
 
-static const ps_column FACTS[] = {{.name = "what", .type = PS_COL_TEXT}, {.name = "value", .type = PS_COL_TEXT}};
+static const ps_column FACTS[] = {{.name = "what", .type = PS_COL_TEXT},
+                                  {.name = "value", .type = PS_COL_TEXT}};
 
 static bool add_fact(ps_table *t, const char *what, const char *value) {
     return value == NULL || value[0] == '\0' ||
@@ -151,7 +152,8 @@ static bool add_level(const ps_src *src, ps_table *t) {
         ok = add_fact(t, "profiler level", ps_lit_str(ps_lit_get(config, "_profiler_level")));
         const ps_lit *tx = ps_lit_get(config, "_msprof_tx");
         tx = tx != NULL ? tx : ps_lit_get(config, "_mstx");
-        ok = ok && (tx == NULL || tx->kind != PS_LIT_BOOL || add_fact(t, "mstx", tx->boolean ? "on" : "off"));
+        ok = ok && (tx == NULL || tx->kind != PS_LIT_BOOL ||
+                    add_fact(t, "mstx", tx->boolean ? "on" : "off"));
         break;
     }
     ps_buf_fini(&text);

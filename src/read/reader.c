@@ -62,7 +62,8 @@ const ps_reader *ps_reader_for(const char *path, ps_err *err) {
         }
     }
     if (best == NULL) {
-        (void)ps_fail_file(err, PS_SYNTAX, path, "not a profile that pipescope knows (see: pipescope formats)");
+        (void)ps_fail_file(err, PS_SYNTAX, path,
+                           "not a profile that pipescope knows (see: pipescope formats)");
     } else if (second != NULL) {
         (void)ps_fail_file(err, PS_USAGE, path, "could be %s or %s", best->name, second->name);
         best = NULL;

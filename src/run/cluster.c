@@ -38,7 +38,8 @@ static void add_note(ps_cluster *c, const char *fmt, ...) {
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     const char *copy = ps_arena_strndup(&c->arena, text, strlen(text));
-    if (copy != NULL && ps_grow(&c->notes, &c->cap_notes, c->n_notes + 1, MAX_RANKS, sizeof *c->notes)) {
+    if (copy != NULL &&
+        ps_grow(&c->notes, &c->cap_notes, c->n_notes + 1, MAX_RANKS, sizeof *c->notes)) {
         c->notes[c->n_notes++] = copy;
     }
 }
@@ -57,7 +58,8 @@ static bool parse_db_name(const char *name, const char *prefix, int64_t *rank) {
         *rank = -1;
         return true;
     }
-    return middle[0] == '_' && len > 1 && middle[1] != '-' && ps_parse_i64(middle + 1, len - 1, rank);
+    return middle[0] == '_' && len > 1 && middle[1] != '-' &&
+           ps_parse_i64(middle + 1, len - 1, rank);
 }
 
 /* msmonitor_{pid}_{17 digits}_{rank}.db */
@@ -72,7 +74,8 @@ static bool parse_msmonitor_name(const char *name, int64_t *rank, int64_t *times
     const char *end = name + strlen(name) - 3;
     int64_t number = 0;
     return id != NULL && id < end && id - time == 18 && pid[0] != '-' && time[1] != '-' &&
-           ps_parse_i64(pid, (size_t)(time - pid), &number) && ps_parse_i64(time + 1, 17, timestamp) &&
+           ps_parse_i64(pid, (size_t)(time - pid), &number) &&
+           ps_parse_i64(time + 1, 17, timestamp) &&
            ps_parse_i64(id + 1, (size_t)(end - id - 1), rank) && *rank >= -1;
 }
 
@@ -114,7 +117,8 @@ static bool is_our_copy(const char *path) {
     if (fd >= 0) {
         (void)close(fd);
     }
-    uint32_t id = (uint32_t)header[68] << 24 | (uint32_t)header[69] << 16 | (uint32_t)header[70] << 8 | header[71];
+    uint32_t id = (uint32_t)header[68] << 24 | (uint32_t)header[69] << 16 |
+                  (uint32_t)header[70] << 8 | header[71];
     return got == (ssize_t)sizeof header && id == PS_COPY_APPLICATION_ID;
 }
 
@@ -155,8 +159,8 @@ static void add_rank(walk *w, ps_cluster_rank rank) {
 }
 
 /* Among several matching databases the one whose rank the directory's profiler_info names. */
-static const char *choose_db(walk *w, const char *dir, const char *const *names, size_t n, const char *prefix,
-                             int64_t wanted, int64_t *rank) {
+static const char *choose_db(walk *w, const char *dir, const char *const *names, size_t n,
+                             const char *prefix, int64_t wanted, int64_t *rank) {
     const char *chosen = NULL;
     size_t n_matching = 0;
     for (size_t i = 0; i < n; i++) {
@@ -170,11 +174,12 @@ static const char *choose_db(walk *w, const char *dir, const char *const *names,
         }
     }
     if (n_matching > 1) {
-        add_note(w->cluster, "%s holds %zu profiler databases; %s is read", dir, n_matching, chosen);
+        add_note(w->cluster, "%s holds %zu profiler databases; %s is read", dir, n_matching,
+                 chosen);
     }
     if (chosen != NULL && wanted >= 0 && *rank >= 0 && *rank != wanted) {
-        ps_diag_add(&w->cluster->diag, PS_ODD_RANK_NAME, "%s/%s beside profiler_info_%lld.json", dir, chosen,
-                    (long long)wanted);
+        ps_diag_add(&w->cluster->diag, PS_ODD_RANK_NAME, "%s/%s beside profiler_info_%lld.json",
+                    dir, chosen, (long long)wanted);
     }
     return chosen;
 }
@@ -202,10 +207,12 @@ static void visit_rank_dir(walk *w, const char *dir, const char *const *names, s
     }
     int64_t wanted = info_rank(names, n);
     ps_cluster_rank found = {.rank = -1, .profiler = PS_PROFILER_PYTORCH, .rank_dir = dir};
-    const char *name = choose_db(w, out_dir, inner, n_inner, "ascend_pytorch_profiler", wanted, &found.rank);
+    const char *name =
+        choose_db(w, out_dir, inner, n_inner, "ascend_pytorch_profiler", wanted, &found.rank);
     if (name == NULL) {
         found.profiler = PS_PROFILER_MINDSPORE;
-        name = choose_db(w, out_dir, inner, n_inner, "ascend_mindspore_profiler", wanted, &found.rank);
+        name =
+            choose_db(w, out_dir, inner, n_inner, "ascend_mindspore_profiler", wanted, &found.rank);
     }
     if (name == NULL) {
         c->n_text_dirs += has_text_result(inner, n_inner);
@@ -240,8 +247,8 @@ static bool first_visit(walk *w, const char *dir) {
 
 /* Folders of raw data and of results: large, and never holding a rank. */
 static bool is_worth_entering(const char *name) {
-    return strncmp(name, "PROF_", 5) != 0 && strcmp(name, OUTPUT_DIR) != 0 && strcmp(name, "FRAMEWORK") != 0 &&
-           strcmp(name, "logs") != 0;
+    return strncmp(name, "PROF_", 5) != 0 && strcmp(name, OUTPUT_DIR) != 0 &&
+           strcmp(name, "FRAMEWORK") != 0 && strcmp(name, "logs") != 0;
 }
 
 static void visit_dir(walk *w, const char *dir, int depth) {
@@ -307,7 +314,8 @@ static void visit_file(walk *w, const char *path) {
     } else if (parse_db_name(name, "ascend_mindspore_profiler", &found.rank)) {
         found.profiler = PS_PROFILER_MINDSPORE;
     } else {
-        (void)parse_db_name(name, "ascend_pytorch_profiler", &found.rank); /* other names: a renamed database */
+        (void)parse_db_name(name, "ascend_pytorch_profiler",
+                            &found.rank); /* other names: a renamed database */
     }
     found.rank_dir = rank_dir_of(w, dir);
     c->root = dir;
@@ -351,15 +359,16 @@ static void keep_newest(ps_cluster *c) {
         if (again && r->is_copy && !kept->is_copy) {
             n_copies++;
         } else if (again) {
-            ps_diag_add(&c->diag, PS_ODD_RANK_DUPLICATE, "rank %lld: %s", (long long)r->rank, r->rel_path);
+            ps_diag_add(&c->diag, PS_ODD_RANK_DUPLICATE, "rank %lld: %s", (long long)r->rank,
+                        r->rel_path);
         } else {
             c->ranks[n++] = *r;
         }
     }
     c->n_ranks = n;
     if (n_copies > 0) {
-        add_note(c, "%s: %zu cop%s that an earlier run wrote %s left out: the originals are here", c->root, n_copies,
-                 n_copies == 1 ? "y" : "ies", n_copies == 1 ? "is" : "are");
+        add_note(c, "%s: %zu cop%s that an earlier run wrote %s left out: the originals are here",
+                 c->root, n_copies, n_copies == 1 ? "y" : "ies", n_copies == 1 ? "is" : "are");
     }
 }
 
@@ -369,12 +378,15 @@ static void say_profilers(ps_cluster *c) {
         counts[c->ranks[i].profiler]++;
     }
     if ((counts[0] > 0) + (counts[1] > 0) + (counts[2] > 0) > 1) {
-        add_note(c, "several profilers side by side, each analysed by itself: %zu PyTorch, %zu MindSpore, %zu msMonitor",
-                 counts[0], counts[1], counts[2]);
+        add_note(
+            c,
+            "several profilers side by side, each analysed by itself: %zu PyTorch, %zu MindSpore, %zu msMonitor",
+            counts[0], counts[1], counts[2]);
     }
     for (size_t i = 0; i < c->n_ranks; i++) {
         if (c->ranks[i].rank < 0) {
-            add_note(c, "%s: no rank in its name nor beside it; shown as rank -1", c->ranks[i].rel_path);
+            add_note(c, "%s: no rank in its name nor beside it; shown as rank -1",
+                     c->ranks[i].rel_path);
         }
     }
 }

@@ -17,13 +17,18 @@
 
 #define PS_CLUSTER_MAX_DEPTH 10
 
-typedef enum ps_profiler { PS_PROFILER_PYTORCH, PS_PROFILER_MINDSPORE, PS_PROFILER_MSMONITOR } ps_profiler;
+typedef enum ps_profiler {
+    PS_PROFILER_PYTORCH,
+    PS_PROFILER_MINDSPORE,
+    PS_PROFILER_MSMONITOR
+} ps_profiler;
 
 typedef struct ps_cluster_rank {
     int64_t rank; /* global rank, -1 unknown */
     ps_profiler profiler;
-    const char *db_path;  /* the database */
-    const char *rank_dir; /* directory with profiler_info and profiler_metadata, NULL for a lone database */
+    const char *db_path; /* the database */
+    const char *
+        rank_dir; /* directory with profiler_info and profiler_metadata, NULL for a lone database */
     const char *rel_path; /* db_path below the cluster's root, for mirrored copies */
     int64_t timestamp;    /* from the directory's or file's name, -1 unknown */
     int64_t mtime_ns;
@@ -34,8 +39,8 @@ typedef struct ps_cluster {
     const char *root;
     ps_cluster_rank *ranks; /* by rank, then profiler */
     size_t n_ranks, cap_ranks;
-    size_t n_text_dirs;     /* rank directories that hold only text (trace_view.json, CSV) */
-    const char **notes;     /* sentences for people: duplicates, several profilers side by side */
+    size_t n_text_dirs; /* rank directories that hold only text (trace_view.json, CSV) */
+    const char **notes; /* sentences for people: duplicates, several profilers side by side */
     size_t n_notes, cap_notes;
     ps_diag diag;
     ps_arena arena;

@@ -17,14 +17,16 @@ typedef struct output {
     const ps_cluster *cluster;
     const ps_rank_output *outputs;
     const ps_run_opts *opts;
-    const char **targets; /* [n_ranks]: database, copy, or folder for files; NULL: nothing to write */
+    const char *
+        *targets; /* [n_ranks]: database, copy, or folder for files; NULL: nothing to write */
     bool copies;
 } output;
 
 static bool same_place(const char *a, const char *b) {
     ps_file_id x;
     ps_file_id y;
-    return ps_file_identify(a, &x, NULL) == PS_OK && ps_file_identify(b, &y, NULL) == PS_OK && ps_file_same(&x, &y);
+    return ps_file_identify(a, &x, NULL) == PS_OK && ps_file_identify(b, &y, NULL) == PS_OK &&
+           ps_file_same(&x, &y);
 }
 
 static char *join3(ps_arena *arena, const char *a, const char *b, const char *c) {
@@ -57,14 +59,16 @@ static ps_code choose_targets(output *o, const char *folder, bool in_place, ps_e
             const char *base = o->opts->out_dir != NULL ? o->opts->out_dir : o->cluster->root;
             o->targets[r] = join3(&o->run->arena, base, OUTPUT_FOLDER, folder);
         } else {
-            o->targets[r] = o->copies ? copy_target(o, in_place ? NULL : folder, rank) : rank->db_path;
+            o->targets[r] =
+                o->copies ? copy_target(o, in_place ? NULL : folder, rank) : rank->db_path;
         }
         if (o->targets[r] == NULL) {
             return ps_fail_nomem(err);
         }
         if (o->copies && same_place(o->targets[r], rank->db_path)) { /* -o names the input itself */
-            return ps_fail_file(err, PS_USAGE, o->targets[r],
-                                "-o would write the copy onto its original; leave -o out to write in place");
+            return ps_fail_file(
+                err, PS_USAGE, o->targets[r],
+                "-o would write the copy onto its original; leave -o out to write in place");
         }
     }
     return PS_OK;
@@ -94,7 +98,8 @@ static ps_code check_writable(output *o, ps_err *err) {
         any_done = any_done || (o->targets[r] != NULL && o->run->ranks[r].status == PS_RANK_DONE);
     }
     for (size_t r = 0; r < o->run->n_ranks; r++) {
-        const char *locked = o->targets[r] != NULL ? locked_part(o->targets[r], &o->run->arena) : NULL;
+        const char *locked =
+            o->targets[r] != NULL ? locked_part(o->targets[r], &o->run->arena) : NULL;
         n_targets += o->targets[r] != NULL;
         if (locked == NULL) {
             continue;
@@ -108,10 +113,11 @@ static ps_code check_writable(output *o, ps_err *err) {
         first = first != NULL ? first : locked;
     }
     if (n_readonly > 0) {
-        return ps_fail_file(err, PS_READONLY, first,
-                            "read-only, which keeps %zu of %zu databases from being written: none was changed; write "
-                            "copies with -o DIR",
-                            n_readonly, n_targets);
+        return ps_fail_file(
+            err, PS_READONLY, first,
+            "read-only, which keeps %zu of %zu databases from being written: none was changed; write "
+            "copies with -o DIR",
+            n_readonly, n_targets);
     }
     return PS_OK;
 }
@@ -120,7 +126,8 @@ static ps_code check_space(output *o, ps_err *err) {
     uint64_t need = 0;
     for (size_t r = 0; r < o->run->n_ranks; r++) {
         ps_file_id id;
-        if (o->targets[r] != NULL && ps_file_identify(o->run->ranks[r].rank->db_path, &id, NULL) == PS_OK) {
+        if (o->targets[r] != NULL &&
+            ps_file_identify(o->run->ranks[r].rank->db_path, &id, NULL) == PS_OK) {
             need += (uint64_t)id.size_bytes + (uint64_t)id.size_bytes / 16;
         }
     }
@@ -129,7 +136,8 @@ static ps_code check_space(output *o, ps_err *err) {
     uint64_t have = 0;
     code = code == PS_OK ? ps_free_space(base, &have, err) : code;
     if (code == PS_OK && have < need) {
-        return ps_fail_file(err, PS_IO, base, "the copies need %llu MB, %llu MB are free: nothing was written",
+        return ps_fail_file(err, PS_IO, base,
+                            "the copies need %llu MB, %llu MB are free: nothing was written",
                             (unsigned long long)(need >> 20) + 1, (unsigned long long)(have >> 20));
     }
     return code;
@@ -149,7 +157,8 @@ static ps_code recheck(void *context, sqlite3 *handle, ps_err *err) {
 static bool holds(const char *path, const ps_buf *text) {
     ps_buf there;
     ps_buf_init(&there, 0);
-    bool same = ps_is_file(path) && ps_read_file(path, text->len, &there, NULL) == PS_OK && there.len == text->len &&
+    bool same = ps_is_file(path) && ps_read_file(path, text->len, &there, NULL) == PS_OK &&
+                there.len == text->len &&
                 memcmp(ps_buf_str(&there), ps_buf_str(text), text->len) == 0;
     ps_buf_fini(&there);
     return same;
@@ -180,7 +189,8 @@ static ps_code copy_sidecars(const ps_cluster_rank *rank, const char *target, ps
     size_t n = 0;
     const char *inner = ps_path_dir(&arena, target);
     const char *dir = inner != NULL ? ps_path_dir(&arena, inner) : NULL;
-    ps_code code = dir != NULL ? ps_list_dir(rank->rank_dir, &arena, &names, &n, err) : ps_fail_nomem(err);
+    ps_code code =
+        dir != NULL ? ps_list_dir(rank->rank_dir, &arena, &names, &n, err) : ps_fail_nomem(err);
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         if (strncmp(names[i], "profiler_", 9) != 0 || !ps_ends_with(names[i], ".json")) {
             continue;
@@ -188,7 +198,8 @@ static ps_code copy_sidecars(const ps_cluster_rank *rank, const char *target, ps
         const char *from = ps_path_join(&arena, rank->rank_dir, names[i]);
         const char *to = ps_path_join(&arena, dir, names[i]);
         ps_buf_clear(&text);
-        code = from != NULL && to != NULL ? ps_read_file(from, (size_t)64 << 20, &text, err) : ps_fail_nomem(err);
+        code = from != NULL && to != NULL ? ps_read_file(from, (size_t)64 << 20, &text, err)
+                                          : ps_fail_nomem(err);
         code = code == PS_OK ? write_sidecar(to, &text, err) : code;
     }
     ps_buf_fini(&text);
@@ -212,10 +223,11 @@ static ps_code write_copy(output *o, size_t r, ps_err *err) {
     const ps_file_stamp *then = &o->outputs[r].stamp;
     if (!ps_file_same(&now.file, &then->file) || !ps_file_same(&now.wal, &then->wal) ||
         now.change_counter != then->change_counter) {
-        code = ps_fail_file(err, PS_CHANGED, rank->db_path, "changed while it was analysed: run again");
+        code = ps_fail_file(err, PS_CHANGED, rank->db_path,
+                            "changed while it was analysed: run again");
     }
-    code = code == PS_OK ? ps_sqlite_copy(ps_db_handle(db), target, PS_COPY_APPLICATION_ID, o->outputs[r].tables,
-                                          o->outputs[r].n_tables, err)
+    code = code == PS_OK ? ps_sqlite_copy(ps_db_handle(db), target, PS_COPY_APPLICATION_ID,
+                                          o->outputs[r].tables, o->outputs[r].n_tables, err)
                          : code;
     ps_db_close(db);
     return code == PS_OK ? copy_sidecars(rank, target, err) : code;
@@ -241,8 +253,9 @@ static ps_code write_files(output *o, size_t r, ps_err *err) {
                     (long long)o->run->ranks[r].rank->rank, csv ? "csv" : "json");
         code = csv ? ps_write_table_csv(t, &text, err) : ps_write_table_json(t, &text, err);
         if (code == PS_OK) {
-            code = ps_buf_ok(&path) ? ps_write_file(ps_buf_str(&path), ps_buf_str(&text), text.len, err)
-                                    : ps_fail_nomem(err);
+            code = ps_buf_ok(&path)
+                       ? ps_write_file(ps_buf_str(&path), ps_buf_str(&text), text.len, err)
+                       : ps_fail_nomem(err);
         }
     }
     ps_buf_fini(&text);
@@ -262,7 +275,8 @@ static void write_rank(void *context, size_t r) {
     } else if (o->copies) {
         code = write_copy(o, r, &err);
     } else {
-        ps_rank_output *out = (ps_rank_output *)(uintptr_t)&o->outputs[r]; /* recheck only reads it */
+        ps_rank_output *out =
+            (ps_rank_output *)(uintptr_t)&o->outputs[r]; /* recheck only reads it */
         code = ps_sqlite_apply(o->targets[r], out->tables, out->n_tables, recheck, out, &err);
     }
     ps_rank_report *report = &o->run->ranks[r];
@@ -278,10 +292,12 @@ static void write_rank(void *context, size_t r) {
 }
 
 ps_code ps_write_rank_outputs(ps_run *run, const ps_cluster *cluster, const ps_rank_output *outputs,
-                              const char *folder, bool in_place, const ps_run_opts *opts, ps_err *err) {
+                              const char *folder, bool in_place, const ps_run_opts *opts,
+                              ps_err *err) {
     output o = {.run = run, .cluster = cluster, .outputs = outputs, .opts = opts};
     o.targets = ps_calloc(run->n_ranks, sizeof *o.targets);
-    ps_code code = o.targets != NULL ? choose_targets(&o, folder, in_place, err) : ps_fail_nomem(err);
+    ps_code code =
+        o.targets != NULL ? choose_targets(&o, folder, in_place, err) : ps_fail_nomem(err);
     bool any = false;
     for (size_t r = 0; code == PS_OK && r < run->n_ranks; r++) {
         any = any || o.targets[r] != NULL;

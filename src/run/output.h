@@ -16,7 +16,8 @@ typedef struct ps_rank_output {
  * cluster_analysis_output/; with `in_place` rank databases are changed (or mirrored when opts->out_dir is
  * given). Failures of single ranks go into their reports; the code returned is for failures that stopped
  * everything before the first byte was written. */
-PS_MUST_USE ps_code ps_write_rank_outputs(ps_run *run, const ps_cluster *cluster, const ps_rank_output *outputs,
-                                          const char *folder, bool in_place, const ps_run_opts *opts, ps_err *err);
+PS_MUST_USE ps_code ps_write_rank_outputs(ps_run *run, const ps_cluster *cluster,
+                                          const ps_rank_output *outputs, const char *folder,
+                                          bool in_place, const ps_run_opts *opts, ps_err *err);
 
 #endif

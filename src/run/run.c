@@ -20,7 +20,7 @@ typedef struct session {
     void ***partials; /* [analysis][rank] */
     void **shared;    /* [analysis] */
     size_t round;
-    uint32_t needs;   /* of this round, all analyses together */
+    uint32_t needs; /* of this round, all analyses together */
     size_t n_progress;
 } session;
 
@@ -74,7 +74,8 @@ static ps_trace *read_rank(session *s, size_t r) {
     ps_err err = PS_ERR_INIT;
     ps_src src = {.path = report->rank->db_path, .rank_dir = report->rank->rank_dir};
     if (s->round == 0 && writes_in_place(s)) {
-        ps_sqlite_recover(src.path); /* now, since it would change the file between reading and writing */
+        ps_sqlite_recover(
+            src.path); /* now, since it would change the file between reading and writing */
     }
     ps_trace *trace = ps_read(&src, s->needs, &err);
     if (trace == NULL) {
@@ -122,8 +123,8 @@ static void map_rank(void *context, size_t r) {
     }
     ps_trace_free(trace);
     if (s->opts->progress != NULL && s->round == 0) {
-        s->opts->progress(s->opts->progress_context, __atomic_add_fetch(&s->n_progress, 1, __ATOMIC_RELAXED),
-                          s->run->n_ranks);
+        s->opts->progress(s->opts->progress_context,
+                          __atomic_add_fetch(&s->n_progress, 1, __ATOMIC_RELAXED), s->run->n_ranks);
     }
 }
 
@@ -199,7 +200,8 @@ static ps_code gather(session *s, size_t a, ps_err *err) {
             continue;
         }
         ps_rank_output *out = &s->outputs[t->rank_index];
-        if (!ps_grow(&out->tables, &out->cap_tables, out->n_tables + 1, 1 << 20, sizeof(ps_table *))) {
+        if (!ps_grow(&out->tables, &out->cap_tables, out->n_tables + 1, 1 << 20,
+                     sizeof(ps_table *))) {
             return ps_fail_nomem(err);
         }
         out->tables[out->n_tables++] = t;
@@ -228,7 +230,8 @@ static ps_code write_outputs(session *s, ps_err *err) {
         forget_tables(s);
         code = gather(s, a, err);
         if (code == PS_OK) {
-            code = ps_write_rank_outputs(s->run, s->cluster, s->outputs, s->analyses[a]->folder, false, s->opts, err);
+            code = ps_write_rank_outputs(s->run, s->cluster, s->outputs, s->analyses[a]->folder,
+                                         false, s->opts, err);
         }
     }
     forget_tables(s);
@@ -243,7 +246,8 @@ static ps_code write_outputs(session *s, ps_err *err) {
 
 /* --- setting up ---------------------------------------------------------------------------------------------- */
 
-static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t n_ranks, size_t n_analyses) {
+static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
+                         size_t n_analyses) {
     s->run = ps_calloc(1, sizeof *s->run);
     if (s->run == NULL) {
         return false;
@@ -256,8 +260,8 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     s->outputs = ps_calloc(n_ranks, sizeof *s->outputs);
     s->partials = ps_calloc(n_analyses, sizeof *s->partials);
     s->shared = ps_calloc(n_analyses, sizeof *s->shared);
-    bool ok = s->run->ranks != NULL && s->run->results != NULL && s->infos != NULL && s->diags != NULL &&
-              s->outputs != NULL && s->partials != NULL && s->shared != NULL;
+    bool ok = s->run->ranks != NULL && s->run->results != NULL && s->infos != NULL &&
+              s->diags != NULL && s->outputs != NULL && s->partials != NULL && s->shared != NULL;
     s->run->n_ranks = ok ? n_ranks : 0;
     s->run->n_analyses = ok ? n_analyses : 0;
     for (size_t a = 0; ok && a < n_analyses; a++) {
@@ -301,9 +305,9 @@ static void count_statuses(ps_run *run) {
     }
 }
 
-ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses, const ps_cluster *cluster,
-                        const ps_cluster_rank *const *ranks, size_t n_ranks, const ps_run_opts *opts,
-                        ps_err *err) {
+ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
+                        const ps_cluster *cluster, const ps_cluster_rank *const *ranks,
+                        size_t n_ranks, const ps_run_opts *opts, ps_err *err) {
     session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
     ps_code code = session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
     code = code == PS_OK ? run_rounds(&s, err) : code;

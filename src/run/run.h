@@ -16,12 +16,14 @@
 typedef enum ps_export { PS_EXPORT_DB, PS_EXPORT_CSV, PS_EXPORT_JSON, PS_EXPORT_NOTHING } ps_export;
 
 typedef struct ps_run_opts {
-    const char *out_dir; /* -o, or NULL: rank databases in place, other files below the cluster's root */
+    const char
+        *out_dir; /* -o, or NULL: rank databases in place, other files below the cluster's root */
     ps_export export_type;
     size_t n_threads; /* 0: one per processor */
     bool strict;      /* counted errors make a rank fail */
     ps_analysis_opts analysis;
-    void (*progress)(void *context, size_t done, size_t total); /* called from several threads; may be NULL */
+    void (*progress)(void *context, size_t done,
+                     size_t total); /* called from several threads; may be NULL */
     void *progress_context;
 } ps_run_opts;
 
@@ -34,8 +36,9 @@ typedef enum ps_rank_status {
 typedef struct ps_rank_report {
     const ps_cluster_rank *rank;
     ps_rank_status status;
-    ps_err err;       /* of the first failure, or what is missing */
-    size_t n_nothing; /* analyses that have nothing to do for the rank; a rank that others did is done */
+    ps_err err; /* of the first failure, or what is missing */
+    size_t
+        n_nothing; /* analyses that have nothing to do for the rank; a rank that others did is done */
     ps_diag diag;
     const char *written; /* file written for this rank, NULL none; owned by the run */
 } ps_rank_report;
@@ -53,9 +56,9 @@ typedef struct ps_run {
  * could be done at all (`err`); a rank that failed is in its report, and the others went on. Nothing has been
  * written when a target turned out read-only (PS_READONLY) or the output lacks space (PS_IO). The caller frees
  * the result with ps_run_free(), before the cluster. */
-ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses, const ps_cluster *cluster,
-                        const ps_cluster_rank *const *ranks, size_t n_ranks, const ps_run_opts *opts,
-                        ps_err *err);
+ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
+                        const ps_cluster *cluster, const ps_cluster_rank *const *ranks,
+                        size_t n_ranks, const ps_run_opts *opts, ps_err *err);
 void ps_run_free(ps_run *run); /* NULL is fine */
 
 #endif

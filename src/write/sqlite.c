@@ -89,11 +89,14 @@ static bool has_object(const writer *w, const char *sql, const char *a, const ch
 }
 
 static bool has_table(const writer *w, const char *name) {
-    return has_object(w, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE", name, NULL);
+    return has_object(
+        w, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE", name,
+        NULL);
 }
 
 static bool has_column(const writer *w, const char *table, const char *column) {
-    return has_object(w, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE", table, column);
+    return has_object(w, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE",
+                      table, column);
 }
 
 /* --- strings of the database --------------------------------------------------------------------------- */
@@ -109,7 +112,8 @@ static bool collect_strings(string_ids *s, const ps_table *t) {
     for (size_t c = 0; c < t->n_columns; c++) {
         for (size_t r = 0; t->columns[c].type == PS_COL_STRING_ID && r < t->n_rows; r++) {
             const ps_value *v = ps_table_cell(t, r, c);
-            if (!v->is_null && ps_str_is_none(ps_strpool_add(&s->pool, v->u.text, strlen(v->u.text)))) {
+            if (!v->is_null &&
+                ps_str_is_none(ps_strpool_add(&s->pool, v->u.text, strlen(v->u.text)))) {
                 return false;
             }
         }
@@ -122,12 +126,14 @@ static bool collect_strings(string_ids *s, const ps_table *t) {
 }
 
 static ps_code find_strings(const writer *w, string_ids *s) {
-    ps_code code = run_sql(w, "CREATE TABLE IF NOT EXISTS STRING_IDS (id INTEGER PRIMARY KEY, value TEXT)");
+    ps_code code =
+        run_sql(w, "CREATE TABLE IF NOT EXISTS STRING_IDS (id INTEGER PRIMARY KEY, value TEXT)");
     sqlite3_stmt *stmt = NULL;
     if (code != PS_OK) {
         return code;
     }
-    if (sqlite3_prepare_v2(w->db, "SELECT id, value FROM STRING_IDS", -1, &stmt, NULL) != SQLITE_OK) {
+    if (sqlite3_prepare_v2(w->db, "SELECT id, value FROM STRING_IDS", -1, &stmt, NULL) !=
+        SQLITE_OK) {
         return fail(w, "reading STRING_IDS");
     }
     int rc = SQLITE_OK;
@@ -136,7 +142,8 @@ static ps_code find_strings(const writer *w, string_ids *s) {
         const unsigned char *text = sqlite3_column_text(stmt, 1);
         s->max_id = id > s->max_id ? id : s->max_id;
         if (text != NULL) {
-            ps_str known = ps_strpool_find(&s->pool, (const char *)text, (size_t)sqlite3_column_bytes(stmt, 1));
+            ps_str known = ps_strpool_find(&s->pool, (const char *)text,
+                                           (size_t)sqlite3_column_bytes(stmt, 1));
             s->ids[known.id] = id;
         }
     }
@@ -147,7 +154,8 @@ static ps_code find_strings(const writer *w, string_ids *s) {
 
 static ps_code insert_strings(const writer *w, string_ids *s) {
     sqlite3_stmt *stmt = NULL;
-    if (sqlite3_prepare_v2(w->db, "INSERT INTO STRING_IDS (id, value) VALUES (?1, ?2)", -1, &stmt, NULL) != SQLITE_OK) {
+    if (sqlite3_prepare_v2(w->db, "INSERT INTO STRING_IDS (id, value) VALUES (?1, ?2)", -1, &stmt,
+                           NULL) != SQLITE_OK) {
         return fail(w, "writing STRING_IDS");
     }
     ps_code code = PS_OK;
@@ -216,7 +224,8 @@ static ps_code create_table(const writer *w, const ps_table *t) {
     return code;
 }
 
-static void bind_value(sqlite3_stmt *stmt, int at, const ps_table *t, size_t row, size_t c, const string_ids *s) {
+static void bind_value(sqlite3_stmt *stmt, int at, const ps_table *t, size_t row, size_t c,
+                       const string_ids *s) {
     const ps_value *v = ps_table_cell(t, row, c);
     if (v->is_null) {
         sqlite3_bind_null(stmt, at);
@@ -233,7 +242,8 @@ static void bind_value(sqlite3_stmt *stmt, int at, const ps_table *t, size_t row
         sqlite3_bind_text(stmt, at, v->u.text, -1, SQLITE_STATIC);
         break;
     case PS_COL_STRING_ID:
-        sqlite3_bind_int64(stmt, at, s->ids[ps_strpool_find(&s->pool, v->u.text, strlen(v->u.text)).id]);
+        sqlite3_bind_int64(stmt, at,
+                           s->ids[ps_strpool_find(&s->pool, v->u.text, strlen(v->u.text)).id]);
         break;
     }
 }
@@ -294,7 +304,8 @@ static ps_code write_table(const writer *w, const ps_table *t) {
 
 /* Rows of the database that have a value now and get none: set to NULL. `rows` are the sorted row ids of the
  * new values. */
-static ps_code clear_others(const writer *w, const ps_table *t, const char *column, const int64_t *rows) {
+static ps_code clear_others(const writer *w, const ps_table *t, const char *column,
+                            const int64_t *rows) {
     ps_buf sql;
     ps_buf_init(&sql, 0);
     ps_buf_add_str(&sql, "SELECT rowid FROM ");
@@ -321,7 +332,9 @@ static ps_code clear_others(const writer *w, const ps_table *t, const char *colu
         if (t->n_rows > 0 && bsearch(&row, rows, t->n_rows, sizeof *rows, ps_compare_i64) != NULL) {
             continue;
         }
-        code = ps_grow(&old, &cap_old, n_old + 1, SIZE_MAX / 16, sizeof *old) ? PS_OK : ps_fail_nomem(w->err);
+        code = ps_grow(&old, &cap_old, n_old + 1, SIZE_MAX / 16, sizeof *old)
+                   ? PS_OK
+                   : ps_fail_nomem(w->err);
         if (code == PS_OK) {
             old[n_old++] = row;
         }
@@ -379,7 +392,8 @@ static ps_code set_values(const writer *w, const ps_table *t, size_t c) {
 
 static ps_code write_columns(const writer *w, const ps_table *t) {
     if (!has_table(w, t->name)) {
-        return ps_fail_file(w->err, PS_NOT_FOUND, w->path, "there is no table %s to add a column to", t->name);
+        return ps_fail_file(w->err, PS_NOT_FOUND, w->path,
+                            "there is no table %s to add a column to", t->name);
     }
     int64_t *rows = ps_calloc(t->n_rows, sizeof *rows);
     ps_code code = rows != NULL ? PS_OK : ps_fail_nomem(w->err);
@@ -390,8 +404,9 @@ static ps_code write_columns(const writer *w, const ps_table *t) {
         qsort(rows, t->n_rows, sizeof *rows, ps_compare_i64);
     }
     for (size_t c = 1; code == PS_OK && c < t->n_columns; c++) {
-        code = has_column(w, t->name, t->columns[c].name) ? clear_others(w, t, t->columns[c].name, rows)
-                                                          : add_column(w, t, &t->columns[c]);
+        code = has_column(w, t->name, t->columns[c].name)
+                   ? clear_others(w, t, t->columns[c].name, rows)
+                   : add_column(w, t, &t->columns[c]);
         code = code == PS_OK ? set_values(w, t, c) : code;
     }
     ps_free(rows);
@@ -401,7 +416,8 @@ static ps_code write_columns(const writer *w, const ps_table *t) {
 static ps_code write_all(const writer *w, const ps_table *const *tables, size_t n) {
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < n; i++) {
-        code = tables[i]->mode == PS_TABLE_ADD_COLUMN ? write_columns(w, tables[i]) : write_table(w, tables[i]);
+        code = tables[i]->mode == PS_TABLE_ADD_COLUMN ? write_columns(w, tables[i])
+                                                      : write_table(w, tables[i]);
     }
     return code;
 }
@@ -418,8 +434,8 @@ static ps_code open_for_writing(writer *w, int flags) {
     return run_sql(w, "PRAGMA cache_size = -65536");
 }
 
-ps_code ps_sqlite_apply(const char *path, const ps_table *const *tables, size_t n, ps_sqlite_recheck_fn *recheck,
-                        void *context, ps_err *err) {
+ps_code ps_sqlite_apply(const char *path, const ps_table *const *tables, size_t n,
+                        ps_sqlite_recheck_fn *recheck, void *context, ps_err *err) {
     ps_err local = PS_ERR_INIT;
     writer w = {.path = path, .err = err != NULL ? err : &local};
     ps_code code = open_for_writing(&w, SQLITE_OPEN_READWRITE);
@@ -437,7 +453,8 @@ ps_code ps_sqlite_apply(const char *path, const ps_table *const *tables, size_t 
             code = run_sql(&w, "COMMIT");
         }
         if (code != PS_OK) {
-            (void)sqlite3_exec(w.db, "ROLLBACK", NULL, NULL, NULL); /* the first error is the one to report */
+            (void)sqlite3_exec(w.db, "ROLLBACK", NULL, NULL,
+                               NULL); /* the first error is the one to report */
         }
     }
     (void)sqlite3_close(w.db);
@@ -452,7 +469,8 @@ void ps_sqlite_recover(const char *path) {
         sqlite3 *db = NULL;
         if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
             (void)sqlite3_busy_timeout(db, BUSY_MS);
-            (void)sqlite3_exec(db, "BEGIN IMMEDIATE; ROLLBACK", NULL, NULL, NULL); /* reading will say what is wrong */
+            (void)sqlite3_exec(db, "BEGIN IMMEDIATE; ROLLBACK", NULL, NULL,
+                               NULL); /* reading will say what is wrong */
         }
         (void)sqlite3_close(db);
     }
@@ -471,7 +489,9 @@ static ps_code check_replaceable(const char *to, int application_id, ps_err *err
     (void)sqlite3_finalize(stmt);
     (void)sqlite3_close(db);
     return ours ? PS_OK
-                : ps_fail_file(err, PS_USAGE, to, "exists and is no copy made by pipescope: choose another -o directory");
+                : ps_fail_file(
+                      err, PS_USAGE, to,
+                      "exists and is no copy made by pipescope: choose another -o directory");
 }
 
 static ps_code copy_pages(const writer *w, sqlite3 *source) {
@@ -487,7 +507,8 @@ static ps_code copy_pages(const writer *w, sqlite3 *source) {
 static bool is_open_as(int fd, const char *path) {
     struct stat there;
     struct stat here;
-    return fstat(fd, &here) == 0 && stat(path, &there) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+    return fstat(fd, &here) == 0 && stat(path, &there) == 0 && here.st_dev == there.st_dev &&
+           here.st_ino == there.st_ino;
 }
 
 /* Opens `tmp`, empty, with a lock that keeps other runs with the same -o away until it is closed; -1 on failure.
@@ -497,7 +518,8 @@ static int claim_tmp(const char *tmp, const char *to, ps_err *err) {
         int fd = open(tmp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (fd < 0) {
             char text[128] = "";
-            (void)ps_fail_file(err, PS_IO, to, "cannot create the copy: %s", strerror_r(errno, text, sizeof text));
+            (void)ps_fail_file(err, PS_IO, to, "cannot create the copy: %s",
+                               strerror_r(errno, text, sizeof text));
             return -1;
         }
         /* File systems without such locks go on without. */
@@ -511,18 +533,20 @@ static int claim_tmp(const char *tmp, const char *to, ps_err *err) {
         }
         /* Between opening and locking another run finished and took the name away. */
     }
-    (void)ps_fail_file(err, PS_BUSY, to, "another program is writing this copy; run again when it has finished");
+    (void)ps_fail_file(err, PS_BUSY, to,
+                       "another program is writing this copy; run again when it has finished");
     return -1;
 }
 
-ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id, const ps_table *const *tables, size_t n,
-                       ps_err *err) {
+ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id,
+                       const ps_table *const *tables, size_t n, ps_err *err) {
     ps_err local = PS_ERR_INIT;
     ps_buf tmp;
     ps_buf_init(&tmp, 0);
     ps_buf_addf(&tmp, "%s.tmp", to);
     writer w = {.path = ps_buf_str(&tmp), .err = err != NULL ? err : &local};
-    ps_code code = ps_buf_ok(&tmp) ? check_replaceable(to, application_id, w.err) : ps_fail_nomem(w.err);
+    ps_code code =
+        ps_buf_ok(&tmp) ? check_replaceable(to, application_id, w.err) : ps_fail_nomem(w.err);
     int lock = code == PS_OK ? claim_tmp(w.path, to, w.err) : -1;
     if (lock < 0) {
         code = code == PS_OK ? w.err->code : code;
@@ -532,7 +556,11 @@ ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id, cons
     code = open_for_writing(&w, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     code = code == PS_OK ? copy_pages(&w, source) : code;
     /* The copy is no one else's yet: no journal, one flush at the end. */
-    code = code == PS_OK ? run_sql(&w, "PRAGMA journal_mode = DELETE; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE") : code;
+    code =
+        code == PS_OK
+            ? run_sql(&w,
+                      "PRAGMA journal_mode = DELETE; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE")
+            : code;
     code = code == PS_OK ? write_all(&w, tables, n) : code;
     if (code == PS_OK) {
         char sql[64];
@@ -546,7 +574,8 @@ ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id, cons
     if (code != PS_OK) {
         (void)unlink(w.path);
     }
-    (void)close(lock); /* after SQLite's own descriptor: closing drops the process's locks on the file */
+    (void)close(
+        lock); /* after SQLite's own descriptor: closing drops the process's locks on the file */
     ps_buf_fini(&tmp);
     return code;
 }

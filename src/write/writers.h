@@ -25,8 +25,8 @@ PS_MUST_USE ps_code ps_write_table_json(const ps_table *table, ps_buf *out, ps_e
 
 typedef struct ps_chart_text_opts {
     ps_text_style style;
-    int64_t step;     /* PS_FIRST_STEP: the first step of the chart */
-    int32_t pipeline; /* -1: the first pipeline */
+    int64_t step;        /* PS_FIRST_STEP: the first step of the chart */
+    int32_t pipeline;    /* -1: the first pipeline */
     bool with_transfers; /* a row of sends and receives below each stage */
 } ps_chart_text_opts;
 

@@ -22,7 +22,7 @@ enum { TEST_PATH = 512 };
  * ------------------------------------------------------------------- */
 
 typedef struct place {
-  char dir[TEST_PATH / 4];
+    char dir[TEST_PATH / 4];
 } place;
 
 void place_make(place *p);
@@ -30,11 +30,9 @@ void place_make(place *p);
 void place_remove(const place *p);
 /* "<place>/<name>" (printf-like) in one of a few static buffers, so that
  * several can be used in one call. */
-const char *place_path(const place *p, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+const char *place_path(const place *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A case of cmocka whose state is a fresh place, removed afterwards. */
-#define IN_PLACE(test)                                                         \
-  cmocka_unit_test_setup_teardown(test, place_setup, place_teardown)
+#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, place_setup, place_teardown)
 int place_setup(void **state);
 int place_teardown(void **state);
 /* A new directory in the place, to be used like one. */
@@ -48,10 +46,10 @@ void write_text(const char *path, const char *text);
  */
 
 typedef struct profile {
-  sqlite3 *db;
-  char dir[TEST_PATH];  /* the rank directory; "" for a lone database */
-  char path[TEST_PATH]; /* the database */
-  int64_t n_strings, n_connections, n_tasks, n_ops;
+    sqlite3 *db;
+    char dir[TEST_PATH];  /* the rank directory; "" for a lone database */
+    char path[TEST_PATH]; /* the database */
+    int64_t n_strings, n_connections, n_tasks, n_ops;
 } profile;
 
 /* A new rank directory "host_{1000+rank}_{timestamp}_ascend_pt" in the place,
@@ -77,24 +75,23 @@ void profile_json(const profile *p, const char *text);
 
 /* A mark on the host and, unless `stream` is -1, on the device. */
 typedef struct mark_spec {
-  const char *message;
-  int64_t host_start_ns, host_end_ns;
-  int64_t start_ns, end_ns; /* device */
-  int stream;
-  bool no_task; /* nothing on the device has its connection id */
+    const char *message;
+    int64_t host_start_ns, host_end_ns;
+    int64_t start_ns, end_ns; /* device */
+    int stream;
+    bool no_task; /* nothing on the device has its connection id */
 } mark_spec;
 
 void profile_add_mark(profile *p, mark_spec m);
 /* Host and device at the same time, stream 2. */
-void profile_mark(profile *p, const char *message, int64_t start_ns,
-                  int64_t end_ns);
+void profile_mark(profile *p, const char *message, int64_t start_ns, int64_t end_ns);
 /* A task that is no mark's (small connection id). */
 void profile_kernel(profile *p, int stream, int64_t start_ns, int64_t end_ns);
 
 /* A communication operator with one Notify_Wait task; `peer` -1: no task. The
  * native tables are made. Returns its opId. */
-int64_t profile_comm_op(profile *p, const char *name, const char *group,
-                        int64_t start_ns, int64_t end_ns, int own, int peer);
+int64_t profile_comm_op(profile *p, const char *name, const char *group, int64_t start_ns,
+                        int64_t end_ns, int own, int peer);
 
 /* DualPipeV metadata as MindSpeed's script writes it. */
 void profile_dualpipev(profile *p, int n_stages, int n_microbatches);
@@ -105,10 +102,9 @@ void profile_dualpipev(profile *p, int n_stages, int n_microbatches);
 
 /* The rows of a query as "a|b|c" lines, NULL printed as NULL, must be this
  * text. */
-void expect_rows_at(const char *db, const char *sql, const char *expected,
-                    const char *file, int line);
-#define expect_rows(db, sql, expected)                                         \
-  expect_rows_at(db, sql, expected, __FILE__, __LINE__)
+void expect_rows_at(const char *db, const char *sql, const char *expected, const char *file,
+                    int line);
+#define expect_rows(db, sql, expected) expect_rows_at(db, sql, expected, __FILE__, __LINE__)
 
 /* The rows of a query as text; the caller frees it with free(). */
 char *query_rows(const char *db, const char *sql);

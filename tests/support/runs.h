@@ -12,15 +12,14 @@
 ps_run_opts default_opts(void);
 
 typedef struct outcome {
-  ps_cluster *cluster;
-  ps_run *run; /* NULL when nothing could be done: err says why */
-  ps_err err;
+    ps_cluster *cluster;
+    ps_run *run; /* NULL when nothing could be done: err says why */
+    ps_err err;
 } outcome;
 
 /* Runs one mode over all ranks below the path; `opts` NULL means
  * default_opts(). The caller ends with outcome_fini(). */
-void run_mode(outcome *o, const char *path, const char *mode,
-              const ps_run_opts *opts);
+void run_mode(outcome *o, const char *path, const char *mode, const ps_run_opts *opts);
 void outcome_fini(outcome *o);
 /* run_mode(pp_chart), which must succeed on all ranks. */
 void run_pp_chart(const char *path, const ps_run_opts *opts);

@@ -11,87 +11,86 @@
 
 /* All are counted, the first three places are kept, and a long one is cut. */
 static void the_first_places_are_kept(void **state) {
-  (void)state;
-  ps_diag d = {0};
-  for (int i = 1; i <= 5; i++) {
-    ps_diag_add(&d, PS_ODD_TIME, "TASK rowid %d", i);
-  }
-  assert_int_equal(d.counts[PS_ODD_TIME], 5);
-  assert_string_equal(d.places[PS_ODD_TIME][0], "TASK rowid 1");
-  assert_string_equal(d.places[PS_ODD_TIME][2], "TASK rowid 3");
-  assert_int_equal(d.counts[PS_ODD_TEXT], 0);
-  ps_diag_add(&d, PS_ODD_TEXT, "%0500d", 7);
-  assert_int_equal(strlen(d.places[PS_ODD_TEXT][0]), sizeof d.places[0][0] - 1);
+    (void)state;
+    ps_diag d = {0};
+    for (int i = 1; i <= 5; i++) {
+        ps_diag_add(&d, PS_ODD_TIME, "TASK rowid %d", i);
+    }
+    assert_int_equal(d.counts[PS_ODD_TIME], 5);
+    assert_string_equal(d.places[PS_ODD_TIME][0], "TASK rowid 1");
+    assert_string_equal(d.places[PS_ODD_TIME][2], "TASK rowid 3");
+    assert_int_equal(d.counts[PS_ODD_TEXT], 0);
+    ps_diag_add(&d, PS_ODD_TEXT, "%0500d", 7);
+    assert_int_equal(strlen(d.places[PS_ODD_TEXT][0]), sizeof d.places[0][0] - 1);
 }
 
 static void counting_needs_no_place(void **state) {
-  (void)state;
-  ps_diag d = {0};
-  ps_diag_count(&d, PS_ODD_TIME, 40);
-  ps_diag_count(&d, PS_ODD_TIME, 0);
-  ps_diag_add(&d, PS_ODD_TIME, "here");
-  assert_int_equal(d.counts[PS_ODD_TIME], 41);
-  assert_string_equal(d.places[PS_ODD_TIME][0], "here");
+    (void)state;
+    ps_diag d = {0};
+    ps_diag_count(&d, PS_ODD_TIME, 40);
+    ps_diag_count(&d, PS_ODD_TIME, 0);
+    ps_diag_add(&d, PS_ODD_TIME, "here");
+    assert_int_equal(d.counts[PS_ODD_TIME], 41);
+    assert_string_equal(d.places[PS_ODD_TIME][0], "here");
 }
 
 /* Merged in order; the places that are free are filled, with the name in front.
  */
 static void merging_adds_counts_and_places(void **state) {
-  (void)state;
-  ps_diag all = {0};
-  ps_diag one = {0};
-  ps_diag two = {0};
-  ps_diag_add(&one, PS_ODD_TIME, "a");
-  ps_diag_add(&one, PS_ODD_TIME, "b");
-  ps_diag_add(&two, PS_ODD_TIME, "c");
-  ps_diag_add(&two, PS_ODD_TIME, "d");
-  ps_diag_add(&two, PS_ODD_FILE, "e");
-  ps_diag_merge(&all, &one, "rank 0");
-  ps_diag_merge(&all, &two, "rank 1");
-  assert_int_equal(all.counts[PS_ODD_TIME], 4);
-  assert_string_equal(all.places[PS_ODD_TIME][0], "rank 0: a");
-  assert_string_equal(all.places[PS_ODD_TIME][1], "rank 0: b");
-  assert_string_equal(all.places[PS_ODD_TIME][2], "rank 1: c");
-  assert_string_equal(all.places[PS_ODD_FILE][0], "rank 1: e");
-  ps_diag plain = {0};
-  ps_diag_merge(&plain, &two, NULL);
-  assert_string_equal(plain.places[PS_ODD_TIME][0], "c");
+    (void)state;
+    ps_diag all = {0};
+    ps_diag one = {0};
+    ps_diag two = {0};
+    ps_diag_add(&one, PS_ODD_TIME, "a");
+    ps_diag_add(&one, PS_ODD_TIME, "b");
+    ps_diag_add(&two, PS_ODD_TIME, "c");
+    ps_diag_add(&two, PS_ODD_TIME, "d");
+    ps_diag_add(&two, PS_ODD_FILE, "e");
+    ps_diag_merge(&all, &one, "rank 0");
+    ps_diag_merge(&all, &two, "rank 1");
+    assert_int_equal(all.counts[PS_ODD_TIME], 4);
+    assert_string_equal(all.places[PS_ODD_TIME][0], "rank 0: a");
+    assert_string_equal(all.places[PS_ODD_TIME][1], "rank 0: b");
+    assert_string_equal(all.places[PS_ODD_TIME][2], "rank 1: c");
+    assert_string_equal(all.places[PS_ODD_FILE][0], "rank 1: e");
+    ps_diag plain = {0};
+    ps_diag_merge(&plain, &two, NULL);
+    assert_string_equal(plain.places[PS_ODD_TIME][0], "c");
 }
 
 /* Only those of severity "error" turn a rank into a failed one under --strict.
  */
 static void errors_are_told_from_losses(void **state) {
-  (void)state;
-  ps_diag d = {0};
-  ps_diag_count(&d, PS_ODD_MARK_NESTED, 3);  /* info */
-  ps_diag_count(&d, PS_ODD_MARK_NO_STEP, 5); /* loss */
-  assert_int_equal(ps_diag_n_errors(&d), 0);
-  ps_diag_count(&d, PS_ODD_TIME, 2);
-  ps_diag_count(&d, PS_ODD_STRING_ID, 1);
-  assert_int_equal(ps_diag_n_errors(&d), 3);
+    (void)state;
+    ps_diag d = {0};
+    ps_diag_count(&d, PS_ODD_MARK_NESTED, 3);  /* info */
+    ps_diag_count(&d, PS_ODD_MARK_NO_STEP, 5); /* loss */
+    assert_int_equal(ps_diag_n_errors(&d), 0);
+    ps_diag_count(&d, PS_ODD_TIME, 2);
+    ps_diag_count(&d, PS_ODD_STRING_ID, 1);
+    assert_int_equal(ps_diag_n_errors(&d), 3);
 }
 
 /* Each kind has a name of its own, and a sentence with the count in it. */
 static void every_kind_has_a_name_and_a_sentence(void **state) {
-  (void)state;
-  for (int k = 0; k < PS_N_ODDITIES; k++) {
-    char text[256];
-    ps_oddity_text((ps_oddity)k, 12345, text, sizeof text);
-    assert_non_null(strstr(text, "12345"));
-    for (int other = 0; other < k; other++) {
-      assert_string_not_equal(ps_oddity_name((ps_oddity)k),
-                              ps_oddity_name((ps_oddity)other));
+    (void)state;
+    for (int k = 0; k < PS_N_ODDITIES; k++) {
+        char text[256];
+        ps_oddity_text((ps_oddity)k, 12345, text, sizeof text);
+        assert_non_null(strstr(text, "12345"));
+        for (int other = 0; other < k; other++) {
+            assert_string_not_equal(ps_oddity_name((ps_oddity)k), ps_oddity_name((ps_oddity)other));
+        }
     }
-  }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_first_places_are_kept),
-      cmocka_unit_test(counting_needs_no_place),
-      cmocka_unit_test(merging_adds_counts_and_places),
-      cmocka_unit_test(errors_are_told_from_losses),
-      cmocka_unit_test(every_kind_has_a_name_and_a_sentence),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_places_are_kept),
+        cmocka_unit_test(counting_needs_no_place),
+        cmocka_unit_test(merging_adds_counts_and_places),
+        cmocka_unit_test(errors_are_told_from_losses),
+        cmocka_unit_test(every_kind_has_a_name_and_a_sentence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

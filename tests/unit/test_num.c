@@ -12,101 +12,99 @@
 static const int64_t UNTOUCHED = -77;
 
 static void expect_i64(const char *text, bool ok, int64_t value) {
-  int64_t got = UNTOUCHED;
-  assert_int_equal(ps_parse_i64(text, strlen(text), &got), ok);
-  assert_true(!ok || got == value);
+    int64_t got = UNTOUCHED;
+    assert_int_equal(ps_parse_i64(text, strlen(text), &got), ok);
+    assert_true(!ok || got == value);
 }
 
 static void integers(void **state) {
-  (void)state;
-  expect_i64("0", true, 0);
-  expect_i64("-0", true, 0);
-  expect_i64("0017", true, 17);
-  expect_i64("9223372036854775807", true, INT64_MAX);
-  expect_i64("9223372036854775808", false, 0);
-  expect_i64("-9223372036854775808", true, INT64_MIN);
-  expect_i64("-9223372036854775809", false, 0);
-  expect_i64("99999999999999999999999", false, 0);
-  expect_i64("", false, 0);
-  expect_i64("-", false, 0);
-  expect_i64("+1", false, 0);
-  expect_i64(" 1", false, 0);
-  expect_i64("1 ", false, 0);
-  expect_i64("1.0", false, 0);
-  expect_i64("0x10", false, 0);
-  expect_i64("--1", false, 0);
+    (void)state;
+    expect_i64("0", true, 0);
+    expect_i64("-0", true, 0);
+    expect_i64("0017", true, 17);
+    expect_i64("9223372036854775807", true, INT64_MAX);
+    expect_i64("9223372036854775808", false, 0);
+    expect_i64("-9223372036854775808", true, INT64_MIN);
+    expect_i64("-9223372036854775809", false, 0);
+    expect_i64("99999999999999999999999", false, 0);
+    expect_i64("", false, 0);
+    expect_i64("-", false, 0);
+    expect_i64("+1", false, 0);
+    expect_i64(" 1", false, 0);
+    expect_i64("1 ", false, 0);
+    expect_i64("1.0", false, 0);
+    expect_i64("0x10", false, 0);
+    expect_i64("--1", false, 0);
 }
 
 /* Only the given bytes count, with or without a zero behind them. */
 static void integers_end_where_told(void **state) {
-  (void)state;
-  int64_t got = 0;
-  assert_true(ps_parse_i64("12345", 3, &got));
-  assert_int_equal(got, 123);
-  assert_false(ps_parse_i64("12345", 0, &got));
+    (void)state;
+    int64_t got = 0;
+    assert_true(ps_parse_i64("12345", 3, &got));
+    assert_int_equal(got, 123);
+    assert_false(ps_parse_i64("12345", 0, &got));
 }
 
 static void expect_us(const char *text, bool ok, int64_t ns) {
-  int64_t got = UNTOUCHED;
-  assert_int_equal(ps_parse_us_as_ns(text, strlen(text), &got), ok);
-  assert_true(!ok || got == ns);
+    int64_t got = UNTOUCHED;
+    assert_int_equal(ps_parse_us_as_ns(text, strlen(text), &got), ok);
+    assert_true(!ok || got == ns);
 }
 
 /* Epoch microseconds do not fit a double to the nanosecond:
  * 1714550400123456.789 would come out as ...750 or ...875. */
 static void microseconds(void **state) {
-  (void)state;
-  expect_us("1714550400123456.789", true, INT64_C(1714550400123456789));
-  expect_us("12", true, 12000);
-  expect_us("0.25", true, 250);
-  expect_us(".5", true, 500);
-  expect_us("1.", true, 1000);
-  expect_us("1.5000", true, 1500); /* zeros beyond the nanosecond say nothing */
-  expect_us("1.0005", false, 0);   /* finer than a nanosecond */
-  expect_us("1.00001", false, 0);
-  expect_us("9223372036854775.807", true, INT64_MAX);
-  expect_us("9223372036854775.808", false, 0);
-  expect_us("-1", false, 0);
-  expect_us("", false, 0);
-  expect_us(".", false, 0);
-  expect_us("1.2.3", false, 0);
-  expect_us("1e3", false, 0);
+    (void)state;
+    expect_us("1714550400123456.789", true, INT64_C(1714550400123456789));
+    expect_us("12", true, 12000);
+    expect_us("0.25", true, 250);
+    expect_us(".5", true, 500);
+    expect_us("1.", true, 1000);
+    expect_us("1.5000", true, 1500); /* zeros beyond the nanosecond say nothing */
+    expect_us("1.0005", false, 0);   /* finer than a nanosecond */
+    expect_us("1.00001", false, 0);
+    expect_us("9223372036854775.807", true, INT64_MAX);
+    expect_us("9223372036854775.808", false, 0);
+    expect_us("-1", false, 0);
+    expect_us("", false, 0);
+    expect_us(".", false, 0);
+    expect_us("1.2.3", false, 0);
+    expect_us("1e3", false, 0);
 }
 
-static void expect_scaled(const char *text, int64_t scale, bool ok,
-                          int64_t value) {
-  int64_t got = UNTOUCHED;
-  assert_int_equal(ps_parse_scaled(text, strlen(text), scale, &got), ok);
-  assert_true(!ok || got == value);
+static void expect_scaled(const char *text, int64_t scale, bool ok, int64_t value) {
+    int64_t got = UNTOUCHED;
+    assert_int_equal(ps_parse_scaled(text, strlen(text), scale, &got), ok);
+    assert_true(!ok || got == value);
 }
 
 /* Rounded half up, by the digits and not by a double. */
 static void scaled_numbers(void **state) {
-  (void)state;
-  expect_scaled("1.3", 10, true, 13);
-  expect_scaled("1.3", 100, true, 130);
-  expect_scaled("7", 1000, true, 7000);
-  expect_scaled("1.5", 1, true, 2);
-  expect_scaled("1.4999999999999999999999", 1, true, 1);
-  expect_scaled("0.0005", 1000, true, 1);
-  expect_scaled("0.00049999", 1000, true, 0);
-  expect_scaled("0.00409", 1000, true, 4);
-  expect_scaled("9.995", 100, true, 1000);
-  expect_scaled("9223372036854775807", 1, true, INT64_MAX);
-  expect_scaled("9223372036854775807.5", 1, false,
-                0); /* rounding up does not fit */
-  expect_scaled("922337203685477580.8", 100, false, 0);
-  expect_scaled("-1", 10, false, 0);
-  expect_scaled("", 10, false, 0);
-  expect_scaled("x", 10, false, 0);
+    (void)state;
+    expect_scaled("1.3", 10, true, 13);
+    expect_scaled("1.3", 100, true, 130);
+    expect_scaled("7", 1000, true, 7000);
+    expect_scaled("1.5", 1, true, 2);
+    expect_scaled("1.4999999999999999999999", 1, true, 1);
+    expect_scaled("0.0005", 1000, true, 1);
+    expect_scaled("0.00049999", 1000, true, 0);
+    expect_scaled("0.00409", 1000, true, 4);
+    expect_scaled("9.995", 100, true, 1000);
+    expect_scaled("9223372036854775807", 1, true, INT64_MAX);
+    expect_scaled("9223372036854775807.5", 1, false, 0); /* rounding up does not fit */
+    expect_scaled("922337203685477580.8", 100, false, 0);
+    expect_scaled("-1", 10, false, 0);
+    expect_scaled("", 10, false, 0);
+    expect_scaled("x", 10, false, 0);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(integers),
-      cmocka_unit_test(integers_end_where_told),
-      cmocka_unit_test(microseconds),
-      cmocka_unit_test(scaled_numbers),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(integers),
+        cmocka_unit_test(integers_end_where_told),
+        cmocka_unit_test(microseconds),
+        cmocka_unit_test(scaled_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,8 +31,8 @@ typedef struct sample {
 } sample;
 
 /* One step of a schedule; the ops of `slow_stage` (-1 none) take `factor` times as long. */
-static sample simulate(const char *schedule, int32_t p, int32_t m, int32_t slow_stage, int64_t factor, int64_t p2p_ns,
-                       int64_t n_steps) {
+static sample simulate(const char *schedule, int32_t p, int32_t m, int32_t slow_stage,
+                       int64_t factor, int64_t p2p_ns, int64_t n_steps) {
     ps_schedule_params params = {.n_stages = p, .n_microbatches = m};
     ps_sim_times times = {.f_ns = 10 * US, .b_ns = 20 * US, .w_ns = 10 * US, .fb_ns = 30 * US};
     ps_err err = PS_ERR_INIT;
@@ -65,8 +65,8 @@ static ps_bubble_report measure(sample *s) {
 }
 
 /* busy, warm-up, stall, cool-down of one row, in microseconds; they add up to the step. */
-static void expect_stage(const ps_stage_bubble *s, int64_t step, int64_t busy, int64_t warmup, int64_t stall,
-                         int64_t cooldown) {
+static void expect_stage(const ps_stage_bubble *s, int64_t step, int64_t busy, int64_t warmup,
+                         int64_t stall, int64_t cooldown) {
     assert_int_equal(s->step_ns, step * US);
     assert_int_equal(s->busy_ns, busy * US);
     assert_int_equal(s->warmup_ns, warmup * US);
@@ -153,8 +153,10 @@ static void test_steps_of_different_length(void **context) {
 static void drop_op(ps_chart *chart, int32_t stage, ps_op_kind kind, int32_t microbatch) {
     for (size_t i = 0; i < chart->n_ops; i++) {
         const ps_op *op = &chart->ops[i];
-        if (chart->ranks[op->rank].stage == stage && op->kind == kind && op->microbatch == microbatch) {
-            memmove(&chart->ops[i], &chart->ops[i + 1], (chart->n_ops - i - 1) * sizeof *chart->ops);
+        if (chart->ranks[op->rank].stage == stage && op->kind == kind &&
+            op->microbatch == microbatch) {
+            memmove(&chart->ops[i], &chart->ops[i + 1],
+                    (chart->n_ops - i - 1) * sizeof *chart->ops);
             chart->n_ops--;
             return;
         }
@@ -201,7 +203,8 @@ static void test_missing_rank(void **context) {
 /* Idle intervals cover the bubble exactly, whatever the durations. */
 static void test_bubbles_add_up(void **context) {
     (void)context;
-    static const char *const NAMES[] = {"1f1b", "gpipe", "interleaved", "zb-h1", "zb-v", "dualpipev", "dualpipe"};
+    static const char *const NAMES[] = {"1f1b", "gpipe",     "interleaved", "zb-h1",
+                                        "zb-v", "dualpipev", "dualpipe"};
     for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
         sample s = simulate(NAMES[k], 4, 8, 2, 3, US / 2, 2);
         ps_bubble_report r = measure(&s);
@@ -215,8 +218,10 @@ static void test_bubbles_add_up(void **context) {
             assert_int_equal(r.stages[i].stall_other_ns >= 0, 1);
         }
         assert_int_equal(all, stages);
-        for (size_t i = 0; i < r.n_steps; i++) { /* the path reaches the step's start: nothing is lost on the way */
-            assert_int_equal(r.steps[i].critical_compute_ns + r.steps[i].critical_wait_ns, r.steps[i].step_ns);
+        for (size_t i = 0; i < r.n_steps;
+             i++) { /* the path reaches the step's start: nothing is lost on the way */
+            assert_int_equal(r.steps[i].critical_compute_ns + r.steps[i].critical_wait_ns,
+                             r.steps[i].step_ns);
         }
         finish(&s, &r);
     }
@@ -315,7 +320,8 @@ static void test_memory_limit(void **context) {
     forget(s.chart);
     ps_result result = {0};
     ps_err err = PS_ERR_INIT;
-    ps_pipeline_opts opts = {.pp_type = "1f1b", .how = "as given", .in_full = true, .replay = {.max_activations = 6}};
+    ps_pipeline_opts opts = {
+        .pp_type = "1f1b", .how = "as given", .in_full = true, .replay = {.max_activations = 6}};
     assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &err), PS_OK);
     const ps_table *t = find_table(&result, "PipelineReplay");
     assert_int_equal(replayed(t, "gpipe"), -1);
@@ -342,16 +348,11 @@ static void test_empty_chart(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_worked_example),
-        cmocka_unit_test(test_transfers_are_told_apart),
-        cmocka_unit_test(test_slow_stage),
-        cmocka_unit_test(test_steps_of_different_length),
-        cmocka_unit_test(test_lost_mark),
-        cmocka_unit_test(test_missing_rank),
-        cmocka_unit_test(test_bubbles_add_up),
-        cmocka_unit_test(test_schedule_is_recognised),
-        cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_worked_example), cmocka_unit_test(test_transfers_are_told_apart),
+        cmocka_unit_test(test_slow_stage),     cmocka_unit_test(test_steps_of_different_length),
+        cmocka_unit_test(test_lost_mark),      cmocka_unit_test(test_missing_rank),
+        cmocka_unit_test(test_bubbles_add_up), cmocka_unit_test(test_schedule_is_recognised),
+        cmocka_unit_test(test_replay),         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_empty_chart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

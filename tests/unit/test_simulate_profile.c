@@ -1,8 +1,8 @@
 /* Written profiles: the rows of small ones counted by hand, the same bytes for the same options, what is refused. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 #include <ftw.h>
@@ -30,7 +30,8 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 static int make_root(void **context) {
     (void)context;
     const char *tmp = getenv("TMPDIR");
-    (void)snprintf(root, sizeof root, "%s/pipescope-simulate-XXXXXX", tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
+    (void)snprintf(root, sizeof root, "%s/pipescope-simulate-XXXXXX",
+                   tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
     return mkdtemp(root) == NULL ? -1 : 0;
 }
 
@@ -67,15 +68,18 @@ static ps_ascend_profile_counts write_ok(const char *name, const ps_ascend_profi
 }
 
 static const char *db_path(const char *name, int rank, char out[4200]) {
-    (void)snprintf(out, 4200, "%s/%s/node%d_%d_20250109081616%03d_ascend_pt/ASCEND_PROFILER_OUTPUT/"
-                   "ascend_pytorch_profiler_%d.db", root, name, rank / 8, 1000 + rank, rank, rank);
+    (void)snprintf(out, 4200,
+                   "%s/%s/node%d_%d_20250109081616%03d_ascend_pt/ASCEND_PROFILER_OUTPUT/"
+                   "ascend_pytorch_profiler_%d.db",
+                   root, name, rank / 8, 1000 + rank, rank, rank);
     return out;
 }
 
 static sqlite3 *open_rank(const char *name, int rank) {
     char path[4200];
     sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open_v2(db_path(name, rank, path), &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(db_path(name, rank, path), &db, SQLITE_OPEN_READONLY, NULL),
+                     SQLITE_OK);
     return db;
 }
 
@@ -125,28 +129,43 @@ static void test_tiny_1f1b(void **context) {
         assert_int_equal(ask(db, "SELECT rankId FROM RANK_DEVICE_MAP"), rank);
         assert_int_equal(ask(db, "SELECT count(*) FROM ENUM_HCCL_DATA_TYPE"), 15);
         /* Marks are joined with their device side by ids of their own; the host is ahead and inside the step. */
-        assert_int_equal(ask(db, "SELECT count(*) FROM MSTX_EVENTS m JOIN TASK t USING (connectionId) "
-                                 "WHERE m.connectionId >= 4000000000 AND m.startNs < t.startNs"), 4);
+        assert_int_equal(ask(db,
+                             "SELECT count(*) FROM MSTX_EVENTS m JOIN TASK t USING (connectionId) "
+                             "WHERE m.connectionId >= 4000000000 AND m.startNs < t.startNs"),
+                         4);
         assert_int_equal(ask(db, "SELECT count(*) FROM MSTX_EVENTS m JOIN STEP_TIME s "
-                                 "ON m.startNs >= s.startNs AND m.endNs <= s.endNs"), 4);
-        assert_int_equal(ask(db, "SELECT count(*) FROM COMMUNICATION_OP o JOIN CANN_API a USING (connectionId) "
-                                 "WHERE a.startNs < o.startNs"), 4);
+                                 "ON m.startNs >= s.startNs AND m.endNs <= s.endNs"),
+                         4);
+        assert_int_equal(
+            ask(db, "SELECT count(*) FROM COMMUNICATION_OP o JOIN CANN_API a USING (connectionId) "
+                    "WHERE a.startNs < o.startNs"),
+            4);
         /* Kernels lie within an op; their ids are small, and two share one. */
-        assert_int_equal(ask(db, "SELECT count(*) FROM COMPUTE_TASK_INFO c JOIN TASK k USING (globalTaskId) "
-                                 "JOIN TASK m ON m.connectionId >= 4000000000 AND m.startNs <= k.startNs "
-                                 "AND k.endNs <= m.endNs"), 5);
-        assert_int_equal(ask(db, "SELECT max(connectionId) FROM TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId)"), 3);
+        assert_int_equal(
+            ask(db, "SELECT count(*) FROM COMPUTE_TASK_INFO c JOIN TASK k USING (globalTaskId) "
+                    "JOIN TASK m ON m.connectionId >= 4000000000 AND m.startNs <= k.startNs "
+                    "AND k.endNs <= m.endNs"),
+            5);
+        assert_int_equal(
+            ask(db,
+                "SELECT max(connectionId) FROM TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId)"),
+            3);
         (void)sqlite3_close(db);
     }
     sqlite3 *db = open_rank("tiny", 0);
-    ask_text(db, "SELECT group_concat(value, ' ') FROM (SELECT value FROM MSTX_EVENTS JOIN STRING_IDS ON id = message "
-                 "ORDER BY startNs)",
-             "{'name': 'forward_step'} {'name': 'forward_step'} {'name': 'backward_step'} {'name': 'backward_step'}");
+    ask_text(
+        db,
+        "SELECT group_concat(value, ' ') FROM (SELECT value FROM MSTX_EVENTS JOIN STRING_IDS ON id = message "
+        "ORDER BY startNs)",
+        "{'name': 'forward_step'} {'name': 'forward_step'} {'name': 'backward_step'} {'name': 'backward_step'}");
     /* F 0..10 10..20, stage 1: F 10..20 B 20..40 F 40..50 B 50..70, so B 40..60 70..90 (ms). */
-    ask_text(db, "SELECT group_concat(((startNs - 1736410576000000000) / 1000000) || '-' || "
-                 "((endNs - 1736410576000000000) / 1000000), ' ') FROM TASK WHERE connectionId >= 4000000000",
-             "0-10 10-20 40-60 70-90");
-    ask_text(db, "SELECT value FROM META_DATA WHERE name = 'pp_info'", "{\"pp_type\": \"1f1b\", \"microbatch_num\": 2}");
+    ask_text(
+        db,
+        "SELECT group_concat(((startNs - 1736410576000000000) / 1000000) || '-' || "
+        "((endNs - 1736410576000000000) / 1000000), ' ') FROM TASK WHERE connectionId >= 4000000000",
+        "0-10 10-20 40-60 70-90");
+    ask_text(db, "SELECT value FROM META_DATA WHERE name = 'pp_info'",
+             "{\"pp_type\": \"1f1b\", \"microbatch_num\": 2}");
     (void)sqlite3_close(db);
 }
 
@@ -162,22 +181,27 @@ static void test_tiny_dualpipev(void **context) {
         (void)sqlite3_close(db);
     }
     sqlite3 *db = open_rank("v", 0);
-    ask_text(db, "SELECT group_concat(value, ' ') FROM (SELECT value FROM MSTX_EVENTS JOIN STRING_IDS ON id = message "
-                 "ORDER BY startNs LIMIT 11)",
-             "{'name': 'forward_step_with_model_graph', 'current_microbatch': 0} "
-             "{'name': 'forward_step_with_model_graph', 'current_microbatch': 1} "
-             "{'name': 'forward_step_with_model_graph', 'current_microbatch': 2} "
-             "{'name': 'forward_step_with_model_graph', 'current_microbatch': 0} "
-             "{'name': 'backward_step'} "
-             "{'name': 'backward_step_with_model_graph'} "
-             "{'name': 'WeightGradStore.pop'} "
-             "{'name': 'forward_step_with_model_graph', 'current_microbatch': 1} "
-             "{'name': 'backward_step'} "
-             "{'name': 'forward_backward_overlaping', 'current_microbatch': 3} "
-             "{'name': 'forward_backward_overlaping', 'current_microbatch': 2}");
+    ask_text(
+        db,
+        "SELECT group_concat(value, ' ') FROM (SELECT value FROM MSTX_EVENTS JOIN STRING_IDS ON id = message "
+        "ORDER BY startNs LIMIT 11)",
+        "{'name': 'forward_step_with_model_graph', 'current_microbatch': 0} "
+        "{'name': 'forward_step_with_model_graph', 'current_microbatch': 1} "
+        "{'name': 'forward_step_with_model_graph', 'current_microbatch': 2} "
+        "{'name': 'forward_step_with_model_graph', 'current_microbatch': 0} "
+        "{'name': 'backward_step'} "
+        "{'name': 'backward_step_with_model_graph'} "
+        "{'name': 'WeightGradStore.pop'} "
+        "{'name': 'forward_step_with_model_graph', 'current_microbatch': 1} "
+        "{'name': 'backward_step'} "
+        "{'name': 'forward_backward_overlaping', 'current_microbatch': 3} "
+        "{'name': 'forward_backward_overlaping', 'current_microbatch': 2}");
     /* Marks neither overlap nor nest. */
-    assert_int_equal(ask(db, "SELECT count(*) FROM (SELECT startNs, lag(endNs) OVER (ORDER BY startNs) AS before FROM "
-                             "TASK WHERE connectionId >= 4000000000) WHERE startNs < before"), 0);
+    assert_int_equal(
+        ask(db,
+            "SELECT count(*) FROM (SELECT startNs, lag(endNs) OVER (ORDER BY startNs) AS before FROM "
+            "TASK WHERE connectionId >= 4000000000) WHERE startNs < before"),
+        0);
     (void)sqlite3_close(db);
 }
 
@@ -187,16 +211,20 @@ static void check_transfers(const char *name, int from, int to, int64_t want) {
     char path[4200], sql[4400];
     (void)snprintf(sql, sizeof sql, "ATTACH '%s' AS peer", db_path(name, to, path));
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    static const char SIDE[] = "(SELECT o.startNs, o.endNs, n.value AS name, row_number() OVER (ORDER BY o.startNs) AS k "
-                               "FROM %s.COMMUNICATION_OP o JOIN %s.STRING_IDS n ON n.id = o.opName WHERE n.value LIKE "
-                               "'hcom_%s%%' AND (SELECT max(dstRank) FROM %s.COMMUNICATION_TASK_INFO t WHERE t.opId = "
-                               "o.opId AND t.taskType = (SELECT id FROM %s.STRING_IDS WHERE value = 'Notify_Wait')) = %d)";
+    static const char SIDE[] =
+        "(SELECT o.startNs, o.endNs, n.value AS name, row_number() OVER (ORDER BY o.startNs) AS k "
+        "FROM %s.COMMUNICATION_OP o JOIN %s.STRING_IDS n ON n.id = o.opName WHERE n.value LIKE "
+        "'hcom_%s%%' AND (SELECT max(dstRank) FROM %s.COMMUNICATION_TASK_INFO t WHERE t.opId = "
+        "o.opId AND t.taskType = (SELECT id FROM %s.STRING_IDS WHERE value = 'Notify_Wait')) = %d)";
     char sent[1000], received[1000];
     (void)snprintf(sent, sizeof sent, SIDE, "main", "main", "send", "main", "main", to);
-    (void)snprintf(received, sizeof received, SIDE, "peer", "peer", "receive", "peer", "peer", from);
-    (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s s JOIN %s r USING (k) WHERE s.endNs = r.endNs AND "
-                   "r.startNs <= s.startNs AND s.startNs < s.endNs AND substr(s.name, 10, 5) = substr(r.name, 13, 5)",
-                   sent, received);
+    (void)snprintf(received, sizeof received, SIDE, "peer", "peer", "receive", "peer", "peer",
+                   from);
+    (void)snprintf(
+        sql, sizeof sql,
+        "SELECT count(*) FROM %s s JOIN %s r USING (k) WHERE s.endNs = r.endNs AND "
+        "r.startNs <= s.startNs AND s.startNs < s.endNs AND substr(s.name, 10, 5) = substr(r.name, 13, 5)",
+        sent, received);
     assert_int_equal(ask(db, sql), want);
     (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", sent);
     assert_int_equal(ask(db, sql), want);
@@ -236,7 +264,8 @@ static void test_dropped_marks(void **context) {
         sqlite3 *db = open_rank("dropped", rank);
         assert_int_equal(ask(db, "SELECT count(*) FROM MSTX_EVENTS"), 13);
         assert_int_equal(ask(db, "SELECT count(*) FROM TASK WHERE connectionId >= 4000000000"), 13);
-        assert_int_equal(ask(db, "SELECT count(*) FROM MSTX_EVENTS JOIN TASK USING (connectionId)"), 13);
+        assert_int_equal(ask(db, "SELECT count(*) FROM MSTX_EVENTS JOIN TASK USING (connectionId)"),
+                         13);
         (void)sqlite3_close(db);
     }
     opts.n_drop_marks = 16;
@@ -253,13 +282,16 @@ static void test_replicas(void **context) {
     assert_int_equal(write_ok("replicas", &opts).n_ranks, 12);
     /* Rank 9 = stage 1, dp 1, tp 1. */
     sqlite3 *db = open_rank("replicas", 9);
-    ask_text(db, "SELECT value FROM META_DATA WHERE name = 'parallel_group_info'",
-             "{\"node0%eth0_60000_3_1736410000000000\": {\"group_name\": \"pp\", \"group_rank\": 1, \"global_ranks\": "
-             "[3, 9]}, \"node1%eth0_60001_8_1736410000000000\": {\"group_name\": \"tp\", \"group_rank\": 1, "
-             "\"global_ranks\": [8, 9]}, \"node0%eth0_60003_7_1736410000000000\": {\"group_name\": \"dp\", "
-             "\"group_rank\": 1, \"global_ranks\": [7, 9, 11]}}");
-    assert_int_equal(ask(db, "SELECT count(*) FROM META_DATA WHERE name = 'distributed_args' AND value LIKE "
-                             "'%\"world_size\": 12%' AND value LIKE '%\"data_parallel_size\": 3%'"), 1);
+    ask_text(
+        db, "SELECT value FROM META_DATA WHERE name = 'parallel_group_info'",
+        "{\"node0%eth0_60000_3_1736410000000000\": {\"group_name\": \"pp\", \"group_rank\": 1, \"global_ranks\": "
+        "[3, 9]}, \"node1%eth0_60001_8_1736410000000000\": {\"group_name\": \"tp\", \"group_rank\": 1, "
+        "\"global_ranks\": [8, 9]}, \"node0%eth0_60003_7_1736410000000000\": {\"group_name\": \"dp\", "
+        "\"group_rank\": 1, \"global_ranks\": [7, 9, 11]}}");
+    assert_int_equal(
+        ask(db, "SELECT count(*) FROM META_DATA WHERE name = 'distributed_args' AND value LIKE "
+                "'%\"world_size\": 12%' AND value LIKE '%\"data_parallel_size\": 3%'"),
+        1);
     /* All replicas share the steps, though each has its own times. */
     int64_t step = ask(db, "SELECT startNs FROM STEP_TIME WHERE id = 2");
     int64_t mark = ask(db, "SELECT max(startNs) FROM MSTX_EVENTS");
@@ -308,7 +340,8 @@ static void test_same_bytes(void **context) {
 
 /* --- refused -------------------------------------------------------------------------------------------------- */
 
-static void expect_code(const char *name, const ps_ascend_profile_opts *opts, ps_code want, const char *part) {
+static void expect_code(const char *name, const ps_ascend_profile_opts *opts, ps_code want,
+                        const char *part) {
     char dir[4200];
     ps_ascend_profile_counts counts;
     ps_err err = PS_ERR_INIT;
@@ -377,10 +410,10 @@ static void test_memory(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiny_1f1b),      cmocka_unit_test(test_tiny_dualpipev),
-        cmocka_unit_test(test_transfers),      cmocka_unit_test(test_dropped_marks),
-        cmocka_unit_test(test_replicas),       cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_tiny_1f1b), cmocka_unit_test(test_tiny_dualpipev),
+        cmocka_unit_test(test_transfers), cmocka_unit_test(test_dropped_marks),
+        cmocka_unit_test(test_replicas),  cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }

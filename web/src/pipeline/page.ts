@@ -30,6 +30,13 @@ interface Target {
   index: number;
 }
 
+/** The ops that stand out. */
+interface Lit {
+  chart: Chart;
+  isTheory: boolean;
+  matches: (op: number) => boolean;
+}
+
 const LABEL_SIZE = 11;
 const LABEL_ROOM_MIN = 13; // lanes lower than this carry no text
 const ZOOM_KEY = 1.5;
@@ -46,9 +53,18 @@ export class App {
   private allArrows = false;
   private hovered: Target | null = null;
   private pinned: Target | null = null;
+  private litFor: Target | null = null;
+  private lit: Lit | null = null;
+  private litLinks: number[] = [];
+  private allLinks: number[] | null = null;
+  private rowOfRank = new Int32Array(0);
   private scheduled = false;
   private baseDirty = true;
   private width = 0;
+  /** The canvases show rows firstRow .. stopRow - 1; they are as high as the window needs. */
+  private firstRow = 0;
+  private stopRow = 0;
+  private capacity = 1;
   private raster: Raster | null = null;
   private image: ImageData | null = null;
   private glyphs: CanvasGlyphs | null = null;
@@ -149,7 +165,10 @@ export class App {
     const choice = { pipeline: this.pipeline, step: this.step, byPhase: this.byPhase };
     this.view = makeView(chart, against, choice, causes.length);
     this.scene = makeScene(this.view);
-    this.hovered = this.pinned = null;
+    this.hovered = this.pinned = this.litFor = this.lit = this.allLinks = null;
+    this.firstRow = -1;
+    this.rowOfRank = new Int32Array(chart.ranks.length).fill(-1);
+    this.view.rows.forEach((row, i) => (this.rowOfRank[row.rankRow] = i));
     this.describe();
     this.layRows();
     this.measure();
@@ -243,7 +262,8 @@ export class App {
     const width = Math.max(100, Math.floor(this.plot.clientWidth));
     const ratio = this.ratio;
     const w = Math.round(width * ratio);
-    const h = Math.max(1, Math.round(this.scene.height * ratio));
+    this.capacity = Math.min(this.scene.n, Math.ceil(window.innerHeight / this.scene.pitch) + 1);
+    const h = Math.max(1, Math.round(this.capacity * this.scene.pitch * ratio));
     if (this.raster !== null && this.raster.width === w && this.raster.height === h) {
       return false;
     }
@@ -254,7 +274,7 @@ export class App {
     for (const canvas of [this.base, this.over]) {
       canvas.width = w;
       canvas.height = h;
-      canvas.style.height = `${this.scene.height}px`;
+      canvas.style.height = `${this.capacity * this.scene.pitch}px`;
     }
     this.axis.width = w;
     this.axis.height = Math.round(28 * ratio);
@@ -276,7 +296,7 @@ export class App {
       }
       const r = this.ratio;
       this.style = {
-        colours, onLook, gap: Math.round(r), gapFrom: 3 * r, radius: Math.round(2 * r),
+        colours, onLook, gap: Math.round(r), gapFrom: 3 * r, radius: Math.round(2 * r), runGap: 4,
         page: pixel(this.theme.page), panel: pixel(this.theme.panel), line: pixel(this.theme.line),
         hatch: pixel(this.theme.hatch),
       };
@@ -294,6 +314,7 @@ export class App {
       this.scheduled = true;
       requestAnimationFrame(() => {
         this.scheduled = false;
+        this.place();
         if (this.baseDirty) {
           this.baseDirty = false;
           this.paintBase();
@@ -304,12 +325,17 @@ export class App {
     }
   }
 
-  /** Rows on screen. */
-  private rowsInSight(): [number, number] {
+  /** Moves the canvases over the rows that are on screen. */
+  private place(): void {
+    const { pitch, n } = this.scene;
     const box = this.plot.getBoundingClientRect();
-    const from = Math.floor(Math.max(0, -box.top) / this.scene.pitch);
-    const to = Math.ceil(Math.max(0, Math.min(box.height, window.innerHeight - box.top)) / this.scene.pitch);
-    return [Math.min(from, this.scene.n), Math.min(to, this.scene.n)];
+    const from = Math.max(0, Math.min(n - this.capacity, Math.floor(-box.top / pitch)));
+    if (from !== this.firstRow) {
+      this.firstRow = from;
+      this.baseDirty = true;
+      this.base.style.top = this.over.style.top = `${from * pitch}px`;
+    }
+    this.stopRow = Math.min(n, from + this.capacity);
   }
 
   private scale(): Scale {
@@ -321,28 +347,24 @@ export class App {
     const style = this.styleNow();
     const ratio = this.ratio;
     const scale = this.scale();
-    const [from, to] = this.rowsInSight();
+    const from = this.firstRow;
+    const to = this.stopRow;
     const px = (css: number): number => Math.round(css * ratio);
-    const y0 = px(from * this.scene.pitch);
-    const y1 = Math.min(raster.height, px(to * this.scene.pitch));
-    if (y1 <= y0) {
-      return;
-    }
-    raster.fill(y0, y1 - y0, style.page);
+    raster.fill(0, raster.height, style.page);
     const { blockH, theoryY, theoryH, transferY, transferH, pitch } = this.scene;
     const pitchPx = Math.max(4, px(6));
     for (let r = from; r < to; r++) {
-      const y = px(r * pitch);
+      const y = px((r - from) * pitch);
       const h = px(blockH);
       raster.fill(y, h, style.panel);
       if (theoryH > 0) {
         raster.fill(y + px(theoryY), px(theoryH), style.panel);
       }
     }
-    this.paintGrid(raster, y0, y1, style.line);
+    this.paintGrid(raster, style.line);
     for (let r = from; r < to; r++) {
       const row = this.view.rows[r]!;
-      const y = px(r * pitch);
+      const y = px((r - from) * pitch);
       const h = px(blockH);
       raster.hatch(row.bubbles, y, h, scale, style.hatch, pitchPx);
       raster.lane(row.ops, y, h, scale, style);
@@ -351,12 +373,12 @@ export class App {
         raster.lane(row.theory, y + px(theoryY), px(theoryH), scale, style);
       }
       if (transferH > 0) {
-        raster.lane(row.transfers, y + px(transferY), px(transferH), scale, { ...style, radius: 0 });
+        raster.lane(row.transfers, y + px(transferY), px(transferH), scale, { ...style, radius: 0, runGap: 1.5 });
       }
     }
     this.paintLabels(raster, from, to, "ops", px(0), px(blockH), scale, style.onLook);
     this.paintLabels(raster, from, to, "theory", px(theoryY), px(theoryH), scale, style.onLook);
-    context(this.base, { alpha: false }).putImageData(this.image!, 0, 0, 0, y0, raster.width, y1 - y0);
+    context(this.base, { alpha: false }).putImageData(this.image!, 0, 0);
   }
 
   private textsOf(chart: Chart, known: Map<number, string[]>, op: number): string[] {
@@ -401,7 +423,7 @@ export class App {
       const look = lane.look[i]!;
       const text = fit(choice.of(look, texts), x1 - x0 - 2 * ratio, width);
       if (text !== "") {
-        const y = Math.round(row * this.scene.pitch * ratio) + dy + Math.round((height - glyphs.height) / 2);
+        const y = Math.round((row - fromRow) * this.scene.pitch * ratio) + dy + Math.round((height - glyphs.height) / 2);
         raster.text(text, (x0 + x1) / 2, y, glyphs, onLook[look]!);
       }
     });
@@ -417,9 +439,9 @@ export class App {
     return found;
   }
 
-  private paintGrid(raster: Raster, y0: number, y1: number, colour: number): void {
+  private paintGrid(raster: Raster, colour: number): void {
     for (const tick of this.ticks()) {
-      raster.rect(Math.round(tick.x * this.ratio), y0, Math.max(1, Math.floor(this.ratio)), y1 - y0, colour);
+      raster.rect(Math.round(tick.x * this.ratio), 0, Math.max(1, Math.floor(this.ratio)), raster.height, colour);
     }
   }
 
@@ -473,7 +495,7 @@ export class App {
   }
 
   /** Ops of the same microbatch; of one without a microbatch, itself. */
-  private litOps(target: Target): { chart: Chart; isTheory: boolean; matches: (op: number) => boolean } | null {
+  private litOps(target: Target): Lit | null {
     if (target.lane === "bubbles" || target.lane === "theoryBubbles") {
       return null;
     }
@@ -493,21 +515,30 @@ export class App {
   private paintOver(): void {
     const ctx = context(this.over);
     const ratio = this.ratio;
-    const [from, to] = this.rowsInSight();
-    const pitch = this.scene.pitch;
+    const height = this.capacity * this.scene.pitch;
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    ctx.clearRect(0, from * pitch - 40, this.width, (to - from) * pitch + 80);
+    ctx.clearRect(0, 0, this.width, height);
     const target = this.hovered ?? this.pinned;
-    const lit = target === null ? null : this.litOps(target);
+    if (target !== this.litFor) {
+      this.litFor = target;
+      this.lit = target === null ? null : this.litOps(target);
+      this.litLinks = this.lit === null || this.lit.isTheory ? [] : this.linksWhere(this.lit.matches);
+    }
+    const lit = this.lit;
     if (lit !== null) {
       const [r, g, b] = rgb(this.theme.page);
       ctx.fillStyle = `rgba(${r},${g},${b},0.4)`;
-      ctx.fillRect(0, from * pitch, this.width, (to - from) * pitch);
-      for (let row = from; row < to; row++) {
+      ctx.fillRect(0, 0, this.width, height);
+      for (let row = this.firstRow; row < this.stopRow; row++) {
         this.paintLit(ctx, row, lit.isTheory ? ["theory"] : ["ops", "transfers"], lit);
       }
     }
-    this.paintArrows(ctx, lit !== null && !lit.isTheory ? lit.matches : null);
+    if (lit !== null) {
+      this.paintArrows(ctx, this.litLinks, true);
+    } else if (this.allArrows) {
+      this.allLinks ??= this.linksWhere(() => true);
+      this.paintArrows(ctx, this.allLinks, false);
+    }
     if (target !== null) {
       this.paintFrame(ctx, target);
     }
@@ -516,7 +547,7 @@ export class App {
   private box(row: number, kind: LaneKind | "bubbles" | "theoryBubbles", start: number, end: number): [number, number, number, number] {
     const { pitch, blockH, theoryY, theoryH, transferY, transferH } = this.scene;
     const theory = kind === "theory" || kind === "theoryBubbles";
-    const y = row * pitch + (theory ? theoryY : kind === "transfers" ? transferY : 0);
+    const y = (row - this.firstRow) * pitch + (theory ? theoryY : kind === "transfers" ? transferY : 0);
     const h = theory ? theoryH : kind === "transfers" ? transferH : blockH;
     const x0 = Math.max(-4, this.viewport.x(start));
     const x1 = Math.min(this.width + 4, this.viewport.x(end));
@@ -562,40 +593,42 @@ export class App {
     ctx.stroke();
   }
 
-  private rowOfRank: Int32Array | null = null;
-  private rowsFor: View | null = null;
-
-  /** Links between ops that are on screen: of the lit microbatch, or all when asked for. */
-  private paintArrows(ctx: CanvasRenderingContext2D, matches: ((op: number) => boolean) | null): void {
+  /** Pairs of ops, from and to: links within the view between ops that both match. */
+  private linksWhere(matches: (op: number) => boolean): number[] {
     const { chart } = this.data;
-    if (chart.links.n === 0 || (matches === null && !this.allArrows)) {
-      return;
-    }
-    if (this.rowsFor !== this.view || this.rowOfRank === null) {
-      this.rowsFor = this.view;
-      this.rowOfRank = new Int32Array(chart.ranks.length).fill(-1);
-      this.view.rows.forEach((row, i) => (this.rowOfRank![row.rankRow] = i));
-    }
-    const t0 = this.viewport.startNs + this.view.originNs;
-    const t1 = this.viewport.stopNs + this.view.originNs;
     const found: number[] = [];
     for (let i = 0; i < chart.links.n; i++) {
       const a = chart.links.from[i]!;
       const b = chart.links.to[i]!;
-      const inSight = chart.end[a]! >= t0 && chart.start[b]! <= t1 && (this.step === null || chart.step[a] === this.step) &&
-        this.rowOfRank[chart.rank[a]!]! >= 0 && this.rowOfRank[chart.rank[b]!]! >= 0;
-      if (inSight && (matches === null || (matches(a) && matches(b)))) {
+      if ((this.step === null || chart.step[a] === this.step) && matches(a) && matches(b) &&
+          this.rowOfRank[chart.rank[a]!]! >= 0 && this.rowOfRank[chart.rank[b]!]! >= 0) {
         found.push(a, b);
       }
     }
-    if (found.length / 2 > MAX_ARROWS) {
-      return;
+    return found;
+  }
+
+  private paintArrows(ctx: CanvasRenderingContext2D, links: number[], areLit: boolean): void {
+    const { chart } = this.data;
+    const t0 = this.viewport.startNs + this.view.originNs;
+    const t1 = this.viewport.stopNs + this.view.originNs;
+    const inSight: number[] = [];
+    for (let i = 0; i < links.length; i += 2) {
+      const rowA = this.rowOfRank[chart.rank[links[i]!]!]!;
+      const rowB = this.rowOfRank[chart.rank[links[i + 1]!]!]!;
+      if (chart.end[links[i]!]! >= t0 && chart.start[links[i + 1]!]! <= t1 &&
+          Math.max(rowA, rowB) >= this.firstRow && Math.min(rowA, rowB) < this.stopRow) {
+        inSight.push(links[i]!, links[i + 1]!);
+      }
     }
-    ctx.strokeStyle = ctx.fillStyle = matches === null ? this.theme.quiet : this.theme.accent;
-    ctx.globalAlpha = matches === null ? 0.7 : 1;
-    ctx.lineWidth = matches === null ? 1 : 1.25;
-    for (let i = 0; i < found.length; i += 2) {
-      this.paintArrow(ctx, found[i]!, found[i + 1]!);
+    if (inSight.length / 2 > MAX_ARROWS) {
+      return; // a grey cloud: nothing could be followed
+    }
+    ctx.strokeStyle = ctx.fillStyle = areLit ? this.theme.accent : this.theme.quiet;
+    ctx.globalAlpha = areLit ? 1 : 0.7;
+    ctx.lineWidth = areLit ? 1.25 : 1;
+    for (let i = 0; i < inSight.length; i += 2) {
+      this.paintArrow(ctx, inSight[i]!, inSight[i + 1]!);
     }
     ctx.globalAlpha = 1;
   }
@@ -605,9 +638,9 @@ export class App {
     const { pitch, blockH, transferY, transferH } = this.scene;
     const end = (op: number, isStart: boolean): [number, number] => {
       const kind = chart.labels[chart.label[op]!]!.kind;
-      const row = this.rowOfRank![chart.rank[op]!]!;
+      const row = this.rowOfRank[chart.rank[op]!]!;
       const transfer = isTransfer(kind);
-      const y = row * pitch + (transfer ? transferY + transferH / 2 : blockH / 2);
+      const y = (row - this.firstRow) * pitch + (transfer ? transferY + transferH / 2 : blockH / 2);
       const ns = (isStart || transfer ? chart.start[op]! : chart.end[op]!) - this.view.originNs;
       return [this.viewport.x(ns), y];
     };
@@ -719,9 +752,9 @@ export class App {
       const [x, y] = this.plotPoint(event);
       const target = this.targetAt(x, y);
       const before = this.hovered;
-      this.hovered = target;
       this.showTip(target, event.clientX, event.clientY);
       if (target?.row !== before?.row || target?.lane !== before?.lane || target?.index !== before?.index) {
+        this.hovered = target;
         this.drawOver();
       }
     });
@@ -743,7 +776,7 @@ export class App {
     over.addEventListener("dblclick", (event) => this.zoom(2, this.plotPoint(event)[0]));
     document.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("resize", () => this.resized());
-    window.addEventListener("scroll", () => this.draw(), { passive: true });
+    window.addEventListener("scroll", () => this.drawOver(), { passive: true });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       this.setTheme(null);
       this.describe();
