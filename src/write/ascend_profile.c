@@ -23,10 +23,12 @@
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-static ps_code check_number(const char *name, int64_t value, int64_t min, int64_t max, ps_err *err) {
-    return value >= min && value <= max ? PS_OK
-                                        : ps_fail(err, PS_RANGE, "%s is %lld: must be %lld to %lld", name,
-                                                  (long long)value, (long long)min, (long long)max);
+static ps_code check_number(const char *name, int64_t value, int64_t min, int64_t max,
+                            ps_err *err) {
+    return value >= min && value <= max
+               ? PS_OK
+               : ps_fail(err, PS_RANGE, "%s is %lld: must be %lld to %lld", name, (long long)value,
+                         (long long)min, (long long)max);
 }
 
 static ps_code check_times(const ps_ascend_profile_opts *o, ps_err *err) {
@@ -47,14 +49,16 @@ static ps_code check_times_used(const ps_sim_plan *plan, const ps_sim_times *t, 
     int64_t max = MAX_OP_NS;
     ps_code code = PS_OK;
     if (ps_sim_uses(plan, PS_OP_FB)) {
-        code = check_number("time of an overlapped pair in ns", t->fb_ns, PS_PROFILE_MIN_OP_NS, 2 * max, err);
+        code = check_number("time of an overlapped pair in ns", t->fb_ns, PS_PROFILE_MIN_OP_NS,
+                            2 * max, err);
     }
     if (code == PS_OK && ps_sim_uses(plan, PS_OP_BW)) {
         code = check_number("weight gradient time in ns", t->w_ns, PS_PROFILE_MIN_OP_NS, max, err);
         if (code == PS_OK && t->b_ns - t->w_ns < PS_PROFILE_MIN_OP_NS) {
-            code = ps_fail(err, PS_RANGE,
-                           "the weight gradient takes %lld ns of a backward of %lld ns: must be less, by at least %d ns",
-                           (long long)t->w_ns, (long long)t->b_ns, PS_PROFILE_MIN_OP_NS);
+            code = ps_fail(
+                err, PS_RANGE,
+                "the weight gradient takes %lld ns of a backward of %lld ns: must be less, by at least %d ns",
+                (long long)t->w_ns, (long long)t->b_ns, PS_PROFILE_MIN_OP_NS);
         }
     }
     return code;
@@ -88,7 +92,8 @@ static ps_code check_opts(const ps_ascend_profile_opts *o, ps_err *err) {
 static ps_code check_sizes(const ps_profile_job *job, ps_err *err) {
     const ps_ascend_profile_opts *o = job->opts;
     if ((uint64_t)job->plan->n_ops * (uint64_t)o->n_steps > MAX_OPS_HELD) {
-        return ps_fail(err, PS_RANGE, "%lld steps of %u ops are too many: a pipeline may have at most %zu ops",
+        return ps_fail(err, PS_RANGE,
+                       "%lld steps of %u ops are too many: a pipeline may have at most %zu ops",
                        (long long)o->n_steps, (unsigned)job->plan->n_ops, MAX_OPS_HELD);
     }
     for (int32_t d = 0; d < o->params.n_stages; d++) {
@@ -103,7 +108,8 @@ static ps_code check_sizes(const ps_profile_job *job, ps_err *err) {
 
 static ps_code check_dir(const char *dir, ps_err *err) {
     if (ps_is_file(dir)) {
-        return ps_fail_file(err, PS_USAGE, dir, "is a file; a profile is written into a new or empty directory");
+        return ps_fail_file(err, PS_USAGE, dir,
+                            "is a file; a profile is written into a new or empty directory");
     }
     if (!ps_is_dir(dir)) {
         return PS_OK;
@@ -114,7 +120,8 @@ static ps_code check_dir(const char *dir, ps_err *err) {
     size_t n = 0;
     ps_code code = ps_list_dir(dir, &arena, &names, &n, err);
     if (code == PS_OK && n > 0) {
-        code = ps_fail_file(err, PS_USAGE, dir, "the directory is not empty (it holds '%s'); name a new one", names[0]);
+        code = ps_fail_file(err, PS_USAGE, dir,
+                            "the directory is not empty (it holds '%s'); name a new one", names[0]);
     }
     ps_arena_fini(&arena);
     return code;
@@ -122,7 +129,8 @@ static ps_code check_dir(const char *dir, ps_err *err) {
 
 /* --- times -------------------------------------------------------------------------------------------------------- */
 
-static void jittered(const ps_profile_job *job, int32_t pipeline, int64_t step, int64_t *duration_ns) {
+static void jittered(const ps_profile_job *job, int32_t pipeline, int64_t step,
+                     int64_t *duration_ns) {
     const ps_ascend_profile_opts *o = job->opts;
     ps_sim_fill_durations(job->plan, &o->times, duration_ns);
     if (o->jitter_pct == 0) {
@@ -138,14 +146,16 @@ static void jittered(const ps_profile_job *job, int32_t pipeline, int64_t step, 
 }
 
 static ps_code simulate_pipeline(const ps_profile_job *job, int32_t pipeline, bool measure_only,
-                                 const ps_pipeline_times *times, int64_t *duration_ns, ps_err *err) {
+                                 const ps_pipeline_times *times, int64_t *duration_ns,
+                                 ps_err *err) {
     ps_code code = PS_OK;
     for (int64_t step = 0; step < job->opts->n_steps && code == PS_OK; step++) {
         size_t at = measure_only ? 0 : (size_t)step * job->plan->n_ops;
         ps_sim_result r = {.start_ns = times->start_ns + at, .end_ns = times->end_ns + at};
         ps_step_window *window = &job->steps[step];
         jittered(job, pipeline, step, duration_ns);
-        code = ps_sim_run(job->plan, duration_ns, job->opts->times.p2p_ns, measure_only ? 0 : window->start_ns, &r, err);
+        code = ps_sim_run(job->plan, duration_ns, job->opts->times.p2p_ns,
+                          measure_only ? 0 : window->start_ns, &r, err);
         if (code == PS_OK && measure_only && r.last_ns > window->end_ns) {
             window->end_ns = r.last_ns; /* a length for now */
         }
@@ -195,7 +205,8 @@ typedef struct batch {
     ps_ascend_profile_counts *counts;
 } batch;
 
-static ps_code write_text(ps_arena *arena, const char *dir, const char *name, ps_buf *text, ps_err *err) {
+static ps_code write_text(ps_arena *arena, const char *dir, const char *name, ps_buf *text,
+                          ps_err *err) {
     const char *path = ps_path_join(arena, dir, name);
     if (path == NULL || !ps_buf_ok(text)) {
         return ps_fail_nomem(err);
@@ -205,17 +216,19 @@ static ps_code write_text(ps_arena *arena, const char *dir, const char *name, ps
     return code;
 }
 
-static ps_code write_json(ps_arena *arena, const char *dir, const batch *b, ps_rank_id id, ps_err *err) {
+static ps_code write_json(ps_arena *arena, const char *dir, const batch *b, ps_rank_id id,
+                          ps_err *err) {
     const ps_profile_job *job = b->job;
     char name[64];
     (void)snprintf(name, sizeof name, "profiler_info_%d.json", (int)id.rank);
     ps_buf text;
     ps_buf_init(&text, 0);
-    ps_buf_addf(&text,
-                "{\"config\": {\"common_config\": {\"activities\": [\"ProfilerActivity.CPU\", \"ProfilerActivity.NPU\"]}, "
-                "\"experimental_config\": {\"_profiler_level\": \"Level1\", \"_msprof_tx\": true, "
-                "\"_export_type\": [\"db\"]}}, \"end_info\": {\"collectionTimeEnd\": %lld}, \"rank_id\": %d}\n",
-                (long long)job->steps[job->opts->n_steps - 1].end_ns, (int)id.rank);
+    ps_buf_addf(
+        &text,
+        "{\"config\": {\"common_config\": {\"activities\": [\"ProfilerActivity.CPU\", \"ProfilerActivity.NPU\"]}, "
+        "\"experimental_config\": {\"_profiler_level\": \"Level1\", \"_msprof_tx\": true, "
+        "\"_export_type\": [\"db\"]}}, \"end_info\": {\"collectionTimeEnd\": %lld}, \"rank_id\": %d}\n",
+        (long long)job->steps[job->opts->n_steps - 1].end_ns, (int)id.rank);
     ps_code code = write_text(arena, dir, name, &text, err);
     if (code == PS_OK) {
         ps_buf_add_str(&text, "{\"distributed_args\": ");
@@ -231,10 +244,11 @@ static ps_code write_json(ps_arena *arena, const char *dir, const batch *b, ps_r
     return code;
 }
 
-static ps_code write_rank(const batch *b, size_t item, ps_rank_id id, ps_arena *arena, ps_err *err) {
+static ps_code write_rank(const batch *b, size_t item, ps_rank_id id, ps_arena *arena,
+                          ps_err *err) {
     char name[96];
-    (void)snprintf(name, sizeof name, "node%d_%lld_20250109081616%03d_ascend_pt", (int)id.host, (long long)id.pid,
-                   (int)(id.rank % 1000));
+    (void)snprintf(name, sizeof name, "node%d_%lld_20250109081616%03d_ascend_pt", (int)id.host,
+                   (long long)id.pid, (int)(id.rank % 1000));
     const char *dir = ps_path_join(arena, b->job->dir, name);
     const char *output = dir == NULL ? NULL : ps_path_join(arena, dir, "ASCEND_PROFILER_OUTPUT");
     (void)snprintf(name, sizeof name, "ascend_pytorch_profiler_%d.db", (int)id.rank);
@@ -310,8 +324,8 @@ static ps_code run_batch(batch *b, ps_ascend_profile_counts *counts, ps_err *err
     return PS_OK;
 }
 
-static ps_code write_ranks(const ps_profile_job *job, int32_t n_pipelines, ps_ascend_profile_counts *counts,
-                           ps_err *err) {
+static ps_code write_ranks(const ps_profile_job *job, int32_t n_pipelines,
+                           ps_ascend_profile_counts *counts, ps_err *err) {
     size_t ops = (size_t)job->plan->n_ops * (size_t)job->opts->n_steps;
     size_t fit = MAX_OPS_HELD / ops; /* at least 1, by check_sizes */
     int32_t held = fit < (size_t)n_pipelines ? (int32_t)fit : n_pipelines;
@@ -392,8 +406,8 @@ static ps_code run_job(ps_profile_job *job, ps_ascend_profile_counts *counts, ps
     return code == PS_OK ? write_ranks(job, n_pipelines, counts, err) : code;
 }
 
-ps_code ps_ascend_profile_write(const char *dir, const ps_ascend_profile_opts *opts, ps_ascend_profile_counts *counts,
-                                ps_err *err) {
+ps_code ps_ascend_profile_write(const char *dir, const ps_ascend_profile_opts *opts,
+                                ps_ascend_profile_counts *counts, ps_err *err) {
     *counts = (ps_ascend_profile_counts){0};
     ps_code code = check_opts(opts, err);
     if (code == PS_OK) {

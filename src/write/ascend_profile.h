@@ -26,19 +26,21 @@ typedef struct ps_ascend_profile_opts {
     const ps_schedule *schedule;
     ps_schedule_params params;
     ps_sim_times times;
-    int64_t n_steps;            /* numbered from 1 */
-    int32_t tp, cp, dp;         /* one pipeline for each combination; global ranks count tp-cp-dp-pp, tp fastest */
-    int64_t n_filler;           /* kernels per rank */
-    int64_t n_drop_marks;       /* marks per rank that are lost */
-    int32_t jitter_pct;         /* each op takes 100 - j .. 100 + j percent of its time */
+    int64_t n_steps; /* numbered from 1 */
+    int32_t tp, cp,
+        dp; /* one pipeline for each combination; global ranks count tp-cp-dp-pp, tp fastest */
+    int64_t n_filler;     /* kernels per rank */
+    int64_t n_drop_marks; /* marks per rank that are lost */
+    int32_t jitter_pct;   /* each op takes 100 - j .. 100 + j percent of its time */
     uint64_t seed;
-    size_t n_threads;           /* 0: one per processor */
+    size_t n_threads;                 /* 0: one per processor */
     void (*rank_done)(void *context); /* called from any thread after each rank; may be NULL */
     void *context;
 } ps_ascend_profile_opts;
 
 typedef struct ps_ascend_profile_counts {
-    int64_t n_ranks, n_marks, n_tasks, n_comm_ops; /* rows over all ranks; marks without those dropped */
+    int64_t n_ranks, n_marks, n_tasks,
+        n_comm_ops; /* rows over all ranks; marks without those dropped */
 } ps_ascend_profile_counts;
 
 /* `dir` must not exist or be an empty directory (PS_USAGE otherwise; nothing is ever deleted). Options out of range

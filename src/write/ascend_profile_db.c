@@ -18,46 +18,47 @@
 #define DATA_TYPE_BFP16 11
 #define RDMA_TYPE_INVALID 65535
 #define MSTX_START_END 2
-#define HOST_LEAD_NS 50000       /* the host is ahead of the device */
-#define STEP_MARGIN_NS 1000000   /* the host's step begins before and ends after the device's work */
+#define HOST_LEAD_NS 50000     /* the host is ahead of the device */
+#define STEP_MARGIN_NS 1000000 /* the host's step begins before and ends after the device's work */
 #define MESSAGE_ELEMENTS 29360128 /* of one transfer: 4096 x 7168 */
 
 /* --- strings ------------------------------------------------------------------------------------------------------ */
 
-#define FIXED_STRINGS(X)                                                                                               \
-    X(S_NOT_KNOWN, "N/A")                                                                                              \
-    X(S_AICORE, "KERNEL_AICORE")                                                                                       \
-    X(S_AIVEC, "KERNEL_AIVEC")                                                                                         \
-    X(S_MIX_AIC, "KERNEL_MIX_AIC")                                                                                     \
-    X(S_MARK, "MsTx")                                                                                                  \
-    X(S_DEFAULT, "default")                                                                                            \
-    X(S_NOTIFY_WAIT, "Notify_Wait")                                                                                    \
-    X(S_MEMCPY, "Memcpy")                                                                                              \
-    X(S_NOTIFY_RECORD, "Notify_Record")                                                                                \
-    X(S_SEND, "hcom_send_")                                                                                            \
-    X(S_RECEIVE, "hcom_receive_")                                                                                      \
-    X(S_MATMUL_NAME, "aclnnMatmul_MatMulCommon_MatMulV2")                                                              \
-    X(S_MATMUL, "MatMulV2")                                                                                            \
-    X(S_ATTENTION_NAME, "aclnnFlashAttentionScore_FlashAttentionScore_FlashAttentionScore")                            \
-    X(S_ATTENTION, "FlashAttentionScore")                                                                              \
-    X(S_ATTENTION_GRAD_NAME, "aclnnFlashAttentionScoreGrad_FlashAttentionScoreGrad_FlashAttentionScoreGrad")           \
-    X(S_ATTENTION_GRAD, "FlashAttentionScoreGrad")                                                                     \
-    X(S_NORM_NAME, "aclnnLayerNorm_LayerNormV3WithImplMode_LayerNormV3")                                               \
-    X(S_NORM, "LayerNormV3")                                                                                           \
-    X(S_NORM_GRAD_NAME, "aclnnLayerNormBackward_LayerNormGradV3_LayerNormGradV3")                                      \
-    X(S_NORM_GRAD, "LayerNormGradV3")                                                                                  \
-    X(S_GELU_NAME, "aclnnGelu_GeluAiCore_Gelu")                                                                        \
-    X(S_GELU, "Gelu")                                                                                                  \
-    X(S_GELU_GRAD_NAME, "aclnnGeluBackward_GeluGrad_GeluGrad")                                                         \
-    X(S_GELU_GRAD, "GeluGrad")                                                                                         \
-    X(S_ADD_NAME, "aclnnAdd_AddAiCore_Add")                                                                            \
-    X(S_ADD, "Add")                                                                                                    \
-    X(S_ND, "ND")                                                                                                      \
-    X(S_ND2, "ND;ND")                                                                                                  \
-    X(S_BF16, "DT_BF16")                                                                                               \
-    X(S_BF16_2, "DT_BF16;DT_BF16")                                                                                     \
-    X(S_HIDDEN, "\"4096,7168\"")                                                                                       \
-    X(S_HIDDEN_2, "\"4096,7168;4096,7168\"")                                                                           \
+#define FIXED_STRINGS(X)                                                                           \
+    X(S_NOT_KNOWN, "N/A")                                                                          \
+    X(S_AICORE, "KERNEL_AICORE")                                                                   \
+    X(S_AIVEC, "KERNEL_AIVEC")                                                                     \
+    X(S_MIX_AIC, "KERNEL_MIX_AIC")                                                                 \
+    X(S_MARK, "MsTx")                                                                              \
+    X(S_DEFAULT, "default")                                                                        \
+    X(S_NOTIFY_WAIT, "Notify_Wait")                                                                \
+    X(S_MEMCPY, "Memcpy")                                                                          \
+    X(S_NOTIFY_RECORD, "Notify_Record")                                                            \
+    X(S_SEND, "hcom_send_")                                                                        \
+    X(S_RECEIVE, "hcom_receive_")                                                                  \
+    X(S_MATMUL_NAME, "aclnnMatmul_MatMulCommon_MatMulV2")                                          \
+    X(S_MATMUL, "MatMulV2")                                                                        \
+    X(S_ATTENTION_NAME, "aclnnFlashAttentionScore_FlashAttentionScore_FlashAttentionScore")        \
+    X(S_ATTENTION, "FlashAttentionScore")                                                          \
+    X(S_ATTENTION_GRAD_NAME,                                                                       \
+      "aclnnFlashAttentionScoreGrad_FlashAttentionScoreGrad_FlashAttentionScoreGrad")              \
+    X(S_ATTENTION_GRAD, "FlashAttentionScoreGrad")                                                 \
+    X(S_NORM_NAME, "aclnnLayerNorm_LayerNormV3WithImplMode_LayerNormV3")                           \
+    X(S_NORM, "LayerNormV3")                                                                       \
+    X(S_NORM_GRAD_NAME, "aclnnLayerNormBackward_LayerNormGradV3_LayerNormGradV3")                  \
+    X(S_NORM_GRAD, "LayerNormGradV3")                                                              \
+    X(S_GELU_NAME, "aclnnGelu_GeluAiCore_Gelu")                                                    \
+    X(S_GELU, "Gelu")                                                                              \
+    X(S_GELU_GRAD_NAME, "aclnnGeluBackward_GeluGrad_GeluGrad")                                     \
+    X(S_GELU_GRAD, "GeluGrad")                                                                     \
+    X(S_ADD_NAME, "aclnnAdd_AddAiCore_Add")                                                        \
+    X(S_ADD, "Add")                                                                                \
+    X(S_ND, "ND")                                                                                  \
+    X(S_ND2, "ND;ND")                                                                              \
+    X(S_BF16, "DT_BF16")                                                                           \
+    X(S_BF16_2, "DT_BF16;DT_BF16")                                                                 \
+    X(S_HIDDEN, "\"4096,7168\"")                                                                   \
+    X(S_HIDDEN_2, "\"4096,7168;4096,7168\"")                                                       \
     X(S_WEIGHTS, "\"4096,7168;7168,7168\"")
 
 enum {
@@ -65,7 +66,8 @@ enum {
     FIXED_STRINGS(X)
 #undef X
         N_FIXED_STRINGS,
-    S_GROUP = N_FIXED_STRINGS, /* name of the pp communicator, then the messages, then names of operators */
+    S_GROUP =
+        N_FIXED_STRINGS, /* name of the pp communicator, then the messages, then names of operators */
     S_FIRST_MESSAGE
 };
 
@@ -148,7 +150,8 @@ static ps_code create_tables(const db *d, ps_err *err) {
         if (first) {
             ps_buf_addf(&sql, "CREATE TABLE %s (", COLUMNS[i].table);
         }
-        ps_buf_addf(&sql, "%s%s %s%s", first ? "" : ",", COLUMNS[i].name, COLUMNS[i].type, last ? ");" : "");
+        ps_buf_addf(&sql, "%s%s %s%s", first ? "" : ",", COLUMNS[i].name, COLUMNS[i].type,
+                    last ? ");" : "");
     }
     ps_code code = ps_buf_ok(&sql) ? execute(d, ps_buf_str(&sql), err) : ps_fail_nomem(err);
     ps_buf_fini(&sql);
@@ -203,8 +206,9 @@ static ps_code put_ints(const db *d, const int64_t *values, size_t n, ps_err *er
     return put(d, err);
 }
 
-#define PUT(d, err, ...)                                                                                               \
-    put_ints(d, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), err)
+#define PUT(d, err, ...)                                                                           \
+    put_ints(d, (const int64_t[]){__VA_ARGS__},                                                    \
+             sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), err)
 
 static ps_code put_text(const db *d, int64_t id, const char *text, ps_err *err) {
     bind_int(d, 0, id);
@@ -221,7 +225,8 @@ static ps_code put_pair(const db *d, const char *name, const char *value, ps_err
 /* --- what the file is --------------------------------------------------------------------------------------------- */
 
 static ps_code put_meta(const db *d, const char *name, ps_buf *value, ps_err *err) {
-    ps_code code = ps_buf_ok(value) ? put_pair(d, name, ps_buf_str(value), err) : ps_fail_nomem(err);
+    ps_code code =
+        ps_buf_ok(value) ? put_pair(d, name, ps_buf_str(value), err) : ps_fail_nomem(err);
     ps_buf_clear(value);
     return code;
 }
@@ -271,13 +276,15 @@ static ps_code fill_header(db *d, const ps_rank_events *e, ps_err *err) {
         code = put_pair(d, uid, text, err);
     }
     if (code == PS_OK && (code = begin_table(d, "SESSION_TIME_INFO", err)) == PS_OK) {
-        code = PUT(d, err, steps[0].start_ns - 100 * STEP_MARGIN_NS, steps[n_steps - 1].end_ns + 100 * STEP_MARGIN_NS);
+        code = PUT(d, err, steps[0].start_ns - 100 * STEP_MARGIN_NS,
+                   steps[n_steps - 1].end_ns + 100 * STEP_MARGIN_NS);
     }
     if (code == PS_OK) {
         code = begin_table(d, "STEP_TIME", err);
     }
     for (int64_t i = 0; i < n_steps && code == PS_OK; i++) {
-        code = PUT(d, err, i + 1, steps[i].start_ns - STEP_MARGIN_NS, steps[i].end_ns + STEP_MARGIN_NS);
+        code = PUT(d, err, i + 1, steps[i].start_ns - STEP_MARGIN_NS,
+                   steps[i].end_ns + STEP_MARGIN_NS);
     }
     return code == PS_OK ? fill_metadata(d, e, err) : code;
 }
@@ -313,8 +320,8 @@ static ps_code fill_strings(db *d, const ps_rank_events *e, const ps_rank_group 
         code = put_text(d, S_FIRST_MESSAGE + (int64_t)i, text, err);
     }
     for (size_t i = 0; i < e->n_comms && code == PS_OK; i++) {
-        (void)snprintf(text, sizeof text, "%s_%03u_%zu_1", STRINGS[e->comms[i].is_send ? S_SEND : S_RECEIVE],
-                       group_tag(pp->name), i);
+        (void)snprintf(text, sizeof text, "%s_%03u_%zu_1",
+                       STRINGS[e->comms[i].is_send ? S_SEND : S_RECEIVE], group_tag(pp->name), i);
         code = put_text(d, comm_name_id(e, i), text, err);
     }
     return code;
@@ -327,8 +334,9 @@ static ps_code fill_marks(db *d, const ps_rank_events *e, ps_err *err) {
     ps_code code = begin_table(d, "MSTX_EVENTS", err);
     for (size_t i = 0; i < e->n_marks && code == PS_OK; i++) {
         const ps_mark_row *m = &e->marks[i];
-        code = PUT(d, err, m->start_ns - HOST_LEAD_NS, m->end_ns - HOST_LEAD_NS, MSTX_START_END, NO_NUMBER, NO_NUMBER,
-                   S_FIRST_MESSAGE + (int64_t)m->message, tid, tid, S_DEFAULT, FIRST_MARK_CONNECTION + m->number);
+        code = PUT(d, err, m->start_ns - HOST_LEAD_NS, m->end_ns - HOST_LEAD_NS, MSTX_START_END,
+                   NO_NUMBER, NO_NUMBER, S_FIRST_MESSAGE + (int64_t)m->message, tid, tid, S_DEFAULT,
+                   FIRST_MARK_CONNECTION + m->number);
     }
     return code;
 }
@@ -338,17 +346,18 @@ static ps_code fill_comms(db *d, const ps_rank_events *e, ps_err *err) {
     ps_code code = begin_table(d, "CANN_API", err);
     for (size_t i = 0; i < e->n_comms && code == PS_OK; i++) {
         const ps_comm_row *c = &e->comms[i];
-        code = PUT(d, err, c->start_ns - HOST_LEAD_NS, c->start_ns - HOST_LEAD_NS / 2, API_TYPE_HCCL, tid,
-                   FIRST_COMM_CONNECTION + (int64_t)i, c->is_send ? S_SEND : S_RECEIVE);
+        code =
+            PUT(d, err, c->start_ns - HOST_LEAD_NS, c->start_ns - HOST_LEAD_NS / 2, API_TYPE_HCCL,
+                tid, FIRST_COMM_CONNECTION + (int64_t)i, c->is_send ? S_SEND : S_RECEIVE);
     }
     if (code == PS_OK) {
         code = begin_table(d, "COMMUNICATION_OP", err);
     }
     for (size_t i = 0; i < e->n_comms && code == PS_OK; i++) {
         const ps_comm_row *c = &e->comms[i];
-        code = PUT(d, err, comm_name_id(e, i), c->start_ns, c->end_ns, FIRST_COMM_CONNECTION + (int64_t)i, S_GROUP,
-                   (int64_t)i + 1, 0, 0, DATA_TYPE_BFP16, S_NOT_KNOWN, MESSAGE_ELEMENTS,
-                   c->is_send ? S_SEND : S_RECEIVE);
+        code = PUT(d, err, comm_name_id(e, i), c->start_ns, c->end_ns,
+                   FIRST_COMM_CONNECTION + (int64_t)i, S_GROUP, (int64_t)i + 1, 0, 0,
+                   DATA_TYPE_BFP16, S_NOT_KNOWN, MESSAGE_ELEMENTS, c->is_send ? S_SEND : S_RECEIVE);
     }
     return code;
 }
@@ -379,8 +388,9 @@ static task_walk walk_begin(const ps_rank_events *e) {
 static bool walk_next(task_walk *w) {
     const ps_rank_events *e = w->e;
     int64_t mark_ns = w->next_mark < e->n_marks ? e->marks[w->next_mark].start_ns : INT64_MAX;
-    int64_t comm_ns =
-        w->next_comm < PS_TASKS_PER_COMM * e->n_comms ? e->comm_tasks[w->next_comm].start_ns : INT64_MAX;
+    int64_t comm_ns = w->next_comm < PS_TASKS_PER_COMM * e->n_comms
+                          ? e->comm_tasks[w->next_comm].start_ns
+                          : INT64_MAX;
     int64_t kernel_ns = w->has_kernel ? w->next_kernel.start_ns : INT64_MAX;
     w->id++;
     if (mark_ns != INT64_MAX && mark_ns <= comm_ns && mark_ns <= kernel_ns) {
@@ -431,18 +441,19 @@ static ps_code put_task(const db *d, const task_walk *w, ps_err *err) {
         stream = COMPUTE_STREAM;
         break;
     }
-    return PUT(d, err, start_ns, end_ns, e->id.device, connection, w->id, e->id.pid, type, NO_NUMBER, stream, w->id,
-               NO_NUMBER);
+    return PUT(d, err, start_ns, end_ns, e->id.device, connection, w->id, e->id.pid, type,
+               NO_NUMBER, stream, w->id, NO_NUMBER);
 }
 
 static ps_code put_compute(const db *d, const task_walk *w, ps_err *err) {
     const kernel_kind *k = kind_of(&w->kernel);
     bool two = k->inputs == S_BF16_2;
-    return PUT(d, err, k->name, w->id, k->block_dim, 0, k->core, k->type, two ? S_ND2 : S_ND, k->inputs, k->shapes,
-               S_ND, S_BF16, S_HIDDEN, S_NOT_KNOWN);
+    return PUT(d, err, k->name, w->id, k->block_dim, 0, k->core, k->type, two ? S_ND2 : S_ND,
+               k->inputs, k->shapes, S_ND, S_BF16, S_HIDDEN, S_NOT_KNOWN);
 }
 
-static ps_code put_comm_task(const db *d, const task_walk *w, const ps_rank_group *pp, ps_err *err) {
+static ps_code put_comm_task(const db *d, const task_walk *w, const ps_rank_group *pp,
+                             ps_err *err) {
     enum { TRANSPORT_SDMA = 0, TRANSPORT_RDMA = 1, LINK_HCCS = 1, LINK_ROCE = 3 };
     const ps_rank_events *e = w->e;
     const ps_comm_task *t = &e->comm_tasks[w->index];
@@ -450,10 +461,10 @@ static ps_code put_comm_task(const db *d, const task_walk *w, const ps_rank_grou
     bool copy = COMM_TASK_TYPES[t->part] == S_MEMCPY;
     bool same_host = ps_rank_host(pp->base + c->peer * pp->stride) == e->id.host;
     /* The copy is between the rank's own buffers, so that only the notifications name the peer. */
-    return PUT(d, err, comm_name_id(e, t->comm), w->id, COMM_TASK_TYPES[t->part], 0, S_GROUP, copy ? INT64_MAX : c->stream,
-               RDMA_TYPE_INVALID, pp->own, copy ? NO_NUMBER : c->peer, same_host ? TRANSPORT_SDMA : TRANSPORT_RDMA,
-               copy ? 2 * MESSAGE_ELEMENTS : 0, DATA_TYPE_BFP16, same_host ? LINK_HCCS : LINK_ROCE,
-               (int64_t)t->comm + 1);
+    return PUT(d, err, comm_name_id(e, t->comm), w->id, COMM_TASK_TYPES[t->part], 0, S_GROUP,
+               copy ? INT64_MAX : c->stream, RDMA_TYPE_INVALID, pp->own, copy ? NO_NUMBER : c->peer,
+               same_host ? TRANSPORT_SDMA : TRANSPORT_RDMA, copy ? 2 * MESSAGE_ELEMENTS : 0,
+               DATA_TYPE_BFP16, same_host ? LINK_HCCS : LINK_ROCE, (int64_t)t->comm + 1);
 }
 
 static ps_code fill_tasks(db *d, const ps_rank_events *e, const ps_rank_group *pp, ps_err *err) {
@@ -513,7 +524,8 @@ static ps_code fill(db *d, const ps_rank_events *e, ps_err *err) {
     return code == PS_OK ? execute(d, "COMMIT", err) : code;
 }
 
-ps_code ps_rank_db_write(const char *path, const ps_rank_events *e, ps_ascend_profile_counts *counts, ps_err *err) {
+ps_code ps_rank_db_write(const char *path, const ps_rank_events *e,
+                         ps_ascend_profile_counts *counts, ps_err *err) {
     char temporary[PATH_MAX];
     int n = snprintf(temporary, sizeof temporary, "%s.tmp", path);
     if (n < 0 || (size_t)n >= sizeof temporary) {
@@ -542,6 +554,7 @@ ps_code ps_rank_db_write(const char *path, const ps_rank_events *e, ps_ascend_pr
     counts->n_ranks = 1;
     counts->n_marks = (int64_t)e->n_marks;
     counts->n_comm_ops = (int64_t)e->n_comms;
-    counts->n_tasks = counts->n_marks + PS_TASKS_PER_COMM * counts->n_comm_ops + e->job->opts->n_filler;
+    counts->n_tasks =
+        counts->n_marks + PS_TASKS_PER_COMM * counts->n_comm_ops + e->job->opts->n_filler;
     return PS_OK;
 }

@@ -59,7 +59,8 @@ void ps_message_text(const ps_profile_job *job, uint32_t message, char *out, siz
     } else {
         uint32_t k = message - MESSAGE_FORWARD;
         const char *name = k < m ? "forward_step_with_model_graph" : "forward_backward_overlaping";
-        (void)snprintf(out, size, "{'name': '%s', 'current_microbatch': %u}", name, (unsigned)(k % m));
+        (void)snprintf(out, size, "{'name': '%s', 'current_microbatch': %u}", name,
+                       (unsigned)(k % m));
     }
 }
 
@@ -73,7 +74,8 @@ static uint32_t message_of(const ps_profile_job *job, const ps_sched_op *mark) {
     case PS_OP_F:
         return MESSAGE_FORWARD + (has_mindspeed_marks(job) ? (uint32_t)mark->microbatch : 0);
     case PS_OP_FB:
-        return has_mindspeed_marks(job) ? MESSAGE_FORWARD + m + (uint32_t)mark->microbatch : MESSAGE_PAIR;
+        return has_mindspeed_marks(job) ? MESSAGE_FORWARD + m + (uint32_t)mark->microbatch
+                                        : MESSAGE_PAIR;
     default:
         return MESSAGE_BACKWARD;
     }
@@ -85,7 +87,8 @@ static bool shows(const ps_sched_op *mark, const ps_sched_op *op) {
 }
 
 /* Walks ops and marks of a device side by side; an op may have no mark, an output head mark shares the op after it. */
-static ps_code plan_device(ps_profile_job *job, int32_t device, const ps_op_list *marks, ps_err *err) {
+static ps_code plan_device(ps_profile_job *job, int32_t device, const ps_op_list *marks,
+                           ps_err *err) {
     const ps_sim_plan *plan = job->plan;
     ps_mark_plan *out = &job->marks[job->first_mark[device]];
     size_t k = 0;
@@ -94,16 +97,18 @@ static ps_code plan_device(ps_profile_job *job, int32_t device, const ps_op_list
         size_t main = k + (head ? 1 : 0);
         if (main < marks->n && shows(&marks->ops[main], &plan->ops[op])) {
             if (head) {
-                out[k] = (ps_mark_plan){(uint32_t)op, PS_PART_HEAD, message_of(job, &marks->ops[k])};
+                out[k] =
+                    (ps_mark_plan){(uint32_t)op, PS_PART_HEAD, message_of(job, &marks->ops[k])};
             }
             out[main] = (ps_mark_plan){(uint32_t)op, head ? PS_PART_REST : PS_PART_ALL,
                                        message_of(job, &marks->ops[main])};
             k = main + 1;
         }
     }
-    return k == marks->n ? PS_OK
-                         : ps_fail(err, PS_INTERNAL, "schedule %s, device %d: mark %zu belongs to no op",
-                                   plan->schedule->name, (int)device, k);
+    return k == marks->n
+               ? PS_OK
+               : ps_fail(err, PS_INTERNAL, "schedule %s, device %d: mark %zu belongs to no op",
+                         plan->schedule->name, (int)device, k);
 }
 
 ps_code ps_profile_plan_marks(ps_profile_job *job, ps_err *err) {
@@ -115,7 +120,8 @@ ps_code ps_profile_plan_marks(ps_profile_job *job, ps_err *err) {
         ps_op_list list = {0};
         code = job->plan->schedule->marks(&job->plan->params, (int32_t)d, &list, err);
         job->first_mark[d + 1] = job->first_mark[d] + list.n;
-        if (code == PS_OK && !ps_grow(&job->marks, &cap, job->first_mark[d + 1], 2 * PS_SIM_MAX_OPS, sizeof *job->marks)) {
+        if (code == PS_OK && !ps_grow(&job->marks, &cap, job->first_mark[d + 1], 2 * PS_SIM_MAX_OPS,
+                                      sizeof *job->marks)) {
             code = ps_fail_nomem(err);
         }
         if (code == PS_OK) {
@@ -187,7 +193,8 @@ static int64_t ready_to_post(const ps_rank_events *e, size_t step, uint32_t user
 }
 
 /* All transfers between two stages in one direction, as seen from the sender or the receiver. */
-static ps_code add_transfers(ps_rank_events *e, size_t *cap, int32_t from, int32_t to, ps_comm_row row, ps_err *err) {
+static ps_code add_transfers(ps_rank_events *e, size_t *cap, int32_t from, int32_t to,
+                             ps_comm_row row, ps_err *err) {
     const ps_sim_plan *plan = e->job->plan;
     int64_t p2p_ns = e->job->opts->times.p2p_ns;
     int64_t free_ns = INT64_MIN; /* end of the transfer before */
@@ -212,7 +219,8 @@ static ps_code add_transfers(ps_rank_events *e, size_t *cap, int32_t from, int32
                     row.start_ns = post_ns < row.transfer_ns ? post_ns : row.transfer_ns;
                 }
                 free_ns = row.end_ns;
-                if (!ps_grow(&e->comms, cap, e->n_comms + 1, 8 * PS_SIM_MAX_OPS, sizeof *e->comms)) {
+                if (!ps_grow(&e->comms, cap, e->n_comms + 1, 8 * PS_SIM_MAX_OPS,
+                             sizeof *e->comms)) {
                     return ps_fail_nomem(err);
                 }
                 e->comms[e->n_comms++] = row;
@@ -222,7 +230,8 @@ static ps_code add_transfers(ps_rank_events *e, size_t *cap, int32_t from, int32
     return PS_OK;
 }
 
-static void note_peer(const ps_profile_job *job, uint32_t op, int32_t own, int32_t *peers, size_t *n) {
+static void note_peer(const ps_profile_job *job, uint32_t op, int32_t own, int32_t *peers,
+                      size_t *n) {
     int32_t peer = op == PS_NO_OP ? own : job->plan->device[op];
     for (size_t i = 0; i < *n; i++) {
         if (peers[i] == peer) {
@@ -259,7 +268,8 @@ static ps_code make_comms(ps_rank_events *e, ps_err *err) {
     for (size_t i = 0; i < 2 * n_peers && code == PS_OK; i++) {
         bool is_send = i % 2 == 0;
         int32_t peer = peers[i / 2];
-        ps_comm_row row = {.peer = peer, .stream = FIRST_COMM_STREAM + (int32_t)i, .is_send = is_send};
+        ps_comm_row row = {
+            .peer = peer, .stream = FIRST_COMM_STREAM + (int32_t)i, .is_send = is_send};
         code = add_transfers(e, &cap, is_send ? own : peer, is_send ? peer : own, row, err);
     }
     if (e->n_comms > 0) {
@@ -289,11 +299,14 @@ static ps_code make_comm_tasks(ps_rank_events *e, ps_err *err) {
     for (size_t i = 0; i < e->n_comms; i++) {
         const ps_comm_row *c = &e->comms[i];
         int64_t tenth_ns = (c->end_ns - c->transfer_ns) / 10;
-        int64_t edge_ns[PS_TASKS_PER_COMM + 1] = {c->start_ns, c->transfer_ns + tenth_ns, c->end_ns - tenth_ns,
-                                                  c->end_ns};
+        int64_t edge_ns[PS_TASKS_PER_COMM + 1] = {c->start_ns, c->transfer_ns + tenth_ns,
+                                                  c->end_ns - tenth_ns, c->end_ns};
         for (uint32_t part = 0; part < PS_TASKS_PER_COMM; part++) {
-            e->comm_tasks[PS_TASKS_PER_COMM * i + part] = (ps_comm_task){
-                .start_ns = edge_ns[part], .end_ns = edge_ns[part + 1], .comm = (uint32_t)i, .part = part};
+            e->comm_tasks[PS_TASKS_PER_COMM * i + part] =
+                (ps_comm_task){.start_ns = edge_ns[part],
+                               .end_ns = edge_ns[part + 1],
+                               .comm = (uint32_t)i,
+                               .part = part};
         }
     }
     if (e->n_comms > 0) {
@@ -302,8 +315,8 @@ static ps_code make_comm_tasks(ps_rank_events *e, ps_err *err) {
     return PS_OK;
 }
 
-ps_code ps_rank_events_init(ps_rank_events *out, const ps_profile_job *job, const ps_pipeline_times *times,
-                            ps_rank_id id, ps_err *err) {
+ps_code ps_rank_events_init(ps_rank_events *out, const ps_profile_job *job,
+                            const ps_pipeline_times *times, ps_rank_id id, ps_err *err) {
     *out = (ps_rank_events){.id = id, .job = job, .times = times};
     ps_code code = make_marks(out, err);
     if (code == PS_OK) {
@@ -324,7 +337,8 @@ void ps_rank_events_fini(ps_rank_events *e) {
 ps_kernel_cursor ps_kernels_begin(const ps_rank_events *e) {
     const ps_sim_plan *plan = e->job->plan;
     uint64_t per_step = plan->first[e->id.stage + 1] - plan->first[e->id.stage];
-    return (ps_kernel_cursor){.events = e, .op = UINT64_MAX, .n_ops = per_step * (uint64_t)e->job->opts->n_steps};
+    return (ps_kernel_cursor){
+        .events = e, .op = UINT64_MAX, .n_ops = per_step * (uint64_t)e->job->opts->n_steps};
 }
 
 /* Kernels are spread evenly over the ops: op i has those from i * N / n_ops on. */
@@ -354,7 +368,8 @@ bool ps_kernels_next(ps_kernel_cursor *c, ps_kernel *out) {
     uint64_t i = c->n_before - c->first;
     int64_t slot_ns = c->op_start_ns + c->op_ns * (int64_t)i / (int64_t)c->n;
     int64_t next_ns = c->op_start_ns + c->op_ns * (int64_t)(i + 1) / (int64_t)c->n;
-    ps_rng r = ps_profile_rng(c->events->job->opts->seed, PS_RNG_KERNEL, c->events->id.rank, c->n_before);
+    ps_rng r =
+        ps_profile_rng(c->events->job->opts->seed, PS_RNG_KERNEL, c->events->id.rank, c->n_before);
     out->random = ps_rng_next(&r);
     /* A kernel takes 50 to 95 percent of its slot; the rest is launch latency. */
     out->end_ns = next_ns;
@@ -370,15 +385,17 @@ int32_t ps_rank_host(int32_t rank) {
     return rank / RANKS_PER_HOST;
 }
 
-static ps_rank_group group_of(const char *kind, int32_t port, ps_rank_id id, int32_t n, int32_t stride) {
+static ps_rank_group group_of(const char *kind, int32_t port, ps_rank_id id, int32_t n,
+                              int32_t stride) {
     ps_rank_group g = {.kind = kind, .n = n, .own = id.rank / stride % n, .stride = stride};
     g.base = id.rank - g.own * stride;
-    (void)snprintf(g.name, sizeof g.name, "node%d%%eth0_%d_%d_1736410000000000", (int)ps_rank_host(g.base), (int)port,
-                   (int)g.base);
+    (void)snprintf(g.name, sizeof g.name, "node%d%%eth0_%d_%d_1736410000000000",
+                   (int)ps_rank_host(g.base), (int)port, (int)g.base);
     return g;
 }
 
-size_t ps_rank_groups(const ps_ascend_profile_opts *o, ps_rank_id id, ps_rank_group groups[PS_MAX_GROUPS]) {
+size_t ps_rank_groups(const ps_ascend_profile_opts *o, ps_rank_id id,
+                      ps_rank_group groups[PS_MAX_GROUPS]) {
     size_t n = 0;
     groups[n++] = group_of("pp", 60000, id, o->params.n_stages, o->tp * o->cp * o->dp);
     if (o->tp > 1) {
@@ -395,21 +412,24 @@ size_t ps_rank_groups(const ps_ascend_profile_opts *o, ps_rank_id id, ps_rank_gr
 
 void ps_add_distributed_args(const ps_ascend_profile_opts *o, ps_rank_id id, ps_buf *out) {
     int p = (int)o->params.n_stages;
-    ps_buf_addf(out,
-                "{\"tensor_model_parallel_size\": %d, \"pipeline_model_parallel_size\": %d, "
-                "\"data_parallel_size\": %d, \"context_parallel_size\": %d, \"expert_model_parallel_size\": 1, "
-                "\"sequence_parallel\": false, \"rank\": %d, \"world_size\": %d}",
-                (int)o->tp, p, (int)o->dp, (int)o->cp, (int)id.rank, p * (int)(o->tp * o->cp * o->dp));
+    ps_buf_addf(
+        out,
+        "{\"tensor_model_parallel_size\": %d, \"pipeline_model_parallel_size\": %d, "
+        "\"data_parallel_size\": %d, \"context_parallel_size\": %d, \"expert_model_parallel_size\": 1, "
+        "\"sequence_parallel\": false, \"rank\": %d, \"world_size\": %d}",
+        (int)o->tp, p, (int)o->dp, (int)o->cp, (int)id.rank, p * (int)(o->tp * o->cp * o->dp));
 }
 
 void ps_add_group_info(const ps_ascend_profile_opts *o, ps_rank_id id, ps_buf *out) {
     ps_rank_group groups[PS_MAX_GROUPS];
     size_t n = ps_rank_groups(o, id, groups);
     for (size_t i = 0; i < n; i++) {
-        ps_buf_addf(out, "%s\"%s\": {\"group_name\": \"%s\", \"group_rank\": %d, \"global_ranks\": [",
+        ps_buf_addf(out,
+                    "%s\"%s\": {\"group_name\": \"%s\", \"group_rank\": %d, \"global_ranks\": [",
                     i == 0 ? "{" : ", ", groups[i].name, groups[i].kind, (int)groups[i].own);
         for (int32_t k = 0; k < groups[i].n; k++) {
-            ps_buf_addf(out, "%s%d", k == 0 ? "" : ", ", (int)(groups[i].base + k * groups[i].stride));
+            ps_buf_addf(out, "%s%d", k == 0 ? "" : ", ",
+                        (int)(groups[i].base + k * groups[i].stride));
         }
         ps_buf_add_str(out, "]}");
     }
@@ -417,5 +437,6 @@ void ps_add_group_info(const ps_ascend_profile_opts *o, ps_rank_id id, ps_buf *o
 }
 
 void ps_add_pp_info(const ps_ascend_profile_opts *o, ps_buf *out) {
-    ps_buf_addf(out, "{\"pp_type\": \"%s\", \"microbatch_num\": %d}", o->schedule->name, (int)o->params.n_microbatches);
+    ps_buf_addf(out, "{\"pp_type\": \"%s\", \"microbatch_num\": %d}", o->schedule->name,
+                (int)o->params.n_microbatches);
 }

@@ -91,9 +91,9 @@ typedef struct ps_kernel {
 
 typedef struct ps_kernel_cursor {
     const ps_rank_events *events;
-    uint64_t n_before;    /* kernels given out */
-    uint64_t op, n_ops;   /* op of the rank over all steps; how many there are */
-    uint64_t first, n;    /* kernels of this op */
+    uint64_t n_before;  /* kernels given out */
+    uint64_t op, n_ops; /* op of the rank over all steps; how many there are */
+    uint64_t first, n;  /* kernels of this op */
     int64_t op_start_ns, op_ns;
     bool backward;
 } ps_kernel_cursor;
@@ -111,8 +111,8 @@ uint32_t ps_message_count(const ps_profile_job *job);
 void ps_message_text(const ps_profile_job *job, uint32_t message, char *out, size_t size);
 
 /* Fills *out, which refers to job and times; release with ps_rank_events_fini, also after a failure. */
-ps_code ps_rank_events_init(ps_rank_events *out, const ps_profile_job *job, const ps_pipeline_times *times,
-                            ps_rank_id id, ps_err *err);
+ps_code ps_rank_events_init(ps_rank_events *out, const ps_profile_job *job,
+                            const ps_pipeline_times *times, ps_rank_id id, ps_err *err);
 void ps_rank_events_fini(ps_rank_events *e);
 
 ps_kernel_cursor ps_kernels_begin(const ps_rank_events *e);
@@ -120,15 +120,16 @@ bool ps_kernels_next(ps_kernel_cursor *c, ps_kernel *out); /* false at the end *
 
 /* Groups a rank belongs to. */
 typedef struct ps_rank_group {
-    const char *kind;  /* "pp" */
-    char name[64];     /* of the communicator, one per group of the cluster */
-    int32_t n, own;    /* members, and which of them this rank is */
+    const char *kind;     /* "pp" */
+    char name[64];        /* of the communicator, one per group of the cluster */
+    int32_t n, own;       /* members, and which of them this rank is */
     int32_t base, stride; /* member i is global rank base + i * stride */
 } ps_rank_group;
 
 #define PS_MAX_GROUPS 4
 /* The pp group first, then tp, cp and dp where they have more than one member. Returns how many. */
-size_t ps_rank_groups(const ps_ascend_profile_opts *opts, ps_rank_id id, ps_rank_group groups[PS_MAX_GROUPS]);
+size_t ps_rank_groups(const ps_ascend_profile_opts *opts, ps_rank_id id,
+                      ps_rank_group groups[PS_MAX_GROUPS]);
 
 /* Which host a global rank runs on. */
 int32_t ps_rank_host(int32_t rank);
@@ -139,7 +140,7 @@ void ps_add_group_info(const ps_ascend_profile_opts *opts, ps_rank_id id, ps_buf
 void ps_add_pp_info(const ps_ascend_profile_opts *opts, ps_buf *out);
 
 /* Writes the database at `path` (which does not exist) and counts its rows. */
-PS_MUST_USE ps_code ps_rank_db_write(const char *path, const ps_rank_events *e, ps_ascend_profile_counts *counts,
-                                     ps_err *err);
+PS_MUST_USE ps_code ps_rank_db_write(const char *path, const ps_rank_events *e,
+                                     ps_ascend_profile_counts *counts, ps_err *err);
 
 #endif

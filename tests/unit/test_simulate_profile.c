@@ -40,8 +40,8 @@ static int remove_root(void **context) {
     return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static const char *in_root(const char *name, char out[4200]) {
-    (void)snprintf(out, 4200, "%s/%s", root, name);
+static const char *in_root(const char *name, char out[4400]) {
+    (void)snprintf(out, 4400, "%s/%s", root, name);
     return out;
 }
 
@@ -58,7 +58,7 @@ static ps_ascend_profile_opts usual(const char *schedule, int32_t p, int32_t m) 
 }
 
 static ps_ascend_profile_counts write_ok(const char *name, const ps_ascend_profile_opts *opts) {
-    char dir[4200];
+    char dir[4400];
     ps_ascend_profile_counts counts;
     ps_err err = PS_ERR_INIT;
     if (ps_ascend_profile_write(in_root(name, dir), opts, &counts, &err) != PS_OK) {
@@ -67,8 +67,8 @@ static ps_ascend_profile_counts write_ok(const char *name, const ps_ascend_profi
     return counts;
 }
 
-static const char *db_path(const char *name, int rank, char out[4200]) {
-    (void)snprintf(out, 4200,
+static const char *db_path(const char *name, int rank, char out[4400]) {
+    (void)snprintf(out, 4400,
                    "%s/%s/node%d_%d_20250109081616%03d_ascend_pt/ASCEND_PROFILER_OUTPUT/"
                    "ascend_pytorch_profiler_%d.db",
                    root, name, rank / 8, 1000 + rank, rank, rank);
@@ -76,7 +76,7 @@ static const char *db_path(const char *name, int rank, char out[4200]) {
 }
 
 static sqlite3 *open_rank(const char *name, int rank) {
-    char path[4200];
+    char path[4400];
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open_v2(db_path(name, rank, path), &db, SQLITE_OPEN_READONLY, NULL),
                      SQLITE_OK);
@@ -208,7 +208,7 @@ static void test_tiny_dualpipev(void **context) {
 /* The k-th send to a neighbour and the k-th receive on its side are one transfer. */
 static void check_transfers(const char *name, int from, int to, int64_t want) {
     sqlite3 *db = open_rank(name, from);
-    char path[4200], sql[4400];
+    char path[4400], sql[4400];
     (void)snprintf(sql, sizeof sql, "ATTACH '%s' AS peer", db_path(name, to, path));
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     static const char SIDE[] =
@@ -306,7 +306,7 @@ static void test_replicas(void **context) {
 
 /* All bytes of rank 1's database. */
 static void read_rank(const char *name, ps_buf *out) {
-    char path[4200];
+    char path[4400];
     ps_buf_init(out, 0);
     assert_int_equal(ps_read_file(db_path(name, 1, path), 1 << 26, out, NULL), PS_OK);
 }
@@ -342,7 +342,7 @@ static void test_same_bytes(void **context) {
 
 static void expect_code(const char *name, const ps_ascend_profile_opts *opts, ps_code want,
                         const char *part) {
-    char dir[4200];
+    char dir[4400];
     ps_ascend_profile_counts counts;
     ps_err err = PS_ERR_INIT;
     assert_int_equal(ps_ascend_profile_write(in_root(name, dir), opts, &counts, &err), want);
@@ -353,7 +353,7 @@ static void expect_code(const char *name, const ps_ascend_profile_opts *opts, ps
 
 static void test_refused(void **context) {
     (void)context;
-    char path[4200];
+    char path[4400];
     ps_ascend_profile_opts opts = usual("1f1b", 2, 4);
     assert_int_equal(ps_make_dirs(in_root("full", path), NULL), PS_OK);
     assert_int_equal(ps_write_file(in_root("full/mine.txt", path), "x", 1, NULL), PS_OK);
@@ -395,7 +395,7 @@ static void test_memory(void **context) {
     ps_code code = PS_NOMEM;
     int64_t n = 0;
     for (; code != PS_OK && n < 300; n++) {
-        char dir[4200], name[32];
+        char dir[4400], name[32];
         ps_ascend_profile_counts counts;
         (void)snprintf(name, sizeof name, "memory-%d", (int)n);
         (void)in_root(name, dir);
