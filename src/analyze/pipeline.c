@@ -1,7 +1,11 @@
 #include "analyze/pipeline.h"
 
+#include <stdlib.h>
+
 #include "analyze/bubble.h"
 #include "analyze/recognise.h"
+#include "base/alloc.h"
+#include "base/num.h"
 #include "schedule/connect.h"
 #include "schedule/sim.h"
 
@@ -10,6 +14,37 @@
 
 static bool is_known(const ps_recognised *r) {
     return r->schedule != NULL && (double)r->n_agreeing >= MIN_AGREEMENT * (double)r->n_ops;
+}
+
+/* DualPipeV's last backwards (phase 6) are marked as whole; with split backwards in the tail they are the input
+ * gradient only. Their length against those of phase 5 tells. */
+static ps_code refine_tail(ps_chart *chart, ps_recognised *r, ps_err *err) {
+    int64_t *whole = ps_calloc(chart->n_ops + 1, sizeof *whole);
+    if (whole == NULL) {
+        return ps_fail_nomem(err);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        if (chart->ops[i].kind == PS_OP_B && chart->ops[i].phase == 5) {
+            whole[n++] = chart->ops[i].end_ns - chart->ops[i].start_ns;
+        }
+    }
+    qsort(whole, n, sizeof *whole, ps_compare_i64);
+    size_t n_split = 0;
+    size_t n_tail = 0;
+    for (size_t i = 0; n > 0 && i < chart->n_ops; i++) {
+        ps_op *op = &chart->ops[i];
+        if (op->kind == PS_OP_B && op->phase == 6) {
+            n_tail++;
+            if ((op->end_ns - op->start_ns) * 4 < whole[n / 2] * 3) {
+                op->kind = PS_OP_BI;
+                n_split++;
+            }
+        }
+    }
+    r->params.tail_full = n_split * 2 < n_tail;
+    ps_free(whole);
+    return PS_OK;
 }
 
 static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recognised *r,
@@ -23,8 +58,11 @@ static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recogn
         r->schedule = NULL;
         return code;
     }
+    if (opts->is_labelled) {
+        return refine_tail(chart, r, err);
+    }
     bool as_said = opts->pp_type[0] != '\0' && ps_schedule_find(opts->pp_type) == r->schedule;
-    return opts->is_labelled ? PS_OK : ps_apply_schedule(chart, r, as_said ? opts->how : "", err);
+    return ps_apply_schedule(chart, r, as_said ? opts->how : "", err);
 }
 
 static ps_code connect(ps_chart *chart, const ps_recognised *r, ps_err *err) {

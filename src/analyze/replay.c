@@ -1,5 +1,6 @@
 /* Durations: per stage, the median of each kind and chunk, summed over chunks to one microbatch of the whole stage.
- * A schedule with v chunks gets a v-th of it for each op. An overlapped pair takes the measured share of F + B
+ * A schedule with v chunks gets a v-th of it for each op (each of DualPipe's two ways has
+ * the whole stage). An overlapped pair takes the measured share of F + B
  * (median over all pairs), F + B when none was measured. Latency between stages: the median time from the end of
  * the latest input to the start of the op, over ops that waited for it. */
 #include "analyze/replay.h"
@@ -78,22 +79,45 @@ static int64_t bucket_median(buckets *b, int32_t stage, ps_op_kind kind, int32_t
     return median(b->values + b->first[at], b->first[at + 1] - b->first[at]);
 }
 
+/* What the marks of one chunk on one stage say. */
+typedef struct chunk_times {
+    int64_t whole_ns, input_ns, weight_ns, logits_ns;
+} chunk_times;
+
+/* A chunk may lack marks of one half: DualPipeV's tail marks no weight gradients, and on some stages a chunk has all
+ * its lone backwards there. The missing half is taken from the stage's other chunks, else as long as the other half. */
+static int64_t whole_backward(const chunk_times *c, int64_t usual_weight_ns) {
+    if (c->whole_ns > 0) {
+        return c->whole_ns + c->logits_ns; /* the output head's backward has a mark of its own */
+    }
+    int64_t weight = c->weight_ns > 0 ? c->weight_ns : usual_weight_ns > 0 ? usual_weight_ns : c->input_ns;
+    return c->input_ns > 0 ? c->input_ns + c->logits_ns + weight : 0;
+}
+
+/* W of chunks where it was never measured apart is taken in the proportion of those where it was. */
 static void measure_stage(buckets *b, times *t, int32_t stage, int32_t n_chunks) {
     ps_stage_times *s = &t->stages[stage];
-    bool w_measured = false;
-    for (int32_t chunk = 0; chunk < n_chunks && chunk < MAX_CHUNKS; chunk++) {
-        int64_t whole = bucket_median(b, stage, PS_OP_B, chunk);
-        int64_t input = bucket_median(b, stage, PS_OP_BI, chunk);
-        int64_t weight = bucket_median(b, stage, PS_OP_BW, chunk);
-        s->f_ns += bucket_median(b, stage, PS_OP_F, chunk);
-        s->b_ns += whole > 0 ? whole : input + weight;
-        s->w_ns += weight;
-        w_measured = w_measured || weight > 0;
+    chunk_times chunks[MAX_CHUNKS] = {0};
+    int64_t usual_weight_ns = 0;
+    n_chunks = n_chunks < MAX_CHUNKS ? n_chunks : MAX_CHUNKS;
+    for (int32_t c = 0; c < n_chunks; c++) {
+        chunks[c] = (chunk_times){.whole_ns = bucket_median(b, stage, PS_OP_B, c),
+                                  .input_ns = bucket_median(b, stage, PS_OP_BI, c),
+                                  .weight_ns = bucket_median(b, stage, PS_OP_BW, c),
+                                  .logits_ns = bucket_median(b, stage, PS_OP_LOGITS, c)};
+        usual_weight_ns = chunks[c].weight_ns > usual_weight_ns ? chunks[c].weight_ns : usual_weight_ns;
+        s->f_ns += bucket_median(b, stage, PS_OP_F, c);
     }
-    if (!w_measured || s->w_ns >= s->b_ns) {
-        s->w_ns = s->b_ns / 2;
-        s->w_is_half = true;
+    int64_t weight_ns = 0; /* over chunks with a BW, and their whole backward */
+    int64_t weighed_ns = 0;
+    for (int32_t c = 0; c < n_chunks; c++) {
+        int64_t whole = whole_backward(&chunks[c], usual_weight_ns);
+        s->b_ns += whole;
+        weight_ns += chunks[c].weight_ns;
+        weighed_ns += chunks[c].weight_ns > 0 ? whole : 0;
     }
+    s->w_is_half = weight_ns <= 0 || weight_ns >= weighed_ns;
+    s->w_ns = s->w_is_half ? s->b_ns / 2 : (int64_t)((double)s->b_ns * (double)weight_ns / (double)weighed_ns);
 }
 
 static void measure_pairs(const ps_chart *c, times *t, int32_t n_chunks) {
@@ -190,6 +214,11 @@ typedef struct prediction {
     size_t peak;              /* activations of one (chunk, microbatch) */
 } prediction;
 
+/* Chunks that one way through the model has on a device. */
+static int32_t chunks_of_chain(const ps_schedule *schedule, const ps_schedule_params *params) {
+    return ps_schedule_chunks(schedule, params) / (schedule->n_chains > 0 ? schedule->n_chains : 1);
+}
+
 static int64_t op_duration(const times *t, const ps_sim_plan *plan, uint32_t op, int32_t n_chunks) {
     const ps_stage_times *s = &t->stages[plan->device[op]];
     int64_t f = s->f_ns / n_chunks;
@@ -211,6 +240,16 @@ static int64_t op_duration(const times *t, const ps_sim_plan *plan, uint32_t op,
     }
 }
 
+/* NULL when memory is out. */
+static int64_t *plan_durations(const times *t, const ps_sim_plan *plan) {
+    int32_t n_chunks = chunks_of_chain(plan->schedule, &plan->params);
+    int64_t *durations = ps_calloc(plan->n_ops, sizeof *durations);
+    for (uint32_t op = 0; durations != NULL && op < plan->n_ops; op++) {
+        durations[op] = op_duration(t, plan, op, n_chunks);
+    }
+    return durations;
+}
+
 static ps_code simulate(const times *t, const ps_schedule *schedule,
                         const ps_schedule_params *params, prediction *out, ps_err *err) {
     ps_sim_plan *plan = ps_sim_plan_new(schedule, params, err);
@@ -218,16 +257,12 @@ static ps_code simulate(const times *t, const ps_schedule *schedule,
         return err != NULL ? err->code : PS_NOMEM;
     }
     *out = (prediction){0};
-    int32_t n_chunks = ps_schedule_chunks(schedule, params);
-    int64_t *durations = ps_calloc(plan->n_ops, sizeof *durations);
+    int64_t *durations = plan_durations(t, plan);
     ps_sim_result result = {.start_ns = ps_calloc(plan->n_ops, sizeof(int64_t)),
                             .end_ns = ps_calloc(plan->n_ops, sizeof(int64_t))};
     ps_code code = durations != NULL && result.start_ns != NULL && result.end_ns != NULL
                        ? PS_OK
                        : ps_fail_nomem(err);
-    for (uint32_t op = 0; code == PS_OK && op < plan->n_ops; op++) {
-        durations[op] = op_duration(t, plan, op, n_chunks);
-    }
     code = code == PS_OK ? ps_sim_run(plan, durations, t->p2p_ns, 0, &result, err) : code;
     for (int32_t d = 0; code == PS_OK && d < params->n_stages; d++) {
         size_t peak =
@@ -269,23 +304,28 @@ static bool add_row(ps_table *t, const char *name, const prediction *p, int64_t 
     ps_table_set_real(t, R_BUBBLE,
                       all > 0 ? 100.0 * (double)(all - p->busy_ns) / (double)all : 0.0);
     ps_table_set_real(t, R_ACTIVATIONS,
-                      (double)p->peak / (double)ps_schedule_chunks(schedule, params));
+                      (double)p->peak / (double)chunks_of_chain(schedule, params));
     return true;
+}
+
+/* The recognised numbers; two chunks where a schedule lets one choose. */
+static ps_schedule_params usual_params(const ps_recognised *r, const ps_schedule *schedule) {
+    return (ps_schedule_params){.n_stages = r->params.n_stages,
+                                .n_microbatches = r->params.n_microbatches,
+                                .n_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0 ? 2 : 0};
 }
 
 static ps_code add_candidate(ps_table *table, const times *t, const ps_recognised *r,
                              const ps_schedule *schedule, const ps_replay_opts *opts,
                              int64_t base_ns, ps_err *err) {
     bool takes_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0;
-    ps_schedule_params params = {.n_stages = r->params.n_stages,
-                                 .n_microbatches = r->params.n_microbatches,
-                                 .n_chunks = takes_chunks ? 2 : 0};
+    ps_schedule_params params = usual_params(r, schedule);
     if (schedule == r->schedule || schedule->check(&params, NULL) != PS_OK) {
         return PS_OK;
     }
     prediction p;
     ps_code code = simulate(t, schedule, &params, &p, err);
-    int64_t limit = opts->max_activations * ps_schedule_chunks(schedule, &params);
+    int64_t limit = opts->max_activations * chunks_of_chain(schedule, &params);
     if (code != PS_OK || (limit > 0 && (int64_t)p.peak > limit)) {
         return code;
     }
@@ -334,4 +374,27 @@ ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_repl
         return NULL;
     }
     return table;
+}
+
+ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r, const ps_schedule *schedule, ps_err *err) {
+    times t = {0};
+    ps_schedule_params params = schedule == r->schedule ? r->params : usual_params(r, schedule);
+    ps_sim_plan *plan = NULL;
+    int64_t *durations = NULL;
+    ps_chart *theory = NULL;
+    if (!measure_times(chart, r, &t)) {
+        (void)ps_fail_nomem(err);
+    } else if (schedule->check(&params, err) == PS_OK && (plan = ps_sim_plan_new(schedule, &params, err)) != NULL) {
+        balance(&t);
+        durations = plan_durations(&t, plan);
+        theory = durations != NULL ? ps_sim_chart(plan, durations, 0, 1, 0, err) : NULL;
+        if (durations == NULL) {
+            (void)ps_fail_nomem(err);
+        }
+    }
+    ps_free(durations);
+    ps_sim_plan_free(plan);
+    ps_free(t.stages);
+    ps_free(t.scratch);
+    return theory;
 }

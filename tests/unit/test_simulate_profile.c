@@ -208,7 +208,7 @@ static void test_tiny_dualpipev(void **context) {
 /* The k-th send to a neighbour and the k-th receive on its side are one transfer. */
 static void check_transfers(const char *name, int from, int to, int64_t want) {
     sqlite3 *db = open_rank(name, from);
-    char path[4400], sql[4400];
+    char path[4400], sql[4800];
     (void)snprintf(sql, sizeof sql, "ATTACH '%s' AS peer", db_path(name, to, path));
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     static const char SIDE[] =

@@ -5,7 +5,7 @@
 import { context, el, FONT } from "./dom";
 import { bubbleDetails, opDetails, type Details, type Words } from "./details";
 import { CanvasGlyphs } from "./glyphs";
-import { candidates, fit, NameChoice } from "./labels";
+import { fit, levels, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
 import { isTransfer, N_KINDS, N_PHASES, type Chart, type Table } from "./model";
 import { colourOf, legend, plainTable, stageTable } from "./panels";
 import { Raster, textWidth, type Scale, type Style } from "./raster";
@@ -39,6 +39,7 @@ interface Lit {
 
 const LABEL_SIZE = 11;
 const LABEL_ROOM_MIN = 13; // lanes lower than this carry no text
+const TWO_LINES_MIN = 25;
 const ZOOM_KEY = 1.5;
 const MAX_ARROWS = 3000;
 
@@ -53,6 +54,8 @@ export class App {
   private allArrows = false;
   private hovered: Target | null = null;
   private pinned: Target | null = null;
+  /** How names were shortened in the last frame. */
+  private readonly shortened: { ops?: NameChoice; theory?: NameChoice } = {};
   private litFor: Target | null = null;
   private lit: Lit | null = null;
   private litLinks: number[] = [];
@@ -385,7 +388,7 @@ export class App {
     const row = chart.label[op]!;
     let texts = known.get(row);
     if (texts === undefined) {
-      texts = candidates(chart.labels[row]!);
+      texts = levels(chart.labels[row]!);
       known.set(row, texts);
     }
     return texts;
@@ -404,8 +407,10 @@ export class App {
     const least = textWidth("0", glyphs) + 4 * ratio;
     const width = (text: string): number => textWidth(text, glyphs);
     const endNs = scale.startNs + raster.width / scale.pxPerNs;
-    const choice = new NameChoice();
-    const each = (act: (lane: Lane, i: number, x0: number, x1: number, texts: string[], row: number) => void): void => {
+    const stop = height >= TWO_LINES_MIN * ratio ? LEVELS : LEVELS_FLAT;
+    const choice = new NameChoice(stop);
+    this.shortened[kind] = choice;
+    const each = (act: (lane: Lane, i: number, x0: number, x1: number, texts: string[], row: number) => void, tiny: (look: number) => void): void => {
       for (let row = fromRow; row < toRow; row++) {
         const lane = this.view.rows[row]![kind];
         for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i]! < endNs; i++) {
@@ -414,19 +419,25 @@ export class App {
             const x0 = Math.max(0, (lane.start[i]! - scale.startNs) * scale.pxPerNs);
             const x1 = Math.min(raster.width, (lane.end[i]! - scale.startNs) * scale.pxPerNs) - ratio;
             act(lane, i, x0, x1, this.textsOf(chart, known, lane.id[i]!), row);
+          } else {
+            tiny(lane.look[i]!);
           }
         }
       }
     };
-    each((lane, i, x0, x1, texts) => choice.count(lane.look[i]!, texts, x1 - x0 - 2 * ratio, width));
+    each((lane, i, x0, x1, texts) => choice.count(lane.look[i]!, texts, x1 - x0 - 2 * ratio, width),
+      (look) => choice.countTiny(look));
     each((lane, i, x0, x1, texts, row) => {
       const look = lane.look[i]!;
-      const text = fit(choice.of(look, texts), x1 - x0 - 2 * ratio, width);
+      const text = fit(texts, choice.first(look), stop, x1 - x0 - 2 * ratio, width);
       if (text !== "") {
-        const y = Math.round((row - fromRow) * this.scene.pitch * ratio) + dy + Math.round((height - glyphs.height) / 2);
-        raster.text(text, (x0 + x1) / 2, y, glyphs, onLook[look]!);
+        const lines = text.split("\n");
+        const step = Math.round(LABEL_SIZE * ratio);
+        const block = glyphs.height + (lines.length - 1) * step;
+        const y = Math.round((row - fromRow) * this.scene.pitch * ratio) + dy + Math.round((height - block) / 2);
+        lines.forEach((line, k) => raster.text(line, (x0 + x1) / 2, y + k * step, glyphs, onLook[look]!));
       }
-    });
+    }, () => undefined);
   }
 
   private ticks(): { ns: number; x: number; text: string }[] {
@@ -575,9 +586,11 @@ export class App {
         ctx.fill();
         if (h >= LABEL_ROOM_MIN && w > 8) {
           const known = kind === "theory" ? this.theoryTexts : this.texts;
-          const text = fit(this.textsOf(lit.chart, known, op), w - 4, (t) => ctx.measureText(t).width);
+          const stop = h >= TWO_LINES_MIN ? LEVELS : LEVELS_FLAT;
+          const first = Math.min(this.shortened[kind === "theory" ? "theory" : "ops"]?.first(lane.look[i]!) ?? 0, stop - 1);
+          const lines = fit(this.textsOf(lit.chart, known, op), first, stop, w - 2, (t) => ctx.measureText(t).width).split("\n");
           ctx.fillStyle = textOn(colour);
-          ctx.fillText(text, x + w / 2, y + h / 2 + 0.5);
+          lines.forEach((line, k) => ctx.fillText(line, x + w / 2, y + h / 2 + 0.5 + (k - (lines.length - 1) / 2) * LABEL_SIZE));
         }
       }
     }

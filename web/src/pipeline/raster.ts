@@ -9,6 +9,8 @@ import { mix } from "./theme";
 const THIN = 2;
 /** Half of what shares are averaged over: without it neighbouring pixels flicker between the same few blocks. */
 const CALM = 6;
+/** Runs of so few pixels take the full height: a speck would not be seen. */
+const SHORT_RUN = 4;
 const N_LOOKS = 16;
 
 /** One character as coverage, 0..255. */
@@ -217,7 +219,7 @@ export class Raster {
     const to = Math.min(width, Math.max(from + 1, Math.round(x1)));
     const n = to - from;
     // The outermost pixels are only partly the run's.
-    const filled = (x1 - x0) / n;
+    const filled = n <= SHORT_RUN ? 0 : (x1 - x0) / n;
     const planes: Float64Array[] = [];
     const colours: number[] = [];
     for (let look = 0; look < N_LOOKS; look++) {
