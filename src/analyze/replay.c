@@ -90,7 +90,9 @@ static int64_t whole_backward(const chunk_times *c, int64_t usual_weight_ns) {
     if (c->whole_ns > 0) {
         return c->whole_ns + c->logits_ns; /* the output head's backward has a mark of its own */
     }
-    int64_t weight = c->weight_ns > 0 ? c->weight_ns : usual_weight_ns > 0 ? usual_weight_ns : c->input_ns;
+    int64_t weight = c->weight_ns > 0      ? c->weight_ns
+                     : usual_weight_ns > 0 ? usual_weight_ns
+                                           : c->input_ns;
     return c->input_ns > 0 ? c->input_ns + c->logits_ns + weight : 0;
 }
 
@@ -105,7 +107,8 @@ static void measure_stage(buckets *b, times *t, int32_t stage, int32_t n_chunks)
                                   .input_ns = bucket_median(b, stage, PS_OP_BI, c),
                                   .weight_ns = bucket_median(b, stage, PS_OP_BW, c),
                                   .logits_ns = bucket_median(b, stage, PS_OP_LOGITS, c)};
-        usual_weight_ns = chunks[c].weight_ns > usual_weight_ns ? chunks[c].weight_ns : usual_weight_ns;
+        usual_weight_ns =
+            chunks[c].weight_ns > usual_weight_ns ? chunks[c].weight_ns : usual_weight_ns;
         s->f_ns += bucket_median(b, stage, PS_OP_F, c);
     }
     int64_t weight_ns = 0; /* over chunks with a BW, and their whole backward */
@@ -117,7 +120,8 @@ static void measure_stage(buckets *b, times *t, int32_t stage, int32_t n_chunks)
         weighed_ns += chunks[c].weight_ns > 0 ? whole : 0;
     }
     s->w_is_half = weight_ns <= 0 || weight_ns >= weighed_ns;
-    s->w_ns = s->w_is_half ? s->b_ns / 2 : (int64_t)((double)s->b_ns * (double)weight_ns / (double)weighed_ns);
+    s->w_ns = s->w_is_half ? s->b_ns / 2
+                           : (int64_t)((double)s->b_ns * (double)weight_ns / (double)weighed_ns);
 }
 
 static void measure_pairs(const ps_chart *c, times *t, int32_t n_chunks) {
@@ -376,7 +380,8 @@ ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_repl
     return table;
 }
 
-ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r, const ps_schedule *schedule, ps_err *err) {
+ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r,
+                          const ps_schedule *schedule, ps_err *err) {
     times t = {0};
     ps_schedule_params params = schedule == r->schedule ? r->params : usual_params(r, schedule);
     ps_sim_plan *plan = NULL;
@@ -384,7 +389,8 @@ ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r, const p
     ps_chart *theory = NULL;
     if (!measure_times(chart, r, &t)) {
         (void)ps_fail_nomem(err);
-    } else if (schedule->check(&params, err) == PS_OK && (plan = ps_sim_plan_new(schedule, &params, err)) != NULL) {
+    } else if (schedule->check(&params, err) == PS_OK &&
+               (plan = ps_sim_plan_new(schedule, &params, err)) != NULL) {
         balance(&t);
         durations = plan_durations(&t, plan);
         theory = durations != NULL ? ps_sim_chart(plan, durations, 0, 1, 0, err) : NULL;

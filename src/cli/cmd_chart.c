@@ -6,17 +6,13 @@
 #include "analyze/recognise.h"
 #include "analyze/replay.h"
 #include "base/alloc.h"
-#include "base/fs.h"
+#include "cli/chart_file.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
 #include "run/cluster.h"
 #include "run/run.h"
 #include "schedule/schedule.h"
-#include "write/chart_html.h"
-#include "write/chart_json.h"
-#include "write/chart_svg.h"
-#include "write/sink.h"
 #include "write/writers.h"
 
 typedef struct drawing {
@@ -36,8 +32,10 @@ static ps_chart *make_theory(const char *name, const ps_chart *chart, ps_err *er
         return NULL;
     }
     if (r.schedule == NULL) {
-        (void)ps_fail(err, PS_NOTHING, "--against: the measured schedule was not recognised, so its durations cannot be taken over "
-                                       "(name it with --pp-type)");
+        (void)ps_fail(
+            err, PS_NOTHING,
+            "--against: the measured schedule was not recognised, so its durations cannot be taken over "
+            "(name it with --pp-type)");
         return NULL;
     }
     return ps_theory_chart(chart, &r, ps_schedule_find(name), err);
@@ -66,47 +64,17 @@ static int print_text(ps_cli *cli, const drawing *d) {
     return status;
 }
 
-static ps_code render(const drawing *d, const char *path, ps_buf *out, ps_err *err) {
+static int write_file(ps_cli *cli, const drawing *d, const char *path) {
     const ps_result *result = &d->run->results[0];
-    if (ps_ends_with(path, ".json")) {
-        ps_chart_json_opts opts = {.step = PS_EVERY_STEP, .pipeline = -1};
-        return ps_write_chart_json(d->chart, &opts, out, err);
-    }
-    if (ps_ends_with(path, ".svg")) {
-        ps_chart_svg_opts opts = {.step = d->step, .pipeline = d->pipeline};
-        return ps_write_chart_svg(d->chart, d->against, &opts, out, err);
-    }
     const ps_table *tables[8];
     size_t n = 0;
-    for (size_t i = 0; i < result->n_tables && n < 8; i++) {
+    for (size_t i = 0; i < result->n_tables && n < PS_N(tables); i++) {
         if (is_pipeline_table(result->tables[i])) {
             tables[n++] = result->tables[i];
         }
     }
-    ps_chart_html_opts opts = {.step = d->step, .pipeline = d->pipeline};
-    return ps_write_chart_html(d->chart, d->against, tables, n, &opts, out, err);
-}
-
-static bool has_known_ending(const char *path) {
-    return ps_ends_with(path, ".json") || ps_ends_with(path, ".svg") || ps_ends_with(path, ".html");
-}
-
-static int write_file(ps_cli *cli, const drawing *d, const char *path) {
-    ps_buf out;
-    ps_buf_init(&out, 0);
-    ps_err err = PS_ERR_INIT;
-    ps_sink sink = {0};
-    ps_code code = render(d, path, &out, &err);
-    code = code == PS_OK ? ps_sink_open_file(&sink, path, &err) : code;
-    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, &err) : code;
-    code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;
-    ps_sink_abort(&sink);
-    ps_buf_fini(&out);
-    if (code != PS_OK) {
-        return ps_cli_fail(cli, &err);
-    }
-    ps_cli_print(cli, "wrote %s\n", path);
-    return PS_EXIT_OK;
+    ps_chart_file file = {d->chart, d->against, tables, n, d->step, d->pipeline};
+    return ps_cli_write_chart_file(cli, path, &file);
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------- */
@@ -129,14 +97,15 @@ static int draw(ps_cli *cli, const ps_run *run) {
     d.step = ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : ps_cli_usual_step(d.chart);
     d.pipeline = ps_cli_given(cli, "pipeline") ? (int32_t)ps_cli_int(cli, "pipeline") : -1;
     if (!has_step(d.chart, d.step)) {
-        return ps_cli_usage(cli, "--step %lld: the chart has no such step (see: pipescope info)", (long long)d.step);
+        return ps_cli_usage(cli, "--step %lld: the chart has no such step (see: pipescope info)",
+                            (long long)d.step);
     }
     const char *against = ps_cli_text(cli, "against");
     if (against != NULL && (d.against = make_theory(against, d.chart, &err)) == NULL) {
         return ps_cli_fail(cli, &err);
     }
     const char *path = ps_cli_text(cli, "output");
-    int status = path != NULL && has_known_ending(path) ? write_file(cli, &d, path) : print_text(cli, &d);
+    int status = path != NULL ? write_file(cli, &d, path) : print_text(cli, &d);
     ps_chart_free(d.against);
     return status;
 }
@@ -170,10 +139,11 @@ static int check(ps_cli *cli, ps_run_opts *opts) {
     const char *against = ps_cli_text(cli, "against");
     const char *path = ps_cli_text(cli, "output");
     if (status == PS_EXIT_OK && against != NULL && ps_schedule_find(against) == NULL) {
-        return ps_cli_usage(cli, "--against %s: no such schedule (see: pipescope schedules)", against);
+        return ps_cli_usage(cli, "--against %s: no such schedule (see: pipescope schedules)",
+                            against);
     }
-    if (status == PS_EXIT_OK && path != NULL && !has_known_ending(path)) {
-        return ps_cli_usage(cli, "-o %s: end it in .svg, .html or .json (the text goes to the terminal)", path);
+    if (status == PS_EXIT_OK && path != NULL) {
+        status = ps_cli_check_chart_file(cli, path);
     }
     opts->export_type = PS_EXPORT_NOTHING;
     opts->n_threads = (size_t)ps_cli_int(cli, "jobs");
@@ -205,12 +175,44 @@ static int run(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "output", .short_name = 'o', .kind = PS_OPTION_PATH, .arg = "FILE", .help = "a picture (.svg), a page (.html) or the data (.json) instead of text"},
-    {.name = "step", .kind = PS_OPTION_INT, .arg = "N", .min = 0, .max = INT64_MAX, .fallback_shown = "the first full one", .help = "step to draw"},
-    {.name = "pipeline", .kind = PS_OPTION_INT, .arg = "N", .min = 0, .max = INT32_MAX, .fallback_shown = "the first", .help = "pipeline to draw"},
-    {.name = "against", .kind = PS_OPTION_TEXT, .arg = "SCHEDULE", .help = "draw the theory of this schedule below the measured step"},
-    {.name = "max-activations", .kind = PS_OPTION_INT, .arg = "N", .min = 1, .max = 1 << 30, .help = "replay only schedules that hold no more activations on a stage (in microbatches)"},
-    {.name = "jobs", .short_name = 'j', .kind = PS_OPTION_INT, .arg = "N", .fallback = "0", .fallback_shown = "one per processor", .min = 0, .max = 4096, .help = "threads"},
+    {.name = "output",
+     .short_name = 'o',
+     .kind = PS_OPTION_PATH,
+     .arg = "FILE",
+     .help = "a picture (.svg), a page (.html) or the data (.json) instead of text"},
+    {.name = "step",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .min = 0,
+     .max = INT64_MAX,
+     .fallback_shown = "the first full one",
+     .help = "step to draw"},
+    {.name = "pipeline",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .min = 0,
+     .max = INT32_MAX,
+     .fallback_shown = "the first",
+     .help = "pipeline to draw"},
+    {.name = "against",
+     .kind = PS_OPTION_TEXT,
+     .arg = "SCHEDULE",
+     .help = "draw the theory of this schedule below the measured step"},
+    {.name = "max-activations",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .min = 1,
+     .max = 1 << 30,
+     .help = "replay only schedules that hold no more activations on a stage (in microbatches)"},
+    {.name = "jobs",
+     .short_name = 'j',
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "0",
+     .fallback_shown = "one per processor",
+     .min = 0,
+     .max = 4096,
+     .help = "threads"},
     PS_JOB_OPTIONS,
 };
 
@@ -223,6 +225,7 @@ const ps_command ps_command_chart = {
     .positional = "PATH",
     .min_positionals = 1,
     .max_positionals = 1,
-    .notes = "Reads marks (docs/marks.md) and never writes to its input. docs/bubble.md explains every figure.",
+    .notes =
+        "Reads marks (docs/marks.md) and never writes to its input. docs/bubble.md explains every figure.",
     .run = run,
 };

@@ -3,9 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/bubble.h"
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/num.h"
+#include "cli/chart_file.h"
 #include "cli/cli.h"
+#include "cli/rank_report.h"
+#include "schedule/connect.h"
 #include "schedule/csv.h"
 #include "schedule/durations.h"
 #include "schedule/schedule.h"
@@ -33,6 +38,11 @@ static const ps_option OPTIONS[] = {
      .min = 1,
      .max = PS_MAX_MICROBATCHES,
      .help = "microbatches in a step"},
+    {.name = "output",
+     .short_name = 'o',
+     .kind = PS_OPTION_PATH,
+     .arg = "FILE",
+     .help = "a picture (.svg), a page (.html) or the data (.json) instead of text"},
     {.name = "profile",
      .kind = PS_OPTION_PATH,
      .arg = "DIR",
@@ -161,6 +171,11 @@ static const ps_option OPTIONS[] = {
      .max = PS_PROFILE_MAX_JITTER_PCT,
      .group = PROFILE_GROUP,
      .help = "each op takes up to PCT percent more or less"},
+    {.name = "slow-stage",
+     .kind = PS_OPTION_TEXT,
+     .arg = "I:FACTOR",
+     .group = PROFILE_GROUP,
+     .help = "ops of stage I take FACTOR times as long, as in 2:1.3"},
     {.name = "drop-marks",
      .kind = PS_OPTION_INT,
      .arg = "N",
@@ -385,6 +400,36 @@ static void print_peaks(ps_cli *cli, const ps_lists *lists) {
     ps_cli_print(cli, "\n");
 }
 
+/* The chart with its bubble: on the terminal, or as a file. */
+static int show(ps_cli *cli, const request *q, ps_chart *chart) {
+    ps_err err = PS_ERR_INIT;
+    ps_bubble_report report = {0};
+    ps_code code = ps_chart_connect(chart, q->plan, &err);
+    code = code == PS_OK ? ps_bubble_measure(chart, &report, &err) : code;
+    ps_table *table = code == PS_OK ? ps_bubble_stage_table(chart, &report) : NULL;
+    ps_bubble_report_fini(&report);
+    if (table == NULL) {
+        if (code == PS_OK) {
+            (void)ps_fail_nomem(&err);
+        }
+        return ps_cli_fail(cli, &err);
+    }
+    const char *path = ps_cli_text(cli, "output");
+    const ps_table *tables[] = {table};
+    ps_chart_file file = {
+        .chart = chart, .tables = tables, .n_tables = 1, .step = 1, .pipeline = -1};
+    int status = path != NULL ? ps_cli_write_chart_file(cli, path, &file)
+                              : ps_cli_put_chart(cli, chart, 1, -1);
+    if (status == PS_EXIT_OK && path == NULL) {
+        ps_cli_print(cli, "\n");
+        status = ps_cli_put_step_rows(cli, table, 1);
+        ps_cli_print(cli, "\n");
+        print_peaks(cli, &q->plan->lists);
+    }
+    ps_table_free(table);
+    return status;
+}
+
 static int draw(ps_cli *cli, const request *q) {
     ps_err err = PS_ERR_INIT;
     int64_t *duration_ns = ps_realloc_array(NULL, q->plan->n_ops, sizeof *duration_ns);
@@ -399,16 +444,24 @@ static int draw(ps_cli *cli, const request *q) {
     if (chart == NULL) {
         return fail_or_usage(cli, &err);
     }
-    int status = ps_cli_put_chart(cli, chart, INT64_MIN, -1);
+    int status = show(cli, q, chart);
     ps_chart_free(chart);
-    if (status == PS_EXIT_OK) {
-        print_peaks(cli, &q->plan->lists);
-    }
     return status;
 }
 
 static void rank_done(void *progress) {
     ps_progress_step(progress, 1);
+}
+
+/* I:FACTOR into stage and thousandths. */
+static bool parse_slow_stage(const char *text, int32_t *stage, int64_t *per_mille) {
+    int64_t number = 0;
+    size_t n = strcspn(text, ":");
+    if (text[n] == '\0' || !ps_parse_i64(text, n, &number) || number < 0 || number > INT32_MAX) {
+        return false;
+    }
+    *stage = (int32_t)number;
+    return ps_parse_scaled(text + n + 1, strlen(text + n + 1), 1000, per_mille) && *per_mille > 0;
 }
 
 static int write_profile(ps_cli *cli, const request *q) {
@@ -425,6 +478,10 @@ static int write_profile(ps_cli *cli, const request *q) {
                                    .jitter_pct = (int32_t)ps_cli_int(cli, "jitter"),
                                    .seed = (uint64_t)ps_cli_int(cli, "seed"),
                                    .rank_done = rank_done};
+    const char *slow = ps_cli_text(cli, "slow-stage");
+    if (slow != NULL && !parse_slow_stage(slow, &opts.slow_stage, &opts.slow_per_mille)) {
+        return ps_cli_usage(cli, "--slow-stage %s: give a stage and a factor, as in 2:1.3", slow);
+    }
     int64_t n_ranks = (int64_t)opts.tp * opts.cp * opts.dp * q->params.n_stages;
     ps_progress *progress =
         ps_progress_begin(&cli->term, cli->quiet, "writing ranks", (uint64_t)n_ranks);
@@ -459,6 +516,10 @@ static int run(ps_cli *cli) {
     int status = q.schedule != NULL ? plan_schedule(cli, &q) : plan_file(cli, &q);
     if (status == PS_EXIT_OK) {
         status = check_times(cli, &q);
+    }
+    const char *path = ps_cli_text(cli, "output");
+    if (status == PS_EXIT_OK && path != NULL) {
+        status = ps_cli_check_chart_file(cli, path);
     }
     if (status == PS_EXIT_OK) {
         status = ps_cli_given(cli, "profile") ? write_profile(cli, &q) : draw(cli, &q);

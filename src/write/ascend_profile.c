@@ -76,6 +76,9 @@ static ps_code check_opts(const ps_ascend_profile_opts *o, ps_err *err) {
         {"data parallel size", o->dp, 1, PS_PROFILE_MAX_RANKS},
         {"number of kernels per rank", o->n_filler, 0, PS_PROFILE_MAX_FILLER},
         {"jitter in percent", o->jitter_pct, 0, PS_PROFILE_MAX_JITTER_PCT},
+        {"the slow stage", o->slow_stage, 0, o->params.n_stages - 1},
+        {"the slow stage's factor in thousandths", o->slow_per_mille, 0,
+         PS_PROFILE_MAX_SLOW_PER_MILLE},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && code == PS_OK; i++) {
         code = check_number(numbers[i].name, numbers[i].value, numbers[i].min, numbers[i].max, err);
@@ -129,10 +132,16 @@ static ps_code check_dir(const char *dir, ps_err *err) {
 
 /* --- times -------------------------------------------------------------------------------------------------------- */
 
-static void jittered(const ps_profile_job *job, int32_t pipeline, int64_t step,
-                     int64_t *duration_ns) {
+/* The durations of one step: those of the kinds, longer on the slow stage, with jitter. */
+static void vary_durations(const ps_profile_job *job, int32_t pipeline, int64_t step,
+                           int64_t *duration_ns) {
     const ps_ascend_profile_opts *o = job->opts;
     ps_sim_fill_durations(job->plan, &o->times, duration_ns);
+    for (uint32_t op = 0; o->slow_per_mille > 0 && op < job->plan->n_ops; op++) {
+        if (job->plan->device[op] == o->slow_stage) {
+            duration_ns[op] = duration_ns[op] * o->slow_per_mille / 1000; /* at most 2e10 * 1e5 */
+        }
+    }
     if (o->jitter_pct == 0) {
         return;
     }
@@ -153,7 +162,7 @@ static ps_code simulate_pipeline(const ps_profile_job *job, int32_t pipeline, bo
         size_t at = measure_only ? 0 : (size_t)step * job->plan->n_ops;
         ps_sim_result r = {.start_ns = times->start_ns + at, .end_ns = times->end_ns + at};
         ps_step_window *window = &job->steps[step];
-        jittered(job, pipeline, step, duration_ns);
+        vary_durations(job, pipeline, step, duration_ns);
         code = ps_sim_run(job->plan, duration_ns, job->opts->times.p2p_ns,
                           measure_only ? 0 : window->start_ns, &r, err);
         if (code == PS_OK && measure_only && r.last_ns > window->end_ns) {

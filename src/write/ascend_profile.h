@@ -20,6 +20,7 @@
 #define PS_PROFILE_MAX_RANKS 4096
 #define PS_PROFILE_MAX_FILLER 20000000
 #define PS_PROFILE_MAX_JITTER_PCT 50
+#define PS_PROFILE_MAX_SLOW_PER_MILLE 100000
 #define PS_PROFILE_MIN_OP_NS 1000 /* much shorter ops could not be told apart with --jitter */
 
 typedef struct ps_ascend_profile_opts {
@@ -32,6 +33,9 @@ typedef struct ps_ascend_profile_opts {
     int64_t n_filler;     /* kernels per rank */
     int64_t n_drop_marks; /* marks per rank that are lost */
     int32_t jitter_pct;   /* each op takes 100 - j .. 100 + j percent of its time */
+    int32_t
+        slow_stage; /* its ops take slow_per_mille thousandths of their time; only with slow_per_mille > 0 */
+    int64_t slow_per_mille;
     uint64_t seed;
     size_t n_threads;                 /* 0: one per processor */
     void (*rank_done)(void *context); /* called from any thread after each rank; may be NULL */

@@ -314,7 +314,7 @@ static double room_of(const picture *p, const ps_block *b, double *middle) {
 }
 
 /* So that one picture is of one piece: the first level that fits on four of five blocks of a look that hold any text is
- * the first for all of them ("9B" does not stand beside "10"); where most blocks hold none, none does. */
+ * the first for all of them ("9B" does not stand beside "10"); where fewer than four of five hold any, none does. */
 static void choose_names(const picture *p, const ps_rows *rows, int stop,
                          uint8_t first_level[PS_ROW_LOOKS]) {
     size_t fits[LEVELS][PS_ROW_LOOKS] = {{0}};
@@ -340,7 +340,7 @@ static void choose_names(const picture *p, const ps_rows *rows, int stop,
         while (level < stop - 1 && fits[level][look] * 5 < any * 4) {
             level++;
         }
-        first_level[look] = (uint8_t)(any * 2 < all[look] ? LEVELS : level);
+        first_level[look] = (uint8_t)(any * 5 < all[look] * 4 ? LEVELS : level);
     }
 }
 
@@ -586,9 +586,10 @@ static void look_text(int look, char *out, size_t size) {
 static void put_legend(picture *p) {
     flow f = {PAD, p->y};
     char text[96];
-    for (int look = 0; look < PS_ROW_LOOKS; look++) {
-        if (p->used[look]) {
-            bool transfer = look == PS_OP_SEND || look == PS_OP_RECV;
+    for (int i = 0; i < 2 * PS_ROW_LOOKS; i++) {
+        int look = i % PS_ROW_LOOKS;
+        bool transfer = look == PS_OP_SEND || look == PS_OP_RECV;
+        if (p->used[look] && transfer == (i >= PS_ROW_LOOKS)) { /* transfers last */
             look_text(look, text, sizeof text);
             double x = flow_next(p, &f, text);
             put_colour_rect(p, x, f.y + (transfer ? 3 : 0), 20, transfer ? 6 : 12,

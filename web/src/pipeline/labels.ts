@@ -39,7 +39,7 @@ export function fit(texts: string[], level: number, stop: number, room: number, 
 }
 
 /** Makes one picture of one piece, by look: the first level that fits on four of five blocks that hold any text is the first
- * for all ("9B" does not stand beside "10"); where most blocks hold none, none does. */
+ * for all ("9B" does not stand beside "10"); where fewer than four of five hold any, none does. */
 export class NameChoice {
   private readonly fits: Uint32Array[] = Array.from({ length: LEVELS }, () => new Uint32Array(32));
   private readonly all = new Uint32Array(32);
@@ -63,7 +63,7 @@ export class NameChoice {
 
   first(look: number): number {
     const any = this.fits[this.stop - 1]![look]!;
-    if (any * 2 < this.all[look]!) {
+    if (any * 5 < this.all[look]! * 4) {
       return this.stop;
     }
     let level = 0;

@@ -17,7 +17,8 @@ function lookText(words: Words, look: number): string {
 export function legend(view: View, words: Words, theme: Theme): HTMLElement {
   const list = el("ul", { class: "legend", "aria-label": "legend" });
   const entry = (swatch: HTMLElement, text: string): void => void list.append(el("li", {}, swatch, text));
-  for (const look of view.looks) {
+  const looks = [...view.looks].sort((a, b) => Number(isTransfer(a)) - Number(isTransfer(b)) || a - b);
+  for (const look of looks) {
     const swatch = el("i", { class: isTransfer(look) ? "swatch thin" : "swatch" });
     swatch.style.background = colourOf(theme, look);
     entry(swatch, lookText(words, look));

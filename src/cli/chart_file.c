@@ -1,0 +1,47 @@
+#include "cli/chart_file.h"
+
+#include "base/fs.h"
+#include "write/chart_html.h"
+#include "write/chart_json.h"
+#include "write/chart_svg.h"
+#include "write/sink.h"
+#include "write/writers.h"
+
+int ps_cli_check_chart_file(const ps_cli *cli, const char *path) {
+    if (ps_ends_with(path, ".json") || ps_ends_with(path, ".svg") || ps_ends_with(path, ".html")) {
+        return PS_EXIT_OK;
+    }
+    return ps_cli_usage(
+        cli, "-o %s: end it in .svg, .html or .json (the text goes to the terminal)", path);
+}
+
+static ps_code render(const char *path, const ps_chart_file *f, ps_buf *out, ps_err *err) {
+    if (ps_ends_with(path, ".json")) {
+        ps_chart_json_opts opts = {.step = PS_EVERY_STEP, .pipeline = -1};
+        return ps_write_chart_json(f->chart, &opts, out, err);
+    }
+    if (ps_ends_with(path, ".svg")) {
+        ps_chart_svg_opts opts = {.step = f->step, .pipeline = f->pipeline};
+        return ps_write_chart_svg(f->chart, f->against, &opts, out, err);
+    }
+    ps_chart_html_opts opts = {.step = f->step, .pipeline = f->pipeline};
+    return ps_write_chart_html(f->chart, f->against, f->tables, f->n_tables, &opts, out, err);
+}
+
+int ps_cli_write_chart_file(ps_cli *cli, const char *path, const ps_chart_file *file) {
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    ps_err err = PS_ERR_INIT;
+    ps_sink sink = {0};
+    ps_code code = render(path, file, &out, &err);
+    code = code == PS_OK ? ps_sink_open_file(&sink, path, &err) : code;
+    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, &err) : code;
+    code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;
+    ps_sink_abort(&sink);
+    ps_buf_fini(&out);
+    if (code != PS_OK) {
+        return ps_cli_fail(cli, &err);
+    }
+    ps_cli_print(cli, "wrote %s\n", path);
+    return PS_EXIT_OK;
+}

@@ -1,0 +1,35 @@
+/** A chart written by hand, for tests. */
+import type { Chart, Label } from "../src/pipeline/model";
+
+export interface TestOp {
+  rank?: number;
+  step?: number;
+  kind?: number;
+  name?: string;
+  microbatch?: number;
+  microbatch2?: number;
+  phase?: number;
+  start: number;
+  end: number;
+}
+
+export function chartOf(ops: TestOp[], ranks = [{ rank: 0, stage: 0, pipeline: 0 }]): Chart {
+  const labels: Label[] = ops.map((op) => ({
+    name: op.name ?? "", kind: op.kind ?? 0, chunk: 0, microbatch: op.microbatch ?? -1, chunk2: -1,
+    microbatch2: op.microbatch2 ?? -1, phase: op.phase ?? -1, source: 5,
+  }));
+  return {
+    title: "", schedule: "", how: "", originNs: "0", ranks, labels, n: ops.length,
+    start: Float64Array.from(ops, (o) => o.start),
+    end: Float64Array.from(ops, (o) => o.end),
+    hostStart: null, hostEnd: null,
+    step: Float64Array.from(ops, (o) => o.step ?? 0),
+    rank: Uint32Array.from(ops, (o) => o.rank ?? 0),
+    label: Uint32Array.from(ops, (_, i) => i),
+    links: { n: 0, from: new Uint32Array(0), to: new Uint32Array(0) },
+    bubbles: {
+      n: 0, start: new Float64Array(0), end: new Float64Array(0), rank: new Uint32Array(0),
+      step: new Float64Array(0), cause: new Uint8Array(0), waitsFor: new Int32Array(0),
+    },
+  };
+}

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fit, levels, NameChoice } from "../src/pipeline/labels";
+import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
+import { firstAfter, hit, makeView, stepsOf } from "../src/pipeline/rows";
+import { at, makeScene } from "../src/pipeline/scene";
+import { mix, pixel, textOn } from "../src/pipeline/theme";
+import { axisFor, duration, exact, significant, tickText } from "../src/pipeline/time";
+import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
+import { Viewport } from "../src/pipeline/viewport";
+import { chartOf } from "./helpers";
+
+const choice = { pipeline: 0, step: 0, byPhase: false };
+
+test("times have three significant digits and exact ones on demand", () => {
+  assert.equal(duration(12_412_345), "12.4 ms");
+  assert.equal(duration(999), "999 ns");
+  assert.equal(duration(1_234_567_890), "1.23 s");
+  assert.equal(significant(99.96), "100");
+  assert.equal(exact(12401233), "12\u2009401\u2009233 ns");
+});
+
+test("ticks are round, apart, and written without loss", () => {
+  const axis = axisFor(1e6, 1000, 1e9); // 1 ms a pixel, 1 s in all
+  assert.equal(axis.stepNs, 100e6);
+  assert.equal(axis.unit.name, "ms");
+  assert.equal(tickText(300e6, axis), "300");
+  const close = axisFor(10, 1000, 5e9); // far from the origin, 10 us in all
+  assert.equal(close.stepNs, 1000);
+  assert.notEqual(tickText(5e9, close), tickText(5e9 + close.stepNs, close));
+});
+
+test("labels: less of a name, never a part of a number", () => {
+  const of = (name: string, microbatch = -1, microbatch2 = -1): string[] =>
+    levels({ name, kind: 4, chunk: 0, microbatch, chunk2: 0, microbatch2, phase: -1, source: 0 });
+  assert.deepEqual(of("7F+13B"), ["7F+13B", "7+13", "7F\n13B", "7\n13"]);
+  assert.deepEqual(of("12w"), ["12w", "12", "12", "12"]);
+  assert.deepEqual(of("7"), ["7", "7", "7", "7"]);
+  assert.deepEqual(of("FP", 3), ["3", "3", "3", "3"]);
+  assert.deepEqual(of("logits"), ["logits", "logits", "logits", "logits"]);
+  const width = (text: string): number => text.length;
+  assert.equal(fit(of("7F+13B"), 0, 4, 6, width), "7F+13B");
+  assert.equal(fit(of("7F+13B"), 0, 4, 4, width), "7+13");
+  assert.equal(fit(of("7F+13B"), 0, 4, 3, width), "7F\n13B");
+  assert.equal(fit(of("7F+13B"), 0, 2, 3, width), "");
+  assert.equal(fit(of("123"), 0, 4, 2, width), "");
+});
+
+test("names of a picture are shortened together", () => {
+  const choice = new NameChoice(2);
+  const width = (text: string): number => text.length;
+  for (let i = 0; i < 10; i++) {
+    choice.count(1, [`${i}B`, `${i}`], i < 5 ? 2 : 1, width);
+  }
+  assert.equal(choice.first(1), 1);
+  choice.count(0, ["7", "7"], 1, width);
+  choice.countTiny(0);
+  choice.countTiny(0);
+  assert.equal(choice.first(0), 2, "most blocks can hold nothing");
+});
+
+test("columns: varints beyond 32 bits and signs", () => {
+  const bytes = [0x05, 0xac, 0x02, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f];
+  const column = new Column(btoa(String.fromCharCode(...bytes)));
+  assert.equal(column.next(), 5);
+  assert.equal(column.next(), 300);
+  assert.equal(column.next(), 2 ** 40 - 1);
+  assert.deepEqual([0, 1, 2, 3, 4].map(unzigzag), [0, -1, 1, -2, 2]);
+});
+
+test("unpacking rebuilds start and end from gaps", () => {
+  const pack = (...bytes: number[]): string => btoa(String.fromCharCode(...bytes));
+  const packed: Packed = {
+    title: "t", schedule: "", how: "", origin_ns: "9007199254740993", ranks: [[0, 0, 0], [1, 1, 0]], n: 3,
+    labels: [["0", 0, 0, 0, -1, -1, -1, 5], ["0B", 1, 0, 0, -1, -1, -1, 5]],
+    runs: [0, 1, 2, 1, 1, 1],
+    label: pack(0, 2, 1), gap: pack(0, 6, 20), dur: pack(20, 40, 0),
+    host: pack(0, 2, 0), hostdur: pack(8),
+    links: { n: 1, from: pack(0), to: pack(4) },
+    bubbles: { n: 1, runs: [1, 1, 1], gap: pack(0), dur: pack(20), cause: pack(0), waits: pack(1) },
+  };
+  const chart = unpack(packed);
+  assert.deepEqual([...chart.start], [0, 13, 10]);
+  assert.deepEqual([...chart.end], [10, 33, 20]);
+  assert.deepEqual([...chart.rank], [0, 0, 1]);
+  assert.equal(chart.hostStart![1], 12);
+  assert.equal(chart.hostEnd![1], 16);
+  assert.ok(Number.isNaN(chart.hostStart![0]!));
+  assert.deepEqual([chart.links.from[0], chart.links.to[0]], [0, 2]);
+  assert.equal(chart.bubbles.waitsFor[0], 0);
+  assert.equal(chart.originNs, "9007199254740993");
+});
+
+test("a view: rows in stage order, gaps by cause, receives left out of the window", () => {
+  const ranks = [{ rank: 7, stage: 1, pipeline: 0 }, { rank: 3, stage: 0, pipeline: 0 }];
+  const chart = chartOf([
+    { rank: 0, start: 110, end: 120 },
+    { rank: 0, start: 130, end: 150 },
+    { rank: 1, start: 100, end: 110 },
+    { rank: 1, start: 105, end: 115 }, // overlaps: counts once
+    { rank: 1, start: 160, end: 200 },
+    { rank: 1, start: 20, end: 210, kind: 7 },
+  ], ranks);
+  const view = makeView(chart, null, choice);
+  assert.deepEqual(view.rows.map((r) => r.rank), [3, 7]);
+  assert.equal(view.originNs, 100);
+  assert.equal(view.windowNs, 100);
+  assert.equal(view.rows[0]!.busyNs, 55);
+  assert.deepEqual(view.rows[0]!.causeNs, [0, 45, 0]);
+  assert.deepEqual(view.rows[1]!.causeNs, [10, 10, 50]);
+  assert.equal(view.rows[0]!.transfers.n, 1);
+});
+
+test("theory lies under the measurement from the step's start", () => {
+  const chart = chartOf([{ start: 1000, end: 1100, step: 5 }, { start: 2000, end: 2130, step: 6 }]);
+  const theory = chartOf([{ start: 0, end: 90, step: 1 }]);
+  const one = makeView(chart, theory, { ...choice, step: 6 });
+  assert.deepEqual([one.rows[0]!.theory.start[0], one.rows[0]!.theory.end[0]], [0, 90]);
+  const all = makeView(chart, theory, { ...choice, step: null });
+  assert.deepEqual([...all.rows[0]!.theory.start], [0, 1000]);
+  assert.deepEqual(stepsOf(chart), [5, 6]);
+  assert.equal(all.windowNs, 230);
+});
+
+test("finding what is under the pointer", () => {
+  const chart = chartOf([{ start: 0, end: 100 }, { start: 10, end: 20 }, { start: 120, end: 121 }]);
+  const lane = makeView(chart, null, choice).rows[0]!.ops;
+  assert.equal(hit(lane, 15, 0), 1, "the one inside");
+  assert.equal(hit(lane, 50, 0), 0);
+  assert.equal(hit(lane, 110, 1), -1);
+  assert.equal(hit(lane, 119, 2), 2, "a short one within reach");
+  assert.equal(firstAfter(lane, 50), 0);
+});
+
+test("the viewport keeps the time under the pointer and never leaves the chart", () => {
+  const v = new Viewport();
+  v.fit(1000, 100);
+  v.zoom(2, 25);
+  assert.equal(v.ns(25), 250);
+  v.pan(-1000);
+  assert.equal(v.startNs, 0);
+  v.pan(1e6);
+  assert.equal(Math.round(v.stopNs), 1000);
+  v.zoom(1e-9, 0);
+  assert.ok(v.isFit);
+});
+
+// --- pixels ------------------------------------------------------------------------------------------------------
+
+const colours = new Uint32Array(16).map((_, i) => 0xff000001 + i);
+const style: Style = { colours, gap: 1, gapFrom: 3, radius: 0, runGap: 4 };
+
+function painted(ops: { start: number; end: number; kind?: number }[], width: number, height: number, pxPerNs: number): Raster {
+  const raster = new Raster(width, height);
+  const lane = makeView(chartOf(ops), null, choice).rows[0]!.ops;
+  raster.lane(lane, 0, height, { startNs: 0, pxPerNs }, style);
+  return raster;
+}
+
+test("a wide block is drawn with a gap to its neighbour", () => {
+  const raster = painted([{ start: 0, end: 10 }, { start: 10, end: 20, kind: 1 }], 30, 2, 1);
+  assert.deepEqual([...raster.pixels.slice(0, 22)],
+    [...Array(9).fill(colours[0]), 0, ...Array(9).fill(colours[1]), 0, 0, 0]);
+  assert.deepEqual(raster.pixels.slice(0, 30), raster.pixels.slice(30, 60));
+});
+
+test("nothing vanishes: one op of a nanosecond in a second", () => {
+  const raster = painted([{ start: 0, end: 1e9 * 0.1 }, { start: 5e8, end: 5e8 + 1, kind: 1 }, { start: 9e8, end: 1e9 }], 100, 4, 1e-7);
+  assert.ok(raster.pixels.includes(colours[1]!));
+});
+
+test("thin blocks become stacked shares of time", () => {
+  // Half a pixel forward, a quarter backward, a quarter idle, again and again.
+  const ops = [];
+  for (let i = 0; i < 400; i++) {
+    ops.push({ start: i * 4, end: i * 4 + 2 }, { start: i * 4 + 2, end: i * 4 + 3, kind: 1 });
+  }
+  const raster = painted(ops, 400, 8, 0.25);
+  const count = (colour: number): number => [...raster.pixels].filter((p) => p === colour).length;
+  assert.ok(Math.abs(count(colours[0]!) / (400 * 8) - 0.5) < 0.02);
+  assert.ok(Math.abs(count(colours[1]!) / (400 * 8) - 0.25) < 0.02);
+  // Forward stands on the base line.
+  assert.equal(raster.pixels[7 * 400 + 200], colours[0]);
+});
+
+test("text stays inside the image", () => {
+  const glyphs: Glyphs = { height: 3, get: () => ({ advance: 4, width: 4, mask: new Uint8Array(12).fill(255) }) };
+  const raster = new Raster(10, 3);
+  raster.text("1234", 1, -1, glyphs, 5);
+  assert.equal([...raster.pixels].filter((p) => p === 5).length, 9 * 2);
+});
+
+test("hatching tells the causes apart", () => {
+  const lane = makeView(chartOf([{ start: 50, end: 60 }, { start: 90, end: 91 }, { start: 99, end: 100 }]), null, choice).rows[0]!.bubbles;
+  const of = (cause: number): string => {
+    const raster = new Raster(100, 6);
+    const one = { ...lane, look: new Uint8Array(lane.n).fill(cause) };
+    raster.hatch(one, 0, 6, { startNs: 0, pxPerNs: 1 }, 1, 6);
+    return raster.pixels.join("");
+  };
+  assert.equal(new Set([of(0), of(1), of(2), of(3)]).size, 4);
+});
+
+test("rows and lanes by y", () => {
+  const chart = chartOf([{ start: 0, end: 10 }, { start: 3, end: 4, kind: 6 }]);
+  const scene = makeScene(makeView(chart, chartOf([{ start: 0, end: 5 }]), choice));
+  assert.deepEqual(at(scene, 1), { row: 0, lane: "ops" });
+  assert.deepEqual(at(scene, scene.theoryY), { row: 0, lane: "theory" });
+  assert.deepEqual(at(scene, scene.transferY), { row: 0, lane: "transfers" });
+  assert.equal(at(scene, -1), null);
+  assert.equal(at(scene, scene.height), null);
+});
+
+test("colours", () => {
+  assert.equal(pixel("#123456"), 0xff563412);
+  assert.equal(mix(pixel("#ffffff"), pixel("#000000"), 0.5), 0xff808080);
+  assert.equal(mix(pixel("#204060"), pixel("#ffffff"), 1), pixel("#204060"));
+  assert.equal(textOn("#195283"), "#ffffff");
+  assert.equal(textOn("#f3e4a1"), "#14181d");
+});
