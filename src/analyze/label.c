@@ -205,19 +205,42 @@ static bool measure(problem *p) {
     return true;
 }
 
-ps_code ps_align(const ps_mark *marks, size_t n_marks, const ps_op_list *list, ps_alignment *out,
-                 ps_err *err) {
+/* The usual case: nothing lost, nothing extra. */
+static bool match_one_to_one(const problem *p, ps_alignment *out) {
+    if (p->n != p->m) {
+        return false;
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        if (match_cost(p, i, i) != 0) {
+            return false;
+        }
+        out->op_of_mark[i] = (uint32_t)i;
+    }
+    out->n_agreeing = p->n;
+    return true;
+}
+
+ps_code ps_align_within(const ps_mark *marks, size_t n_marks, const ps_op_list *list,
+                        size_t max_slack, ps_alignment *out, ps_err *err) {
     *out = (ps_alignment){.first_missing = PS_UNLABELLED};
     problem p = {.marks = marks, .n = n_marks, .ops = list->ops, .m = list->n};
     out->op_of_mark = ps_calloc(n_marks, sizeof *out->op_of_mark);
-    if (out->op_of_mark == NULL || !measure(&p)) {
+    if (out->op_of_mark == NULL) {
+        return ps_fail_nomem(err);
+    }
+    if (match_one_to_one(&p, out)) {
+        return PS_OK;
+    }
+    if (!measure(&p)) {
         ps_alignment_fini(out);
         return ps_fail_nomem(err);
     }
     size_t longest = p.n > p.m ? p.n : p.m;
+    size_t shortest = p.n < p.m ? p.n : p.m;
     for (size_t slack = 16;; slack *= 4) {
         slack = slack < longest ? slack : longest;
-        if ((longest + 1) * (2 * slack + 1 + (longest - (p.n < p.m ? p.n : p.m))) > MAX_CELLS) {
+        size_t cells = (longest + 1) * (2 * slack + 1 + (longest - shortest));
+        if (cells > MAX_CELLS || slack > max_slack || longest - shortest > max_slack) {
             give_up(&p, out);
             return PS_OK;
         }
@@ -241,6 +264,11 @@ ps_code ps_align(const ps_mark *marks, size_t n_marks, const ps_op_list *list, p
         }
         band_fini(&b);
     }
+}
+
+ps_code ps_align(const ps_mark *marks, size_t n_marks, const ps_op_list *list, ps_alignment *out,
+                 ps_err *err) {
+    return ps_align_within(marks, n_marks, list, SIZE_MAX, out, err);
 }
 
 void ps_alignment_fini(ps_alignment *a) {

@@ -39,6 +39,12 @@ typedef struct ps_alignment {
  * ends with ps_alignment_fini(). */
 PS_MUST_USE ps_code ps_align(const ps_mark *marks, size_t n_marks, const ps_op_list *list,
                              ps_alignment *out, ps_err *err);
+
+/* The same, but gives up (all marks unlabelled, all ops missing) on lists that differ by more than about `max_slack`
+ * entries: for trying schedules that mostly do not fit. */
+PS_MUST_USE ps_code ps_align_within(const ps_mark *marks, size_t n_marks, const ps_op_list *list,
+                                    size_t max_slack, ps_alignment *out, ps_err *err);
+
 void ps_alignment_fini(ps_alignment *a);
 
 #endif

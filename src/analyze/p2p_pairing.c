@@ -51,10 +51,19 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
 
 static const ps_column SUMMARY[] = {{.name = "rank", .type = PS_COL_INT},
                                     {.name = "operators", .type = PS_COL_INT},
-                                    {.name = "send or receive", .type = PS_COL_INT}};
+                                    {.name = "send or receive", .type = PS_COL_INT},
+                                    {.name = "paired", .type = PS_COL_INT}};
+
+static int64_t count_paired(const ps_p2p_list *list) {
+    int64_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        n += list->ops[i].peer_rank != PS_NO_PEER;
+    }
+    return n;
+}
 
 static ps_code summarise(const ps_reduce_input *in, ps_err *err) {
-    ps_table *t = ps_table_new("P2PPairing", "send and receive operators", SUMMARY, 3);
+    ps_table *t = ps_table_new("P2PPairing", "send and receive operators", SUMMARY, 4);
     bool ok = t != NULL;
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
@@ -62,6 +71,7 @@ static ps_code summarise(const ps_reduce_input *in, ps_err *err) {
             ps_table_set_int(t, 0, in->ranks[r].rank);
             ps_table_set_int(t, 1, (int64_t)part->p2p.n_operators);
             ps_table_set_int(t, 2, (int64_t)part->p2p.n);
+            ps_table_set_int(t, 3, count_paired(&part->p2p));
         }
     }
     if (!ok) {

@@ -1,5 +1,6 @@
 #include "analyze/pipeline.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/bubble.h"
@@ -12,13 +13,9 @@
 /* Below this share of agreeing ops the schedule is not taken as known. */
 #define MIN_AGREEMENT 0.8
 
-static bool is_known(const ps_recognised *r) {
-    return r->schedule != NULL && (double)r->n_agreeing >= MIN_AGREEMENT * (double)r->n_ops;
-}
-
 /* DualPipeV's last backwards (phase 6) are marked as whole; with split backwards in the tail they are the input
- * gradient only. Their length against those of phase 5 tells. */
-static ps_code refine_tail(ps_chart *chart, ps_recognised *r, ps_err *err) {
+ * gradient only, and the weight gradients behind them have no mark. Their length against those of phase 5 tells. */
+static ps_code refine_tail(ps_chart *chart, ps_recognised *r, size_t *n_split, ps_err *err) {
     int64_t *whole = ps_calloc(chart->n_ops + 1, sizeof *whole);
     if (whole == NULL) {
         return ps_fail_nomem(err);
@@ -30,7 +27,7 @@ static ps_code refine_tail(ps_chart *chart, ps_recognised *r, ps_err *err) {
         }
     }
     qsort(whole, n, sizeof *whole, ps_compare_i64);
-    size_t n_split = 0;
+    *n_split = 0;
     size_t n_tail = 0;
     for (size_t i = 0; n > 0 && i < chart->n_ops; i++) {
         ps_op *op = &chart->ops[i];
@@ -38,31 +35,68 @@ static ps_code refine_tail(ps_chart *chart, ps_recognised *r, ps_err *err) {
             n_tail++;
             if ((op->end_ns - op->start_ns) * 4 < whole[n / 2] * 3) {
                 op->kind = PS_OP_BI;
-                n_split++;
+                (*n_split)++;
             }
         }
     }
-    r->params.tail_full = n_split * 2 < n_tail;
+    r->params.tail_full = *n_split * 2 < n_tail;
     ps_free(whole);
     return PS_OK;
 }
 
-static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recognised *r,
-                        ps_err *err) {
-    ps_code code = ps_recognise(chart, opts->pp_type, opts->n_stages, opts->n_microbatches, r, err);
-    if (code == PS_OK && !is_known(r) && opts->pp_type[0] != '\0') {
-        code = ps_recognise(chart, "", opts->n_stages, opts->n_microbatches, r,
-                            err); /* what was said does not fit what ran */
+static double agreement(const ps_recognised *r) {
+    return r->schedule != NULL && r->n_ops > 0 ? (double)r->n_agreeing / (double)r->n_ops : -1.0;
+}
+
+/* What was said, then the same schedule with as many microbatches as ran, then any schedule: what fits best, the
+ * first of equals. */
+static ps_code recognise(const ps_chart *chart, const ps_pipeline_opts *opts, ps_recognised *best,
+                         ps_err *err) {
+    const struct {
+        const char *name;
+        int32_t n_microbatches;
+    } tries[] = {{opts->pp_type, opts->n_microbatches}, {opts->pp_type, 0}, {"", 0}};
+    *best = (ps_recognised){0};
+    ps_code code = PS_OK;
+    for (size_t i = 0; code == PS_OK && i < 3 && agreement(best) < 1.0; i++) {
+        ps_recognised r;
+        code = ps_recognise(chart, tries[i].name, opts->n_stages, tries[i].n_microbatches, &r, err);
+        if (code == PS_OK && agreement(&r) > agreement(best)) {
+            *best = r;
+        }
     }
-    if (code != PS_OK || !is_known(r)) {
+    return code;
+}
+
+static void note_difference(const ps_pipeline_opts *opts, const ps_recognised *r,
+                            ps_pipeline_notes *notes) {
+    const ps_schedule *named = ps_schedule_find(opts->pp_type);
+    if (named != NULL && named != r->schedule) {
+        (void)snprintf(notes->said, sizeof notes->said, "said to be %s, ran like %s", named->name,
+                       r->schedule->name);
+    } else if (opts->n_microbatches > 0 && opts->n_microbatches != r->params.n_microbatches) {
+        (void)snprintf(notes->said, sizeof notes->said, "said to have %d microbatches, ran %d",
+                       opts->n_microbatches, r->params.n_microbatches);
+    }
+}
+
+/* Chunk, microbatch and label of every op. r->schedule is NULL when the schedule stays unknown. */
+static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recognised *r,
+                        ps_pipeline_notes *notes, ps_err *err) {
+    if (opts->is_labelled) {
+        *r = (ps_recognised){
+            .schedule = ps_schedule_find(opts->pp_type),
+            .params = {.n_stages = opts->n_stages, .n_microbatches = opts->n_microbatches}};
+        return refine_tail(chart, r, &notes->n_unmarked_weights, err);
+    }
+    ps_code code = recognise(chart, opts, r, err);
+    if (code != PS_OK || agreement(r) < MIN_AGREEMENT) {
         r->schedule = NULL;
         return code;
     }
-    if (opts->is_labelled) {
-        return refine_tail(chart, r, err);
-    }
+    note_difference(opts, r, notes);
     bool as_said = opts->pp_type[0] != '\0' && ps_schedule_find(opts->pp_type) == r->schedule;
-    return ps_apply_schedule(chart, r, as_said ? opts->how : "", err);
+    return ps_apply_schedule(chart, r, as_said ? opts->how : "", &notes->n_missing, err);
 }
 
 static ps_code connect(ps_chart *chart, const ps_recognised *r, ps_err *err) {
@@ -85,11 +119,26 @@ static ps_code add_tables(const ps_chart *chart, const ps_bubble_report *report,
                : code;
 }
 
+/* Stages of the job that no rank of the chart stands on. */
+static size_t count_missing_stages(const ps_chart *chart, int32_t n_stages) {
+    size_t n = 0;
+    for (int32_t s = 0; s < n_stages && s < PS_MAX_STAGES; s++) {
+        bool found = false;
+        for (size_t r = 0; r < chart->n_ranks && !found; r++) {
+            found = chart->ranks[r].stage == s;
+        }
+        n += !found;
+    }
+    return n;
+}
+
 ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_result *result,
-                           ps_err *err) {
+                           ps_pipeline_notes *notes, ps_err *err) {
     ps_recognised r = {0};
     ps_bubble_report report;
-    ps_code code = name_ops(chart, opts, &r, err);
+    *notes = (ps_pipeline_notes){.n_stages_missing = count_missing_stages(chart, opts->n_stages)};
+    ps_code code = name_ops(chart, opts, &r, notes, err);
+    notes->schedule = r.schedule;
     if (code == PS_OK && r.schedule != NULL) {
         code = connect(chart, &r, err);
     }

@@ -16,10 +16,19 @@ typedef struct ps_pipeline_opts {
     ps_replay_opts replay;
 } ps_pipeline_opts;
 
+/* What a reader of the figures must know. */
+typedef struct ps_pipeline_notes {
+    char said[96]; /* what was said and what ran instead; "" when they agree or nothing was said */
+    const ps_schedule *schedule; /* recognised, or NULL */
+    size_t n_missing; /* ops of the schedule without a mark (not counted when is_labelled) */
+    size_t n_unmarked_weights; /* DualPipeV's tail */
+    size_t n_stages_missing;   /* stages of the job that the chart does not show */
+} ps_pipeline_notes;
+
 /* Fills the chart's links, bubbles, schedule and, unless labelled, chunks and microbatches; adds the table
  * PipelineBubble, and in full PipelineStep, PipelineWaits and PipelineReplay, to the result. A chart without
  * computation is left as it is. */
 PS_MUST_USE ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts,
-                                       ps_result *result, ps_err *err);
+                                       ps_result *result, ps_pipeline_notes *notes, ps_err *err);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct partial {
     ps_p2p_list p2p;
     ps_table *comm_ops;     /* made from marks, or NULL */
     ps_given_label *labels; /* [marks.n], after round 2 */
-    size_t n_by_schedule, n_aligned, n_by_message, n_outside;
+    size_t n_by_schedule, n_aligned, n_by_message, n_outside, n_missing;
     bool from_table; /* marks are the rows of an earlier run's StepTaskInfo */
     bool stale;      /* has a StepTaskInfo of an earlier run */
     bool failed;     /* round 2 could not place or label the rank */
@@ -108,9 +108,10 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
         part->stale = false; /* no such step: a wrong option is no reason to drop what is there */
     }
     if (code == PS_OK && part->marks.n == 0) {
-        return ps_fail(err, PS_NOTHING,
-                       "no forward or backward mark with a device side among %zu mstx marks",
-                       count_host_marks(in->trace));
+        return ps_fail(
+            err, PS_NOTHING,
+            "no forward or backward mark with a device side among %zu mstx marks (docs/marks.md)",
+            count_host_marks(in->trace));
     }
     return code;
 }
@@ -375,6 +376,7 @@ static ps_code label_step(const plan *pl, int32_t stage, bool may_repeat, const 
         part->labels[order[i]] = l;
     }
     if (code == PS_OK) {
+        part->n_missing += f.alignment.n_missing;
         report_step(pl, marks, &f, overlap_off, diag);
     }
     fit_fini(&f);
@@ -561,7 +563,7 @@ static void fill_summary_row(ps_table *t, const ps_reduce_input *in, const plan 
     ps_table_set_int(t, S_LABELS,
                      (int64_t)(classic ? marks->n : part->n_by_schedule + part->n_aligned));
     ps_table_set_int(t, S_ALIGNED, (int64_t)part->n_aligned);
-    ps_table_set_int(t, S_MESSAGE, (int64_t)(classic ? marks->n : part->n_by_message));
+    ps_table_set_int(t, S_MESSAGE, (int64_t)part->n_by_message);
     ps_table_set_int(t, S_LEFT_OUT, (int64_t)(marks->n_selected - marks->n + part->n_outside));
     ps_table_set_int(t, S_SPAN, end - marks->marks[0].start_ns);
 }
@@ -587,6 +589,31 @@ static ps_code add_summary(const ps_reduce_input *in, const plan *pl, ps_err *er
 static bool in_chart(const ps_reduce_input *in, const plan *pl, size_t r) {
     const partial *part = in->partials[r];
     return part != NULL && part->labels != NULL && !part->failed && pl->places[r].stage >= 0;
+}
+
+/* What a reader of the chart and the bubble must know, on the first rank of the chart. */
+static void note_pipeline(const ps_reduce_input *in, const plan *pl,
+                          const ps_pipeline_notes *notes) {
+    ps_diag *diag = NULL;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const partial *part = in->partials[r];
+        if (part != NULL && part->labels != NULL && !part->failed && pl->places[r].stage < 0) {
+            ps_diag_count(in->diags[r], PS_ODD_STAGE_UNKNOWN, 1);
+        }
+        diag = diag == NULL && in_chart(in, pl, r) ? in->diags[r] : diag;
+    }
+    if (diag == NULL) {
+        return;
+    }
+    ps_diag_count(diag, PS_ODD_OP_MISSING, notes->n_missing);
+    ps_diag_count(diag, PS_ODD_TAIL_UNMARKED, notes->n_unmarked_weights);
+    ps_diag_count(diag, PS_ODD_STAGE_MISSING, notes->n_stages_missing);
+    if (notes->said[0] != '\0') {
+        ps_diag_add(diag, PS_ODD_SCHEDULE, "%s", notes->said);
+    } else if (pl->schedule == NULL && notes->schedule != NULL &&
+               strcmp(notes->schedule->name, "dualpipev") == 0) {
+        ps_diag_count(diag, PS_ODD_SCHEDULE_HINT, 1);
+    }
 }
 
 static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err) {
@@ -624,7 +651,12 @@ static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err)
         !ps_chart_set_how(in->result->chart, opts.how)) {
         return ps_fail_nomem(err);
     }
-    return ps_pipeline_report(in->result->chart, &opts, in->result, err);
+    ps_pipeline_notes notes;
+    ps_code code = ps_pipeline_report(in->result->chart, &opts, in->result, &notes, err);
+    if (code == PS_OK) {
+        note_pipeline(in, pl, &notes);
+    }
+    return code;
 }
 
 static ps_code reduce_tables(const ps_reduce_input *in, void **shared, ps_err *err) {

@@ -109,20 +109,31 @@ static void finish(looking *l) {
 
 /* --- candidates -------------------------------------------------------------------------------------------------- */
 
+/* Lists that differ by more are of another schedule. */
+#define MAX_DIFFERENCES 64
+
+/* A few stages tell schedules apart: the first, the last, and up to two between. */
+static bool is_looked_at(const looking *l, int32_t stage) {
+    int32_t last = l->n_stages - 1;
+    return l->rank_of_stage[stage] != PS_NO_INDEX &&
+           (last < 4 || stage == 0 || stage == last || stage == last / 3 || stage == last * 2 / 3);
+}
+
 /* How many ops of the step agree with the schedule's lists. */
 static ps_code count_agreeing(looking *l, const ps_schedule *schedule,
                               const ps_schedule_params *params, ps_recognised *out, ps_err *err) {
     *out = (ps_recognised){.schedule = schedule, .params = *params};
     ps_code code = PS_OK;
     for (int32_t s = 0; code == PS_OK && s < l->n_stages; s++) {
-        if (l->rank_of_stage[s] == PS_NO_INDEX) {
+        if (!is_looked_at(l, s)) {
             continue;
         }
         ps_op_list list = {0};
         ps_alignment alignment = {0};
         size_t n = fill_marks(l, ps_chart_group(&l->groups, l->rank_of_stage[s], l->step));
         code = schedule->order(params, s, &list, err);
-        code = code == PS_OK ? ps_align(l->marks, n, &list, &alignment, err) : code;
+        code = code == PS_OK ? ps_align_within(l->marks, n, &list, MAX_DIFFERENCES, &alignment, err)
+                             : code;
         if (code == PS_OK) {
             out->n_agreeing += alignment.n_agreeing;
             out->n_ops += n + alignment.n_missing;
@@ -186,11 +197,12 @@ ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
 /* --- applying ------------------------------------------------------------------------------------------------------ */
 
 static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
-                           const ps_op_list *list, ps_err *err) {
+                           const ps_op_list *list, size_t *n_missing, ps_err *err) {
     size_t n = fill_marks(l, group);
     ps_alignment alignment;
     ps_code code = ps_align(l->marks, n, list, &alignment, err);
     int32_t per_chunk = ps_schedule_microbatches(r->schedule, &r->params);
+    *n_missing += code == PS_OK && n > 0 ? alignment.n_missing : 0;
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         if (alignment.op_of_mark[i] == PS_UNLABELLED) {
             continue;
@@ -213,7 +225,7 @@ static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, 
 }
 
 static ps_code apply_rank(looking *l, ps_chart *chart, const ps_recognised *r, uint32_t rank,
-                          ps_err *err) {
+                          size_t *n_missing, ps_err *err) {
     ps_op_list list = {0};
     int32_t stage = chart->ranks[rank].stage;
     if (stage < 0 || stage >= r->params.n_stages) {
@@ -221,17 +233,20 @@ static ps_code apply_rank(looking *l, ps_chart *chart, const ps_recognised *r, u
     }
     ps_code code = r->schedule->order(&r->params, stage, &list, err);
     for (size_t step = 0; code == PS_OK && step < l->groups.n_steps; step++) {
-        code = apply_group(l, chart, r, ps_chart_group(&l->groups, rank, step), &list, err);
+        code =
+            apply_group(l, chart, r, ps_chart_group(&l->groups, rank, step), &list, n_missing, err);
     }
     ps_op_list_fini(&list);
     return code;
 }
 
-ps_code ps_apply_schedule(ps_chart *chart, const ps_recognised *r, const char *how, ps_err *err) {
+ps_code ps_apply_schedule(ps_chart *chart, const ps_recognised *r, const char *how,
+                          size_t *n_missing, ps_err *err) {
     looking l;
+    *n_missing = 0;
     ps_code code = start(&l, chart, r->params.n_stages) ? PS_OK : ps_fail_nomem(err);
     for (uint32_t rank = 0; code == PS_OK && rank < chart->n_ranks; rank++) {
-        code = apply_rank(&l, chart, r, rank, err);
+        code = apply_rank(&l, chart, r, rank, n_missing, err);
     }
     finish(&l);
     char text[64];

@@ -20,9 +20,10 @@ PS_MUST_USE ps_code ps_recognise(const ps_chart *chart, const char *name, int32_
                                  int32_t n_microbatches, ps_recognised *out, ps_err *err);
 
 /* Gives each computation its chunk, microbatch and label of the recognised schedule, in every step and pipeline, by
- * alignment of kinds; ops that agree with nothing keep what they have. Sets chart->schedule and schedule_how (with
+ * alignment of kinds; ops that agree with nothing keep what they have. *n_missing: ops of the schedule that no
+ * op stands for. Sets chart->schedule and schedule_how (with
  * `how`, or the share of agreeing ops when `how` is ""). */
 PS_MUST_USE ps_code ps_apply_schedule(ps_chart *chart, const ps_recognised *r, const char *how,
-                                      ps_err *err);
+                                      size_t *n_missing, ps_err *err);
 
 #endif

@@ -28,6 +28,7 @@ ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_repl
 /* The theoretical chart of one step of `schedule` with the stages and microbatches of the recognised one, all stages as
  * fast as the mean of what was measured and no latency. NULL with PS_RANGE when the schedule does not take these
  * numbers. The caller frees it with ps_chart_free(). */
-ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r, const ps_schedule *schedule, ps_err *err);
+ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r,
+                          const ps_schedule *schedule, ps_err *err);
 
 #endif

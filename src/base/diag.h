@@ -34,7 +34,18 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu marks agree with no op of the schedule: named by their message")                               \
     X(PS_ODD_MARK_MICROBATCH, PS_SEV_INFO, "mark-other-microbatch",                                        \
       "%llu marks name another microbatch than the op they stand for")                                     \
-    X(PS_ODD_OP_MISSING, PS_SEV_LOSS, "op-without-mark", "%llu ops of the schedule have no mark")          \
+    X(PS_ODD_OP_MISSING, PS_SEV_LOSS, "op-without-mark",                                                   \
+      "%llu ops of the schedule have no mark: their time counts as bubble")                                \
+    X(PS_ODD_TAIL_UNMARKED, PS_SEV_INFO, "tail-without-marks",                                             \
+      "%llu weight gradients of DualPipeV's tail carry no mark by design: their time counts as bubble")    \
+    X(PS_ODD_STAGE_MISSING, PS_SEV_LOSS, "stage-missing",                                                  \
+      "%llu stages of the pipeline are not in the input: the bubble is that of the stages shown")          \
+    X(PS_ODD_STAGE_UNKNOWN, PS_SEV_LOSS, "stage-unknown",                                                  \
+      "%llu ranks have no known stage and are not in the chart: give --pp, --tp, --cp, --dp")              \
+    X(PS_ODD_SCHEDULE, PS_SEV_LOSS, "other-schedule",                                                      \
+      "%llu pipelines did not run what the metadata or options say")                                       \
+    X(PS_ODD_SCHEDULE_HINT, PS_SEV_INFO, "dualpipev-unnamed",                                              \
+      "%llu pipelines look like dualpipev: give --pp-type dualpipev for its labels in the databases")      \
     X(PS_ODD_COMM_MARK, PS_SEV_LOSS, "bad-communication-mark",                                             \
       "%llu communication marks could not be turned into operators")                                       \
     X(PS_ODD_P2P_PEER, PS_SEV_LOSS, "p2p-without-peer",                                                    \

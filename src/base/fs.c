@@ -14,6 +14,10 @@
 
 static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
     int e = errno;
+    if (e == ENOENT) {
+        return ps_fail_file(err, PS_NOT_FOUND, path, "%s: there is no such file or directory",
+                            what);
+    }
     char text[128] = "";
     const char *reason = strerror_r(e, text, sizeof text);
     return ps_fail_file(err, e == ENOENT || e == ENOTDIR ? PS_NOT_FOUND : PS_IO, path, "%s: %s",
@@ -23,7 +27,7 @@ static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
 ps_code ps_file_identify(const char *path, ps_file_id *out, ps_err *err) {
     struct stat st;
     if (stat(path, &st) != 0) {
-        return fail_errno(err, path, "cannot look at the file");
+        return fail_errno(err, path, "not readable");
     }
     *out = (ps_file_id){.device = (uint64_t)st.st_dev,
                         .inode = (uint64_t)st.st_ino,

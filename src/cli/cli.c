@@ -329,7 +329,14 @@ int ps_cli_unknown(const ps_cli *cli, const char *what, const char *word, const 
     if (nearest != NULL) {
         return ps_cli_usage(cli, "unknown %s '%s'; did you mean '%s'?", what, word, nearest);
     }
-    return ps_cli_usage(cli, "unknown %s '%s'", what, word);
+    ps_buf list;
+    ps_buf_init(&list, 0);
+    for (size_t i = 0; i < n; i++) {
+        ps_buf_addf(&list, "%s%s", i > 0 ? ", " : "; there are: ", known[i]);
+    }
+    int status = ps_cli_usage(cli, "unknown %s '%s'%s", what, word, ps_buf_str(&list));
+    ps_buf_fini(&list);
+    return status;
 }
 
 /* --- the program ------------------------------------------------------------------------------------------- */

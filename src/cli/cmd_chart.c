@@ -61,6 +61,8 @@ static int print_text(ps_cli *cli, const drawing *d) {
         ps_cli_print(cli, "\n");
         status = ps_cli_put_step_rows(cli, result->tables[i], d->step);
     }
+    ps_cli_print(cli, "\n");
+    ps_cli_say_what_else(cli, d->chart);
     return status;
 }
 
@@ -127,6 +129,7 @@ static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
+    ps_cli_name_chart(run->results[0].chart, cluster);
     int status = draw(cli, run);
     ps_report_ranks(cli, run);
     int ranks_status = ps_report_status(run, cluster);

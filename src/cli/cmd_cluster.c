@@ -24,6 +24,7 @@ typedef struct request {
     ps_run_opts opts;
     const ps_cluster_rank **ranks; /* selected */
     size_t n_ranks;
+    size_t n_absent; /* ranks asked for that are not there */
 } request;
 
 static int parse_modes(ps_cli *cli, request *q) {
@@ -114,6 +115,7 @@ static int select_ranks(ps_cli *cli, request *q, const ps_cluster *c) {
             found = found || c->ranks[r].rank == id;
         }
         if (!found) {
+            q->n_absent++;
             ps_cli_warn(cli, "rank %lld is not among the %zu ranks of %s", (long long)id,
                         c->n_ranks, c->root);
         }
@@ -157,6 +159,7 @@ static int print_result(ps_cli *cli, const ps_run *run) {
         if (has_chart && status == PS_EXIT_OK) {
             status = ps_cli_put_chart(cli, result->chart, step, -1);
             ps_cli_print(cli, "\n");
+            ps_cli_say_what_else(cli, result->chart);
         }
     }
     return status;
@@ -186,13 +189,10 @@ static void say_end(ps_cli *cli, const request *q, const ps_run *run) {
     } else if (!in_place) {
         ps_cli_print(cli, "Wrote %zu copies, the first is %s\n", n_written, first);
     } else if (n_written == 1) {
-        ps_cli_print(cli, "Wrote into %s; MindStudio Insight shows it on its Summary page.\n",
-                     first);
+        ps_cli_print(cli, "Wrote into %s; MindStudio Insight shows it.\n", first);
     } else {
-        ps_cli_print(
-            cli,
-            "Wrote into %zu databases below %s; MindStudio Insight shows them on its Summary page.\n",
-            n_written, q->path);
+        ps_cli_print(cli, "Wrote into %zu databases below %s; MindStudio Insight shows them.\n",
+                     n_written, q->path);
     }
 }
 
@@ -207,10 +207,14 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        ps_cli_name_chart(run->results[a].chart, cluster);
+    }
     int printed = print_result(cli, run);
     say_end(cli, q, run);
     ps_report_ranks(cli, run);
     int status = ps_report_status(run, cluster);
+    status = status == PS_EXIT_OK && q->n_absent > 0 ? PS_EXIT_PARTIAL : status;
     const char *summary = ps_cli_text(cli, "json-summary");
     if (summary != NULL &&
         ps_report_json(summary, cluster, run, q->analyses, status, &err) != PS_OK) {

@@ -284,7 +284,7 @@ static void add_json_trace(ps_buf *out, const ps_trace *t) {
         ps_buf_add_json_str(out, name, strlen(name));
         ps_buf_addf(out, ": %lld", (long long)ps_table_cell(tables, i, 1)->u.i);
     }
-    ps_buf_add_str(out, "}, \"metadata\": [");
+    ps_buf_add_str(out, "}, \"metadata\": {"); /* values as they stand: JSON text */
     const ps_meta *metas = ps_trace_metas(t, &n);
     for (size_t i = 0; i < n; i++) {
         bool again = false; /* the database and the JSON file beside it name the same keys */
@@ -294,9 +294,11 @@ static void add_json_trace(ps_buf *out, const ps_trace *t) {
         if (!again) {
             ps_buf_add_str(out, i > 0 ? ", " : "");
             ps_buf_add_json_str(out, metas[i].key, strlen(metas[i].key));
+            ps_buf_add_str(out, ": ");
+            ps_buf_add_json_str(out, metas[i].value, strlen(metas[i].value));
         }
     }
-    ps_buf_add_char(out, ']');
+    ps_buf_add_char(out, '}');
     ps_buf lacks;
     ps_buf_init(&lacks, 0);
     missing(t, &lacks);

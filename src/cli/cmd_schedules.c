@@ -28,6 +28,18 @@ static ps_table *make_table(void) {
     return t;
 }
 
+/* Two lines a schedule: whole sentences do not fit beside one another. */
+static void print_list(ps_cli *cli) {
+    for (const ps_schedule *const *s = ps_schedules(); *s != NULL; s++) {
+        bool choose = ((*s)->takes & PS_TAKES_CHUNKS) != 0;
+        ps_cli_print(cli, "%-16s%d chunk%s%s; needs %s\n    %s\n", (*s)->name, (int)(*s)->n_chunks,
+                     (*s)->n_chunks == 1 ? "" : "s", choose ? " or more" : "", (*s)->rule,
+                     (*s)->summary);
+    }
+    ps_cli_print(cli, "\np stages, m microbatches, g group, v chunks (model pieces on a stage).\n"
+                      "Draw one: pipescope simulate 1f1b --pp 4 --microbatches 8\n");
+}
+
 static int run(ps_cli *cli) {
     ps_err err = PS_ERR_INIT;
     ps_table *table = make_table();
@@ -39,10 +51,7 @@ static int run(ps_cli *cli) {
     if (ps_cli_flag(cli, "json")) {
         status = ps_cli_put_json(cli, table);
     } else {
-        status = ps_cli_put_table(cli, table);
-        ps_cli_print(
-            cli,
-            "\np stages, m microbatches. Draw one: pipescope simulate 1f1b --pp 4 --microbatches 8\n");
+        print_list(cli);
     }
     ps_table_free(table);
     return status;

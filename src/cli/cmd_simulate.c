@@ -397,6 +397,9 @@ static void print_peaks(ps_cli *cli, const ps_lists *lists) {
         }
         ps_cli_print(cli, " (stage 0, 1, ...)");
     }
+    if (lists->n_chunks > 1) {
+        ps_cli_print(cli, ", each of one chunk (a stage has %d)", (int)lists->n_chunks);
+    }
     ps_cli_print(cli, "\n");
 }
 

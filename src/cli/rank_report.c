@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/diag.h"
+#include "base/fs.h"
+#include "model/chart_groups.h"
 #include "write/sink.h"
 #include "write/writers.h"
 
@@ -102,6 +104,14 @@ int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
                                            : PS_EXIT_FAILED; /* who knows what could not be read */
 }
 
+void ps_cli_name_chart(ps_chart *chart, const ps_cluster *cluster) {
+    const char *name = ps_path_base(cluster->root);
+    if (chart != NULL && name[0] != '.' && name[0] != '/') {
+        (void)ps_chart_set_text(chart, name,
+                                chart->schedule); /* a title is not worth failing for */
+    }
+}
+
 int64_t ps_cli_usual_step(const ps_chart *chart) {
     int64_t best = chart->ops[0].step;
     int64_t step = INT64_MIN;
@@ -141,9 +151,23 @@ static ps_table *rows_of_step(const ps_table *t, int64_t step) {
     return out;
 }
 
+/* More rows than this are for files. */
+#define MAX_ROWS_SHOWN 64
+
+static int put_some_rows(ps_cli *cli, const ps_table *t) {
+    ps_table shown = *t; /* a view of the first rows */
+    shown.n_rows = t->n_rows < MAX_ROWS_SHOWN ? t->n_rows : MAX_ROWS_SHOWN;
+    int status = ps_cli_put_table(cli, &shown);
+    if (shown.n_rows < t->n_rows) {
+        ps_cli_print(cli, "... and %zu more rows (cluster --export_type csv writes them all)\n",
+                     t->n_rows - shown.n_rows);
+    }
+    return status;
+}
+
 int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step) {
     if (strcmp(t->columns[0].name, "step") != 0) {
-        return ps_cli_put_table(cli, t);
+        return put_some_rows(cli, t);
     }
     ps_table *rows = rows_of_step(t, step);
     if (rows == NULL) {
@@ -151,9 +175,30 @@ int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step) {
         (void)ps_fail_nomem(&err);
         return ps_cli_fail(cli, &err);
     }
-    int status = ps_cli_put_table(cli, rows);
+    int status = put_some_rows(cli, rows);
     ps_table_free(rows);
     return status;
+}
+
+void ps_cli_say_what_else(ps_cli *cli, const ps_chart *chart) {
+    ps_chart_groups groups;
+    bool ok = ps_chart_groups_init(&groups, chart);
+    size_t n_pipelines = 0;
+    for (size_t r = 0; r < chart->n_ranks; r++) {
+        bool seen = false;
+        for (size_t k = 0; k < r && !seen; k++) {
+            seen = chart->ranks[k].pipeline == chart->ranks[r].pipeline;
+        }
+        n_pipelines += !seen;
+    }
+    if (ok && (groups.n_steps > 1 || n_pipelines > 1)) {
+        ps_cli_print(
+            cli,
+            "One of %zu step%s and %zu pipeline%s; pipescope chart PATH --step N --pipeline N draws another.\n",
+            groups.n_steps, groups.n_steps == 1 ? "" : "s", n_pipelines,
+            n_pipelines == 1 ? "" : "s");
+    }
+    ps_chart_groups_fini(&groups);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------------------- */

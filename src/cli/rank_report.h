@@ -20,11 +20,18 @@ int ps_report_status(const ps_run *run, const ps_cluster *cluster);
 /* Says why there is nothing to read below the path; an exit status. */
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *cluster);
 
+/* Gives a measured chart its title: where it comes from. */
+void ps_cli_name_chart(ps_chart *chart, const ps_cluster *cluster);
+
 /* The first step of the chart's first rank that has as many ops as any: an incomplete first step is a poor picture. */
 int64_t ps_cli_usual_step(const ps_chart *chart);
 
-/* Prints a table; of one whose first column is "step" only the rows of that step, without that column. An exit status. */
+/* Prints a table; of one whose first column is "step" only the rows of that step, without that column, and at
+ * most 64 of them. An exit status. */
 int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step);
+
+/* Says that there are other steps and pipelines than the one drawn, when there are. */
+void ps_cli_say_what_else(ps_cli *cli, const ps_chart *chart);
 
 /* Writes --json-summary FILE. */
 PS_MUST_USE ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,

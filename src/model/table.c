@@ -1,5 +1,6 @@
 #include "model/table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -70,6 +71,13 @@ bool ps_table_set_text(ps_table *t, size_t column, const char *text) {
 
 const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column) {
     return &t->cells[row * t->n_columns + column];
+}
+
+void ps_table_file_name(const ps_table *t, size_t column, char *out, size_t size) {
+    const ps_column *c = &t->columns[column];
+    const char *unit = c->unit == PS_UNIT_PERCENT ? "percent" : ps_unit_name(c->unit);
+    bool plain = t->home == PS_HOME_RANK || unit[0] == '\0';
+    (void)snprintf(out, size, "%s%s%s", c->name, plain ? "" : "_", plain ? "" : unit);
 }
 
 const char *ps_unit_name(ps_unit unit) {

@@ -90,6 +90,10 @@ bool ps_table_set_text(ps_table *t, size_t column, const char *text);
 
 const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column);
 
+/* The name of a column in files: with its unit ("busy_ns", "idle_percent"), but for tables of a rank database, whose
+ * names are fixed. */
+void ps_table_file_name(const ps_table *t, size_t column, char *out, size_t size);
+
 /* "ns", "%", "" ... */
 const char *ps_unit_name(ps_unit unit);
 

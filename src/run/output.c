@@ -233,11 +233,18 @@ static ps_code write_copy(output *o, size_t r, ps_err *err) {
     return code == PS_OK ? copy_sidecars(rank, target, err) : code;
 }
 
+static ps_code write_table_file(const ps_table *t, const char *path, bool csv, ps_err *err) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_code code = csv ? ps_write_table_csv(t, &text, err) : ps_write_table_json(t, &text, err);
+    code = code == PS_OK ? ps_write_file(path, ps_buf_str(&text), text.len, err) : code;
+    ps_buf_fini(&text);
+    return code;
+}
+
 /* <folder>/<table>_<rank>.csv */
 static ps_code write_files(output *o, size_t r, ps_err *err) {
-    ps_buf text;
     ps_buf path;
-    ps_buf_init(&text, 0);
     ps_buf_init(&path, 0);
     bool csv = o->opts->export_type == PS_EXPORT_CSV;
     ps_code code = ps_make_dirs(o->targets[r], err);
@@ -246,19 +253,36 @@ static ps_code write_files(output *o, size_t r, ps_err *err) {
         if (t->n_rows == 0) {
             continue;
         }
-        ps_buf_clear(&text);
         ps_buf_clear(&path);
         const char *suffix = t->mode == PS_TABLE_ADD_COLUMN ? "_connection" : "";
         ps_buf_addf(&path, "%s/%s%s_%lld.%s", o->targets[r], t->name, suffix,
                     (long long)o->run->ranks[r].rank->rank, csv ? "csv" : "json");
-        code = csv ? ps_write_table_csv(t, &text, err) : ps_write_table_json(t, &text, err);
-        if (code == PS_OK) {
-            code = ps_buf_ok(&path)
-                       ? ps_write_file(ps_buf_str(&path), ps_buf_str(&text), text.len, err)
-                       : ps_fail_nomem(err);
-        }
+        code = ps_buf_ok(&path) ? write_table_file(t, ps_buf_str(&path), csv, err)
+                                : ps_fail_nomem(err);
     }
-    ps_buf_fini(&text);
+    ps_buf_fini(&path);
+    return code;
+}
+
+ps_code ps_write_cluster_tables(ps_run *run, const ps_cluster *cluster, const ps_result *result,
+                                const char *folder, const ps_run_opts *opts, ps_err *err) {
+    bool csv = opts->export_type == PS_EXPORT_CSV;
+    const char *base = opts->out_dir != NULL ? opts->out_dir : cluster->root;
+    const char *dir = join3(&run->arena, base, OUTPUT_FOLDER, folder);
+    ps_buf path;
+    ps_buf_init(&path, 0);
+    ps_code code = dir != NULL ? PS_OK : ps_fail_nomem(err);
+    for (size_t i = 0; code == PS_OK && i < result->n_tables; i++) {
+        const ps_table *t = result->tables[i];
+        if (t->home != PS_HOME_CLUSTER || t->n_rows == 0) {
+            continue;
+        }
+        ps_buf_clear(&path);
+        ps_buf_addf(&path, "%s/%s.%s", dir, t->name, csv ? "csv" : "json");
+        code = ps_make_dirs(dir, err);
+        code = code == PS_OK && !ps_buf_ok(&path) ? ps_fail_nomem(err) : code;
+        code = code == PS_OK ? write_table_file(t, ps_buf_str(&path), csv, err) : code;
+    }
     ps_buf_fini(&path);
     return code;
 }

@@ -233,6 +233,10 @@ static ps_code write_outputs(session *s, ps_err *err) {
             code = ps_write_rank_outputs(s->run, s->cluster, s->outputs, s->analyses[a]->folder,
                                          false, s->opts, err);
         }
+        if (code == PS_OK && files) {
+            code = ps_write_cluster_tables(s->run, s->cluster, &s->run->results[a],
+                                           s->analyses[a]->folder, s->opts, err);
+        }
     }
     forget_tables(s);
     for (size_t a = 0; code == PS_OK && in_place && a < s->run->n_analyses; a++) {

@@ -43,7 +43,9 @@ static void add_cell(ps_buf *out, const ps_column *column, const ps_value *cell)
 ps_code ps_write_table_csv(const ps_table *table, ps_buf *out, ps_err *err) {
     for (size_t c = 0; c < table->n_columns; c++) {
         ps_buf_add_str(out, c > 0 ? "," : "");
-        add_field(out, table->columns[c].name);
+        char name[128];
+        ps_table_file_name(table, c, name, sizeof name);
+        add_field(out, name);
     }
     ps_buf_add_str(out, "\r\n");
     for (size_t r = 0; r < table->n_rows; r++) {

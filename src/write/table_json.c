@@ -36,7 +36,8 @@ ps_code ps_write_table_json(const ps_table *table, ps_buf *out, ps_err *err) {
     for (size_t r = 0; r < table->n_rows; r++) {
         ps_buf_add_str(out, r > 0 ? ",\n {" : "\n {");
         for (size_t c = 0; c < table->n_columns; c++) {
-            const char *name = table->columns[c].name;
+            char name[128];
+            ps_table_file_name(table, c, name, sizeof name);
             ps_buf_add_str(out, c > 0 ? ", " : "");
             ps_buf_add_json_str(out, name, strlen(name));
             ps_buf_add_str(out, ": ");

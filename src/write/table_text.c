@@ -91,11 +91,35 @@ static unsigned pick_decimals(double largest, double smallest) {
     return many > few + 1 ? few + 1 : few;
 }
 
-static void look_at_time(column_look *look, const ps_column *column, double largest,
-                         double smallest) {
+static bool is_time(const ps_column *column) {
+    bool number = column->type == PS_COL_INT || column->type == PS_COL_REAL;
+    return number && !column->exact &&
+           (column->unit == PS_UNIT_NS || column->unit == PS_UNIT_US || column->unit == PS_UNIT_MS);
+}
+
+/* Times of a table share one unit, so that they can be added up and compared by eye, but for columns that are a
+ * thousand times smaller: those would lose their digits. */
+static double largest_time_ns(const ps_table *t) {
+    double largest_ns = 0;
+    for (size_t c = 0; c < t->n_columns; c++) {
+        double largest = 0;
+        double smallest = 0;
+        bool whole = true;
+        if (is_time(&t->columns[c])) {
+            sizes(t, c, &largest, &smallest, &whole);
+            largest *= (double)ns_per(t->columns[c].unit);
+            largest_ns = largest > largest_ns ? largest : largest_ns;
+        }
+    }
+    return largest_ns;
+}
+
+static void look_at_time(column_look *look, const ps_column *column, double table_largest_ns,
+                         double largest, double smallest) {
     static const unit_step STEPS[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
     double own = (double)ns_per(column->unit);
-    unit_step unit = pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], largest * own);
+    bool shared = largest * own * 1000 >= table_largest_ns || largest == 0;
+    unit_step unit = pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], shared ? table_largest_ns : largest * own);
     look->unit = unit.name;
     look->factor = own / (double)unit.scale;
     /* An integer of a unit coarser than the one shown is multiplied, which only the real path does. */
@@ -135,7 +159,7 @@ static column_look look_at(const ps_table *t, size_t c, bool exact) {
     case PS_UNIT_MS:
         look.as_is = exact || column->exact;
         if (!look.as_is) {
-            look_at_time(&look, column, largest, smallest);
+            look_at_time(&look, column, largest_time_ns(t), largest, smallest);
         }
         break;
     case PS_UNIT_BYTES:

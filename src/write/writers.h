@@ -10,12 +10,12 @@
 #include "write/text_style.h"
 
 /* For people: header, thin rule, rows, at most style->width columns. Numbers right-aligned, the unit in the
- * header, durations with three significant digits and one unit a column (ps_column.exact: as they are),
+ * header, durations with three significant digits and one unit for all of the table (ps_column.exact: as they are),
  * percentages with one decimal. Texts are shortened in their middle when the width asks for it. */
 PS_MUST_USE ps_code ps_write_table_text(const ps_table *table, const ps_text_style *style,
                                         ps_buf *out, ps_err *err);
 
-/* RFC 4180 with "\r\n" line ends: a header of column names, then exact values; NULL is an empty field, an empty
+/* RFC 4180 with "\r\n" line ends: a header of column names with units, then exact values; NULL is an empty field, an empty
  * text is "". Reals are the shortest decimals that read back as the same double. */
 PS_MUST_USE ps_code ps_write_table_csv(const ps_table *table, ps_buf *out, ps_err *err);
 

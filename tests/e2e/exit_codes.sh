@@ -15,7 +15,7 @@ says 'no mode given'
 run 2 -m pp_chart
 says 'no input given'
 run 2 -m pp_chart -d "$T/nowhere"
-says 'No such file or directory'
+says 'there is no such file or directory'
 run 2 info "$T/nowhere"
 run 2 info
 run 2 -m pp_char -d "$T/in"

@@ -12,7 +12,7 @@ for type in csv text json; do
     run 0 -m pp_chart -d "$T/in" -o "$T/$type" --export_type $type
     unchanged "$T/in" "$T/before"
     says_out "Files of 4 ranks are in $T/$type/cluster_analysis_output/PPChart"
-    [ "$(find "$T/$type" -type f | wc -l)" -eq 8 ] || fail "$type: $(find "$T/$type" -type f)"
+    [ "$(find "$T/$type" -type f | wc -l)" -eq 10 ] || fail "$type: $(find "$T/$type" -type f)"
 done
 diff -r "$T/csv" "$T/text"
 python3 - "$T" <<'PY'

@@ -23,7 +23,7 @@ cmp "$(database "$T/some" 1)" "$(database "$T/in" 1)"
 cmp "$(database "$T/some" 3)" "$(database "$T/in" 3)"
 says '96 send or receive operators have no counterpart in the ranks read'
 
-run 0 -m pp_chart -d "$T/some" --rank_list 3,3,77
+run 4 -m pp_chart -d "$T/some" --rank_list 3,3,77
 says 'rank 77 is not among the 4 ranks of'
 [ "$(labelled "$T/some")" = '0 2 3 ' ] || fail "labelled: $(labelled "$T/some")"
 run 3 -m pp_chart -d "$T/in" --rank_list 77

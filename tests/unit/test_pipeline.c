@@ -258,7 +258,9 @@ static void test_schedule_is_recognised(void **context) {
         assert_non_null(r.schedule);
         assert_string_equal(r.schedule->name, NAMES[k]);
         assert_int_equal(r.n_agreeing, r.n_ops);
-        assert_int_equal(ps_apply_schedule(s.chart, &r, "", &err), PS_OK);
+        size_t n_missing = 0;
+        assert_int_equal(ps_apply_schedule(s.chart, &r, "", &n_missing, &err), PS_OK);
+        assert_int_equal(n_missing, 0);
         for (size_t i = 0; i < s.chart->n_ops; i++) {
             assert_int_equal(s.chart->ops[i].chunk, chunks[i]);
             assert_int_equal(s.chart->ops[i].microbatch, microbatches[i]);
@@ -299,8 +301,9 @@ static void test_replay(void **context) {
     forget(s.chart);
     ps_result result = {0};
     ps_err err = PS_ERR_INIT;
+    ps_pipeline_notes notes;
     ps_pipeline_opts opts = {.pp_type = "", .how = "", .in_full = true};
-    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &err), PS_OK);
+    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &notes, &err), PS_OK);
     const ps_table *t = find_table(&result, "PipelineReplay");
     assert_int_equal(replayed(t, "1f1b (as it ran)"), 330 * US);
     assert_int_equal(replayed(t, "gpipe"), 330 * US);
@@ -320,9 +323,10 @@ static void test_memory_limit(void **context) {
     forget(s.chart);
     ps_result result = {0};
     ps_err err = PS_ERR_INIT;
+    ps_pipeline_notes notes;
     ps_pipeline_opts opts = {
         .pp_type = "1f1b", .how = "as given", .in_full = true, .replay = {.max_activations = 6}};
-    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &err), PS_OK);
+    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &notes, &err), PS_OK);
     const ps_table *t = find_table(&result, "PipelineReplay");
     assert_int_equal(replayed(t, "gpipe"), -1);
     assert_int_equal(replayed(t, "zb-h2"), -1);
@@ -340,8 +344,9 @@ static void test_empty_chart(void **context) {
     ps_err err = PS_ERR_INIT;
     assert_int_equal(ps_bubble_measure(chart, &r, &err), PS_NOTHING);
     ps_result result = {0};
+    ps_pipeline_notes notes;
     ps_pipeline_opts opts = {.pp_type = "", .how = "", .in_full = true};
-    assert_int_equal(ps_pipeline_report(chart, &opts, &result, &err), PS_OK);
+    assert_int_equal(ps_pipeline_report(chart, &opts, &result, &notes, &err), PS_OK);
     assert_int_equal(result.n_tables, 0);
     ps_chart_free(chart);
 }

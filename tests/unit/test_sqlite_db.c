@@ -344,7 +344,7 @@ static void bad_files(void **state) {
     (void)state;
     place p;
     make_place(&p, "bad.db");
-    expect_refusal(p.path, PS_NOT_FOUND, "cannot look at the file: No such file or directory");
+    expect_refusal(p.path, PS_NOT_FOUND, "not readable: there is no such file or directory");
     expect_refusal(p.dir, PS_IO, "not a file");
     write_bytes(p.path, "", 0);
     expect_refusal(p.path, PS_SYNTAX, "empty file");

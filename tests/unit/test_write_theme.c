@@ -1,6 +1,6 @@
 /* The criterion of the colours: any two that can stand side by side differ by at least 20 (CIE76), for normal vision
  * and for full protanopia, deuteranopia and tritanopia (matrices of Machado, Oliveira and Fernandes 2009, on linear
- * RGB); text on them has a contrast of at least 4.5. */
+ * RGB); text on them has a contrast of at least 4.5. On dark ground as on light. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void to_lab(ps_rgb colour, int vision, double lab[3]) {
     lab[2] = 200 * (f[1] - f[2]);
 }
 
-static void expect_apart(ps_rgb a, ps_rgb b, const char *group, int i, int j) {
+static void expect_apart_by(double least, ps_rgb a, ps_rgb b, const char *group, int i, int j) {
     for (int vision = 0; vision < 4; vision++) {
         double x[3];
         double y[3];
@@ -63,22 +63,35 @@ static void expect_apart(ps_rgb a, ps_rgb b, const char *group, int i, int j) {
         to_lab(b, vision, y);
         double d = sqrt((x[0] - y[0]) * (x[0] - y[0]) + (x[1] - y[1]) * (x[1] - y[1]) +
                         (x[2] - y[2]) * (x[2] - y[2]));
-        if (d < 20) {
+        if (d < least) {
             fail_msg("%s %d and %d differ by %.1f only in vision %d", group, i, j, d, vision);
         }
     }
 }
 
+static void expect_apart(ps_rgb a, ps_rgb b, const char *group, int i, int j) {
+    expect_apart_by(20, a, b, group, i, j);
+}
+
+static ps_rgb kind(int i, bool dark) {
+    return dark ? ps_theme_kind_dark((ps_op_kind)i) : ps_theme_kind((ps_op_kind)i);
+}
+
+static ps_rgb phase(int i, bool dark) {
+    return dark ? ps_theme_phase_dark(i) : ps_theme_phase(i);
+}
+
 static void test_kinds(void **context) {
     (void)context;
-    for (int i = 0; i < PS_N_OP_KINDS; i++) {
-        for (int j = 0; j < i; j++) {
-            /* SEND and RECV lie in a row of their own. */
-            bool transfer_i = i == PS_OP_SEND || i == PS_OP_RECV;
-            bool transfer_j = j == PS_OP_SEND || j == PS_OP_RECV;
-            if (transfer_i == transfer_j) {
-                expect_apart(ps_theme_kind((ps_op_kind)i), ps_theme_kind((ps_op_kind)j), "kinds", i,
-                             j);
+    for (int dark = 0; dark < 2; dark++) {
+        for (int i = 0; i < PS_N_OP_KINDS; i++) {
+            for (int j = 0; j < i; j++) {
+                /* SEND and RECV lie in a row of their own. */
+                bool transfer_i = i == PS_OP_SEND || i == PS_OP_RECV;
+                bool transfer_j = j == PS_OP_SEND || j == PS_OP_RECV;
+                if (transfer_i == transfer_j) {
+                    expect_apart(kind(i, dark), kind(j, dark), dark ? "dark kinds" : "kinds", i, j);
+                }
             }
         }
     }
@@ -86,9 +99,11 @@ static void test_kinds(void **context) {
 
 static void test_phases(void **context) {
     (void)context;
-    for (int i = 0; i < PS_N_PHASES; i++) {
-        for (int j = 0; j < i; j++) {
-            expect_apart(ps_theme_phase(i), ps_theme_phase(j), "phases", i, j);
+    for (int dark = 0; dark < 2; dark++) {
+        for (int i = 0; i < PS_N_PHASES; i++) {
+            for (int j = 0; j < i; j++) {
+                expect_apart(phase(i, dark), phase(j, dark), dark ? "dark phases" : "phases", i, j);
+            }
         }
     }
 }
@@ -105,13 +120,39 @@ static void expect_legible(ps_rgb ground, const char *group, int i) {
     }
 }
 
+static double contrast(ps_rgb x, ps_rgb y) {
+    double a = luminance(x) + 0.05;
+    double b = luminance(y) + 0.05;
+    return fmax(a, b) / fmin(a, b);
+}
+
 static void test_text(void **context) {
     (void)context;
-    for (int i = 0; i < PS_N_OP_KINDS; i++) {
-        expect_legible(ps_theme_kind((ps_op_kind)i), "kinds", i);
+    for (int dark = 0; dark < 2; dark++) {
+        for (int i = 0; i < PS_N_OP_KINDS; i++) {
+            expect_legible(kind(i, dark), dark ? "dark kinds" : "kinds", i);
+        }
+        for (int i = 0; i < PS_N_PHASES; i++) {
+            expect_legible(phase(i, dark), dark ? "dark phases" : "phases", i);
+        }
     }
-    for (int i = 0; i < PS_N_PHASES; i++) {
-        expect_legible(ps_theme_phase(i), "phases", i);
+}
+
+/* Text around the blocks; and blocks against the ground they lie on, which the hatch tells from them too. */
+static void test_surfaces(void **context) {
+    (void)context;
+    for (int dark = 0; dark < 2; dark++) {
+        const ps_surfaces *s = ps_theme_surfaces(dark);
+        const ps_rgb grounds[] = {s->page, s->panel};
+        for (int g = 0; g < 2; g++) {
+            assert_true(contrast(s->ink, grounds[g]) >= 4.5);
+            assert_true(contrast(s->quiet, grounds[g]) >= 4.5);
+            assert_true(contrast(s->accent, grounds[g]) >= 4.5);
+            for (int i = 0; i < PS_N_OP_KINDS; i++) {
+                expect_apart_by(dark ? 20 : 10, kind(i, dark), grounds[g],
+                                dark ? "dark kinds on ground" : "kinds on ground", i, g);
+            }
+        }
     }
 }
 
@@ -125,10 +166,8 @@ static void test_256(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_256),
+        cmocka_unit_test(test_kinds),    cmocka_unit_test(test_phases), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_surfaces), cmocka_unit_test(test_256),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

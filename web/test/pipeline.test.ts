@@ -213,7 +213,7 @@ test("rows and lanes by y", () => {
 
 test("colours", () => {
   assert.equal(pixel("#123456"), 0xff563412);
-  assert.equal(mix(pixel("#ffffff"), pixel("#000000"), 0.5), 0xff808080);
+  assert.equal(mix(pixel("#ffffff"), pixel("#000000"), 0.5), 0xff7f7f7f);
   assert.equal(mix(pixel("#204060"), pixel("#ffffff"), 1), pixel("#204060"));
   assert.equal(textOn("#195283"), "#ffffff");
   assert.equal(textOn("#f3e4a1"), "#14181d");

@@ -1,0 +1,171 @@
+/* The picture: rows and figures worked out by hand, labels that fit, thin blocks that stay. That it is well-formed XML
+ * is checked by tests/e2e/chart_html.sh with a real parser; here every "<" must have its ">". */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "support/pictures.h"
+#include "write/chart_rows.h"
+#include "write/chart_svg.h"
+#include "write/writers.h"
+
+static const ps_chart_svg_opts FIRST = {.step = PS_FIRST_STEP, .pipeline = -1};
+
+static size_t count(const ps_buf *out, const char *what) {
+    size_t n = 0;
+    for (const char *at = strstr(ps_buf_str(out), what); at != NULL; at = strstr(at + 1, what)) {
+        n++;
+    }
+    return n;
+}
+
+static void draw(const ps_chart *chart, const ps_chart *against, const ps_chart_svg_opts *opts,
+                 ps_buf *out) {
+    ps_err err = PS_ERR_INIT;
+    ps_buf_init(out, 0);
+    if (ps_write_chart_svg(chart, against, opts, out, &err) != PS_OK) {
+        fail_msg("%s", err.msg);
+    }
+    size_t depth = 0;
+    for (size_t i = 0; i < out->len; i++) {
+        depth += out->data[i] == '<';
+        depth -= out->data[i] == '>';
+        assert_true(depth <= 1);
+    }
+    assert_int_equal(depth, 0);
+}
+
+/* Step 3: stage 0 works 0-100 and 200-600, stage 1 100-200 and 300-600; the window is 600 ns. */
+static void test_rows(void **context) {
+    (void)context;
+    ps_chart *chart = test_chart();
+    ps_rows rows;
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_rows_make(chart, PS_FIRST_STEP, -1, &rows, &err), PS_OK);
+    assert_int_equal(rows.step, 3);
+    assert_int_equal(rows.n, 2);
+    assert_int_equal(rows.span_ns, 600);
+    assert_int_equal(rows.rows[0].busy_ns, 500);
+    assert_int_equal(rows.rows[0].cause_ns[PS_BUBBLE_STALL], 100);
+    assert_int_equal(rows.rows[1].busy_ns, 400);
+    assert_int_equal(rows.rows[1].cause_ns[PS_BUBBLE_WARMUP], 100);
+    assert_int_equal(rows.rows[1].transfers.n, 1);
+    ps_rows_fini(&rows);
+    chart->n_bubbles = 0; /* then the gaps count */
+    assert_int_equal(ps_rows_make(chart, 4, 0, &rows, &err), PS_OK);
+    assert_int_equal(rows.rows[0].cause_ns[PS_BUBBLE_STALL], 100);
+    assert_int_equal(rows.rows[1].cause_ns[PS_BUBBLE_WARMUP], 100);
+    assert_int_equal(rows.rows[1].cause_ns[PS_BUBBLE_STALL], 100);
+    ps_rows_fini(&rows);
+    ps_chart_free(chart);
+}
+
+static void test_picture(void **context) {
+    (void)context;
+    ps_chart *chart = test_chart();
+    ps_buf out;
+    draw(chart, NULL, &FIRST, &out);
+    assert_int_equal(count(&out, ">1F+0B</text>"), 2);
+    assert_int_equal(count(&out, ">83.3</text>"),
+                     2); /* 500 of 600: beside the row and in the table */
+    assert_int_equal(count(&out, ">run &lt;/script&gt; &amp; "), 1);
+    assert_int_equal(count(&out, "bubble 25.0 %"), 1); /* 1 - 900 / 1200 */
+    assert_int_equal(count(&out, "hcom &lt;send&gt;"), 2);
+    ps_buf_fini(&out);
+    ps_chart_svg_opts opts = {.step = 4, .pipeline = 0, .dark = true, .width = 800, .arrows = true};
+    draw(chart, chart, &opts, &out);
+    assert_int_equal(count(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"800\""), 1);
+    assert_int_equal(count(&out, "fill=\"#14181d\"/>"), 1);
+    assert_int_equal(count(&out, "theory (1f1b): 600 ns, bubble 25.0 %"), 1);
+    ps_buf_fini(&out);
+    ps_chart_free(chart);
+}
+
+static void test_nothing(void **context) {
+    (void)context;
+    ps_chart *chart = ps_chart_new();
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_write_chart_svg(chart, NULL, &FIRST, &out, &err), PS_NOTHING);
+    assert_true(ps_chart_add_rank(chart, (ps_chart_rank){0}));
+    assert_true(ps_chart_add_op(chart, (ps_op){.kind = PS_OP_SEND, .end_ns = 5, .name = "s"}));
+    assert_int_equal(ps_write_chart_svg(chart, NULL, &FIRST, &out, &err), PS_NOTHING);
+    assert_int_equal(out.len, 0);
+    ps_buf_fini(&out);
+    ps_chart_free(chart);
+}
+
+/* Times at the ends of 64 bits, an op without length, a stage without ops: no overflow, and all is there. */
+static void test_extremes(void **context) {
+    (void)context;
+    ps_chart *chart = ps_chart_new();
+    ps_buf out;
+    ps_err err = PS_ERR_INIT;
+    for (int i = 0; i < 2; i++) {
+        assert_true(ps_chart_add_rank(chart, (ps_chart_rank){.rank = i, .stage = i}));
+    }
+    const int64_t far = INT64_MAX / 2 - 1;
+    assert_true(ps_chart_add_op(
+        chart, (ps_op){.start_ns = -far, .end_ns = far, .name = "long", .phase = -1}));
+    assert_true(ps_chart_add_op(
+        chart, (ps_op){.start_ns = 5, .end_ns = 5, .name = "none", .phase = -1, .kind = PS_OP_BW}));
+    assert_true(ps_chart_add_op(
+        chart,
+        (ps_op){.start_ns = INT64_MIN, .end_ns = INT64_MAX, .name = "s", .kind = PS_OP_RECV}));
+    draw(chart, NULL, &FIRST, &out);
+    assert_true(count(&out, "#e1da38") >= 2); /* the op without length, and the legend */
+    assert_int_equal(count(&out, "no ops"), 1);
+    ps_buf_fini(&out);
+    chart->ops[0].start_ns = INT64_MIN;
+    ps_buf_init(&out, 0);
+    assert_int_equal(ps_write_chart_svg(chart, NULL, &FIRST, &out, &err), PS_RANGE);
+    ps_buf_fini(&out);
+    ps_chart_free(chart);
+}
+
+/* 65536 blocks are at most half a megabyte: thin ones are drawn together. */
+static void test_size(void **context) {
+    (void)context;
+    ps_chart *chart = test_chart_big(64, 512, 1);
+    ps_buf out;
+    draw(chart, NULL, &FIRST, &out);
+    assert_true(out.len < 600000);
+    ps_buf_fini(&out);
+    ps_chart_free(chart);
+}
+
+static void test_memory(void **context) {
+    (void)context;
+    ps_chart *chart = test_chart();
+    ps_err err = PS_ERR_INIT;
+    for (int64_t n = 0;; n++) {
+        ps_buf out;
+        ps_buf_init(&out, 0);
+        (void)ps_alloc_fail_at(n);
+        ps_code code = ps_write_chart_svg(chart, chart, &FIRST, &out, &err);
+        int64_t made = ps_alloc_fail_at(-1);
+        ps_buf_fini(&out);
+        if (made <= n) {
+            assert_int_equal(code, PS_OK);
+            break;
+        }
+        assert_int_equal(code, PS_NOMEM);
+    }
+    ps_chart_free(chart);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),    cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_nothing), cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_size),    cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
