@@ -25,5 +25,18 @@ gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc bench/simulate.c -o "$work/simulate" build/
 "$work/simulate"
 
 echo
+echo "== page: 64 stages, 4 steps, 512 microbatches"
+if command -v chromium >/dev/null && command -v node >/dev/null && [ -d web/node_modules/playwright-core ]; then
+    page="$work/page"
+    [ -d "$page" ] || "$PIPESCOPE" simulate 1f1b --pp 64 --microbatches 512 --steps 4 --profile "$page" >/dev/null
+    "$PIPESCOPE" chart "$page" -o "$work/large.html"
+    "$PIPESCOPE" simulate 1f1b --pp 4 --microbatches 8 -o "$work/small.html" >/dev/null
+    "$PIPESCOPE" simulate dualpipev --pp 8 --microbatches 32 -o "$work/pairs.html" >/dev/null
+    node web/test/browser.mjs "$(command -v chromium)" "$work/small.html" "$work/pairs.html" "$work/large.html" | grep frames
+else
+    echo "left out: needs Chromium, node and web/node_modules (./dev web-test)"
+fi
+
+echo
 echo "== pp_chart"
 exec python3 bench/pp_chart.py "$PIPESCOPE" "$work"

@@ -335,8 +335,12 @@ static void set_ints(ps_table *t, const int_value *values, size_t n) {
     }
 }
 
+static double percent_of(double part, double whole) {
+    return whole > 0 ? 100.0 * part / whole : 0.0;
+}
+
 static double percent(int64_t part, int64_t whole) {
-    return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
+    return percent_of((double)part, (double)whole);
 }
 
 enum {
@@ -472,10 +476,11 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
         STEP_COLUMNS, N_T);
     for (size_t i = 0; t != NULL && i < r->n_steps; i++) {
         const ps_step_bubble *s = &r->steps[i];
-        int64_t busy = 0;
+        double busy = 0; /* sums over stages may leave 64 bits */
+        double all = (double)s->step_ns * (double)s->n_stages;
         int64_t most = 0;
         for (size_t k = s->first_stage; k < s->first_stage + s->n_stages; k++) {
-            busy += r->stages[k].busy_ns;
+            busy += (double)r->stages[k].busy_ns;
             most = r->stages[k].busy_ns > most ? r->stages[k].busy_ns : most;
         }
         if (!ps_table_add_row(t)) {
@@ -485,10 +490,11 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
         ps_table_set_int(t, T_STEP, s->step);
         ps_table_set_int(t, T_PIPELINE, s->pipeline);
         ps_table_set_int(t, T_TIME, s->step_ns);
-        ps_table_set_real(t, T_BUBBLE, 100.0 - percent(busy, s->step_ns * (int64_t)s->n_stages));
+        ps_table_set_real(t, T_BUBBLE, 100.0 - percent_of(busy, all));
         ps_table_set_int(t, T_SLOWEST, chart->ranks[s->slowest].stage);
         ps_table_set_int(t, T_SLOWEST_BUSY, most);
-        ps_table_set_real(t, T_IMBALANCE, percent(most * (int64_t)s->n_stages - busy, busy));
+        ps_table_set_real(t, T_IMBALANCE,
+                          percent_of((double)most * (double)s->n_stages - busy, busy));
         ps_table_set_int(t, T_COMPUTE, s->critical_compute_ns);
         ps_table_set_int(t, T_WAIT, s->critical_wait_ns);
     }

@@ -12,7 +12,7 @@
 #include "base/lit.h"
 #include "base/num.h"
 
-/* One communication mark with a device side. Text lives in the arena of the collection. */
+/* One communication mark with a device side. Text lives in the string pool of the collection, or is static. */
 typedef struct comm_mark {
     int64_t start_ns, end_ns; /* device, epoch */
     int64_t connection_id;
@@ -22,14 +22,34 @@ typedef struct comm_mark {
     bool is_send, is_receive;
 } comm_mark;
 
+typedef enum parse_result { PARSE_OTHER, PARSE_BAD, PARSE_NOMEM, PARSE_OK } parse_result;
+
+/* What a message says: the mark without times and connection. */
+typedef struct message {
+    comm_mark mark;
+    parse_result result;
+} message;
+
 typedef struct collection {
     const ps_trace *trace;
     const ps_analysis_opts *opts;
     ps_diag *diag;
-    ps_arena arena;
+    ps_strpool texts;
+    ps_arena scratch; /* of the message being read */
+    ps_idmap by_name; /* string id -> row in messages: they repeat */
+    message *messages;
+    size_t n_messages, cap_messages;
+    ps_step *wanted; /* steps of the id asked for, in start order; end_ns is the latest so far */
+    size_t n_wanted;
     comm_mark *marks;
     size_t n, cap;
 } collection;
+
+/* NULL when memory is out. */
+static const char *keep(collection *c, const char *text) {
+    ps_str id = ps_strpool_add(&c->texts, text, strlen(text));
+    return ps_str_is_none(id) ? NULL : ps_strpool_get(&c->texts, id);
+}
 
 /* Ids of ENUM_HCCL_DATA_TYPE; what is not in it is "not available". */
 static int64_t data_type_id(const char *name) {
@@ -58,14 +78,14 @@ static const char *op_type(collection *c, comm_mark *m, const char *call, const 
     }
     char text[160];
     (void)snprintf(text, sizeof text, "%s%s_", prefix, prefix[0] != '\0' ? plain : call);
-    return ps_arena_strndup(&c->arena, text, strlen(text));
+    return keep(c, text);
 }
 
 static bool set_texts(collection *c, comm_mark *m, const char *group, const char *type,
                       const char *count) {
-    m->group = ps_arena_strndup(&c->arena, group, strlen(group));
-    m->data_type = ps_arena_strndup(&c->arena, type, strlen(type));
-    m->count = ps_arena_strndup(&c->arena, count, strlen(count));
+    m->group = keep(c, group);
+    m->data_type = keep(c, type);
+    m->count = keep(c, count);
     return m->type != NULL && m->group != NULL && m->data_type != NULL && m->count != NULL;
 }
 
@@ -75,26 +95,24 @@ static const char *member(const ps_lit *dict, const char *key) {
     return v != NULL && (v->kind == PS_LIT_STRING || v->kind == PS_LIT_INT) ? v->text : NULL;
 }
 
-typedef enum parse_result { PARSE_OTHER, PARSE_BAD, PARSE_NOMEM, PARSE_OK } parse_result;
-
-static parse_result parse_json(collection *c, const char *message, comm_mark *m) {
-    if (strstr(message, "opName") == NULL || strstr(message, "groupName") == NULL) {
+static parse_result parse_json(collection *c, const char *text, comm_mark *m) {
+    if (strstr(text, "opName") == NULL || strstr(text, "groupName") == NULL) {
         return PARSE_OTHER;
     }
-    size_t n = strlen(message);
-    char *plain = ps_arena_alloc(&c->arena, n + 1);
+    size_t n = strlen(text);
+    char *plain = ps_arena_alloc(&c->scratch, n + 1);
     if (plain == NULL) {
         return PARSE_NOMEM;
     }
     size_t len = 0;
     for (size_t i = 0; i < n; i++) { /* some writers store the quotes escaped */
-        if (message[i] != '\\' || message[i + 1] != '"') {
-            plain[len++] = message[i];
+        if (text[i] != '\\' || text[i + 1] != '"') {
+            plain[len++] = text[i];
         }
     }
     plain[len] = '\0';
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *dict = ps_lit_parse(&c->arena, plain, len, &odd);
+    const ps_lit *dict = ps_lit_parse(&c->scratch, plain, len, &odd);
     if (odd.code == PS_NOMEM) {
         return PARSE_NOMEM;
     }
@@ -112,12 +130,12 @@ static parse_result parse_json(collection *c, const char *message, comm_mark *m)
 }
 
 /* comm:HcclAllReduce,<group>,<dtype>,<count> */
-static parse_result parse_commas(collection *c, const char *message, comm_mark *m) {
+static parse_result parse_commas(collection *c, const char *text, comm_mark *m) {
     static const char HEAD[] = "comm:";
-    if (strncmp(message, HEAD, sizeof HEAD - 1) != 0) {
+    if (strncmp(text, HEAD, sizeof HEAD - 1) != 0) {
         return PARSE_OTHER;
     }
-    char *copy = ps_arena_strndup(&c->arena, message, strlen(message));
+    char *copy = ps_arena_strndup(&c->scratch, text, strlen(text));
     if (copy == NULL) {
         return PARSE_NOMEM;
     }
@@ -139,31 +157,72 @@ static parse_result parse_commas(collection *c, const char *message, comm_mark *
     return set_texts(c, m, fields[1], fields[2], fields[3]) ? PARSE_OK : PARSE_NOMEM;
 }
 
-static parse_result parse_message(collection *c, const char *message, comm_mark *m) {
-    const char *start = message + strspn(message, " \t");
+static parse_result parse_message(collection *c, const char *text, comm_mark *m) {
+    const char *start = text + strspn(text, " \t");
     return *start == '{' ? parse_json(c, start, m) : parse_commas(c, start, m);
+}
+
+/* The row of the message, read when it is new; PS_IDMAP_NONE when memory is out. */
+static uint32_t find_message(collection *c, ps_str name) {
+    uint32_t row = ps_idmap_get(&c->by_name, name.id);
+    if (row != PS_IDMAP_NONE) {
+        return row;
+    }
+    message said = {.mark = {.sender = -1, .receiver = -1}};
+    ps_arena_init(&c->scratch);
+    said.result = parse_message(c, ps_trace_text(c->trace, name), &said.mark);
+    ps_arena_fini(&c->scratch);
+    if (said.result == PARSE_NOMEM ||
+        !ps_grow(&c->messages, &c->cap_messages, c->n_messages + 1, UINT32_MAX - 1,
+                 sizeof *c->messages) ||
+        !ps_idmap_put(&c->by_name, name.id, (uint32_t)c->n_messages)) {
+        return PS_IDMAP_NONE;
+    }
+    c->messages[c->n_messages] = said;
+    return (uint32_t)c->n_messages++;
 }
 
 /* --- collection -------------------------------------------------------------------------------------- */
 
-static bool in_wanted_step(const collection *c, int64_t host_start) {
+static bool find_wanted_steps(collection *c) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(c->trace, &n);
-    bool wanted = c->opts->step_id < 0;
-    for (size_t i = 0; !wanted && i < n; i++) {
-        wanted = steps[i].id == c->opts->step_id && host_start >= steps[i].start_ns &&
-                 host_start < steps[i].end_ns;
+    c->wanted = ps_calloc(n, sizeof *c->wanted);
+    if (c->wanted == NULL) {
+        return false;
     }
-    return wanted;
+    int64_t latest_ns = INT64_MIN;
+    for (size_t i = 0; i < n; i++) {
+        if (steps[i].id == c->opts->step_id) {
+            latest_ns = steps[i].end_ns > latest_ns ? steps[i].end_ns : latest_ns;
+            c->wanted[c->n_wanted] = steps[i];
+            c->wanted[c->n_wanted++].end_ns = latest_ns;
+        }
+    }
+    return true;
+}
+
+static bool in_wanted_step(const collection *c, int64_t host_start) {
+    size_t low = 0; /* wanted[0..low) start at or before host_start */
+    size_t high = c->n_wanted;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->wanted[middle].start_ns <= host_start) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return c->opts->step_id < 0 || (low > 0 && host_start < c->wanted[low - 1].end_ns);
 }
 
 static bool collect_mark(collection *c, uint32_t host, uint32_t device) {
     const ps_slices *s = ps_trace_slices(c->trace);
-    comm_mark m = {.sender = -1, .receiver = -1};
-    parse_result parsed = parse_message(c, ps_trace_text(c->trace, s->name[host]), &m);
-    if (parsed == PARSE_NOMEM) {
+    uint32_t row = find_message(c, s->name[host]);
+    if (row == PS_IDMAP_NONE) {
         return false;
     }
+    parse_result parsed = c->messages[row].result;
     if (parsed == PARSE_BAD) {
         ps_diag_add(c->diag, PS_ODD_COMM_MARK, "MSTX_EVENTS rowid %lld",
                     (long long)s->source_row[host]);
@@ -171,6 +230,7 @@ static bool collect_mark(collection *c, uint32_t host, uint32_t device) {
     if (parsed != PARSE_OK || !in_wanted_step(c, s->start_ns[host])) {
         return true;
     }
+    comm_mark m = c->messages[row].mark;
     m.start_ns = ps_trace_origin_ns(c->trace) + s->start_ns[device];
     m.end_ns = m.start_ns + s->dur_ns[device];
     (void)ps_trace_arg_int(c->trace, device, "connectionId", &m.connection_id);
@@ -337,8 +397,8 @@ ps_code ps_commop_from_marks(const ps_trace *trace, const ps_rank_facts *facts,
                              ps_diag *diag, ps_err *err) {
     *out = NULL;
     collection c = {.trace = trace, .opts = opts, .diag = diag};
-    ps_arena_init(&c.arena);
-    bool ok = collect(&c);
+    ps_idmap_init(&c.by_name);
+    bool ok = ps_strpool_init(&c.texts) && find_wanted_steps(&c) && collect(&c);
     if (ok && c.n > 0) {
         *out = ps_table_new("COMMUNICATION_OP", "", COLUMNS, N_COLUMNS);
         ok = *out != NULL && fill_table(&c, facts, *out, p2p);
@@ -351,6 +411,9 @@ ps_code ps_commop_from_marks(const ps_trace *trace, const ps_rank_facts *facts,
         }
     }
     ps_free(c.marks);
-    ps_arena_fini(&c.arena);
+    ps_free(c.wanted);
+    ps_free(c.messages);
+    ps_idmap_fini(&c.by_name);
+    ps_strpool_fini(&c.texts);
     return ok ? PS_OK : ps_fail_nomem(err);
 }

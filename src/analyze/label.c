@@ -121,6 +121,16 @@ static void fill_row(const problem *p, band *b, size_t i) {
     }
 }
 
+/* No path that leaves the band is cheaper: what one list is longer by is missing or left out on every path, and going
+ * beyond and coming back costs one missing op and one left out mark per entry on top. */
+static int64_t cost_outside(const problem *p, size_t slack) {
+    const int64_t missing = COST_MISSING - IDLE_BONUS;
+    const int64_t extra = COST_EMPTY_WEIGHT;
+    int64_t unavoidable =
+        p->m > p->n ? (int64_t)(p->m - p->n) * missing : (int64_t)(p->n - p->m) * extra;
+    return unavoidable + (int64_t)slack * (missing + extra);
+}
+
 static bool band_init(band *b, const problem *p, size_t slack) {
     size_t longer = p->m > p->n ? p->m - p->n : 0;
     size_t shorter = p->n > p->m ? p->n - p->m : 0;
@@ -239,7 +249,7 @@ ps_code ps_align_within(const ps_mark *marks, size_t n_marks, const ps_op_list *
     size_t shortest = p.n < p.m ? p.n : p.m;
     for (size_t slack = 16;; slack *= 4) {
         slack = slack < longest ? slack : longest;
-        size_t cells = (longest + 1) * (2 * slack + 1 + (longest - shortest));
+        size_t cells = (p.n + 1) * (2 * slack + 1 + (longest - shortest));
         if (cells > MAX_CELLS || slack > max_slack || longest - shortest > max_slack) {
             give_up(&p, out);
             return PS_OK;
@@ -254,9 +264,7 @@ ps_code ps_align_within(const ps_mark *marks, size_t n_marks, const ps_op_list *
             fill_row(&p, &b, i);
         }
         int64_t cost = cost_at(&b, b.cost[p.n % 2], p.n, (ptrdiff_t)p.m);
-        /* Leaving the band on one side and coming back costs one missing op and one extra mark per entry. */
-        int64_t outside = (int64_t)slack * (COST_MISSING - IDLE_BONUS + COST_EMPTY_WEIGHT);
-        if (cost <= outside || slack == longest) {
+        if (cost <= cost_outside(&p, slack) || slack == longest) {
             out->cost = cost;
             walk_back(&p, &b, out);
             band_fini(&b);

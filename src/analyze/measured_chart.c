@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/idmap.h"
 
 typedef struct building {
     ps_chart *chart;
@@ -12,14 +13,33 @@ typedef struct building {
     uint32_t **row_of_p2p; /* [rank][op in its list] row in the chart's ops, PS_NO_INDEX none */
 } building;
 
-/* Classic microbatches are counted per kind, anew in each step. */
-typedef struct counters {
-    int64_t step;
+/* Classic microbatches are counted per kind, for each step by itself: on the device steps may interleave. */
+typedef struct step_count {
     int32_t n_forward, n_backward;
-} counters;
+} step_count;
+
+typedef struct step_counts {
+    ps_idmap by_step; /* step id -> row in counts */
+    step_count *counts;
+    size_t n, cap;
+} step_counts;
+
+/* NULL when memory is out. */
+static step_count *count_of(step_counts *c, int64_t step) {
+    uint32_t row = ps_idmap_get(&c->by_step, (uint64_t)step);
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)c->n;
+        if (!ps_grow(&c->counts, &c->cap, c->n + 1, UINT32_MAX - 1, sizeof *c->counts) ||
+            !ps_idmap_put(&c->by_step, (uint64_t)step, row)) {
+            return NULL;
+        }
+        c->counts[c->n++] = (step_count){0};
+    }
+    return &c->counts[row];
+}
 
 static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_label *label,
-                     uint32_t rank_row, counters *count) {
+                     uint32_t rank_row, step_count *count) {
     int64_t origin = b->chart->origin_ns;
     ps_op op = {.start_ns = mark->start_ns - origin,
                 .end_ns = mark->end_ns - origin,
@@ -36,9 +56,6 @@ static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_labe
                 .phase = -1,
                 .kind = mark->kind,
                 .source = label->source};
-    if (mark->step != count->step) {
-        *count = (counters){.step = mark->step};
-    }
     if (label->has_op) {
         op.kind = (uint8_t)label->op.kind;
         op.chunk = (int8_t)label->op.chunk;
@@ -55,7 +72,11 @@ static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_labe
 }
 
 static bool add_mark(building *b, const ps_measured_rank *r, size_t i, uint32_t rank_row,
-                     counters *count) {
+                     step_counts *counts) {
+    step_count *count = count_of(counts, r->marks->marks[i].step);
+    if (count == NULL) {
+        return false;
+    }
     ps_op op = mark_op(b, &r->marks->marks[i], &r->labels[i], rank_row, count);
     char number[16];
     if (r->from_table) {
@@ -116,7 +137,8 @@ static bool add_rank(building *b, size_t rank) {
                            (ps_chart_rank){(int32_t)r->rank, r->place.stage, r->place.pipeline})) {
         return false;
     }
-    counters count = {.step = PS_STEP_OUTSIDE};
+    step_counts counts = {0};
+    ps_idmap_init(&counts.by_step);
     size_t next_p2p = 0;
     bool ok = true;
     for (size_t i = 0; ok && i <= r->marks->n; i++) {
@@ -126,14 +148,17 @@ static bool add_rank(building *b, size_t rank) {
             int64_t step = step_of_p2p(r->marks, &r->p2p->ops[next_p2p]);
             ok = add_p2p(b, rank, next_p2p++, rank_row, step);
         }
-        ok = ok && (last || r->labels[i].left_out || add_mark(b, r, i, rank_row, &count));
+        ok = ok && (last || r->labels[i].left_out || add_mark(b, r, i, rank_row, &counts));
     }
+    ps_idmap_fini(&counts.by_step);
+    ps_free(counts.counts);
     return ok;
 }
 
 static bool add_links(building *b) {
     for (size_t r = 0; r < b->n; r++) {
-        for (size_t i = 0; b->row_of_p2p[r] != NULL && i < b->ranks[r].p2p->n; i++) {
+        bool has_p2p = b->row_of_p2p[r] != NULL && b->ranks[r].p2p != NULL;
+        for (size_t i = 0; has_p2p && i < b->ranks[r].p2p->n; i++) {
             const ps_p2p_op *op = &b->ranks[r].p2p->ops[i];
             bool paired =
                 op->is_send && op->peer_rank != PS_NO_PEER && b->row_of_p2p[op->peer_rank] != NULL;

@@ -10,9 +10,6 @@
 #include "schedule/connect.h"
 #include "schedule/sim.h"
 
-/* Below this share of agreeing ops the schedule is not taken as known. */
-#define MIN_AGREEMENT 0.8
-
 /* DualPipeV's last backwards (phase 6) are marked as whole; with split backwards in the tail they are the input
  * gradient only, and the weight gradients behind them have no mark. Their length against those of phase 5 tells. */
 static ps_code refine_tail(ps_chart *chart, ps_recognised *r, size_t *n_split, ps_err *err) {
@@ -33,7 +30,7 @@ static ps_code refine_tail(ps_chart *chart, ps_recognised *r, size_t *n_split, p
         ps_op *op = &chart->ops[i];
         if (op->kind == PS_OP_B && op->phase == 6) {
             n_tail++;
-            if ((op->end_ns - op->start_ns) * 4 < whole[n / 2] * 3) {
+            if ((double)(op->end_ns - op->start_ns) < 0.75 * (double)whole[n / 2]) {
                 op->kind = PS_OP_BI;
                 (*n_split)++;
             }
@@ -90,7 +87,7 @@ static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recogn
         return refine_tail(chart, r, &notes->n_unmarked_weights, err);
     }
     ps_code code = recognise(chart, opts, r, err);
-    if (code != PS_OK || agreement(r) < MIN_AGREEMENT) {
+    if (code != PS_OK || agreement(r) < PS_MIN_AGREEMENT) {
         r->schedule = NULL;
         return code;
     }
@@ -99,14 +96,35 @@ static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recogn
     return ps_apply_schedule(chart, r, as_said ? opts->how : "", &notes->n_missing, err);
 }
 
-static ps_code connect(ps_chart *chart, const ps_recognised *r, ps_err *err) {
-    ps_sim_plan *plan = ps_sim_plan_new(r->schedule, &r->params, err);
+/* A schedule too large to simulate is no reason to lose what was measured: the chart goes on without links. */
+static bool is_too_large(const ps_err *why, ps_pipeline_notes *notes) {
+    if (why->code == PS_RANGE) {
+        (void)snprintf(notes->unlinked, sizeof notes->unlinked, "%.*s",
+                       (int)sizeof notes->unlinked - 1, why->msg);
+    }
+    return why->code == PS_RANGE;
+}
+
+static ps_code connect(ps_chart *chart, const ps_recognised *r, ps_pipeline_notes *notes,
+                       ps_err *err) {
+    ps_err why = PS_ERR_INIT;
+    ps_sim_plan *plan = ps_sim_plan_new(r->schedule, &r->params, &why);
     if (plan == NULL) {
-        return err != NULL ? err->code : PS_NOMEM;
+        return is_too_large(&why, notes) ? PS_OK : ps_fail(err, why.code, "%s", why.msg);
     }
     ps_code code = ps_chart_connect(chart, plan, err);
     ps_sim_plan_free(plan);
     return code;
+}
+
+static ps_code add_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
+                          ps_result *result, ps_pipeline_notes *notes, ps_err *err) {
+    ps_err why = PS_ERR_INIT;
+    ps_table *replay = ps_replay(chart, r, opts, &why);
+    if (replay != NULL) {
+        return ps_result_add(result, replay, err);
+    }
+    return is_too_large(&why, notes) ? PS_OK : ps_fail(err, why.code, "%s", why.msg);
 }
 
 static ps_code add_tables(const ps_chart *chart, const ps_bubble_report *report, bool in_full,
@@ -140,7 +158,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     ps_code code = name_ops(chart, opts, &r, notes, err);
     notes->schedule = r.schedule;
     if (code == PS_OK && r.schedule != NULL) {
-        code = connect(chart, &r, err);
+        code = connect(chart, &r, notes, err);
     }
     if (code != PS_OK) {
         return code;
@@ -151,10 +169,8 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     }
     code = code == PS_OK ? add_tables(chart, &report, opts->in_full, result, err) : code;
     ps_bubble_report_fini(&report);
-    if (code == PS_OK && opts->in_full && r.schedule != NULL) {
-        ps_table *replay = ps_replay(chart, &r, &opts->replay, err);
-        code = replay != NULL ? ps_result_add(result, replay, err)
-                              : (err != NULL ? err->code : PS_NOMEM);
+    if (code == PS_OK && opts->in_full && r.schedule != NULL && notes->unlinked[0] == '\0') {
+        code = add_replay(chart, &r, &opts->replay, result, notes, err);
     }
     return code;
 }

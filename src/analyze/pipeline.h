@@ -20,6 +20,8 @@ typedef struct ps_pipeline_opts {
 typedef struct ps_pipeline_notes {
     char said[96]; /* what was said and what ran instead; "" when they agree or nothing was said */
     const ps_schedule *schedule; /* recognised, or NULL */
+    char unlinked
+        [160]; /* why the ops have no links, or the replay is left out; "" when all is there */
     size_t n_missing; /* ops of the schedule without a mark (not counted when is_labelled) */
     size_t n_unmarked_weights; /* DualPipeV's tail */
     size_t n_stages_missing;   /* stages of the job that the chart does not show */

@@ -18,6 +18,7 @@
 #include "analyze/pipeline.h"
 #include "analyze/topology.h"
 #include "base/alloc.h"
+#include "base/num.h"
 #include "schedule/schedule.h"
 
 typedef struct partial {
@@ -533,20 +534,26 @@ static const ps_column SUMMARY[N_SUMMARY] = {
     [S_SPAN] = {.name = "span", .type = PS_COL_INT, .unit = PS_UNIT_NS},
 };
 
-static int64_t count_steps(const partial *part) {
-    int64_t n = 0;
-    int64_t last = PS_STEP_OUTSIDE;
-    for (size_t i = 0; i < part->marks.n;
-         i++) { /* marks are in time order, and steps follow one another */
-        if (part->marks.marks[i].step != last && part->marks.marks[i].step != PS_STEP_OUTSIDE) {
-            last = part->marks.marks[i].step;
-            n++;
-        }
+/* Distinct steps: on the device they may interleave. False when memory is out. */
+static bool count_steps(const partial *part, int64_t *n_steps) {
+    size_t n = part->marks.n;
+    int64_t *steps = ps_calloc(n, sizeof *steps);
+    *n_steps = 0;
+    if (steps == NULL) {
+        return false;
     }
-    return n;
+    for (size_t i = 0; i < n; i++) {
+        steps[i] = part->marks.marks[i].step;
+    }
+    qsort(steps, n, sizeof *steps, ps_compare_i64);
+    for (size_t i = 0; i < n; i++) {
+        *n_steps += steps[i] != PS_STEP_OUTSIDE && (i == 0 || steps[i] != steps[i - 1]);
+    }
+    ps_free(steps);
+    return true;
 }
 
-static void fill_summary_row(ps_table *t, const ps_reduce_input *in, const plan *pl, size_t r) {
+static bool fill_summary_row(ps_table *t, const ps_reduce_input *in, const plan *pl, size_t r) {
     const partial *part = in->partials[r];
     const ps_mark_list *marks = &part->marks;
     ps_table_set_int(t, S_RANK, in->ranks[r].rank);
@@ -554,11 +561,15 @@ static void fill_summary_row(ps_table *t, const ps_reduce_input *in, const plan 
         ps_table_set_int(t, S_STAGE, pl->places[r].stage);
     }
     bool classic = pl->schedule == NULL;
+    int64_t n_steps = 0;
     int64_t end = 0;
+    if (!count_steps(part, &n_steps)) {
+        return false;
+    }
     for (size_t i = 0; i < marks->n; i++) {
         end = i == 0 || marks->marks[i].end_ns > end ? marks->marks[i].end_ns : end;
     }
-    ps_table_set_int(t, S_STEPS, count_steps(part));
+    ps_table_set_int(t, S_STEPS, n_steps);
     ps_table_set_int(t, S_MARKS, (int64_t)marks->n_selected);
     ps_table_set_int(t, S_LABELS,
                      (int64_t)(classic ? marks->n : part->n_by_schedule + part->n_aligned));
@@ -566,6 +577,7 @@ static void fill_summary_row(ps_table *t, const ps_reduce_input *in, const plan 
     ps_table_set_int(t, S_MESSAGE, (int64_t)part->n_by_message);
     ps_table_set_int(t, S_LEFT_OUT, (int64_t)(marks->n_selected - marks->n + part->n_outside));
     ps_table_set_int(t, S_SPAN, end - marks->marks[0].start_ns);
+    return true;
 }
 
 static ps_code add_summary(const ps_reduce_input *in, const plan *pl, ps_err *err) {
@@ -573,8 +585,8 @@ static ps_code add_summary(const ps_reduce_input *in, const plan *pl, ps_err *er
     bool ok = t != NULL;
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
-        if (part != NULL && part->labels != NULL && !part->failed && (ok = ps_table_add_row(t))) {
-            fill_summary_row(t, in, pl, r);
+        if (part != NULL && part->labels != NULL && !part->failed) {
+            ok = ps_table_add_row(t) && fill_summary_row(t, in, pl, r);
         }
     }
     if (!ok) {
@@ -608,6 +620,9 @@ static void note_pipeline(const ps_reduce_input *in, const plan *pl,
     ps_diag_count(diag, PS_ODD_OP_MISSING, notes->n_missing);
     ps_diag_count(diag, PS_ODD_TAIL_UNMARKED, notes->n_unmarked_weights);
     ps_diag_count(diag, PS_ODD_STAGE_MISSING, notes->n_stages_missing);
+    if (notes->unlinked[0] != '\0') {
+        ps_diag_add(diag, PS_ODD_SCHEDULE, "drawn without links and replay: %s", notes->unlinked);
+    }
     if (notes->said[0] != '\0') {
         ps_diag_add(diag, PS_ODD_SCHEDULE, "%s", notes->said);
     } else if (pl->schedule == NULL && notes->schedule != NULL &&

@@ -119,39 +119,69 @@ static bool is_looked_at(const looking *l, int32_t stage) {
            (last < 4 || stage == 0 || stage == last || stage == last / 3 || stage == last * 2 / 3);
 }
 
-/* How many ops of the step agree with the schedule's lists. */
-static ps_code count_agreeing(looking *l, const ps_schedule *schedule,
-                              const ps_schedule_params *params, ps_recognised *out, ps_err *err) {
-    *out = (ps_recognised){.schedule = schedule, .params = *params};
+#define MAX_LOOKED_AT 4
+
+typedef struct stage_list {
+    ps_op_list list;
+    size_t group;
+} stage_list;
+
+static ps_code make_lists(const looking *l, const ps_schedule *schedule,
+                          const ps_schedule_params *params, stage_list *lists, size_t *n,
+                          ps_err *err) {
     ps_code code = PS_OK;
     for (int32_t s = 0; code == PS_OK && s < l->n_stages; s++) {
-        if (!is_looked_at(l, s)) {
-            continue;
+        if (is_looked_at(l, s)) {
+            stage_list *stage = &lists[(*n)++];
+            stage->group = ps_chart_group(&l->groups, l->rank_of_stage[s], l->step);
+            code = schedule->order(params, s, &stage->list, err);
         }
-        ps_op_list list = {0};
+    }
+    return code;
+}
+
+/* Lists of such lengths leave too few pairs to agree: nothing needs to be aligned. */
+static bool lengths_differ(const looking *l, const stage_list *lists, size_t n) {
+    size_t at_most = 0; /* that can agree */
+    size_t of = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t marks = l->groups.first[lists[i].group + 1] - l->groups.first[lists[i].group];
+        at_most += marks < lists[i].list.n ? marks : lists[i].list.n;
+        of += marks > lists[i].list.n ? marks : lists[i].list.n;
+    }
+    return (double)at_most < PS_MIN_AGREEMENT * (double)of;
+}
+
+/* How many ops of the step agree with the schedule's lists; none when the lengths tell that it is another. */
+static ps_code count_agreeing(looking *l, const ps_schedule *schedule,
+                              const ps_schedule_params *params, ps_recognised *out, ps_err *err) {
+    stage_list lists[MAX_LOOKED_AT] = {0};
+    size_t n_lists = 0;
+    *out = (ps_recognised){.schedule = schedule, .params = *params};
+    ps_code code = make_lists(l, schedule, params, lists, &n_lists, err);
+    bool aligning = code == PS_OK && !lengths_differ(l, lists, n_lists);
+    for (size_t i = 0; i < n_lists; i++) {
         ps_alignment alignment = {0};
-        size_t n = fill_marks(l, ps_chart_group(&l->groups, l->rank_of_stage[s], l->step));
-        code = schedule->order(params, s, &list, err);
-        code = code == PS_OK ? ps_align_within(l->marks, n, &list, MAX_DIFFERENCES, &alignment, err)
-                             : code;
-        if (code == PS_OK) {
+        if (aligning && code == PS_OK) {
+            size_t n = fill_marks(l, lists[i].group);
+            code = ps_align_within(l->marks, n, &lists[i].list, MAX_DIFFERENCES, &alignment, err);
             out->n_agreeing += alignment.n_agreeing;
             out->n_ops += n + alignment.n_missing;
         }
-        ps_op_list_fini(&list);
+        ps_op_list_fini(&lists[i].list);
         ps_alignment_fini(&alignment);
     }
     return code;
 }
 
 static bool better(const ps_recognised *a, const ps_recognised *b) {
-    if (b->schedule == NULL) {
-        return true;
+    if (b->schedule == NULL || a->n_agreeing == 0) {
+        return a->n_agreeing > 0;
     }
     return (double)a->n_agreeing * (double)b->n_ops > (double)b->n_agreeing * (double)a->n_ops;
 }
 
-/* Tries one schedule with each number of chunks that divides the forwards. */
+/* Tries one schedule; where it lets one choose, with each number of chunks that divides the forwards. */
 static ps_code try_schedule(looking *l, const ps_schedule *schedule, int32_t n_microbatches,
                             ps_recognised *best, ps_err *err) {
     bool any_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0;
@@ -160,7 +190,11 @@ static ps_code try_schedule(looking *l, const ps_schedule *schedule, int32_t n_m
     int32_t chains = schedule->n_chains > 0 ? schedule->n_chains : 1;
     ps_code code = PS_OK;
     for (int32_t v = from; code == PS_OK && v <= to; v++) {
-        int64_t m = n_microbatches > 0 ? n_microbatches : (int64_t)l->n_forwards * chains / v;
+        int64_t forwards = (int64_t)l->n_forwards * chains;
+        int64_t m = n_microbatches > 0 ? n_microbatches : forwards / v;
+        if (any_chunks && n_microbatches == 0 && forwards % v != 0) {
+            continue;
+        }
         ps_schedule_params params = {
             .n_stages = l->n_stages,
             .n_microbatches = (int32_t)(m < PS_MAX_MICROBATCHES ? m : PS_MAX_MICROBATCHES),

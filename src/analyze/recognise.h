@@ -6,6 +6,9 @@
 #include "model/chart.h"
 #include "schedule/schedule.h"
 
+/* Below this share of agreeing ops a schedule is not taken as known. */
+#define PS_MIN_AGREEMENT 0.8
+
 typedef struct ps_recognised {
     const ps_schedule *schedule; /* NULL: nothing fits */
     ps_schedule_params params;
@@ -15,7 +18,8 @@ typedef struct ps_recognised {
 
 /* Compares the first full step of the first pipeline with every schedule that fits its numbers of stages and
  * forwards; with `name` (from metadata or the user, may be NULL or "") only with that one. `n_stages` 0: as many as the
- * chart shows; `n_microbatches` 0: as the forwards say. At equal agreement the first in the order of schedules.def wins. */
+ * chart shows; `n_microbatches` 0: as the forwards say. Schedules whose lists are too long or too short for PS_MIN_AGREEMENT are not
+ * compared: several iterations in one step (a profile without steps) are no schedule's. At equal agreement the first in the order of schedules.def wins. */
 PS_MUST_USE ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
                                  int32_t n_microbatches, ps_recognised *out, ps_err *err);
 

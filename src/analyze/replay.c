@@ -297,7 +297,7 @@ static const ps_column COLUMNS[N_R] = {
 
 static bool add_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns,
                     const ps_schedule *schedule, const ps_schedule_params *params) {
-    int64_t all = p->step_ns * params->n_stages;
+    double all = (double)p->step_ns * params->n_stages; /* may leave 64 bits */
     if (!ps_table_add_row(t) || !ps_table_set_text(t, R_SCHEDULE, name)) {
         return false;
     }
@@ -305,8 +305,7 @@ static bool add_row(ps_table *t, const char *name, const prediction *p, int64_t 
     ps_table_set_int(t, R_GAIN, base_ns - p->step_ns);
     ps_table_set_real(t, R_GAIN_SHARE,
                       base_ns > 0 ? 100.0 * (double)(base_ns - p->step_ns) / (double)base_ns : 0.0);
-    ps_table_set_real(t, R_BUBBLE,
-                      all > 0 ? 100.0 * (double)(all - p->busy_ns) / (double)all : 0.0);
+    ps_table_set_real(t, R_BUBBLE, all > 0 ? 100.0 * (all - (double)p->busy_ns) / all : 0.0);
     ps_table_set_real(t, R_ACTIVATIONS,
                       (double)p->peak / (double)chunks_of_chain(schedule, params));
     return true;

@@ -38,14 +38,21 @@ static const ps_lit *entry(const ps_trace *trace, const char *key, ps_arena *are
 }
 
 /* Microbatches when only the batch sizes are known: global / micro / data parallel. */
-static int64_t from_batch_sizes(const ps_lit *object, int64_t dp) {
+static int64_t from_batch_sizes(const ps_lit *object, const char *entry, int64_t dp,
+                                ps_diag *diag) {
     int64_t global = 0;
     int64_t micro = 0;
     if (!ps_lit_int(ps_lit_get(object, "global_batch_size"), &global) ||
         !ps_lit_int(ps_lit_get(object, "micro_batch_size"), &micro) || global <= 0 || micro <= 0) {
         return 0;
     }
-    return global / micro / (dp > 0 ? dp : 1);
+    int64_t n = global / micro / (dp > 0 ? dp : 1);
+    if (n > INT32_MAX) {
+        ps_diag_add(diag, PS_ODD_METADATA, "%s: the batch sizes give %lld microbatches", entry,
+                    (long long)n);
+        return 0;
+    }
+    return n;
 }
 
 static ps_code read_groups(const ps_lit *groups, ps_arena *arena, ps_rank_facts *out, ps_err *err) {
@@ -97,10 +104,10 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     out->pp_type = ps_lit_str(ps_lit_get(pp_info, "pp_type"));
     out->n_microbatches = positive(pp_info, "pp_info", "microbatch_num", diag);
     if (out->n_microbatches == 0) {
-        out->n_microbatches = from_batch_sizes(pp_info, out->dp);
+        out->n_microbatches = from_batch_sizes(pp_info, "pp_info", out->dp, diag);
     }
     if (out->n_microbatches == 0) {
-        out->n_microbatches = from_batch_sizes(args, out->dp);
+        out->n_microbatches = from_batch_sizes(args, ARGS, out->dp, diag);
     }
     return read_groups(groups, arena, out, err);
 }

@@ -43,7 +43,7 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_STAGE_UNKNOWN, PS_SEV_LOSS, "stage-unknown",                                                  \
       "%llu ranks have no known stage and are not in the chart: give --pp, --tp, --cp, --dp")              \
     X(PS_ODD_SCHEDULE, PS_SEV_LOSS, "other-schedule",                                                      \
-      "%llu pipelines did not run what the metadata or options say")                                       \
+      "%llu pipelines are not drawn as the metadata or options say")                                       \
     X(PS_ODD_SCHEDULE_HINT, PS_SEV_INFO, "dualpipev-unnamed",                                              \
       "%llu pipelines look like dualpipev: give --pp-type dualpipev for its labels in the databases")      \
     X(PS_ODD_COMM_MARK, PS_SEV_LOSS, "bad-communication-mark",                                             \

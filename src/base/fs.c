@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -100,6 +101,9 @@ ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size
 }
 
 ps_code ps_make_dirs(const char *path, ps_err *err) {
+    if (path[0] == '\0') {
+        return ps_fail_file(err, PS_NOT_FOUND, path, "an empty name is no directory");
+    }
     ps_arena arena;
     ps_arena_init(&arena);
     char *copy = ps_arena_strndup(&arena, path, strlen(path));
@@ -124,13 +128,17 @@ ps_code ps_make_dirs(const char *path, ps_err *err) {
 }
 
 ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out, ps_err *err) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for its writer */
     if (fd < 0) {
         return fail_errno(err, path, "cannot open the file");
     }
+    struct stat st;
     ps_code code = PS_OK;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        code = ps_fail_file(err, PS_IO, path, "not a regular file");
+    }
     char block[16384];
-    for (;;) {
+    while (code == PS_OK) {
         ssize_t got = read(fd, block, sizeof block);
         if (got < 0 && errno == EINTR) {
             continue;
@@ -166,18 +174,36 @@ static bool write_all(int fd, const char *bytes, size_t n) {
     return true;
 }
 
+/* Creates a file beside `path` that was not there before, whatever other threads and processes do at the same time;
+ * unlike with mkstemp the umask gives its mode. -1 and errno on failure. */
+static int create_beside(const char *path, ps_buf *name) {
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    int fd = -1;
+    for (long attempt = 0; attempt < 1000; attempt++) {
+        ps_buf_clear(name);
+        ps_buf_addf(name, "%s.%ld-%lx.tmp", path, (long)getpid(),
+                    (unsigned long)now.tv_nsec + (unsigned long)attempt);
+        if (!ps_buf_ok(name)) {
+            errno = ENOMEM;
+            return -1;
+        }
+        fd = open(ps_buf_str(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) {
+            break;
+        }
+    }
+    return fd;
+}
+
 ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err) {
     ps_buf tmp;
     ps_buf_init(&tmp, 0);
-    ps_buf_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
-    if (!ps_buf_ok(&tmp)) {
-        ps_buf_fini(&tmp);
-        return ps_fail_nomem(err);
-    }
     ps_code code = PS_OK;
-    int fd = open(ps_buf_str(&tmp), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = create_beside(path, &tmp);
     if (fd < 0) {
-        code = fail_errno(err, path, "cannot create the file");
+        code =
+            errno == ENOMEM ? ps_fail_nomem(err) : fail_errno(err, path, "cannot create the file");
     } else {
         bool wrote = write_all(fd, bytes, n);
         if (!wrote) {
@@ -195,6 +221,22 @@ ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err
     }
     ps_buf_fini(&tmp);
     return code;
+}
+
+/* <super-journal's name> <its length, 4 bytes> <checksum, 4 bytes> <8 bytes of magic> <end of file> */
+bool ps_journal_names_another(const char *path, uint64_t *at_magic) {
+    static const unsigned char MAGIC[8] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
+    unsigned char tail[8] = {0};
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool found = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= 16 &&
+                 pread(fd, tail, sizeof tail, st.st_size - 8) == (ssize_t)sizeof tail &&
+                 memcmp(tail, MAGIC, sizeof tail) == 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    *at_magic = found ? (uint64_t)st.st_size - 8 : 0;
+    return found;
 }
 
 ps_code ps_free_space(const char *path, uint64_t *out_bytes, ps_err *err) {

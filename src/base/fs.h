@@ -38,14 +38,20 @@ bool ps_is_readonly(const char *path);
 PS_MUST_USE ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size_t *n,
                                 ps_err *err);
 
-/* Creates the directory and its parents. An existing directory is fine. */
+/* Creates the directory and its parents. An existing directory is fine; PS_NOT_FOUND for an empty path. */
 PS_MUST_USE ps_code ps_make_dirs(const char *path, ps_err *err);
 
-/* The whole file, at most max_bytes (PS_RANGE beyond). */
+/* The whole file, at most max_bytes (PS_RANGE beyond). PS_IO for anything but a regular file: no pipe is waited for. */
 PS_MUST_USE ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out, ps_err *err);
 
-/* Writes to a temporary file beside it and renames: readers see the old file or the whole new one. */
+/* Writes to a temporary file beside it and renames: readers see the old file or the whole new one, also when
+ * several threads write the same one. */
 PS_MUST_USE ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err);
+
+/* Whether an SQLite rollback journal ends with the name of a super-journal, a file that libsqlite3 deletes after it
+ * rolled back: whoever wrote the journal chose the name. `at_magic` gets the place of the mark that makes it one, 8
+ * bytes long. False when the file cannot be read. */
+bool ps_journal_names_another(const char *path, uint64_t *at_magic);
 
 /* Bytes free for this user on the file system that holds `path` (which exists). */
 PS_MUST_USE ps_code ps_free_space(const char *path, uint64_t *out_bytes, ps_err *err);

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 
 void ps_idmap_init(ps_idmap *m) {
-    *m = (ps_idmap){.min_key = UINT64_MAX};
+    *m = (ps_idmap){.min_key = UINT64_MAX, .seed = ps_hash_seed()};
 }
 
 void ps_idmap_fini(ps_idmap *m) {
@@ -11,9 +11,9 @@ void ps_idmap_fini(ps_idmap *m) {
     ps_idmap_init(m);
 }
 
-static ps_idmap_slot *slot_of(ps_idmap_slot *slots, size_t n_slots, uint64_t key) {
+static ps_idmap_slot *slot_of(ps_idmap_slot *slots, size_t n_slots, uint64_t key, uint64_t seed) {
     size_t mask = n_slots - 1;
-    size_t i = (size_t)ps_hash_u64(key) & mask;
+    size_t i = (size_t)ps_hash_u64_seeded(key, seed) & mask;
     while (slots[i].value != PS_IDMAP_NONE && slots[i].key != key) {
         i = (i + 1) & mask;
     }
@@ -31,7 +31,7 @@ static bool grow(ps_idmap *m) {
     }
     for (size_t i = 0; i < m->n_slots; i++) {
         if (m->slots[i].value != PS_IDMAP_NONE) {
-            *slot_of(slots, n_slots, m->slots[i].key) = m->slots[i];
+            *slot_of(slots, n_slots, m->slots[i].key, m->seed) = m->slots[i];
         }
     }
     ps_free(m->slots);
@@ -44,7 +44,7 @@ bool ps_idmap_put(ps_idmap *m, uint64_t key, uint32_t value) {
     if (m->n * 2 >= m->n_slots && !grow(m)) {
         return false;
     }
-    ps_idmap_slot *slot = slot_of(m->slots, m->n_slots, key);
+    ps_idmap_slot *slot = slot_of(m->slots, m->n_slots, key, m->seed);
     if (slot->value == PS_IDMAP_NONE) {
         m->n++;
         m->min_key = key < m->min_key ? key : m->min_key;

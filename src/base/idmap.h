@@ -1,4 +1,5 @@
-/* A hash map from 64-bit keys to 32-bit values (row numbers, string ids). No removal. */
+/* A hash map from 64-bit keys to 32-bit values (row numbers, string ids). No removal, and no walk over the entries:
+ * their order differs from run to run (hash.h). */
 #ifndef PS_BASE_IDMAP_H
 #define PS_BASE_IDMAP_H
 
@@ -19,6 +20,7 @@ typedef struct ps_idmap_slot {
 typedef struct ps_idmap {
     ps_idmap_slot *slots; /* n_slots a power of two, or 0 while empty */
     size_t n_slots, n;
+    uint64_t seed;
     uint64_t min_key, max_key; /* of the keys inside; lets most misses end early */
 } ps_idmap;
 
@@ -34,7 +36,7 @@ static inline uint32_t ps_idmap_get(const ps_idmap *m, uint64_t key) {
         return PS_IDMAP_NONE;
     }
     size_t mask = m->n_slots - 1;
-    size_t i = (size_t)ps_hash_u64(key) & mask;
+    size_t i = (size_t)ps_hash_u64_seeded(key, m->seed) & mask;
     while (m->slots[i].value != PS_IDMAP_NONE) {
         if (m->slots[i].key == key) {
             return m->slots[i].value;

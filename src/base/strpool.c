@@ -83,7 +83,7 @@ static bool grow_columns(ps_strpool *p) {
 }
 
 ps_str ps_strpool_add(ps_strpool *p, const char *s, size_t n) {
-    uint32_t hash = (uint32_t)ps_hash64(s, n);
+    uint32_t hash = (uint32_t)ps_hash64_seeded(s, n);
     size_t slot = find_slot(p, hash, s, n);
     if (p->slots[slot] != 0) {
         return (ps_str){p->slots[slot]};
@@ -110,7 +110,7 @@ ps_str ps_strpool_add(ps_strpool *p, const char *s, size_t n) {
 }
 
 ps_str ps_strpool_find(const ps_strpool *p, const char *s, size_t n) {
-    return (ps_str){p->slots[find_slot(p, (uint32_t)ps_hash64(s, n), s, n)]};
+    return (ps_str){p->slots[find_slot(p, (uint32_t)ps_hash64_seeded(s, n), s, n)]};
 }
 
 const char *ps_strpool_get(const ps_strpool *p, ps_str s) {

@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
+#include "base/strpool.h"
 #include "base/threads.h"
 #include "cli/cli.h"
 #include "cli/rank_report.h"
 #include "read/reader.h"
 #include "run/cluster.h"
+#include "write/shorten.h"
 
 typedef struct rank_info {
     const ps_cluster_rank *rank;
@@ -130,11 +133,12 @@ static bool add_rank_row(ps_table *t, const rank_info *r) {
     int64_t end = 0;
     size_t n_steps = 0;
     (void)ps_trace_steps(r->trace, &n_steps);
-    if (span_of(r->trace, "host", &start, &end)) {
-        ps_table_set_int(t, C_HOST_SPAN, end - start);
+    int64_t dur = 0; /* none where raw times are too far apart for one */
+    if (span_of(r->trace, "host", &start, &end) && !__builtin_sub_overflow(end, start, &dur)) {
+        ps_table_set_int(t, C_HOST_SPAN, dur);
     }
-    if (span_of(r->trace, "device", &start, &end)) {
-        ps_table_set_int(t, C_DEVICE_SPAN, end - start);
+    if (span_of(r->trace, "device", &start, &end) && !__builtin_sub_overflow(end, start, &dur)) {
+        ps_table_set_int(t, C_DEVICE_SPAN, dur);
     }
     ps_table_set_int(t, C_STEPS, (int64_t)n_steps);
     static const struct {
@@ -177,6 +181,20 @@ static const rank_info *first_read(const inventory *inv) {
     return NULL;
 }
 
+/* A line about a text of the profile: nothing in it steers the terminal. */
+static void print_text(ps_cli *cli, const char *key, const char *value) {
+    enum { SHOWN_BYTES = 200 };
+    ps_arena arena;
+    ps_arena_init(&arena);
+    bool all = strlen(value) <= SHOWN_BYTES;
+    const char *copy = ps_arena_strndup(&arena, value, all ? strlen(value) : SHOWN_BYTES);
+    const char *clean = copy != NULL ? ps_text_clean(&arena, copy) : NULL;
+    if (clean != NULL) {
+        ps_cli_print(cli, "%-20s %s%s\n", key, clean, all ? "" : " ...");
+    }
+    ps_arena_fini(&arena);
+}
+
 /* Tables and metadata of one rank stand for all: they are alike in a cluster. Ranks that lack a table which
  * others have show up in the table of ranks. */
 static int print_example(ps_cli *cli, const rank_info *r) {
@@ -187,7 +205,7 @@ static int print_example(ps_cli *cli, const rank_info *r) {
     for (size_t i = 0; i < PS_N(FACTS); i++) {
         const char *value = fact(r->trace, FACTS[i]);
         if (value != NULL) {
-            ps_cli_print(cli, "%-20s %s\n", FACTS[i], value);
+            print_text(cli, FACTS[i], value);
         }
     }
     size_t n = 0;
@@ -203,8 +221,7 @@ static int print_example(ps_cli *cli, const rank_info *r) {
     for (size_t i = 0; i < PS_N(KEYS); i++) {
         const char *value = ps_trace_meta(r->trace, KEYS[i]);
         if (value != NULL) {
-            ps_cli_print(cli, "%-20s %.200s%s\n", KEYS[i], value,
-                         strlen(value) > 200 ? " ..." : "");
+            print_text(cli, KEYS[i], value);
         }
     }
     return status;
@@ -257,6 +274,27 @@ static void add_json_text(ps_buf *out, const char *key, const char *value) {
     }
 }
 
+/* The database and the JSON file beside it name the same keys: the first counts. */
+static void add_json_metas(ps_buf *out, const ps_trace *t) {
+    size_t n = 0;
+    const ps_meta *metas = ps_trace_metas(t, &n);
+    ps_strpool seen;
+    bool ok = ps_strpool_init(&seen);
+    for (size_t i = 0; ok && i < n; i++) {
+        size_t len = strlen(metas[i].key);
+        if (!ps_str_is_none(ps_strpool_find(&seen, metas[i].key, len))) {
+            continue;
+        }
+        ok = !ps_str_is_none(ps_strpool_add(&seen, metas[i].key, len));
+        ps_buf_add_str(out, i > 0 ? ", " : "");
+        ps_buf_add_json_str(out, metas[i].key, len);
+        ps_buf_add_str(out, ": ");
+        ps_buf_add_json_str(out, metas[i].value, strlen(metas[i].value));
+    }
+    out->failed = out->failed || !ok; /* out of memory */
+    ps_strpool_fini(&seen);
+}
+
 static void add_json_trace(ps_buf *out, const ps_trace *t) {
     static const char *const SPANS[] = {"host", "device"};
     for (size_t i = 0; i < 2; i++) {
@@ -285,19 +323,7 @@ static void add_json_trace(ps_buf *out, const ps_trace *t) {
         ps_buf_addf(out, ": %lld", (long long)ps_table_cell(tables, i, 1)->u.i);
     }
     ps_buf_add_str(out, "}, \"metadata\": {"); /* values as they stand: JSON text */
-    const ps_meta *metas = ps_trace_metas(t, &n);
-    for (size_t i = 0; i < n; i++) {
-        bool again = false; /* the database and the JSON file beside it name the same keys */
-        for (size_t k = 0; k < i && !again; k++) {
-            again = strcmp(metas[k].key, metas[i].key) == 0;
-        }
-        if (!again) {
-            ps_buf_add_str(out, i > 0 ? ", " : "");
-            ps_buf_add_json_str(out, metas[i].key, strlen(metas[i].key));
-            ps_buf_add_str(out, ": ");
-            ps_buf_add_json_str(out, metas[i].value, strlen(metas[i].value));
-        }
-    }
+    add_json_metas(out, t);
     ps_buf_add_char(out, '}');
     ps_buf lacks;
     ps_buf_init(&lacks, 0);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/idmap.h"
 
 #define MAX_ROWS ((size_t)PS_NONE - 1)
 #define TIME_LIMIT_NS ((int64_t)1 << 61)
@@ -29,6 +31,7 @@ struct ps_trace {
 struct ps_builder {
     ps_trace *trace;
     size_t cap_slices, cap_tracks, cap_flows, cap_args, cap_steps, cap_metas, cap_side_tables;
+    ps_idmap track_rows; /* hash of the track, or the next free key after it -> row */
     ps_str time_keys[4]; /* keys of args that hold times */
     size_t n_time_keys;
     bool failed;
@@ -43,12 +46,14 @@ ps_builder *ps_builder_new(void) {
         return NULL;
     }
     b->trace = t;
+    ps_idmap_init(&b->track_rows);
     return b;
 }
 
 void ps_builder_free(ps_builder *b) {
     if (b != NULL) {
         ps_trace_free(b->trace);
+        ps_idmap_fini(&b->track_rows);
         ps_free(b);
     }
 }
@@ -90,16 +95,26 @@ const char *ps_builder_text(const ps_builder *b, ps_str s) {
     return ps_strpool_get(&b->trace->strings, s);
 }
 
+static uint64_t hash_track(const ps_track *t) {
+    const int64_t fields[] = {(int64_t)t->kind, t->pid, t->tid, t->device, (int64_t)t->name.id};
+    return ps_hash64_seeded(fields, sizeof fields);
+}
+
+static bool same_track(const ps_track *a, const ps_track *b) {
+    return a->kind == b->kind && a->pid == b->pid && a->tid == b->tid && a->device == b->device &&
+           ps_str_eq(a->name, b->name);
+}
+
 uint32_t ps_builder_track(ps_builder *b, ps_track track) {
     ps_trace *t = b->trace;
-    for (size_t i = 0; i < t->n_tracks; i++) { /* a rank has tens of tracks */
-        const ps_track *have = &t->tracks[i];
-        if (have->kind == track.kind && have->pid == track.pid && have->tid == track.tid &&
-            have->device == track.device && ps_str_eq(have->name, track.name)) {
-            return (uint32_t)i;
+    uint64_t key = hash_track(&track);
+    for (uint32_t row; (row = ps_idmap_get(&b->track_rows, key)) != PS_IDMAP_NONE; key++) {
+        if (same_track(&t->tracks[row], &track)) {
+            return row;
         }
     }
-    if (!ps_grow(&t->tracks, &b->cap_tracks, t->n_tracks + 1, MAX_ROWS, sizeof *t->tracks)) {
+    if (!ps_grow(&t->tracks, &b->cap_tracks, t->n_tracks + 1, MAX_ROWS, sizeof *t->tracks) ||
+        !ps_idmap_put(&b->track_rows, key, (uint32_t)t->n_tracks)) {
         fail(b);
         return PS_NONE;
     }
@@ -162,14 +177,8 @@ static void add_arg(ps_builder *b, ps_arg arg) {
 }
 
 void ps_builder_arg_int(ps_builder *b, uint32_t slice, const char *key, int64_t value) {
-    add_arg(b, (ps_arg){.slice = slice, .key = ps_builder_str(b, key, strlen(key)), .u.i = value});
-}
-
-void ps_builder_arg_text(ps_builder *b, uint32_t slice, const char *key, ps_str value) {
-    add_arg(b, (ps_arg){.slice = slice,
-                        .key = ps_builder_str(b, key, strlen(key)),
-                        .is_text = true,
-                        .u.text = value});
+    add_arg(b,
+            (ps_arg){.slice = slice, .key = ps_builder_str(b, key, strlen(key)), .value = value});
 }
 
 void ps_builder_arg_time(ps_builder *b, uint32_t slice, const char *key, int64_t absolute_ns) {
@@ -184,7 +193,7 @@ void ps_builder_arg_time(ps_builder *b, uint32_t slice, const char *key, int64_t
     if (i == b->n_time_keys) {
         b->time_keys[b->n_time_keys++] = id;
     }
-    add_arg(b, (ps_arg){.slice = slice, .key = id, .u.i = absolute_ns});
+    add_arg(b, (ps_arg){.slice = slice, .key = id, .value = absolute_ns});
 }
 
 void ps_builder_step(ps_builder *b, int64_t id, int64_t start_ns, int64_t end_ns) {
@@ -259,7 +268,7 @@ static void subtract_origin(ps_builder *b) {
     for (size_t i = 0; i < t->n_args; i++) {
         for (size_t k = 0; k < b->n_time_keys; k++) {
             if (ps_str_eq(t->args[i].key, b->time_keys[k])) {
-                t->args[i].u.i -= origin;
+                t->args[i].value -= origin;
             }
         }
     }
@@ -319,13 +328,21 @@ static int compare_flows(const void *a, const void *b) {
     return x->to < y->to ? -1 : x->to > y->to;
 }
 
-static int compare_args(const void *a, const void *b) {
+static int compare_arg_keys(const void *a, const void *b) {
     const ps_arg *x = a;
     const ps_arg *y = b;
     if (x->slice != y->slice) {
         return x->slice < y->slice ? -1 : 1;
     }
     return x->key.id < y->key.id ? -1 : x->key.id > y->key.id;
+}
+
+/* One key given twice: the smaller value first, so that what is found does not depend on the sort. */
+static int compare_args(const void *a, const void *b) {
+    int order = compare_arg_keys(a, b);
+    int64_t x = ((const ps_arg *)a)->value;
+    int64_t y = ((const ps_arg *)b)->value;
+    return order != 0 ? order : x < y ? -1 : x > y;
 }
 
 static int compare_steps(const void *a, const void *b) {
@@ -367,6 +384,7 @@ ps_trace *ps_builder_seal(ps_builder *b, ps_err *err) {
         qsort(t->steps, t->n_steps, sizeof *t->steps, compare_steps);
     }
     ps_free(new_row);
+    ps_idmap_fini(&b->track_rows);
     ps_free(b);
     return t;
 }
@@ -428,21 +446,16 @@ static const ps_arg *find_arg(const ps_trace *t, uint32_t slice, const char *key
         return NULL;
     }
     ps_arg wanted = {.slice = slice, .key = k};
-    return bsearch(&wanted, t->args, t->n_args, sizeof *t->args, compare_args);
+    return bsearch(&wanted, t->args, t->n_args, sizeof *t->args, compare_arg_keys);
 }
 
 bool ps_trace_arg_int(const ps_trace *t, uint32_t slice, const char *key, int64_t *out) {
     const ps_arg *arg = find_arg(t, slice, key);
-    if (arg == NULL || arg->is_text) {
+    if (arg == NULL) {
         return false;
     }
-    *out = arg->u.i;
+    *out = arg->value;
     return true;
-}
-
-const char *ps_trace_arg_text(const ps_trace *t, uint32_t slice, const char *key) {
-    const ps_arg *arg = find_arg(t, slice, key);
-    return arg != NULL && arg->is_text ? ps_strpool_get(&t->strings, arg->u.text) : NULL;
 }
 
 const ps_table *ps_trace_side_table(const ps_trace *t, const char *name) {

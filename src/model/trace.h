@@ -58,15 +58,11 @@ typedef struct ps_flow {
     uint32_t from, to;
 } ps_flow;
 
-/* Sparse typed arguments. Sorted by (slice, key in order of addition). */
+/* Sparse arguments. Sorted by (slice, key, value); keys in the order in which their texts were first met. */
 typedef struct ps_arg {
     uint32_t slice;
     ps_str key;
-    bool is_text;
-    union {
-        int64_t i;
-        ps_str text;
-    } u;
+    int64_t value;
 } ps_arg;
 
 typedef struct ps_step {
@@ -125,7 +121,6 @@ uint32_t ps_builder_slice(ps_builder *b, ps_slice_kind kind, uint32_t track, ps_
                           int64_t start_ns, int64_t end_ns, int64_t source_row);
 void ps_builder_flow(ps_builder *b, uint32_t from, uint32_t to);
 void ps_builder_arg_int(ps_builder *b, uint32_t slice, const char *key, int64_t value);
-void ps_builder_arg_text(ps_builder *b, uint32_t slice, const char *key, ps_str value);
 /* An integer argument holding an absolute time; it becomes relative to the origin with the slices. */
 void ps_builder_arg_time(ps_builder *b, uint32_t slice, const char *key, int64_t absolute_ns);
 void ps_builder_step(ps_builder *b, int64_t id, int64_t start_ns, int64_t end_ns);
@@ -161,7 +156,6 @@ const ps_meta *ps_trace_metas(const ps_trace *t, size_t *n);
 
 /* False when the slice has no such argument. */
 bool ps_trace_arg_int(const ps_trace *t, uint32_t slice, const char *key, int64_t *out);
-const char *ps_trace_arg_text(const ps_trace *t, uint32_t slice, const char *key);
 
 /* A named side table, or NULL. */
 const ps_table *ps_trace_side_table(const ps_trace *t, const char *name);

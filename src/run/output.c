@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -20,6 +21,7 @@ typedef struct output {
     const char *
         *targets; /* [n_ranks]: database, copy, or folder for files; NULL: nothing to write */
     bool copies;
+    bool many_profilers; /* a rank's number alone names no file */
 } output;
 
 static bool same_place(const char *a, const char *b) {
@@ -88,15 +90,19 @@ static void keep_stale(ps_rank_report *report) {
     memset(report->diag.places[PS_ODD_STALE], 0, sizeof report->diag.places[PS_ODD_STALE]);
 }
 
+static bool has_results(const output *o, size_t r) {
+    bool any = o->run->ranks[r].status == PS_RANK_DONE;
+    for (size_t i = 0; i < o->outputs[r].n_tables; i++) {
+        any = any || o->outputs[r].tables[i]->n_rows > 0;
+    }
+    return any;
+}
+
 /* A rank that only loses a stale table may stay as it is when it is read-only; one with results may not. */
 static ps_code check_writable(output *o, ps_err *err) {
     size_t n_readonly = 0;
     size_t n_targets = 0;
     const char *first = NULL;
-    bool any_done = false;
-    for (size_t r = 0; r < o->run->n_ranks; r++) {
-        any_done = any_done || (o->targets[r] != NULL && o->run->ranks[r].status == PS_RANK_DONE);
-    }
     for (size_t r = 0; r < o->run->n_ranks; r++) {
         const char *locked =
             o->targets[r] != NULL ? locked_part(o->targets[r], &o->run->arena) : NULL;
@@ -104,7 +110,7 @@ static ps_code check_writable(output *o, ps_err *err) {
         if (locked == NULL) {
             continue;
         }
-        if (!any_done) {
+        if (!has_results(o, r)) {
             o->targets[r] = NULL;
             keep_stale(&o->run->ranks[r]);
             continue;
@@ -154,31 +160,17 @@ static ps_code recheck(void *context, sqlite3 *handle, ps_err *err) {
     return ps_db_stamp_check(&stamp, sqlite3_db_filename(handle, "main"), handle, err);
 }
 
-static bool holds(const char *path, const ps_buf *text) {
-    ps_buf there;
-    ps_buf_init(&there, 0);
-    bool same = ps_is_file(path) && ps_read_file(path, text->len, &there, NULL) == PS_OK &&
-                there.len == text->len &&
-                memcmp(ps_buf_str(&there), ps_buf_str(text), text->len) == 0;
-    ps_buf_fini(&there);
-    return same;
+/* Also for a link that leads nowhere. */
+static bool is_taken(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0;
 }
 
-/* Another run with the same -o may be writing the same bytes at the same time: that is as good. */
-static ps_code write_sidecar(const char *path, const ps_buf *text, ps_err *err) {
-    if (holds(path, text)) {
-        return PS_OK;
-    }
-    ps_code code = ps_write_file(path, ps_buf_str(text), text->len, err);
-    if (code != PS_OK && holds(path, text)) {
-        code = PS_OK;
-    }
-    return code;
-}
-
-/* The profiler's small JSON files go along, so that the mirrored directory is a rank directory too. */
+/* The profiler's small JSON files go along, so that the mirrored directory is a rank directory too. What is there
+ * already stays: it may be someone else's. For a lone database, rel_path a bare name, their place would be outside
+ * the output directory. */
 static ps_code copy_sidecars(const ps_cluster_rank *rank, const char *target, ps_err *err) {
-    if (rank->rank_dir == NULL) {
+    if (rank->rank_dir == NULL || strchr(rank->rel_path, '/') == NULL) {
         return PS_OK;
     }
     ps_arena arena;
@@ -197,10 +189,13 @@ static ps_code copy_sidecars(const ps_cluster_rank *rank, const char *target, ps
         }
         const char *from = ps_path_join(&arena, rank->rank_dir, names[i]);
         const char *to = ps_path_join(&arena, dir, names[i]);
-        ps_buf_clear(&text);
-        code = from != NULL && to != NULL ? ps_read_file(from, (size_t)64 << 20, &text, err)
-                                          : ps_fail_nomem(err);
-        code = code == PS_OK ? write_sidecar(to, &text, err) : code;
+        if (from == NULL || to == NULL) {
+            code = ps_fail_nomem(err);
+        } else if (ps_is_file(from) && !is_taken(to)) {
+            ps_buf_clear(&text);
+            code = ps_read_file(from, (size_t)64 << 20, &text, err);
+            code = code == PS_OK ? ps_write_file(to, ps_buf_str(&text), text.len, err) : code;
+        }
     }
     ps_buf_fini(&text);
     ps_arena_fini(&arena);
@@ -242,7 +237,7 @@ static ps_code write_table_file(const ps_table *t, const char *path, bool csv, p
     return code;
 }
 
-/* <folder>/<table>_<rank>.csv */
+/* <folder>/<table>_<rank>.csv, <table>_<profiler>_<rank>.csv where several profilers know a rank of that number */
 static ps_code write_files(output *o, size_t r, ps_err *err) {
     ps_buf path;
     ps_buf_init(&path, 0);
@@ -255,8 +250,10 @@ static ps_code write_files(output *o, size_t r, ps_err *err) {
         }
         ps_buf_clear(&path);
         const char *suffix = t->mode == PS_TABLE_ADD_COLUMN ? "_connection" : "";
-        ps_buf_addf(&path, "%s/%s%s_%lld.%s", o->targets[r], t->name, suffix,
-                    (long long)o->run->ranks[r].rank->rank, csv ? "csv" : "json");
+        const ps_cluster_rank *rank = o->run->ranks[r].rank;
+        ps_buf_addf(&path, "%s/%s%s_%s%s%lld.%s", o->targets[r], t->name, suffix,
+                    o->many_profilers ? ps_profiler_name(rank->profiler) : "",
+                    o->many_profilers ? "_" : "", (long long)rank->rank, csv ? "csv" : "json");
         code = ps_buf_ok(&path) ? write_table_file(t, ps_buf_str(&path), csv, err)
                                 : ps_fail_nomem(err);
     }
@@ -315,20 +312,40 @@ static void write_rank(void *context, size_t r) {
     }
 }
 
+/* `any`: there is something to write. The caller frees o->targets, also after a failure. */
+static ps_code prepare(output *o, const char *folder, bool in_place, bool *any, ps_err *err) {
+    const ps_run *run = o->run;
+    *any = false;
+    o->targets = ps_calloc(run->n_ranks, sizeof *o->targets);
+    ps_code code =
+        o->targets != NULL ? choose_targets(o, folder, in_place, err) : ps_fail_nomem(err);
+    for (size_t r = 0; code == PS_OK && r < run->n_ranks; r++) {
+        *any = *any || o->targets[r] != NULL;
+        o->many_profilers =
+            o->many_profilers || run->ranks[r].rank->profiler != run->ranks[0].rank->profiler;
+    }
+    if (code == PS_OK && *any && o->opts->export_type == PS_EXPORT_DB) {
+        code = o->copies ? check_space(o, err) : check_writable(o, err);
+    }
+    return code;
+}
+
+ps_code ps_check_rank_outputs(ps_run *run, const ps_cluster *cluster, const ps_rank_output *outputs,
+                              const char *folder, bool in_place, const ps_run_opts *opts,
+                              ps_err *err) {
+    output o = {.run = run, .cluster = cluster, .outputs = outputs, .opts = opts};
+    bool any = false;
+    ps_code code = prepare(&o, folder, in_place, &any, err);
+    ps_free(o.targets);
+    return code;
+}
+
 ps_code ps_write_rank_outputs(ps_run *run, const ps_cluster *cluster, const ps_rank_output *outputs,
                               const char *folder, bool in_place, const ps_run_opts *opts,
                               ps_err *err) {
     output o = {.run = run, .cluster = cluster, .outputs = outputs, .opts = opts};
-    o.targets = ps_calloc(run->n_ranks, sizeof *o.targets);
-    ps_code code =
-        o.targets != NULL ? choose_targets(&o, folder, in_place, err) : ps_fail_nomem(err);
     bool any = false;
-    for (size_t r = 0; code == PS_OK && r < run->n_ranks; r++) {
-        any = any || o.targets[r] != NULL;
-    }
-    if (code == PS_OK && any && opts->export_type == PS_EXPORT_DB) {
-        code = o.copies ? check_space(&o, err) : check_writable(&o, err);
-    }
+    ps_code code = prepare(&o, folder, in_place, &any, err);
     if (code == PS_OK && any) {
         ps_parallel(run->n_ranks, opts->n_threads, write_rank, &o);
     }

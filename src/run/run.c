@@ -215,10 +215,13 @@ static void forget_tables(session *s) {
     }
 }
 
+typedef ps_code output_fn(ps_run *run, const ps_cluster *cluster, const ps_rank_output *outputs,
+                          const char *folder, bool in_place, const ps_run_opts *opts, ps_err *err);
+
 /* Tables for the ranks' own databases go in one transaction a rank, whichever analyses made them; an analysis
  * that works on copies, or a file export, gets its own folder. The copies come first, while the databases are still
  * those that were read. */
-static ps_code write_outputs(session *s, ps_err *err) {
+static ps_code each_output(session *s, output_fn *fn, ps_err *err) {
     ps_code code = PS_OK;
     bool in_place = false;
     bool files = s->opts->export_type != PS_EXPORT_DB;
@@ -230,12 +233,7 @@ static ps_code write_outputs(session *s, ps_err *err) {
         forget_tables(s);
         code = gather(s, a, err);
         if (code == PS_OK) {
-            code = ps_write_rank_outputs(s->run, s->cluster, s->outputs, s->analyses[a]->folder,
-                                         false, s->opts, err);
-        }
-        if (code == PS_OK && files) {
-            code = ps_write_cluster_tables(s->run, s->cluster, &s->run->results[a],
-                                           s->analyses[a]->folder, s->opts, err);
+            code = fn(s->run, s->cluster, s->outputs, s->analyses[a]->folder, false, s->opts, err);
         }
     }
     forget_tables(s);
@@ -243,7 +241,19 @@ static ps_code write_outputs(session *s, ps_err *err) {
         code = s->analyses[a]->writes == PS_WRITES_RANK_DB ? gather(s, a, err) : PS_OK;
     }
     if (code == PS_OK && in_place) {
-        code = ps_write_rank_outputs(s->run, s->cluster, s->outputs, NULL, true, s->opts, err);
+        code = fn(s->run, s->cluster, s->outputs, NULL, true, s->opts, err);
+    }
+    return code;
+}
+
+/* All is checked before the first byte is written. */
+static ps_code write_outputs(session *s, ps_err *err) {
+    ps_code code = each_output(s, ps_check_rank_outputs, err);
+    code = code == PS_OK ? each_output(s, ps_write_rank_outputs, err) : code;
+    bool files = s->opts->export_type != PS_EXPORT_DB;
+    for (size_t a = 0; code == PS_OK && files && a < s->run->n_analyses; a++) {
+        code = ps_write_cluster_tables(s->run, s->cluster, &s->run->results[a],
+                                       s->analyses[a]->folder, s->opts, err);
     }
     return code;
 }

@@ -47,6 +47,9 @@ static bool init_half(half *h, size_t n_cells, uint32_t n_ops) {
     for (size_t i = 0; h->plan_op != NULL && i < n_cells; i++) {
         h->plan_op[i] = PS_NO_OP;
     }
+    for (uint32_t op = 0; h->row != NULL && op < n_ops; op++) {
+        h->row[op] = PS_NO_INDEX;
+    }
     return h->plan_op != NULL && h->row != NULL;
 }
 
@@ -109,9 +112,12 @@ static bool add_link(connecting *k, const half *h, uint32_t input, uint32_t to) 
            ps_chart_add_link(k->chart, (ps_chart_link){from, to});
 }
 
-/* Calls for each op of the ranks in one step: first to note its row, then to link it. */
+typedef enum pass { NOTE_ROWS, LINK_ROWS, FORGET_ROWS } pass;
+
+/* One pass over the ops of the ranks in one step. Forgetting only what was noted keeps many short steps, or many
+ * pipelines, from costing the whole plan each. */
 static bool connect_step(connecting *k, const uint32_t *ranks, size_t n_ranks, size_t step,
-                         bool linking) {
+                         pass doing) {
     bool ok = true;
     for (size_t r = 0; r < n_ranks; r++) {
         size_t g = ps_chart_group(&k->groups, ranks[r], step);
@@ -119,12 +125,13 @@ static bool connect_step(connecting *k, const uint32_t *ranks, size_t n_ranks, s
             uint32_t row = k->groups.order[i];
             uint32_t forward = forward_op(k, &k->chart->ops[row]);
             uint32_t backward = backward_op(k, &k->chart->ops[row]);
-            if (!linking) {
+            if (doing != LINK_ROWS) {
+                uint32_t noted = doing == NOTE_ROWS ? row : PS_NO_INDEX;
                 if (forward != PS_NO_OP) {
-                    k->forward.row[forward] = row;
+                    k->forward.row[forward] = noted;
                 }
                 if (backward != PS_NO_OP) {
-                    k->backward.row[backward] = row;
+                    k->backward.row[backward] = noted;
                 }
                 continue;
             }
@@ -139,14 +146,11 @@ static bool connect_step(connecting *k, const uint32_t *ranks, size_t n_ranks, s
 
 static bool connect_pipeline(connecting *k, const uint32_t *ranks, size_t n_ranks) {
     for (size_t step = 0; step < k->groups.n_steps; step++) {
-        for (uint32_t op = 0; op < k->plan->n_ops; op++) {
-            k->forward.row[op] = PS_NO_INDEX;
-            k->backward.row[op] = PS_NO_INDEX;
-        }
-        (void)connect_step(k, ranks, n_ranks, step, false);
-        if (!connect_step(k, ranks, n_ranks, step, true)) {
+        (void)connect_step(k, ranks, n_ranks, step, NOTE_ROWS);
+        if (!connect_step(k, ranks, n_ranks, step, LINK_ROWS)) {
             return false;
         }
+        (void)connect_step(k, ranks, n_ranks, step, FORGET_ROWS);
     }
     return true;
 }

@@ -15,7 +15,7 @@
 #include "base/num.h"
 #include "base/strpool.h"
 
-#define BUSY_MS 30000
+enum { BUSY_MS = 30000, AT_APPLICATION_ID = 68 /* in a database's header */ };
 
 typedef struct writer {
     sqlite3 *db;
@@ -95,7 +95,7 @@ static bool has_table(const writer *w, const char *name) {
 }
 
 static bool has_column(const writer *w, const char *table, const char *column) {
-    return has_object(w, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2 COLLATE NOCASE",
+    return has_object(w, "SELECT 1 FROM pragma_table_xinfo(?1) WHERE name = ?2 COLLATE NOCASE",
                       table, column);
 }
 
@@ -162,6 +162,11 @@ static ps_code insert_strings(const writer *w, string_ids *s) {
     for (uint32_t i = 1; code == PS_OK && i < s->pool.n; i++) {
         if (s->ids[i] >= 0) {
             continue;
+        }
+        if (s->max_id == INT64_MAX) {
+            code = ps_fail_file(w->err, PS_RANGE, w->path,
+                                "STRING_IDS holds the largest id there is: no string can be added");
+            break;
         }
         s->ids[i] = ++s->max_id;
         sqlite3_bind_int64(stmt, 1, s->ids[i]);
@@ -302,13 +307,27 @@ static ps_code write_table(const writer *w, const ps_table *t) {
 
 /* --- columns added to a table by row id ----------------------------------------------------------------- */
 
+/* The name of the row ids: one that no column of the table took for itself. NULL and an error when none is free. */
+static const char *rowid_name(const writer *w, const char *table) {
+    static const char *const NAMES[] = {"rowid", "_rowid_", "oid"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (!has_column(w, table, NAMES[i])) {
+            return NAMES[i];
+        }
+    }
+    (void)ps_fail_file(w->err, PS_UNSUPPORTED, w->path,
+                       "table %s has columns named rowid, _rowid_ and oid, which hide its row ids",
+                       table);
+    return NULL;
+}
+
 /* Rows of the database that have a value now and get none: set to NULL. `rows` are the sorted row ids of the
  * new values. */
-static ps_code clear_others(const writer *w, const ps_table *t, const char *column,
-                            const int64_t *rows) {
+static ps_code clear_others(const writer *w, const ps_table *t, const char *rowid,
+                            const char *column, const int64_t *rows) {
     ps_buf sql;
     ps_buf_init(&sql, 0);
-    ps_buf_add_str(&sql, "SELECT rowid FROM ");
+    ps_buf_addf(&sql, "SELECT %s FROM ", rowid);
     add_name(&sql, t->name);
     ps_buf_add_str(&sql, " WHERE ");
     add_name(&sql, column);
@@ -319,7 +338,7 @@ static ps_code clear_others(const writer *w, const ps_table *t, const char *colu
     add_name(&sql, t->name);
     ps_buf_add_str(&sql, " SET ");
     add_name(&sql, column);
-    ps_buf_add_str(&sql, " = NULL WHERE rowid = ?1");
+    ps_buf_addf(&sql, " = NULL WHERE %s = ?1", rowid);
     sqlite3_stmt *clear = select != NULL ? prepare(w, &sql) : NULL;
     ps_buf_fini(&sql);
     int64_t *old = NULL; /* collected first: a table is not changed while it is read */
@@ -364,14 +383,14 @@ static ps_code add_column(const writer *w, const ps_table *t, const ps_column *c
 }
 
 /* Rows that have the value already are not written again. */
-static ps_code set_values(const writer *w, const ps_table *t, size_t c) {
+static ps_code set_values(const writer *w, const ps_table *t, const char *rowid, size_t c) {
     ps_buf sql;
     ps_buf_init(&sql, 0);
     ps_buf_add_str(&sql, "UPDATE ");
     add_name(&sql, t->name);
     ps_buf_add_str(&sql, " SET ");
     add_name(&sql, t->columns[c].name);
-    ps_buf_add_str(&sql, " = ?1 WHERE rowid = ?2 AND ");
+    ps_buf_addf(&sql, " = ?1 WHERE %s = ?2 AND ", rowid);
     add_name(&sql, t->columns[c].name);
     ps_buf_add_str(&sql, " IS NOT ?1");
     sqlite3_stmt *stmt = prepare(w, &sql);
@@ -395,6 +414,10 @@ static ps_code write_columns(const writer *w, const ps_table *t) {
         return ps_fail_file(w->err, PS_NOT_FOUND, w->path,
                             "there is no table %s to add a column to", t->name);
     }
+    const char *rowid = rowid_name(w, t->name);
+    if (rowid == NULL) {
+        return PS_UNSUPPORTED;
+    }
     int64_t *rows = ps_calloc(t->n_rows, sizeof *rows);
     ps_code code = rows != NULL ? PS_OK : ps_fail_nomem(w->err);
     for (size_t r = 0; code == PS_OK && r < t->n_rows; r++) {
@@ -405,9 +428,9 @@ static ps_code write_columns(const writer *w, const ps_table *t) {
     }
     for (size_t c = 1; code == PS_OK && c < t->n_columns; c++) {
         code = has_column(w, t->name, t->columns[c].name)
-                   ? clear_others(w, t, t->columns[c].name, rows)
+                   ? clear_others(w, t, rowid, t->columns[c].name, rows)
                    : add_column(w, t, &t->columns[c]);
-        code = code == PS_OK ? set_values(w, t, c) : code;
+        code = code == PS_OK ? set_values(w, t, rowid, c) : code;
     }
     ps_free(rows);
     return code;
@@ -424,10 +447,35 @@ static ps_code write_all(const writer *w, const ps_table *const *tables, size_t 
 
 /* --- transactions ---------------------------------------------------------------------------------------- */
 
+/* libsqlite3 opens the journal with the first statement and not before, whether a killed writer left it or it is in
+ * the way of our own; either may end with deleting the file that it names. */
+static bool has_foreign_journal(sqlite3 *db) {
+    const char *file = sqlite3_db_filename(db, "main");
+    const char *journal = file != NULL ? sqlite3_filename_journal(file) : NULL;
+    uint64_t at = 0;
+    return journal != NULL && ps_journal_names_another(journal, &at);
+}
+
+/* Profiles come from other machines: no code of theirs runs, such as a trigger. */
+static void distrust(sqlite3 *db) {
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+}
+
 static ps_code open_for_writing(writer *w, int flags) {
     if (sqlite3_open_v2(w->path, &w->db, flags, NULL) != SQLITE_OK) {
         return fail(w, "cannot open for writing");
     }
+    if (has_foreign_journal(w->db)) {
+        return ps_fail_file(
+            w->err, PS_UNSUPPORTED, w->path,
+            "its rollback journal (-journal) belongs to a transaction over several databases, and "
+            "names another file that undoing it would delete: move the journal away, or write "
+            "copies with -o DIR");
+    }
+    distrust(w->db);
     (void)sqlite3_extended_result_codes(w->db, 1);
     (void)sqlite3_busy_timeout(w->db, BUSY_MS);
     /* Pages changed in one transaction stay in memory: 64 MiB hold those of any table written here. */
@@ -467,7 +515,9 @@ void ps_sqlite_recover(const char *path) {
     ps_buf_addf(&journal, "%s-journal", path);
     if (ps_buf_ok(&journal) && ps_is_file(ps_buf_str(&journal)) && !ps_is_readonly(path)) {
         sqlite3 *db = NULL;
-        if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
+        if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+            !has_foreign_journal(db)) {
+            distrust(db);
             (void)sqlite3_busy_timeout(db, BUSY_MS);
             (void)sqlite3_exec(db, "BEGIN IMMEDIATE; ROLLBACK", NULL, NULL,
                                NULL); /* reading will say what is wrong */
@@ -511,9 +561,39 @@ static bool is_open_as(int fd, const char *path) {
            here.st_ino == there.st_ino;
 }
 
+/* Whether the file, not empty, is what a killed run of ours left: its header has our id, which it gets right after the
+ * pages; or it is still in the transaction that made it, so that undoing that would leave it empty. */
+static bool is_left_over(int fd, const char *tmp, int application_id) {
+    static const unsigned char JOURNAL[8] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
+    enum { AT_PAGES_BEFORE = 16 };
+    unsigned char head[AT_APPLICATION_ID + 4] = {0};
+    const unsigned char *id = head + AT_APPLICATION_ID;
+    if (pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
+        memcmp(head, "SQLite format 3", 16) == 0 &&
+        ((uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3]) ==
+            (uint32_t)application_id) {
+        return true;
+    }
+    ps_buf journal;
+    ps_buf_init(&journal, 0);
+    ps_buf_addf(&journal, "%s-journal", tmp);
+    int in = ps_buf_ok(&journal)
+                 ? open(ps_buf_str(&journal), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+                 : -1;
+    unsigned char start[AT_PAGES_BEFORE + 4] = {0};
+    bool found = in >= 0 && pread(in, start, sizeof start, 0) == (ssize_t)sizeof start &&
+                 memcmp(start, JOURNAL, sizeof JOURNAL) == 0 &&
+                 memcmp(start + AT_PAGES_BEFORE, "\0\0\0", 4) == 0;
+    if (in >= 0) {
+        (void)close(in);
+    }
+    ps_buf_fini(&journal);
+    return found;
+}
+
 /* Opens `tmp`, empty, with a lock that keeps other runs with the same -o away until it is closed; -1 on failure.
- * What a killed run left is taken over. */
-static int claim_tmp(const char *tmp, const char *to, ps_err *err) {
+ * What a killed run left is taken over, a file of someone else is not (PS_USAGE). */
+static int claim_tmp(const char *tmp, const char *to, int application_id, ps_err *err) {
     for (int attempt = 0; attempt < 100; attempt++) {
         int fd = open(tmp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (fd < 0) {
@@ -524,8 +604,20 @@ static int claim_tmp(const char *tmp, const char *to, ps_err *err) {
         }
         /* File systems without such locks go on without. */
         bool busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-        if (!busy && is_open_as(fd, tmp) && ftruncate(fd, 0) == 0) {
-            return fd;
+        struct stat st;
+        if (!busy && is_open_as(fd, tmp) && fstat(fd, &st) == 0) {
+            if ((st.st_size > 0 || !S_ISREG(st.st_mode)) &&
+                !(S_ISREG(st.st_mode) && is_left_over(fd, tmp, application_id))) {
+                (void)close(fd);
+                (void)ps_fail_file(
+                    err, PS_USAGE, tmp,
+                    "exists and was not left by pipescope, whose name for a copy in "
+                    "the making this is: move it away, or choose another -o directory");
+                return -1;
+            }
+            if (ftruncate(fd, 0) == 0) {
+                return fd;
+            }
         }
         (void)close(fd);
         if (busy) {
@@ -538,6 +630,16 @@ static int claim_tmp(const char *tmp, const char *to, ps_err *err) {
     return -1;
 }
 
+/* Puts the id into the header as soon as the pages are there, for is_left_over: a transaction would take its time. */
+static ps_code mark_as_ours(const writer *w, int fd, const char *to, int application_id) {
+    uint32_t id = (uint32_t)application_id;
+    const unsigned char bytes[4] = {(unsigned char)(id >> 24), (unsigned char)(id >> 16),
+                                    (unsigned char)(id >> 8), (unsigned char)id};
+    return pwrite(fd, bytes, sizeof bytes, AT_APPLICATION_ID) == (ssize_t)sizeof bytes
+               ? PS_OK
+               : ps_fail_file(w->err, PS_IO, to, "cannot write the copy");
+}
+
 ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id,
                        const ps_table *const *tables, size_t n, ps_err *err) {
     ps_err local = PS_ERR_INIT;
@@ -547,23 +649,28 @@ ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id,
     writer w = {.path = ps_buf_str(&tmp), .err = err != NULL ? err : &local};
     ps_code code =
         ps_buf_ok(&tmp) ? check_replaceable(to, application_id, w.err) : ps_fail_nomem(w.err);
-    int lock = code == PS_OK ? claim_tmp(w.path, to, w.err) : -1;
+    int lock = code == PS_OK ? claim_tmp(w.path, to, application_id, w.err) : -1;
     if (lock < 0) {
         code = code == PS_OK ? w.err->code : code;
         ps_buf_fini(&tmp);
         return code;
     }
     code = open_for_writing(&w, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    code = code == PS_OK ? run_sql(&w, "PRAGMA synchronous = OFF") : code;
     code = code == PS_OK ? copy_pages(&w, source) : code;
+    code = code == PS_OK ? mark_as_ours(&w, lock, to, application_id) : code;
     /* The copy is no one else's yet: no journal, one flush at the end. */
-    code =
-        code == PS_OK
-            ? run_sql(&w,
-                      "PRAGMA journal_mode = DELETE; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE")
-            : code;
+    if (code == PS_OK) {
+        char sql[192];
+        (void)snprintf(sql, sizeof sql,
+                       "PRAGMA journal_mode = DELETE; PRAGMA application_id = %d; "
+                       "PRAGMA synchronous = FULL; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE",
+                       application_id);
+        code = run_sql(&w, sql);
+    }
     code = code == PS_OK ? write_all(&w, tables, n) : code;
     if (code == PS_OK) {
-        char sql[64];
+        char sql[64]; /* the id again, so that there is a change to flush */
         (void)snprintf(sql, sizeof sql, "PRAGMA application_id = %d; COMMIT", application_id);
         code = run_sql(&w, sql);
     }

@@ -119,7 +119,8 @@ static void look_at_time(column_look *look, const ps_column *column, double tabl
     static const unit_step STEPS[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
     double own = (double)ns_per(column->unit);
     bool shared = largest * own * 1000 >= table_largest_ns || largest == 0;
-    unit_step unit = pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], shared ? table_largest_ns : largest * own);
+    unit_step unit =
+        pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], shared ? table_largest_ns : largest * own);
     look->unit = unit.name;
     look->factor = own / (double)unit.scale;
     /* An integer of a unit coarser than the one shown is multiplied, which only the real path does. */

@@ -40,6 +40,16 @@ run 0 -m pp_chart -d "$T/below" --export_type csv
 rm -r "$T/below/cluster_analysis_output"
 diff -r "$T/below" "$T/in"
 
+# A rank that two profilers know gives two files.
+mkdir "$T/two"
+cp -R "$T/in/." "$T/two"
+cp "$(database "$T/in" 0)" "$T/two/msmonitor_1_20250109012610000_0.db"
+run 0 -m pp_chart -d "$T/two" -o "$T/two_out" --export_type csv
+for profiler in PyTorch msMonitor; do
+    cmp "$T/two_out/cluster_analysis_output/PPChart/StepTaskInfo_${profiler}_0.csv" \
+        "$T/csv/cluster_analysis_output/PPChart/StepTaskInfo_0.csv"
+done
+
 # Files of others in the output folder are kept.
 echo mine >"$T/csv/cluster_analysis_output/PPChart/notes.csv"
 run 0 -m pp_chart -d "$T/in" -o "$T/csv" --export_type csv

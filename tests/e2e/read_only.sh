@@ -57,6 +57,22 @@ if grep -q 'Wrote into' "$T/stdout"; then
     fail "claims results: $(cat "$T/stdout")"
 fi
 
+# A rank that only loses what an earlier run left may stay as it is; the others are written.
+sample "$T/mixed"
+path=$(database "$T/mixed" 2)
+sql "$path" 'DROP TABLE MSTX_EVENTS; DROP TABLE COMMUNICATION_OP; CREATE TABLE StepTaskInfo (name TEXT)'
+chmod a-w "$path"
+run 4 -m pp_chart -d "$T/mixed"
+says_out 'Wrote into 3 databases'
+[ "$(sql "$(database "$T/mixed" 1)" 'SELECT count(*) FROM StepTaskInfo')" -gt 0 ]
+[ "$(sql "$path" 'SELECT count(*) FROM StepTaskInfo')" -eq 0 ]
+
+# All is checked before the copies of another analysis are written.
+snapshot "$T/file" >"$T/before"
+run 1 -m pp_chart,mstx2commop -d "$T/file"
+says 'none was changed'
+unchanged "$T/file" "$T/before"
+
 # A read-only place for -o.
 mkdir "$T/locked"
 chmod a-w "$T/locked"

@@ -218,6 +218,40 @@ static void out_of_memory(void **state) {
     ps_trace_free(t);
 }
 
+/* A message is parsed once however often it comes, and only its texts are kept. */
+static void repeated_messages_are_parsed_once(void **state) {
+    (void)state;
+    enum { N = 5000 };
+    static call calls[N];
+    int64_t n_allocations[2];
+    for (int i = 0; i < N; i++) {
+        calls[i] = (call){i % 2 == 0 ? JSON("HcclBroadcast", "a") : "comm:HcclAllReduce,b,fp32,4",
+                          i, 10 * i, 10 * i + 5, i};
+    }
+    for (int k = 0; k < 2; k++) {
+        ps_trace *t = make_trace(calls, k == 0 ? 2 : N);
+        ps_analysis_opts opts = {.step_id = 99}; /* no row: what is counted is the reading */
+        ps_table *table = NULL;
+        ps_diag diag = {0};
+        (void)ps_alloc_fail_at(-1);
+        assert_int_equal(ps_commop_from_marks(t, NULL, &opts, &table, NULL, &diag, NULL), PS_OK);
+        n_allocations[k] = ps_alloc_fail_at(-1);
+        assert_null(table);
+        ps_trace_free(t);
+    }
+    assert_true(n_allocations[1] == n_allocations[0]);
+    ps_trace *t = make_trace(calls, N);
+    ps_analysis_opts opts = {.step_id = -1};
+    ps_table *table = NULL;
+    ps_diag diag = {0};
+    assert_int_equal(ps_commop_from_marks(t, NULL, &opts, &table, NULL, &diag, NULL), PS_OK);
+    assert_int_equal(table->n_rows, N);
+    assert_string_equal(ps_table_cell(table, N - 1, 0)->u.text, "hcom_AllReduce__106_2499_1");
+    assert_int_equal(ps_table_cell(table, N - 1, 3)->u.i, N - 1); /* its own connection */
+    ps_table_free(table);
+    ps_trace_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_group_numbers_each_type),
@@ -226,6 +260,7 @@ int main(void) {
         cmocka_unit_test(odd_but_readable_messages),
         cmocka_unit_test(peers_are_completed_from_the_group),
         cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(repeated_messages_are_parsed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

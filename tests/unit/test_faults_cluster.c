@@ -432,9 +432,8 @@ static void add_failing_rank(profile *p, const place *where, int rank) {
     profile_sql(p, "CREATE TABLE StepTaskInfo (name TEXT, startNs INTEGER, endNs "
                    "INTEGER, type INTEGER);"
                    "INSERT INTO StepTaskInfo VALUES ('of an earlier run', 1, 2, 3);"
-                   "CREATE TRIGGER injected BEFORE UPDATE ON COMMUNICATION_OP BEGIN "
-                   "SELECT RAISE(ABORT, 'injected'); "
-                   "END");
+                   "ALTER TABLE COMMUNICATION_OP ADD COLUMN opConnectionId TEXT "
+                   "CONSTRAINT injected CHECK (opConnectionId IS NULL)");
     profile_close(p);
 }
 

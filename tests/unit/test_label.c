@@ -267,6 +267,29 @@ static void out_of_memory(void **state) {
     ps_op_list_fini(&ops);
 }
 
+/* Ops missing because there are fewer marks are no reason to widen the band: each band takes three allocations. */
+static void a_shorter_list_needs_no_wide_band(void **state) {
+    (void)state;
+    static ps_mark marks[MAX_MARKS];
+    ps_op_list ops = {0};
+    for (int k = 0; k < 3000; k++) {
+        assert_true(ps_op_list_add(&ops, (ps_sched_op){.kind = PS_OP_F, .microbatch = k}));
+    }
+    for (int k = 0; k < 2000; k++) {
+        marks[k] = (ps_mark){
+            .start_ns = k * 100, .end_ns = k * 100 + 90, .kind = PS_OP_F, .microbatch = k};
+    }
+    ps_alignment a;
+    (void)ps_alloc_fail_at(-1);
+    assert_int_equal(ps_align(marks, 2000, &ops, &a, NULL), PS_OK);
+    assert_true(ps_alloc_fail_at(-1) <= 2 + 3 * 3);
+    assert_int_equal(a.n_agreeing, 2000);
+    assert_int_equal(a.n_missing, 1000);
+    assert_int_equal(a.first_missing, 2000);
+    ps_alignment_fini(&a);
+    ps_op_list_fini(&ops);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agreeing_marks_cost_nothing),
@@ -279,6 +302,7 @@ int main(void) {
         cmocka_unit_test(wide_differences_are_found),
         cmocka_unit_test(strangers_get_no_label),
         cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(a_shorter_list_needs_no_wide_band),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -298,6 +298,82 @@ static void out_of_memory(void **state) {
     ps_trace_free(t);
 }
 
+/* However steps overlap, the last one in start order that contains the mark has it. */
+static void overlapping_steps_are_searched_alike(void **state) {
+    (void)state;
+    enum { N = 300 };
+    static ps_step steps[N];
+    static row rows[N];
+    uint32_t random = 1;
+    for (int i = 0; i < N; i++) {
+        random = random * 1664525 + 1013904223;
+        int64_t start = (int64_t)(random >> 8) % 10000;
+        random = random * 1664525 + 1013904223;
+        int64_t length = (int64_t)(random >> 8) % (i % 10 == 0 ? 2000 : 40);
+        steps[i] = (ps_step){i, start, start + length};
+        random = random * 1664525 + 1013904223;
+        int64_t at = (int64_t)(random >> 8) % 11000;
+        rows[i] = (row){"forward", at, at + i % 5, 100000 + i * 10, 100005 + i * 10, 2};
+    }
+    ps_trace *t = make_trace(steps, N, rows, N);
+    ps_analysis_opts opts = {.step_id = -1};
+    ps_mark_list list;
+    ps_diag diag = {0};
+    assert_int_equal(ps_marks_collect(t, &opts, &list, &diag, NULL), PS_OK);
+    assert_int_equal(list.n, N);
+    size_t n_outside = 0;
+    size_t n_steps = 0;
+    int64_t origin = ps_trace_origin_ns(t);
+    const ps_step *sorted = ps_trace_steps(t, &n_steps);
+    for (size_t i = 0; i < N; i++) {
+        int64_t expected = PS_STEP_OUTSIDE;
+        int64_t start = list.marks[i].host_start_ns - origin;
+        int64_t end = list.marks[i].host_end_ns - origin;
+        for (size_t k = 0; k < n_steps; k++) {
+            if (sorted[k].start_ns <= start && start < sorted[k].end_ns &&
+                end <= sorted[k].end_ns) {
+                expected = sorted[k].id;
+            }
+        }
+        n_outside += expected == PS_STEP_OUTSIDE;
+        assert_true(list.marks[i].step == expected);
+    }
+    assert_true(n_outside > 20 && n_outside < N - 20);
+    assert_int_equal(diag.counts[PS_ODD_MARK_NO_STEP], n_outside);
+    ps_mark_list_fini(&list);
+    ps_trace_free(t);
+}
+
+/* Labels of an earlier run whose times no difference would fit, or that end before they start. */
+static void impossible_label_times_are_counted(void **state) {
+    (void)state;
+    static const ps_column COLUMNS[] = {{.name = "name", .type = PS_COL_TEXT},
+                                        {.name = "startNs", .type = PS_COL_INT},
+                                        {.name = "endNs", .type = PS_COL_INT}};
+    static const int64_t TIMES[][2] = {{INT64_MIN, 5}, {10, 20}, {5, INT64_MAX}, {30, 29}};
+    ps_builder *b = ps_builder_new();
+    ps_table *labels = ps_table_new("StepTaskInfo", "", COLUMNS, 3);
+    assert_non_null(labels);
+    for (size_t i = 0; i < N_OF(TIMES); i++) {
+        assert_true(ps_table_add_row(labels) && ps_table_set_text(labels, 0, "FP"));
+        ps_table_set_int(labels, 1, TIMES[i][0]);
+        ps_table_set_int(labels, 2, TIMES[i][1]);
+    }
+    ps_builder_step(b, 7, 0, 100);
+    ps_builder_side_table(b, labels);
+    ps_trace *t = ps_builder_seal(b, NULL);
+    ps_analysis_opts opts = {.step_id = -1};
+    ps_mark_list list;
+    ps_diag diag = {0};
+    assert_int_equal(ps_marks_from_labels(t, &opts, &list, &diag, NULL), PS_OK);
+    assert_int_equal(list.n, 1);
+    assert_int_equal(list.marks[0].start_ns, 10);
+    assert_int_equal(list.marks[0].step, 7);
+    assert_int_equal(diag.counts[PS_ODD_TIME], 3);
+    ps_mark_list_fini(&list);
+    ps_trace_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_is_understood),
@@ -309,6 +385,8 @@ int main(void) {
         cmocka_unit_test(wrappers_may_be_nested),
         cmocka_unit_test(deep_nesting_stays_cheap),
         cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(overlapping_steps_are_searched_alike),
+        cmocka_unit_test(impossible_label_times_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

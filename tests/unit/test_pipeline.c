@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "analyze/bubble.h"
+#include "analyze/measured_chart.h"
 #include "analyze/pipeline.h"
 #include "analyze/recognise.h"
 #include "base/alloc.h"
@@ -351,14 +352,117 @@ static void test_empty_chart(void **context) {
     ps_chart_free(chart);
 }
 
+/* Many iterations in one step, as in a profile without steps, are no schedule's: nothing is aligned. */
+static void test_iterations_without_steps(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 8, 32, -1, 1, 0, 20);
+    for (size_t i = 0; i < s.chart->n_ops; i++) {
+        s.chart->ops[i].step = 0;
+    }
+    forget(s.chart);
+    ps_recognised r;
+    ps_err err = PS_ERR_INIT;
+    (void)ps_alloc_fail_at(-1);
+    assert_int_equal(ps_recognise(s.chart, "1f1b", 8, 32, &r, &err), PS_OK);
+    assert_true(ps_alloc_fail_at(-1) < 80);
+    assert_null(r.schedule);
+    ps_chart_free(s.chart);
+    ps_sim_plan_free(s.plan);
+}
+
+/* A schedule too large to simulate leaves a chart without links, and its bubble. */
+static void test_too_large_for_a_plan(void **context) {
+    (void)context;
+    sample s = simulate("dualpipev", 4, 8, -1, 1, 0, 1);
+    ps_result result = {0};
+    ps_err err = PS_ERR_INIT;
+    ps_pipeline_notes notes;
+    ps_pipeline_opts opts = {.pp_type = "dualpipev",
+                             .how = "as given",
+                             .n_stages = 128,
+                             .n_microbatches = PS_MAX_MICROBATCHES,
+                             .is_labelled = true,
+                             .in_full = true};
+    size_t n_links = s.chart->n_links;
+    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &notes, &err), PS_OK);
+    assert_int_equal(err.code, PS_OK);
+    assert_non_null(strstr(notes.unlinked, "too many"));
+    assert_int_equal(s.chart->n_links, n_links);
+    assert_int_equal(find_table(&result, "PipelineBubble")->n_rows, 4);
+    for (size_t i = 0; i < result.n_tables; i++) {
+        assert_string_not_equal(result.tables[i]->name, "PipelineReplay");
+    }
+    ps_result_fini(&result);
+    ps_chart_free(s.chart);
+    ps_sim_plan_free(s.plan);
+}
+
+/* Sums over stages leave 64 bits, shares do not: every stage is busy for the whole step. */
+static void test_shares_of_long_steps(void **context) {
+    (void)context;
+    enum { N = 40 };
+    ps_chart *chart = ps_chart_new();
+    for (int32_t s = 0; s < N; s++) {
+        assert_true(ps_chart_add_rank(chart, (ps_chart_rank){s, s, 0}));
+        assert_true(ps_chart_add_op(chart, (ps_op){.end_ns = (int64_t)1 << 61,
+                                                   .name = "0",
+                                                   .rank = (uint32_t)s,
+                                                   .kind = PS_OP_F}));
+    }
+    ps_bubble_report r;
+    assert_int_equal(ps_bubble_measure(chart, &r, NULL), PS_OK);
+    ps_table *t = ps_bubble_step_table(chart, &r);
+    assert_non_null(t);
+    assert_true(ps_table_cell(t, 0, 3)->u.r == 0.0); /* bubble */
+    assert_true(ps_table_cell(t, 0, 6)->u.r == 0.0); /* imbalance */
+    ps_table_free(t);
+    ps_bubble_report_fini(&r);
+    ps_chart_free(chart);
+}
+
+/* Microbatches count up in each step by itself, although the steps interleave on the device. */
+static void test_interleaved_steps(void **context) {
+    (void)context;
+    static const int64_t STEPS[] = {1, 2, 1, 2, 1};
+    static const int32_t MICROBATCHES[] = {0, 0, 1, 1, 2};
+    ps_mark marks[5];
+    ps_given_label labels[5] = {
+        {.name = "FP"}, {.name = "FP"}, {.name = "FP"}, {.name = "FP"}, {.name = "FP"}};
+    for (int i = 0; i < 5; i++) {
+        marks[i] = (ps_mark){.start_ns = 100 * i,
+                             .end_ns = 100 * i + 50,
+                             .step = STEPS[i],
+                             .microbatch = -1,
+                             .kind = PS_OP_F};
+    }
+    ps_mark_list list = {.marks = marks, .n = 5};
+    ps_measured_rank rank = {.marks = &list, .labels = labels};
+    ps_chart *chart = ps_measured_chart(&rank, 1, true, NULL);
+    assert_non_null(chart);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(chart->ops[i].microbatch, MICROBATCHES[i]);
+    }
+    assert_string_equal(chart->ops[4].name, "2");
+    ps_chart_free(chart);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_worked_example), cmocka_unit_test(test_transfers_are_told_apart),
-        cmocka_unit_test(test_slow_stage),     cmocka_unit_test(test_steps_of_different_length),
-        cmocka_unit_test(test_lost_mark),      cmocka_unit_test(test_missing_rank),
-        cmocka_unit_test(test_bubbles_add_up), cmocka_unit_test(test_schedule_is_recognised),
-        cmocka_unit_test(test_replay),         cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_worked_example),
+        cmocka_unit_test(test_transfers_are_told_apart),
+        cmocka_unit_test(test_slow_stage),
+        cmocka_unit_test(test_steps_of_different_length),
+        cmocka_unit_test(test_lost_mark),
+        cmocka_unit_test(test_missing_rank),
+        cmocka_unit_test(test_bubbles_add_up),
+        cmocka_unit_test(test_schedule_is_recognised),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_empty_chart),
+        cmocka_unit_test(test_iterations_without_steps),
+        cmocka_unit_test(test_too_large_for_a_plan),
+        cmocka_unit_test(test_shares_of_long_steps),
+        cmocka_unit_test(test_interleaved_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

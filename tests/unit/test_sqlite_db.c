@@ -160,6 +160,61 @@ static void hot_journal(void **state) {
     remove_place(&copy);
 }
 
+/* libsqlite3 deletes the file that a journal names at its end: not on our behalf. */
+static void journal_that_names_a_file(void **state) {
+    (void)state;
+    place p;
+    place copy;
+    place mine;
+    make_place(&p, "writing.db");
+    make_place(&copy, "crashed.db");
+    make_place(&mine, "notes.txt");
+    assert_int_equal(ps_write_file(mine.path, "mine", 4, NULL), PS_OK);
+    make_db(p.path, MAKE_T);
+    sqlite3 *writer = open_writer(p.path);
+    run_sql(writer, "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; UPDATE T SET a = a + 7;"
+                    "CREATE TABLE U AS SELECT a, b FROM T; UPDATE T SET b = b || zeroblob(300);");
+    copy_with(&p, &copy, "");
+    copy_with(&p, &copy, "-journal");
+    run_sql(writer, "ROLLBACK");
+    assert_int_equal(sqlite3_close(writer), SQLITE_OK);
+
+    char journal[PATH_BYTES + 16];
+    (void)snprintf(journal, sizeof journal, "%s-journal", copy.path);
+    FILE *f = fopen(journal, "ab");
+    assert_non_null(f);
+    uint32_t sum = 0;
+    uint32_t n = (uint32_t)strlen(mine.path);
+    for (uint32_t i = 0; i < n; i++) {
+        sum += (uint32_t)mine.path[i];
+    }
+    const unsigned char end[16] = {0,
+                                   0,
+                                   (unsigned char)(n >> 8),
+                                   (unsigned char)n,
+                                   0,
+                                   0,
+                                   (unsigned char)(sum >> 8),
+                                   (unsigned char)sum,
+                                   0xD9,
+                                   0xD5,
+                                   0x05,
+                                   0xF9,
+                                   0x20,
+                                   0xA1,
+                                   0x63,
+                                   0xD7};
+    assert_int_equal(fwrite("\0\0\0", 1, 4, f), 4); /* a page number of no page */
+    assert_int_equal(fwrite(mine.path, 1, n, f), n);
+    assert_int_equal(fwrite(end, 1, sizeof end, f), sizeof end);
+    assert_int_equal(fclose(f), 0);
+    expect_sum(&copy, SUM_OF_500, IN_A_COPY);
+    assert_true(ps_is_file(mine.path));
+    remove_place(&p);
+    remove_place(&copy);
+    remove_place(&mine);
+}
+
 /* A database and its -wal, without -shm: needs a copy. */
 static void make_bare(place *bare) {
     place p;
@@ -394,6 +449,7 @@ int main(void) {
         cmocka_unit_test(wal_header_alone),
         cmocka_unit_test(wal_with_content),
         cmocka_unit_test(hot_journal),
+        cmocka_unit_test(journal_that_names_a_file),
         cmocka_unit_test(no_place_for_a_copy),
         cmocka_unit_test(no_memory_for_a_copy),
         cmocka_unit_test(locked_by_a_writer),

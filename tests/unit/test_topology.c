@@ -295,6 +295,20 @@ static void out_of_memory(void **state) {
     ps_trace_free(t);
 }
 
+/* More microbatches than a count can hold are an oddity, as they are when named outright. */
+static void batch_sizes_beyond_reason_are_counted(void **state) {
+    (void)state;
+    ps_arena arena;
+    ps_diag diag = {0};
+    ps_arena_init(&arena);
+    ps_rank_facts f = read_facts(
+        (rank_meta){"{\"global_batch_size\": 4294967298, \"micro_batch_size\": 1}", NULL, NULL},
+        &arena, &diag);
+    assert_int_equal(f.n_microbatches, 0);
+    assert_int_equal(diag.counts[PS_ODD_METADATA], 1);
+    ps_arena_fini(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_are_read),
@@ -310,6 +324,7 @@ int main(void) {
         cmocka_unit_test(ranks_agree_or_are_counted),
         cmocka_unit_test(the_world_size_stays_with_pp_alone),
         cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(batch_sizes_beyond_reason_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

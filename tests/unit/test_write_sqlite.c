@@ -119,22 +119,115 @@ static void a_column_is_added_and_set(void **state) {
     expect_rows(db, "SELECT x, mark FROM T ORDER BY rowid", "100|one\n200|NULL\n500|five\n");
 }
 
+/* Notes the rows that are written. */
+static void note_row(void *context, int what, const char *db, const char *table,
+                     sqlite3_int64 row) {
+    (void)what;
+    (void)db;
+    (void)table;
+    ps_buf_addf(context, "%lld ", (long long)row);
+}
+
+static ps_code watch(void *context, sqlite3 *handle, ps_err *err) {
+    (void)err;
+    (void)sqlite3_update_hook(handle, note_row, context);
+    return PS_OK;
+}
+
 /* What had a value and gets none loses it; what has its value already is not
- * written again. */
+ * written again. Triggers of the profile do not run. */
 static void other_rows_are_cleared(void **state) {
     profile p;
     const char *db =
         make_numbered(*state, &p,
                       "ALTER TABLE T ADD COLUMN Mark TEXT; UPDATE T SET mark = 'old';"
                       "UPDATE T SET mark = 'one' WHERE rowid = 1;"
-                      "CREATE TABLE written (row INTEGER);"
-                      "CREATE TRIGGER log AFTER UPDATE ON T BEGIN INSERT INTO written VALUES "
-                      "(new.rowid); END");
-    apply(db, make_column(2, (const int64_t[]){1, 2}, (const char *const[]){"one", "two"}));
+                      "CREATE TABLE victim (row INTEGER); INSERT INTO victim VALUES (1);"
+                      "CREATE VIEW V AS SELECT x FROM T;"
+                      "CREATE TRIGGER log AFTER UPDATE ON T BEGIN DELETE FROM victim; END");
+    ps_table *t = make_column(2, (const int64_t[]){1, 2}, (const char *const[]){"one", "two"});
+    const ps_table *tables[] = {t};
+    ps_buf written;
+    ps_buf_init(&written, 0);
+    assert_int_equal(ps_sqlite_apply(db, tables, 1, watch, &written, NULL), PS_OK);
+    assert_string_equal(ps_buf_str(&written), "5 2 ");
+    ps_buf_fini(&written);
+    ps_table_free(t);
     expect_rows(db, "SELECT x, mark FROM T ORDER BY rowid", "100|one\n200|two\n500|NULL\n");
-    expect_rows(db, "SELECT row FROM written ORDER BY row", "2\n5\n");
+    expect_rows(db, "SELECT row FROM victim", "1\n");
     apply(db, make_column(0, NULL, NULL)); /* nobody has one now */
     expect_rows(db, "SELECT count(mark) FROM T", "0\n");
+}
+
+/* A column of the profile may be called rowid; the rows are numbered all the same. */
+static void a_column_may_be_called_rowid(void **state) {
+    profile p;
+    const char *db =
+        make_numbered(*state, &p,
+                      "ALTER TABLE T ADD COLUMN RowId INTEGER; UPDATE T SET \"rowid\" = 1;"
+                      "ALTER TABLE T ADD COLUMN mark TEXT; UPDATE T SET mark = 'old'");
+    apply(db, make_column(1, (const int64_t[]){5}, (const char *const[]){"five"}));
+    expect_rows(db, "SELECT x, mark FROM T ORDER BY oid", "100|NULL\n200|NULL\n500|five\n");
+}
+
+static void a_column_needs_a_free_name_for_row_ids(void **state) {
+    profile p;
+    const char *db = make_numbered(*state, &p,
+                                   "ALTER TABLE T ADD COLUMN oid; ALTER TABLE T ADD COLUMN rowid;"
+                                   "ALTER TABLE T ADD COLUMN _rowid_");
+    uint64_t before = file_hash(db);
+    ps_table *t = make_column(1, (const int64_t[]){1}, (const char *const[]){"x"});
+    const ps_table *tables[] = {t};
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_sqlite_apply(db, tables, 1, NULL, NULL, &err), PS_UNSUPPORTED);
+    assert_non_null(strstr(err.msg, "hide its row ids"));
+    assert_true(file_hash(db) == before);
+    ps_table_free(t);
+}
+
+/* No id is left behind the largest. */
+static void string_ids_end_somewhere(void **state) {
+    profile p;
+    const char *db = make_db(*state, &p);
+    sqlite3 *writer = NULL;
+    assert_int_equal(sqlite3_open(db, &writer), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(writer,
+                                  "INSERT INTO STRING_IDS VALUES (9223372036854775807, 'last')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_close(writer), SQLITE_OK);
+    uint64_t before = file_hash(db);
+    ps_table *t = make_table(PS_TABLE_REPLACE, 3);
+    const ps_table *tables[] = {t};
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_sqlite_apply(db, tables, 1, NULL, NULL, &err), PS_RANGE);
+    assert_true(file_hash(db) == before);
+    ps_table_free(t);
+}
+
+/* Undoing what such a journal tells ends with deleting the file it names. */
+static void a_journal_that_names_a_file_is_refused(void **state) {
+    const place *where = *state;
+    profile p;
+    const char *db = make_db(where, &p);
+    FILE *f = fopen(place_path(where, "rank.db-journal"), "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite("\xD9\xD5\x05\xF9\x20\xA1\x63\xD7name\0\0\0\4\0\0\1\xA1"
+                            "\xD9\xD5\x05\xF9\x20\xA1\x63\xD7",
+                            1, 28, f),
+                     28);
+    assert_int_equal(fclose(f), 0);
+    uint64_t before = file_hash(db);
+    uint64_t journal = file_hash(place_path(where, "rank.db-journal"));
+    ps_sqlite_recover(db);
+    ps_table *t = make_table(PS_TABLE_REPLACE, 3);
+    const ps_table *tables[] = {t};
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_sqlite_apply(db, tables, 1, NULL, NULL, &err), PS_UNSUPPORTED);
+    assert_non_null(strstr(err.msg, "move the journal away"));
+    assert_true(file_hash(db) == before);
+    assert_true(file_hash(place_path(where, "rank.db-journal")) == journal);
+    ps_table_free(t);
 }
 
 static void a_column_needs_its_table(void **state) {
@@ -295,6 +388,37 @@ static void only_copies_are_replaced(void **state) {
     expect_files(where, "copy.db foreign.db rank.db text.db");
 }
 
+/* What a killed run left under the name of a copy in the making is swept away, what others put there is not. */
+static void only_left_overs_are_swept_away(void **state) {
+    const place *where = *state;
+    profile p;
+    const char *db = make_db(where, &p);
+    const char *to = place_path(where, "copy.db");
+    ps_err err = PS_ERR_INIT;
+    write_text(place_path(where, "copy.db.tmp"), "notes");
+    assert_int_equal(copy(db, to, make_table(PS_TABLE_REPLACE, 1), &err), PS_USAGE);
+    assert_non_null(strstr(err.msg, "was not left by pipescope"));
+    expect_files(where, "copy.db.tmp rank.db");
+
+    write_text(place_path(where, "copy.db.tmp"), "");
+    assert_int_equal(copy(db, to, make_table(PS_TABLE_REPLACE, 1), &err), PS_OK);
+    expect_files(where, "copy.db rank.db");
+
+    assert_int_equal(rename(to, place_path(where, "copy.db.tmp")), 0);
+    assert_int_equal(copy(db, to, make_table(PS_TABLE_REPLACE, 1), &err), PS_OK);
+    expect_files(where, "copy.db rank.db");
+
+    /* Killed while the pages were copied: all of the file is what the transaction made. */
+    write_text(place_path(where, "copy.db.tmp"), "half");
+    FILE *f = fopen(place_path(where, "copy.db.tmp-journal"), "wb");
+    assert_non_null(f);
+    static const unsigned char head[512] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
+    assert_int_equal(fwrite(head, 1, sizeof head, f), sizeof head);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(copy(db, to, make_table(PS_TABLE_REPLACE, 1), &err), PS_OK);
+    expect_files(where, "copy.db rank.db");
+}
+
 /* A copy that cannot be finished leaves nothing, and an older one as it was. */
 static void an_unfinished_copy_leaves_nothing(void **state) {
     const place *where = *state;
@@ -342,6 +466,10 @@ int main(void) {
         IN_PLACE(strings_need_no_table),
         IN_PLACE(a_column_is_added_and_set),
         IN_PLACE(other_rows_are_cleared),
+        IN_PLACE(a_column_may_be_called_rowid),
+        IN_PLACE(a_column_needs_a_free_name_for_row_ids),
+        IN_PLACE(string_ids_end_somewhere),
+        IN_PLACE(a_journal_that_names_a_file_is_refused),
         IN_PLACE(a_column_needs_its_table),
         IN_PLACE(a_failed_recheck_changes_nothing),
         IN_PLACE(a_failed_table_takes_the_others_back),
@@ -349,6 +477,7 @@ int main(void) {
         IN_PLACE(writing_without_memory),
         IN_PLACE(a_copy_has_all_and_the_new_tables),
         IN_PLACE(only_copies_are_replaced),
+        IN_PLACE(only_left_overs_are_swept_away),
         IN_PLACE(an_unfinished_copy_leaves_nothing),
         IN_PLACE(a_copy_of_a_wal_database_is_one_file),
     };

@@ -145,9 +145,10 @@ static ps_code connect(ps_db *db, const char *path, const char *query, int busy_
         return code;
     }
     (void)sqlite3_busy_timeout(db->handle, busy_ms);
-    /* Profiles come from other machines: functions with side effects stay out of their views. */
+    /* Profiles come from other machines: no code of theirs runs, such as a view that never ends. */
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     return PS_OK;
 }
 
@@ -216,6 +217,14 @@ static bool exists(const char *file, const char *suffix, uint64_t *size_bytes) {
     return there;
 }
 
+/* libsqlite3 would wait for the other end. */
+static bool has_pipe(const char *file, const char *suffix) {
+    char name[4096];
+    struct stat st;
+    (void)snprintf(name, sizeof name, "%s%s", file, suffix);
+    return stat(name, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 static open_mode choose_mode(const char *file, const unsigned char *header) {
     uint64_t wal_bytes = 0;
     uint64_t journal_bytes = 0;
@@ -270,6 +279,9 @@ static ps_code open_in_mode(ps_db *db, int busy_ms, ps_err *err) {
     ps_buf_fini(&wal);
     if (file == NULL || db->wal_path == NULL) {
         return ps_fail_nomem(err);
+    }
+    if (has_pipe(file, "-wal") || has_pipe(file, "-journal")) {
+        return ps_fail_file(err, PS_IO, db->path, "its -wal or -journal is not a regular file");
     }
     unsigned char header[HEADER_BYTES];
     ps_code code = read_header(db, header, err);

@@ -77,7 +77,7 @@ bool ps_db_has_column(const ps_db *db, const char *table, const char *column);
 /* False for views, virtual tables and WITHOUT ROWID tables, where ps_scan numbers the rows 1, 2, 3 ... */
 bool ps_db_has_rowid(const ps_db *db, const char *table);
 
-/* PS_NOT_FOUND when there is no such table. Reads the table's page headers, not its rows. */
+/* PS_NOT_FOUND when there is no such table, PS_UNSUPPORTED for a view or virtual table. Reads the table's page headers, not its rows. */
 PS_MUST_USE ps_code ps_db_count_rows(ps_db *db, const char *table, int64_t *out, ps_err *err);
 
 /* --- for tests and benchmarks --- */

@@ -4,7 +4,7 @@
  *     $TMPDIR/pipescope-XXXXXX/copy.db, copy.db-wal, copy.db-journal
  *
  * The last connection that can write checkpoints and removes the -wal when it closes; a -journal is rolled back by
- * the first read. */
+ * the first read. A -journal that names a super-journal loses that name: libsqlite3 would delete the file. */
 #include "read/sqlite/private_copy.h"
 
 #include <errno.h>
@@ -117,7 +117,7 @@ static ps_code copy_database(const ps_private_copy *copy, sqlite3 *handle, const
 /* -wal and -journal carry no locks: they may be opened beside libsqlite3. An absent one is fine. */
 static ps_code copy_companion(const char *file, const char *from, const char *to,
                               unsigned char *chunk, ps_err *err) {
-    int in = open(from, O_RDONLY | O_CLOEXEC);
+    int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (in < 0) {
         return errno == ENOENT ? PS_OK : fail_place(file, from, "read", err);
     }
@@ -143,6 +143,22 @@ static ps_code copy_companion(const char *file, const char *from, const char *to
     return code;
 }
 
+/* Else the rollback would end with deleting the file that the journal names, which may be any file of the user. */
+static ps_code forget_super_journal(const char *file, const char *journal, ps_err *err) {
+    static const unsigned char ZEROS[8] = {0};
+    uint64_t at = 0;
+    if (!ps_journal_names_another(journal, &at)) {
+        return PS_OK;
+    }
+    int fd = open(journal, O_WRONLY | O_CLOEXEC);
+    bool done = fd >= 0 && pwrite(fd, ZEROS, sizeof ZEROS, (off_t)at) == (ssize_t)sizeof ZEROS;
+    ps_code code = done ? PS_OK : fail_place(file, journal, "write", err);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return code;
+}
+
 static ps_code copy_all(const ps_private_copy *copy, sqlite3 *handle, const char *file,
                         uint64_t size_bytes, ps_arena *arena, ps_err *err) {
     unsigned char *chunk = ps_alloc(CHUNK_BYTES);
@@ -155,6 +171,7 @@ static ps_code copy_all(const ps_private_copy *copy, sqlite3 *handle, const char
         const char *to = with_suffix(arena, copy->path, companions[i]);
         code = from != NULL && to != NULL ? copy_companion(file, from, to, chunk, err)
                                           : ps_fail_nomem(err);
+        code = code == PS_OK ? forget_super_journal(file, to, err) : code;
     }
     ps_free(chunk);
     return code;

@@ -207,15 +207,20 @@ static ps_code scan_by_steps(ps_db *db, const ps_schema_table *t, const char *co
 
 /* --- both --- */
 
-static ps_code fail_no_table(const ps_db *db, const char *table, ps_err *err) {
+/* Profilers write tables. A view or virtual table is code of whoever made the file, and may run for ever. */
+static ps_code fail_no_table(const ps_db *db, const char *table, bool is_view, ps_err *err) {
+    if (is_view) {
+        return ps_fail_file(err, PS_UNSUPPORTED, ps_db_path(db),
+                            "%s is a view or a virtual table, and only tables are read", table);
+    }
     return ps_fail_file(err, PS_NOT_FOUND, ps_db_path(db), "no table '%s'", table);
 }
 
 ps_code ps_scan(ps_db *db, const char *table, const char *const *columns, size_t n_columns,
                 ps_scan_fn *fn, void *context, ps_err *err) {
     const ps_schema_table *t = ps_db_find(db, table);
-    if (t == NULL) {
-        return fail_no_table(db, table, err);
+    if (t == NULL || t->root == 0) {
+        return fail_no_table(db, table, t != NULL, err);
     }
     ps_field *fields = ps_calloc(n_columns, sizeof *fields);
     if (fields == NULL) {
@@ -255,8 +260,8 @@ static ps_code count_by_steps(ps_db *db, const ps_schema_table *t, int64_t *out,
 ps_code ps_db_count_rows(ps_db *db, const char *table, int64_t *out, ps_err *err) {
     *out = 0;
     const ps_schema_table *t = ps_db_find(db, table);
-    if (t == NULL) {
-        return fail_no_table(db, table, err);
+    if (t == NULL || t->root == 0) {
+        return fail_no_table(db, table, t != NULL, err);
     }
     ps_pages pages = {.page_size = 0};
     bool can = false;
