@@ -10,7 +10,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 : "${PIPESCOPE:=build/release/pipescope}"
-work=build/bench
+work=$PWD/build/bench
 mkdir -p "$work"
 
 echo "== table scanner"

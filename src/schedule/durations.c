@@ -2,12 +2,14 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/lit.h"
 #include "base/num.h"
 
 #define MAX_FILE ((size_t)64 << 20)
@@ -106,16 +108,20 @@ static ps_code read_line(ps_durations *d, const line *l, ps_err *err) {
     return PS_OK;
 }
 
-ps_code ps_durations_parse_csv(ps_durations *out, const char *name, const char *text, size_t n,
-                               int32_t n_stages, ps_err *err) {
+static bool init(ps_durations *out, int32_t n_stages) {
     size_t n_slots = (size_t)n_stages * PS_N_OP_KINDS;
     *out = (ps_durations){.n_stages = n_stages,
                           .ns = ps_realloc_array(NULL, n_slots, sizeof *out->ns)};
-    if (out->ns == NULL) {
-        return ps_fail_nomem(err);
-    }
-    for (size_t i = 0; i < n_slots; i++) {
+    for (size_t i = 0; out->ns != NULL && i < n_slots; i++) {
         out->ns[i] = -1;
+    }
+    return out->ns != NULL;
+}
+
+ps_code ps_durations_parse_csv(ps_durations *out, const char *name, const char *text, size_t n,
+                               int32_t n_stages, ps_err *err) {
+    if (!init(out, n_stages)) {
+        return ps_fail_nomem(err);
     }
     line l = {.file = name};
     const char *end = text + n;
@@ -135,17 +141,103 @@ ps_code ps_durations_parse_csv(ps_durations *out, const char *name, const char *
     return code;
 }
 
+/* --- chart JSON --------------------------------------------------------------------------------------------------- */
+
+/* An op of a chart: its place in ps_durations.ns and how long it took. */
+typedef struct measured {
+    size_t slot;
+    int64_t ns;
+} measured;
+
+static int compare_measured(const void *a, const void *b) {
+    const measured *x = a;
+    const measured *y = b;
+    if (x->slot != y->slot) {
+        return x->slot < y->slot ? -1 : 1;
+    }
+    return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* False when the op is none that a schedule runs, or is malformed: such ops have no say. */
+static bool read_op(const ps_lit *op, int32_t n_stages, measured *out) {
+    int64_t stage = -1;
+    int64_t start = 0;
+    int64_t end = -1;
+    const char *kind = ps_lit_str(ps_lit_get(op, "kind"));
+    if (kind == NULL || !ps_lit_int(ps_lit_get(op, "stage"), &stage) || stage < 0 ||
+        stage >= n_stages || !ps_lit_int(ps_lit_get(op, "start_ns"), &start) ||
+        !ps_lit_int(ps_lit_get(op, "end_ns"), &end) || end < start ||
+        __builtin_sub_overflow(end, start, &out->ns)) {
+        return false;
+    }
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        if (strcmp(ps_op_kind_name(KINDS[k]), kind) == 0) {
+            out->slot = (size_t)stage * PS_N_OP_KINDS + (size_t)KINDS[k];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The median of each stage and kind. */
+static ps_code take_medians(ps_durations *out, const ps_lit *ops, const char *name, ps_err *err) {
+    measured *all = NULL;
+    size_t n = 0;
+    size_t cap = 0;
+    for (const ps_lit *op = ops != NULL ? ops->child : NULL; op != NULL; op = op->next) {
+        if (!ps_grow(&all, &cap, n + 1, SIZE_MAX / sizeof *all, sizeof *all)) {
+            ps_free(all);
+            return ps_fail_nomem(err);
+        }
+        n += read_op(op, out->n_stages, &all[n]);
+    }
+    if (n == 0) {
+        return ps_fail_file(err, PS_SYNTAX, name,
+                            "no op of stages 0 to %d in it: is it a pipescope-chart?",
+                            (int)out->n_stages - 1);
+    }
+    qsort(all, n, sizeof *all, compare_measured);
+    for (size_t i = 0; i < n;) {
+        size_t end = i;
+        while (end < n && all[end].slot == all[i].slot) {
+            end++;
+        }
+        out->ns[all[i].slot] = all[i + (end - i) / 2].ns;
+        i = end;
+    }
+    ps_free(all);
+    return PS_OK;
+}
+
+ps_code ps_durations_parse_json(ps_durations *out, const char *name, const char *text, size_t n,
+                                int32_t n_stages, ps_err *err) {
+    if (!init(out, n_stages)) {
+        return ps_fail_nomem(err);
+    }
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const ps_lit *doc = ps_lit_parse(&arena, text, n, err);
+    ps_code code = PS_OK;
+    if (doc == NULL) {
+        code = err != NULL ? err->code : PS_SYNTAX;
+        ps_err_prefix(err, "%s", name);
+    } else {
+        code = take_medians(out, ps_lit_get(doc, "ops"), name, err);
+    }
+    ps_arena_fini(&arena);
+    return code;
+}
+
 ps_code ps_durations_read(ps_durations *out, const char *path, int32_t n_stages, ps_err *err) {
     *out = (ps_durations){0};
     ps_buf text;
     ps_buf_init(&text, MAX_FILE);
     ps_code code = ps_read_file(path, MAX_FILE, &text, err);
-    if (code == PS_OK && ps_buf_str(&text)[strspn(ps_buf_str(&text), " \t\r\n")] == '{') {
-        /* The place for a measured chart: the median of each stage and kind. */
-        code = ps_fail_file(err, PS_UNSUPPORTED, path,
-                            "durations are read from CSV lines stage,kind,ns, not from JSON");
-    } else if (code == PS_OK) {
-        code = ps_durations_parse_csv(out, path, ps_buf_str(&text), text.len, n_stages, err);
+    if (code == PS_OK) {
+        const char *s = ps_buf_str(&text);
+        code = s[strspn(s, " \t\r\n")] == '{'
+                   ? ps_durations_parse_json(out, path, s, text.len, n_stages, err)
+                   : ps_durations_parse_csv(out, path, s, text.len, n_stages, err);
     }
     ps_buf_fini(&text);
     return code;

@@ -4,7 +4,8 @@
  *   0,F,10250000
  *   0,B,20100000
  *
- * where stage is the device, kind one of F B BI BW FB, and ns whole nanoseconds of one op on one device. */
+ * where stage is the device, kind one of F B BI BW FB, and ns whole nanoseconds of one op on one device; or a chart as
+ * `pipescope chart -o FILE.json` writes it, of which each stage and kind gives its median. */
 #ifndef PS_SCHEDULE_DURATIONS_H
 #define PS_SCHEDULE_DURATIONS_H
 
@@ -25,6 +26,9 @@ PS_MUST_USE ps_code ps_durations_read(ps_durations *out, const char *path, int32
 /* The same for a text; `name` is shown in messages. */
 PS_MUST_USE ps_code ps_durations_parse_csv(ps_durations *out, const char *name, const char *text,
                                            size_t n, int32_t n_stages, ps_err *err);
+/* The same for the text of a chart (docs/formats/chart-json.md); at most about 80 thousand ops. */
+PS_MUST_USE ps_code ps_durations_parse_json(ps_durations *out, const char *name, const char *text,
+                                            size_t n, int32_t n_stages, ps_err *err);
 void ps_durations_fini(ps_durations *d);
 
 /* duration_ns[n_ops] of a plan with as many devices. A kind that is not given follows from the others: B = BI + BW,

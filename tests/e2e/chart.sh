@@ -70,6 +70,39 @@ done
 expect chart "$T/bare"
 grep -q 'warm-up' "$T/out" || fail "no chart from StepTaskInfo"
 
+# Figures of irregular profiles against sums over the marks themselves: jitter, a slow stage, a lost mark, a missing rank.
+"$PIPESCOPE_BIN" simulate 1f1b --pp 4 --microbatches 6 --steps 3 --jitter 20 --slow-stage 1:1.5 --drop-marks 1 --seed 3 \
+    --profile "$T/odd" >/dev/null
+rm -r "$T"/odd/*_1003_*
+"$PIPESCOPE_BIN" cluster -m pp_chart -d "$T/odd" -o "$T/figures" --export_type csv --quiet >/dev/null
+python3 - "$T" <<'PY'
+import csv, glob, re, sqlite3, sys
+folder = sys.argv[1]
+marks = {}  # (step, stage) -> [(start, end)]
+for path in glob.glob(f"{folder}/odd/*/*/*.db"):
+    stage = int(re.search(r"_(\d+)\.db$", path).group(1))
+    db = sqlite3.connect(path)
+    for row in db.execute("SELECT s.id, t.startNs, t.endNs FROM MSTX_EVENTS m JOIN TASK t USING (connectionId) "
+                          "JOIN STEP_TIME s ON m.startNs >= s.startNs AND m.endNs <= s.endNs"):
+        marks.setdefault((row[0], stage), []).append(row[1:])
+rows = {(int(r["step"]), int(r["stage"])): r
+        for r in csv.DictReader(open(f"{folder}/figures/cluster_analysis_output/PPChart/PipelineBubble.csv"))}
+assert rows.keys() == marks.keys() and len(rows) == 9, (rows.keys(), marks.keys())
+for (step, stage), spans in marks.items():
+    all_spans = [s for (other, _), spans in marks.items() if other == step for s in spans]
+    start, end = min(s for s, _ in all_spans), max(e for _, e in all_spans)
+    busy = sum(e - s for s, e in spans)  # marks of one stage do not overlap
+    first, last = min(s for s, _ in spans), max(e for _, e in spans)
+    want = {"busy_ns": busy, "bubble_ns": end - start - busy, "warm-up_ns": first - start,
+            "cool-down_ns": end - last, "stall_ns": last - first - busy}
+    got = {key: int(rows[step, stage][key]) for key in want}
+    assert got == want, (step, stage, got, want)
+PY
+
+# A chart's own durations give the same step again.
+expect simulate 1f1b --pp 4 --microbatches 8 --durations "$T/chart.json"
+grep -q 'bubble 27.3 %' "$T/out" || fail "the chart's durations give another step"
+
 want=2
 expect chart "$T/in" --against nothing
 expect chart "$T/in" -o "$T/chart.png"
