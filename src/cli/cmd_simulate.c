@@ -121,7 +121,8 @@ static const ps_option OPTIONS[] = {
      .kind = PS_OPTION_PATH,
      .arg = "FILE",
      .group = "Durations of one op in microseconds",
-     .help = "take them from a chart (.json) or from CSV lines stage,kind,ns with kinds F, B, BI, BW, FB"},
+     .help =
+         "take them from a chart (.json) or from CSV lines stage,kind,ns with kinds F, B, BI, BW, FB"},
 
     {.name = "steps",
      .kind = PS_OPTION_INT,
