@@ -93,9 +93,7 @@ typedef enum ps_has {
     PS_HAS_MARKS = 1u << 0,
     PS_HAS_COMM_OPS = 1u << 1,
     PS_HAS_COMM_TASKS = 1u << 2,
-    PS_HAS_STEPS = 1u << 3,
-    PS_HAS_STEP_TASK_INFO = 1u << 4, /* a result of pp_chart from an earlier run */
-    PS_HAS_PAIR_COLUMN = 1u << 5     /* COMMUNICATION_OP.opConnectionId */
+    PS_HAS_STEP_TASK_INFO = 1u << 3 /* a result of pp_chart from an earlier run */
 } ps_has;
 
 typedef struct ps_trace ps_trace;

@@ -618,13 +618,9 @@ static void say_what_is_there(const reading *r) {
     } PARTS[] = {{"MSTX_EVENTS", PS_HAS_MARKS},
                  {"COMMUNICATION_OP", PS_HAS_COMM_OPS},
                  {"COMMUNICATION_TASK_INFO", PS_HAS_COMM_TASKS},
-                 {"STEP_TIME", PS_HAS_STEPS},
                  {"StepTaskInfo", PS_HAS_STEP_TASK_INFO}};
     for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
         ps_builder_has(r->builder, ps_db_has_table(r->db, PARTS[i].table) ? PARTS[i].bit : 0);
-    }
-    if (ps_db_has_column(r->db, "COMMUNICATION_OP", "opConnectionId")) {
-        ps_builder_has(r->builder, PS_HAS_PAIR_COLUMN);
     }
 }
 

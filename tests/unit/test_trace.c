@@ -175,12 +175,12 @@ static void metadata_and_parts(void **state) {
     ps_builder_meta(b, "pp_info", "other");
     ps_builder_meta(b, "x", "");
     ps_builder_has(b, PS_HAS_MARKS);
-    ps_builder_has(b, PS_HAS_STEPS);
+    ps_builder_has(b, PS_HAS_COMM_OPS);
     ps_trace *t = ps_builder_seal(b, NULL);
     assert_string_equal(ps_trace_meta(t, "pp_info"), "{}");
     assert_string_equal(ps_trace_meta(t, "x"), "");
     assert_null(ps_trace_meta(t, "absent"));
-    assert_int_equal(ps_trace_has(t), PS_HAS_MARKS | PS_HAS_STEPS);
+    assert_int_equal(ps_trace_has(t), PS_HAS_MARKS | PS_HAS_COMM_OPS);
     assert_int_equal(ps_trace_slices(t)->n, 0);
     assert_int_equal(ps_trace_origin_ns(t), 0);
     ps_trace_free(t);
