@@ -175,7 +175,7 @@ static void say_end(ps_cli *cli, const request *q, const ps_run *run) {
         if (rank->status == PS_RANK_DONE && rank->written != NULL) {
             n_written++;
             first = first == NULL ? rank->written : first;
-            in_place = in_place || strcmp(rank->written, rank->rank->db_path) == 0;
+            in_place = in_place || strcmp(rank->written, rank->rank->path) == 0;
         }
     }
     if (n_written == 0) {

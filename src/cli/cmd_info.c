@@ -26,7 +26,7 @@ typedef struct inventory {
 
 static void read_rank(void *context, size_t i) {
     rank_info *r = &((inventory *)context)->ranks[i];
-    ps_src src = {.path = r->rank->db_path, .rank_dir = r->rank->rank_dir};
+    ps_src src = {.path = r->rank->path, .rank_dir = r->rank->rank_dir};
     r->err = PS_ERR_INIT;
     r->trace = ps_read(&src, PS_NEED_META | PS_NEED_STEPS | PS_NEED_INVENTORY, &r->err);
 }

@@ -47,7 +47,7 @@ void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster) {
 static void report_rank(const ps_cli *cli, const ps_rank_report *r) {
     char text[1024];
     ps_err_format(&r->err, text, sizeof text);
-    const char *where = r->err.file[0] == '\0' ? r->rank->db_path : "";
+    const char *where = r->err.file[0] == '\0' ? r->rank->path : "";
     ps_cli_warn(cli, "rank %lld: %s%s%s", (long long)r->rank->rank, where,
                 where[0] != '\0' ? ": " : "", text);
 }
@@ -239,7 +239,7 @@ static void add_rank(ps_buf *out, const ps_rank_report *r) {
                 STATUSES[r->status]);
     add_str(out, "profiler", ps_profiler_name(r->rank->profiler));
     ps_buf_add_str(out, ", ");
-    add_str(out, "input", r->rank->db_path);
+    add_str(out, "input", r->rank->path);
     ps_buf_add_str(out, ", ");
     add_str(out, "written", r->written);
     ps_buf_add_str(out, ", ");

@@ -8,6 +8,8 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "model/trace_args.h"
+#include "model/trace_sort.h"
 
 #define MAX_ROWS ((size_t)PS_NONE - 1)
 #define TIME_LIMIT_NS ((int64_t)1 << 61)
@@ -15,14 +17,17 @@
 struct ps_trace {
     ps_strpool strings;
     ps_slices slices;
+    ps_counters counters;
+    ps_arg_store args;
     ps_track *tracks;
+    ps_process *processes;
     ps_flow *flows;
-    ps_arg *args;
     ps_step *steps;
     ps_meta *metas;
     ps_table **side_tables;
-    size_t n_tracks, n_flows, n_args, n_steps, n_metas, n_side_tables;
-    int64_t origin_ns;
+    size_t n_tracks, n_processes, n_flows, n_steps, n_metas, n_side_tables;
+    int64_t origin_ns; /* as given to the builder; base_ns later in the end */
+    int64_t base_ns;
     uint32_t has;
     ps_file_stamp stamp;
     ps_diag diag;
@@ -30,12 +35,24 @@ struct ps_trace {
 
 struct ps_builder {
     ps_trace *trace;
-    size_t cap_slices, cap_tracks, cap_flows, cap_args, cap_steps, cap_metas, cap_side_tables;
-    ps_idmap track_rows; /* hash of the track, or the next free key after it -> row */
-    ps_str time_keys[4]; /* keys of args that hold times */
-    size_t n_time_keys;
+    size_t cap_slices, cap_counters, cap_tracks, cap_processes, cap_flows, cap_steps, cap_metas,
+        cap_side_tables;
+    ps_idmap track_rows;   /* hash of the track, or the next free key after it -> row */
+    ps_idmap process_rows; /* pid -> row */
+    uint32_t open_slice;   /* whose arguments are in open_args, PS_NONE */
+    ps_arg *open_args;
+    size_t n_open_args, cap_open_args;
     bool failed;
 };
+
+const char *ps_slice_kind_name(ps_slice_kind kind) {
+    static const char *const NAMES[] = {
+#define X(kind, name, text) name,
+        PS_SLICE_KINDS(X)
+#undef X
+    };
+    return NAMES[kind];
+}
 
 ps_builder *ps_builder_new(void) {
     ps_builder *b = ps_calloc(1, sizeof *b);
@@ -46,7 +63,10 @@ ps_builder *ps_builder_new(void) {
         return NULL;
     }
     b->trace = t;
+    b->open_slice = PS_NONE;
+    ps_arg_store_init(&t->args);
     ps_idmap_init(&b->track_rows);
+    ps_idmap_init(&b->process_rows);
     return b;
 }
 
@@ -54,6 +74,8 @@ void ps_builder_free(ps_builder *b) {
     if (b != NULL) {
         ps_trace_free(b->trace);
         ps_idmap_fini(&b->track_rows);
+        ps_idmap_fini(&b->process_rows);
+        ps_free(b->open_args);
         ps_free(b);
     }
 }
@@ -65,13 +87,17 @@ void ps_trace_free(ps_trace *t) {
 #define X(type, col) ps_free(t->slices.col);
     PS_SLICE_COLS(X)
 #undef X
+#define X(type, col) ps_free(t->counters.col);
+    PS_COUNTER_COLS(X)
+#undef X
+    ps_arg_store_fini(&t->args);
     for (size_t i = 0; i < t->n_side_tables; i++) {
         ps_table_free(t->side_tables[i]);
     }
     ps_free(t->side_tables);
     ps_free(t->tracks);
+    ps_free(t->processes);
     ps_free(t->flows);
-    ps_free(t->args);
     ps_free(t->steps);
     ps_free(t->metas);
     ps_strpool_fini(&t->strings);
@@ -118,9 +144,49 @@ uint32_t ps_builder_track(ps_builder *b, ps_track track) {
         fail(b);
         return PS_NONE;
     }
+    track.label = PS_STR_NONE;
+    track.unit = PS_STR_NONE;
+    track.order = PS_NO_ORDER;
     t->tracks[t->n_tracks] = track;
     return (uint32_t)t->n_tracks++;
 }
+
+void ps_builder_track_label(ps_builder *b, uint32_t track, ps_str label, int64_t order) {
+    if (track != PS_NONE) {
+        ps_track *t = &b->trace->tracks[track];
+        t->label = ps_str_is_none(label) ? t->label : label;
+        t->order = order == PS_NO_ORDER ? t->order : order;
+    }
+}
+
+void ps_builder_track_unit(ps_builder *b, uint32_t track, ps_str unit) {
+    if (track != PS_NONE) {
+        b->trace->tracks[track].unit = unit;
+    }
+}
+
+void ps_builder_process(ps_builder *b, ps_process process) {
+    ps_trace *t = b->trace;
+    uint32_t row = ps_idmap_get(&b->process_rows, (uint64_t)process.pid);
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)t->n_processes;
+        if (!ps_grow(&t->processes, &b->cap_processes, t->n_processes + 1, MAX_ROWS,
+                     sizeof *t->processes) ||
+            !ps_idmap_put(&b->process_rows, (uint64_t)process.pid, row)) {
+            fail(b);
+            return;
+        }
+        t->processes[t->n_processes++] = process;
+        return;
+    }
+    ps_process *p = &t->processes[row];
+    p->name = ps_str_is_none(process.name) ? p->name : process.name;
+    p->labels = ps_str_is_none(process.labels) ? p->labels : process.labels;
+    p->order = process.order == PS_NO_ORDER ? p->order : process.order;
+    p->pid_is_text = p->pid_is_text || process.pid_is_text;
+}
+
+/* --- slices and counters ----------------------------------------------------------------------------- */
 
 static bool grow_slices(ps_builder *b) {
     ps_slices *s = &b->trace->slices;
@@ -140,8 +206,9 @@ static bool time_ok(int64_t ns) {
     return ns > -TIME_LIMIT_NS && ns < TIME_LIMIT_NS;
 }
 
-uint32_t ps_builder_slice(ps_builder *b, ps_slice_kind kind, uint32_t track, ps_str name,
-                          int64_t start_ns, int64_t end_ns, int64_t source_row) {
+uint32_t ps_builder_slice_in(ps_builder *b, ps_slice_kind kind, uint32_t track, ps_str name,
+                             ps_str category, int64_t start_ns, int64_t end_ns,
+                             int64_t source_row) {
     ps_slices *s = &b->trace->slices;
     if (end_ns < start_ns || !time_ok(start_ns) || !time_ok(end_ns) || track == PS_NONE ||
         (s->n == b->cap_slices && !grow_slices(b))) {
@@ -152,49 +219,151 @@ uint32_t ps_builder_slice(ps_builder *b, ps_slice_kind kind, uint32_t track, ps_
     s->dur_ns[row] = end_ns - start_ns;
     s->source_row[row] = source_row;
     s->name[row] = name;
+    s->category[row] = category;
     s->track[row] = track;
+    s->args[row] = 0;
     s->kind[row] = (uint8_t)kind;
     return row;
 }
 
-void ps_builder_flow(ps_builder *b, uint32_t from, uint32_t to) {
+uint32_t ps_builder_slice(ps_builder *b, ps_slice_kind kind, uint32_t track, ps_str name,
+                          int64_t start_ns, int64_t end_ns, int64_t source_row) {
+    return ps_builder_slice_in(b, kind, track, name, PS_STR_NONE, start_ns, end_ns, source_row);
+}
+
+bool ps_builder_slice_end(ps_builder *b, uint32_t slice, int64_t end_ns) {
+    ps_slices *s = &b->trace->slices;
+    if (end_ns < s->start_ns[slice] || !time_ok(end_ns)) {
+        return false;
+    }
+    s->dur_ns[slice] = end_ns - s->start_ns[slice];
+    return true;
+}
+
+int64_t ps_builder_slice_start_ns(const ps_builder *b, uint32_t slice) {
+    return b->trace->slices.start_ns[slice];
+}
+
+int64_t ps_builder_slice_end_ns(const ps_builder *b, uint32_t slice) {
+    return b->trace->slices.start_ns[slice] + b->trace->slices.dur_ns[slice];
+}
+
+ps_slice_kind ps_builder_slice_kind(const ps_builder *b, uint32_t slice) {
+    return (ps_slice_kind)b->trace->slices.kind[slice];
+}
+
+void ps_builder_set_slice_kind(ps_builder *b, uint32_t slice, ps_slice_kind kind) {
+    b->trace->slices.kind[slice] = (uint8_t)kind;
+}
+
+ps_str ps_builder_slice_name(const ps_builder *b, uint32_t slice) {
+    return b->trace->slices.name[slice];
+}
+
+uint32_t ps_builder_slice_track(const ps_builder *b, uint32_t slice) {
+    return b->trace->slices.track[slice];
+}
+
+uint32_t ps_builder_n_slices(const ps_builder *b) {
+    return b->trace->slices.n;
+}
+
+void ps_builder_flow_of(ps_builder *b, uint32_t from, uint32_t to, ps_str kind) {
     ps_trace *t = b->trace;
     if (!ps_grow(&t->flows, &b->cap_flows, t->n_flows + 1, MAX_ROWS, sizeof *t->flows)) {
         fail(b);
         return;
     }
-    t->flows[t->n_flows++] = (ps_flow){from, to};
+    t->flows[t->n_flows++] = (ps_flow){from, to, kind};
 }
 
-static void add_arg(ps_builder *b, ps_arg arg) {
-    ps_trace *t = b->trace;
-    if (ps_str_is_none(arg.key) ||
-        !ps_grow(&t->args, &b->cap_args, t->n_args + 1, MAX_ROWS, sizeof *t->args)) {
+void ps_builder_flow(ps_builder *b, uint32_t from, uint32_t to) {
+    ps_builder_flow_of(b, from, to, PS_STR_NONE);
+}
+
+bool ps_builder_counter(ps_builder *b, uint32_t track, int64_t time_ns, double value) {
+    ps_counters *c = &b->trace->counters;
+    if (!time_ok(time_ns) || track == PS_NONE) {
+        return false;
+    }
+    size_t cap = b->cap_counters;
+    if (c->n == b->cap_counters) {
+#define X(type, col)                                                                               \
+    cap = b->cap_counters;                                                                         \
+    if (!ps_grow(&c->col, &cap, (size_t)c->n + 1, MAX_ROWS, sizeof *c->col)) {                     \
+        return fail(b);                                                                            \
+    }
+        PS_COUNTER_COLS(X)
+#undef X
+        b->cap_counters = cap;
+    }
+    c->time_ns[c->n] = time_ns;
+    c->value[c->n] = value;
+    c->track[c->n++] = track;
+    return true;
+}
+
+/* --- arguments --------------------------------------------------------------------------------------- */
+
+static void close_args(ps_builder *b) {
+    if (b->open_slice != PS_NONE && b->n_open_args > 0) {
+        uint32_t record = ps_arg_store_add(&b->trace->args, b->open_args, b->n_open_args);
+        b->trace->slices.args[b->open_slice] = record;
+        b->failed = b->failed || record == 0;
+    }
+    b->open_slice = PS_NONE;
+    b->n_open_args = 0;
+}
+
+static bool append_arg(ps_builder *b, ps_arg arg) {
+    if (!ps_grow(&b->open_args, &b->cap_open_args, b->n_open_args + 1, MAX_ROWS,
+                 sizeof *b->open_args)) {
+        return fail(b);
+    }
+    b->open_args[b->n_open_args++] = arg;
+    return true;
+}
+
+/* A slice that has arguments already gets a new record with all of them; the old one is left behind. */
+static void open_args(ps_builder *b, uint32_t slice) {
+    close_args(b);
+    ps_arg_iter iter = ps_arg_store_walk(&b->trace->args, b->trace->slices.args[slice]);
+    for (ps_arg arg; ps_arg_next(&iter, &arg);) {
+        (void)append_arg(b, arg);
+    }
+    b->open_slice = slice;
+}
+
+void ps_builder_arg(ps_builder *b, uint32_t slice, ps_arg arg) {
+    if (ps_str_is_none(arg.key)) {
         fail(b);
         return;
     }
-    t->args[t->n_args++] = arg;
+    if (arg.type == PS_ARG_TIME && !time_ok(arg.u.i)) {
+        return;
+    }
+    if (slice != b->open_slice) {
+        open_args(b, slice);
+    }
+    (void)append_arg(b, arg);
 }
 
 void ps_builder_arg_int(ps_builder *b, uint32_t slice, const char *key, int64_t value) {
-    add_arg(b,
-            (ps_arg){.slice = slice, .key = ps_builder_str(b, key, strlen(key)), .value = value});
+    ps_str k = ps_builder_str(b, key, strlen(key));
+    ps_builder_arg(b, slice, (ps_arg){.key = k, .type = PS_ARG_INT, .u.i = value});
+}
+
+void ps_builder_arg_str(ps_builder *b, uint32_t slice, const char *key, ps_str value) {
+    ps_str k = ps_builder_str(b, key, strlen(key));
+    ps_builder_arg(b, slice, (ps_arg){.key = k, .type = PS_ARG_STR, .u.s = value});
 }
 
 void ps_builder_arg_time(ps_builder *b, uint32_t slice, const char *key, int64_t absolute_ns) {
-    ps_str id = ps_builder_str(b, key, strlen(key));
-    size_t i = 0;
-    while (i < b->n_time_keys && !ps_str_eq(b->time_keys[i], id)) {
-        i++;
-    }
-    if (!time_ok(absolute_ns) || i == sizeof b->time_keys / sizeof *b->time_keys) {
-        return;
-    }
-    if (i == b->n_time_keys) {
-        b->time_keys[b->n_time_keys++] = id;
-    }
-    add_arg(b, (ps_arg){.slice = slice, .key = id, .value = absolute_ns});
+    ps_str k = ps_builder_str(b, key, strlen(key));
+    ps_builder_arg(b, slice, (ps_arg){.key = k, .type = PS_ARG_TIME, .u.i = absolute_ns});
 }
+
+/* --- the rest ---------------------------------------------------------------------------------------- */
 
 void ps_builder_step(ps_builder *b, int64_t id, int64_t start_ns, int64_t end_ns) {
     ps_trace *t = b->trace;
@@ -230,6 +399,14 @@ void ps_builder_stamp(ps_builder *b, ps_file_stamp stamp) {
     b->trace->stamp = stamp;
 }
 
+bool ps_builder_time_base(ps_builder *b, int64_t base_ns) {
+    if (!time_ok(base_ns)) {
+        return false;
+    }
+    b->trace->base_ns = base_ns;
+    return true;
+}
+
 void ps_builder_side_table(ps_builder *b, ps_table *table) {
     ps_trace *t = b->trace;
     if (table == NULL || !ps_grow(&t->side_tables, &b->cap_side_tables, t->n_side_tables + 1,
@@ -251,72 +428,33 @@ bool ps_builder_failed(const ps_builder *b) {
 
 /* --- sealing ----------------------------------------------------------------------------------------- */
 
-static void subtract_origin(ps_builder *b) {
-    ps_trace *t = b->trace;
+static void lower(int64_t *least, const int64_t *times, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        *least = times[i] < *least ? times[i] : *least;
+    }
+}
+
+/* The origin is the first start of a slice or value of a counter, else of a step. */
+static void subtract_origin(ps_trace *t) {
     ps_slices *s = &t->slices;
-    int64_t origin = s->n > 0 ? s->start_ns[0] : (t->n_steps > 0 ? t->steps[0].start_ns : 0);
-    for (uint32_t i = 0; i < s->n; i++) {
-        origin = s->start_ns[i] < origin ? s->start_ns[i] : origin;
+    ps_counters *c = &t->counters;
+    int64_t origin = INT64_MAX;
+    lower(&origin, s->start_ns, s->n);
+    lower(&origin, c->time_ns, c->n);
+    if (origin == INT64_MAX) {
+        origin = t->n_steps > 0 ? t->steps[0].start_ns : 0;
     }
     for (uint32_t i = 0; i < s->n; i++) {
         s->start_ns[i] -= origin;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        c->time_ns[i] -= origin;
     }
     for (size_t i = 0; i < t->n_steps; i++) {
         t->steps[i].start_ns -= origin;
         t->steps[i].end_ns -= origin;
     }
-    for (size_t i = 0; i < t->n_args; i++) {
-        for (size_t k = 0; k < b->n_time_keys; k++) {
-            if (ps_str_eq(t->args[i].key, b->time_keys[k])) {
-                t->args[i].value -= origin;
-            }
-        }
-    }
     t->origin_ns = origin;
-}
-
-static int compare_rows(const void *a, const void *b, void *context) {
-    const ps_slices *s = context;
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    if (s->start_ns[x] != s->start_ns[y]) {
-        return s->start_ns[x] < s->start_ns[y] ? -1 : 1;
-    }
-    if (s->dur_ns[x] != s->dur_ns[y]) {
-        return s->dur_ns[x] > s->dur_ns[y] ? -1 : 1;
-    }
-    return x < y ? -1 : x > y;
-}
-
-/* new_row[old] and the reordered columns. */
-static bool sort_slices(ps_slices *s, uint32_t **new_row) {
-    uint32_t *order = ps_calloc(s->n, sizeof *order);
-    *new_row = ps_calloc(s->n, sizeof **new_row);
-    bool ok = order != NULL && *new_row != NULL;
-    for (uint32_t i = 0; ok && i < s->n; i++) {
-        order[i] = i;
-    }
-    if (ok) {
-        qsort_r(order, s->n, sizeof *order, compare_rows, s);
-        for (uint32_t i = 0; i < s->n; i++) {
-            (*new_row)[order[i]] = i;
-        }
-    }
-#define X(type, col)                                                                               \
-    type *col##_sorted = ok ? ps_calloc(s->n, sizeof(type)) : NULL;                                \
-    ok = ok && col##_sorted != NULL;                                                               \
-    for (uint32_t i = 0; ok && i < s->n; i++) {                                                    \
-        col##_sorted[i] = s->col[order[i]];                                                        \
-    }
-    PS_SLICE_COLS(X)
-#undef X
-#define X(type, col)                                                                               \
-    ps_free(ok ? s->col : col##_sorted);                                                           \
-    s->col = ok ? col##_sorted : s->col;
-    PS_SLICE_COLS(X)
-#undef X
-    ps_free(order);
-    return ok;
 }
 
 static int compare_flows(const void *a, const void *b) {
@@ -325,24 +463,29 @@ static int compare_flows(const void *a, const void *b) {
     if (x->from != y->from) {
         return x->from < y->from ? -1 : 1;
     }
-    return x->to < y->to ? -1 : x->to > y->to;
-}
-
-static int compare_arg_keys(const void *a, const void *b) {
-    const ps_arg *x = a;
-    const ps_arg *y = b;
-    if (x->slice != y->slice) {
-        return x->slice < y->slice ? -1 : 1;
+    if (x->to != y->to) {
+        return x->to < y->to ? -1 : 1;
     }
-    return x->key.id < y->key.id ? -1 : x->key.id > y->key.id;
+    return x->kind.id < y->kind.id ? -1 : x->kind.id > y->kind.id;
 }
 
-/* One key given twice: the smaller value first, so that what is found does not depend on the sort. */
-static int compare_args(const void *a, const void *b) {
-    int order = compare_arg_keys(a, b);
-    int64_t x = ((const ps_arg *)a)->value;
-    int64_t y = ((const ps_arg *)b)->value;
-    return order != 0 ? order : x < y ? -1 : x > y;
+/* A format may say the same thing twice (a flow and a correlation id): one of them stays. */
+static void sort_flows(ps_trace *t, const uint32_t *new_row) {
+    for (size_t i = 0; new_row != NULL && i < t->n_flows; i++) {
+        t->flows[i].from = new_row[t->flows[i].from];
+        t->flows[i].to = new_row[t->flows[i].to];
+    }
+    if (t->n_flows < 2) {
+        return;
+    }
+    qsort(t->flows, t->n_flows, sizeof *t->flows, compare_flows);
+    size_t n = 1;
+    for (size_t i = 1; i < t->n_flows; i++) {
+        if (compare_flows(&t->flows[n - 1], &t->flows[i]) != 0) {
+            t->flows[n++] = t->flows[i];
+        }
+    }
+    t->n_flows = n;
 }
 
 static int compare_steps(const void *a, const void *b) {
@@ -357,42 +500,31 @@ static int compare_steps(const void *a, const void *b) {
 ps_trace *ps_builder_seal(ps_builder *b, ps_err *err) {
     ps_trace *t = b->trace;
     uint32_t *new_row = NULL;
+    close_args(b);
     bool ok = !b->failed;
     if (ok) {
-        subtract_origin(b);
-        ok = sort_slices(&t->slices, &new_row);
+        subtract_origin(t);
+        ok = ps_slices_sort(&t->slices, &new_row) && ps_counters_sort(&t->counters);
     }
-    if (!ok) {
-        ps_free(new_row);
-        ps_builder_free(b);
+    if (ok) {
+        sort_flows(t, new_row);
+        if (t->n_steps > 1) {
+            qsort(t->steps, t->n_steps, sizeof *t->steps, compare_steps);
+        }
+        ps_arg_store_seal(&t->args);
+        b->trace = NULL;
+    } else {
         (void)ps_fail_nomem(err);
-        return NULL;
-    }
-    for (size_t i = 0; i < t->n_flows; i++) {
-        t->flows[i] = (ps_flow){new_row[t->flows[i].from], new_row[t->flows[i].to]};
-    }
-    for (size_t i = 0; i < t->n_args; i++) {
-        t->args[i].slice = new_row[t->args[i].slice];
-    }
-    if (t->n_flows > 1) {
-        qsort(t->flows, t->n_flows, sizeof *t->flows, compare_flows);
-    }
-    if (t->n_args > 1) {
-        qsort(t->args, t->n_args, sizeof *t->args, compare_args);
-    }
-    if (t->n_steps > 1) {
-        qsort(t->steps, t->n_steps, sizeof *t->steps, compare_steps);
     }
     ps_free(new_row);
-    ps_idmap_fini(&b->track_rows);
-    ps_free(b);
-    return t;
+    ps_builder_free(b);
+    return ok ? t : NULL;
 }
 
 /* --- reading ----------------------------------------------------------------------------------------- */
 
 int64_t ps_trace_origin_ns(const ps_trace *t) {
-    return t->origin_ns;
+    return t->origin_ns + t->base_ns;
 }
 
 const ps_slices *ps_trace_slices(const ps_trace *t) {
@@ -440,22 +572,69 @@ const char *ps_trace_meta(const ps_trace *t, const char *key) {
     return NULL;
 }
 
-static const ps_arg *find_arg(const ps_trace *t, uint32_t slice, const char *key) {
+ps_arg_iter ps_trace_args(const ps_trace *t, uint32_t slice) {
+    ps_arg_iter iter = ps_arg_store_walk(&t->args, t->slices.args[slice]);
+    iter.origin_ns = t->origin_ns;
+    return iter;
+}
+
+static bool find_arg(const ps_trace *t, uint32_t slice, const char *key, ps_arg *out) {
     ps_str k = ps_strpool_find(&t->strings, key, strlen(key));
-    if (ps_str_is_none(k) || t->n_args == 0) {
-        return NULL;
+    ps_arg_iter iter = ps_trace_args(t, slice);
+    while (!ps_str_is_none(k) && ps_arg_next(&iter, out)) {
+        if (ps_str_eq(out->key, k)) {
+            return true;
+        }
     }
-    ps_arg wanted = {.slice = slice, .key = k};
-    return bsearch(&wanted, t->args, t->n_args, sizeof *t->args, compare_arg_keys);
+    return false;
 }
 
 bool ps_trace_arg_int(const ps_trace *t, uint32_t slice, const char *key, int64_t *out) {
-    const ps_arg *arg = find_arg(t, slice, key);
-    if (arg == NULL) {
+    ps_arg arg;
+    if (!find_arg(t, slice, key, &arg) ||
+        (arg.type != PS_ARG_INT && arg.type != PS_ARG_TIME && arg.type != PS_ARG_BOOL)) {
         return false;
     }
-    *out = arg->value;
+    *out = arg.u.i;
     return true;
+}
+
+const char *ps_trace_arg_text(const ps_trace *t, uint32_t slice, const char *key) {
+    ps_arg arg;
+    bool is_text = find_arg(t, slice, key, &arg) &&
+                   (arg.type == PS_ARG_STR || arg.type == PS_ARG_NUMBER || arg.type == PS_ARG_JSON);
+    return is_text ? ps_strpool_get(&t->strings, arg.u.s) : NULL;
+}
+
+const ps_counters *ps_trace_counters(const ps_trace *t) {
+    return &t->counters;
+}
+
+const ps_process *ps_trace_processes(const ps_trace *t, size_t *n) {
+    *n = t->n_processes;
+    return t->processes;
+}
+
+const ps_process *ps_trace_process(const ps_trace *t, int64_t pid) {
+    for (size_t i = 0; i < t->n_processes; i++) {
+        if (t->processes[i].pid == pid) {
+            return &t->processes[i];
+        }
+    }
+    return NULL;
+}
+
+size_t ps_trace_text_len(const ps_trace *t, ps_str s) {
+    return ps_strpool_len(&t->strings, s);
+}
+
+ps_str ps_trace_find_text(const ps_trace *t, const char *text) {
+    return ps_strpool_find(&t->strings, text, strlen(text));
+}
+
+const ps_table *const *ps_trace_side_tables(const ps_trace *t, size_t *n) {
+    *n = t->n_side_tables;
+    return (const ps_table *const *)t->side_tables;
 }
 
 const ps_table *ps_trace_side_table(const ps_trace *t, const char *name) {

@@ -21,30 +21,78 @@
 typedef enum ps_track_kind {
     PS_TRACK_HOST_THREAD, /* pid, tid */
     PS_TRACK_STREAM,      /* tid = stream on a device */
-    PS_TRACK_COMM_GROUP   /* name = communicator */
+    PS_TRACK_COMM_GROUP,  /* name = communicator */
+    PS_TRACK_COMM_PLANE,  /* name = communicator, tid = plane in it */
+    PS_TRACK_COUNTER,     /* name = series ("HBM 0/Read"), of a device or a process */
+    PS_TRACK_DERIVED /* name = lane that a profiler computed (overlap, whole-recording spans) */
 } ps_track_kind;
 
+/* The first five fields are the identity of a track; label, order and unit are what a viewer shows. A text where the
+ * format has a number for a thread is `name`, with tid -1. */
 typedef struct ps_track {
     ps_track_kind kind;
     int64_t pid, tid; /* tid: thread or stream */
     int64_t device;   /* -1 on the host */
     ps_str name;
+    ps_str label;  /* "pt_autograd_0", "stream 7"; none: made from the numbers */
+    ps_str unit;   /* of a counter ("KB", "MB/s"); may be none */
+    int64_t order; /* among the tracks of its process, lower first; PS_NO_ORDER */
 } ps_track;
 
+#define PS_NO_ORDER INT64_MAX
+
+/* What a file says of a pid. Tracks of an unnamed process have no entry. */
+typedef struct ps_process {
+    int64_t pid;
+    ps_str name, labels; /* "python", "GPU 0"; may be none */
+    int64_t order;       /* PS_NO_ORDER */
+    bool
+        pid_is_text; /* the file names it by `name` only; `pid` is a negative number made up by the reader */
+} ps_process;
+
+/* kind, name in outputs, meaning. What runs on a device is from PS_SLICE_KERNEL on. */
+#define PS_SLICE_KINDS(X)                                                                          \
+    X(PS_SLICE_MARK_HOST, "mark", "an mstx or NVTX range as the host saw it")                      \
+    X(PS_SLICE_MARK_DEVICE, "device-mark",                                                         \
+      "the same range on its stream; a flow leads here from the host slice")                       \
+    X(PS_SLICE_COMM_OP, "communication", "a collective or point-to-point operator")                \
+    X(PS_SLICE_HOST_OP, "op", "an operator of a framework")                                        \
+    X(PS_SLICE_ANNOTATION, "annotation",                                                           \
+      "a range that the program named (record_function, ProfilerStep)")                            \
+    X(PS_SLICE_QUEUE, "queue", "enqueue or dequeue between threads of a framework")                \
+    X(PS_SLICE_CALL, "call", "a call into the driver or runtime (CANN, CUDA)")                     \
+    X(PS_SLICE_PYTHON, "python", "a Python frame or module call")                                  \
+    X(PS_SLICE_HOST_OTHER, "host-other", "anything else on a host thread")                         \
+    X(PS_SLICE_INSTANT, "instant", "a point in time, duration 0")                                  \
+    X(PS_SLICE_DERIVED, "derived", "computed by a profiler: overlap lanes, spans, projections")    \
+    X(PS_SLICE_JOB, "job", "one job of a static graph executor (Paddle), device time")             \
+    X(PS_SLICE_KERNEL, "kernel", "a computing kernel")                                             \
+    X(PS_SLICE_COMM_KERNEL, "communication-kernel", "a kernel that communicates (nccl*)")          \
+    X(PS_SLICE_COPY, "copy", "a copy or fill of memory by the device")                             \
+    X(PS_SLICE_COMM_TASK, "communication-task", "one task of a communication operator on a plane") \
+    X(PS_SLICE_SYNC, "synchronisation", "waiting or recording of events: a dependency, no work")   \
+    X(PS_SLICE_TASK, "task", "any other task on a stream")
+
 typedef enum ps_slice_kind {
-    PS_SLICE_MARK_HOST,   /* an mstx or NVTX range as the host saw it */
-    PS_SLICE_MARK_DEVICE, /* the same range on its stream; a flow leads here from the host slice */
-    PS_SLICE_COMM_OP      /* a collective or point-to-point operator */
+#define X(kind, name, text) kind,
+    PS_SLICE_KINDS(X)
+#undef X
+        PS_N_SLICE_KINDS
 } ps_slice_kind;
+
+/* "kernel" ... */
+const char *ps_slice_kind_name(ps_slice_kind kind);
 
 /* Columns of the slice table. Sorted by start, longer first, then input order. */
 #define PS_SLICE_COLS(X)                                                                           \
     X(int64_t, start_ns)   /* from the trace's origin */                                           \
     X(int64_t, dur_ns)     /* >= 0 */                                                              \
-    X(int64_t, source_row) /* row id in the table it came from */                                  \
+    X(int64_t, source_row) /* row id or event number in the file it came from */                   \
     X(ps_str, name)                                                                                \
+    X(ps_str, category) /* as the file groups it ("cpu_op"); may be none */                        \
     X(uint32_t, track)                                                                             \
-    X(uint8_t, kind) /* ps_slice_kind */
+    X(uint32_t, args) /* ps_trace_args */                                                          \
+    X(uint8_t, kind)  /* ps_slice_kind */
 
 typedef struct ps_slices {
     uint32_t n;
@@ -53,17 +101,55 @@ typedef struct ps_slices {
 #undef X
 } ps_slices;
 
-/* A host slice and the device slice it caused. Sorted by `from`. */
+/* One slice caused another. Sorted by from, to, then input order; never twice the same. `kind` is the name that the
+ * format gives it ("fwdbwd", "HostToDevice", "ac2g", "MsTx"). Whatever its kind, a flow from a slice of the host to one
+ * of the device says that this call launched that work. */
 typedef struct ps_flow {
     uint32_t from, to;
+    ps_str kind; /* none: a host mark and its device side */
 } ps_flow;
 
-/* Sparse arguments. Sorted by (slice, key, value); keys in the order in which their texts were first met. */
+/* Values of counters. Sorted by track, time, then input order. A value holds until the next one. */
+#define PS_COUNTER_COLS(X)                                                                         \
+    X(int64_t, time_ns) /* from the trace's origin */                                              \
+    X(double, value)                                                                               \
+    X(uint32_t, track)
+
+typedef struct ps_counters {
+    uint32_t n;
+#define X(type, col) type *col;
+    PS_COUNTER_COLS(X)
+#undef X
+} ps_counters;
+
+typedef enum ps_arg_type {
+    PS_ARG_INT,
+    PS_ARG_TIME, /* absolute ns when given to the builder, from the origin when read */
+    PS_ARG_REAL,
+    PS_ARG_STR,
+    PS_ARG_NUMBER, /* a number that fits neither: its decimal text */
+    PS_ARG_JSON,   /* an array or object: its JSON text */
+    PS_ARG_BOOL,   /* u.i 0 or 1 */
+    PS_ARG_NULL
+} ps_arg_type;
+
 typedef struct ps_arg {
-    uint32_t slice;
     ps_str key;
-    int64_t value;
+    ps_arg_type type;
+    union {
+        int64_t i; /* INT, TIME, BOOL */
+        double r;  /* REAL */
+        ps_str s;  /* STR, NUMBER, JSON */
+    } u;
 } ps_arg;
+
+/* Walks the arguments of one slice in the order in which they were given. */
+typedef struct ps_arg_iter {
+    const uint8_t *at;
+    const uint32_t *shape; /* what is left of the keys and types */
+    uint32_t n_left;
+    int64_t origin_ns; /* subtracted from TIME */
+} ps_arg_iter;
 
 typedef struct ps_step {
     int64_t id, start_ns, end_ns; /* host window, from the origin */
@@ -85,7 +171,15 @@ typedef enum ps_needs {
                                      where the input has no communication operators */
     PS_NEED_INVENTORY = 1u << 6, /* side tables "tables", "spans" and "facts" */
     PS_NEED_LABELS =
-        1u << 7 /* side table StepTaskInfo(name, startNs, endNs) of an earlier pp_chart */
+        1u << 7, /* side table StepTaskInfo(name, startNs, endNs) of an earlier pp_chart */
+    /* The whole timeline. A reader that has no cheaper way may give all slices for any of the marks above. */
+    PS_NEED_SLICES = 1u << 8, /* of every kind */
+    PS_NEED_FLOWS = 1u << 9,  /* of every kind, with PS_NEED_SLICES */
+    PS_NEED_COUNTERS = 1u << 10,
+    PS_NEED_ARGS =
+        1u << 11, /* every argument; without it those that the analyses name (docs/formats) */
+    PS_NEED_TABLES =
+        1u << 12 /* side tables: memory, PMU values, statistics that a profiler wrote */
 } ps_needs;
 
 /* Which parts the input has at all, so that "no marks" and "marks not collected" can be told apart. */
@@ -109,7 +203,8 @@ void ps_builder_free(ps_builder *b); /* NULL is fine */
 ps_str ps_builder_str(ps_builder *b, const char *s, size_t n);
 const char *ps_builder_text(const ps_builder *b, ps_str s);
 
-/* The row of the track with these properties, added when new; PS_NONE when memory is out. */
+/* The row of the track with this identity, added when new; PS_NONE when memory is out. Label, unit and order are set
+ * by the functions below. */
 uint32_t ps_builder_track(ps_builder *b, ps_track track);
 
 /* Adds a slice with absolute times and returns its provisional row for flows and args; PS_NONE when memory
@@ -117,15 +212,45 @@ uint32_t ps_builder_track(ps_builder *b, ps_track track);
  * two apart with ps_builder_failed). */
 uint32_t ps_builder_slice(ps_builder *b, ps_slice_kind kind, uint32_t track, ps_str name,
                           int64_t start_ns, int64_t end_ns, int64_t source_row);
-void ps_builder_flow(ps_builder *b, uint32_t from, uint32_t to);
+/* The same with the file's name for the group it belongs to. */
+uint32_t ps_builder_slice_in(ps_builder *b, ps_slice_kind kind, uint32_t track, ps_str name,
+                             ps_str category, int64_t start_ns, int64_t end_ns, int64_t source_row);
+/* For slices whose end comes later: new end of a slice; false when it lies before the start or out of range. */
+bool ps_builder_slice_end(ps_builder *b, uint32_t slice, int64_t end_ns);
+/* Start as it was given, and the end as it is now. */
+int64_t ps_builder_slice_start_ns(const ps_builder *b, uint32_t slice);
+int64_t ps_builder_slice_end_ns(const ps_builder *b, uint32_t slice);
+ps_slice_kind ps_builder_slice_kind(const ps_builder *b, uint32_t slice);
+void ps_builder_set_slice_kind(ps_builder *b, uint32_t slice, ps_slice_kind kind);
+ps_str ps_builder_slice_name(const ps_builder *b, uint32_t slice);
+uint32_t ps_builder_slice_track(const ps_builder *b, uint32_t slice);
+uint32_t ps_builder_n_slices(const ps_builder *b);
+
+void ps_builder_flow(ps_builder *b, uint32_t from,
+                     uint32_t to); /* a host mark and its device side */
+void ps_builder_flow_of(ps_builder *b, uint32_t from, uint32_t to, ps_str kind);
+/* False when a time lies outside +-2^61 ns. */
+bool ps_builder_counter(ps_builder *b, uint32_t track, int64_t time_ns, double value);
+
+/* Adds an argument to a slice. Cheapest while the slice is the one added last. A TIME outside +-2^61 ns is left out. */
+void ps_builder_arg(ps_builder *b, uint32_t slice, ps_arg arg);
 void ps_builder_arg_int(ps_builder *b, uint32_t slice, const char *key, int64_t value);
+void ps_builder_arg_str(ps_builder *b, uint32_t slice, const char *key, ps_str value);
 /* An integer argument holding an absolute time; it becomes relative to the origin with the slices. */
 void ps_builder_arg_time(ps_builder *b, uint32_t slice, const char *key, int64_t absolute_ns);
+
+/* What a viewer shows of a track or process; the last one given wins, none and PS_NO_ORDER change nothing. */
+void ps_builder_track_label(ps_builder *b, uint32_t track, ps_str label, int64_t order);
+void ps_builder_track_unit(ps_builder *b, uint32_t track, ps_str unit);
+void ps_builder_process(ps_builder *b, ps_process process);
 void ps_builder_step(ps_builder *b, int64_t id, int64_t start_ns, int64_t end_ns);
 void ps_builder_meta(ps_builder *b, const char *key, const char *value);
 void ps_builder_has(ps_builder *b, uint32_t has);
 /* Which file was read, as it was then: whoever writes into it later checks that it is still that one. */
 void ps_builder_stamp(ps_builder *b, ps_file_stamp stamp);
+/* What the times given count from, when the file says so only at its end: the origin of the trace becomes later by
+ * this. False when the sum lies outside +-2^61 ns. TIME arguments count from the same base. */
+bool ps_builder_time_base(ps_builder *b, int64_t base_ns);
 /* Takes ownership of the table (also on failure). */
 void ps_builder_side_table(ps_builder *b, ps_table *table);
 ps_diag *ps_builder_diag(ps_builder *b);
@@ -144,7 +269,13 @@ const ps_slices *ps_trace_slices(const ps_trace *t);
 const ps_track *ps_trace_tracks(const ps_trace *t, size_t *n);
 const ps_flow *ps_trace_flows(const ps_trace *t, size_t *n);
 const ps_step *ps_trace_steps(const ps_trace *t, size_t *n); /* in start order */
+const ps_counters *ps_trace_counters(const ps_trace *t);
+const ps_process *ps_trace_processes(const ps_trace *t, size_t *n); /* in input order */
+const ps_process *ps_trace_process(const ps_trace *t, int64_t pid); /* or NULL */
 const char *ps_trace_text(const ps_trace *t, ps_str s);
+size_t ps_trace_text_len(const ps_trace *t, ps_str s);
+/* The id of a text in this trace, none when no event holds it. */
+ps_str ps_trace_find_text(const ps_trace *t, const char *text);
 uint32_t ps_trace_has(const ps_trace *t); /* ps_has bits */
 ps_file_stamp ps_trace_stamp(const ps_trace *t);
 
@@ -152,11 +283,17 @@ ps_file_stamp ps_trace_stamp(const ps_trace *t);
 const char *ps_trace_meta(const ps_trace *t, const char *key);
 const ps_meta *ps_trace_metas(const ps_trace *t, size_t *n);
 
-/* False when the slice has no such argument. */
+ps_arg_iter ps_trace_args(const ps_trace *t, uint32_t slice);
+bool ps_arg_next(ps_arg_iter *iter, ps_arg *out); /* false at the end */
+
+/* False when the slice has no such argument (INT, TIME or BOOL). The first of equal keys. */
 bool ps_trace_arg_int(const ps_trace *t, uint32_t slice, const char *key, int64_t *out);
+/* The text of a STR, NUMBER or JSON argument, or NULL. */
+const char *ps_trace_arg_text(const ps_trace *t, uint32_t slice, const char *key);
 
 /* A named side table, or NULL. */
 const ps_table *ps_trace_side_table(const ps_trace *t, const char *name);
+const ps_table *const *ps_trace_side_tables(const ps_trace *t, size_t *n); /* in input order */
 
 /* Oddities met while reading. */
 const ps_diag *ps_trace_diag(const ps_trace *t);

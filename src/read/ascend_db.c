@@ -724,6 +724,7 @@ static int sniff(const char *path, const unsigned char *head, size_t n) {
 
 const ps_reader ps_reader_ascend_db = {
     .name = "ascend-db",
+    .profiler = "Ascend",
     .summary = "Ascend PyTorch / MindSpore / msMonitor profiler database (SQLite)",
     .sniff = sniff,
     .read = read_db,

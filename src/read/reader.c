@@ -72,7 +72,7 @@ const ps_reader *ps_reader_for(const char *path, ps_err *err) {
 }
 
 ps_trace *ps_read(const ps_src *src, uint32_t needs, ps_err *err) {
-    const ps_reader *reader = ps_reader_for(src->path, err);
+    const ps_reader *reader = src->reader != NULL ? src->reader : ps_reader_for(src->path, err);
     if (reader == NULL) {
         return NULL;
     }

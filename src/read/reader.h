@@ -6,23 +6,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "model/trace.h"
 
-/* Where one rank's profile lies. Both strings are borrowed. */
+typedef struct ps_reader ps_reader;
+
+/* Where one rank's profile lies. All pointers are borrowed. */
 typedef struct ps_src {
-    const char *path;     /* the file */
-    const char *rank_dir; /* folder with its siblings (profiler_metadata.json ...), or NULL */
+    const char *path;        /* the file */
+    const char *rank_dir;    /* folder with its siblings (profiler_metadata.json ...), or NULL */
+    const ps_reader *reader; /* NULL: the one that claims the file */
+    int64_t part;            /* of a file that holds several ranks: ps_part.id; else 0 */
 } ps_src;
 
-typedef struct ps_reader {
-    const char *name;    /* --format name, used in messages */
-    const char *summary; /* one line for `pipescope formats` */
-    /* 0 no .. 100 certain, from the file's name and first bytes. */
+/* One rank inside a file. */
+typedef struct ps_part {
+    int64_t id;       /* for ps_src.part */
+    int64_t rank;     /* -1 unknown */
+    const char *host; /* name of the machine, "" unknown; in the arena */
+} ps_part;
+
+struct ps_reader {
+    const char *name;     /* --format name, used in messages */
+    const char *profiler; /* who wrote it, for people: "PyTorch", "Paddle" */
+    const char *summary;  /* one line for `pipescope formats` */
+    /* 0 no .. 100 certain, by content: the first PS_HEAD_BYTES (inflated), and the file itself where they do not
+     * tell. The name may only break a tie: a renamed file is the same file. */
     int (*sniff)(const char *path, const unsigned char *head, size_t n);
+    /* The ranks inside, without reading everything. NULL: one, whose rank the names around it tell. */
+    ps_code (*parts)(const char *path, ps_arena *arena, ps_part **parts, size_t *n, ps_err *err);
     /* Fills the builder with what `needs` (ps_needs bits) asks for. */
     ps_code (*read)(const ps_src *src, uint32_t needs, ps_builder *b, ps_err *err);
-} ps_reader;
+};
+
+#define PS_HEAD_BYTES ((size_t)65536)
 
 /* All readers, in the order of readers.def, NULL-terminated. */
 const ps_reader *const *ps_readers(void);

@@ -140,17 +140,17 @@ static void add_rank(walk *w, ps_cluster_rank rank) {
     ps_cluster *c = w->cluster;
     ps_file_id id;
     ps_err err;
-    if (ps_file_identify(rank.db_path, &id, &err) != PS_OK) {
-        ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", rank.db_path, err.msg);
+    if (ps_file_identify(rank.path, &id, &err) != PS_OK) {
+        ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", rank.path, err.msg);
         return;
     }
-    if (!ps_is_file(rank.db_path)) { /* opening a pipe would wait for its writer */
-        ps_diag_add(&c->diag, PS_ODD_FILE, "%s: not a file", rank.db_path);
+    if (!ps_is_file(rank.path)) { /* opening a pipe would wait for its writer */
+        ps_diag_add(&c->diag, PS_ODD_FILE, "%s: not a file", rank.path);
         return;
     }
     rank.mtime_ns = id.mtime_ns;
-    rank.is_copy = is_our_copy(rank.db_path);
-    rank.rel_path = below_root(c, rank.db_path);
+    rank.is_copy = is_our_copy(rank.path);
+    rank.rel_path = below_root(c, rank.path);
     if (!ps_grow(&c->ranks, &c->cap_ranks, c->n_ranks + 1, MAX_RANKS, sizeof *c->ranks)) {
         w->nomem = true;
         return;
@@ -221,9 +221,9 @@ static void visit_rank_dir(walk *w, const char *dir, const char *const *names, s
     if (found.rank < 0) {
         found.rank = wanted;
     }
-    found.db_path = ps_path_join(&c->arena, out_dir, name);
+    found.path = ps_path_join(&c->arena, out_dir, name);
     found.timestamp = dir_timestamp(ps_path_base(dir));
-    if (found.db_path == NULL) {
+    if (found.path == NULL) {
         w->nomem = true;
         return;
     }
@@ -266,7 +266,7 @@ static void visit_dir(walk *w, const char *dir, int depth) {
     }
     for (size_t i = 0; i < n && !w->nomem; i++) {
         const char *path = ps_path_join(&c->arena, dir, names[i]);
-        ps_cluster_rank monitor = {.profiler = PS_PROFILER_MSMONITOR, .db_path = path};
+        ps_cluster_rank monitor = {.profiler = PS_PROFILER_MSMONITOR, .path = path};
         if (path == NULL) {
             w->nomem = true;
         } else if (parse_msmonitor_name(names[i], &monitor.rank, &monitor.timestamp)) {
@@ -304,7 +304,7 @@ static void visit_file(walk *w, const char *path) {
     ps_cluster *c = w->cluster;
     const char *name = ps_path_base(path);
     const char *dir = ps_path_dir(&c->arena, path);
-    ps_cluster_rank found = {.rank = -1, .timestamp = -1, .db_path = path};
+    ps_cluster_rank found = {.rank = -1, .timestamp = -1, .path = path};
     if (dir == NULL) {
         w->nomem = true;
         return;
@@ -343,7 +343,7 @@ static int compare_ranks(const void *a, const void *b) {
     if (x->timestamp < 0 && x->mtime_ns != y->mtime_ns) {
         return x->mtime_ns > y->mtime_ns ? -1 : 1;
     }
-    return strcmp(x->db_path, y->db_path);
+    return strcmp(x->path, y->path);
 }
 
 static void keep_newest(ps_cluster *c) {

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "read/reader.h"
 
 #define PS_CLUSTER_MAX_DEPTH 10
 
@@ -26,14 +27,22 @@ typedef enum ps_profiler {
 typedef struct ps_cluster_rank {
     int64_t rank; /* global rank, -1 unknown */
     ps_profiler profiler;
-    const char *db_path; /* the database */
+    const char *path; /* the file that is read: a database, trace_view.json, a log */
     const char *
         rank_dir; /* directory with profiler_info and profiler_metadata, NULL for a lone database */
-    const char *rel_path; /* db_path below the cluster's root, for mirrored copies */
+    const char *rel_path; /* path below the cluster's root, for mirrored copies */
     int64_t timestamp;    /* from the directory's or file's name, -1 unknown */
     int64_t mtime_ns;
-    bool is_copy; /* made by an earlier run with -o */
+    bool is_copy;            /* made by an earlier run with -o */
+    const ps_reader *reader; /* that claims the file */
+    int64_t part;            /* of a file that holds several ranks (ps_src.part) */
+    int32_t machine;         /* number of the machine in a job of several, -1 unknown */
 } ps_cluster_rank;
+
+/* What ps_read() takes. */
+static inline ps_src ps_cluster_src(const ps_cluster_rank *rank) {
+    return (ps_src){rank->path, rank->rank_dir, rank->reader, rank->part};
+}
 
 typedef struct ps_cluster {
     const char *root;

@@ -61,13 +61,12 @@ static ps_code choose_targets(output *o, const char *folder, bool in_place, ps_e
             const char *base = o->opts->out_dir != NULL ? o->opts->out_dir : o->cluster->root;
             o->targets[r] = join3(&o->run->arena, base, OUTPUT_FOLDER, folder);
         } else {
-            o->targets[r] =
-                o->copies ? copy_target(o, in_place ? NULL : folder, rank) : rank->db_path;
+            o->targets[r] = o->copies ? copy_target(o, in_place ? NULL : folder, rank) : rank->path;
         }
         if (o->targets[r] == NULL) {
             return ps_fail_nomem(err);
         }
-        if (o->copies && same_place(o->targets[r], rank->db_path)) { /* -o names the input itself */
+        if (o->copies && same_place(o->targets[r], rank->path)) { /* -o names the input itself */
             return ps_fail_file(
                 err, PS_USAGE, o->targets[r],
                 "-o would write the copy onto its original; leave -o out to write in place");
@@ -79,9 +78,9 @@ static ps_code choose_targets(output *o, const char *folder, bool in_place, ps_e
 /* --- checks before the first byte ------------------------------------------------------------------------ */
 
 /* What of a database may not be written, NULL when all may. */
-static const char *locked_part(const char *db_path, ps_arena *arena) {
-    const char *dir = ps_path_dir(arena, db_path); /* the journal appears there while writing */
-    return ps_is_readonly(db_path) ? db_path : dir != NULL && ps_is_readonly(dir) ? dir : NULL;
+static const char *locked_part(const char *path, ps_arena *arena) {
+    const char *dir = ps_path_dir(arena, path); /* the journal appears there while writing */
+    return ps_is_readonly(path) ? path : dir != NULL && ps_is_readonly(dir) ? dir : NULL;
 }
 
 /* Analyses count a stale result as removed when they hand over an empty table; here it stays. */
@@ -133,7 +132,7 @@ static ps_code check_space(output *o, ps_err *err) {
     for (size_t r = 0; r < o->run->n_ranks; r++) {
         ps_file_id id;
         if (o->targets[r] != NULL &&
-            ps_file_identify(o->run->ranks[r].rank->db_path, &id, NULL) == PS_OK) {
+            ps_file_identify(o->run->ranks[r].rank->path, &id, NULL) == PS_OK) {
             need += (uint64_t)id.size_bytes + (uint64_t)id.size_bytes / 16;
         }
     }
@@ -210,7 +209,7 @@ static ps_code write_copy(output *o, size_t r, ps_err *err) {
     const char *dir = ps_path_dir(&arena, target);
     ps_code code = dir != NULL ? ps_make_dirs(dir, err) : ps_fail_nomem(err);
     ps_arena_fini(&arena);
-    ps_db *db = code == PS_OK ? ps_db_open(rank->db_path, err) : NULL;
+    ps_db *db = code == PS_OK ? ps_db_open(rank->path, err) : NULL;
     if (db == NULL) {
         return code != PS_OK ? code : (err != NULL ? err->code : PS_IO);
     }
@@ -218,8 +217,8 @@ static ps_code write_copy(output *o, size_t r, ps_err *err) {
     const ps_file_stamp *then = &o->outputs[r].stamp;
     if (!ps_file_same(&now.file, &then->file) || !ps_file_same(&now.wal, &then->wal) ||
         now.change_counter != then->change_counter) {
-        code = ps_fail_file(err, PS_CHANGED, rank->db_path,
-                            "changed while it was analysed: run again");
+        code =
+            ps_fail_file(err, PS_CHANGED, rank->path, "changed while it was analysed: run again");
     }
     code = code == PS_OK ? ps_sqlite_copy(ps_db_handle(db), target, PS_COPY_APPLICATION_ID,
                                           o->outputs[r].tables, o->outputs[r].n_tables, err)

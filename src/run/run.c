@@ -72,7 +72,7 @@ static bool writes_in_place(const session *s) {
 static ps_trace *read_rank(session *s, size_t r) {
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
-    ps_src src = {.path = report->rank->db_path, .rank_dir = report->rank->rank_dir};
+    ps_src src = {.path = report->rank->path, .rank_dir = report->rank->rank_dir};
     if (s->round == 0 && writes_in_place(s)) {
         ps_sqlite_recover(
             src.path); /* now, since it would change the file between reading and writing */
@@ -185,7 +185,7 @@ static void refuse_ranks(session *s) {
         ps_rank_report *report = &s->run->ranks[r];
         if (is_refused(s, r) && report->status == PS_RANK_DONE) {
             report->status = PS_RANK_FAILED;
-            (void)ps_fail_file(&report->err, PS_SYNTAX, report->rank->db_path,
+            (void)ps_fail_file(&report->err, PS_SYNTAX, report->rank->path,
                                "%llu counted errors (--strict makes them fatal)",
                                (unsigned long long)ps_diag_n_errors(&report->diag));
         }

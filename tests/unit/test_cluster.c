@@ -157,7 +157,7 @@ static void one_rank_may_be_named(void **state) {
         assert_int_equal(c->n_ranks, 1);
         assert_int_equal(c->ranks[0].rank, 3);
         assert_string_equal(c->ranks[0].rel_path, CASES[i].rel_path);
-        assert_true(ps_is_file(c->ranks[0].db_path));
+        assert_true(ps_is_file(c->ranks[0].path));
         assert_true(ps_ends_with(c->ranks[0].rank_dir, "h_1_20240501120000000_ascend_pt"));
         ps_cluster_free(c);
     }

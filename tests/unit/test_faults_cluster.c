@@ -413,7 +413,7 @@ static void f11_a_broken_rank_harms_no_other(void **state) {
         const ps_rank_report *report = report_of(&o, r);
         assert_int_equal(report->status, good ? PS_RANK_DONE : PS_RANK_FAILED);
         if (good) {
-            expect_rows(report->rank->db_path, "SELECT name FROM StepTaskInfo", "FP\n");
+            expect_rows(report->rank->path, "SELECT name FROM StepTaskInfo", "FP\n");
         } else {
             assert_true(report->err.msg[0] != '\0');
         }
@@ -597,7 +597,7 @@ static void f22_the_database_that_the_directory_names_is_read(void **state) {
     assert_non_null(c);
     assert_int_equal(c->n_ranks, 1);
     assert_int_equal(c->ranks[0].rank, 3);
-    assert_true(ps_ends_with(c->ranks[0].db_path, NAMES[1]));
+    assert_true(ps_ends_with(c->ranks[0].path, NAMES[1]));
     assert_int_equal(c->n_notes, 1);
     assert_non_null(strstr(c->notes[0], "3 profiler databases"));
     assert_int_equal(c->diag.counts[PS_ODD_RANK_NAME], 0);

@@ -304,18 +304,18 @@ static void check_window(const window *w) {
         (void)snprintf(sql, sizeof sql,
                        "SELECT opConnectionId FROM COMMUNICATION_OP WHERE opId = %d",
                        k - w->first_send);
-        char *send = query_rows(report_of(&o, 0)->rank->db_path, sql);
+        char *send = query_rows(report_of(&o, 0)->rank->path, sql);
         (void)snprintf(sql, sizeof sql,
                        "SELECT opConnectionId FROM COMMUNICATION_OP WHERE opId = %d",
                        k - w->first_recv);
-        char *recv = query_rows(report_of(&o, 1)->rank->db_path, sql);
+        char *recv = query_rows(report_of(&o, 1)->rank->path, sql);
         assert_string_equal(send, recv);
         free(send);
         free(recv);
     }
     static const char DISTINCT[] = "SELECT count(DISTINCT opConnectionId) FROM COMMUNICATION_OP";
-    assert_int_equal(query_int(report_of(&o, 0)->rank->db_path, DISTINCT), n_send);
-    assert_int_equal(query_int(report_of(&o, 1)->rank->db_path, DISTINCT), n_recv);
+    assert_int_equal(query_int(report_of(&o, 0)->rank->path, DISTINCT), n_send);
+    assert_int_equal(query_int(report_of(&o, 1)->rank->path, DISTINCT), n_recv);
     outcome_fini(&o);
     place_remove(&where);
 }

@@ -144,7 +144,7 @@ static void lose_each_mark_once(const place *where, bool say_microbatch) {
             ps_buf text;
             ps_buf_init(&text, 0);
             add_labels(&text, &step, s);
-            expect_labels_between(report->rank->db_path, start, start + STEP_NS, ps_buf_str(&text));
+            expect_labels_between(report->rank->path, start, start + STEP_NS, ps_buf_str(&text));
             ps_buf_fini(&text);
         }
     }

@@ -1,0 +1,17 @@
+/* Putting the columns of a trace into their order, for ps_builder_seal. */
+#ifndef PS_MODEL_TRACE_SORT_H
+#define PS_MODEL_TRACE_SORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/trace.h"
+
+/* Sorts by start, longer first, then input order. *new_row is an array of n (the caller frees it with ps_free) that
+ * says where each row went, or NULL when the rows were in order already. False when memory is out. */
+bool ps_slices_sort(ps_slices *s, uint32_t **new_row);
+
+/* Sorts by track, time, then input order. False when memory is out. */
+bool ps_counters_sort(ps_counters *c);
+
+#endif
