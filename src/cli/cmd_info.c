@@ -26,7 +26,7 @@ typedef struct inventory {
 
 static void read_rank(void *context, size_t i) {
     rank_info *r = &((inventory *)context)->ranks[i];
-    ps_src src = {.path = r->rank->path, .rank_dir = r->rank->rank_dir};
+    ps_src src = ps_cluster_src(r->rank);
     r->err = PS_ERR_INIT;
     r->trace = ps_read(&src, PS_NEED_META | PS_NEED_STEPS | PS_NEED_INVENTORY, &r->err);
 }
@@ -125,7 +125,7 @@ static bool add_rank_row(ps_table *t, const rank_info *r) {
         return false;
     }
     ps_table_set_int(t, C_RANK, r->rank->rank);
-    bool ok = ps_table_set_text(t, C_PROFILER, ps_profiler_name(r->rank->profiler));
+    bool ok = ps_table_set_text(t, C_PROFILER, ps_cluster_profiler(r->rank));
     if (r->trace == NULL) {
         return ok;
     }
@@ -341,7 +341,7 @@ static int print_json(ps_cli *cli, const ps_cluster *c, const inventory *inv) {
     for (size_t i = 0; i < inv->n; i++) {
         const rank_info *r = &inv->ranks[i];
         ps_buf_addf(&out, "  {\"rank\": %lld, \"format\": \"ascend-db\"", (long long)r->rank->rank);
-        add_json_text(&out, "profiler", ps_profiler_name(r->rank->profiler));
+        add_json_text(&out, "profiler", ps_cluster_profiler(r->rank));
         add_json_text(&out, "database", r->rank->rel_path);
         if (r->trace != NULL) {
             add_json_trace(&out, r->trace);

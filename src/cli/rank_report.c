@@ -237,7 +237,7 @@ static void add_rank(ps_buf *out, const ps_rank_report *r) {
     static const char *const STATUSES[] = {"done", "nothing", "failed"};
     ps_buf_addf(out, "    {\"rank\": %lld, \"status\": \"%s\", ", (long long)r->rank->rank,
                 STATUSES[r->status]);
-    add_str(out, "profiler", ps_profiler_name(r->rank->profiler));
+    add_str(out, "profiler", ps_cluster_profiler(r->rank));
     ps_buf_add_str(out, ", ");
     add_str(out, "input", r->rank->path);
     ps_buf_add_str(out, ", ");
