@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "cli/info.h"
+#include "cli/job_options.h"
 #include "cli/rank_report.h"
 #include "write/shorten.h"
 
@@ -356,14 +357,14 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
 }
 
 static int run(ps_cli *cli) {
-    ps_err err = PS_ERR_INIT;
-    ps_cluster *c = ps_cluster_find(ps_cli_positional(cli, 0), &err);
+    int status = PS_EXIT_OK;
+    ps_cluster *c = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
     if (c == NULL) {
-        return ps_cli_fail(cli, &err);
+        return status;
     }
     ps_report_cluster(cli, c);
-    int status = ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING
-                                                 : PS_EXIT_FAILED; /* when no rank is found */
+    status = ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING
+                                             : PS_EXIT_FAILED; /* when no rank is found */
     if (c->n_ranks > 0) {
         status = inspect(cli, c);
     } else {
@@ -377,13 +378,14 @@ static const ps_option OPTIONS[] = {
     {.name = "json",
      .kind = PS_OPTION_FLAG,
      .help = "for scripts: exact numbers, epoch times as text"},
+    PS_FORMAT_OPTION,
 };
 
 const ps_command ps_command_info = {
     .name = "info",
     .summary =
         "what a profile holds: ranks, spans, counts per kind, steps, metadata, what is missing",
-    .usage = "PATH [--json]",
+    .usage = "PATH [--json] [--format NAME]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

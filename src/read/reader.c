@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -19,6 +20,15 @@ static const ps_reader *const READERS[] = {
 
 const ps_reader *const *ps_readers(void) {
     return READERS;
+}
+
+const ps_reader *ps_reader_find(const char *name) {
+    for (size_t i = 0; READERS[i] != NULL; i++) {
+        if (strcasecmp(READERS[i]->name, name) == 0) {
+            return READERS[i];
+        }
+    }
+    return NULL;
 }
 
 static ps_code read_head(const char *path, unsigned char *head, size_t *n, ps_err *err) {

@@ -21,8 +21,9 @@
 
 typedef struct walk {
     ps_cluster *cluster;
-    bool all;      /* every format, not only databases */
-    ps_idmap seen; /* directories: hash of (device, inode) */
+    bool all;                /* every format, not only databases */
+    const ps_reader *reader; /* that the user named, or NULL */
+    ps_idmap seen;           /* directories: hash of (device, inode) */
     bool nomem;
 } walk;
 
@@ -332,7 +333,7 @@ static void visit_dir(walk *w, const char *dir, int depth) {
                 visit_dir(w, path, depth + 1);
             }
         } else if (w->all) {
-            w->nomem = ps_cluster_add_file(c, path, false) != PS_OK || w->nomem;
+            w->nomem = ps_cluster_add_file(c, path, w->reader, false) != PS_OK || w->nomem;
         }
     }
 }
@@ -371,7 +372,7 @@ static void visit_file(walk *w, const char *path) {
     } else if (parse_db_name(name, "ascend_mindspore_profiler", &found.rank)) {
         found.profiler = PS_PROFILER_MINDSPORE;
     } else if (!parse_db_name(name, "ascend_pytorch_profiler", &found.rank) && w->all) {
-        w->nomem = ps_cluster_add_file(c, path, true) != PS_OK || w->nomem;
+        w->nomem = ps_cluster_add_file(c, path, w->reader, true) != PS_OK || w->nomem;
         return;
     } /* else any other name: a renamed database */
     found.rank_dir = rank_dir_of(w, dir);
@@ -468,7 +469,7 @@ static void say_formats(ps_cluster *c) {
     }
 }
 
-static ps_cluster *find(const char *path, bool all, ps_err *err) {
+static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_err *err) {
     ps_file_id id;
     if (ps_file_identify(path, &id, err) != PS_OK) {
         return NULL;
@@ -479,7 +480,7 @@ static ps_cluster *find(const char *path, bool all, ps_err *err) {
         return NULL;
     }
     ps_arena_init(&c->arena);
-    walk w = {.cluster = c, .all = all};
+    walk w = {.cluster = c, .all = all, .reader = reader};
     ps_idmap_init(&w.seen);
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/') {
@@ -513,11 +514,15 @@ static ps_cluster *find(const char *path, bool all, ps_err *err) {
 }
 
 ps_cluster *ps_cluster_find(const char *path, ps_err *err) {
-    return find(path, true, err);
+    return find(path, true, NULL, err);
+}
+
+ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, ps_err *err) {
+    return find(path, true, reader, err);
 }
 
 ps_cluster *ps_cluster_find_databases(const char *path, ps_err *err) {
-    return find(path, false, err);
+    return find(path, false, NULL, err);
 }
 
 void ps_cluster_free(ps_cluster *c) {

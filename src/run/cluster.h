@@ -61,6 +61,9 @@ typedef struct ps_cluster {
 /* NULL on failure: PS_NOT_FOUND when the path does not exist, PS_NOMEM. No rank is not a failure here. The
  * caller frees the result with ps_cluster_free(). */
 ps_cluster *ps_cluster_find(const char *path, ps_err *err);
+/* The same with the format named by the user (NULL: by content): a file is read as that whatever it looks like, below a
+ * directory only files that it claims are taken. */
+ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, ps_err *err);
 /* The same for databases of Ascend profilers only, by their names and places: what the cluster modes read and write. */
 ps_cluster *ps_cluster_find_databases(const char *path, ps_err *err);
 void ps_cluster_free(ps_cluster *c); /* NULL is fine */

@@ -68,15 +68,18 @@ static int32_t machine_of_dir(const char *dir) {
     return (int32_t)number;
 }
 
-ps_code ps_cluster_add_file(ps_cluster *c, const char *path, bool named) {
+ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wanted, bool named) {
     const char *name = ps_path_base(path);
     if (!named && (is_passed_over(name) || !ps_is_file(path))) {
         return PS_OK;
     }
     ps_err err = PS_ERR_INIT;
-    const ps_reader *reader = ps_reader_for(path, &err);
+    const ps_reader *reader = wanted != NULL && named ? wanted : ps_reader_for(path, &err);
     if (err.code == PS_NOMEM) {
         return PS_NOMEM;
+    }
+    if (wanted != NULL && reader != wanted) {
+        return PS_OK;
     }
     if (reader == NULL && !named) {
         if (err.code != PS_SYNTAX) {
