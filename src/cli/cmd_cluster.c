@@ -234,7 +234,7 @@ static int run(ps_cli *cli) {
         return status;
     }
     ps_err err = PS_ERR_INIT;
-    ps_cluster *cluster = ps_cluster_find(q.path, &err);
+    ps_cluster *cluster = ps_cluster_find_databases(q.path, &err);
     if (cluster == NULL) {
         return ps_cli_fail(cli, &err);
     }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -17,10 +18,17 @@ static const ps_reader *const READERS[] = {
 #undef X
     NULL};
 
-#define HEAD_BYTES 4096
-
 const ps_reader *const *ps_readers(void) {
     return READERS;
+}
+
+const ps_reader *ps_reader_find(const char *name) {
+    for (size_t i = 0; READERS[i] != NULL; i++) {
+        if (strcasecmp(READERS[i]->name, name) == 0) {
+            return READERS[i];
+        }
+    }
+    return NULL;
 }
 
 static ps_code read_head(const char *path, unsigned char *head, size_t *n, ps_err *err) {
@@ -33,7 +41,7 @@ static ps_code read_head(const char *path, unsigned char *head, size_t *n, ps_er
     if (fd < 0) {
         return ps_fail_file(err, PS_IO, path, "cannot open the file: permission denied or gone");
     }
-    ssize_t got = pread(fd, head, HEAD_BYTES, 0);
+    ssize_t got = pread(fd, head, PS_HEAD_BYTES, 0);
     (void)close(fd);
     if (got < 0) {
         return ps_fail_file(err, PS_IO, path, "cannot read the file");
@@ -43,7 +51,7 @@ static ps_code read_head(const char *path, unsigned char *head, size_t *n, ps_er
 }
 
 const ps_reader *ps_reader_for(const char *path, ps_err *err) {
-    unsigned char head[HEAD_BYTES];
+    unsigned char head[PS_HEAD_BYTES];
     size_t n = 0;
     if (read_head(path, head, &n, err) != PS_OK) {
         return NULL;

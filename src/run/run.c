@@ -286,7 +286,7 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
         s->run->ranks[r].rank = ranks[r];
         s->infos[r] = (ps_rank_info){.rank = ranks[r]->rank,
                                      .machine = ranks[r]->machine,
-                                     .profiler = ps_profiler_name(ranks[r]->profiler)};
+                                     .profiler = ps_cluster_profiler(ranks[r])};
         s->diags[r] = &s->run->ranks[r].diag;
     }
     return ok;
