@@ -284,7 +284,9 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     }
     for (size_t r = 0; ok && r < n_ranks; r++) {
         s->run->ranks[r].rank = ranks[r];
-        s->infos[r] = (ps_rank_info){ranks[r]->rank, ps_cluster_profiler(ranks[r])};
+        s->infos[r] = (ps_rank_info){.rank = ranks[r]->rank,
+                                     .machine = ranks[r]->machine,
+                                     .profiler = ps_cluster_profiler(ranks[r])};
         s->diags[r] = &s->run->ranks[r].diag;
     }
     return ok;
