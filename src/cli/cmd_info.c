@@ -21,6 +21,11 @@ static void add_sentence(ps_buf *out, const char *text) {
     ps_buf_addf(out, "%s%s", out->len > 0 ? "; " : "", text);
 }
 
+/* Of the profilers whose analyses write into it. */
+static bool is_database(const ps_info_rank *r) {
+    return strcmp(ps_cluster_format(r->rank), "ascend-db") == 0;
+}
+
 void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
     static const struct {
         const char *table, *text;
@@ -33,7 +38,7 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
          "no communication tasks: p2p_pairing needs them, or marks that name the peer"},
     };
     const ps_inventory *inv = r->inventory;
-    if (inv->tables.n == 0) {
+    if (!is_database(r)) {
         return;
     }
     for (size_t i = 0; i < PS_N(PARTS); i++) {
@@ -260,7 +265,7 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
     size_t n_same = 0;
     size_t n_read = 0;
     for (size_t i = 0; i < info->n; i++) {
-        if (!ps_info_was_read(&info->ranks[i]) || info->ranks[i].inventory->tables.n == 0) {
+        if (!ps_info_was_read(&info->ranks[i]) || !is_database(&info->ranks[i])) {
             continue;
         }
         ps_buf_clear(&text);
@@ -278,7 +283,7 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
     }
     for (size_t i = 0; n_same != n_read && i < info->n; i++) {
         const ps_info_rank *r = &info->ranks[i];
-        if (ps_info_was_read(r) && r->inventory->tables.n > 0) {
+        if (ps_info_was_read(r) && is_database(r)) {
             ps_buf_clear(&text);
             ps_info_missing(r, &text);
             ps_cli_print(cli, "missing on rank %lld  %s\n", (long long)r->rank->rank,
