@@ -160,6 +160,9 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     if (code == PS_OK && r.schedule != NULL) {
         code = connect(chart, &r, notes, err);
     }
+    if (code == PS_OK) {
+        code = ps_chart_clocks(chart, &opts->clocks, &notes->n_clocks_empty, err);
+    }
     if (code != PS_OK) {
         return code;
     }
