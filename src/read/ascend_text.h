@@ -129,6 +129,9 @@ ps_slice_kind ps_ascend_task_kind(const char *type, const char *name);
 
 /* ascend_text_lanes.c */
 
+/* Some lane of a communicator has operators. */
+bool ps_ascend_text_has_groups(const ps_ascend_text *r);
+
 /* All slices are there: tracks, kinds, peers and host times. Memory that is out shows in r->failed. */
 void ps_ascend_text_settle(ps_ascend_text *r);
 
@@ -145,10 +148,11 @@ void ps_ascend_kernels_finish(const ps_ascend_kernels *k, ps_diag *diag, const c
 
 /* ascend_text_files.c */
 
-/* Where the files of a rank lie; any may be NULL. In the arena. */
+/* Where the files of a rank lie; NULL when there are none. In the arena. */
 typedef struct ps_ascend_places {
     const char *dir;      /* of the trace: CSV files and communication.json */
     const char *rank_dir; /* profiler_info, profiler_metadata.json */
+    bool is_output; /* `dir` is one that the profilers make: everything in it belongs to the rank */
 } ps_ascend_places;
 
 PS_MUST_USE ps_code ps_ascend_places_find(const ps_src *src, ps_arena *arena, ps_ascend_places *out,
@@ -165,9 +169,7 @@ const ps_ascend_csv *ps_ascend_files_kernels(const ps_ascend_files *f);
 /* Gives the tables to the builder, counters, and names what the level should have and is not there. */
 PS_MUST_USE ps_code ps_ascend_files_finish(ps_ascend_files *f, bool has_comm_ops, ps_builder *b,
                                            ps_err *err);
-/* Side tables tables, spans and facts, as ascend_info.h says. */
-PS_MUST_USE ps_code ps_ascend_files_inventory(const ps_ascend_files *f, const ps_ascend_text *r,
-                                              const ps_event_stats *stats, ps_builder *b,
-                                              ps_err *err);
+/* Side table facts(what, value): what profiler_info says of the recording. */
+PS_MUST_USE ps_code ps_ascend_files_facts(const ps_ascend_files *f, ps_builder *b, ps_err *err);
 
 #endif

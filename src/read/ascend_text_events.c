@@ -363,7 +363,7 @@ static bool takes(void *context, const ps_builder *b, ps_str kind, bool is_begin
         return is_begin ? is_op : !is_op;
     }
     if (ps_str_eq(kind, w->host_to_device)) {
-        return is_begin ? is != PS_SLICE_MARK_HOST : is != PS_SLICE_MARK_DEVICE;
+        return is_begin ? is == PS_SLICE_CALL : is != PS_SLICE_MARK_DEVICE;
     }
     return true;
 }
@@ -475,6 +475,7 @@ ps_code ps_ascend_text_events(ps_ascend_text *r, ps_input *in, size_t n_threads,
                                 .takes = takes,
                                 .flow = flow,
                                 .context = r,
+                                .exact_ends = true,
                                 .zero_is_stray = true};
     sink_context c = {r, ps_trace_model_new(r->builder, &dialect, model_needs(r->needs))};
     if (c.model == NULL) {

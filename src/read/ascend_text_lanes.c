@@ -15,7 +15,7 @@
 #define LAYER_SHIFT 5
 #define MASK 31
 
-typedef enum role {
+typedef enum process_role {
     ROLE_UNKNOWN,
     ROLE_HOST, /* host calls and ranges that are no framework's */
     ROLE_FRAMEWORK,
@@ -24,11 +24,11 @@ typedef enum role {
     ROLE_COMM,
     ROLE_OVERLAP,
     ROLE_DEVICE /* anything else on a device: counters, and lanes that a profiler computed */
-} role;
+} process_role;
 
 static const struct {
     const char *name;
-    role role;
+    process_role role;
 } NAMES[] = {
     {"Python", ROLE_FRAMEWORK},
     {"MindSpore", ROLE_FRAMEWORK},
@@ -60,7 +60,7 @@ static const struct {
 
 static const struct {
     int64_t layer;
-    role role;
+    process_role role;
     const char *name; /* to give to a process that has none */
 } LAYERS[] = {
     {7, ROLE_CANN, "CANN"},
@@ -90,6 +90,7 @@ typedef struct settling {
     ps_idmap host_pids;
     comm_lane *comm;
     size_t n_comm, cap_comm;
+    uint8_t *has_tasks; /* by track: some slice says that it is a task of communication */
 } settling;
 
 static bool starts_with(const char *text, const char *head) {
@@ -102,7 +103,7 @@ static const char *label_of(const ps_builder *b, const ps_track *t) {
 
 /* --- processes --------------------------------------------------------------------------------------------- */
 
-static role role_of_name(const settling *s, const ps_process *p) {
+static process_role role_of_name(const settling *s, const ps_process *p) {
     if (p == NULL || ps_str_is_none(p->name)) {
         return ROLE_UNKNOWN;
     }
@@ -117,7 +118,7 @@ static role role_of_name(const settling *s, const ps_process *p) {
     return is_npu ? ROLE_DEVICE : ROLE_HOST;
 }
 
-static bool is_layered(role role) {
+static bool is_layered(process_role role) {
     return role == ROLE_CANN || role >= ROLE_HARDWARE;
 }
 
@@ -130,7 +131,7 @@ static void find_hosts(settling *s) {
     size_t n = 0;
     const ps_process *processes = ps_builder_processes(s->b, &n);
     for (size_t i = 0; i < n; i++) {
-        role role = role_of_name(s, &processes[i]);
+        process_role role = role_of_name(s, &processes[i]);
         if (role == ROLE_FRAMEWORK) {
             note_host(s, processes[i].pid);
         } else if (is_layered(role)) {
@@ -139,8 +140,8 @@ static void find_hosts(settling *s) {
     }
 }
 
-static role role_of(settling *s, int64_t pid) {
-    role named = role_of_name(s, ps_builder_process_of(s->b, pid));
+static process_role role_of(settling *s, int64_t pid) {
+    process_role named = role_of_name(s, ps_builder_process_of(s->b, pid));
     if (named != ROLE_UNKNOWN || pid < 0 ||
         ps_idmap_get(&s->host_pids, (uint64_t)(pid >> PID_SHIFT)) == PS_IDMAP_NONE) {
         return named;
@@ -197,7 +198,7 @@ static void settle_stream(settling *s, uint32_t row, ps_track t) {
     s->r->lanes[row] = is_marks ? PS_LANE_MARKS : PS_LANE_STREAM;
 }
 
-static void settle_derived(settling *s, uint32_t row, ps_track t, role role) {
+static void settle_derived(settling *s, uint32_t row, ps_track t, process_role role) {
     static const char *const OVERLAP[] = {"Computing", "Communication",
                                           "Communication(Not Overlapped)", "Free"};
     ps_track derived = {
@@ -214,7 +215,7 @@ static void settle_derived(settling *s, uint32_t row, ps_track t, role role) {
 static void settle_track(settling *s, uint32_t row) {
     size_t n = 0;
     ps_track t = ps_builder_tracks(s->b, &n)[row];
-    role role = role_of(s, t.pid);
+    process_role role = role_of(s, t.pid);
     if (t.kind == PS_TRACK_COUNTER && is_layered(role) && role != ROLE_CANN) {
         ps_track counter = t;
         counter.device = t.pid & MASK;
@@ -259,14 +260,12 @@ static void add_comm_lane(settling *s, comm_lane lane) {
 }
 
 /* A lane without a name is a plane when its slices say that they are tasks. */
-static bool has_comm_tasks(const settling *s, uint32_t track) {
+static void find_task_lanes(settling *s) {
     const ps_slices *slices = ps_builder_slices(s->b);
     for (uint32_t i = 0; i < slices->n; i++) {
-        if (slices->track[i] == track) {
-            return slices->kind[i] == PS_SLICE_COMM_TASK;
-        }
+        bool is_task = slices->kind[i] == PS_SLICE_COMM_TASK;
+        s->has_tasks[slices->track[i]] |= is_task;
     }
-    return false;
 }
 
 static void find_comm_lanes(settling *s) {
@@ -276,7 +275,7 @@ static void find_comm_lanes(settling *s) {
         ps_track t = ps_builder_tracks(s->b, &n)[row];
         if (t.kind == PS_TRACK_HOST_THREAD && role_of(s, t.pid) == ROLE_COMM) {
             const char *label = label_of(s->b, &t);
-            bool is_plane = label[0] != '\0' ? is_plane_label(label) : has_comm_tasks(s, row);
+            bool is_plane = label[0] != '\0' ? is_plane_label(label) : s->has_tasks[row] != 0;
             add_comm_lane(s, (comm_lane){.pid = t.pid,
                                          .tid = t.tid,
                                          .order = t.order != PS_NO_ORDER ? t.order : t.tid,
@@ -566,10 +565,12 @@ void ps_ascend_text_settle(ps_ascend_text *r) {
     (void)ps_builder_tracks(r->builder, &n);
     r->lanes = ps_calloc(n, sizeof *r->lanes);
     r->n_lanes = n;
-    if (r->lanes == NULL) {
+    s.has_tasks = ps_calloc(n, sizeof *s.has_tasks);
+    if (r->lanes == NULL || s.has_tasks == NULL) {
         r->failed = true;
     } else {
         find_hosts(&s);
+        find_task_lanes(&s);
         for (uint32_t row = 0; row < n && !ps_builder_failed(r->builder); row++) {
             settle_track(&s, row);
         }
@@ -578,5 +579,15 @@ void ps_ascend_text_settle(ps_ascend_text *r) {
         settle_ops(&s);
     }
     ps_free(s.comm);
+    ps_free(s.has_tasks);
     ps_idmap_fini(&s.host_pids);
+}
+
+bool ps_ascend_text_has_groups(const ps_ascend_text *r) {
+    for (size_t i = 0; i < r->n_lanes; i++) {
+        if (r->lanes[i] == PS_LANE_GROUP) {
+            return true;
+        }
+    }
+    return false;
 }
