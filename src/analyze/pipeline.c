@@ -177,3 +177,16 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     }
     return code;
 }
+
+void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag) {
+    ps_diag_count(diag, PS_ODD_OP_MISSING, notes->n_missing);
+    ps_diag_count(diag, PS_ODD_TAIL_UNMARKED, notes->n_unmarked_weights);
+    ps_diag_count(diag, PS_ODD_STAGE_MISSING, notes->n_stages_missing);
+    ps_diag_count(diag, PS_ODD_CLOCKS, notes->n_clocks_empty);
+    if (notes->unlinked[0] != '\0') {
+        ps_diag_add(diag, PS_ODD_SCHEDULE, "drawn without links and replay: %s", notes->unlinked);
+    }
+    if (notes->said[0] != '\0') {
+        ps_diag_add(diag, PS_ODD_SCHEDULE, "%s", notes->said);
+    }
+}

@@ -36,4 +36,7 @@ typedef struct ps_pipeline_notes {
 PS_MUST_USE ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts,
                                        ps_result *result, ps_pipeline_notes *notes, ps_err *err);
 
+/* What the notes say of the pipelines, counted on the diag of one of the chart's ranks. */
+void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag);
+
 #endif
