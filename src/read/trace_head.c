@@ -1,9 +1,10 @@
 /* A walk over tokens: strings with their escapes, brackets, and which strings are keys. Enough to tell where one is. */
 #include "read/trace_head.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/num.h"
 
 #define MAX_DEPTH 64
 
@@ -11,9 +12,10 @@ typedef struct walk {
     const char *text;
     size_t n, at;
     size_t depth;
-    uint64_t objects;  /* bit d: the container at depth d is an object */
-    bool in_events;    /* inside the value of traceEvents */
+    uint64_t objects;   /* bit d: the container at depth d is an object */
+    bool in_events;     /* inside the value of traceEvents */
     bool expect_events; /* its bracket comes next */
+    bool in_distributed;
     bool has_ph;
     ps_trace_head head;
 } walk;
@@ -62,6 +64,27 @@ static bool is_digit(const walk *w) {
     return w->at < w->n && w->text[w->at] >= '0' && w->text[w->at] <= '9';
 }
 
+static int64_t number_here(const walk *w) {
+    int64_t value = -1;
+    size_t n = 0;
+    while (w->at + n < w->n && w->text[w->at + n] >= '0' && w->text[w->at + n] <= '9') {
+        n++;
+    }
+    bool is_whole = w->at + n < w->n; /* else it may go on */
+    return is_whole && ps_parse_i64(w->text + w->at, n, &value) ? value : -1;
+}
+
+static void take_host(walk *w) {
+    const char *host = NULL;
+    size_t n = 0;
+    walk look = *w;
+    if (w->at < w->n && w->text[w->at] == '"' && take_string(&look, &host, &n) &&
+        n < sizeof w->head.host && memchr(host, '\\', n) == NULL) {
+        memcpy(w->head.host, host, n);
+        w->head.host[n] = '\0';
+    }
+}
+
 /* A key; w->at is at its value. */
 static void see_key(walk *w, const char *key, size_t n) {
     bool top = w->depth == 1;
@@ -72,6 +95,11 @@ static void see_key(walk *w, const char *key, size_t n) {
     } else if (top && (equals(key, n, "deviceProperties") || equals(key, n, "distributedInfo") ||
                        (equals(key, n, "schemaVersion") && is_digit(w)))) {
         w->head.has_kineto_member = true;
+        w->in_distributed = equals(key, n, "distributedInfo");
+    } else if (top && equals(key, n, "host_name")) {
+        take_host(w);
+    } else if (w->in_distributed && w->depth == 2 && equals(key, n, "rank")) {
+        w->head.rank = number_here(w);
     } else if (of_event && equals(key, n, "ph")) {
         w->has_ph = true;
     } else if (of_event && equals(key, n, "cat") && w->at < w->n && w->text[w->at] == '"') {
@@ -119,12 +147,13 @@ static bool step(walk *w) {
     } else if (c == '}' || c == ']') {
         w->depth--;
         w->in_events = w->in_events && w->depth > 1;
+        w->in_distributed = w->in_distributed && w->depth > 1;
     }
     return w->depth > 0;
 }
 
 ps_trace_head ps_trace_head_look(const void *bytes, size_t n) {
-    walk w = {.text = bytes, .n = n};
+    walk w = {.text = bytes, .n = n, .head.rank = -1};
     if (n >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
         w.at = 3;
     }

@@ -4,12 +4,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct ps_trace_head {
-    bool is_object; /* { ... "traceEvents": [ ... */
-    bool is_array;  /* [ {"ph": ... */
+    bool is_object;           /* { ... "traceEvents": [ ... */
+    bool is_array;            /* [ {"ph": ... */
     bool has_kineto_member;   /* schemaVersion as a number, deviceProperties or distributedInfo */
     bool has_kineto_category; /* some event is of a category that only PyTorch's profiler writes */
+    int64_t rank;             /* distributedInfo.rank, -1 unknown */
+    char host[256];           /* host_name as it stands, "" unknown or not plain */
 } ps_trace_head;
 
 /* Both forms false: no trace events. Malformed text ends the look. */
