@@ -99,9 +99,6 @@ bool ps_model_arg_int(const ps_model_event *e, ps_str key, int64_t *out);
 /* The usual track of the event's thread. */
 uint32_t ps_model_thread_track(const ps_model_event *e);
 
-/* The latest time seen in any event but metadata, INT64_MIN before the first one. */
-int64_t ps_trace_model_last_ns(const ps_trace_model *m);
-
 /* What reads a whole input: `wanted` and `needs` make the schema (all arguments with PS_NEED_ARGS); `member` as in
  * ps_event_sink, with the dialect's context. `n_threads` 0: one per processor. */
 PS_MUST_USE ps_code ps_trace_model_read(ps_input *in, const ps_dialect *dialect, uint32_t needs,
