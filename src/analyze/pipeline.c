@@ -160,6 +160,9 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     if (code == PS_OK && r.schedule != NULL) {
         code = connect(chart, &r, notes, err);
     }
+    if (code == PS_OK) {
+        code = ps_chart_clocks(chart, &opts->clocks, &notes->n_clocks_empty, err);
+    }
     if (code != PS_OK) {
         return code;
     }
@@ -173,4 +176,17 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
         code = add_replay(chart, &r, &opts->replay, result, notes, err);
     }
     return code;
+}
+
+void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag) {
+    ps_diag_count(diag, PS_ODD_OP_MISSING, notes->n_missing);
+    ps_diag_count(diag, PS_ODD_TAIL_UNMARKED, notes->n_unmarked_weights);
+    ps_diag_count(diag, PS_ODD_STAGE_MISSING, notes->n_stages_missing);
+    ps_diag_count(diag, PS_ODD_CLOCKS, notes->n_clocks_empty);
+    if (notes->unlinked[0] != '\0') {
+        ps_diag_add(diag, PS_ODD_SCHEDULE, "drawn without links and replay: %s", notes->unlinked);
+    }
+    if (notes->said[0] != '\0') {
+        ps_diag_add(diag, PS_ODD_SCHEDULE, "%s", notes->said);
+    }
 }

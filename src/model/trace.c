@@ -268,6 +268,15 @@ uint32_t ps_builder_n_slices(const ps_builder *b) {
     return b->trace->slices.n;
 }
 
+const ps_slices *ps_builder_slices(const ps_builder *b) {
+    return &b->trace->slices;
+}
+
+const ps_track *ps_builder_tracks(const ps_builder *b, size_t *n) {
+    *n = b->trace->n_tracks;
+    return b->trace->tracks;
+}
+
 void ps_builder_flow_of(ps_builder *b, uint32_t from, uint32_t to, ps_str kind) {
     ps_trace *t = b->trace;
     if (!ps_grow(&t->flows, &b->cap_flows, t->n_flows + 1, MAX_ROWS, sizeof *t->flows)) {

@@ -225,6 +225,9 @@ void ps_builder_set_slice_kind(ps_builder *b, uint32_t slice, ps_slice_kind kind
 ps_str ps_builder_slice_name(const ps_builder *b, uint32_t slice);
 uint32_t ps_builder_slice_track(const ps_builder *b, uint32_t slice);
 uint32_t ps_builder_n_slices(const ps_builder *b);
+/* All slices and tracks so far, in input order, for work over all of them; valid until the next one is added. */
+const ps_slices *ps_builder_slices(const ps_builder *b);
+const ps_track *ps_builder_tracks(const ps_builder *b, size_t *n);
 
 void ps_builder_flow(ps_builder *b, uint32_t from,
                      uint32_t to); /* a host mark and its device side */

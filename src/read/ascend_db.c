@@ -16,12 +16,12 @@
 #include "base/idmap.h"
 #include "base/lit.h"
 #include "read/ascend_info.h"
+#include "read/ascend_meta.h"
 #include "read/reader.h"
 #include "read/sqlite/db.h"
 #include "read/sqlite/scan.h"
 
 #define NO_ID 4294967295 /* "none" in ids and ranks */
-#define MAX_METADATA_BYTES ((size_t)64 << 20)
 
 typedef struct host_mark {
     int64_t start_ns, end_ns, connection_id, thread_id, row;
@@ -122,47 +122,6 @@ static ps_code take_metadata(void *context, const ps_scan_batch *b, ps_err *err)
         }
     }
     return PS_OK;
-}
-
-/* Adds the top-level members of profiler_metadata.json behind those of the table, which win. The text of each
- * value is cut out of the file as it stands. */
-static ps_code read_metadata_json(reading *r, const ps_src *src, ps_err *err) {
-    if (src->rank_dir == NULL) {
-        return PS_OK;
-    }
-    ps_arena arena;
-    ps_arena_init(&arena);
-    ps_buf text;
-    ps_buf_init(&text, MAX_METADATA_BYTES);
-    const char *path = ps_path_join(&arena, src->rank_dir, "profiler_metadata.json");
-    ps_code code = path != NULL ? PS_OK : ps_fail_nomem(err);
-    if (code == PS_OK && ps_is_file(path)) {
-        ps_err odd = PS_ERR_INIT;
-        const ps_lit *doc = NULL;
-        if (ps_read_file(path, MAX_METADATA_BYTES, &text, &odd) == PS_OK) {
-            doc = ps_lit_parse(&arena, ps_buf_str(&text), text.len, &odd);
-        }
-        if (odd.code == PS_NOMEM) {
-            code = ps_fail_nomem(err);
-        } else if (doc == NULL || doc->kind != PS_LIT_OBJECT) {
-            ps_diag_add(r->diag, PS_ODD_METADATA, "profiler_metadata.json: %s",
-                        odd.msg[0] != '\0' ? odd.msg : "not an object");
-        }
-        for (const ps_lit *v = doc != NULL ? doc->child : NULL; code == PS_OK && v != NULL;
-             v = v->next) {
-            if (v->begin != NULL && v->key != NULL) {
-                const char *value = ps_arena_strndup(&arena, v->begin, v->source_len);
-                if (value == NULL) {
-                    code = ps_fail_nomem(err);
-                } else {
-                    ps_builder_meta(r->builder, v->key, value);
-                }
-            }
-        }
-    }
-    ps_buf_fini(&text);
-    ps_arena_fini(&arena);
-    return code;
 }
 
 static ps_code take_steps(void *context, const ps_scan_batch *b, ps_err *err) {
@@ -630,7 +589,7 @@ static ps_code read_small_tables(reading *r, const ps_src *src, ps_err *err) {
         if (ps_db_has_table(r->db, "META_DATA")) {
             code = SCAN(r, "META_DATA", take_metadata, err, "name", "value");
         }
-        code = code == PS_OK ? read_metadata_json(r, src, err) : code;
+        code = code == PS_OK ? ps_ascend_metadata(src->rank_dir, r->builder, err) : code;
     }
     if (code == PS_OK && (r->needs & PS_NEED_STEPS) != 0 && ps_db_has_table(r->db, "STEP_TIME")) {
         code = SCAN(r, "STEP_TIME", take_steps, err, "id", "startNs", "endNs");
