@@ -5,6 +5,7 @@
 
 #include "analyze/label.h"
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "model/chart_groups.h"
 
 #define MAX_CHUNKS 8 /* more model pieces per device are tried for no schedule */
@@ -322,14 +323,35 @@ ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
 
 /* --- applying ------------------------------------------------------------------------------------------------------ */
 
+/* Ops of the list that no op of the group is, wherever it stands. */
+static ps_code count_absent(looking *l, size_t n, const ps_op_list *list, size_t *n_missing,
+                            ps_err *err) {
+    ps_idmap there;
+    ps_idmap_init(&there);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = ps_idmap_put(&there,
+                          (uint64_t)l->marks[i].kind << 32 | (uint32_t)l->marks[i].microbatch, 0);
+    }
+    for (size_t i = 0; ok && n > 0 && i < list->n; i++) {
+        uint64_t key = (uint64_t)list->ops[i].kind << 32 | (uint32_t)list->ops[i].microbatch;
+        *n_missing += ps_idmap_get(&there, key) == PS_IDMAP_NONE;
+    }
+    ps_idmap_fini(&there);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
 static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
                            const ps_op_list *list, size_t *n_missing, ps_err *err) {
     size_t n = fill_marks(l, group);
     ps_alignment alignment;
+    if (l->is_exact) {
+        return count_absent(l, n, list, n_missing, err);
+    }
     ps_code code = ps_align(l->marks, n, list, &alignment, err);
     int32_t per_chunk = ps_schedule_microbatches(r->schedule, &r->params);
     *n_missing += code == PS_OK && n > 0 ? alignment.n_missing : 0;
-    for (size_t i = 0; code == PS_OK && !l->is_exact && i < n; i++) {
+    for (size_t i = 0; code == PS_OK && i < n; i++) {
         if (alignment.op_of_mark[i] == PS_UNLABELLED) {
             continue;
         }

@@ -67,6 +67,8 @@ typedef struct ps_dialect {
     /* False leaves a paired flow out, because it is known already. May be NULL. */
     bool (*flow)(void *context, const ps_builder *b, uint32_t from, uint32_t to, ps_str kind);
     void *context;
+    bool
+        exact_ends; /* an end lies on a slice that begins exactly then, and no point on one that `takes` refuses */
     bool flow_names;          /* the name of a flow event is part of its key, besides cat and id */
     bool zero_is_stray;       /* events at time 0 among times of more than a day are left out */
     int64_t overlap_slack_ns; /* a slice may end this much later than the one around it */
@@ -98,9 +100,6 @@ const ps_event_arg *ps_model_arg(const ps_model_event *e, ps_str key);
 bool ps_model_arg_int(const ps_model_event *e, ps_str key, int64_t *out);
 /* The usual track of the event's thread. */
 uint32_t ps_model_thread_track(const ps_model_event *e);
-
-/* The latest time seen in any event but metadata, INT64_MIN before the first one. */
-int64_t ps_trace_model_last_ns(const ps_trace_model *m);
 
 /* What reads a whole input: `wanted` and `needs` make the schema (all arguments with PS_NEED_ARGS); `member` as in
  * ps_event_sink, with the dialect's context. `n_threads` 0: one per processor. */
