@@ -1,6 +1,9 @@
 #include "read/ascend_db_comm.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
+#include "base/lit.h"
 
 /* opConnectionId is a text that p2p_pairing added. */
 static const ps_ascend_field FIELDS[] = {
@@ -20,6 +23,7 @@ void ps_ascend_ops_init(ps_ascend_ops *ops, ps_ascend *a) {
     *ops = (ps_ascend_ops){.a = a};
     ps_idmap_init(&ops->of_id);
     ps_idmap_init(&ops->of_connection);
+    ps_idmap_init(&ops->labelled);
 }
 
 void ps_ascend_ops_fini(ps_ascend_ops *ops) {
@@ -27,6 +31,7 @@ void ps_ascend_ops_fini(ps_ascend_ops *ops) {
     ps_free(ops->values);
     ps_idmap_fini(&ops->of_id);
     ps_idmap_fini(&ops->of_connection);
+    ps_idmap_fini(&ops->labelled);
 }
 
 /* --- the operators ------------------------------------------------------------------------------------ */
@@ -205,43 +210,75 @@ static bool names_of(ps_ascend *a, const ps_ascend_op *op, ps_str *name, ps_str 
     return complete;
 }
 
+/* What people call the group ("tp"), by the name in front of its ranks in parallel_group_info. */
+static ps_str label_of(ps_ascend *a, const ps_lit *groups, ps_str group) {
+    const ps_lit *info = ps_lit_get(groups, ps_builder_text(a->builder, group));
+    const char *name = ps_lit_str(ps_lit_get(info, "group_name"));
+    return name != NULL && name[0] != '\0' ? ps_builder_str(a->builder, name, strlen(name))
+                                           : PS_STR_NONE;
+}
+
 /* The old projection knows no process and no device. */
-static uint32_t track_of(ps_ascend *a, const ps_ascend_op *op, ps_str group, int64_t pid,
-                         int64_t device) {
+static uint32_t track_of(ps_ascend_ops *ops, const ps_lit *groups, const ps_ascend_op *op,
+                         ps_str group, int64_t pid, int64_t device) {
+    ps_ascend *a = ops->a;
     ps_track track = {
         .kind = PS_TRACK_COMM_GROUP, .pid = -1, .tid = -1, .device = -1, .name = group};
-    if (ps_ascend_wants(a, PS_NEED_SLICES)) {
-        track.pid = op->pid >= 0 ? op->pid : pid;
-        track.device = op->device >= 0 ? op->device : device;
+    if (!ps_ascend_wants(a, PS_NEED_SLICES)) {
+        return ps_builder_track(a->builder, track);
     }
-    return ps_builder_track(a->builder, track);
+    track.pid = op->pid >= 0 ? op->pid : pid;
+    track.device = op->device >= 0 ? op->device : device;
+    uint32_t row = ps_builder_track(a->builder, track);
+    if (row != PS_NONE && ps_idmap_get(&ops->labelled, row) == PS_IDMAP_NONE) {
+        ps_builder_track_label(a->builder, row, label_of(a, groups, group), PS_NO_ORDER);
+        return ps_idmap_put(&ops->labelled, row, 1) ? row : PS_NONE;
+    }
+    return row;
+}
+
+static ps_code add_op(ps_ascend_ops *ops, const ps_lit *groups, size_t i, int64_t pid,
+                      int64_t device, ps_err *err) {
+    ps_ascend *a = ops->a;
+    const ps_ascend_op *op = &ops->rows[i];
+    ps_str name = PS_STR_NONE;
+    ps_str group = PS_STR_NONE;
+    if (!names_of(a, op, &name, &group)) {
+        return PS_OK;
+    }
+    uint32_t track = track_of(ops, groups, op, group, pid, device);
+    if (track == PS_NONE) {
+        return ps_fail_nomem(err);
+    }
+    uint32_t slice = ps_ascend_slice(a, PS_SLICE_COMM_OP, track, name, PS_STR_NONE, op->start_ns,
+                                     op->end_ns, "COMMUNICATION_OP", op->row);
+    if (ps_builder_failed(a->builder)) {
+        return ps_fail_nomem(err);
+    }
+    if (slice == PS_NONE) {
+        return PS_OK;
+    }
+    add_peer_args(a, slice, op);
+    for (size_t k = 0; k < ops->fields.n; k++) {
+        ps_ascend_add_field(a, slice, &ops->fields, k, ops->values[i * ops->fields.n + k]);
+    }
+    return ps_ascend_add_end(a, op->connection_id, slice) ? PS_OK : ps_fail_nomem(err);
 }
 
 ps_code ps_ascend_ops_add(ps_ascend_ops *ops, int64_t pid, int64_t device, ps_err *err) {
     ps_ascend *a = ops->a;
-    for (size_t i = 0; i < ops->n; i++) {
-        const ps_ascend_op *op = &ops->rows[i];
-        ps_str name = PS_STR_NONE;
-        ps_str group = PS_STR_NONE;
-        if (!names_of(a, op, &name, &group)) {
-            continue;
-        }
-        uint32_t slice =
-            ps_ascend_slice(a, PS_SLICE_COMM_OP, track_of(a, op, group, pid, device), name,
-                            PS_STR_NONE, op->start_ns, op->end_ns, "COMMUNICATION_OP", op->row);
-        if (ps_builder_failed(a->builder)) {
-            return ps_fail_nomem(err);
-        }
-        if (slice == PS_NONE) {
-            continue;
-        }
-        add_peer_args(a, slice, op);
-        for (size_t k = 0; k < ops->fields.n; k++) {
-            ps_ascend_add_field(a, slice, &ops->fields, k, ops->values[i * ops->fields.n + k]);
-        }
-        if (!ps_ascend_add_end(a, op->connection_id, slice)) {
-            return ps_fail_nomem(err);
-        }
+    ps_code code = PS_OK;
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const ps_lit *groups = NULL;
+    if (ps_ascend_wants(a, PS_NEED_SLICES) && a->groups != NULL) {
+        ps_err odd = PS_ERR_INIT; /* whoever uses the metadata says what is wrong with it */
+        groups = ps_lit_parse(&arena, a->groups, strlen(a->groups), &odd);
+        code = odd.code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
     }
-    return ps_builder_failed(a->builder) ? ps_fail_nomem(err) : PS_OK;
+    for (size_t i = 0; code == PS_OK && i < ops->n; i++) {
+        code = add_op(ops, groups, i, pid, device, err);
+    }
+    ps_arena_fini(&arena);
+    return code == PS_OK && ps_builder_failed(a->builder) ? ps_fail_nomem(err) : code;
 }

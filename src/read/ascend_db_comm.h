@@ -25,6 +25,7 @@ typedef struct ps_ascend_ops {
     ps_ascend_op *rows;
     size_t n, cap;
     ps_idmap of_id, of_connection;
+    ps_idmap labelled; /* tracks whose label was looked up */
     /* with PS_NEED_ARGS, the other columns: row-major, fields.n a row */
     ps_ascend_fields fields;
     int64_t *values;

@@ -7,6 +7,8 @@
 #include "base/hash.h"
 #include "base/lit.h"
 
+#define NO_DOMAIN 65535 /* without an entry in STRING_IDS */
+
 void ps_ascend_marks_init(ps_ascend_marks *m, ps_ascend *a) {
     *m = (ps_ascend_marks){.a = a};
     ps_idmap_init(&m->of_connection);
@@ -61,16 +63,9 @@ ps_code ps_ascend_marks_scan(ps_ascend_marks *m, ps_err *err) {
                    take_marks, m, err);
 }
 
-static void add_host_args(ps_ascend_marks *m, const ps_ascend_mark *mark) {
-    ps_ascend *a = m->a;
-    bool missing = false;
-    if (mark->event_type != PS_ASCEND_NULL) {
-        ps_builder_arg_str(a->builder, mark->slice, "eventType",
-                           ps_ascend_enum_name(a, PS_ASCEND_MSTX_TYPE, mark->event_type));
-    }
-    if (mark->domain != PS_ASCEND_NULL) {
-        ps_builder_arg_str(a->builder, mark->slice, "domain",
-                           ps_ascend_name(a, mark->domain, &missing));
+static void add_host_args(const ps_ascend *a, const ps_ascend_mark *mark, ps_str event_type) {
+    if (!ps_str_is_none(event_type)) {
+        ps_builder_arg_str(a->builder, mark->slice, "eventType", event_type);
     }
     if (mark->category != PS_ASCEND_NULL && mark->category != PS_ASCEND_NO_ID) {
         ps_builder_arg_int(a->builder, mark->slice, "category", mark->category);
@@ -78,7 +73,17 @@ static void add_host_args(ps_ascend_marks *m, const ps_ascend_mark *mark) {
     if (mark->connection_id >= 0 && mark->connection_id != PS_ASCEND_NO_ID) {
         ps_builder_arg_int(a->builder, mark->slice, "connectionId", mark->connection_id);
     }
-    ps_ascend_count_missing(a, missing, "MSTX_EVENTS", mark->row);
+}
+
+/* None for the numbers that stand for no domain. */
+static ps_str domain_of(ps_ascend *a, const ps_ascend_mark *mark, bool *missing) {
+    if (mark->domain == PS_ASCEND_NULL || mark->domain == PS_ASCEND_NO_ID) {
+        return PS_STR_NONE;
+    }
+    ps_str domain = ps_ascend_text(a, mark->domain);
+    return ps_str_is_none(domain) && mark->domain != NO_DOMAIN
+               ? ps_ascend_name(a, mark->domain, missing)
+               : domain;
 }
 
 static ps_slice_kind kind_of_mark(const ps_ascend *a, const ps_ascend_mark *mark) {
@@ -90,37 +95,42 @@ static ps_slice_kind kind_of_mark(const ps_ascend *a, const ps_ascend_mark *mark
 }
 
 /* Without its message a mark means nothing to an analysis; on the timeline it is still there. */
-static ps_str message_of(ps_ascend *a, const ps_ascend_mark *mark) {
-    bool missing = false;
-    ps_str message = ps_ascend_wants(a, PS_NEED_SLICES) ? ps_ascend_name(a, mark->message, &missing)
+static ps_str message_of(ps_ascend *a, const ps_ascend_mark *mark, bool *missing) {
+    ps_str message = ps_ascend_wants(a, PS_NEED_SLICES) ? ps_ascend_name(a, mark->message, missing)
                                                         : ps_ascend_text(a, mark->message);
-    if (missing || ps_str_is_none(message)) {
-        ps_diag_add(a->diag, PS_ODD_STRING_ID, "MSTX_EVENTS rowid %lld: message %lld",
-                    (long long)mark->row, (long long)mark->message);
-    }
+    *missing = *missing || ps_str_is_none(message);
     return message;
 }
 
 static ps_code add_host_mark(ps_ascend_marks *m, size_t row, ps_err *err) {
     ps_ascend *a = m->a;
     ps_ascend_mark *mark = &m->rows[row];
-    ps_str message = message_of(a, mark);
+    bool missing = false;
+    ps_str message = message_of(a, mark, &missing);
+    ps_str domain = domain_of(a, mark, &missing);
     if (ps_builder_failed(a->builder)) {
         return ps_fail_nomem(err);
+    }
+    if (missing) {
+        ps_diag_add(a->diag, PS_ODD_STRING_ID, "MSTX_EVENTS rowid %lld: message %lld",
+                    (long long)mark->row, (long long)mark->message);
     }
     if (ps_str_is_none(message)) {
         return PS_OK;
     }
-    mark->slice = ps_ascend_slice(a, kind_of_mark(a, mark),
-                                  ps_ascend_thread_track(a, mark->thread_id), message, PS_STR_NONE,
-                                  mark->start_ns, mark->end_ns, "MSTX_EVENTS", mark->row);
+    mark->slice =
+        ps_ascend_slice(a, kind_of_mark(a, mark), ps_ascend_thread_track(a, mark->thread_id),
+                        message, domain, mark->start_ns, mark->end_ns, "MSTX_EVENTS", mark->row);
     if (mark->slice != PS_NONE) {
         if (mark->connection_id >= 0 && mark->connection_id != PS_ASCEND_NO_ID &&
             !ps_idmap_put(&m->of_connection, (uint64_t)mark->connection_id, (uint32_t)row)) {
             return ps_fail_nomem(err);
         }
         if (ps_ascend_wants(a, PS_NEED_SLICES) && ps_ascend_wants(a, PS_NEED_ARGS)) {
-            add_host_args(m, mark);
+            add_host_args(a, mark,
+                          mark->event_type != PS_ASCEND_NULL
+                              ? ps_ascend_enum_name(a, PS_ASCEND_MSTX_TYPE, mark->event_type)
+                              : PS_STR_NONE);
         }
     }
     return ps_builder_failed(a->builder) ? ps_fail_nomem(err) : PS_OK;
