@@ -15,13 +15,13 @@ mkdir -p "$work"
 
 echo "== table scanner"
 gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc bench/scan.c -o "$work/scan" build/release/libpipescope_core.a \
-    -lsqlite3 -lpthread -lm
+    -lsqlite3 -lisal -lpthread -lm
 "$work/scan"
 
 echo
 echo "== simulator"
 gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc bench/simulate.c -o "$work/simulate" build/release/libpipescope_core.a \
-    -lsqlite3 -lpthread -lm
+    -lsqlite3 -lisal -lpthread -lm
 "$work/simulate"
 
 echo

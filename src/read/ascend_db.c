@@ -12,7 +12,6 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "base/lit.h"
 #include "read/ascend_db_comm.h"
 #include "read/ascend_db_counters.h"
 #include "read/ascend_db_device.h"
@@ -23,75 +22,29 @@
 #include "read/ascend_db_sniff.h"
 #include "read/ascend_db_tables.h"
 #include "read/ascend_info.h"
+#include "read/ascend_meta.h"
 
-#define MAX_METADATA_BYTES ((size_t)64 << 20)
 #define EARLIEST_EPOCH_NS (INT64_C(1) << 56) /* 1972 */
 
 /* --- metadata and steps ------------------------------------------------------------------------------ */
 
-/* Kept as metadata where that is wanted; the names of groups are wanted for labels too. */
-static ps_code add_meta(ps_ascend *a, const char *key, size_t key_bytes, const char *value,
-                        size_t value_bytes, ps_err *err) {
-    char *k = ps_strndup(key, key_bytes);
-    char *v = ps_strndup(value, value_bytes);
-    bool ok = k != NULL && v != NULL;
-    if (ok && ps_ascend_wants(a, PS_NEED_META)) {
-        ps_builder_meta(a->builder, k, v);
-    }
-    if (ok && a->groups == NULL && strcmp(k, "parallel_group_info") == 0) {
-        a->groups = v;
-        v = NULL;
-    }
-    ps_free(k);
-    ps_free(v);
-    return ok ? PS_OK : ps_fail_nomem(err);
-}
-
 static ps_code take_metadata(void *context, const ps_scan_batch *b, ps_err *err) {
-    ps_code code = PS_OK;
-    for (size_t i = 0; code == PS_OK && i < b->n_rows; i++) {
+    ps_ascend *a = context;
+    for (size_t i = 0; i < b->n_rows; i++) {
         ps_scan_bytes key = ps_cell_text(&b->columns[0], i);
         ps_scan_bytes value = ps_cell_text(&b->columns[1], i);
-        code = add_meta(context, key.data, key.size_bytes, value.data, value.size_bytes, err);
-    }
-    return code;
-}
-
-/* Adds the top-level members of profiler_metadata.json behind those of the table, which win. The text of each
- * value is cut out of the file as it stands. */
-static ps_code read_metadata_json(ps_ascend *a, ps_err *err) {
-    const ps_src *src = a->src;
-    if (src->rank_dir == NULL) {
-        return PS_OK;
-    }
-    ps_arena arena;
-    ps_arena_init(&arena);
-    ps_buf text;
-    ps_buf_init(&text, MAX_METADATA_BYTES);
-    const char *path = ps_path_join(&arena, src->rank_dir, "profiler_metadata.json");
-    ps_code code = path != NULL ? PS_OK : ps_fail_nomem(err);
-    if (code == PS_OK && ps_is_file(path)) {
-        ps_err odd = PS_ERR_INIT;
-        const ps_lit *doc = NULL;
-        if (ps_read_file(path, MAX_METADATA_BYTES, &text, &odd) == PS_OK) {
-            doc = ps_lit_parse(&arena, ps_buf_str(&text), text.len, &odd);
+        char *k = ps_strndup(key.data, key.size_bytes);
+        char *v = ps_strndup(value.data, value.size_bytes);
+        if (k != NULL && v != NULL) {
+            ps_builder_meta(a->builder, k, v);
         }
-        if (odd.code == PS_NOMEM) {
-            code = ps_fail_nomem(err);
-        } else if (doc == NULL || doc->kind != PS_LIT_OBJECT) {
-            ps_diag_add(a->diag, PS_ODD_METADATA, "profiler_metadata.json: %s",
-                        odd.msg[0] != '\0' ? odd.msg : "not an object");
-        }
-        for (const ps_lit *v = doc != NULL ? doc->child : NULL; code == PS_OK && v != NULL;
-             v = v->next) {
-            if (v->begin != NULL && v->key != NULL) {
-                code = add_meta(a, v->key, strlen(v->key), v->begin, v->source_len, err);
-            }
+        ps_free(k);
+        ps_free(v);
+        if (k == NULL || v == NULL) {
+            return ps_fail_nomem(err);
         }
     }
-    ps_buf_fini(&text);
-    ps_arena_fini(&arena);
-    return code;
+    return PS_OK;
 }
 
 static ps_code take_steps(void *context, const ps_scan_batch *b, ps_err *err) {
@@ -174,11 +127,11 @@ static void say_what_is_there(ps_ascend *a) {
 
 static ps_code read_small_tables(ps_ascend *a, ps_err *err) {
     ps_code code = PS_OK;
-    if (ps_ascend_wants(a, PS_NEED_META | PS_NEED_SLICES)) {
+    if (ps_ascend_wants(a, PS_NEED_META | PS_NEED_SLICES)) { /* labels of groups come from there */
         if (ps_db_has_table(a->db, "META_DATA")) {
             code = PS_ASCEND_SCAN(a->db, "META_DATA", take_metadata, a, err, "name", "value");
         }
-        code = code == PS_OK ? read_metadata_json(a, err) : code;
+        code = code == PS_OK ? ps_ascend_metadata(a->src->rank_dir, a->builder, err) : code;
     }
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_STEPS) && ps_db_has_table(a->db, "STEP_TIME")) {
         code = PS_ASCEND_SCAN(a->db, "STEP_TIME", take_steps, a, err, "id", "startNs", "endNs");
