@@ -617,17 +617,9 @@ static void note_pipeline(const ps_reduce_input *in, const plan *pl,
     if (diag == NULL) {
         return;
     }
-    ps_diag_count(diag, PS_ODD_OP_MISSING, notes->n_missing);
-    ps_diag_count(diag, PS_ODD_TAIL_UNMARKED, notes->n_unmarked_weights);
-    ps_diag_count(diag, PS_ODD_STAGE_MISSING, notes->n_stages_missing);
-    ps_diag_count(diag, PS_ODD_CLOCKS, notes->n_clocks_empty);
-    if (notes->unlinked[0] != '\0') {
-        ps_diag_add(diag, PS_ODD_SCHEDULE, "drawn without links and replay: %s", notes->unlinked);
-    }
-    if (notes->said[0] != '\0') {
-        ps_diag_add(diag, PS_ODD_SCHEDULE, "%s", notes->said);
-    } else if (pl->schedule == NULL && notes->schedule != NULL &&
-               strcmp(notes->schedule->name, "dualpipev") == 0) {
+    ps_pipeline_notes_count(notes, diag);
+    if (notes->said[0] == '\0' && pl->schedule == NULL && notes->schedule != NULL &&
+        strcmp(notes->schedule->name, "dualpipev") == 0) {
         ps_diag_count(diag, PS_ODD_SCHEDULE_HINT, 1);
     }
 }

@@ -60,7 +60,6 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
 enum {
     C_RANK,
     C_FORMAT,
-    C_PROFILER,
     C_LEVEL,
     C_HOST_SPAN,
     C_DEVICE_SPAN,
@@ -70,14 +69,12 @@ enum {
     C_COMM,
     C_SLICES,
     C_FLOWS,
-    C_COUNTERS,
     N_C
 };
 
 static const ps_column COLUMNS[N_C] = {
     [C_RANK] = {.name = "rank", .type = PS_COL_INT},
     [C_FORMAT] = {.name = "format", .type = PS_COL_TEXT},
-    [C_PROFILER] = {.name = "profiler", .type = PS_COL_TEXT},
     [C_LEVEL] = {.name = "level", .type = PS_COL_TEXT},
     [C_HOST_SPAN] = {.name = "host span", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [C_DEVICE_SPAN] = {.name = "device span", .type = PS_COL_INT, .unit = PS_UNIT_NS},
@@ -87,7 +84,6 @@ static const ps_column COLUMNS[N_C] = {
     [C_COMM] = {.name = "comm ops", .type = PS_COL_INT},
     [C_SLICES] = {.name = "slices", .type = PS_COL_INT},
     [C_FLOWS] = {.name = "flows", .type = PS_COL_INT},
-    [C_COUNTERS] = {.name = "counters", .type = PS_COL_INT},
 };
 
 static void set_span(ps_table *t, size_t column, const ps_span *span) {
@@ -113,7 +109,6 @@ static void set_counts(ps_table *t, const ps_inventory *inv) {
     ps_table_set_int(t, C_COMM, (int64_t)(n[PS_SLICE_COMM_OP] + n[PS_SLICE_COMM_KERNEL]));
     ps_table_set_int(t, C_SLICES, (int64_t)all);
     ps_table_set_int(t, C_FLOWS, flows);
-    ps_table_set_int(t, C_COUNTERS, (int64_t)inv->n_counter_values);
 }
 
 static bool add_rank_row(ps_table *t, const ps_info_rank *r) {
@@ -121,8 +116,12 @@ static bool add_rank_row(ps_table *t, const ps_info_rank *r) {
         return false;
     }
     ps_table_set_int(t, C_RANK, r->rank->rank);
-    bool ok = ps_table_set_text(t, C_FORMAT, ps_cluster_format(r->rank)) &&
-              ps_table_set_text(t, C_PROFILER, ps_cluster_profiler(r->rank));
+    char format[64]; /* MindSpore and msMonitor write the databases of PyTorch */
+    bool is_usual =
+        r->rank->profiler == PS_PROFILER_OTHER || r->rank->profiler == PS_PROFILER_PYTORCH;
+    (void)snprintf(format, sizeof format, "%s%s%s", ps_cluster_format(r->rank), is_usual ? "" : " ",
+                   is_usual ? "" : ps_cluster_profiler(r->rank));
+    bool ok = ps_table_set_text(t, C_FORMAT, format);
     if (!ps_info_was_read(r)) {
         return ok;
     }

@@ -548,10 +548,6 @@ ps_code ps_trace_model_batch(ps_trace_model *m, const ps_event_batch *batch, ps_
 
 /* --- the end ----------------------------------------------------------------------------------------- */
 
-int64_t ps_trace_model_last_ns(const ps_trace_model *m) {
-    return m->last_ns;
-}
-
 static void end_open_slices(ps_trace_model *m) {
     for (size_t i = 0; i < m->n_threads; i++) {
         for (uint32_t row = m->threads[i].open; row != PS_NONE; row = m->opens[row].below) {

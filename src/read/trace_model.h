@@ -62,7 +62,8 @@ typedef struct ps_dialect {
     /* All slices are there and ended, no flow is paired yet. May be NULL. */
     void (*end)(void *context, ps_builder *b);
     /* Of several slices that begin exactly where a flow point lies, whether this one may be meant (`kind` as of the
-     * flow). The innermost such is taken. NULL: the innermost one, and for an end without "bp":"e" the outermost. */
+     * flow). The innermost such is taken. NULL: the innermost one that is no instant, for an end without "bp":"e" the
+     * outermost. */
     bool (*takes)(void *context, const ps_builder *b, ps_str kind, bool is_begin, uint32_t slice);
     /* False leaves a paired flow out, because it is known already. May be NULL. */
     bool (*flow)(void *context, const ps_builder *b, uint32_t from, uint32_t to, ps_str kind);
@@ -100,9 +101,6 @@ const ps_event_arg *ps_model_arg(const ps_model_event *e, ps_str key);
 bool ps_model_arg_int(const ps_model_event *e, ps_str key, int64_t *out);
 /* The usual track of the event's thread. */
 uint32_t ps_model_thread_track(const ps_model_event *e);
-
-/* The latest time seen in any event but metadata, INT64_MIN before the first one. */
-int64_t ps_trace_model_last_ns(const ps_trace_model *m);
 
 /* What reads a whole input: `wanted` and `needs` make the schema (all arguments with PS_NEED_ARGS); `member` as in
  * ps_event_sink, with the dialect's context. `n_threads` 0: one per processor. */

@@ -150,7 +150,9 @@ static ps_code reduce_round(session *s, ps_err *err) {
         }
         s->shared[a] = shared;
         if (code != PS_OK) {
-            ps_err_prefix(err, "%s", analysis->name);
+            if (!analysis->hidden) {
+                ps_err_prefix(err, "%s", analysis->name);
+            }
             return code;
         }
     }

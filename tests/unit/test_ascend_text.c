@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "read/reader.h"
-#include "support/trace_dump.h"
+#include "support/trace_text.h"
 
 #define DATA "tests/data/ascend_text/"
 #define EVERYTHING                                                                                 \
@@ -53,7 +53,7 @@ static void compare(const char *fixture, const char *expected) {
     ps_buf text;
     ps_buf_init(&dump, 0);
     ps_buf_init(&text, 0);
-    trace_dump(t, &dump);
+    trace_text(t, &dump);
     char path[256];
     const char *dir = getenv("PIPESCOPE_DUMP");
     if (dir != NULL) {
@@ -237,7 +237,7 @@ static void counts_of_a_capture(const char *rank, const char *expected) {
     }
     ps_buf dump;
     ps_buf_init(&dump, 0);
-    trace_dump_counts(t, &dump);
+    trace_text_counts(t, &dump);
     assert_string_equal(ps_buf_str(&dump), expected);
     ps_buf_fini(&dump);
     ps_trace_free(t);
