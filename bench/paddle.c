@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "read/paddle.h"
 #include "read/paddle_scan.h"
 #include "read/reader.h"
 
@@ -18,8 +19,6 @@ static double now_s(void) {
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
-
-extern const ps_reader ps_reader_paddle;
 
 /* Bytes and slices of all logs; seconds, negative on failure. */
 static double read_all(char **paths, int n, uint64_t *n_bytes, uint64_t *n_slices) {

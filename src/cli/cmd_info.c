@@ -21,6 +21,11 @@ static void add_sentence(ps_buf *out, const char *text) {
     ps_buf_addf(out, "%s%s", out->len > 0 ? "; " : "", text);
 }
 
+/* Of the profilers whose analyses write into it. */
+static bool is_database(const ps_info_rank *r) {
+    return strcmp(ps_cluster_format(r->rank), "ascend-db") == 0;
+}
+
 void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
     static const struct {
         const char *table, *text;
@@ -33,7 +38,7 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
          "no communication tasks: p2p_pairing needs them, or marks that name the peer"},
     };
     const ps_inventory *inv = r->inventory;
-    if (inv->tables.n == 0) {
+    if (!is_database(r)) {
         return;
     }
     for (size_t i = 0; i < PS_N(PARTS); i++) {
@@ -55,7 +60,6 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
 enum {
     C_RANK,
     C_FORMAT,
-    C_PROFILER,
     C_LEVEL,
     C_HOST_SPAN,
     C_DEVICE_SPAN,
@@ -65,14 +69,12 @@ enum {
     C_COMM,
     C_SLICES,
     C_FLOWS,
-    C_COUNTERS,
     N_C
 };
 
 static const ps_column COLUMNS[N_C] = {
     [C_RANK] = {.name = "rank", .type = PS_COL_INT},
     [C_FORMAT] = {.name = "format", .type = PS_COL_TEXT},
-    [C_PROFILER] = {.name = "profiler", .type = PS_COL_TEXT},
     [C_LEVEL] = {.name = "level", .type = PS_COL_TEXT},
     [C_HOST_SPAN] = {.name = "host span", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [C_DEVICE_SPAN] = {.name = "device span", .type = PS_COL_INT, .unit = PS_UNIT_NS},
@@ -82,7 +84,6 @@ static const ps_column COLUMNS[N_C] = {
     [C_COMM] = {.name = "comm ops", .type = PS_COL_INT},
     [C_SLICES] = {.name = "slices", .type = PS_COL_INT},
     [C_FLOWS] = {.name = "flows", .type = PS_COL_INT},
-    [C_COUNTERS] = {.name = "counters", .type = PS_COL_INT},
 };
 
 static void set_span(ps_table *t, size_t column, const ps_span *span) {
@@ -108,7 +109,6 @@ static void set_counts(ps_table *t, const ps_inventory *inv) {
     ps_table_set_int(t, C_COMM, (int64_t)(n[PS_SLICE_COMM_OP] + n[PS_SLICE_COMM_KERNEL]));
     ps_table_set_int(t, C_SLICES, (int64_t)all);
     ps_table_set_int(t, C_FLOWS, flows);
-    ps_table_set_int(t, C_COUNTERS, (int64_t)inv->n_counter_values);
 }
 
 static bool add_rank_row(ps_table *t, const ps_info_rank *r) {
@@ -116,8 +116,12 @@ static bool add_rank_row(ps_table *t, const ps_info_rank *r) {
         return false;
     }
     ps_table_set_int(t, C_RANK, r->rank->rank);
-    bool ok = ps_table_set_text(t, C_FORMAT, ps_cluster_format(r->rank)) &&
-              ps_table_set_text(t, C_PROFILER, ps_cluster_profiler(r->rank));
+    char format[64]; /* MindSpore and msMonitor write the databases of PyTorch */
+    bool is_usual =
+        r->rank->profiler == PS_PROFILER_OTHER || r->rank->profiler == PS_PROFILER_PYTORCH;
+    (void)snprintf(format, sizeof format, "%s%s%s", ps_cluster_format(r->rank), is_usual ? "" : " ",
+                   is_usual ? "" : ps_cluster_profiler(r->rank));
+    bool ok = ps_table_set_text(t, C_FORMAT, format);
     if (!ps_info_was_read(r)) {
         return ok;
     }
@@ -260,7 +264,7 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
     size_t n_same = 0;
     size_t n_read = 0;
     for (size_t i = 0; i < info->n; i++) {
-        if (!ps_info_was_read(&info->ranks[i]) || info->ranks[i].inventory->tables.n == 0) {
+        if (!ps_info_was_read(&info->ranks[i]) || !is_database(&info->ranks[i])) {
             continue;
         }
         ps_buf_clear(&text);
@@ -278,7 +282,7 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
     }
     for (size_t i = 0; n_same != n_read && i < info->n; i++) {
         const ps_info_rank *r = &info->ranks[i];
-        if (ps_info_was_read(r) && r->inventory->tables.n > 0) {
+        if (ps_info_was_read(r) && is_database(r)) {
             ps_buf_clear(&text);
             ps_info_missing(r, &text);
             ps_cli_print(cli, "missing on rank %lld  %s\n", (long long)r->rank->rank,

@@ -9,6 +9,9 @@
 #include "base/err.h"
 #include "base/input.h"
 #include "model/trace.h"
+#include "read/reader.h"
+
+extern const ps_reader ps_reader_paddle;
 
 /* Side tables.
  *   runs               run, line, first_step, first_step_said, banner_first, banner_end, steps, jobs

@@ -165,7 +165,17 @@ static void bind_exact(const ps_trace_model *m, ps_point *point, const uint32_t 
             return;
         }
     }
-    bind_to(point, rows[end - 1], FIT_EXACT);
+    if (!d->exact_ends) {
+        bind_to(point, rows[end - 1], FIT_EXACT);
+    }
+}
+
+/* Around a point, but not what its kind of flow begins at. */
+static bool is_refused(const ps_trace_model *m, const ps_point *point, uint32_t slice) {
+    const ps_dialect *d = &m->dialect;
+    ps_str kind = {m->flows.families[point->family].cat};
+    return d->exact_ends && d->takes != NULL &&
+           !d->takes(d->context, m->builder, kind, point->phase == PS_POINT_BEGIN, slice);
 }
 
 /* The points of one track, in time order, beside its slices. */
@@ -188,10 +198,13 @@ static bool bind_track(ps_trace_model *m, const visits *v, const ps_track_rows *
         }
         if (next > together && s->start_ns[rows[together]] == point->ts_ns) {
             bind_exact(m, point, rows, together, next);
+        } else if (m->dialect.exact_ends && point->phase == PS_POINT_END) {
+            continue;
         } else if ((point->flags & PS_POINT_ENCLOSING) == 0) {
             bind_to(point, next < end ? rows[next] : PS_NONE, next < end ? FIT_NEAR : NO_FIT);
         } else {
             uint32_t open = ps_open_stack_at(stack, s, point->ts_ns);
+            open = open != PS_NONE && is_refused(m, point, open) ? PS_NONE : open;
             bind_to(point, open, open != PS_NONE ? FIT_NEAR : NO_FIT);
         }
     }

@@ -150,7 +150,9 @@ static ps_code reduce_round(session *s, ps_err *err) {
         }
         s->shared[a] = shared;
         if (code != PS_OK) {
-            ps_err_prefix(err, "%s", analysis->name);
+            if (!analysis->hidden) {
+                ps_err_prefix(err, "%s", analysis->name);
+            }
             return code;
         }
     }
@@ -284,7 +286,9 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     }
     for (size_t r = 0; ok && r < n_ranks; r++) {
         s->run->ranks[r].rank = ranks[r];
-        s->infos[r] = (ps_rank_info){ranks[r]->rank, ps_cluster_profiler(ranks[r])};
+        s->infos[r] = (ps_rank_info){.rank = ranks[r]->rank,
+                                     .machine = ranks[r]->machine,
+                                     .profiler = ps_cluster_profiler(ranks[r])};
         s->diags[r] = &s->run->ranks[r].diag;
     }
     return ok;

@@ -1,26 +1,16 @@
-/* A trace as text, one line a thing, for comparing with what a test expects or with another reading. */
-#ifndef TESTS_SUPPORT_TRACE_DUMP_H
-#define TESTS_SUPPORT_TRACE_DUMP_H
+/* A sealed trace as text that says all a reader put into it and nothing of how: no ids of strings, no rows of tables,
+ * only what they stand for. Two traces are the same when their dumps are. The number of an event in its file
+ * (source_row) and side tables are left out. */
+#ifndef TEST_SUPPORT_TRACE_DUMP_H
+#define TEST_SUPPORT_TRACE_DUMP_H
 
 #include "base/buf.h"
 #include "model/trace.h"
 
-/* Slices, flows and counters with times from the origin, then steps, processes, tracks with a label, and oddities:
- *
- *   op 1/2 name 0+50 {key=1}
- *   flow kind name -> name
- *   counter mem/used 10 5
- *   step 3 0..100
- *   process 7 python CPU order 3
- *   meta key value
- *   track 1/2: label order 4
- *   odd begin-without-end 1
- */
-void dump_trace(const ps_trace *t, ps_buf *out);
-/* The slices alone, and their flows. */
-void dump_slices(const ps_trace *t, ps_buf *out);
-void dump_oddities(const ps_trace *t, ps_buf *out);
-/* "1/2", "stream 0/7", "lane name", for people. */
-void dump_track(const ps_trace *t, uint32_t track, ps_buf *out);
+/* Appends; `out` is the caller's. */
+void trace_dump(const ps_trace *t, ps_buf *out);
+
+/* Fails the test when the dumps differ, showing the first lines that do. */
+void assert_same_dump(const ps_buf *got, const ps_buf *wanted);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/fs.h"
 #include "read/kineto.h"
 #include "read/reader.h"
-#include "support/trace_dump.h"
+#include "support/trace_lines.h"
 
 #define ALL UINT32_MAX
 #define TIMELINE (PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_STEPS)
@@ -51,7 +51,7 @@ static ps_trace *read_events(const char *before, const char *events, const char 
 static void expect(ps_trace *t, const char *expected) {
     ps_buf said;
     ps_buf_init(&said, 0);
-    dump_trace(t, &said);
+    lines_of_trace(t, &said);
     assert_string_equal(ps_buf_str(&said), expected);
     ps_buf_fini(&said);
     ps_trace_free(t);
@@ -608,7 +608,7 @@ static void samples_hold_what_was_counted(void **state) {
             count_kinds(t, &kinds);
             assert_string_equal(ps_buf_str(&kinds), SAMPLES[i].slices);
             ps_buf_clear(&kinds);
-            dump_oddities(t, &kinds);
+            lines_of_oddities(t, &kinds);
             char half[64] = "";
             if (SAMPLES[i].n_half > 0) {
                 (void)snprintf(half, sizeof half, "odd flow-one-sided %llu\n",
@@ -693,7 +693,7 @@ static void threads_change_nothing(void **state) {
         ps_trace *t = read_as("x", json.data, json.len, ALL, k == 0 ? 1 : 4, &err);
         assert_non_null(t);
         ps_buf_init(&said[k], 0);
-        dump_trace(t, &said[k]);
+        lines_of_trace(t, &said[k]);
         ps_trace_free(t);
     }
     assert_true(said[0].len > 1000000);
