@@ -165,7 +165,7 @@ static void bind_exact(const ps_trace_model *m, ps_point *point, const uint32_t 
             return;
         }
     }
-    if (!d->exact_ends) {
+    if (!m->dialect.exact_ends) {
         bind_to(point, rows[end - 1], FIT_EXACT);
     }
 }
