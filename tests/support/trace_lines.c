@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-void dump_track(const ps_trace *t, uint32_t track, ps_buf *out) {
+void line_of_track(const ps_trace *t, uint32_t track, ps_buf *out) {
     size_t n = 0;
     const ps_track *k = &ps_trace_tracks(t, &n)[track];
     const char *name = ps_trace_text(t, k->name);
@@ -65,11 +65,11 @@ static void dump_args(const ps_trace *t, uint32_t slice, ps_buf *out) {
     ps_buf_add_str(out, any ? "}" : "");
 }
 
-void dump_slices(const ps_trace *t, ps_buf *out) {
+void lines_of_slices(const ps_trace *t, ps_buf *out) {
     const ps_slices *s = ps_trace_slices(t);
     for (uint32_t i = 0; i < s->n; i++) {
         ps_buf_addf(out, "%s ", ps_slice_kind_name((ps_slice_kind)s->kind[i]));
-        dump_track(t, s->track[i], out);
+        line_of_track(t, s->track[i], out);
         ps_buf_addf(out, " %s %lld+%lld", ps_trace_text(t, s->name[i]), (long long)s->start_ns[i],
                     (long long)s->dur_ns[i]);
         dump_args(t, i, out);
@@ -87,7 +87,7 @@ void dump_slices(const ps_trace *t, ps_buf *out) {
 static void dump_counters(const ps_trace *t, ps_buf *out) {
     const ps_counters *c = ps_trace_counters(t);
     for (uint32_t i = 0; i < c->n; i++) {
-        dump_track(t, c->track[i], out);
+        line_of_track(t, c->track[i], out);
         ps_buf_addf(out, " %lld %g\n", (long long)c->time_ns[i], c->value[i]);
     }
 }
@@ -99,7 +99,7 @@ static void dump_order(int64_t order, ps_buf *out) {
     ps_buf_add_char(out, '\n');
 }
 
-void dump_oddities(const ps_trace *t, ps_buf *out) {
+void lines_of_oddities(const ps_trace *t, ps_buf *out) {
     const ps_diag *d = ps_trace_diag(t);
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         if (d->counts[k] > 0) {
@@ -109,8 +109,8 @@ void dump_oddities(const ps_trace *t, ps_buf *out) {
     }
 }
 
-void dump_trace(const ps_trace *t, ps_buf *out) {
-    dump_slices(t, out);
+void lines_of_trace(const ps_trace *t, ps_buf *out) {
+    lines_of_slices(t, out);
     dump_counters(t, out);
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(t, &n);
@@ -133,10 +133,10 @@ void dump_trace(const ps_trace *t, ps_buf *out) {
     for (size_t i = 0; i < n; i++) {
         if (!ps_str_is_none(tracks[i].label) || tracks[i].order != PS_NO_ORDER) {
             ps_buf_add_str(out, "track ");
-            dump_track(t, (uint32_t)i, out);
+            line_of_track(t, (uint32_t)i, out);
             ps_buf_addf(out, ": %s", ps_trace_text(t, tracks[i].label));
             dump_order(tracks[i].order, out);
         }
     }
-    dump_oddities(t, out);
+    lines_of_oddities(t, out);
 }

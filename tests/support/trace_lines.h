@@ -16,11 +16,11 @@
  *   track 1/2: label order 4
  *   odd begin-without-end 1
  */
-void dump_trace(const ps_trace *t, ps_buf *out);
+void lines_of_trace(const ps_trace *t, ps_buf *out);
 /* The slices alone, and their flows. */
-void dump_slices(const ps_trace *t, ps_buf *out);
-void dump_oddities(const ps_trace *t, ps_buf *out);
+void lines_of_slices(const ps_trace *t, ps_buf *out);
+void lines_of_oddities(const ps_trace *t, ps_buf *out);
 /* "1/2", "stream 0/7", "lane name", for people. */
-void dump_track(const ps_trace *t, uint32_t track, ps_buf *out);
+void line_of_track(const ps_trace *t, uint32_t track, ps_buf *out);
 
 #endif

@@ -43,7 +43,7 @@ static ps_trace *read_str(const char *text) {
 static void expect_dump(ps_trace *t, const char *expected) {
     ps_buf said;
     ps_buf_init(&said, 0);
-    dump_trace(t, &said);
+    lines_of_trace(t, &said);
     assert_string_equal(ps_buf_str(&said), expected);
     ps_buf_fini(&said);
     ps_trace_free(t);
@@ -277,7 +277,7 @@ static void threads_change_nothing(void **state) {
         ps_trace *t = read_text(json.data, json.len, ALL, THREADS[k], &err);
         assert_non_null(t);
         ps_buf_init(&said[k], 0);
-        dump_trace(t, &said[k]);
+        lines_of_trace(t, &said[k]);
         ps_trace_free(t);
     }
     assert_true(said[0].len > 1000000);
