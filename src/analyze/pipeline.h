@@ -4,6 +4,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/chart_clock.h"
+#include "analyze/own_plan.h"
 #include "analyze/replay.h"
 #include "model/chart.h"
 
@@ -14,6 +15,7 @@ typedef struct ps_pipeline_opts {
     int32_t n_microbatches; /* 0 unknown */
     bool is_labelled;       /* the ops carry chunk and microbatch already (DualPipeV labels) */
     bool in_full;           /* all tables; else PipelineBubble only */
+    ps_model_places places; /* for links of a chart with exact labels and an unknown schedule */
     ps_chart_clock_opts clocks;
     ps_replay_opts replay;
 } ps_pipeline_opts;

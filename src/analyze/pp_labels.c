@@ -537,16 +537,48 @@ static bool describe(const job *j, ps_chart *chart) {
     return ps_chart_set_labels(chart, text);
 }
 
+/* Where each piece of the model lies, as far as labels say so: actions name stages of the whole model, jobs and rules of
+ * one chunk are of a plain pipeline. False when memory is out. */
+static bool find_pieces(const job *j, ps_model_places *out, int32_t **table) {
+    int32_t n_stages = j->places.n_stages;
+    int32_t n_chunks = j->source == PS_LABELS_ACTION ? j->places.n_chunks : 1;
+    size_t n = (size_t)n_stages * (size_t)n_chunks;
+    *out = (ps_model_places){0};
+    if (!j->is_exact || n_stages <= 0 || n_stages > PS_MAX_STAGES) {
+        return true;
+    }
+    *table = ps_calloc(n, sizeof **table);
+    for (size_t i = 0; *table != NULL && i < n; i++) {
+        (*table)[i] = j->source == PS_LABELS_ACTION ? -1 : (int32_t)i;
+        out->n_logical = (int32_t)n_stages;
+    }
+    for (size_t r = 0; *table != NULL && r < j->in->n_ranks; r++) {
+        int32_t stage = j->places.places[r].stage;
+        const ps_rank_place_facts *f = &j->ranks[r];
+        for (size_t c = 0; stage >= 0 && stage < n_stages && c < f->n_stages; c++) {
+            (*table)[(size_t)stage * (size_t)n_chunks + c] = f->stages[c];
+            out->n_logical = f->stages[c] >= out->n_logical ? f->stages[c] + 1 : out->n_logical;
+        }
+    }
+    out->logical = *table;
+    out->n_stages = n_stages;
+    out->n_chunks = n_chunks;
+    return *table != NULL;
+}
+
 static ps_code report(job *j, ps_err *err) {
     ps_chart *chart = j->in->result->chart;
     const char *pp_type = j->job.pp_type;
     ps_clock_order *orders = NULL;
     size_t n_orders = 0;
-    if (ps_chart_has_machines(chart) || j->in->opts->align) {
-        if (!find_orders(j, chart->origin_ns, &orders, &n_orders)) {
-            ps_free(orders);
-            return ps_fail_nomem(err);
-        }
+    ps_model_places places;
+    int32_t *table = NULL;
+    bool clocks = ps_chart_has_machines(chart) || j->in->opts->align;
+    if (!find_pieces(j, &places, &table) ||
+        (clocks && !find_orders(j, chart->origin_ns, &orders, &n_orders))) {
+        ps_free(orders);
+        ps_free(table);
+        return ps_fail_nomem(err);
     }
     ps_pipeline_opts opts = {.pp_type = pp_type,
                              .how = pp_type[0] == '\0'             ? ""
@@ -555,6 +587,7 @@ static ps_code report(job *j, ps_err *err) {
                              .n_stages = j->places.n_stages,
                              .n_microbatches = (int32_t)j->job.n_microbatches,
                              .in_full = j->in->opts->in_full,
+                             .places = places,
                              .clocks = {.orders = orders,
                                         .n_orders = n_orders,
                                         .ends_only = j->any_host_times,
@@ -564,6 +597,7 @@ static ps_code report(job *j, ps_err *err) {
     ps_pipeline_notes notes;
     ps_code code = ps_pipeline_report(chart, &opts, j->in->result, &notes, err);
     ps_free(orders);
+    ps_free(table);
     if (code == PS_OK && j->diag != NULL) {
         ps_pipeline_notes_count(&notes, j->diag);
     }

@@ -21,7 +21,7 @@
     X(PS_LABELS_FUNCTION, "ranges named after functions of the framework")                         \
     X(PS_LABELS_LAYER, "ranges of layers")                                                         \
     X(PS_LABELS_JOB, "jobs of the executor")                                                       \
-    X(PS_LABELS_FLOWS, "inferred from the flows between forward and backward operators")
+    X(PS_LABELS_FLOWS, "the flows between forward and backward operators: inferred, not marked")
 
 typedef enum ps_label_source {
 #define X(source, text) source,

@@ -25,6 +25,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu marks have no device task (recorded without a stream)")                                        \
     X(PS_ODD_MARK_TASKS, PS_SEV_INFO, "mark-with-many-tasks",                                              \
       "%llu device tasks repeat the connection id of a mark")                                              \
+    X(PS_ODD_MARK_TWICE, PS_SEV_INFO, "mark-repeated",                                                     \
+      "%llu marks stand in the framework's table too: drawn once")                                         \
     X(PS_ODD_MARK_NESTED, PS_SEV_INFO, "mark-nested",                                                      \
       "%llu marks lie inside or across another mark and were left out")                                    \
     X(PS_ODD_MARK_CONTAINER, PS_SEV_INFO, "mark-container",                                                \

@@ -116,10 +116,11 @@ static bool add_rank_row(ps_table *t, const ps_info_rank *r) {
         return false;
     }
     ps_table_set_int(t, C_RANK, r->rank->rank);
-    char format[64]; /* several profilers of Ascend share formats */
-    bool is_other = r->rank->profiler == PS_PROFILER_OTHER;
-    (void)snprintf(format, sizeof format, "%s%s%s", ps_cluster_format(r->rank), is_other ? "" : " ",
-                   is_other ? "" : ps_cluster_profiler(r->rank));
+    char format[64]; /* MindSpore and msMonitor write the databases of PyTorch */
+    bool is_usual =
+        r->rank->profiler == PS_PROFILER_OTHER || r->rank->profiler == PS_PROFILER_PYTORCH;
+    (void)snprintf(format, sizeof format, "%s%s%s", ps_cluster_format(r->rank), is_usual ? "" : " ",
+                   is_usual ? "" : ps_cluster_profiler(r->rank));
     bool ok = ps_table_set_text(t, C_FORMAT, format);
     if (!ps_info_was_read(r)) {
         return ok;

@@ -388,20 +388,6 @@ ps_code ps_ascend_csv_read(const ps_ascend_csv_src *src, const char *table_name,
     return code;
 }
 
-static ps_code count_row(reading *r, const ps_csv_row *row, bool is_header, ps_err *err) {
-    (void)row;
-    (void)err;
-    r->n_rows += !is_header;
-    return PS_OK;
-}
-
-ps_code ps_ascend_csv_count(const ps_ascend_csv_src *src, int64_t *n_rows, ps_err *err) {
-    reading r = {.src = src};
-    ps_code code = walk_rows(&r, count_row, false, err);
-    *n_rows = (int64_t)r.n_rows;
-    return code;
-}
-
 /* --- names ------------------------------------------------------------------------------------------------ */
 
 void ps_ascend_csv_table_name(const char *file_name, char *out, size_t size) {

@@ -27,9 +27,6 @@ typedef struct ps_ascend_csv {
 PS_MUST_USE ps_code ps_ascend_csv_read(const ps_ascend_csv_src *src, const char *table_name,
                                        ps_diag *diag, ps_ascend_csv *out, ps_err *err);
 
-/* Rows below the header; 0 for a file that cannot be read. PS_NOMEM only. */
-PS_MUST_USE ps_code ps_ascend_csv_count(const ps_ascend_csv_src *src, int64_t *n_rows, ps_err *err);
-
 /* "kernel_details" of "kernel_details.csv", "op_summary" of "op_summary_20240613101010.csv". */
 void ps_ascend_csv_table_name(const char *file_name, char *out, size_t size);
 

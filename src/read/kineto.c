@@ -23,7 +23,7 @@
 #include "read/trace_head.h"
 
 #define EPOCH_NS ((int64_t)1 << 59) /* 1988: later times count from 1970 */
-#define OVERLAP_SLACK_NS 1000       /* files in whole microseconds round a child beyond its parent */
+#define OVERLAP_SLACK_NS 1000 /* files in whole microseconds round a child beyond its parent */
 
 /* What the analyses use. */
 static const char *const WANTED[] = {"correlation",
@@ -213,9 +213,9 @@ static uint8_t flow_class(kineto *k, ps_str kind) {
     uint8_t *class = class_of(k, &k->flows, kind);
     if (*class == 0) {
         const char *text = ps_builder_text(k->builder, kind);
-        *class = ps_kineto_is_launch(text)            ? FLOW_LAUNCH
+        *class = ps_kineto_is_launch(text)         ? FLOW_LAUNCH
                  : strcasecmp(text, "fwdbwd") == 0 ? FLOW_FORWARD
-                                                      : FLOW_OTHER;
+                                                   : FLOW_OTHER;
     }
     return *class;
 }
@@ -352,8 +352,7 @@ ps_code ps_kineto_read_input(ps_input *in, const char *path, uint32_t needs, siz
                                 .context = &k,
                                 .zero_is_stray = true,
                                 .overlap_slack_ns = OVERLAP_SLACK_NS};
-    ps_code code =
-        ps_trace_model_read(in, &dialect, needs, WANTED, take_member, n_threads, b, err);
+    ps_code code = ps_trace_model_read(in, &dialect, needs, WANTED, take_member, n_threads, b, err);
     if (code == PS_OK) {
         place_in_time(&k);
         k.rank = k.rank >= 0 ? k.rank : ps_kineto_rank_of_name(path);

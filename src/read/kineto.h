@@ -9,7 +9,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/idmap.h"
 #include "base/input.h"
 #include "model/trace.h"
 #include "read/reader.h"
@@ -45,16 +44,16 @@ bool ps_kineto_is_launch(const char *category);
 
 /* --- links ------------------------------------------------------------------------------------------------- */
 
-typedef struct ps_kineto_launched {
-    uint32_t slice;
-    int64_t correlation;
-} ps_kineto_launched;
+/* Slices with a correlation id, in input order. */
+typedef struct ps_kineto_ids {
+    int64_t *ids;
+    uint32_t *slices;
+    size_t n, cap_ids, cap_slices;
+} ps_kineto_ids;
 
 /* Calls and device slices, joined by their correlation ids. */
 typedef struct ps_kineto_links {
-    ps_idmap calls; /* correlation -> slice */
-    ps_kineto_launched *launched;
-    size_t n_launched, cap_launched;
+    ps_kineto_ids calls, launched;
     uint8_t *is_linked; /* a bit a slice, after joining */
     uint32_t n_slices;
     ps_str kind; /* "ac2g" */

@@ -103,7 +103,11 @@ static candidate *candidate_of(part_scan *s, int64_t key) {
 }
 
 static ps_code note_active(void *context, int64_t global_id, ps_err *err) {
-    candidate *c = candidate_of(context, ps_nsight_process_key(global_id));
+    int64_t key = ps_nsight_process_key(global_id);
+    if (key == 0) {
+        return PS_OK; /* an export that does not say */
+    }
+    candidate *c = candidate_of(context, key);
     if (c == NULL) {
         return ps_fail_nomem(err);
     }

@@ -118,12 +118,11 @@ ps_str ps_nsight_name(ps_nsight *n, const ps_scan_batch *b, size_t column, size_
 
 /* --- processes and threads ------------------------------------------------------------------------------- */
 
-/* Processes of two machines or containers may share a pid: a later one is shown with the upper bits of its key, and a
- * bit above them that no plain pid has. */
+/* Processes of two machines or containers may share a pid: a later one is shown with its number above the 24 bits. */
 static int64_t shown_pid(const ps_nsight *n, int64_t key) {
     int64_t pid = ps_nsight_os_pid(key);
     bool is_free = ps_idmap_get(&n->pids, (uint64_t)pid) == PS_IDMAP_NONE;
-    return is_free ? pid : (int64_t)((uint64_t)key >> 24 | UINT64_C(1) << 40);
+    return is_free ? pid : (int64_t)(n->n_processes + 1) << 24 | pid;
 }
 
 uint32_t ps_nsight_process_row(ps_nsight *n, int64_t key) {

@@ -45,8 +45,7 @@ typedef struct ps_nsight_text {
 
 typedef struct ps_nsight_process {
     int64_t key; /* globalPid */
-    int64_t
-        pid; /* as shown: the system's, with the machine's bits above it for a second one of that pid */
+    int64_t pid; /* as shown: the system's, with a number above it for a second one of that pid */
     bool has_tracks;
 } ps_nsight_process;
 

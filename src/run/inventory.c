@@ -162,6 +162,7 @@ ps_inventory *ps_inventory_read(const ps_cluster_rank *rank) {
     if (t == NULL) {
         return inv;
     }
+    inv->err = PS_ERR_INIT; /* a first attempt may have failed and left its message */
     inv->diag = *ps_trace_diag(t);
     count_slices(inv, t);
     bool ok =

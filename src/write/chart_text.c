@@ -513,7 +513,11 @@ static void put_clocks(const picture *p) {
 
 static void put_origin(const picture *p) {
     if (p->chart->labels[0] != '\0') {
+        const char *how = p->chart->schedule_how;
         ps_buf_addf(p->out, "From %s.\n", p->chart->labels);
+        if (p->chart->schedule[0] != '\0' && how[0] != '\0') {
+            ps_buf_addf(p->out, "Schedule %s: %s.\n", p->chart->schedule, how);
+        }
     }
     put_clocks(p);
 }

@@ -23,7 +23,6 @@ typedef struct ps_trace_source {
     const char *host; /* name of the machine, "" unknown */
     const char *
         title; /* stands before the names of its processes when there are several sources: "rank 3" */
-    const char *format; /* what it was read from: "ascend-db" */
 } ps_trace_source;
 
 /* What was written. */
