@@ -243,6 +243,11 @@ static void join_classes(placed_track *p, size_t n) {
                 p[i].what = p[begin].what;
                 p[i].device = has_host || first_device == INT64_MAX ? -1 : first_device;
             }
+            continue;
+        }
+        for (size_t i = begin; has_host && i < end; i++) { /* of the host, not of a device */
+            bool is_beside = p[i].what == PS_GROUP_DERIVED || p[i].what == PS_GROUP_COUNTERS;
+            p[i].what = is_beside && p[i].device < 0 ? PS_GROUP_HOST : p[i].what;
         }
     }
 }
