@@ -424,7 +424,7 @@ void ps_trace_group_title(const ps_trace *t, const ps_trace_group *group, ps_buf
 }
 
 static void add_made_title(const ps_trace *t, const ps_track *track, ps_buf *out) {
-    bool is_named = !ps_str_is_none(track->name);
+    bool is_named = ps_trace_text_len(t, track->name) > 0;
     switch (track->kind) {
     case PS_TRACK_COMM_PLANE:
         ps_buf_addf(out, "plane %lld", (long long)track->tid);
@@ -452,7 +452,7 @@ static void add_made_title(const ps_trace *t, const ps_track *track, ps_buf *out
 
 void ps_trace_lane_title(const ps_trace *t, const ps_trace_lane *lane, ps_buf *out) {
     const ps_track *track = &ps_trace_tracks(t, &(size_t){0})[lane->track];
-    if (!ps_str_is_none(track->label)) {
+    if (ps_trace_text_len(t, track->label) > 0) {
         add_text(t, track->label, out);
     } else {
         add_made_title(t, track, out);
