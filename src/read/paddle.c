@@ -54,7 +54,7 @@ typedef struct reading {
     uint64_t line;   /* of the block's first byte */
     uint64_t offset; /* of the block's first byte in the log */
     uint64_t behind; /* what begins before this place has been read */
-    uint64_t n_jobs, n_untimed, n_rejected;
+    uint64_t n_rejected;
 } reading;
 
 /* --- one record -------------------------------------------------------------------------------------------- */
@@ -88,7 +88,6 @@ static bool reject(reading *r, ps_oddity kind, uint64_t line, uint64_t offset, c
 
 static bool add_untimed(reading *r, const ps_paddle_job *job) {
     ps_diag_add(r->diag, PS_ODD_UNTIMED, "%s line %llu", r->name, (unsigned long long)job->line);
-    r->n_untimed++;
     if (!ps_table_add_row(r->untimed) ||
         !ps_table_set_text(r->untimed, 0, ps_builder_text(r->builder, job->type))) {
         return false;
@@ -141,7 +140,6 @@ static bool add_job(reading *r, const ps_paddle_record *rec, uint64_t line, uint
     if (untimed) {
         return add_untimed(r, &job);
     }
-    r->n_jobs++;
     return !r->wants_slices || add_slice(r, &job, rec->job);
 }
 
@@ -250,46 +248,19 @@ static bool prepare(reading *r, uint32_t needs) {
            !ps_builder_failed(r->builder);
 }
 
-static bool add_count(ps_table *t, const char *what, uint64_t count) {
-    bool ok = ps_table_add_row(t) && ps_table_set_text(t, 0, what);
-    if (ok) {
-        ps_table_set_int(t, 1, (int64_t)count);
-    }
-    return ok;
-}
-
 static bool add_fact(ps_table *t, const char *what, uint64_t value) {
     char text[32];
     (void)snprintf(text, sizeof text, "%llu", (unsigned long long)value);
     return ps_table_add_row(t) && ps_table_set_text(t, 0, what) && ps_table_set_text(t, 1, text);
 }
 
-/* The tables that `pipescope info` shows. */
-static bool add_inventory(const reading *r) {
-    static const ps_column TABLES[] = {{.name = "table", .type = PS_COL_TEXT},
-                                       {.name = "rows", .type = PS_COL_INT}};
-    static const ps_column SPANS[] = {{.name = "what", .type = PS_COL_TEXT},
-                                      {.name = "startNs", .type = PS_COL_INT},
-                                      {.name = "endNs", .type = PS_COL_INT}};
+/* What `pipescope info` says beside the counts. */
+static bool add_facts(const reading *r) {
     static const ps_column FACTS[] = {{.name = "what", .type = PS_COL_TEXT},
                                       {.name = "value", .type = PS_COL_TEXT}};
-    ps_table *tables = ps_table_new("tables", "", TABLES, 2);
-    ps_table *spans = ps_table_new("spans", "", SPANS, 3);
     ps_table *facts = ps_table_new("facts", "", FACTS, 2);
-    bool ok = tables != NULL && spans != NULL && facts != NULL;
-    ok = ok && add_count(tables, "jobs", r->n_jobs) &&
-         add_count(tables, PS_PADDLE_UNTIMED, r->n_untimed) &&
-         add_count(tables, PS_PADDLE_REJECTED, r->n_rejected) &&
-         add_fact(facts, "runs", r->runs->n_rows) && add_fact(facts, "lines", r->line);
-    if (ok && r->n_jobs > 0) {
-        ok = ps_table_add_row(spans) && ps_table_set_text(spans, 0, "device");
-        if (ok) {
-            ps_table_set_int(spans, 1, r->steps.all_start_ns);
-            ps_table_set_int(spans, 2, r->steps.all_end_ns);
-        }
-    }
-    ps_builder_side_table(r->builder, tables);
-    ps_builder_side_table(r->builder, spans);
+    bool ok = facts != NULL && add_fact(facts, "runs", r->runs->n_rows) &&
+              add_fact(facts, "lines", r->line);
     ps_builder_side_table(r->builder, facts);
     return ok && !ps_builder_failed(r->builder);
 }
@@ -300,7 +271,7 @@ ps_code ps_paddle_read_log(ps_input *in, const char *name, uint32_t needs, ps_bu
     ps_code code = prepare(&r, needs) ? PS_OK : ps_fail_nomem(err);
     code = code == PS_OK ? read_blocks(&r, in, err) : code;
     if (code == PS_OK && (!ps_paddle_steps_finish(&r.steps) ||
-                          ((needs & PS_NEED_INVENTORY) != 0 && !add_inventory(&r)))) {
+                          ((needs & PS_NEED_INVENTORY) != 0 && !add_facts(&r)))) {
         code = ps_fail_nomem(err);
     }
     if (code == PS_OK && ps_input_is_cut(in)) {

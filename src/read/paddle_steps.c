@@ -15,12 +15,7 @@ const ps_column ps_paddle_run_columns[PS_PADDLE_RUN_COLUMNS] = {
     {.name = "steps", .type = PS_COL_INT},        {.name = "jobs", .type = PS_COL_INT}};
 
 void ps_paddle_steps_init(ps_paddle_steps *s, ps_builder *b, ps_table *runs) {
-    *s = (ps_paddle_steps){.builder = b,
-                           .runs = runs,
-                           .last_id = -1,
-                           .run_push = -1,
-                           .all_start_ns = INT64_MAX,
-                           .all_end_ns = INT64_MIN};
+    *s = (ps_paddle_steps){.builder = b, .runs = runs, .last_id = -1, .run_push = -1};
     ps_idmap_init(&s->pair_rows);
 }
 
@@ -168,6 +163,7 @@ static void begin_step(ps_paddle_steps *s) {
     s->run.n_steps++;
     s->n_steps++;
     s->seq = 0;
+    s->reached = -1;
     s->has_step = true;
     s->has_time = false;
 }
@@ -190,7 +186,7 @@ static ps_paddle_pair *find_pair(ps_paddle_steps *s, const ps_paddle_job *job) {
         return NULL;
     }
     ps_paddle_pair *p = &s->pairs[s->n_pairs++];
-    *p = (ps_paddle_pair){.type = job->type.id, .microbatch = job->microbatch, .step = 0};
+    *p = (ps_paddle_pair){.type = job->type.id, .microbatch = job->microbatch};
     return p;
 }
 
@@ -204,9 +200,20 @@ static void take_time(ps_paddle_steps *s, const ps_paddle_job *job) {
     s->end_ns = s->end_ns > job->end_ns ? s->end_ns : job->end_ns;
     s->ref_start_ns = s->start_ns;
     s->ref_end_ns = s->end_ns;
-    s->all_start_ns = s->start_ns < s->all_start_ns ? s->start_ns : s->all_start_ns;
-    s->all_end_ns = s->end_ns > s->all_end_ns ? s->end_ns : s->all_end_ns;
     s->has_time = s->has_ref = true;
+}
+
+/* The pair is in the open step already, or comes before what the open step has reached of the list. */
+static bool is_repeated(const ps_paddle_steps *s, const ps_paddle_pair *pair) {
+    return pair->step == s->n_steps || (pair->step == s->n_steps - 1 && pair->seq < s->reached);
+}
+
+static void keep_place(ps_paddle_steps *s, ps_paddle_pair *pair) {
+    if (pair->step == s->n_steps - 1 && pair->step > 0 && pair->seq > s->reached) {
+        s->reached = pair->seq;
+    }
+    pair->step = s->n_steps;
+    pair->seq = s->seq++;
 }
 
 bool ps_paddle_steps_add(ps_paddle_steps *s, ps_paddle_job *job) {
@@ -214,8 +221,7 @@ bool ps_paddle_steps_add(ps_paddle_steps *s, ps_paddle_job *job) {
     if (pair == NULL) {
         return false;
     }
-    /* Steps are counted from 1 here, so that 0 is "never". */
-    bool repeated = pair->step == s->n_steps;
+    bool repeated = s->has_step && is_repeated(s, pair);
     bool new_run = is_another_run(s, job, repeated);
     job->begins_run = new_run && s->has_run;
     if (new_run && !begin_run(s, job->line)) {
@@ -228,14 +234,14 @@ bool ps_paddle_steps_add(ps_paddle_steps *s, ps_paddle_job *job) {
         s->run_push = s->push;
     }
     s->banner_seen = s->push_seen = s->pop_seen = false;
-    pair->step = s->n_steps;
+    keep_place(s, pair);
     if (job->is_timed) {
         take_time(s, job);
     }
     s->run.n_jobs++;
     job->step = s->id;
     job->run = s->run.number;
-    job->seq = s->seq++;
+    job->seq = pair->seq;
     return true;
 }
 

@@ -1,7 +1,8 @@
 /* Which step and which run does a job of a worker log belong to? The records do not say; their order does.
  *
- * A step is the same list of jobs again: a pair (type, microbatch) that the step has already begins the next one. A run
- * is one start of the program; launchers append to the same log. A further run begins
+ * A step is the same list of jobs again: a pair (type, microbatch) that the step has already begins the next one, and so
+ * does one that stood before the last job in the list of the step before (the first of the list were lost). A run is one
+ * start of the program; launchers append to the same log. A further run begins
  *   - with a banner of another window than the last one,
  *   - with a banner of the same window after the window was used up and a pause of three steps or more,
  *   - with a mark (NVTX push) of a step that does not come after the one before,
@@ -33,7 +34,8 @@ typedef struct ps_paddle_job {
 
 typedef struct ps_paddle_pair {
     uint32_t type;
-    int64_t microbatch, step; /* in which it was seen last, counted over all runs */
+    int64_t microbatch;
+    int64_t step, seq; /* where it was seen last; steps counted over all runs, from 1 */
 } ps_paddle_pair;
 
 #define PS_PADDLE_MEDIAN_OF 31
@@ -54,12 +56,12 @@ typedef struct ps_paddle_steps {
     /* the open step */
     bool has_step, has_time;
     int64_t id, said, start_ns, end_ns, seq;
+    int64_t reached; /* how far its jobs have come in the list of the step before, -1 */
     int64_t n_steps; /* all runs; the open one included */
     int64_t last_id; /* -1 none */
     /* the newest step of the run that has a time */
     bool has_ref;
     int64_t ref_start_ns, ref_end_ns;
-    int64_t all_start_ns, all_end_ns; /* of all jobs that have a time */
     /* what the log said since the last record */
     bool banner_seen, push_seen, pop_seen;
     int64_t banner_first, banner_end, push;

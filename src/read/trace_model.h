@@ -62,14 +62,15 @@ typedef struct ps_dialect {
     /* All slices are there and ended, no flow is paired yet. May be NULL. */
     void (*end)(void *context, ps_builder *b);
     /* Of several slices that begin exactly where a flow point lies, whether this one may be meant (`kind` as of the
-     * flow). The innermost such is taken. NULL: the innermost one, and for an end without "bp":"e" the outermost. */
+     * flow). The innermost such is taken. NULL: the innermost one that is no instant, for an end without "bp":"e" the
+     * outermost. */
     bool (*takes)(void *context, const ps_builder *b, ps_str kind, bool is_begin, uint32_t slice);
     /* False leaves a paired flow out, because it is known already. May be NULL. */
     bool (*flow)(void *context, const ps_builder *b, uint32_t from, uint32_t to, ps_str kind);
     void *context;
+    bool flow_names; /* the name of a flow event is part of its key, besides cat and id */
     bool
-        exact_ends; /* an end lies on a slice that begins exactly then, and no point on one that `takes` refuses */
-    bool flow_names;          /* the name of a flow event is part of its key, besides cat and id */
+        exact_ends; /* ends lie only on slices that begin exactly then; none on what takes() refuses */
     bool zero_is_stray;       /* events at time 0 among times of more than a day are left out */
     int64_t overlap_slack_ns; /* a slice may end this much later than the one around it */
 } ps_dialect;

@@ -143,23 +143,29 @@ static void bind_to(ps_point *point, uint32_t slice, uint8_t quality) {
     }
 }
 
-/* Of the slices rows[first .. end), which all start at the point: the innermost that the dialect would take. */
-static void bind_exact(const ps_trace_model *m, ps_point *point, const uint32_t *rows, size_t first,
-                       size_t end) {
+/* Whether a slice that starts at the point may be the one that is meant. */
+static bool may_be_meant(const ps_trace_model *m, const ps_point *point, uint32_t slice) {
     const ps_dialect *d = &m->dialect;
     if (d->takes == NULL) {
-        bool outer = (point->flags & PS_POINT_ENCLOSING) == 0;
-        bind_to(point, rows[outer ? first : end - 1], FIT_EXACT);
-        return;
+        return ps_builder_slice_kind(m->builder, slice) != PS_SLICE_INSTANT;
     }
     ps_str kind = {m->flows.families[point->family].cat};
-    for (size_t i = end; i > first && end - i < MAX_LOOK_BACK; i--) {
-        if (d->takes(d->context, m->builder, kind, point->phase == PS_POINT_BEGIN, rows[i - 1])) {
-            bind_to(point, rows[i - 1], FIT_MEANT);
+    return d->takes(d->context, m->builder, kind, point->phase == PS_POINT_BEGIN, slice);
+}
+
+/* Of the slices rows[first .. end), which all start at the point: the innermost that may be meant, for an end without
+ * "bp":"e" the outermost. */
+static void bind_exact(const ps_trace_model *m, ps_point *point, const uint32_t *rows, size_t first,
+                       size_t end) {
+    bool outer = m->dialect.takes == NULL && (point->flags & PS_POINT_ENCLOSING) == 0;
+    for (size_t i = 0; i < end - first && i < MAX_LOOK_BACK; i++) {
+        uint32_t slice = rows[outer ? first + i : end - 1 - i];
+        if (may_be_meant(m, point, slice)) {
+            bind_to(point, slice, FIT_MEANT);
             return;
         }
     }
-    if (!d->exact_ends) {
+    if (!m->dialect.exact_ends) {
         bind_to(point, rows[end - 1], FIT_EXACT);
     }
 }
@@ -224,38 +230,37 @@ static bool bind_points(ps_trace_model *m) {
 
 /* --- linking ----------------------------------------------------------------------------------------- */
 
-static ps_str kind_of(const ps_trace_model *m, const ps_point *from) {
-    const ps_point_family *f = &m->flows.families[from->family];
-    if (f->space == PS_POINT_BIND) {
-        const ps_slices *s = ps_builder_slices(m->builder);
-        ps_str cat = s->category[from->slice];
-        return ps_str_is_none(cat) ? s->name[from->slice] : cat;
+/* What the file calls the flows of this id. */
+static ps_str kind_of(const ps_trace_model *m, const ps_point *begin) {
+    const ps_point_family *f = &m->flows.families[begin->family];
+    if (f->space != PS_POINT_BIND) {
+        return (ps_str){f->cat};
     }
-    return (ps_str){f->cat};
+    const ps_slices *s = ps_builder_slices(m->builder);
+    ps_str cat = s->category[begin->slice];
+    return ps_str_is_none(cat) ? s->name[begin->slice] : cat;
 }
 
-static void lead(ps_trace_model *m, const ps_point *from, const ps_point *to) {
+static void lead(ps_trace_model *m, const ps_point *from, const ps_point *to, ps_str kind) {
+    const ps_dialect *d = &m->dialect;
     if (from->slice == PS_NONE || to->slice == PS_NONE) {
         return; /* counted with the point */
     }
     if (from->slice == to->slice) {
         count_half(m, to);
-        return;
-    }
-    ps_str kind = kind_of(m, from);
-    const ps_dialect *d = &m->dialect;
-    if (d->flow == NULL || d->flow(d->context, m->builder, from->slice, to->slice, kind)) {
+    } else if (d->flow == NULL || d->flow(d->context, m->builder, from->slice, to->slice, kind)) {
         ps_builder_flow_of(m->builder, from->slice, to->slice, kind);
     }
 }
 
-static void link_group(ps_trace_model *m, const uint32_t *rows, size_t n) {
+static void lead_group(ps_trace_model *m, const uint32_t *rows, size_t n) {
     const ps_points *p = &m->flows;
     size_t begin = first_begin(p, rows, n);
     if (begin == n) {
         return;
     }
     const ps_point *from = &p->points[rows[begin]];
+    ps_str kind = kind_of(m, from);
     for (size_t i = 0; i < n; i++) {
         const ps_point *point = &p->points[rows[i]];
         if (point->slice == PS_NONE) {
@@ -264,7 +269,7 @@ static void link_group(ps_trace_model *m, const uint32_t *rows, size_t n) {
             ps_diag_add(m->diag, PS_ODD_FLOW_NO_SLICE, "%s", what);
         }
         if (point->phase != PS_POINT_BEGIN && point != from) {
-            lead(m, from, point);
+            lead(m, from, point, kind);
         }
         from = point->phase != PS_POINT_END ? point : from;
     }
@@ -283,7 +288,7 @@ bool ps_model_flows_finish(ps_trace_model *m) {
     }
     for (size_t at = 0; at < m->flows.n;) {
         size_t end = ps_points_group_end(&m->flows, at);
-        link_group(m, m->flows.order + at, end - at);
+        lead_group(m, m->flows.order + at, end - at);
         at = end;
     }
     ps_points_fini(&m->flows);
