@@ -323,31 +323,65 @@ ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
 
 /* --- applying ------------------------------------------------------------------------------------------------------ */
 
-/* Ops of the list that no op of the group is, wherever it stands. */
-static ps_code count_absent(looking *l, size_t n, const ps_op_list *list, size_t *n_missing,
-                            ps_err *err) {
-    ps_idmap there;
-    ps_idmap_init(&there);
-    bool ok = true;
-    for (size_t i = 0; ok && i < n; i++) {
-        ok = ps_idmap_put(&there,
-                          (uint64_t)l->marks[i].kind << 32 | (uint32_t)l->marks[i].microbatch, 0);
-    }
+static uint64_t key_of(uint8_t kind, int32_t code) {
+    return (uint64_t)kind << 32 | (uint32_t)code;
+}
+
+/* The op with exact labels as the schedule shows it: some write a lone forward in another way. */
+static bool name_exact(ps_chart *chart, ps_op *op, int32_t per_chunk, int32_t phase) {
+    ps_sched_op own = {.kind = (ps_op_kind)op->kind,
+                       .chunk = op->chunk,
+                       .microbatch = op->microbatch,
+                       .chunk2 = op->chunk2,
+                       .microbatch2 = op->microbatch2,
+                       .phase = phase};
+    char label[64];
+    ps_op_label(per_chunk, &own, label, sizeof label);
+    op->name = ps_arena_strndup(&chart->arena, label, strlen(label));
+    return op->name != NULL;
+}
+
+/* Exact labels stay; what is missing are ops of the list that no op of the group is, wherever it stands. */
+static ps_code apply_exact(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
+                           const ps_op_list *list, size_t *n_missing, ps_err *err) {
+    size_t n = fill_marks(l, group);
+    size_t n_found = 0;
+    ps_idmap listed; /* op -> index in the list */
+    ps_idmap_init(&listed);
+    int32_t per_chunk = ps_schedule_microbatches(r->schedule, &r->params);
+    uint8_t *seen = ps_calloc(list->n, sizeof *seen);
+    bool ok = seen != NULL;
     for (size_t i = 0; ok && n > 0 && i < list->n; i++) {
-        uint64_t key = (uint64_t)list->ops[i].kind << 32 | (uint32_t)list->ops[i].microbatch;
-        *n_missing += ps_idmap_get(&there, key) == PS_IDMAP_NONE;
+        ok = ps_idmap_put(&listed, key_of((uint8_t)list->ops[i].kind, list->ops[i].microbatch),
+                          (uint32_t)i);
     }
-    ps_idmap_fini(&there);
+    size_t mark = 0;
+    for (size_t i = l->groups.first[group]; ok && n > 0 && i < l->groups.first[group + 1]; i++) {
+        ps_op *op = &chart->ops[l->groups.order[i]];
+        if (!is_compared(l, op)) {
+            continue;
+        }
+        uint32_t at = ps_idmap_get(&listed, key_of(l->marks[mark].kind, l->marks[mark].microbatch));
+        mark++;
+        if (at != PS_IDMAP_NONE) {
+            n_found += seen[at] == 0;
+            seen[at] = 1;
+            ok = name_exact(chart, op, per_chunk, list->ops[at].phase);
+        }
+    }
+    *n_missing += n > 0 ? list->n - n_found : 0;
+    ps_free(seen);
+    ps_idmap_fini(&listed);
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
 static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
                            const ps_op_list *list, size_t *n_missing, ps_err *err) {
+    if (l->is_exact) {
+        return apply_exact(l, chart, r, group, list, n_missing, err);
+    }
     size_t n = fill_marks(l, group);
     ps_alignment alignment;
-    if (l->is_exact) {
-        return count_absent(l, n, list, n_missing, err);
-    }
     ps_code code = ps_align(l->marks, n, list, &alignment, err);
     int32_t per_chunk = ps_schedule_microbatches(r->schedule, &r->params);
     *n_missing += code == PS_OK && n > 0 ? alignment.n_missing : 0;

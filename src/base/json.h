@@ -53,7 +53,9 @@ bool ps_json_real(const char *s, size_t n, double *out);
 /* What was odd in a string. */
 enum {
     PS_JSON_ODD_UTF8 = 1 << 0, /* bytes or surrogates that are no character: U+FFFD in the result */
-    PS_JSON_ODD_ESCAPE = 1 << 1 /* a backslash that begins no escape: kept as it is */
+    PS_JSON_ODD_ESCAPE = 1 << 1, /* a backslash that begins no escape: kept as it is */
+    PS_JSON_ODD_COMMA = 1 << 2,  /* before a closing bracket: left out */
+    PS_JSON_ODD_NUMBER = 1 << 3  /* no number of JSON: null in its place */
 };
 
 /* The text between two quotes, unescaped, into `out` (room for 3 * n bytes). Returns its length. */
@@ -67,5 +69,14 @@ ps_json_status ps_json_skip_string(const char **p, const char *end, bool *has_es
  * not judged, except that what stands before and behind a string must be allowed there: a stray quote is noticed soon.
  * `depth` is how many levels are open already. */
 ps_json_status ps_json_skip_value(const char **p, const char *end, int depth);
+
+/* Whether an array or object is JSON, but for what ps_json_tidy mends. *is_tidy: there is nothing to mend; *n_tidy: what
+ * ps_json_tidy will write. */
+bool ps_json_check(const char *s, size_t n, bool *is_tidy, size_t *n_tidy);
+
+/* Writes an array or object that was checked so that every reader takes it: commas before a closing bracket go, NaN and
+ * its kind become null, bytes that are no character U+FFFD; control characters and stray backslashes in strings are
+ * escaped. Returns the length. */
+size_t ps_json_tidy(const char *s, size_t n, char *out, unsigned *odd);
 
 #endif

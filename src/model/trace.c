@@ -430,6 +430,15 @@ void ps_builder_meta(ps_builder *b, const char *key, const char *value) {
         (ps_meta){ps_strpool_get(&t->strings, k), ps_strpool_get(&t->strings, v)};
 }
 
+const char *ps_builder_meta_text(const ps_builder *b, const char *key) {
+    for (size_t i = 0; i < b->trace->n_metas; i++) {
+        if (strcmp(b->trace->metas[i].key, key) == 0) {
+            return b->trace->metas[i].value;
+        }
+    }
+    return NULL;
+}
+
 void ps_builder_has(ps_builder *b, uint32_t has) {
     b->trace->has |= has;
 }

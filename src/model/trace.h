@@ -254,6 +254,8 @@ void ps_builder_track_unit(ps_builder *b, uint32_t track, ps_str unit);
 void ps_builder_process(ps_builder *b, ps_process process);
 void ps_builder_step(ps_builder *b, int64_t id, int64_t start_ns, int64_t end_ns);
 void ps_builder_meta(ps_builder *b, const char *key, const char *value);
+/* The first value given for a key, or NULL; lives as long as the builder. */
+const char *ps_builder_meta_text(const ps_builder *b, const char *key);
 void ps_builder_has(ps_builder *b, uint32_t has);
 /* Which file was read, as it was then: whoever writes into it later checks that it is still that one. */
 void ps_builder_stamp(ps_builder *b, ps_file_stamp stamp);

@@ -28,37 +28,23 @@
 
 /* --- metadata and steps ------------------------------------------------------------------------------ */
 
-/* Kept as metadata where that is wanted; the names of groups are wanted for labels too. */
-static ps_code add_meta(ps_ascend *a, const char *key, size_t key_bytes, const char *value,
-                        size_t value_bytes, ps_err *err) {
-    char *k = ps_strndup(key, key_bytes);
-    char *v = ps_strndup(value, value_bytes);
-    bool ok = k != NULL && v != NULL;
-    if (ok && ps_ascend_wants(a, PS_NEED_META)) {
-        ps_builder_meta(a->builder, k, v);
-    }
-    if (ok && a->groups == NULL && strcmp(k, "parallel_group_info") == 0) {
-        a->groups = v;
-        v = NULL;
-    }
-    ps_free(k);
-    ps_free(v);
-    return ok ? PS_OK : ps_fail_nomem(err);
-}
-
 static ps_code take_metadata(void *context, const ps_scan_batch *b, ps_err *err) {
-    ps_code code = PS_OK;
-    for (size_t i = 0; code == PS_OK && i < b->n_rows; i++) {
+    ps_ascend *a = context;
+    for (size_t i = 0; i < b->n_rows; i++) {
         ps_scan_bytes key = ps_cell_text(&b->columns[0], i);
         ps_scan_bytes value = ps_cell_text(&b->columns[1], i);
-        code = add_meta(context, key.data, key.size_bytes, value.data, value.size_bytes, err);
+        char *k = ps_strndup(key.data, key.size_bytes);
+        char *v = ps_strndup(value.data, value.size_bytes);
+        if (k != NULL && v != NULL) {
+            ps_builder_meta(a->builder, k, v);
+        }
+        ps_free(k);
+        ps_free(v);
+        if (k == NULL || v == NULL) {
+            return ps_fail_nomem(err);
+        }
     }
-    return code;
-}
-
-static ps_code take_metadata_member(void *context, const char *key, const char *value,
-                                    size_t value_bytes, ps_err *err) {
-    return add_meta(context, key, strlen(key), value, value_bytes, err);
+    return PS_OK;
 }
 
 static ps_code take_steps(void *context, const ps_scan_batch *b, ps_err *err) {
@@ -141,13 +127,11 @@ static void say_what_is_there(ps_ascend *a) {
 
 static ps_code read_small_tables(ps_ascend *a, ps_err *err) {
     ps_code code = PS_OK;
-    if (ps_ascend_wants(a, PS_NEED_META | PS_NEED_SLICES)) {
+    if (ps_ascend_wants(a, PS_NEED_META | PS_NEED_SLICES)) { /* labels of groups come from there */
         if (ps_db_has_table(a->db, "META_DATA")) {
             code = PS_ASCEND_SCAN(a->db, "META_DATA", take_metadata, a, err, "name", "value");
         }
-        code = code == PS_OK ? ps_ascend_metadata_each(a->src->rank_dir, a->diag,
-                                                       take_metadata_member, a, err)
-                             : code;
+        code = code == PS_OK ? ps_ascend_metadata(a->src->rank_dir, a->builder, err) : code;
     }
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_STEPS) && ps_db_has_table(a->db, "STEP_TIME")) {
         code = PS_ASCEND_SCAN(a->db, "STEP_TIME", take_steps, a, err, "id", "startNs", "endNs");

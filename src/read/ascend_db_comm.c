@@ -271,9 +271,10 @@ ps_code ps_ascend_ops_add(ps_ascend_ops *ops, int64_t pid, int64_t device, ps_er
     ps_arena arena;
     ps_arena_init(&arena);
     const ps_lit *groups = NULL;
-    if (ps_ascend_wants(a, PS_NEED_SLICES) && a->groups != NULL) {
+    const char *text = ps_builder_meta_text(a->builder, "parallel_group_info");
+    if (ps_ascend_wants(a, PS_NEED_SLICES) && text != NULL) {
         ps_err odd = PS_ERR_INIT; /* whoever uses the metadata says what is wrong with it */
-        groups = ps_lit_parse(&arena, a->groups, strlen(a->groups), &odd);
+        groups = ps_lit_parse(&arena, text, strlen(text), &odd);
         code = odd.code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
     }
     for (size_t i = 0; code == PS_OK && i < ops->n; i++) {

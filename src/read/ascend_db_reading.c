@@ -28,7 +28,6 @@ void ps_ascend_fini(ps_ascend *a) {
         ps_free(a->enums[i].ids);
         ps_free(a->enums[i].names);
     }
-    ps_free(a->groups);
     ps_free(a->torch);
     ps_free(a->ends);
     ps_idmap_fini(&a->call_of_connection);

@@ -84,7 +84,6 @@ typedef struct ps_ascend {
     uint32_t needs;
     ps_ascend_strings strings;
     ps_ascend_names enums[PS_ASCEND_N_ENUMS];
-    char *groups;  /* JSON of parallel_group_info, or NULL */
     bool is_epoch; /* times count from 1970: a time of 0 is none */
     /* for flows, with PS_NEED_FLOWS */
     ps_ascend_torch *torch;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/fs.h"
 #include "base/lit.h"
 #include "base/num.h"
@@ -35,8 +34,7 @@ static ps_code read_document(ps_arena *arena, ps_buf *text, const char *path, si
     return PS_OK;
 }
 
-ps_code ps_ascend_metadata_each(const char *rank_dir, ps_diag *diag, ps_ascend_member_fn *fn,
-                                void *context, ps_err *err) {
+ps_code ps_ascend_metadata(const char *rank_dir, ps_builder *b, ps_err *err) {
     if (rank_dir == NULL) {
         return PS_OK;
     }
@@ -46,33 +44,23 @@ ps_code ps_ascend_metadata_each(const char *rank_dir, ps_diag *diag, ps_ascend_m
     ps_buf_init(&text, MAX_METADATA_BYTES);
     const ps_lit *doc = NULL;
     const char *path = ps_path_join(&arena, rank_dir, "profiler_metadata.json");
-    ps_code code = path != NULL
-                       ? read_document(&arena, &text, path, MAX_METADATA_BYTES, diag, &doc, err)
-                       : ps_fail_nomem(err);
+    ps_code code = path != NULL ? read_document(&arena, &text, path, MAX_METADATA_BYTES,
+                                                ps_builder_diag(b), &doc, err)
+                                : ps_fail_nomem(err);
     for (const ps_lit *v = doc != NULL ? doc->child : NULL; code == PS_OK && v != NULL;
          v = v->next) {
         if (v->begin != NULL && v->key != NULL) {
-            code = fn(context, v->key, v->begin, v->source_len, err);
+            const char *value = ps_arena_strndup(&arena, v->begin, v->source_len);
+            if (value == NULL) {
+                code = ps_fail_nomem(err);
+            } else {
+                ps_builder_meta(b, v->key, value);
+            }
         }
     }
     ps_buf_fini(&text);
     ps_arena_fini(&arena);
     return code;
-}
-
-static ps_code add_meta(void *context, const char *key, const char *value, size_t value_bytes,
-                        ps_err *err) {
-    char *copy = ps_strndup(value, value_bytes);
-    if (copy == NULL) {
-        return ps_fail_nomem(err);
-    }
-    ps_builder_meta(context, key, copy);
-    ps_free(copy);
-    return PS_OK;
-}
-
-ps_code ps_ascend_metadata(const char *rank_dir, ps_builder *b, ps_err *err) {
-    return ps_ascend_metadata_each(rank_dir, ps_builder_diag(b), add_meta, b, err);
 }
 
 /* --- profiler_info ------------------------------------------------------------------------------------ */

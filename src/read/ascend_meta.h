@@ -12,12 +12,6 @@
  * each value is cut out of the file as it stands. No file is fine; a malformed one is counted. `rank_dir` may be NULL. */
 PS_MUST_USE ps_code ps_ascend_metadata(const char *rank_dir, ps_builder *b, ps_err *err);
 
-/* The same members, in file order, for someone who does something else with them. The value is not terminated. */
-typedef ps_code ps_ascend_member_fn(void *context, const char *key, const char *value,
-                                    size_t value_bytes, ps_err *err);
-PS_MUST_USE ps_code ps_ascend_metadata_each(const char *rank_dir, ps_diag *diag,
-                                            ps_ascend_member_fn *fn, void *context, ps_err *err);
-
 /* What profiler_info says; "" and false where it says nothing. */
 typedef struct ps_ascend_profile {
     bool is_there;

@@ -142,10 +142,6 @@ static ps_slice_kind kind_of_category(ps_ascend_text *r, const ps_model_event *e
     const ps_ascend_words *w = &r->words;
     const char *name = ps_builder_text(r->builder, e->name);
     if (ps_str_eq(e->cat, w->cpu_op) || ps_str_eq(e->cat, w->user_annotation)) {
-        if (starts_with(name, STEP_NAME)) {
-            add_step(r, e, name);
-            return PS_SLICE_ANNOTATION;
-        }
         bool is_op = ps_str_eq(e->cat, w->cpu_op) && looks_like_op(name);
         return is_op ? PS_SLICE_HOST_OP : PS_SLICE_ANNOTATION;
     }
@@ -166,13 +162,17 @@ static void place(void *context, ps_builder *b, const ps_model_event *e, ps_slic
     if (*kind == PS_SLICE_INSTANT) {
         return;
     }
-    if (!ps_str_is_none(e->cat)) {
+    const char *name = ps_builder_text(b, e->name);
+    if (starts_with(name, STEP_NAME)) {
+        add_step(r, e, name);
+        *kind = PS_SLICE_ANNOTATION;
+    } else if (!ps_str_is_none(e->cat)) {
         *kind = kind_of_category(r, e);
     }
     if (*kind == PS_SLICE_HOST_OTHER) {
         const char *type = arg_text(e, w->task_type, b);
         if (type != NULL) {
-            *kind = ps_ascend_task_kind(type, ps_builder_text(b, e->name));
+            *kind = ps_ascend_task_kind(type, name);
         } else if (ps_model_arg(e, w->comm_task_type) != NULL ||
                    ps_model_arg(e, w->notify_id) != NULL) {
             *kind = PS_SLICE_COMM_TASK;

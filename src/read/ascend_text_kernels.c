@@ -53,8 +53,8 @@ static bool find_columns(ps_ascend_kernels *k) {
 
 /* What the slice says itself is not said twice. */
 static bool is_known_to_slice(const ps_ascend_kernels *k, size_t column) {
-    static const char *const KNOWN[] = {"Model ID", "Model Name", "Task ID", "Device_id",
-                                        "Device ID"};
+    static const char *const KNOWN[] = {"Model ID",  "Model Name", "Task ID",
+                                        "Task Type", "Device_id",  "Device ID"};
     bool is_known =
         column == k->name || column == k->start || column == k->duration || column == k->stream;
     for (size_t i = 0; !is_known && i < sizeof KNOWN / sizeof *KNOWN; i++) {

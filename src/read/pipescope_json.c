@@ -106,7 +106,10 @@ static bool int_arg(const reading *r, const ps_event *e, const char *key, int64_
 
 static ps_str str_arg(reading *r, const ps_event *e, const char *key) {
     const ps_event_arg *arg = find_arg(r, e, key);
-    return arg != NULL && arg->type == PS_ARG_STR ? text(r, arg->u.text) : PS_STR_NONE;
+    if (arg == NULL || arg->type != PS_ARG_STR) {
+        return PS_STR_NONE;
+    }
+    return arg->u.text != 0 ? text(r, arg->u.text) : ps_builder_str(r->builder, "", 0);
 }
 
 static void odd(reading *r, ps_oddity kind, const ps_event *e, const char *what) {

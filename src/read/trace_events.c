@@ -1,5 +1,8 @@
 /* The input comes in blocks. Each is fed to a small state machine for the outer form; inside the array of events a
- * ps_stretch does the work. What goes on behind a block waits in `pending` and is read again with the next one. */
+ * ps_stretch does the work. What goes on behind a block waits in `rest` and is read again with the next one.
+ *
+ * A block that was parsed ahead counts when nothing waits and an event may begin where it begins: only then is its
+ * beginning proven. Else it is read again with what waits, as if nobody had looked at it. */
 #include "read/trace_events.h"
 
 #include <string.h>
@@ -7,10 +10,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "read/trace_events_parse.h"
+#include "read/trace_events_blocks.h"
 
-#define BLOCK_BYTES ((size_t)1 << 20)
-#define PENDING_MAX (PS_EVENT_MAX_BYTES + 2 * BLOCK_BYTES)
+#define NAME_MAX_BYTES ((size_t)1 << 20) /* of a member's name */
 
 typedef enum place {
     AT_START,
@@ -31,18 +33,27 @@ typedef struct member_value {
     bool begun, in_string, escaped, too_long;
 } member_value;
 
+/* Text that goes on behind the blocks read so far, with PS_JSON_PAD zero bytes behind it. */
+typedef struct rest {
+    char *text;
+    size_t n, cap;
+} rest;
+
 typedef struct driver {
     ps_input *in;
+    ps_blocks *blocks;
     const ps_event_sink *sink;
     ps_diag *diag;
     ps_event_stats *stats;
     ps_err *err;
     place place;
-    bool saw_events, first_member;
+    bool saw_events, first_member, first_event;
+    ps_expect expect;
     ps_stretch x;
     member_value m;
-    ps_buf pending;
-    const char *begin, *at, *end; /* what is being read: a block, or `pending` */
+    rest rest;
+    ps_event_block *ahead;        /* the block, when it was parsed ahead and that may count */
+    const char *begin, *at, *end; /* what is being read: a block, or `rest` */
     uint64_t offset;              /* of `begin` */
     bool eof;
 } driver;
@@ -66,10 +77,15 @@ static ps_code fail_here(driver *d, ps_code code, const char *what) {
     return code;
 }
 
-static bool skip_space(driver *d) {
-    while (d->at < d->end && ps_json_is_space(*d->at)) {
-        d->at++;
+static const char *spaces_end(const driver *d, const char *p) {
+    while (p < d->end && ps_json_is_space(*p)) {
+        p++;
     }
+    return p;
+}
+
+static bool skip_space(driver *d) {
+    d->at = spaces_end(d, d->at);
     return d->at < d->end;
 }
 
@@ -82,9 +98,8 @@ static void enter_events(driver *d) {
     d->at++;
     d->place = AT_EVENTS;
     d->saw_events = true;
-    d->x.expect = PS_EXPECT_FIRST;
-    d->x.is_first = true;
-    d->x.is_object = d->stats->is_object;
+    d->expect = PS_EXPECT_FIRST;
+    d->first_event = true;
 }
 
 static ps_code at_start(driver *d) {
@@ -140,20 +155,16 @@ static ps_code at_key(driver *d) {
     const char *key = d->at + 1;
     const char *p = key;
     if (ps_json_skip_string(&p, d->end, &has_escape) != PS_JSON_OK) {
-        return WAIT;
+        return (size_t)(p - key) > NAME_MAX_BYTES ? lost(d) : WAIT;
     }
     size_t n = (size_t)(p - key) - 1;
-    while (p < d->end && (ps_json_is_space(*p) || *p == ':')) {
-        if (*p == ':' && memchr(key + n, ':', (size_t)(p - key) - n) != NULL) {
-            break;
-        }
-        p++;
+    const char *colon = spaces_end(d, p);
+    p = spaces_end(d, colon < d->end ? colon + 1 : colon);
+    if (colon < d->end && (*colon != ':' || n > NAME_MAX_BYTES)) {
+        return lost(d);
     }
     if (p == d->end) {
         return WAIT;
-    }
-    if (memchr(key + n, ':', (size_t)(p - key) - n) == NULL) {
-        return lost(d);
     }
     ps_buf_clear(&d->m.key);
     char *plain = ps_alloc(3 * n);
@@ -264,14 +275,8 @@ static ps_code at_seek(driver *d) {
             d->at = d->end - keep;
             return WAIT;
         }
-        const char *colon = found + n_key;
-        while (colon < d->end && ps_json_is_space(*colon)) {
-            colon++;
-        }
-        const char *bracket = colon < d->end ? colon + 1 : d->end;
-        while (bracket < d->end && ps_json_is_space(*bracket)) {
-            bracket++;
-        }
+        const char *colon = spaces_end(d, found + n_key);
+        const char *bracket = spaces_end(d, colon < d->end ? colon + 1 : d->end);
         if (bracket == d->end) {
             d->at = found;
             return WAIT;
@@ -298,11 +303,11 @@ static ps_code at_done(driver *d) {
 
 /* --- events ------------------------------------------------------------------------------------------------ */
 
-static ps_code deliver(driver *d) {
-    ps_batch_build *b = &d->x.batch;
+static ps_code deliver(driver *d, ps_stretch *x) {
+    ps_batch_build *b = &x->batch;
     ps_code code = PS_OK;
-    ps_diag_merge(d->diag, &d->x.diag, NULL);
-    memset(&d->x.diag, 0, sizeof d->x.diag);
+    ps_diag_merge(d->diag, &x->diag, NULL);
+    memset(&x->diag, 0, sizeof x->diag);
     if (b->n_events > 0) {
         const ps_event_batch batch = {.events = b->events,
                                       .n_events = b->n_events,
@@ -318,19 +323,32 @@ static ps_code deliver(driver *d) {
     return code;
 }
 
-static ps_code at_events(driver *d) {
+static ps_stretch_end run_here(driver *d) {
     ps_stretch *x = &d->x;
     x->begin = d->begin;
     x->at = d->at;
     x->end = d->end;
     x->offset = d->offset;
     x->at_eof = d->eof;
-    ps_stretch_end end = ps_stretch_run(x);
+    x->is_object = d->stats->is_object;
+    x->is_first = d->first_event;
+    x->expect = d->expect;
+    return ps_stretch_run(x);
+}
+
+static ps_code at_events(driver *d) {
+    bool proven = d->ahead != NULL && d->at == d->begin && d->expect == PS_EXPECT_ELEMENT &&
+                  !d->first_event && d->ahead->x.is_object == d->stats->is_object;
+    ps_stretch *x = proven ? &d->ahead->x : &d->x;
+    ps_stretch_end end = proven ? d->ahead->end : run_here(d);
+    d->ahead = NULL;
     d->at = x->at;
+    d->expect = x->expect;
+    d->first_event = x->is_first;
     if (end == PS_STRETCH_NOMEM) {
         return ps_fail_nomem(d->err);
     }
-    ps_code code = deliver(d);
+    ps_code code = deliver(d, x);
     if (code != PS_OK) {
         return code;
     }
@@ -345,7 +363,7 @@ static ps_code at_events(driver *d) {
     default:
         break;
     }
-    if (x->expect != PS_EXPECT_RESYNC && (size_t)(d->end - d->at) > PS_EVENT_MAX_BYTES) {
+    if (d->expect != PS_EXPECT_RESYNC && (size_t)(d->end - d->at) > PS_EVENT_MAX_BYTES) {
         return fail_here(d, PS_RANGE, "an event is longer than 64 MiB");
     }
     return WAIT;
@@ -375,45 +393,58 @@ static ps_code step(driver *d) {
     }
 }
 
-/* Reads a block, or with one that waits the two joined. */
-static ps_code feed(driver *d, const char *block, size_t n, bool eof) {
-    bool joined = d->pending.len > 0;
-    d->eof = eof;
-    d->begin = block;
-    if (joined) {
-        ps_buf_add(&d->pending, block, n);
-        if (!ps_buf_ok(&d->pending)) {
-            return d->pending.len + n > d->pending.max
-                       ? fail_here(d, PS_RANGE, "an event or key is longer than 64 MiB")
-                       : ps_fail_nomem(d->err);
-        }
-        d->begin = ps_buf_str(&d->pending);
-        n = d->pending.len;
+/* Text in front of the block, joined with it. */
+static bool join(rest *r, const char *text, size_t n) {
+    if (!ps_grow(&r->text, &r->cap, r->n + n + PS_JSON_PAD, SIZE_MAX / 2, 1)) {
+        return false;
     }
+    memcpy(r->text + r->n, text, n);
+    r->n += n;
+    memset(r->text + r->n, 0, PS_JSON_PAD);
+    return true;
+}
+
+/* What is not read yet waits for the next block. */
+static bool keep_rest(driver *d, bool joined) {
+    size_t left = (size_t)(d->end - d->at);
+    d->offset = here(d);
+    if (!joined) {
+        return left == 0 || join(&d->rest, d->at, left);
+    }
+    memmove(d->rest.text, d->at, left);
+    d->rest.n = left;
+    return true;
+}
+
+static ps_code feed(driver *d, ps_event_block *block) {
+    bool joined = d->rest.n > 0;
+    d->eof = block->is_last;
+    d->ahead = block->is_parsed && !joined ? block : NULL;
+    if (joined && !join(&d->rest, block->text, block->n)) {
+        return ps_fail_nomem(d->err);
+    }
+    d->begin = joined ? d->rest.text : block->text;
+    d->end = d->begin + (joined ? d->rest.n : block->n);
     d->at = d->begin;
-    d->end = d->begin + n;
     ps_code code = PS_OK;
     while (code == PS_OK) {
         code = step(d);
     }
+    if (block->is_parsed) {
+        ps_batch_build_clear(&block->x.batch); /* when it did not count */
+        memset(&block->x.diag, 0, sizeof block->x.diag);
+        block->x.nomem = false;
+    }
     if (code != WAIT) {
         return code;
     }
-    size_t left = (size_t)(d->end - d->at);
-    d->offset = here(d);
-    if (joined) {
-        memmove(d->pending.data, d->at, left);
-        d->pending.len = left;
-    } else if (left > 0) {
-        ps_buf_add(&d->pending, d->at, left);
-    }
-    return ps_buf_ok(&d->pending) ? PS_OK : ps_fail_nomem(d->err);
+    return keep_rest(d, joined) ? PS_OK : ps_fail_nomem(d->err);
 }
 
 /* What the end of the input means for the place where it came. */
 static ps_code finish(driver *d) {
-    bool in_array = d->place == AT_EVENTS && !d->stats->is_object && d->pending.len == 0 &&
-                    d->x.expect != PS_EXPECT_RESYNC;
+    bool in_array = d->place == AT_EVENTS && !d->stats->is_object && d->rest.n == 0 &&
+                    d->expect != PS_EXPECT_RESYNC;
     d->at = d->begin = d->end = NULL;
     if (d->place == AT_START) {
         return fail_here(d, PS_SYNTAX, "the file is empty");
@@ -432,36 +463,52 @@ static ps_code finish(driver *d) {
     return PS_OK;
 }
 
-static ps_code read_all(driver *d, char *block) {
-    bool eof = false;
+static ps_code read_all(driver *d) {
     ps_code code = PS_OK;
-    while (code == PS_OK && !eof) {
-        size_t n = 0;
-        code = ps_input_read(d->in, block, BLOCK_BYTES, &n, d->err);
-        eof = n < BLOCK_BYTES;
-        d->stats->n_bytes += n;
-        if (code == PS_OK) {
-            code = feed(d, block, n, eof);
+    while (code == PS_OK) {
+        ps_event_block *block =
+            ps_blocks_next(d->blocks, d->place == AT_EVENTS, d->stats->is_object);
+        if (block == NULL) {
+            return finish(d);
         }
+        d->stats->n_bytes += block->n;
+        code = block->code == PS_OK ? feed(d, block) : block->code;
+        if (block->code != PS_OK && d->err != NULL) {
+            *d->err = block->err;
+        }
+        ps_blocks_release(d->blocks, block);
     }
-    return code == PS_OK ? finish(d) : code;
+    return code;
+}
+
+ps_code ps_trace_events_read_tuned(ps_input *in, const ps_event_schema *schema,
+                                   const ps_event_sink *sink, const ps_event_tuning *tuning,
+                                   ps_diag *diag, ps_event_stats *stats, ps_err *err) {
+    driver d = {.in = in, .sink = sink, .diag = diag, .stats = stats, .err = err};
+    ps_event_schema wants = *schema;
+    if (wants.wanted != NULL && wants.wanted[0] == NULL) {
+        wants.wanted = NULL;
+    }
+    *stats = (ps_event_stats){0};
+    ps_buf_init(&d.m.key, 3 * NAME_MAX_BYTES);
+    ps_buf_init(&d.m.json, PS_EVENT_MAX_BYTES);
+    d.blocks = ps_blocks_new(in, &wants, tuning);
+    bool ok = d.blocks != NULL && ps_stretch_init(&d.x, &wants);
+    if (ok) {
+        d.x.shapes = ps_blocks_shapes(d.blocks);
+        d.x.fast = ps_blocks_fast(d.blocks);
+    }
+    ps_code code = ok ? read_all(&d) : ps_fail_nomem(err);
+    ps_blocks_free(d.blocks);
+    ps_stretch_fini(&d.x);
+    ps_buf_fini(&d.m.key);
+    ps_buf_fini(&d.m.json);
+    ps_free(d.rest.text);
+    return code;
 }
 
 ps_code ps_trace_events_read(ps_input *in, const ps_event_schema *schema, const ps_event_sink *sink,
                              size_t n_threads, ps_diag *diag, ps_event_stats *stats, ps_err *err) {
-    driver d = {.in = in, .sink = sink, .diag = diag, .stats = stats, .err = err};
-    (void)n_threads;
-    *stats = (ps_event_stats){0};
-    char *block = ps_alloc(BLOCK_BYTES);
-    bool ok = ps_stretch_init(&d.x, schema) && block != NULL;
-    ps_buf_init(&d.pending, PENDING_MAX);
-    ps_buf_init(&d.m.key, PENDING_MAX * 3);
-    ps_buf_init(&d.m.json, PS_EVENT_MAX_BYTES);
-    ps_code code = ok ? read_all(&d, block) : ps_fail_nomem(err);
-    ps_stretch_fini(&d.x);
-    ps_buf_fini(&d.pending);
-    ps_buf_fini(&d.m.key);
-    ps_buf_fini(&d.m.json);
-    ps_free(block);
-    return code;
+    const ps_event_tuning tuning = {.n_threads = n_threads};
+    return ps_trace_events_read_tuned(in, schema, sink, &tuning, diag, stats, err);
 }

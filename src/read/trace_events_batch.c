@@ -6,11 +6,14 @@
 #include "base/hash.h"
 #include "base/json.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #define MAX_ROWS ((size_t)UINT32_MAX - 1)
 #define FIRST_SLOTS ((size_t)1024)
 
 bool ps_batch_build_init(ps_batch_build *b) {
-    *b = (ps_batch_build){.n_slots = FIRST_SLOTS};
+    *b = (ps_batch_build){.n_slots = FIRST_SLOTS, .seed = ps_hash_seed()};
     ps_arena_init(&b->unescaped);
     b->slots = ps_calloc(b->n_slots, sizeof *b->slots);
     if (b->slots == NULL || !ps_grow(&b->texts, &b->cap_texts, 1, MAX_ROWS, sizeof *b->texts) ||
@@ -55,17 +58,16 @@ ps_event_arg *ps_batch_build_arg(ps_batch_build *b) {
     return ok ? &b->args[b->n_args] : NULL;
 }
 
-/* The slot that holds the spelling, or the free one where it belongs. */
-static size_t find_slot(const ps_batch_build *b, uint32_t hash, const char *raw, size_t n,
-                        bool has_escape) {
+uint64_t ps_text_hash_long(const char *s, size_t n, uint64_t seed) {
+    return XXH3_64bits_withSeed(s, n, seed);
+}
+
+/* Where a new spelling belongs. */
+static size_t free_slot(const ps_batch_build *b, uint32_t hash) {
     size_t mask = b->n_slots - 1;
     size_t slot = hash & mask;
-    for (; b->slots[slot] != 0; slot = (slot + 1) & mask) {
-        const ps_spelling *s = &b->spellings[b->slots[slot]];
-        if (s->hash == hash && s->n == n && s->has_escape == has_escape &&
-            memcmp(s->raw, raw, n) == 0) {
-            break;
-        }
+    while (b->slots[slot] != 0) {
+        slot = (slot + 1) & mask;
     }
     return slot;
 }
@@ -101,69 +103,73 @@ static bool add_text(ps_batch_build *b, const char *bytes, size_t n, uint32_t *t
     return true;
 }
 
-static ps_spelling *add_spelling(ps_batch_build *b, ps_spelling spelling) {
+static bool add_spelling(ps_batch_build *b, ps_spelling spelling) {
     if (!ps_grow(&b->spellings, &b->cap_spellings, b->n_spellings + 1, MAX_ROWS,
                  sizeof *b->spellings) ||
         (b->n_spellings * 2 >= b->n_slots && !grow_slots(b))) {
-        return NULL;
-    }
-    size_t slot = find_slot(b, spelling.hash, spelling.raw, spelling.n, spelling.has_escape);
-    b->slots[slot] = (uint32_t)b->n_spellings;
-    b->spellings[b->n_spellings] = spelling;
-    return &b->spellings[b->n_spellings++];
-}
-
-/* The text of bytes that are UTF-8 without escapes and outlive the batch. */
-static bool plain_text(ps_batch_build *b, const char *bytes, size_t n, uint32_t *text) {
-    *text = 0;
-    if (n == 0) {
-        return true;
-    }
-    uint32_t hash = (uint32_t)ps_hash64_seeded(bytes, n);
-    uint32_t known = b->slots[find_slot(b, hash, bytes, n, false)];
-    if (known != 0) {
-        *text = b->spellings[known].text;
-        return true;
-    }
-    return add_text(b, bytes, n, text) &&
-           add_spelling(
-               b, (ps_spelling){.raw = bytes, .n = (uint32_t)n, .text = *text, .hash = hash}) !=
-               NULL;
-}
-
-static bool new_spelling(ps_batch_build *b, const char *raw, size_t n, bool has_escape,
-                         uint32_t hash, uint32_t *text, unsigned *odd) {
-    bool is_utf8 = ps_json_is_utf8(raw, n);
-    if (!has_escape && is_utf8) {
-        return plain_text(b, raw, n, text);
-    }
-    char *out = ps_arena_alloc(&b->unescaped, is_utf8 ? n : 3 * n);
-    if (out == NULL) {
         return false;
     }
-    size_t n_out = ps_json_unescape(raw, n, out, odd);
-    return plain_text(b, out, n_out, text) &&
-           add_spelling(b, (ps_spelling){.raw = raw,
-                                         .n = (uint32_t)n,
-                                         .text = *text,
-                                         .hash = hash,
-                                         .has_escape = has_escape,
-                                         .odd = (uint8_t)*odd}) != NULL;
+    b->slots[free_slot(b, spelling.hash)] = (uint32_t)b->n_spellings;
+    b->spellings[b->n_spellings++] = spelling;
+    return true;
 }
 
-bool ps_batch_build_text(ps_batch_build *b, const char *raw, size_t n, bool has_escape,
-                         uint32_t *text, unsigned *odd) {
-    *text = 0;
-    *odd = 0;
-    if (n == 0) {
-        return true;
+/* A new text without escapes. */
+static bool add_plain(ps_batch_build *b, const char *bytes, size_t n, uint32_t hash,
+                      uint32_t *text) {
+    return add_text(b, bytes, n, text) &&
+           add_spelling(b,
+                        (ps_spelling){.raw = bytes, .n = (uint32_t)n, .text = *text, .hash = hash});
+}
+
+/* Room for what n bytes become. */
+static char *room_for(ps_batch_build *b, size_t n) {
+    return ps_arena_alloc(&b->unescaped, n + PS_JSON_PAD);
+}
+
+/* The text that a spelling stands for, when it is another than its own bytes. */
+static ps_text_result translate(ps_batch_build *b, const char *raw, size_t n, ps_spelling_kind kind,
+                                const char **bytes, size_t *n_bytes, unsigned *odd) {
+    if (kind == PS_SPELLING_NESTED) {
+        bool is_tidy = false;
+        if (!ps_json_check(raw, n, &is_tidy, n_bytes)) {
+            return PS_TEXT_BAD;
+        }
+        char *out = is_tidy ? NULL : room_for(b, *n_bytes);
+        *bytes = is_tidy ? raw : out;
+        if (out != NULL) {
+            (void)ps_json_tidy(raw, n, out, odd);
+        }
+        return *bytes != NULL ? PS_TEXT_OK : PS_TEXT_NOMEM;
     }
-    uint32_t hash = (uint32_t)ps_hash64_seeded(raw, n);
-    uint32_t known = b->slots[find_slot(b, hash, raw, n, has_escape)];
-    if (known != 0) {
-        *text = b->spellings[known].text;
-        *odd = b->spellings[known].odd;
-        return true;
+    char *out = room_for(b, ps_json_is_utf8(raw, n) ? n : 3 * n);
+    *bytes = out;
+    if (out == NULL) {
+        return PS_TEXT_NOMEM;
     }
-    return new_spelling(b, raw, n, has_escape, hash, text, odd);
+    *n_bytes = ps_json_unescape(raw, n, out, odd);
+    return PS_TEXT_OK;
+}
+
+ps_text_result ps_batch_build_new_text(ps_batch_build *b, const char *raw, size_t n,
+                                       ps_spelling_kind kind, uint32_t hash, uint32_t *text,
+                                       unsigned *odd) {
+    const char *bytes = NULL;
+    size_t n_bytes = 0;
+    if (kind == PS_SPELLING_PLAIN && ps_json_is_utf8(raw, n)) {
+        return add_plain(b, raw, n, hash, text) ? PS_TEXT_OK : PS_TEXT_NOMEM;
+    }
+    ps_text_result result = translate(b, raw, n, kind, &bytes, &n_bytes, odd);
+    if (result != PS_TEXT_OK) {
+        return result;
+    }
+    unsigned none = 0;
+    result = ps_batch_build_text(b, bytes, n_bytes, PS_SPELLING_PLAIN, text, &none);
+    bool ok = result == PS_TEXT_OK && add_spelling(b, (ps_spelling){.raw = raw,
+                                                                    .n = (uint32_t)n,
+                                                                    .text = *text,
+                                                                    .hash = hash,
+                                                                    .kind = (uint8_t)kind,
+                                                                    .odd = (uint8_t)*odd});
+    return ok ? PS_TEXT_OK : PS_TEXT_NOMEM;
 }

@@ -6,35 +6,25 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-typedef enum field {
-    F_UNKNOWN,
-    F_PH,
-    F_TS,
-    F_DUR,
-    F_PID,
-    F_TID,
-    F_NAME,
-    F_CAT,
-    F_ARGS,
-    F_ID,
-    F_ID2,
-    F_BIND_ID,
-    F_BP,
-    F_S,
-    F_SCOPE,
-    F_FLOW_IN,
-    F_FLOW_OUT,
-    N_FIELDS
-} field;
-
 static const struct {
     const char *name;
-    field field;
-} FIELDS[] = {
-    {"ph", F_PH},     {"ts", F_TS},       {"dur", F_DUR},         {"pid", F_PID},
-    {"tid", F_TID},   {"name", F_NAME},   {"cat", F_CAT},         {"id", F_ID},
-    {"args", F_ARGS}, {"id2", F_ID2},     {"bp", F_BP},           {"bind_id", F_BIND_ID},
-    {"s", F_S},       {"scope", F_SCOPE}, {"flow_in", F_FLOW_IN}, {"flow_out", F_FLOW_OUT}};
+    ps_field field;
+} FIELDS[] = {{"ph", PS_FIELD_PH},
+              {"ts", PS_FIELD_TS},
+              {"dur", PS_FIELD_DUR},
+              {"pid", PS_FIELD_PID},
+              {"tid", PS_FIELD_TID},
+              {"name", PS_FIELD_NAME},
+              {"cat", PS_FIELD_CAT},
+              {"id", PS_FIELD_ID},
+              {"args", PS_FIELD_ARGS},
+              {"id2", PS_FIELD_ID2},
+              {"bp", PS_FIELD_BP},
+              {"bind_id", PS_FIELD_BIND_ID},
+              {"s", PS_FIELD_S},
+              {"scope", PS_FIELD_SCOPE},
+              {"flow_in", PS_FIELD_FLOW_IN},
+              {"flow_out", PS_FIELD_FLOW_OUT}};
 
 /* A value that is no container, as it stands. */
 typedef struct token {
@@ -57,7 +47,7 @@ static uint64_t offset_of(const ps_stretch *x, const char *p) {
     return x->offset + (uint64_t)(p - x->begin);
 }
 
-static void odd(ps_stretch *x, ps_oddity kind, const char *p) {
+void ps_stretch_odd(ps_stretch *x, ps_oddity kind, const char *p) {
     ps_pending_oddities *o = &x->pending;
     if (o->n < PS_PENDING_PLACES) {
         o->places[o->n].kind = kind;
@@ -68,7 +58,7 @@ static void odd(ps_stretch *x, ps_oddity kind, const char *p) {
     }
 }
 
-static void forget_oddities(ps_stretch *x) {
+void ps_stretch_forget(ps_stretch *x) {
     if (x->pending.any_beyond) {
         memset(x->pending.beyond, 0, sizeof x->pending.beyond);
     }
@@ -76,7 +66,7 @@ static void forget_oddities(ps_stretch *x) {
     x->pending.n = 0;
 }
 
-static void commit_oddities(ps_stretch *x) {
+void ps_stretch_commit(ps_stretch *x) {
     const ps_pending_oddities *o = &x->pending;
     for (size_t i = 0; i < o->n; i++) {
         ps_diag_add(&x->diag, o->places[i].kind, "byte %llu",
@@ -85,7 +75,7 @@ static void commit_oddities(ps_stretch *x) {
     for (int kind = 0; o->any_beyond && kind < PS_N_ODDITIES; kind++) {
         ps_diag_count(&x->diag, (ps_oddity)kind, o->beyond[kind]);
     }
-    forget_oddities(x);
+    ps_stretch_forget(x);
 }
 
 static void odd_now(ps_stretch *x, ps_oddity kind, const char *p) {
@@ -132,20 +122,36 @@ static bool is_text(const token *t, const char *text) {
     return t->is_string && t->n == strlen(text) && memcmp(t->s, text, t->n) == 0;
 }
 
+void ps_stretch_odd_text(ps_stretch *x, unsigned odds, const char *p) {
+    static const struct {
+        unsigned odd;
+        ps_oddity kind;
+    } KINDS[] = {{PS_JSON_ODD_UTF8, PS_ODD_UTF8},
+                 {PS_JSON_ODD_ESCAPE, PS_ODD_TEXT},
+                 {PS_JSON_ODD_COMMA, PS_ODD_COMMA},
+                 {PS_JSON_ODD_NUMBER, PS_ODD_NUMBER}};
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
+        if ((odds & KINDS[i].odd) != 0) {
+            ps_stretch_odd(x, KINDS[i].kind, p);
+        }
+    }
+}
+
+static ps_text_result text_of_kind(ps_stretch *x, const char *s, size_t n, ps_spelling_kind kind,
+                                   uint32_t *text) {
+    unsigned odds = 0;
+    ps_text_result result = ps_batch_build_text(&x->batch, s, n, kind, text, &odds);
+    x->nomem = x->nomem || result == PS_TEXT_NOMEM;
+    if (odds != 0) {
+        ps_stretch_odd_text(x, odds, s);
+    }
+    return result;
+}
+
 /* The id of a string in the batch. */
 static uint32_t text_of(ps_stretch *x, const char *s, size_t n, bool has_escape) {
     uint32_t text = 0;
-    unsigned odds = 0;
-    if (!ps_batch_build_text(&x->batch, s, n, has_escape, &text, &odds)) {
-        x->nomem = true;
-        return 0;
-    }
-    if ((odds & PS_JSON_ODD_UTF8) != 0) {
-        odd(x, PS_ODD_UTF8, s);
-    }
-    if ((odds & PS_JSON_ODD_ESCAPE) != 0) {
-        odd(x, PS_ODD_TEXT, s);
-    }
+    (void)text_of_kind(x, s, n, has_escape ? PS_SPELLING_ESCAPES : PS_SPELLING_PLAIN, &text);
     return text;
 }
 
@@ -156,7 +162,7 @@ static bool is_absent(ps_stretch *x, const token *t) {
         return false;
     }
     if (t->word != PS_JSON_NULL) {
-        odd(x, PS_ODD_NUMBER, t->s);
+        ps_stretch_odd(x, PS_ODD_NUMBER, t->s);
     }
     return true;
 }
@@ -182,11 +188,11 @@ static bool time_ns(ps_stretch *x, const token *t, int64_t *out) {
         end--;
     }
     if (!ps_json_scaled(s, (size_t)(end - s), 3, out, &rounded)) {
-        odd(x, PS_ODD_NUMBER, t->s);
+        ps_stretch_odd(x, PS_ODD_NUMBER, t->s);
         return false;
     }
     if (rounded) {
-        odd(x, PS_ODD_TIME_ROUNDED, t->s);
+        ps_stretch_odd(x, PS_ODD_TIME_ROUNDED, t->s);
     }
     return true;
 }
@@ -214,7 +220,7 @@ static void set_owner(ps_stretch *x, ps_event *e, const token *t, int64_t *out, 
         return;
     }
     *out = 0;
-    odd(x, PS_ODD_NUMBER, t->s);
+    ps_stretch_odd(x, PS_ODD_NUMBER, t->s);
 }
 
 static bool decimal_id(const char *s, size_t n, u128 *out) {
@@ -261,7 +267,7 @@ static bool read_id(ps_stretch *x, const token *t, uint64_t *high, uint64_t *low
         return false;
     }
     if (!t->is_string && t->word != PS_JSON_NUMBER) {
-        odd(x, PS_ODD_TEXT, t->s);
+        ps_stretch_odd(x, PS_ODD_TEXT, t->s);
         return false;
     }
     if (decimal_id(t->s, t->n, &value) || (t->is_string && hex_id(t->s, t->n, &value))) {
@@ -289,6 +295,16 @@ static void set_bind_id(ps_stretch *x, ps_event *e, const token *t) {
     set_flag(e, PS_EVENT_BIND_ID_TEXT, as_text);
 }
 
+void ps_stretch_set_id(ps_stretch *x, ps_event *e, ps_field f, const char *s, size_t n,
+                       bool has_escape) {
+    const token t = {.s = s, .n = n, .is_string = true, .has_escape = has_escape};
+    if (f == PS_FIELD_BIND_ID) {
+        set_bind_id(x, e, &t);
+    } else {
+        set_id(x, e, &t, false);
+    }
+}
+
 static uint32_t name_of(ps_stretch *x, const token *t) {
     return is_absent(x, t) ? 0 : text_of(x, t->s, t->n, t->has_escape);
 }
@@ -298,58 +314,58 @@ static bool is_true(const token *t) {
                              (t->word == PS_JSON_NUMBER && !(t->n == 1 && t->s[0] == '0')));
 }
 
-static void set_field(ps_stretch *x, ps_event *e, field f, const token *t) {
+static void set_field(ps_stretch *x, ps_event *e, ps_field f, const token *t) {
     bool has = false;
     switch (f) {
-    case F_PH:
+    case PS_FIELD_PH:
         e->ph = t->is_string && t->n == 1 && (t->s[0] & 0x80) == 0 ? t->s[0] : '\0';
         break;
-    case F_TS:
+    case PS_FIELD_TS:
         has = time_ns(x, t, &e->ts_ns);
         e->ts_ns = has ? e->ts_ns : 0;
         set_flag(e, PS_EVENT_HAS_TS, has);
         set_flag(e, PS_EVENT_TS_TEXT, has && t->is_string);
         break;
-    case F_DUR:
+    case PS_FIELD_DUR:
         has = time_ns(x, t, &e->dur_ns);
         e->dur_ns = has ? e->dur_ns : 0;
         set_flag(e, PS_EVENT_HAS_DUR, has);
         break;
-    case F_PID:
+    case PS_FIELD_PID:
         set_owner(x, e, t, &e->pid, PS_EVENT_HAS_PID, PS_EVENT_PID_TEXT);
         break;
-    case F_TID:
+    case PS_FIELD_TID:
         set_owner(x, e, t, &e->tid, PS_EVENT_HAS_TID, PS_EVENT_TID_TEXT);
         break;
-    case F_NAME:
+    case PS_FIELD_NAME:
         e->name = name_of(x, t);
         break;
-    case F_CAT:
+    case PS_FIELD_CAT:
         e->cat = name_of(x, t);
         break;
-    case F_SCOPE:
+    case PS_FIELD_SCOPE:
         e->scope_text = name_of(x, t);
         break;
-    case F_ID:
+    case PS_FIELD_ID:
         set_id(x, e, t, false);
         break;
-    case F_BIND_ID:
+    case PS_FIELD_BIND_ID:
         set_bind_id(x, e, t);
         break;
-    case F_BP:
+    case PS_FIELD_BP:
         set_flag(e, PS_EVENT_BIND_ENCLOSING, is_text(t, "e"));
         break;
-    case F_S:
+    case PS_FIELD_S:
         e->scope = is_text(t, "g") || is_text(t, "p") || is_text(t, "t") ? t->s[0] : '\0';
         break;
-    case F_FLOW_IN:
+    case PS_FIELD_FLOW_IN:
         set_flag(e, PS_EVENT_FLOW_IN, is_true(t));
         break;
-    case F_FLOW_OUT:
+    case PS_FIELD_FLOW_OUT:
         set_flag(e, PS_EVENT_FLOW_OUT, is_true(t));
         break;
     default:
-        odd(x, PS_ODD_TEXT, t->s);
+        ps_stretch_odd(x, PS_ODD_TEXT, t->s);
         break; /* args, id2: no object */
     }
 }
@@ -379,7 +395,7 @@ static ps_json_status next_member(ps_stretch *x, const char **p, bool first, mem
     }
     if (*s == '}') {
         if (s != comma) {
-            odd(x, PS_ODD_COMMA, comma);
+            ps_stretch_odd(x, PS_ODD_COMMA, comma);
         }
         *p = s + 1;
         *done = true;
@@ -412,29 +428,37 @@ static const char *plain_key(const token *key, char *out, size_t cap, size_t *n)
     return out;
 }
 
-static field field_of(const token *key) {
-    char buffer[256];
-    size_t n = 0;
-    const char *s = plain_key(key, buffer, sizeof buffer, &n);
+ps_field ps_field_of(const char *s, size_t n) {
     for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++) {
         if (strlen(FIELDS[i].name) == n && memcmp(FIELDS[i].name, s, n) == 0) {
             return FIELDS[i].field;
         }
     }
-    return F_UNKNOWN;
+    return PS_FIELD_UNKNOWN;
+}
+
+bool ps_event_wants(const ps_event_schema *schema, const char *key, size_t n) {
+    const char *const *wanted = schema->wanted;
+    for (size_t i = 0; wanted != NULL && wanted[i] != NULL; i++) {
+        if (strlen(wanted[i]) == n && memcmp(wanted[i], key, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ps_field field_of(const token *key) {
+    char buffer[256];
+    size_t n = 0;
+    const char *s = plain_key(key, buffer, sizeof buffer, &n);
+    return ps_field_of(s, n);
 }
 
 static bool is_wanted(const ps_stretch *x, const token *key) {
     char buffer[1024];
     size_t n = 0;
     const char *s = plain_key(key, buffer, sizeof buffer, &n);
-    const char *const *wanted = x->schema->wanted;
-    for (size_t i = 0; wanted != NULL && wanted[i] != NULL; i++) {
-        if (strlen(wanted[i]) == n && memcmp(wanted[i], s, n) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return ps_event_wants(x->schema, s, n);
 }
 
 /* --- args ------------------------------------------------------------------------------------------------ */
@@ -473,7 +497,7 @@ static ps_event_arg *place_arg(ps_stretch *x, ps_event *e, const token *key) {
     uint32_t text = text_of(x, key->s, key->n, key->has_escape);
     ps_key_seen *seen = &x->batch.keys_seen[text];
     if (seen->event == x->n_tried && seen->arg >= e->first_arg) {
-        odd(x, PS_ODD_DUPLICATE_KEY, key->s);
+        ps_stretch_odd(x, PS_ODD_DUPLICATE_KEY, key->s);
         return &x->batch.args[seen->arg];
     }
     ps_event_arg *arg = ps_batch_build_arg(&x->batch);
@@ -501,8 +525,13 @@ static ps_json_status keep_arg(ps_stretch *x, ps_event *e, const member *m, cons
         return status;
     }
     if (is_container) {
+        uint32_t text = 0;
+        if (text_of_kind(x, t.s, t.n, PS_SPELLING_NESTED, &text) == PS_TEXT_BAD) {
+            *p = t.s;
+            return PS_JSON_BAD;
+        }
         arg->type = PS_ARG_JSON;
-        arg->u.text = text_of(x, t.s, t.n, false);
+        arg->u.text = text;
     } else {
         set_arg(x, arg, &t);
     }
@@ -552,7 +581,7 @@ static ps_json_status read_id2(ps_stretch *x, ps_event *e, const char **p) {
             }
         } else {
             if (is_id) {
-                odd(x, PS_ODD_TEXT, *p);
+                ps_stretch_odd(x, PS_ODD_TEXT, *p);
             }
             status = ps_json_skip_value(p, x->end, 2);
         }
@@ -570,30 +599,30 @@ typedef struct reading {
 
 static ps_json_status read_field(ps_stretch *x, ps_event *e, const member *m, const char **p,
                                  reading *r) {
-    field f = field_of(&m->key);
-    if (f == F_UNKNOWN) {
+    ps_field f = field_of(&m->key);
+    if (f == PS_FIELD_UNKNOWN) {
         return ps_json_skip_value(p, x->end, 1);
     }
     if ((r->seen & 1u << f) != 0) {
-        odd(x, PS_ODD_DUPLICATE_KEY, m->key.s);
+        ps_stretch_odd(x, PS_ODD_DUPLICATE_KEY, m->key.s);
     }
     r->seen |= 1u << f;
-    if (**p == '{' && f == F_ID2) {
+    if (**p == '{' && f == PS_FIELD_ID2) {
         set_flag(e, PS_EVENT_HAS_ID | PS_EVENT_ID_TEXT | PS_EVENT_ID_LOCAL, false);
         return read_id2(x, e, p);
     }
-    if (f == F_ARGS) {
+    if (f == PS_FIELD_ARGS) {
         r->args = **p == '{' ? *p : NULL;
     }
     if (**p == '{' || **p == '[') {
-        if (f != F_ARGS || **p == '[') {
-            odd(x, PS_ODD_TEXT, *p);
+        if (f != PS_FIELD_ARGS || **p == '[') {
+            ps_stretch_odd(x, PS_ODD_TEXT, *p);
         }
         return ps_json_skip_value(p, x->end, 1);
     }
     token t = {0};
     ps_json_status status = read_token(p, x->end, &t);
-    if (status == PS_JSON_OK && !(f == F_ARGS && t.word == PS_JSON_NULL && !t.is_string)) {
+    if (status == PS_JSON_OK && !(f == PS_FIELD_ARGS && t.word == PS_JSON_NULL && !t.is_string)) {
         set_field(x, e, f, &t);
     }
     return status;
@@ -637,7 +666,7 @@ static ps_json_status read_event(ps_stretch *x, const char **p) {
 /* The same; an event that is complete is counted, of any other nothing stays. */
 static ps_json_status take_event(ps_stretch *x, const char **p) {
     size_t n_args = x->batch.n_args;
-    forget_oddities(x);
+    ps_stretch_forget(x);
     ps_json_status status = read_event(x, p);
     if (status == PS_JSON_OK && !x->nomem) {
         x->batch.n_events++;
@@ -653,7 +682,6 @@ static ps_json_status take_event(ps_stretch *x, const char **p) {
  * the input is what may follow it. */
 static ps_json_status is_array_end(const ps_stretch *x, const char *p) {
     const char *s = skip_space(p + 1, x->end);
-    bool first = true;
     while (x->is_object && s < x->end && *s == ',') {
         bool has_escape = false;
         s = skip_space(s + 1, x->end);
@@ -672,9 +700,7 @@ static ps_json_status is_array_end(const ps_stretch *x, const char *p) {
             return status;
         }
         s = skip_space(s, x->end);
-        first = false;
     }
-    (void)first;
     if (x->is_object && s < x->end) {
         if (*s != '}') {
             return PS_JSON_BAD;
@@ -747,7 +773,7 @@ static ps_json_status take_element(ps_stretch *x) {
     if (*p == '{') {
         ps_json_status status = take_event(x, &p);
         if (status == PS_JSON_OK && !x->nomem) {
-            commit_oddities(x);
+            ps_stretch_commit(x);
             x->at = p;
         } else if (status == PS_JSON_BAD) {
             odd_now(x, PS_ODD_JSON, p);
@@ -820,16 +846,24 @@ static ps_stretch_end step(ps_stretch *x, bool *go_on) {
 }
 
 ps_stretch_end ps_stretch_run(ps_stretch *x) {
+    ps_stretch_fast *fast = x->shapes != NULL ? x->fast : NULL;
+    x->batch.number = x->shapes != NULL ? ps_shapes_next_batch(x->shapes) : 0;
     for (;;) {
         bool go_on = false;
         bool is_end = false;
         ps_stretch_end end = PS_STRETCH_CUT;
+        if (x->expect != PS_EXPECT_RESYNC && fast != NULL) {
+            fast(x);
+        }
+        if (x->nomem) {
+            return PS_STRETCH_NOMEM;
+        }
         if (x->expect == PS_EXPECT_RESYNC) {
             go_on = resync(x, &is_end) == PS_JSON_OK && !is_end;
             end = is_end ? PS_STRETCH_ARRAY_END : PS_STRETCH_CUT;
             x->expect = go_on ? PS_EXPECT_COMMA : PS_EXPECT_RESYNC;
             if (go_on && !x->nomem) {
-                commit_oddities(x);
+                ps_stretch_commit(x);
             }
         } else {
             end = step(x, &go_on);

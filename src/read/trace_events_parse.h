@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/json.h"
 #include "read/trace_events_batch.h"
+#include "read/trace_events_shapes.h"
 
 #define PS_EVENT_MAX_BYTES ((size_t)64 << 20)
 
@@ -40,11 +41,27 @@ typedef struct ps_pending_oddities {
     uint32_t beyond[PS_N_ODDITIES]; /* those that found no place */
 } ps_pending_oddities;
 
-typedef struct ps_stretch {
+typedef struct ps_stretch ps_stretch;
+
+/* Which way of looking at many bytes at once. */
+typedef enum ps_simd {
+    PS_SIMD_BEST,
+    PS_SIMD_PLAIN,
+    PS_SIMD_AVX2,
+    PS_SIMD_NEON,
+    PS_SIMD_NONE
+} ps_simd;
+
+/* Reads events as long as they are of known shapes and nothing about them is odd. It leaves `at` and `expect` as
+ * ps_stretch_run does, before the first one that is not, and accepts nothing that the long way would take otherwise. */
+typedef void ps_stretch_fast(ps_stretch *x);
+
+struct ps_stretch {
     const ps_event_schema *schema;
-    bool is_object; /* the wrapped form: members follow the array */
-    bool at_eof;    /* nothing follows the stretch */
-    bool is_first;  /* nothing was read of the array so far */
+    ps_shapes *shapes; /* of the thread that works on it; NULL: every event is read the long way */
+    bool is_object;    /* the wrapped form: members follow the array */
+    bool at_eof;       /* nothing follows the stretch */
+    bool is_first;     /* nothing was read of the array so far */
     const char *begin, *at, *end;
     uint64_t offset; /* of `begin` in the input */
     ps_expect expect;
@@ -53,13 +70,32 @@ typedef struct ps_stretch {
     ps_pending_oddities pending;
     uint64_t n_tried; /* events begun, for ps_key_seen */
     bool nomem;
-} ps_stretch;
+    ps_stretch_fast *fast; /* NULL without `shapes` */
+};
+
+/* NULL when this machine or build has none such. */
+ps_stretch_fast *ps_stretch_fast_of(ps_simd simd);
+ps_stretch_fast *ps_stretch_fast_plain(void);
+ps_stretch_fast *ps_stretch_fast_avx2(void);
+ps_stretch_fast *ps_stretch_fast_neon(void);
 
 /* False when memory is out. */
 bool ps_stretch_init(ps_stretch *x, const ps_event_schema *schema);
 void ps_stretch_fini(ps_stretch *x);
 
-/* Reads [at, end); `at`, `expect` are moved on. */
+/* Reads [at, end), behind which PS_JSON_PAD zero bytes lie; `at`, `expect` are moved on. */
 ps_stretch_end ps_stretch_run(ps_stretch *x);
+
+/* --- for the fast way ------------------------------------------------------------------------------------ */
+
+/* Notes an oddity of the event being read; PS_JSON_ODD_* bits of a text. */
+void ps_stretch_odd(ps_stretch *x, ps_oddity kind, const char *p);
+void ps_stretch_odd_text(ps_stretch *x, unsigned odds, const char *p);
+void ps_stretch_commit(ps_stretch *x);
+void ps_stretch_forget(ps_stretch *x);
+
+/* The quoted id that ends before the quote at s + n. */
+void ps_stretch_set_id(ps_stretch *x, ps_event *e, ps_field f, const char *s, size_t n,
+                       bool has_escape);
 
 #endif

@@ -144,6 +144,11 @@ struct ps_trace_model {
     } words;
 };
 
+/* Its arguments, NULL when it has none: then the batch may have none at all. */
+static inline const ps_event_arg *ps_model_args(const ps_model_event *e) {
+    return e->event->n_args > 0 ? e->batch->args + e->event->first_arg : NULL;
+}
+
 /* trace_model.c */
 /* Its first argument, NULL when it has none. */
 const ps_event_arg *ps_model_args(const ps_model_event *e);

@@ -64,8 +64,14 @@ static ps_code add_machine(search *s, const char *dir, int64_t number, ps_err *e
     }
     for (size_t i = 0; i < n; i++) {
         int64_t worker = ps_paddle_worker_of(names[i]);
-        const char *path = worker >= 0 ? ps_path_join(arena, dir, names[i]) : NULL;
-        if (path != NULL && !ps_is_dir(path)) {
+        if (worker < 0) {
+            continue;
+        }
+        const char *path = ps_path_join(arena, dir, names[i]);
+        if (path == NULL) {
+            return ps_fail_nomem(err);
+        }
+        if (!ps_is_dir(path)) {
             m.workers[m.n_workers++] = worker;
         }
     }
@@ -226,7 +232,9 @@ static ps_code search_dir(search *s, const char *log_dir, bool by_machine, ps_er
                                 ? "no directory machine* with files workerlog.N in it"
                                 : "no file workerlog.N, and no directory machine* that has one");
     }
-    number_machines(s);
+    if (code == PS_OK) {
+        number_machines(s);
+    }
     return code;
 }
 

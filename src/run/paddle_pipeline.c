@@ -310,8 +310,8 @@ static int try_lane(lane *l, int64_t start_ns, int64_t end_ns) {
     return 1;
 }
 
-/* Puts each slice into the first lane where it nests. What fits nowhere stays in the last lane, which happens only when
- * more than PS_PADDLE_MAX_LANES jobs of one worker overlap. */
+/* Puts each slice into the first lane where it nests. What nests in none is drawn as a point in the last one; that needs
+ * more than PS_PADDLE_MAX_LANES jobs of one worker at a time. */
 static bool find_lanes(ps_paddle_worker *w, uint8_t *lanes, ps_paddle_figures *f) {
     const ps_slices *s = ps_trace_slices(w->trace);
     lane open[PS_PADDLE_MAX_LANES] = {0};
@@ -325,7 +325,7 @@ static bool find_lanes(ps_paddle_worker *w, uint8_t *lanes, ps_paddle_figures *f
             at++;
             fits = try_lane(&open[at], s->start_ns[i], end_ns);
         }
-        lanes[i] = at;
+        lanes[i] = fits == 0 ? PS_PADDLE_POINT | at : at;
         f->n_overlaps += at > 0;
         w->n_lanes = at + 1u > w->n_lanes ? at + 1u : w->n_lanes;
     }

@@ -91,15 +91,18 @@ static inline void put_int(out *o, int64_t value) {
     put(o, at, (size_t)(end - at));
 }
 
+static void check_memory(out *o, bool ok) {
+    if (!ok && o->code == PS_OK) {
+        o->code = ps_fail_nomem(o->err);
+    }
+}
+
 /* A copy in the arena; empty when memory is out, which the code then says. */
 static piece keep(out *o, const ps_buf *text) {
     const char *copy =
         ps_buf_ok(text) ? ps_arena_strndup(&o->arena, ps_buf_str(text), text->len) : NULL;
-    if (copy == NULL) {
-        o->code = o->code == PS_OK ? ps_fail_nomem(o->err) : o->code;
-        return (piece){"", 0};
-    }
-    return (piece){copy, text->len};
+    check_memory(o, copy != NULL);
+    return copy != NULL ? (piece){copy, text->len} : (piece){"", 0};
 }
 
 /* --- rows -------------------------------------------------------------------------------------------------- */
@@ -183,6 +186,7 @@ static void make_look(out *o, const char *type, size_t n, job_look *look) {
     ps_buf_init(&quoted, 0);
     ps_buf_init(&text, 0);
     ps_buf_add_json_str(&quoted, type, n);
+    check_memory(o, ps_buf_ok(&quoted));
     const char *inner = ps_buf_str(&quoted);
     int n_inner = quoted.len > 1 ? (int)quoted.len - 1 : 0; /* without the closing quote */
     ps_buf_addf(&text, "{\"name\":%.*s_", n_inner, inner);
@@ -254,14 +258,15 @@ static void put_job(out *o, job_writer *jw, uint32_t slice) {
         jw->last_whole = whole_step(jw->w, a.step);
     }
     int64_t dur_us = s->dur_ns[slice] / 1000;
+    uint8_t lane = jw->w->lanes != NULL ? jw->w->lanes[slice] : 0;
     begin_event(o);
     put_piece(o, look->head);
     put_int(o, a.job);
     put_piece(o, look->middle);
     put_int(o, (s->start_ns[slice] + ps_trace_origin_ns(t)) / 1000);
     PUT(o, ",\"dur\":");
-    put_int(o, dur_us);
-    put_piece(o, jw->places[jw->w->lanes != NULL ? jw->w->lanes[slice] : 0]);
+    put_int(o, (lane & PS_PADDLE_POINT) != 0 ? 0 : dur_us);
+    put_piece(o, jw->places[lane & ~PS_PADDLE_POINT]);
     PUT(o, ",\"args\":{\"step\":");
     put_int(o, jw->last_whole);
     PUT(o, ",\"microbatch\":");
@@ -301,9 +306,7 @@ static void put_jobs(out *o, const ps_paddle_worker *w) {
         ps_buf_addf(&text, ",\"stage\":%d", (int)w->stage);
     }
     jw.stage = keep(o, &text);
-    if (jw.looks == NULL && o->code == PS_OK) {
-        o->code = ps_fail_nomem(o->err);
-    }
+    check_memory(o, jw.looks != NULL);
     for (uint32_t i = 0; i < s->n && o->code == PS_OK; i++) {
         put_job(o, &jw, i);
     }
@@ -439,6 +442,7 @@ static void put_worker_rows(out *o, const ps_paddle_worker *w, ps_buf *place, ps
         ps_buf_clear(name);
         add_place(o, w, row, place);
         row_name(o, w, row, ":", name);
+        check_memory(o, ps_buf_ok(place) && ps_buf_ok(name));
         put_row(o, ps_buf_str(place), ps_buf_str(name), 1 + (int64_t)w->column * N + i);
     }
 }
@@ -450,6 +454,7 @@ static void put_names(out *o) {
     ps_buf_init(&name, 0);
     put_process(o, 0, o->t->by_machine ? "steps" : "workers", 0);
     add_step_place(o, &place);
+    check_memory(o, ps_buf_ok(&place));
     put_row(o, ps_buf_str(&place), "STEP", 0);
     for (size_t i = 0; i < o->t->n_workers && o->code == PS_OK; i++) {
         const ps_paddle_worker *w = &o->t->workers[i];
@@ -459,9 +464,6 @@ static void put_names(out *o) {
             put_process(o, pid_of(o, w), machine, 1 + (int64_t)w->machine_row);
         }
         put_worker_rows(o, w, &place, &name);
-    }
-    if (!ps_buf_ok(&place) || !ps_buf_ok(&name)) {
-        o->code = o->code == PS_OK ? ps_fail_nomem(o->err) : o->code;
     }
     ps_buf_fini(&place);
     ps_buf_fini(&name);

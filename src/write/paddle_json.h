@@ -25,6 +25,8 @@ typedef struct ps_paddle_renumber {
 } ps_paddle_renumber;
 
 #define PS_PADDLE_MAX_LANES 8
+#define PS_PADDLE_POINT                                                                            \
+    0x80 /* with a lane: drawn without length, its duration is in its arguments */
 
 typedef struct ps_paddle_worker {
     const ps_trace *trace;

@@ -186,7 +186,7 @@ static uint64_t category_key(ps_str name, uint8_t kind) {
 static bool add_category(ps_chrome_names *m, ps_str name, ps_slice_kind kind) {
     bool nomem = false;
     const char *kind_name = ps_slice_kind_name(kind);
-    const char *text = ps_str_is_none(name) ? kind_name : ps_trace_text(m->t, name);
+    const char *text = ps_trace_text_len(m->t, name) == 0 ? kind_name : ps_trace_text(m->t, name);
     for (unsigned attempt = 0;; attempt++) {
         ps_buf_add_str(&m->scratch, text);
         if (attempt > 0) {
@@ -226,12 +226,23 @@ static bool find_categories(ps_chrome_names *m) {
     return true;
 }
 
-/* A text that is no kind of a flow: one that the trace does not hold at all. */
+static bool is_flow_kind(const ps_trace *t, const char *text) {
+    ps_str kind = ps_trace_find_text(t, text);
+    size_t n = 0;
+    const ps_flow *flows = ps_trace_flows(t, &n);
+    for (size_t i = 0; !ps_str_is_none(kind) && i < n; i++) {
+        if (ps_str_eq(flows[i].kind, kind)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A text that no flow has for its kind. */
 static const char *choose_no_kind(const ps_trace *t) {
     static const char *const TEXTS[] = {"mark", "mark to device", "pipescope mark"};
     size_t i = 0;
-    while (i + 1 < sizeof TEXTS / sizeof TEXTS[0] &&
-           !ps_str_is_none(ps_trace_find_text(t, TEXTS[i]))) {
+    while (i + 1 < sizeof TEXTS / sizeof TEXTS[0] && is_flow_kind(t, TEXTS[i])) {
         i++;
     }
     return TEXTS[i];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/idmap.h"
 
 #define SEARCHED 64
@@ -171,7 +172,9 @@ static ps_group_class class_of(const ps_track *track) {
 
 /* A track with all that its place depends on. */
 typedef struct placed_track {
-    int64_t group_order, order;
+    int64_t group_order;
+    int64_t order;       /* of a plane: that of its communicator */
+    int64_t plane_order; /* of a plane: its own */
     int64_t pid, device;
     ps_group_class what;
     const ps_process *process;
@@ -211,6 +214,7 @@ static int compare_shown(const void *a, const void *b) {
     by = by != 0 ? by : compare_numbers((int64_t)class_of(x->track), (int64_t)class_of(y->track));
     by = by != 0 ? by : strcmp(x->name, y->name);
     by = by != 0 ? by : compare_numbers((int64_t)x->track->kind, (int64_t)y->track->kind);
+    by = by != 0 ? by : compare_numbers(x->plane_order, y->plane_order);
     by = by != 0 ? by : compare_numbers(x->track->tid, y->track->tid);
     return by != 0 ? by : compare_numbers(x->row, y->row);
 }
@@ -320,6 +324,32 @@ static void fill_placed(placed_track *p, const ps_trace *t, const ps_idmap *proc
     }
 }
 
+static uint64_t communicator_key(const ps_track *track) {
+    const int64_t fields[] = {track->pid, track->device, (int64_t)track->name.id};
+    return ps_hash64(fields, sizeof fields);
+}
+
+/* Planes follow their communicator wherever that stands. False when memory is out. */
+static bool order_planes(placed_track *p, size_t n) {
+    ps_idmap communicators; /* -> row */
+    ps_idmap_init(&communicators);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        if (p[i].track->kind == PS_TRACK_COMM_GROUP) {
+            ok = ps_idmap_put(&communicators, communicator_key(p[i].track), (uint32_t)i);
+        }
+    }
+    for (size_t i = 0; ok && i < n; i++) {
+        if (p[i].track->kind == PS_TRACK_COMM_PLANE) {
+            uint32_t found = ps_idmap_get(&communicators, communicator_key(p[i].track));
+            p[i].plane_order = p[i].order;
+            p[i].order = found != PS_IDMAP_NONE ? p[found].order : p[i].order;
+        }
+    }
+    ps_idmap_fini(&communicators);
+    return ok;
+}
+
 static bool arrange(ps_trace_layout *l, const ps_trace *t) {
     ps_idmap process_rows;
     ps_idmap_init(&process_rows);
@@ -327,11 +357,12 @@ static bool arrange(ps_trace_layout *l, const ps_trace *t) {
     bool ok = p != NULL && index_processes(t, &process_rows);
     if (ok && l->n_tracks > 0) {
         fill_placed(p, t, &process_rows);
+        ok = order_planes(p, l->n_tracks);
         qsort(p, l->n_tracks, sizeof *p, compare_classes);
         join_classes(p, l->n_tracks);
         qsort(p, l->n_tracks, sizeof *p, compare_shown);
         make_groups(l, p);
-        ok = mark_split(l);
+        ok = mark_split(l) && ok;
     }
     ps_free(p);
     ps_idmap_fini(&process_rows);
