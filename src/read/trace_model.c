@@ -90,10 +90,6 @@ ps_str ps_model_str(const ps_model_event *e, uint32_t text) {
     return ps_model_text(e->model, e->batch, text);
 }
 
-const ps_event_arg *ps_model_args(const ps_model_event *e) {
-    return e->event->n_args > 0 ? e->batch->args + e->event->first_arg : NULL;
-}
-
 const ps_event_arg *ps_model_arg(const ps_model_event *e, ps_str key) {
     const ps_event_arg *args = ps_model_args(e);
     for (uint32_t i = e->event->n_args; i > 0; i--) {

@@ -150,8 +150,6 @@ static inline const ps_event_arg *ps_model_args(const ps_model_event *e) {
 }
 
 /* trace_model.c */
-/* Its first argument, NULL when it has none. */
-const ps_event_arg *ps_model_args(const ps_model_event *e);
 ps_str ps_model_text(ps_trace_model *m, const ps_event_batch *batch, uint32_t text);
 void ps_model_note_time(ps_trace_model *m, int64_t time_ns);
 bool ps_model_to_arg(ps_trace_model *m, const ps_event_batch *batch, const ps_event_arg *from,
