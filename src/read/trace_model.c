@@ -91,7 +91,7 @@ ps_str ps_model_str(const ps_model_event *e, uint32_t text) {
 }
 
 const ps_event_arg *ps_model_arg(const ps_model_event *e, ps_str key) {
-    const ps_event_arg *args = e->batch->args + e->event->first_arg;
+    const ps_event_arg *args = ps_model_args(e);
     for (uint32_t i = e->event->n_args; i > 0; i--) {
         if (ps_str_eq(ps_model_str(e, args[i - 1].key), key)) {
             return &args[i - 1];
@@ -133,7 +133,7 @@ bool ps_model_to_arg(ps_trace_model *m, const ps_event_batch *batch, const ps_ev
 }
 
 static void add_args(ps_trace_model *m, const ps_model_event *e, uint32_t slice) {
-    const ps_event_arg *args = e->batch->args + e->event->first_arg;
+    const ps_event_arg *args = ps_model_args(e);
     for (uint32_t i = 0; i < e->event->n_args; i++) {
         ps_arg arg;
         if (ps_model_to_arg(m, e->batch, &args[i], &arg)) {

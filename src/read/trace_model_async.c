@@ -18,7 +18,7 @@ static uint32_t add_slice(ps_trace_model *m, const ps_model_event *e, ps_slice_k
         }
         return PS_NONE;
     }
-    const ps_event_arg *args = e->batch->args + e->event->first_arg;
+    const ps_event_arg *args = ps_model_args(e);
     for (uint32_t i = 0; i < e->event->n_args; i++) {
         ps_arg arg;
         if (ps_model_to_arg(m, e->batch, &args[i], &arg)) {
@@ -33,7 +33,7 @@ static uint32_t add_slice(ps_trace_model *m, const ps_model_event *e, ps_slice_k
 
 /* Keeps the arguments of an end; its row, PS_NONE when there are none. */
 static uint32_t keep_args(ps_trace_model *m, const ps_model_event *e) {
-    const ps_event_arg *args = e->batch->args + e->event->first_arg;
+    const ps_event_arg *args = ps_model_args(e);
     uint32_t n = e->event->n_args;
     if (n == 0) {
         return PS_NONE;

@@ -137,7 +137,7 @@ void ps_model_counter(ps_trace_model *m, const ps_model_event *e) {
     if ((m->needs & PS_NEED_COUNTERS) == 0) {
         return;
     }
-    const ps_event_arg *args = e->batch->args + e->event->first_arg;
+    const ps_event_arg *args = ps_model_args(e);
     for (uint32_t i = 0; i < e->event->n_args && !m->failed; i++) {
         double value = 0;
         if (!value_of(m, e, &args[i], &value)) {

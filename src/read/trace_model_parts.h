@@ -144,6 +144,11 @@ struct ps_trace_model {
     } words;
 };
 
+/* Its arguments, NULL when it has none: then the batch may have none at all. */
+static inline const ps_event_arg *ps_model_args(const ps_model_event *e) {
+    return e->event->n_args > 0 ? e->batch->args + e->event->first_arg : NULL;
+}
+
 /* trace_model.c */
 ps_str ps_model_text(ps_trace_model *m, const ps_event_batch *batch, uint32_t text);
 void ps_model_note_time(ps_trace_model *m, int64_t time_ns);
