@@ -98,7 +98,7 @@ static bool starts_with(const char *text, const char *head) {
 }
 
 static const char *label_of(const ps_builder *b, const ps_track *t) {
-    return ps_str_is_none(t->label) ? "" : ps_builder_text(b, t->label);
+    return ps_builder_text(b, t->label); /* "" for none */
 }
 
 /* --- processes --------------------------------------------------------------------------------------------- */
