@@ -151,6 +151,26 @@ uint32_t ps_builder_track(ps_builder *b, ps_track track) {
     return (uint32_t)t->n_tracks++;
 }
 
+/* The key of the old identity stays in the map and leads on to the next one. */
+bool ps_builder_retrack(ps_builder *b, uint32_t row, ps_track track) {
+    ps_trace *t = b->trace;
+    uint64_t key = hash_track(&track);
+    for (uint32_t other; (other = ps_idmap_get(&b->track_rows, key)) != PS_IDMAP_NONE; key++) {
+        if (same_track(&t->tracks[other], &track)) {
+            return other == row;
+        }
+    }
+    if (!ps_idmap_put(&b->track_rows, key, row)) {
+        return fail(b);
+    }
+    const ps_track *old = &t->tracks[row];
+    track.label = old->label;
+    track.unit = old->unit;
+    track.order = old->order;
+    t->tracks[row] = track;
+    return true;
+}
+
 void ps_builder_track_label(ps_builder *b, uint32_t track, ps_str label, int64_t order) {
     if (track != PS_NONE) {
         ps_track *t = &b->trace->tracks[track];
@@ -266,6 +286,25 @@ uint32_t ps_builder_slice_track(const ps_builder *b, uint32_t slice) {
 
 uint32_t ps_builder_n_slices(const ps_builder *b) {
     return b->trace->slices.n;
+}
+
+const ps_slices *ps_builder_slices(const ps_builder *b) {
+    return &b->trace->slices;
+}
+
+const ps_track *ps_builder_tracks(const ps_builder *b, size_t *n) {
+    *n = b->trace->n_tracks;
+    return b->trace->tracks;
+}
+
+const ps_process *ps_builder_processes(const ps_builder *b, size_t *n) {
+    *n = b->trace->n_processes;
+    return b->trace->processes;
+}
+
+const ps_process *ps_builder_process_of(const ps_builder *b, int64_t pid) {
+    uint32_t row = ps_idmap_get(&b->process_rows, (uint64_t)pid);
+    return row != PS_IDMAP_NONE ? &b->trace->processes[row] : NULL;
 }
 
 void ps_builder_flow_of(ps_builder *b, uint32_t from, uint32_t to, ps_str kind) {
@@ -389,6 +428,15 @@ void ps_builder_meta(ps_builder *b, const char *key, const char *value) {
     }
     t->metas[t->n_metas++] =
         (ps_meta){ps_strpool_get(&t->strings, k), ps_strpool_get(&t->strings, v)};
+}
+
+const char *ps_builder_meta_text(const ps_builder *b, const char *key) {
+    for (size_t i = 0; i < b->trace->n_metas; i++) {
+        if (strcmp(b->trace->metas[i].key, key) == 0) {
+            return b->trace->metas[i].value;
+        }
+    }
+    return NULL;
 }
 
 void ps_builder_has(ps_builder *b, uint32_t has) {

@@ -37,8 +37,7 @@ static void count_pass(const uint64_t *from, uint64_t *to, const uint32_t *rows_
     }
 }
 
-/* order[i] = row of the i-th time, stable. False when memory is out. */
-static bool sort_times(const int64_t *times, size_t n, uint32_t *order) {
+bool ps_times_order(const int64_t *times, size_t n, uint32_t *order) {
     int64_t low = times[0];
     int64_t high = times[0];
     for (size_t i = 1; i < n; i++) {
@@ -103,7 +102,7 @@ static bool slices_in_order(const ps_slices *s) {
 }
 
 static bool order_slices(ps_slices *s, uint32_t *order) {
-    if (!sort_times(s->start_ns, s->n, order)) {
+    if (!ps_times_order(s->start_ns, s->n, order)) {
         return false;
     }
     for (uint32_t i = 0; i < s->n;) {
@@ -173,7 +172,7 @@ static bool order_by_track(const ps_counters *c, uint32_t *order) {
     }
     uint32_t *by_time = ps_alloc(c->n * sizeof *by_time);
     uint32_t *next = ps_calloc((size_t)n_tracks + 1, sizeof *next);
-    bool ok = by_time != NULL && next != NULL && sort_times(c->time_ns, c->n, by_time);
+    bool ok = by_time != NULL && next != NULL && ps_times_order(c->time_ns, c->n, by_time);
     for (uint32_t i = 0; ok && i < c->n; i++) {
         next[c->track[i] + 1]++;
     }
