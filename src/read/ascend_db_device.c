@@ -107,6 +107,7 @@ typedef struct tasks {
     ps_ascend_fields fields;
     ps_idmap kind_of_type; /* taskType -> ps_slice_kind */
     ps_str mstx;           /* names the tracks of device marks */
+    ps_str unnamed;        /* a task of which the file says nothing */
     bool args, many_devices;
 } tasks;
 
@@ -231,11 +232,11 @@ static bool add_kernel(tasks *t, const task *k, const int64_t *kernel) {
 static bool add_other(tasks *t, const task *k) {
     ps_slice_kind kind = PS_SLICE_TASK;
     int64_t type = ps_cell_int(&k->b->columns[TYPE], k->i, PS_ASCEND_NULL);
-    ps_str name = k->type;
+    ps_str name = ps_str_is_none(k->type) ? t->unnamed : k->type;
     const int64_t *schedule = ps_ascend_join_find(&t->schedule, k->id);
     const int64_t *copy = ps_ascend_join_find(&t->copies, k->id);
     if (schedule != NULL) {
-        name = text_or(schedule[0], k->type);
+        name = text_or(schedule[0], name);
     } else if (copy != NULL) {
         kind = PS_SLICE_COPY;
     } else if (type != PS_ASCEND_NULL && !kind_of_type(t, type, k->type, &kind)) {
@@ -343,7 +344,8 @@ ps_code ps_ascend_tasks_read(ps_ascend *a, ps_ascend_marks *marks, ps_ascend_ops
     }
     ps_idmap_init(&t.kind_of_type);
     t.mstx = ps_builder_str(a->builder, "MSTX", 4);
-    ps_code code = ps_str_is_none(t.mstx) ? ps_fail_nomem(err) : read_joins(&t, err);
+    t.unnamed = ps_builder_str(a->builder, "task", 4);
+    ps_code code = ps_builder_failed(a->builder) ? ps_fail_nomem(err) : read_joins(&t, err);
     if (code == PS_OK && t.args) {
         code = ps_ascend_fields_init(a, &t.fields, TASK, sizeof TASK / sizeof *TASK, err);
     }

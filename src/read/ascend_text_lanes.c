@@ -98,7 +98,7 @@ static bool starts_with(const char *text, const char *head) {
 }
 
 static const char *label_of(const ps_builder *b, const ps_track *t) {
-    return ps_str_is_none(t->label) ? "" : ps_builder_text(b, t->label);
+    return ps_builder_text(b, t->label); /* "" for none */
 }
 
 /* --- processes --------------------------------------------------------------------------------------------- */
@@ -176,12 +176,11 @@ static void become(settling *s, uint32_t row, ps_track track, int64_t lane_tid) 
 
 /* "Stream 7" and "Stream 7 MSTX domain 0" are two lanes of one stream. */
 static void settle_stream(settling *s, uint32_t row, ps_track t) {
-    static const char STREAM[] = "Stream ";
     const char *label = label_of(s->b, &t);
     int64_t stream = t.tid;
     const char *rest = "";
-    if (starts_with(label, STREAM)) {
-        const char *digits = label + sizeof STREAM - 1;
+    if (starts_with(label, "Stream ")) {
+        const char *digits = label + strcspn(label, "0123456789");
         size_t n = strspn(digits, "0123456789");
         rest = digits + n + strspn(digits + n, " ");
         stream = ps_parse_i64(digits, n, &stream) ? stream : t.tid;

@@ -52,7 +52,7 @@ says 'no workerlog.0, though there is workerlog.4'
 check "$T/four" jobs=36 rows=GPU4,GPU5
 run 3 timeline --log_dir "$T/four" --devices 0
 says 'workerlog.0: there is no such log'
-for list in '' , 4, ,4 4,,5 four -4 4.5 '4 5' 99999999999999999999; do
+for list in '' ',' '4,' ',4' '4,,5' four -4 4.5 '4 5' 99999999999999999999; do
     run 2 timeline --log_dir "$T/four" --devices "$list"
 done
 run 0 timeline --log_dir "$T/four" --devices ' 5 , 4,5'
