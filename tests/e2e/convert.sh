@@ -10,7 +10,7 @@ both() {
     shift 2
     run "$status" convert "$@" -o "$T/$name.json"
     run "$status" convert "$@" -o "$T/$name.pftrace"
-    python3 tests/e2e/lib/check_timeline.py "$T/$name.json" "$T/$name.pftrace" >"$T/$name.counts" ||
+    python3 tests/e2e/lib/check_convert.py "$T/$name.json" "$T/$name.pftrace" >"$T/$name.counts" ||
         fail "$name is not valid"
     if command -v protoc >/dev/null 2>&1; then
         protoc --decode_raw <"$T/$name.pftrace" >/dev/null || fail "protoc refuses $name.pftrace"
