@@ -478,7 +478,7 @@ FAST const char *take_event(ps_stretch *x, ps_event *e, const char *p) {
         }
         before = s;
     }
-    if (!settle_args(x, &f)) {
+    if (!settle_args(x, &f) || x->pending.any_beyond) {
         return NULL;
     }
     e->n_args = (uint32_t)(x->batch.n_args - e->first_arg);

@@ -66,8 +66,20 @@ void ps_stretch_forget(ps_stretch *x) {
     x->pending.n = 0;
 }
 
+/* In the order of the text, whatever was looked at first. */
+static void sort_pending(ps_pending_oddities *o) {
+    for (size_t i = 1; i < o->n; i++) {
+        for (size_t k = i; k > 0 && o->places[k - 1].offset > o->places[k].offset; k--) {
+            ps_pending_oddity swap = o->places[k];
+            o->places[k] = o->places[k - 1];
+            o->places[k - 1] = swap;
+        }
+    }
+}
+
 void ps_stretch_commit(ps_stretch *x) {
-    const ps_pending_oddities *o = &x->pending;
+    ps_pending_oddities *o = &x->pending;
+    sort_pending(o);
     for (size_t i = 0; i < o->n; i++) {
         ps_diag_add(&x->diag, o->places[i].kind, "byte %llu",
                     (unsigned long long)o->places[i].offset);
@@ -395,7 +407,7 @@ static ps_json_status next_member(ps_stretch *x, const char **p, bool first, mem
     }
     if (*s == '}') {
         if (s != comma) {
-            ps_stretch_odd(x, PS_ODD_COMMA, comma);
+            ps_stretch_odd(x, PS_ODD_COMMA, s);
         }
         *p = s + 1;
         *done = true;
@@ -672,6 +684,7 @@ static ps_json_status take_event(ps_stretch *x, const char **p) {
         x->batch.n_events++;
     } else {
         x->batch.n_args = n_args;
+        ps_stretch_forget(x);
     }
     return status;
 }
@@ -733,6 +746,7 @@ static ps_json_status try_event(ps_stretch *x, const char *p, const char **behin
     if (status == PS_JSON_OK && !x->nomem && x->batch.events[x->batch.n_events - 1].ph == '\0') {
         x->batch.n_events--;
         x->batch.n_args = n_args;
+        ps_stretch_forget(x);
         return PS_JSON_BAD;
     }
     *behind = s;
@@ -812,10 +826,8 @@ static bool between(ps_stretch *x, bool *is_end) {
     }
     if (x->expect == PS_EXPECT_COMMA) {
         odd_now(x, PS_ODD_JSON, x->at);
-        if (c != '{') {
-            x->expect = PS_EXPECT_RESYNC;
-            return false;
-        }
+        x->expect = c == '{' ? PS_EXPECT_ELEMENT : PS_EXPECT_RESYNC;
+        return c == '{';
     }
     return true;
 }

@@ -31,12 +31,13 @@ typedef enum ps_stretch_end {
 
 /* Oddities of the event being read: they count when it is kept. */
 enum { PS_PENDING_PLACES = 16 };
+typedef struct ps_pending_oddity {
+    ps_oddity kind;
+    uint64_t offset;
+} ps_pending_oddity;
 typedef struct ps_pending_oddities {
     size_t n;
-    struct {
-        ps_oddity kind;
-        uint64_t offset;
-    } places[PS_PENDING_PLACES];
+    ps_pending_oddity places[PS_PENDING_PLACES];
     bool any_beyond;
     uint32_t beyond[PS_N_ODDITIES]; /* those that found no place */
 } ps_pending_oddities;
