@@ -1,5 +1,6 @@
 #!/bin/sh
-# Real pipelines with PyTorch on CPU: examples/torch_pipeline.py writes traces whose labels are those of the schedules.
+# Real pipelines with PyTorch on CPU: examples/torch_pipeline.py writes traces whose labels are those of the schedules, and
+# the chart recognises them.
 # $PIPESCOPE_PYTHON names a Python that has PyTorch; else python3 is tried.
 set -eu
 # shellcheck disable=SC1091
@@ -19,12 +20,22 @@ trace() {
     "$python" tests/e2e/lib/check_torch_labels.py "$T/$1" "$1" "$2" "$3" || fail "$1"
 }
 
+# recognised FOLDER SCHEDULE: the chart of the traces names the schedule.
+recognised() {
+    run 0 chart "$T/$1"
+    says_out "Schedule $2: recognised, 100.0 % of ops agree."
+}
+
 trace gpipe 2 4
+recognised gpipe gpipe
 trace interleavedzerobubble 2 4
+recognised interleavedzerobubble interleaved-zb
 # What not every release has.
 if "$python" -c 'from torch.distributed.pipelining.schedules import ScheduleZBVZeroBubble' 2>"$T/import"; then
     trace zbv 2 4
+    recognised zbv zb-v
 fi
 if "$python" -c 'from torch.distributed.pipelining.schedules import ScheduleDualPipeV' 2>"$T/import"; then
     trace dualpipev 4 8
+    run 0 chart "$T/dualpipev"
 fi

@@ -13,3 +13,6 @@ for path in "$DATA"/torch_pipeline/*/*.gz; do
         fail "$path names the machine that it was made on"
     fi
 done
+run 0 chart "$DATA/torch_pipeline/dualpipev"
+run 0 chart "$DATA/torch_pipeline/gpipe"
+says_out 'Schedule gpipe: recognised, 100.0 % of ops agree.'

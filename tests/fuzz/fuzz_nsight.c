@@ -63,6 +63,7 @@ static char rows_path[64], image_path[64];
 static sqlite3 *rows_db;
 static sqlite3_stmt *inserts[N_TABLES];
 static int n_values[N_TABLES];
+static bool is_used[N_TABLES];
 
 static void remove_files(void) {
     (void)unlink(rows_path);
@@ -174,6 +175,10 @@ static void bind_value(sqlite3_stmt *stmt, int column, bytes *in) {
 static void insert_rows(bytes in) {
     must(sqlite3_exec(rows_db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK);
     for (int i = 0; i < N_TABLES; i++) {
+        if (!is_used[i]) {
+            continue;
+        }
+        is_used[i] = false;
         char sql[96];
         (void)snprintf(sql, sizeof sql, "DELETE FROM %.*s", (int)strcspn(TABLES[i], "("),
                        TABLES[i]);
@@ -183,6 +188,7 @@ static void insert_rows(bytes in) {
         uint8_t table = 0;
         (void)take(&in, &table, 1);
         sqlite3_stmt *stmt = inserts[table % N_TABLES];
+        is_used[table % N_TABLES] = true;
         for (int i = 1; i <= n_values[table % N_TABLES]; i++) {
             bind_value(stmt, i, &in);
         }
