@@ -63,11 +63,12 @@ static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
                                     err);
     }
     if (code == PS_OK && part->labels.n == 0) {
-        code = ps_fail(err, PS_NOTHING, "%s",
-                       ps_label_rules_given(in->opts)
-                           ? "no range matches --forward-re or --backward-re"
-                           : "nothing says what is a forward and what a backward: no marks, no "
-                             "labels, no jobs, no forward-backward flows (docs/marks.md)");
+        code = ps_fail(
+            err, PS_NOTHING, "%s",
+            ps_label_rules_given(in->opts)
+                ? "no range matches --forward-re or --backward-re"
+                : "nothing says what is a forward and what a backward: no marks, no "
+                  "labels, no jobs of a pipeline, no forward-backward flows (docs/marks.md)");
     }
     return code;
 }

@@ -316,7 +316,8 @@ static inline uint64_t ps_json_load8(const char *p) {
 }
 
 /* How many of the 8 bytes at p are digits before any other byte, and the number that they make. */
-static inline unsigned ps_json_digits8(const char *p, uint64_t *value) {
+static inline __attribute__((always_inline)) unsigned ps_json_digits8(const char *p,
+                                                                      uint64_t *value) {
     uint64_t t = ps_json_load8(p) ^ 0x3030303030303030u;
     uint64_t other = (t | (t + 0x7676767676767676u)) & 0x8080808080808080u;
     unsigned n = other == 0 ? 8 : (unsigned)__builtin_ctzll(other) >> 3;
@@ -336,20 +337,27 @@ static inline unsigned ps_json_digits8(const char *p, uint64_t *value) {
 static const uint64_t PS_JSON_POW10[] = {1,      10,      100,      1000,     10000,
                                          100000, 1000000, 10000000, 100000000};
 
-/* The digits at p as a number; returns how many there are. More than 19 are not read to their end. */
-static inline unsigned ps_json_digits(const char *p, uint64_t *value) {
+static inline bool ps_json_is_digit(char c) {
+    return (unsigned char)(c - '0') < 10;
+}
+
+/* The digits at p as a number; returns the byte behind them. More than 19 are not read to their end. Where there are
+ * eight or sixteen the way on does not wait for their count. */
+static inline __attribute__((always_inline)) const char *ps_json_digits(const char *p,
+                                                                        uint64_t *value) {
     uint64_t more = 0;
     unsigned n = ps_json_digits8(p, value);
-    unsigned last = n;
-    while (last == 8 && n <= 16) {
-        last = ps_json_digits8(p + n, &more);
-        if (n + last > 19) {
-            return n + last;
-        }
-        *value = *value * PS_JSON_POW10[last] + more;
-        n += last;
+    if (n < 8 || !ps_json_is_digit(p[8])) {
+        return n < 8 ? p + n : p + 8;
     }
-    return n;
+    n = ps_json_digits8(p + 8, &more);
+    *value = *value * PS_JSON_POW10[n] + more;
+    if (n < 8 || !ps_json_is_digit(p[16])) {
+        return n < 8 ? p + 8 + n : p + 16;
+    }
+    n = ps_json_digits8(p + 16, &more);
+    *value = *value * PS_JSON_POW10[n & 3] + more;
+    return p + 16 + n;
 }
 
 #endif

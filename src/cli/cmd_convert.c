@@ -165,15 +165,21 @@ static void take_turn(void *context, size_t item) {
 }
 
 static void finish_input(conversion *c, input *in) {
-    char who[32];
-    (void)snprintf(who, sizeof who, "rank %lld", (long long)in->rank->rank);
+    char who[64];
+    if (in->rank->rank >= 0) {
+        (void)snprintf(who, sizeof who, "rank %lld", (long long)in->rank->rank);
+    } else {
+        (void)snprintf(who, sizeof who, "%s", ps_path_base(in->rank->path));
+    }
     if (in->trace != NULL) {
         ps_diag_merge(c->diag, ps_trace_diag(in->trace), who);
     }
     if (in->err.code == PS_OK) {
         c->n_done++;
     } else {
-        ps_err_prefix(&in->err, "%s", who);
+        if (in->rank->rank >= 0 || in->err.file[0] == '\0') {
+            ps_err_prefix(&in->err, "%s", who);
+        }
         (void)ps_cli_fail(c->cli, &in->err);
         c->n_nothing += in->err.code == PS_NOTHING;
         c->n_failed += in->err.code != PS_NOTHING;

@@ -17,8 +17,8 @@
 #define MAX_TEXTS ((size_t)1 << 31)
 /* A real of so many digits need not come out of a double as it went in. */
 #define MAX_EXACT_DIGITS 17
-/* From here on a column of microseconds holds points in time: 2001 and later, or 11 days of durations. */
-#define MIN_EPOCH_US 1e12
+/* Microseconds with so many digits before the point are points in time: 2001 and later, or 11 days of a duration. */
+#define MIN_EPOCH_DIGITS 13
 
 typedef enum cell_kind { CELL_MISSING, CELL_ODD, CELL_INT, CELL_REAL, CELL_TEXT } cell_kind;
 
@@ -55,39 +55,44 @@ static bool is_word(const char *text, size_t n, const char *const *words) {
     return false;
 }
 
-/* Digits with at most one point and exponent; *n_digits without leading zeros. Leading zeros are those of an id, and
- * make a text. */
-static bool is_decimal(const char *s, size_t n, bool *is_integer, size_t *n_digits) {
+/* Digits of a decimal number, without leading zeros. */
+typedef struct digits {
+    size_t n, n_whole; /* all, and those before the point */
+} digits;
+
+/* Digits with at most one point and exponent. Leading zeros are those of an id, and make a text. */
+static bool is_decimal(const char *s, size_t n, bool *is_integer, digits *count) {
     size_t i = n > 0 && s[0] == '-' ? 1 : 0;
     size_t first = i;
-    *is_integer = true;
-    *n_digits = 0;
     size_t n_all = 0;
+    *is_integer = true;
+    *count = (digits){0};
     for (; i < n && ((s[i] >= '0' && s[i] <= '9') || (s[i] == '.' && *is_integer)); i++) {
         if (s[i] == '.') {
             *is_integer = false;
-        } else {
-            n_all++;
-            *n_digits += *n_digits > 0 || s[i] != '0';
+            continue;
         }
+        n_all++;
+        count->n += count->n > 0 || s[i] != '0';
+        count->n_whole = *is_integer ? count->n : count->n_whole;
     }
-    if (n_all == 0 ||
-        (s[first] == '0' && first + 1 < n && s[first + 1] >= '0' && s[first + 1] <= '9')) {
+    bool is_id = first + 1 < n && s[first] == '0' && s[first + 1] >= '0' && s[first + 1] <= '9';
+    if (n_all == 0 || is_id) {
         return false;
     }
     if (i < n && (s[i] == 'e' || s[i] == 'E')) {
         *is_integer = false;
         i += i + 1 < n && (s[i + 1] == '-' || s[i + 1] == '+') ? 2 : 1;
-        size_t digits = i;
+        size_t exponent = i;
         while (i < n && s[i] >= '0' && s[i] <= '9') {
             i++;
         }
-        return i == n && i > digits && i - digits <= 3;
+        return i == n && i > exponent && i - exponent <= 3;
     }
     return i == n;
 }
 
-static cell_kind classify(const ps_csv_cell *c, size_t *n_digits) {
+static cell_kind classify(const ps_csv_cell *c, digits *count) {
     static const char *const MISSING[] = {"N/A", "NA", "None", "null", NULL};
     static const char *const NO_NUMBERS[] = {"nan",  "NaN",      "NAN",       "inf",
                                              "-inf", "Infinity", "-Infinity", NULL};
@@ -97,7 +102,7 @@ static cell_kind classify(const ps_csv_cell *c, size_t *n_digits) {
         return CELL_MISSING;
     }
     if (c->text[0] == '-' || c->text[0] == '.' || (c->text[0] >= '0' && c->text[0] <= '9')) {
-        if (is_decimal(c->text, c->n, &is_integer, n_digits)) {
+        if (is_decimal(c->text, c->n, &is_integer, count)) {
             bool is_int = is_integer && ps_parse_i64(c->text, c->n, &value);
             return is_int ? CELL_INT : is_integer ? CELL_TEXT : CELL_REAL;
         }
@@ -106,13 +111,12 @@ static cell_kind classify(const ps_csv_cell *c, size_t *n_digits) {
 }
 
 static void see(seen *s, const ps_csv_cell *c) {
-    size_t n_digits = 0;
-    cell_kind kind = classify(c, &n_digits);
+    digits count = {0};
+    cell_kind kind = classify(c, &count);
     s->n[kind]++;
     if (kind == CELL_INT || kind == CELL_REAL) {
-        double value = strtod(c->text, NULL);
-        s->has_epoch = s->has_epoch || value >= MIN_EPOCH_US;
-        s->is_lossy = s->is_lossy || n_digits > (kind == CELL_INT ? 15 : MAX_EXACT_DIGITS);
+        s->has_epoch = s->has_epoch || count.n_whole >= MIN_EPOCH_DIGITS;
+        s->is_lossy = s->is_lossy || count.n > (kind == CELL_INT ? 15 : MAX_EXACT_DIGITS);
     }
 }
 
@@ -313,8 +317,8 @@ static const char *keep_text(reading *r, const ps_csv_cell *c) {
 /* False when memory is out; a cell that cannot be what its column is stays NULL. */
 static bool fill_cell(reading *r, size_t column, const ps_csv_cell *c, uint64_t line) {
     const seen *s = &r->seen[column];
-    size_t n_digits = 0;
-    cell_kind kind = classify(c, &n_digits);
+    digits count = {0};
+    cell_kind kind = classify(c, &count);
     int64_t value = 0;
     bool ok = true;
     if (kind == CELL_MISSING) {
@@ -394,19 +398,19 @@ void ps_ascend_csv_table_name(const char *file_name, char *out, size_t size) {
     size_t n = strlen(file_name);
     n -= ps_ends_with(file_name, ".csv") ? 4 : 0;
     for (;;) { /* numbers of ranks and times at the end */
-        size_t digits = n;
-        while (digits > 0 && file_name[digits - 1] >= '0' && file_name[digits - 1] <= '9') {
-            digits--;
+        size_t first = n;
+        while (first > 0 && file_name[first - 1] >= '0' && file_name[first - 1] <= '9') {
+            first--;
         }
-        if (digits == n || digits < 2 || file_name[digits - 1] != '_') {
+        if (first == n || first < 2 || file_name[first - 1] != '_') {
             break;
         }
-        n = digits - 1;
+        n = first - 1;
     }
     (void)snprintf(out, size, "%.*s", (int)(n < 200 ? n : 200), file_name);
 }
 
-size_t ps_table_column(const ps_table *t, const char *name) {
+size_t ps_ascend_csv_column(const ps_table *t, const char *name) {
     for (size_t i = 0; i < t->n_columns; i++) {
         if (strcmp(t->columns[i].name, name) == 0) {
             return i;
@@ -423,6 +427,7 @@ size_t ps_table_column(const ps_table *t, const char *name) {
 typedef struct counter_file {
     const char *table, *process;
     int64_t pid;
+    const char *series; /* names are "series/component"; NULL: "component/column" */
 } counter_file;
 
 /* "NPU:0" -> 0; -1 when it names none. */
@@ -449,10 +454,10 @@ static void add_value(ps_builder *b, const counter_file *f, const char *name, ps
 }
 
 static void add_rows(const ps_table *t, ps_builder *b, const counter_file *f) {
-    size_t component = ps_table_column(t, "Component");
-    size_t time = ps_table_column(t, "Timestamp");
-    size_t device = ps_table_column(t, "Device Type");
-    device = device != PS_NO_COLUMN ? device : ps_table_column(t, "Device");
+    size_t component = ps_ascend_csv_column(t, "Component");
+    size_t time = ps_ascend_csv_column(t, "Timestamp");
+    size_t device = ps_ascend_csv_column(t, "Device Type");
+    device = device != PS_NO_COLUMN ? device : ps_ascend_csv_column(t, "Device");
     if (component == PS_NO_COLUMN || time == PS_NO_COLUMN || t->columns[time].type != PS_COL_INT ||
         t->columns[component].type != PS_COL_TEXT) {
         return;
@@ -474,8 +479,12 @@ static void add_rows(const ps_table *t, ps_builder *b, const counter_file *f) {
                 continue;
             }
             char name[256];
-            (void)snprintf(name, sizeof name, "%.120s/%.*s", what->u.text, (int)(unit - header),
-                           header);
+            if (f->series != NULL) {
+                (void)snprintf(name, sizeof name, "%s/%.120s", f->series, what->u.text);
+            } else {
+                (void)snprintf(name, sizeof name, "%.120s/%.*s", what->u.text, (int)(unit - header),
+                               header);
+            }
             add_value(b, f, name, unit_text,
                       has_device ? device_of(ps_table_cell(t, row, device)) : -1, when->u.i,
                       value->u.r);
@@ -485,8 +494,8 @@ static void add_rows(const ps_table *t, ps_builder *b, const counter_file *f) {
 
 void ps_ascend_csv_counters(const ps_table *t, ps_builder *b) {
     static const counter_file FILES[] = {
-        {"memory_record", "Memory Record", FIRST_OWN_PID},
-        {"npu_module_mem", "NPU Module Memory", FIRST_OWN_PID - 1},
+        {"memory_record", "Memory Record", FIRST_OWN_PID, NULL},
+        {"npu_module_mem", "NPU Module Mem", FIRST_OWN_PID - 1, "NPU Module Mem"},
     };
     for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
         if (strcmp(t->name, FILES[i].table) == 0) {

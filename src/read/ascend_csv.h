@@ -32,9 +32,9 @@ void ps_ascend_csv_table_name(const char *file_name, char *out, size_t size);
 
 /* The column of this name (without a unit that was taken off), or PS_NO_COLUMN. */
 #define PS_NO_COLUMN SIZE_MAX
-size_t ps_table_column(const ps_table *t, const char *name);
+size_t ps_ascend_csv_column(const ps_table *t, const char *name);
 
-/* Counters from memory_record ("PTA/Total Reserved", MB) and npu_module_mem ("SLOG/Total Reserved", MB). */
+/* Counters from memory_record ("PTA/Total Reserved", MB) and npu_module_mem ("NPU Module Mem/SLOG", MB). */
 void ps_ascend_csv_counters(const ps_table *t, ps_builder *b);
 
 #endif

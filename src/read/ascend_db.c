@@ -24,8 +24,6 @@
 #include "read/ascend_info.h"
 #include "read/ascend_meta.h"
 
-#define EARLIEST_EPOCH_NS (INT64_C(1) << 56) /* 1972 */
-
 /* --- metadata and steps ------------------------------------------------------------------------------ */
 
 static ps_code take_metadata(void *context, const ps_scan_batch *b, ps_err *err) {
@@ -164,7 +162,7 @@ static ps_code take_session(void *context, const ps_scan_batch *b, ps_err *err) 
     ps_ascend *a = context;
     (void)err;
     for (size_t i = 0; i < b->n_rows; i++) {
-        a->is_epoch = a->is_epoch || ps_cell_int(&b->columns[0], i, 0) > EARLIEST_EPOCH_NS;
+        a->is_epoch = a->is_epoch || ps_cell_int(&b->columns[0], i, 0) > PS_ASCEND_EARLIEST_NS;
     }
     return PS_OK;
 }

@@ -9,7 +9,6 @@
 #include "read/ascend_db_device.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/alloc.h"
 
@@ -107,15 +106,23 @@ typedef struct tasks {
     ps_ascend_fields fields;
     ps_idmap kind_of_type; /* taskType -> ps_slice_kind */
     ps_str mstx;           /* names the tracks of device marks */
+    ps_str unnamed;        /* a task of which the file says nothing */
     bool args, many_devices;
 } tasks;
 
 /* --- what a task is ----------------------------------------------------------------------------------- */
 
-static bool contains(const char *text, const char *word) {
-    size_t n = strlen(word);
-    for (; *text != '\0'; text++) {
-        if (strncasecmp(text, word, n) == 0) {
+/* "Notify Wait", "EVENT_RECORD_SQE": capitals and blanks do not count. `words` are lower case with underscores. */
+static bool begins_with_any(const char *type, const char *const *words, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        for (; words[i][k] != '\0'; k++) {
+            char c = type[k] >= 'A' && type[k] <= 'Z' ? (char)(type[k] - 'A' + 'a') : type[k];
+            if ((c == ' ' ? '_' : c) != words[i][k]) {
+                break;
+            }
+        }
+        if (words[i][k] == '\0') {
             return true;
         }
     }
@@ -124,18 +131,10 @@ static bool contains(const char *text, const char *word) {
 
 static ps_slice_kind kind_of_name(const char *type) {
     static const char *const COPIES[] = {"memcpy", "memset", "sdma", "pcie_dma"};
-    static const char *const WAITS[] = {"event", "notify", "wait", "write value", "write_value"};
-    for (size_t i = 0; i < sizeof COPIES / sizeof *COPIES; i++) {
-        if (contains(type, COPIES[i])) {
-            return PS_SLICE_COPY;
-        }
-    }
-    for (size_t i = 0; i < sizeof WAITS / sizeof *WAITS; i++) {
-        if (contains(type, WAITS[i])) {
-            return PS_SLICE_SYNC;
-        }
-    }
-    return PS_SLICE_TASK;
+    static const char *const WAITS[] = {"event_", "notify", "stream_wait"};
+    return begins_with_any(type, COPIES, 4)  ? PS_SLICE_COPY
+           : begins_with_any(type, WAITS, 3) ? PS_SLICE_SYNC
+                                             : PS_SLICE_TASK;
 }
 
 static bool kind_of_type(tasks *t, int64_t type, ps_str name, ps_slice_kind *kind) {
@@ -231,11 +230,11 @@ static bool add_kernel(tasks *t, const task *k, const int64_t *kernel) {
 static bool add_other(tasks *t, const task *k) {
     ps_slice_kind kind = PS_SLICE_TASK;
     int64_t type = ps_cell_int(&k->b->columns[TYPE], k->i, PS_ASCEND_NULL);
-    ps_str name = k->type;
+    ps_str name = ps_str_is_none(k->type) ? t->unnamed : k->type;
     const int64_t *schedule = ps_ascend_join_find(&t->schedule, k->id);
     const int64_t *copy = ps_ascend_join_find(&t->copies, k->id);
     if (schedule != NULL) {
-        name = text_or(schedule[0], k->type);
+        name = text_or(schedule[0], name);
     } else if (copy != NULL) {
         kind = PS_SLICE_COPY;
     } else if (type != PS_ASCEND_NULL && !kind_of_type(t, type, k->type, &kind)) {
@@ -343,7 +342,8 @@ ps_code ps_ascend_tasks_read(ps_ascend *a, ps_ascend_marks *marks, ps_ascend_ops
     }
     ps_idmap_init(&t.kind_of_type);
     t.mstx = ps_builder_str(a->builder, "MSTX", 4);
-    ps_code code = ps_str_is_none(t.mstx) ? ps_fail_nomem(err) : read_joins(&t, err);
+    t.unnamed = ps_builder_str(a->builder, "task", 4);
+    ps_code code = ps_builder_failed(a->builder) ? ps_fail_nomem(err) : read_joins(&t, err);
     if (code == PS_OK && t.args) {
         code = ps_ascend_fields_init(a, &t.fields, TASK, sizeof TASK / sizeof *TASK, err);
     }

@@ -231,6 +231,7 @@ uint32_t ps_ascend_slice(ps_ascend *a, ps_slice_kind kind, uint32_t track, ps_st
         ps_diag_add(a->diag, PS_ODD_TIME_ZERO, "%s rowid %lld", table, (long long)row);
         return PS_NONE;
     }
+    a->is_epoch = a->is_epoch || start_ns > PS_ASCEND_EARLIEST_NS;
     uint32_t slice =
         ps_builder_slice_in(a->builder, kind, track, name, category, start_ns, end_ns, row);
     if (slice == PS_NONE && !ps_builder_failed(a->builder)) {

@@ -18,8 +18,9 @@
 #include "read/sqlite/db.h"
 #include "read/sqlite/scan.h"
 
-#define PS_ASCEND_NO_ID INT64_C(4294967295) /* "none" in ids and ranks */
-#define PS_ASCEND_NULL INT64_MIN            /* a cell that is empty */
+#define PS_ASCEND_NO_ID INT64_C(4294967295)      /* "none" in ids and ranks */
+#define PS_ASCEND_EARLIEST_NS (INT64_C(1) << 56) /* 1972: later times count from 1970 */
+#define PS_ASCEND_NULL INT64_MIN                 /* a cell that is empty */
 
 /* --- texts and enumerations --------------------------------------------------------------------------- */
 
@@ -84,7 +85,7 @@ typedef struct ps_ascend {
     uint32_t needs;
     ps_ascend_strings strings;
     ps_ascend_names enums[PS_ASCEND_N_ENUMS];
-    bool is_epoch; /* times count from 1970: a time of 0 is none */
+    bool is_epoch; /* times count from 1970, as far as was seen: a time of 0 is none */
     /* for flows, with PS_NEED_FLOWS */
     ps_ascend_torch *torch;
     size_t n_torch, cap_torch;

@@ -30,7 +30,7 @@ struct ps_ascend_kernels {
 static size_t first_column(const ps_table *t, const char *const *names) {
     size_t column = PS_NO_COLUMN;
     for (; *names != NULL && column == PS_NO_COLUMN; names++) {
-        column = ps_table_column(t, *names);
+        column = ps_ascend_csv_column(t, *names);
     }
     return column;
 }

@@ -568,7 +568,9 @@ ps_code ps_pipescope_json_read(ps_input *in, int64_t part, uint32_t needs, size_
     ps_idmap_fini(&r.lane_rows);
     ps_idmap_fini(&r.category_rows);
     ps_idmap_fini(&r.time_keys);
-    if (code != PS_OK && err != NULL) {
+    if (code != PS_OK && here.file[0] == '\0') {
+        (void)ps_fail_file(err, code, ps_input_path(in), "%s", here.msg);
+    } else if (code != PS_OK && err != NULL) {
         *err = here;
     }
     return code;

@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #define MAX_ROWS ((size_t)UINT32_MAX - 1)
-#define FIRST_SLOTS ((size_t)1024)
+#define FIRST_SLOTS ((size_t)4096)
 
 bool ps_batch_build_init(ps_batch_build *b) {
     *b = (ps_batch_build){.n_slots = FIRST_SLOTS, .seed = ps_hash_seed()};
@@ -106,7 +106,7 @@ static bool add_text(ps_batch_build *b, const char *bytes, size_t n, uint32_t *t
 static bool add_spelling(ps_batch_build *b, ps_spelling spelling) {
     if (!ps_grow(&b->spellings, &b->cap_spellings, b->n_spellings + 1, MAX_ROWS,
                  sizeof *b->spellings) ||
-        (b->n_spellings * 2 >= b->n_slots && !grow_slots(b))) {
+        (b->n_spellings * 4 >= b->n_slots && !grow_slots(b))) {
         return false;
     }
     b->slots[free_slot(b, spelling.hash)] = (uint32_t)b->n_spellings;

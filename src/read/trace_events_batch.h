@@ -66,7 +66,8 @@ static inline uint64_t ps_text_mix(uint64_t a, uint64_t b) {
 uint64_t ps_text_hash_long(const char *s, size_t n, uint64_t seed);
 
 /* For slots only; keyed by a secret seed, so that no input can choose what collides. */
-static inline uint32_t ps_text_hash(const char *s, size_t n, uint64_t seed) {
+static inline __attribute__((always_inline)) uint32_t ps_text_hash(const char *s, size_t n,
+                                                                   uint64_t seed) {
     uint64_t a = 0;
     uint64_t b = 0;
     if (n > 32) {
@@ -98,9 +99,9 @@ static inline uint32_t ps_text_hash(const char *s, size_t n, uint64_t seed) {
 
 /* The text of a string as it stands between its quotes, or of a nested value from bracket to bracket. *odd: what is
  * odd in it. */
-static inline ps_text_result ps_batch_build_text(ps_batch_build *b, const char *raw, size_t n,
-                                                 ps_spelling_kind kind, uint32_t *text,
-                                                 unsigned *odd) {
+static inline __attribute__((always_inline)) ps_text_result
+ps_batch_build_text(ps_batch_build *b, const char *raw, size_t n, ps_spelling_kind kind,
+                    uint32_t *text, unsigned *odd) {
     *text = 0;
     *odd = 0;
     if (n == 0) {

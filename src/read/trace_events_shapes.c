@@ -67,14 +67,14 @@ static bool describe(ps_shape *shape, bool first, const char *p, const char *end
         return false;
     }
     shape->is_string = *s == '"';
+    shape->not_behind = shape->is_string ? '\0' : '"';
     shape->n = (uint8_t)(s + shape->is_string - p);
     return true;
 }
 
 /* Whether the key is new on the way from the beginning of the object. */
-static bool is_new(const ps_shapes *s, const ps_shape *shape, uint32_t before, bool in_args) {
-    for (uint32_t i = before; i != 0; i = s->all[i].parent) {
-        const ps_shape *other = &s->all[i];
+static bool is_new(const ps_shape *shape, bool in_args) {
+    for (const ps_shape *other = shape->parent; other != NULL; other = other->parent) {
         if (in_args && other->field == PS_FIELD_ARGS) {
             return true;
         }
@@ -89,39 +89,36 @@ static bool is_new(const ps_shapes *s, const ps_shape *shape, uint32_t before, b
     return true;
 }
 
-static bool is_in_args(const ps_shapes *s, uint32_t before, bool inside) {
-    return inside || s->all[before].field == PS_FIELD_ARG;
-}
-
-uint32_t ps_shapes_learn(ps_shapes *s, uint32_t before, bool inside, const char *p,
-                         const char *end) {
-    uint32_t *first = inside ? &s->all[before].inside : &s->all[before].follow;
+ps_shape *ps_shapes_learn(ps_shapes *s, ps_shape *before, bool inside, const char *p,
+                          const char *end) {
+    ps_shape **first = inside ? &before->inside : &before->follow;
     uint32_t n_siblings = 0;
-    for (uint32_t i = *first; i != 0; i = s->all[i].sibling) {
+    for (const ps_shape *other = *first; other != NULL; other = other->sibling) {
         n_siblings++;
     }
     if (s->n == MAX_SHAPES || n_siblings == MAX_SIBLINGS) {
         s->full = s->full || s->n == MAX_SHAPES;
-        return 0;
+        return NULL;
     }
     ps_shape *shape = &s->all[s->n];
     *shape = (ps_shape){.parent = before};
-    if (!describe(shape, inside || before == 0, p, end)) {
-        return 0;
+    if (!describe(shape, inside || before == s->all, p, end)) {
+        return NULL;
     }
     memcpy(shape->text, p, shape->n);
     shape->first_mask = ps_json_first_bits(shape->n);
     shape->second_mask = shape->n > 32 ? ps_json_first_bits(shape->n - 32u) : 0;
     if (shape->field != PS_FIELD_END) {
-        bool in_args = is_in_args(s, before, inside);
+        bool in_args = inside || before->field == PS_FIELD_ARG;
         const char *key = shape->text + shape->key_at;
         shape->field = (uint8_t)(in_args ? PS_FIELD_ARG : ps_field_of(key, shape->n_key));
         shape->is_wanted = in_args && ps_event_wants(s->schema, key, shape->n_key);
-        if (!is_new(s, shape, before, in_args)) {
-            return 0;
+        if (!is_new(shape, in_args)) {
+            return NULL;
         }
     }
     shape->sibling = *first;
-    *first = s->n;
-    return s->n++;
+    *first = shape;
+    s->n++;
+    return shape;
 }

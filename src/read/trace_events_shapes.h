@@ -35,20 +35,34 @@ typedef enum ps_field {
 
 #define PS_SHAPE_BYTES 64
 
-typedef struct ps_shape {
+typedef struct ps_shape ps_shape;
+struct ps_shape {
     char text[PS_SHAPE_BYTES];
+    ps_shape *follow;                 /* first of those that may come next */
+    ps_shape *sibling;                /* another that may come in its place */
     uint32_t first_mask, second_mask; /* which bytes of the two halves count */
     uint8_t n, field;
-    bool is_string; /* the text ends with the opening quote of a string */
-    bool is_wanted; /* an argument that the schema names */
-    bool keeps_all; /* args: the last event had all of them kept, by its phase */
+    char not_behind; /* the byte that may not follow: a quote, when the value is no string */
+    bool is_string;  /* the text ends with the opening quote of a string */
+    bool is_wanted;  /* an argument that the schema names */
+    bool keeps_all;  /* args: the last event had all of them kept, by its phase */
     uint8_t key_at, n_key;
-    uint32_t follow; /* first of those that may come next */
-    uint32_t inside; /* args: the first of those in it */
-    uint32_t sibling, parent;
-    uint32_t key_text;
+    /* The last value: a number by its bytes and the one behind, or a string with its closing quote. */
+    uint32_t memo_text_mask;
+    uint32_t memo_n; /* its bytes; 0: none yet */
+    int64_t memo_value;
+    uint64_t memo_batch; /* for which memo_value is a text */
+    union {
+        struct {
+            uint64_t memo[2], memo_mask[2];
+        };
+        char memo_text[32];
+    };
+    ps_shape *inside; /* args: the first of those in it */
+    ps_shape *parent;
     uint64_t key_batch; /* number of the batch for which key_text holds */
-} ps_shape;
+    uint32_t key_text;
+};
 
 typedef struct ps_shapes {
     ps_shape *all; /* [0] is the beginning of an event */
@@ -64,10 +78,10 @@ void ps_shapes_fini(ps_shapes *s);
 /* For a new batch: makes room when there is none left. Returns its number. */
 uint64_t ps_shapes_next_batch(ps_shapes *s);
 
-/* The shape at p that follows the shape `before`, or comes first inside it; 0 when it is none that can be learned: not
- * a plain key, too long, a key that was there already. */
-uint32_t ps_shapes_learn(ps_shapes *s, uint32_t before, bool inside, const char *p,
-                         const char *end);
+/* The shape at p that follows the shape `before`, or comes first inside it; NULL when it is none that can be learned:
+ * not a plain key, too long, a key that was there already. */
+ps_shape *ps_shapes_learn(ps_shapes *s, ps_shape *before, bool inside, const char *p,
+                          const char *end);
 
 ps_field ps_field_of(const char *key, size_t n);
 bool ps_event_wants(const ps_event_schema *schema, const char *key, size_t n);

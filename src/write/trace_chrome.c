@@ -330,7 +330,8 @@ static bool put_arg_key(chrome_rank *r, ps_str key, ps_idmap *seen) {
     if (n == 1) {
         put_text(r, key);
     } else {
-        ps_buf_addf(&r->scratch, "%s (%u)", ps_trace_text(r->t, key), n);
+        ps_buf_add(&r->scratch, ps_trace_text(r->t, key), ps_trace_text_len(r->t, key));
+        ps_buf_addf(&r->scratch, " (%u)", n);
         ps_json_put_str(r->out, ps_buf_str(&r->scratch), r->scratch.len);
         ps_buf_clear(&r->scratch);
     }

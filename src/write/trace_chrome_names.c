@@ -186,9 +186,11 @@ static uint64_t category_key(ps_str name, uint8_t kind) {
 static bool add_category(ps_chrome_names *m, ps_str name, ps_slice_kind kind) {
     bool nomem = false;
     const char *kind_name = ps_slice_kind_name(kind);
-    const char *text = ps_trace_text_len(m->t, name) == 0 ? kind_name : ps_trace_text(m->t, name);
+    size_t n = ps_trace_text_len(m->t, name);
+    const char *text = n > 0 ? ps_trace_text(m->t, name) : kind_name;
+    n = n > 0 ? n : strlen(kind_name);
     for (unsigned attempt = 0;; attempt++) {
-        ps_buf_add_str(&m->scratch, text);
+        ps_buf_add(&m->scratch, text, n);
         if (attempt > 0) {
             ps_buf_addf(&m->scratch, ",%s", kind_name);
         }

@@ -243,6 +243,11 @@ static void join_classes(placed_track *p, size_t n) {
                 p[i].what = p[begin].what;
                 p[i].device = has_host || first_device == INT64_MAX ? -1 : first_device;
             }
+            continue;
+        }
+        for (size_t i = begin; has_host && i < end; i++) { /* of the host, not of a device */
+            bool is_beside = p[i].what == PS_GROUP_DERIVED || p[i].what == PS_GROUP_COUNTERS;
+            p[i].what = is_beside && p[i].device < 0 ? PS_GROUP_HOST : p[i].what;
         }
     }
 }
@@ -419,7 +424,7 @@ void ps_trace_group_title(const ps_trace *t, const ps_trace_group *group, ps_buf
 }
 
 static void add_made_title(const ps_trace *t, const ps_track *track, ps_buf *out) {
-    bool is_named = !ps_str_is_none(track->name);
+    bool is_named = ps_trace_text_len(t, track->name) > 0;
     switch (track->kind) {
     case PS_TRACK_COMM_PLANE:
         ps_buf_addf(out, "plane %lld", (long long)track->tid);
@@ -447,7 +452,7 @@ static void add_made_title(const ps_trace *t, const ps_track *track, ps_buf *out
 
 void ps_trace_lane_title(const ps_trace *t, const ps_trace_lane *lane, ps_buf *out) {
     const ps_track *track = &ps_trace_tracks(t, &(size_t){0})[lane->track];
-    if (!ps_str_is_none(track->label)) {
+    if (ps_trace_text_len(t, track->label) > 0) {
         add_text(t, track->label, out);
     } else {
         add_made_title(t, track, out);

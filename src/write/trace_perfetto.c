@@ -482,7 +482,8 @@ static void put_args(perfetto_rank *r, uint32_t row, bool repeats) {
         } else if (n == 1) {
             put_str(r, ANNOTATION_NAME_TEXT, arg.key);
         } else {
-            ps_buf_addf(&r->scratch, "%s (%u)", ps_trace_text(r->t, arg.key), n);
+            ps_buf_add(&r->scratch, ps_trace_text(r->t, arg.key), ps_trace_text_len(r->t, arg.key));
+            ps_buf_addf(&r->scratch, " (%u)", n);
             put_scratch(r, ANNOTATION_NAME_TEXT);
             r->pb->failed = r->pb->failed || n == 0;
         }

@@ -31,8 +31,8 @@ def write(folder, names):
     os.makedirs(folder)
     for rank, ops in enumerate(LISTS):
         skew, events, correlation = 700 * rank, [], 0
-        def put(cat, name, tid, start, end, device=False, **args):
-            events.append({"ph": "X", "cat": cat, "name": name, "pid": 0 if device else 99, "tid": tid,
+        def put(cat, name, tid, start, end, on_device=False, **args):
+            events.append({"ph": "X", "cat": cat, "name": name, "pid": 0 if on_device else 99, "tid": tid,
                            "ts": start + skew, "dur": end - start, "args": args})
         for k, (kind, mb, start, end) in enumerate(ops):
             host = 1000 + 10 * k

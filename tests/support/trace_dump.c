@@ -123,8 +123,8 @@ static void add_flows(const ps_trace *t, ps_buf *out) {
 static void add_values(const ps_trace *t, ps_buf *out) {
     const ps_counters *c = ps_trace_counters(t);
     for (uint32_t row = 0; row < c->n; row++) {
-        ps_buf_addf(out, "value %lld %a of ",
-                    (long long)(c->time_ns[row] + ps_trace_origin_ns(t)), c->value[row]);
+        ps_buf_addf(out, "value %lld %a of ", (long long)(c->time_ns[row] + ps_trace_origin_ns(t)),
+                    c->value[row]);
         add_track(t, c->track[row], out);
         ps_buf_add_char(out, '\n');
     }

@@ -257,7 +257,7 @@ static void threads_change_nothing(void **state) {
     ps_buf json;
     ps_buf_init(&json, 0);
     ps_buf_add_str(&json, "{\"traceEvents\":[");
-    for (int i = 0; i < 60000; i++) {
+    for (int i = 0; i < 16000; i++) {
         ps_buf_addf(
             &json,
             "{\"ph\":\"B\",\"pid\":%d,\"tid\":\"t%d\",\"ts\":%d.5,\"name\":\"n%d\",\"args\":{\"i\":%d}},"
@@ -268,7 +268,7 @@ static void threads_change_nothing(void **state) {
             &json,
             "{\"ph\":\"f\",\"id\":%d,\"pid\":%d,\"tid\":\"t%d\",\"ts\":%d.6,\"name\":\"x\",\"bp\":\"e\"}"
             ",{\"ph\":\"C\",\"pid\":1,\"ts\":%d,\"name\":\"c%d\",\"args\":{\"v\":%d}}%s\n",
-            i / 2 + 1, i % 3, i % 5, i, i, i % 7, i, i == 59999 ? "]}" : ",");
+            i / 2 + 1, i % 3, i % 5, i, i, i % 7, i, i == 15999 ? "]}" : ",");
     }
     ps_buf said[2];
     static const size_t THREADS[] = {1, 4};
@@ -280,7 +280,7 @@ static void threads_change_nothing(void **state) {
         lines_of_trace(t, &said[k]);
         ps_trace_free(t);
     }
-    assert_true(said[0].len > 1000000);
+    assert_true(said[0].len > 300000);
     assert_int_equal(said[0].len, said[1].len);
     assert_memory_equal(said[0].data, said[1].data, said[0].len);
     ps_buf_fini(&said[0]);

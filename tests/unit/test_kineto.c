@@ -674,18 +674,18 @@ static void threads_change_nothing(void **state) {
     ps_buf json;
     ps_buf_init(&json, 0);
     ps_buf_add_str(&json, "{\"schemaVersion\":1,\"traceEvents\":[\n");
-    for (int i = 0; i < 40000; i++) {
+    for (int i = 0; i < 12000; i++) {
         ps_buf_addf(
             &json,
             "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"launch\",\"pid\":7,\"tid\":%d,\"ts\":%d.25,"
             "\"dur\":2,\"args\":{\"correlation\":%d,\"text\":\"a \\\"%d\\\"\"}},\n",
-            i % 3, i * 5 % 200000, i + 1, i);
+            i % 3, i * 5 % 40000, i + 1, i);
         ps_buf_addf(
             &json,
             "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\",\"pid\":0,\"tid\":7,\"ts\":%d.5,"
             "\"dur\":2,\"args\":{\"correlation\":%d,\"device\":0}},\n"
             "{\"ph\":\"s\",\"cat\":\"ac2g\",\"id\":%d,\"pid\":7,\"tid\":%d,\"ts\":%d.25,\"name\":\"x\"}%s\n",
-            i % 100, i * 5, i % 39000, i + 1, i % 3, i * 5 % 200000, i == 39999 ? "]}" : ",");
+            i % 100, i * 5, i % 11000, i + 1, i % 3, i * 5 % 40000, i == 11999 ? "]}" : ",");
     }
     ps_buf said[2];
     for (size_t k = 0; k < 2; k++) {
@@ -696,7 +696,7 @@ static void threads_change_nothing(void **state) {
         lines_of_trace(t, &said[k]);
         ps_trace_free(t);
     }
-    assert_true(said[0].len > 1000000);
+    assert_true(said[0].len > 300000);
     assert_int_equal(said[0].len, said[1].len);
     assert_memory_equal(said[0].data, said[1].data, said[0].len);
     ps_buf_fini(&said[0]);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks timelines that `pipescope convert` wrote: check_nesting.py FILE.json[.gz] FILE.pftrace
+"""Checks timelines that `pipescope convert` wrote: check_convert.py FILE.json[.gz] FILE.pftrace
 
 The JSON file by Python's own parser and the rules of the trace-event format; the Perfetto file by a wire decoder that
 knows field numbers and types and nothing of our writer. Then both must hold the same slices, flows and values.
@@ -16,7 +16,7 @@ NESTED_LIMIT = 512
 
 
 def fail(text, *values):
-    sys.exit("check_nesting: " + text % values)
+    sys.exit("check_convert: " + text % values)
 
 
 # --- trace events -----------------------------------------------------------------------------------------------------
