@@ -259,24 +259,37 @@ static size_t escape(const char *s, size_t n, char *out, size_t *n_out, unsigned
     return read;
 }
 
-size_t ps_json_unescape(const char *raw, size_t n, char *out, unsigned *odd) {
+/* Text without backslashes. */
+static size_t copy_text(const char *s, size_t n, char *out, unsigned *odd) {
+    if (ps_json_is_utf8(s, n)) {
+        memcpy(out, s, n);
+        return n;
+    }
     size_t n_out = 0;
-    size_t i = 0;
-    while (i < n) {
-        if (raw[i] == '\\') {
-            i += escape(raw + i, n - i, out, &n_out, odd);
-            continue;
-        }
-        size_t len = ps_utf8_len(raw + i, n - i);
+    for (size_t i = 0; i < n;) {
+        size_t len = ps_utf8_len(s + i, n - i);
         if (len == 0) {
             n_out += put_utf8(out + n_out, 0xFFFD);
             *odd |= PS_JSON_ODD_UTF8;
             i++;
-            continue;
+        } else {
+            memcpy(out + n_out, s + i, len);
+            n_out += len;
+            i += len;
         }
-        memcpy(out + n_out, raw + i, len);
-        n_out += len;
-        i += len;
+    }
+    return n_out;
+}
+
+size_t ps_json_unescape(const char *raw, size_t n, char *out, unsigned *odd) {
+    size_t n_out = 0;
+    size_t i = 0;
+    while (i < n) {
+        const char *backslash = memchr(raw + i, '\\', n - i);
+        size_t plain = backslash != NULL ? (size_t)(backslash - raw) - i : n - i;
+        n_out += copy_text(raw + i, plain, out + n_out, odd);
+        i += plain;
+        i += i < n ? escape(raw + i, n - i, out, &n_out, odd) : 0;
     }
     return n_out;
 }

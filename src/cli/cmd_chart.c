@@ -113,10 +113,10 @@ static int draw(ps_cli *cli, const ps_run *run) {
     return status;
 }
 
-/* Marks are looked for in databases of Ascend's profilers, where pp_chart knows them; everything else is for
- * pp_labels. */
+/* Marks are looked for in what Ascend's profilers wrote, where pp_chart knows them; everything else is for pp_labels. */
 static bool may_have_marks(const ps_cluster_rank *rank) {
-    return rank->reader == NULL || strcmp(rank->reader->name, "ascend-db") == 0;
+    return rank->reader == NULL || strcmp(rank->reader->name, "ascend-db") == 0 ||
+           strcmp(rank->reader->name, "ascend-text") == 0;
 }
 
 static bool is_any(const ps_cluster_rank *rank) {

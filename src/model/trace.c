@@ -42,6 +42,8 @@ struct ps_builder {
     uint32_t open_slice;   /* whose arguments are in open_args, PS_NONE */
     ps_arg *open_args;
     size_t n_open_args, cap_open_args;
+    uint32_t *order; /* in which the first n_ordered slices will be sealed; NULL: not asked for */
+    uint32_t n_ordered;
     bool failed;
 };
 
@@ -76,6 +78,7 @@ void ps_builder_free(ps_builder *b) {
         ps_idmap_fini(&b->track_rows);
         ps_idmap_fini(&b->process_rows);
         ps_free(b->open_args);
+        ps_free(b->order);
         ps_free(b);
     }
 }
@@ -257,6 +260,7 @@ bool ps_builder_slice_end(ps_builder *b, uint32_t slice, int64_t end_ns) {
         return false;
     }
     s->dur_ns[slice] = end_ns - s->start_ns[slice];
+    b->n_ordered = 0;
     return true;
 }
 
@@ -290,6 +294,23 @@ uint32_t ps_builder_n_slices(const ps_builder *b) {
 
 const ps_slices *ps_builder_slices(const ps_builder *b) {
     return &b->trace->slices;
+}
+
+const uint32_t *ps_builder_slice_order(ps_builder *b) {
+    uint32_t n = b->trace->slices.n;
+    if (b->order != NULL && b->n_ordered == n) {
+        return b->order;
+    }
+    ps_free(b->order);
+    b->order = ps_alloc(n * sizeof *b->order);
+    if (b->order == NULL || (n > 0 && !ps_slices_order(&b->trace->slices, b->order))) {
+        ps_free(b->order);
+        b->order = NULL;
+        fail(b);
+        return NULL;
+    }
+    b->n_ordered = n;
+    return b->order;
 }
 
 const ps_track *ps_builder_tracks(const ps_builder *b, size_t *n) {
@@ -385,6 +406,22 @@ void ps_builder_arg(ps_builder *b, uint32_t slice, ps_arg arg) {
         open_args(b, slice);
     }
     (void)append_arg(b, arg);
+}
+
+void ps_builder_args(ps_builder *b, uint32_t slice, const ps_arg *args, size_t n) {
+    if (n == 0) {
+        return;
+    }
+    if (slice != b->open_slice) {
+        open_args(b, slice);
+    }
+    if (!ps_grow(&b->open_args, &b->cap_open_args, b->n_open_args + n, MAX_ROWS,
+                 sizeof *b->open_args)) {
+        fail(b);
+        return;
+    }
+    memcpy(b->open_args + b->n_open_args, args, n * sizeof *args);
+    b->n_open_args += n;
 }
 
 void ps_builder_arg_int(ps_builder *b, uint32_t slice, const char *key, int64_t value) {
@@ -552,7 +589,9 @@ ps_trace *ps_builder_seal(ps_builder *b, ps_err *err) {
     bool ok = !b->failed;
     if (ok) {
         subtract_origin(t);
-        ok = ps_slices_sort(&t->slices, &new_row) && ps_counters_sort(&t->counters);
+        uint32_t *order = b->n_ordered == t->slices.n ? b->order : NULL;
+        b->order = order != NULL ? NULL : b->order; /* goes with the sorting */
+        ok = ps_slices_sort(&t->slices, order, &new_row) && ps_counters_sort(&t->counters);
     }
     if (ok) {
         sort_flows(t, new_row);

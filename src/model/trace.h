@@ -231,6 +231,9 @@ uint32_t ps_builder_n_slices(const ps_builder *b);
 /* All slices and tracks so far, in input order, for work over all of them; valid until the next one is added. */
 const ps_slices *ps_builder_slices(const ps_builder *b);
 const ps_track *ps_builder_tracks(const ps_builder *b, size_t *n);
+/* The rows of all slices so far in the order of a sealed trace: by start, longer first, then input order. Sealing uses it
+ * when no slice is added or ended afterwards. NULL when memory is out. */
+const uint32_t *ps_builder_slice_order(ps_builder *b);
 /* Processes so far, in input order; the one with this pid, or NULL. Valid until the next one is added. */
 const ps_process *ps_builder_processes(const ps_builder *b, size_t *n);
 const ps_process *ps_builder_process_of(const ps_builder *b, int64_t pid);
@@ -243,6 +246,8 @@ bool ps_builder_counter(ps_builder *b, uint32_t track, int64_t time_ns, double v
 
 /* Adds an argument to a slice. Cheapest while the slice is the one added last. A TIME outside +-2^61 ns is left out. */
 void ps_builder_arg(ps_builder *b, uint32_t slice, ps_arg arg);
+/* Several at once, none of type TIME, none without a key. */
+void ps_builder_args(ps_builder *b, uint32_t slice, const ps_arg *args, size_t n);
 void ps_builder_arg_int(ps_builder *b, uint32_t slice, const char *key, int64_t value);
 void ps_builder_arg_str(ps_builder *b, uint32_t slice, const char *key, ps_str value);
 /* An integer argument holding an absolute time; it becomes relative to the origin with the slices. */

@@ -101,7 +101,7 @@ static bool slices_in_order(const ps_slices *s) {
     return true;
 }
 
-static bool order_slices(ps_slices *s, uint32_t *order) {
+bool ps_slices_order(const ps_slices *s, uint32_t *order) {
     if (!ps_times_order(s->start_ns, s->n, order)) {
         return false;
     }
@@ -111,7 +111,8 @@ static bool order_slices(ps_slices *s, uint32_t *order) {
             end++;
         }
         if (end - i > 1) {
-            qsort_r(order + i, end - i, sizeof *order, compare_equal_starts, s);
+            ps_slices columns = *s; /* qsort_r wants it writable */
+            qsort_r(order + i, end - i, sizeof *order, compare_equal_starts, &columns);
         }
         i = end;
     }
@@ -133,13 +134,17 @@ static bool order_slices(ps_slices *s, uint32_t *order) {
         }                                                                                          \
     } while (0)
 
-bool ps_slices_sort(ps_slices *s, uint32_t **new_row) {
+bool ps_slices_sort(ps_slices *s, uint32_t *order, uint32_t **new_row) {
     *new_row = NULL;
     if (slices_in_order(s)) {
+        ps_free(order);
         return true;
     }
-    uint32_t *order = ps_alloc(s->n * sizeof *order);
-    bool ok = order != NULL && order_slices(s, order);
+    bool ok = order != NULL;
+    if (!ok) {
+        order = ps_alloc(s->n * sizeof *order);
+        ok = order != NULL && ps_slices_order(s, order);
+    }
 #define X(type, col) GATHER(ok, s->col, s->n, order);
     PS_SLICE_COLS(X)
 #undef X

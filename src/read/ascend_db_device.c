@@ -9,7 +9,6 @@
 #include "read/ascend_db_device.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/alloc.h"
 
@@ -113,10 +112,17 @@ typedef struct tasks {
 
 /* --- what a task is ----------------------------------------------------------------------------------- */
 
-static bool contains(const char *text, const char *word) {
-    size_t n = strlen(word);
-    for (; *text != '\0'; text++) {
-        if (strncasecmp(text, word, n) == 0) {
+/* "Notify Wait", "EVENT_RECORD_SQE": capitals and blanks do not count. `words` are lower case with underscores. */
+static bool begins_with_any(const char *type, const char *const *words, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        for (; words[i][k] != '\0'; k++) {
+            char c = type[k] >= 'A' && type[k] <= 'Z' ? (char)(type[k] - 'A' + 'a') : type[k];
+            if ((c == ' ' ? '_' : c) != words[i][k]) {
+                break;
+            }
+        }
+        if (words[i][k] == '\0') {
             return true;
         }
     }
@@ -125,18 +131,10 @@ static bool contains(const char *text, const char *word) {
 
 static ps_slice_kind kind_of_name(const char *type) {
     static const char *const COPIES[] = {"memcpy", "memset", "sdma", "pcie_dma"};
-    static const char *const WAITS[] = {"event", "notify", "wait", "write value", "write_value"};
-    for (size_t i = 0; i < sizeof COPIES / sizeof *COPIES; i++) {
-        if (contains(type, COPIES[i])) {
-            return PS_SLICE_COPY;
-        }
-    }
-    for (size_t i = 0; i < sizeof WAITS / sizeof *WAITS; i++) {
-        if (contains(type, WAITS[i])) {
-            return PS_SLICE_SYNC;
-        }
-    }
-    return PS_SLICE_TASK;
+    static const char *const WAITS[] = {"event_", "notify", "stream_wait"};
+    return begins_with_any(type, COPIES, 4)  ? PS_SLICE_COPY
+           : begins_with_any(type, WAITS, 3) ? PS_SLICE_SYNC
+                                             : PS_SLICE_TASK;
 }
 
 static bool kind_of_type(tasks *t, int64_t type, ps_str name, ps_slice_kind *kind) {

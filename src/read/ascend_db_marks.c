@@ -141,9 +141,6 @@ ps_code ps_ascend_marks_add_host(ps_ascend_marks *m, ps_err *err) {
     if (ps_ascend_wants(m->a, PS_NEED_SLICES)) {
         code = ps_ascend_enum_read(m->a, PS_ASCEND_MSTX_TYPE, err);
     }
-    if (code == PS_OK && ps_ascend_wants(m->a, PS_NEED_FLOWS)) {
-        m->flow_kind = ps_builder_str(m->a->builder, "MsTx", 4);
-    }
     for (size_t i = 0; code == PS_OK && i < m->n; i++) {
         code = add_host_mark(m, i, err);
     }
@@ -177,7 +174,7 @@ static uint32_t add_device_slice(ps_ascend_marks *m, const ps_ascend_mark *mark,
                                      ps_builder_slice_name(a->builder, mark->slice), PS_STR_NONE,
                                      start_ns, end_ns, "TASK", row);
     if (slice != PS_NONE) {
-        ps_builder_flow_of(a->builder, mark->slice, slice, m->flow_kind);
+        ps_builder_flow(a->builder, mark->slice, slice);
         if (ps_ascend_wants(a, PS_NEED_COMM_MARKS | PS_NEED_ARGS)) {
             ps_builder_arg_int(a->builder, slice, "connectionId", connection);
         }

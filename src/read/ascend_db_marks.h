@@ -20,7 +20,6 @@ typedef struct ps_ascend_marks {
     size_t n, cap;
     ps_idmap of_connection; /* -> row */
     ps_idmap on_thread; /* hash of thread and message, for rows of PYTORCH_API that repeat a mark */
-    ps_str flow_kind;
     bool has_on_thread;
 } ps_ascend_marks;
 

@@ -2,7 +2,8 @@
  *
  *   ascend_text.c          recognising, ranks, reading one rank
  *   ascend_text_events.c   events to slices and counters while they come: the dialect of trace_model.h
- *   ascend_text_lanes.c    what needs all events: roles of processes, tracks, kinds, peers of communication
+ *   ascend_text_lanes.c    what needs all events: roles of processes, tracks, kinds
+ *   ascend_text_ops.c      operators of communication: from their tasks and calls
  *   ascend_text_kernels.c  rows of kernel_details joined to their slices
  *   ascend_text_files.c    the files beside the trace
  *
@@ -24,6 +25,9 @@
 #include "read/trace_model.h"
 
 #define PS_ASCEND_NO_ID INT64_C(4294967295)
+#define PS_ASCEND_DEVICE_MASK 31 /* of the pid of a process that stands for a device */
+/* Operators of communication are told apart, and get what their tasks and calls know. */
+#define PS_ASCEND_NEEDS_OPS (PS_NEED_COMM_OPS | PS_NEED_COMM_HOST | PS_NEED_SLICES)
 
 /* Texts that events are compared with. */
 #define PS_ASCEND_WORDS(X)                                                                         \
@@ -43,6 +47,10 @@
     X(src_rank, "src rank")                                                                        \
     X(dst_rank, "dst rank")                                                                        \
     X(connection_id, "connection_id")                                                              \
+    X(stream_id, "stream id")                                                                      \
+    X(task_id, "task id")                                                                          \
+    X(physic_stream_id, "Physic Stream Id")                                                        \
+    X(hardware_task_id, "Task Id")                                                                 \
     X(acc_id, "acc_id")                                                                            \
     X(event_type, "event_type")                                                                    \
     X(domain, "domain")                                                                            \
@@ -54,12 +62,24 @@ typedef struct ps_ascend_words {
 #undef X
 } ps_ascend_words;
 
-/* A task on a plane of a communicator. */
+/* A task on a device: of all that start then, the number on its stream tells which. */
+typedef struct ps_ascend_task_key {
+    int64_t start_ns, device, stream, task;
+} ps_ascend_task_key;
+
+/* A task on a plane of a communicator, which says who talks to whom. */
 typedef struct ps_ascend_comm_task {
+    ps_ascend_task_key key; /* stream and task: -1 unknown */
     uint32_t slice;
     int64_t own, peer;
     bool is_notify;
 } ps_ascend_comm_task;
+
+/* The same task on its stream, which says which call launched it. */
+typedef struct ps_ascend_launch {
+    ps_ascend_task_key key;
+    int64_t connection_id;
+} ps_ascend_launch;
 
 typedef struct ps_ascend_connection {
     uint32_t slice;
@@ -91,7 +111,9 @@ typedef struct ps_ascend_text {
     ps_idmap named_rows; /* hash of (pid, tid), or the next free key after it -> row */
     ps_ascend_comm_task *tasks;
     size_t n_tasks, cap_tasks;
-    ps_ascend_connection *connections;
+    ps_ascend_launch *launches;
+    size_t n_launches, cap_launches;
+    ps_ascend_connection *connections; /* of calls and of operators */
     size_t n_connections, cap_connections;
     ps_ascend_counter *counters;
     size_t n_counters, cap_counters;
@@ -132,8 +154,13 @@ ps_slice_kind ps_ascend_task_kind(const char *type, const char *name);
 /* Some lane of a communicator has operators. */
 bool ps_ascend_text_has_groups(const ps_ascend_text *r);
 
-/* All slices are there: tracks, kinds, peers and host times. Memory that is out shows in r->failed. */
+/* All slices are there: tracks and kinds. Memory that is out shows in r->failed. */
 void ps_ascend_text_settle(ps_ascend_text *r);
+
+/* ascend_text_ops.c */
+
+/* Operators of communication get who they talk to and when the host called for them, where that is asked for. */
+void ps_ascend_text_settle_ops(ps_ascend_text *r);
 
 /* ascend_text_kernels.c */
 

@@ -30,6 +30,7 @@ bool ps_ascend_text_init(ps_ascend_text *r, ps_builder *b, uint32_t needs) {
 void ps_ascend_text_fini(ps_ascend_text *r) {
     ps_free(r->named);
     ps_free(r->tasks);
+    ps_free(r->launches);
     ps_free(r->connections);
     ps_free(r->counters);
     ps_free(r->marks);
@@ -190,11 +191,19 @@ static void place(void *context, ps_builder *b, const ps_model_event *e, ps_slic
 
 /* --- what is remembered of slices ---------------------------------------------------------------------- */
 
+static ps_ascend_task_key task_key(const ps_model_event *e, ps_str stream, ps_str task) {
+    ps_ascend_task_key key = {e->event->ts_ns, e->pid & PS_ASCEND_DEVICE_MASK, -1, -1};
+    (void)ps_model_arg_int(e, stream, &key.stream);
+    (void)ps_model_arg_int(e, task, &key.task);
+    return key;
+}
+
 static void note_comm_task(ps_ascend_text *r, const ps_model_event *e, uint32_t slice) {
+    const ps_ascend_words *w = &r->words;
     int64_t own = -1;
     int64_t peer = -1;
-    bool has_own = ps_model_arg_int(e, r->words.src_rank, &own);
-    if (!ps_model_arg_int(e, r->words.dst_rank, &peer) && !has_own) {
+    bool has_own = ps_model_arg_int(e, w->src_rank, &own);
+    if (!ps_model_arg_int(e, w->dst_rank, &peer) && !has_own) {
         return;
     }
     if (!ps_grow(&r->tasks, &r->cap_tasks, r->n_tasks + 1, MAX_ROWS, sizeof *r->tasks)) {
@@ -203,24 +212,34 @@ static void note_comm_task(ps_ascend_text *r, const ps_model_event *e, uint32_t 
     }
     const char *name = ps_builder_text(r->builder, e->name);
     r->tasks[r->n_tasks++] = (ps_ascend_comm_task){
+        .key = task_key(e, w->stream_id, w->task_id),
         .slice = slice,
         .own = own,
         .peer = peer,
         .is_notify = strcmp(name, "Notify_Record") == 0 || strcmp(name, "Notify_Wait") == 0};
 }
 
+/* The connection id of calls and operators, and that of tasks with their place. */
 static void note_connection(ps_ascend_text *r, const ps_model_event *e, uint32_t slice) {
+    const ps_ascend_words *w = &r->words;
     int64_t id = 0;
-    if (!ps_model_arg_int(e, r->words.connection_id, &id) || id < 0 || id == PS_ASCEND_NO_ID ||
-        ps_model_arg(e, r->words.task_type) != NULL) {
+    if (!ps_model_arg_int(e, w->connection_id, &id) || id < 0 || id == PS_ASCEND_NO_ID) {
         return;
     }
-    if (!ps_grow(&r->connections, &r->cap_connections, r->n_connections + 1, MAX_ROWS,
-                 sizeof *r->connections)) {
+    if (ps_model_arg(e, w->task_type) != NULL) {
+        ps_ascend_task_key key = task_key(e, w->physic_stream_id, w->hardware_task_id);
+        if (!ps_grow(&r->launches, &r->cap_launches, r->n_launches + 1, MAX_ROWS,
+                     sizeof *r->launches)) {
+            r->failed = true;
+        } else if (key.stream >= 0 && key.task >= 0) {
+            r->launches[r->n_launches++] = (ps_ascend_launch){key, id};
+        }
+    } else if (!ps_grow(&r->connections, &r->cap_connections, r->n_connections + 1, MAX_ROWS,
+                        sizeof *r->connections)) {
         r->failed = true;
-        return;
+    } else {
+        r->connections[r->n_connections++] = (ps_ascend_connection){slice, id};
     }
-    r->connections[r->n_connections++] = (ps_ascend_connection){slice, id};
 }
 
 static void added(void *context, ps_builder *b, const ps_model_event *e, uint32_t slice) {
@@ -236,10 +255,12 @@ static void added(void *context, ps_builder *b, const ps_model_event *e, uint32_
             r->failed = true;
         }
     }
-    if ((r->needs & PS_NEED_COMM_OPS) != 0 && kind == PS_SLICE_COMM_TASK) {
-        note_comm_task(r, e, slice);
+    if ((r->needs & PS_ASCEND_NEEDS_OPS) == 0 || !ps_str_is_none(e->cat)) {
+        return;
     }
-    if ((r->needs & PS_NEED_COMM_HOST) != 0 && ps_str_is_none(e->cat)) {
+    if (kind == PS_SLICE_COMM_TASK) {
+        note_comm_task(r, e, slice);
+    } else {
         note_connection(r, e, slice);
     }
 }
@@ -429,8 +450,12 @@ static void note_lane(ps_ascend_text *r, const ps_event_batch *batch, const ps_e
 }
 
 static void end(void *context, ps_builder *b) {
+    ps_ascend_text *r = context;
     (void)b;
-    ps_ascend_text_settle(context);
+    ps_ascend_text_settle(r);
+    if (!r->failed) {
+        ps_ascend_text_settle_ops(r);
+    }
 }
 
 /* --- all events -------------------------------------------------------------------------------------------- */
@@ -453,9 +478,9 @@ static ps_code take_batch(void *context, const ps_event_batch *batch, ps_err *er
 
 /* What analyses use of the arguments when not all are asked for. */
 static const char *const WANTED[] = {
-    "connection_id",   "Task Type",     "Physic Stream Id", "stream id", "correlation_id",
-    "Sequence number", "Fwd thread id", "src rank",         "dst rank",  "task type",
-    "notify_id",       "event_type",    "domain",           NULL};
+    "connection_id",  "Task Type",       "Physic Stream Id", "Task Id",  "stream id", "task id",
+    "correlation_id", "Sequence number", "Fwd thread id",    "src rank", "dst rank",  "task type",
+    "notify_id",      "event_type",      "domain",           NULL};
 
 static uint32_t model_needs(uint32_t needs) {
     const uint32_t slices = PS_NEED_SLICES | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |

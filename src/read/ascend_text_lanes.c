@@ -13,7 +13,7 @@
 
 #define PID_SHIFT 10
 #define LAYER_SHIFT 5
-#define MASK 31
+#define LAYER_MASK 31
 
 typedef enum process_role {
     ROLE_UNKNOWN,
@@ -147,7 +147,7 @@ static process_role role_of(settling *s, int64_t pid) {
         return named;
     }
     for (size_t i = 0; i < sizeof LAYERS / sizeof *LAYERS; i++) {
-        if ((pid >> LAYER_SHIFT & MASK) != LAYERS[i].layer) {
+        if ((pid >> LAYER_SHIFT & LAYER_MASK) != LAYERS[i].layer) {
             continue;
         }
         if (LAYERS[i].name != NULL) {
@@ -191,7 +191,7 @@ static void settle_stream(settling *s, uint32_t row, ps_track t) {
            (ps_track){.kind = PS_TRACK_STREAM,
                       .pid = t.pid,
                       .tid = stream,
-                      .device = t.pid & MASK,
+                      .device = t.pid & PS_ASCEND_DEVICE_MASK,
                       .name = name},
            t.tid);
     s->r->lanes[row] = is_marks ? PS_LANE_MARKS : PS_LANE_STREAM;
@@ -200,8 +200,11 @@ static void settle_stream(settling *s, uint32_t row, ps_track t) {
 static void settle_derived(settling *s, uint32_t row, ps_track t, process_role role) {
     static const char *const OVERLAP[] = {"Computing", "Communication",
                                           "Communication(Not Overlapped)", "Free"};
-    ps_track derived = {
-        .kind = PS_TRACK_DERIVED, .pid = t.pid, .tid = -1, .device = t.pid & MASK, .name = t.label};
+    ps_track derived = {.kind = PS_TRACK_DERIVED,
+                        .pid = t.pid,
+                        .tid = -1,
+                        .device = t.pid & PS_ASCEND_DEVICE_MASK,
+                        .name = t.label};
     if (ps_str_is_none(derived.name) && role == ROLE_OVERLAP && t.tid >= 0 && t.tid < 4) {
         derived.name = ps_builder_str(s->b, OVERLAP[t.tid], strlen(OVERLAP[t.tid]));
     } else if (ps_str_is_none(derived.name)) {
@@ -217,7 +220,7 @@ static void settle_track(settling *s, uint32_t row) {
     process_role role = role_of(s, t.pid);
     if (t.kind == PS_TRACK_COUNTER && is_layered(role) && role != ROLE_CANN) {
         ps_track counter = t;
-        counter.device = t.pid & MASK;
+        counter.device = t.pid & PS_ASCEND_DEVICE_MASK;
         become(s, row, counter, t.tid);
     }
     if (t.kind != PS_TRACK_HOST_THREAD) {
@@ -352,7 +355,7 @@ static void settle_comm(settling *s) {
         ps_track track = {.kind = lane->is_plane ? PS_TRACK_COMM_PLANE : PS_TRACK_COMM_GROUP,
                           .pid = lane->pid,
                           .tid = lane->is_plane ? plane_number(s, lane) : -1,
-                          .device = lane->pid & MASK,
+                          .device = lane->pid & PS_ASCEND_DEVICE_MASK,
                           .name = group};
         become(s, lane->track, track, lane->tid);
         s->r->lanes[lane->track] = lane->is_plane ? PS_LANE_PLANE : PS_LANE_GROUP;
@@ -406,157 +409,6 @@ static void settle_kinds(settling *s) {
     ps_builder_has(s->b, has);
 }
 
-/* --- communication operators ------------------------------------------------------------------------------ */
-
-/* An operator, and what its tasks say of its ends: [0] any task, [1] notify tasks; -1 none, -2 more than one. */
-typedef struct comm_op {
-    uint32_t slice;
-    uint32_t group; /* id of the name */
-    int64_t pid, start_ns, end_ns;
-    int64_t own[2], peer[2];
-} comm_op;
-
-typedef struct comm_ops {
-    comm_op *ops;
-    size_t n, cap;
-} comm_ops;
-
-static int compare_ops(const void *a, const void *b) {
-    const comm_op *x = a;
-    const comm_op *y = b;
-    if (x->pid != y->pid) {
-        return x->pid < y->pid ? -1 : 1;
-    }
-    if (x->group != y->group) {
-        return x->group < y->group ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->slice < y->slice ? -1 : x->slice > y->slice;
-}
-
-static bool collect_ops(const settling *s, comm_ops *out) {
-    const ps_slices *slices = ps_builder_slices(s->b);
-    size_t n = 0;
-    const ps_track *tracks = ps_builder_tracks(s->b, &n);
-    for (uint32_t i = 0; i < slices->n; i++) {
-        if (s->r->lanes[slices->track[i]] != PS_LANE_GROUP) {
-            continue;
-        }
-        if (!ps_grow(&out->ops, &out->cap, out->n + 1, PS_NONE - 2, sizeof *out->ops)) {
-            return false;
-        }
-        const ps_track *t = &tracks[slices->track[i]];
-        out->ops[out->n++] = (comm_op){.slice = i,
-                                       .group = t->name.id,
-                                       .pid = t->pid,
-                                       .start_ns = slices->start_ns[i],
-                                       .end_ns = slices->start_ns[i] + slices->dur_ns[i],
-                                       .own = {-1, -1},
-                                       .peer = {-1, -1}};
-    }
-    if (out->n > 1) {
-        qsort(out->ops, out->n, sizeof *out->ops, compare_ops);
-    }
-    return true;
-}
-
-/* The operator of this communicator that is running then: the latest that has begun. */
-static comm_op *op_at(const comm_ops *ops, const ps_track *plane, int64_t start_ns) {
-    comm_op key = {
-        .group = plane->name.id, .pid = plane->pid, .start_ns = start_ns, .slice = PS_NONE};
-    size_t low = 0;
-    size_t high = ops->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_ops(&ops->ops[middle], &key) <= 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    comm_op *op = low > 0 ? &ops->ops[low - 1] : NULL;
-    bool is_inside =
-        op != NULL && op->pid == key.pid && op->group == key.group && start_ns <= op->end_ns;
-    return is_inside ? op : NULL;
-}
-
-static void note_rank(int64_t *known, int64_t rank) {
-    if (rank >= 0 && rank != PS_ASCEND_NO_ID) {
-        *known = *known == -1 || *known == rank ? rank : -2;
-    }
-}
-
-/* Who an operator talks to, from its tasks; as for the tables of a database. */
-static void add_peers(const settling *s, const comm_ops *ops) {
-    const ps_slices *slices = ps_builder_slices(s->b);
-    size_t n = 0;
-    const ps_track *tracks = ps_builder_tracks(s->b, &n);
-    for (size_t i = 0; i < s->r->n_tasks; i++) {
-        const ps_ascend_comm_task *task = &s->r->tasks[i];
-        uint32_t track = slices->track[task->slice];
-        if (s->r->lanes[track] != PS_LANE_PLANE) {
-            continue;
-        }
-        comm_op *op = op_at(ops, &tracks[track], slices->start_ns[task->slice]);
-        if (op != NULL) {
-            note_rank(&op->own[task->is_notify], task->own);
-            note_rank(&op->peer[task->is_notify], task->peer);
-        }
-    }
-    for (size_t i = 0; i < ops->n; i++) {
-        const comm_op *op = &ops->ops[i];
-        size_t from = op->own[1] != -1 || op->peer[1] != -1 ? 1 : 0; /* notify tasks know best */
-        if (op->own[from] >= 0 && op->peer[from] >= 0) {
-            ps_builder_arg_int(s->b, op->slice, "srcRank", op->own[from]);
-            ps_builder_arg_int(s->b, op->slice, "dstRank", op->peer[from]);
-        }
-    }
-}
-
-/* When the host called for an operator: the first call with its connection id. */
-static bool add_host_starts(const settling *s) {
-    const ps_slices *slices = ps_builder_slices(s->b);
-    ps_idmap calls; /* connection id -> row of the earliest call */
-    ps_idmap_init(&calls);
-    bool ok = true;
-    for (size_t i = 0; ok && i < s->r->n_connections; i++) {
-        const ps_ascend_connection *c = &s->r->connections[i];
-        if (s->r->lanes[slices->track[c->slice]] != PS_LANE_CANN) {
-            continue;
-        }
-        uint32_t known = ps_idmap_get(&calls, (uint64_t)c->id);
-        if (known == PS_IDMAP_NONE || slices->start_ns[c->slice] < slices->start_ns[known]) {
-            ok = ps_idmap_put(&calls, (uint64_t)c->id, c->slice);
-        }
-    }
-    for (size_t i = 0; ok && i < s->r->n_connections; i++) {
-        const ps_ascend_connection *c = &s->r->connections[i];
-        uint32_t call = ps_idmap_get(&calls, (uint64_t)c->id);
-        if (call != PS_IDMAP_NONE && s->r->lanes[slices->track[c->slice]] == PS_LANE_GROUP) {
-            ps_builder_arg_time(s->b, c->slice, "hostStart", slices->start_ns[call]);
-        }
-    }
-    ps_idmap_fini(&calls);
-    return ok;
-}
-
-static void settle_ops(settling *s) {
-    if ((s->r->needs & PS_NEED_COMM_OPS) != 0) {
-        comm_ops ops = {0};
-        if (collect_ops(s, &ops)) {
-            add_peers(s, &ops);
-        } else {
-            s->r->failed = true;
-        }
-        ps_free(ops.ops);
-    }
-    if ((s->r->needs & PS_NEED_COMM_HOST) != 0) {
-        s->r->failed = !add_host_starts(s) || s->r->failed;
-    }
-}
-
 void ps_ascend_text_settle(ps_ascend_text *r) {
     settling s = {.r = r, .b = r->builder};
     ps_idmap_init(&s.host_pids);
@@ -575,7 +427,6 @@ void ps_ascend_text_settle(ps_ascend_text *r) {
         }
         settle_comm(&s);
         settle_kinds(&s);
-        settle_ops(&s);
     }
     ps_free(s.comm);
     ps_free(s.has_tasks);

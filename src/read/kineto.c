@@ -233,6 +233,13 @@ static bool takes(void *context, const ps_builder *b, ps_str kind, bool is_begin
     }
 }
 
+/* The id of a launch is its correlation id. */
+static bool known(void *context, const ps_builder *b, ps_str kind, uint64_t id) {
+    kineto *k = context;
+    (void)b;
+    return flow_class(k, kind) == FLOW_LAUNCH && ps_kineto_links_knows(&k->links, id);
+}
+
 /* A launch is one flow, whether a correlation id, a pair of flow events or both tell of it. */
 static bool flow(void *context, const ps_builder *b, uint32_t from, uint32_t to, ps_str kind) {
     kineto *k = context;
@@ -348,6 +355,7 @@ ps_code ps_kineto_read_input(ps_input *in, const char *path, uint32_t needs, siz
                                 .added = added,
                                 .end = all_added,
                                 .takes = takes,
+                                .known = known,
                                 .flow = flow,
                                 .context = &k,
                                 .zero_is_stray = true,

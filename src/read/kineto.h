@@ -55,6 +55,8 @@ typedef struct ps_kineto_ids {
 typedef struct ps_kineto_links {
     ps_kineto_ids calls, launched;
     uint8_t *is_linked; /* a bit a slice, after joining */
+    int64_t *joined;    /* ids of which something was joined, rising */
+    size_t n_joined, cursor;
     uint32_t n_slices;
     ps_str kind; /* "ac2g" */
     bool failed;
@@ -66,6 +68,8 @@ void ps_kineto_links_add(ps_kineto_links *l, const ps_builder *b, uint32_t slice
                          int64_t correlation);
 /* Adds the flows; counts device slices whose call is not there. */
 void ps_kineto_links_join(ps_kineto_links *l, ps_builder *b);
+/* After joining: whether the flows of this id are there. Cheap when asked in rising order. */
+bool ps_kineto_links_knows(ps_kineto_links *l, uint64_t id);
 bool ps_kineto_links_has(const ps_kineto_links *l, uint32_t slice);
 
 /* --- rank -------------------------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ void ps_kineto_links_fini(ps_kineto_links *l) {
     ids_fini(&l->calls);
     ids_fini(&l->launched);
     ps_free(l->is_linked);
+    ps_free(l->joined);
     ps_kineto_links_init(l);
 }
 
@@ -71,15 +72,20 @@ static void merge(ps_kineto_links *l, ps_builder *b, const uint32_t *calls,
         }
         ps_builder_flow_of(b, l->calls.slices[calls[call]], slice, l->kind);
         l->is_linked[slice / 8] |= (uint8_t)(1u << slice % 8);
+        if (l->n_joined == 0 || l->joined[l->n_joined - 1] != id) {
+            l->joined[l->n_joined++] = id;
+        }
     }
 }
 
 void ps_kineto_links_join(ps_kineto_links *l, ps_builder *b) {
     l->n_slices = ps_builder_n_slices(b);
     l->is_linked = ps_calloc((size_t)l->n_slices / 8 + 1, 1);
+    l->joined = ps_alloc(l->launched.n * sizeof *l->joined);
     uint32_t *calls = order_of(&l->calls);
     uint32_t *launched = order_of(&l->launched);
-    l->failed = l->failed || l->is_linked == NULL || calls == NULL || launched == NULL;
+    l->failed =
+        l->failed || l->is_linked == NULL || l->joined == NULL || calls == NULL || launched == NULL;
     if (!l->failed) {
         merge(l, b, calls, launched);
     }
@@ -87,6 +93,16 @@ void ps_kineto_links_join(ps_kineto_links *l, ps_builder *b) {
     ps_free(launched);
     ids_fini(&l->calls);
     ids_fini(&l->launched);
+}
+
+bool ps_kineto_links_knows(ps_kineto_links *l, uint64_t id) {
+    if (l->cursor >= l->n_joined || (uint64_t)l->joined[l->cursor] > id) {
+        l->cursor = 0;
+    }
+    while (l->cursor < l->n_joined && (uint64_t)l->joined[l->cursor] < id) {
+        l->cursor++;
+    }
+    return l->cursor < l->n_joined && (uint64_t)l->joined[l->cursor] == id;
 }
 
 bool ps_kineto_links_has(const ps_kineto_links *l, uint32_t slice) {

@@ -223,11 +223,12 @@ static const ps_nsight_symbol SEVERITIES[N_SEVERITIES] = {
     [SEVERITY_WARNING] = {"Warning", 2, "warning"},
     [SEVERITY_ERROR] = {"Error", 3, "error"}};
 
-static const ps_column DIAGNOSTICS[] = {{.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-                                        {.name = "pid", .type = PS_COL_INT},
-                                        {.name = "severity", .type = PS_COL_TEXT},
-                                        {.name = "source", .type = PS_COL_INT},
-                                        {.name = "text", .type = PS_COL_TEXT}};
+static const ps_column DIAGNOSTICS[] = {
+    {.name = "since_start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    {.name = "pid", .type = PS_COL_INT},
+    {.name = "severity", .type = PS_COL_TEXT},
+    {.name = "source", .type = PS_COL_INT},
+    {.name = "text", .type = PS_COL_TEXT}};
 
 typedef struct diagnostics {
     ps_nsight *n;

@@ -53,6 +53,21 @@ FAST const char *take_digits(const char *p, unsigned most, uint64_t *value) {
     return q == p || q > p + most || (*p == '0' && q > p + 1) ? NULL : q;
 }
 
+/* The same with more decimals than are usual. */
+FAST const char *take_long_time(ps_stretch *x, const char *p, const char *q, int64_t *out) {
+    bool rounded = false;
+    while (ps_json_is_digit(*q)) {
+        q++;
+    }
+    if (!ps_json_scaled(p, (size_t)(q - p), 3, out, &rounded)) {
+        return NULL;
+    }
+    if (rounded) {
+        ps_stretch_odd(x, PS_ODD_TIME_ROUNDED, p);
+    }
+    return q;
+}
+
 /* Microseconds; what follows the number is the next shape's matter, which no digit, point or exponent begins. */
 FAST const char *take_time(ps_stretch *x, const char *p, int64_t *out) {
     uint64_t whole = 0;
@@ -61,27 +76,30 @@ FAST const char *take_time(ps_stretch *x, const char *p, int64_t *out) {
     if (q == NULL || whole >= (uint64_t)INT64_MAX / 1000) {
         return NULL;
     }
-    uint64_t ns = whole * 1000;
-    if (*q == '.') {
-        unsigned n = ps_json_digits8(q + 1, &part);
-        q = n == 3 ? q + 4 : q + 1 + n;
-        if (n == 0 || (n == 8 && ps_json_is_digit(*q))) {
-            return NULL;
-        }
-        if (n <= 3) {
-            part = n == 3 ? part : part * PS_JSON_POW10[3 - n];
-        } else {
-            uint64_t unit = PS_JSON_POW10[n - 3];
-            uint64_t rest = part % unit;
-            part /= unit;
-            part += rest * 2 > unit || (rest * 2 == unit && part % 2 == 1);
-            if (rest != 0) {
-                ps_stretch_odd(x, PS_ODD_TIME_ROUNDED, p);
-            }
-        }
-        ns += part;
+    if (*q != '.') {
+        *out = (int64_t)(whole * 1000);
+        return q;
     }
-    *out = (int64_t)ns;
+    unsigned n = ps_json_digits8(q + 1, &part);
+    q = n == 3 ? q + 4 : q + 1 + n;
+    if (n == 0) {
+        return NULL;
+    }
+    if (n == 8 && ps_json_is_digit(*q)) {
+        return take_long_time(x, p, q, out);
+    }
+    if (n <= 3) {
+        part = n == 3 ? part : part * PS_JSON_POW10[3 - n];
+    } else {
+        uint64_t unit = PS_JSON_POW10[n - 3];
+        uint64_t rest = part % unit;
+        part /= unit;
+        part += rest * 2 > unit || (rest * 2 == unit && part % 2 == 1);
+        if (rest != 0) {
+            ps_stretch_odd(x, PS_ODD_TIME_ROUNDED, p);
+        }
+    }
+    *out = (int64_t)(whole * 1000 + part);
     return q;
 }
 

@@ -2,6 +2,7 @@
  * what needs all events (ranges by id, flows) is put aside as points. */
 #include "read/trace_model.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -132,14 +133,19 @@ bool ps_model_to_arg(ps_trace_model *m, const ps_event_batch *batch, const ps_ev
     return !ps_str_is_none(to->key);
 }
 
-static void add_args(ps_trace_model *m, const ps_model_event *e, uint32_t slice) {
-    const ps_event_arg *args = ps_model_args(e);
+void ps_model_add_args(ps_trace_model *m, const ps_model_event *e, uint32_t slice) {
+    enum { AT_ONCE = 32 };
+    const ps_event_arg *from = ps_model_args(e);
+    ps_arg args[AT_ONCE];
+    size_t n = 0;
     for (uint32_t i = 0; i < e->event->n_args; i++) {
-        ps_arg arg;
-        if (ps_model_to_arg(m, e->batch, &args[i], &arg)) {
-            ps_builder_arg(m->builder, slice, arg);
+        n += ps_model_to_arg(m, e->batch, &from[i], &args[n]);
+        if (n == AT_ONCE) {
+            ps_builder_args(m->builder, slice, args, n);
+            n = 0;
         }
     }
+    ps_builder_args(m->builder, slice, args, n);
 }
 
 /* --- processes and threads --------------------------------------------------------------------------- */
@@ -321,7 +327,7 @@ static uint32_t add_slice(ps_trace_model *m, const ps_model_event *e, ps_slice_k
     }
     ps_model_note_time(m, end_ns);
     note_placement(m, e->thread, track);
-    add_args(m, e, slice);
+    ps_model_add_args(m, e, slice);
     if (m->dialect.added != NULL) {
         m->dialect.added(m->dialect.context, m->builder, e, slice);
     }
@@ -377,7 +383,7 @@ static void end(ps_trace_model *m, const ps_model_event *e) {
         return;
     }
     ps_model_note_time(m, e->event->ts_ns);
-    add_args(m, e, slice);
+    ps_model_add_args(m, e, slice);
 }
 
 /* --- metadata ---------------------------------------------------------------------------------------- */
@@ -503,6 +509,15 @@ static void take_timed(ps_trace_model *m, const ps_model_event *e) {
     }
 }
 
+static bool is_known_phase(char ph) {
+    static const bool KNOWN[UCHAR_MAX + 1] = {
+        ['X'] = true, ['B'] = true, ['E'] = true, ['i'] = true, ['I'] = true,
+        ['R'] = true, ['P'] = true, ['C'] = true, ['M'] = true, ['s'] = true,
+        ['t'] = true, ['f'] = true, ['b'] = true, ['n'] = true, ['e'] = true,
+        ['S'] = true, ['T'] = true, ['p'] = true, ['F'] = true};
+    return KNOWN[(unsigned char)ph];
+}
+
 static void take_event(ps_trace_model *m, ps_model_event *e) {
     char ph = e->event->ph;
     e->row = (int64_t)e->batch->first_event + (e->event - e->batch->events);
@@ -510,7 +525,7 @@ static void take_event(ps_trace_model *m, ps_model_event *e) {
         odd_event(m, PS_ODD_EVENT_FIELD, e, "no ph");
         return;
     }
-    if (ph != 'M' && strchr("XBEiIRPCstfbneSTpF", ph) == NULL) {
+    if (!is_known_phase(ph)) {
         char what[] = {'p', 'h', ' ', ph, '\0'};
         odd_event(m, PS_ODD_EVENT_PHASE, e, what);
         return;
@@ -583,7 +598,8 @@ ps_code ps_trace_model_finish(ps_trace_model *m, ps_err *err) {
         if (m->dialect.end != NULL) {
             m->dialect.end(m->dialect.context, m->builder);
         }
-        ok = ps_model_index(m) && ps_model_count_overlaps(m) && ps_model_flows_finish(m);
+        ok = ps_model_flows_choose(m) && ps_model_index(m) && ps_model_count_overlaps(m) &&
+             ps_model_flows_finish(m);
     }
     ok = ok && !m->failed && !ps_builder_failed(m->builder);
     return ok ? PS_OK : ps_fail_nomem(err);

@@ -65,6 +65,9 @@ typedef struct ps_dialect {
      * flow). The innermost such is taken. NULL: the innermost one that is no instant, for an end without "bp":"e" the
      * outermost. */
     bool (*takes)(void *context, const ps_builder *b, ps_str kind, bool is_begin, uint32_t slice);
+    /* True leaves all points of a decimal id out: its flows are known already. Ids come mostly in rising order. May be
+     * NULL. */
+    bool (*known)(void *context, const ps_builder *b, ps_str kind, uint64_t id);
     /* False leaves a paired flow out, because it is known already. May be NULL. */
     bool (*flow)(void *context, const ps_builder *b, uint32_t from, uint32_t to, ps_str kind);
     void *context;

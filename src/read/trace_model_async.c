@@ -18,13 +18,7 @@ static uint32_t add_slice(ps_trace_model *m, const ps_model_event *e, ps_slice_k
         }
         return PS_NONE;
     }
-    const ps_event_arg *args = ps_model_args(e);
-    for (uint32_t i = 0; i < e->event->n_args; i++) {
-        ps_arg arg;
-        if (ps_model_to_arg(m, e->batch, &args[i], &arg)) {
-            ps_builder_arg(m->builder, slice, arg);
-        }
-    }
+    ps_model_add_args(m, e, slice);
     if (m->dialect.added != NULL) {
         m->dialect.added(m->dialect.context, m->builder, e, slice);
     }

@@ -73,25 +73,56 @@ static size_t first_begin(const ps_points *p, const uint32_t *rows, size_t n) {
     return !has_other ? n : begin < n ? begin : step;
 }
 
+/* Half of all ids may be of this kind: only the first few are put into words. */
 static void count_half(ps_trace_model *m, const ps_point *point) {
+    if (m->diag->counts[PS_ODD_FLOW_HALF] >= PS_DIAG_PLACES) {
+        ps_diag_count(m->diag, PS_ODD_FLOW_HALF, 1);
+        return;
+    }
     char what[128];
     ps_point_describe(m, &m->flows, point, what, sizeof what);
     ps_diag_add(m->diag, PS_ODD_FLOW_HALF, "%s", what);
 }
 
-static void mark_complete(ps_trace_model *m) {
+static bool is_known(const ps_trace_model *m, const ps_point *point) {
+    const ps_point_family *f = &m->flows.families[point->family];
+    return m->dialect.known != NULL && f->space == PS_POINT_FLOW && !f->id_is_text &&
+           f->id_high == 0 &&
+           m->dialect.known(m->dialect.context, m->builder, (ps_str){f->cat}, point->id_low);
+}
+
+/* Keeps the points of complete ids, those of one id side by side: mostly a small part of all. */
+bool ps_model_flows_choose(ps_trace_model *m) {
     ps_points *p = &m->flows;
+    if (!ps_points_group(p)) {
+        return false;
+    }
+    size_t n = 0;
     for (size_t at = 0; at < p->n;) {
         size_t end = ps_points_group_end(p, at);
+        const ps_point *first = &p->points[p->order[at]];
         if (first_begin(p, p->order + at, end - at) == end - at) {
-            count_half(m, &p->points[p->order[at]]);
-        } else {
+            count_half(m, first);
+        } else if (!is_known(m, first)) {
             for (size_t i = at; i < end; i++) {
-                p->points[p->order[i]].flags |= PS_POINT_WANTED;
+                p->order[n++] = p->order[i];
             }
         }
         at = end;
     }
+    ps_point *chosen = n > 0 ? ps_alloc(n * sizeof *chosen) : NULL;
+    if (n > 0 && chosen == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        chosen[i] = p->points[p->order[i]];
+        p->order[i] = (uint32_t)i;
+    }
+    ps_free(p->points);
+    p->points = chosen;
+    p->n = n;
+    p->cap = n;
+    return true;
 }
 
 /* --- binding ----------------------------------------------------------------------------------------- */
@@ -121,7 +152,7 @@ static bool collect_visits(ps_trace_model *m, visits *v) {
     const ps_track *tracks = ps_builder_tracks(m->builder, &n_tracks);
     for (size_t i = 0; i < m->flows.n; i++) {
         const ps_point *point = &m->flows.points[i];
-        if ((point->flags & PS_POINT_WANTED) == 0 || point->thread == PS_NONE) {
+        if (point->thread == PS_NONE) { /* its slice is known */
             continue;
         }
         for (uint32_t p = m->threads[point->thread].placements; p != PS_NONE;
@@ -256,9 +287,6 @@ static void lead(ps_trace_model *m, const ps_point *from, const ps_point *to, ps
 static void lead_group(ps_trace_model *m, const uint32_t *rows, size_t n) {
     const ps_points *p = &m->flows;
     size_t begin = first_begin(p, rows, n);
-    if (begin == n) {
-        return;
-    }
     const ps_point *from = &p->points[rows[begin]];
     ps_str kind = kind_of(m, from);
     for (size_t i = 0; i < n; i++) {
@@ -276,13 +304,6 @@ static void lead_group(ps_trace_model *m, const uint32_t *rows, size_t n) {
 }
 
 bool ps_model_flows_finish(ps_trace_model *m) {
-    if (m->flows.n == 0) {
-        return true;
-    }
-    if (!ps_points_group(&m->flows)) {
-        return false;
-    }
-    mark_complete(m);
     if (!bind_points(m)) {
         return false;
     }

@@ -1,6 +1,4 @@
-/* Rows by track in time order: a radix sort by time over all, then a stable distribution over the tracks. */
-#include <stdlib.h>
-
+/* Rows by track in time order: sorted by time over all, then distributed over the tracks. */
 #include "model/trace_sort.h"
 #include "read/trace_model_parts.h"
 
@@ -10,64 +8,45 @@ void ps_track_rows_fini(ps_track_rows *r) {
     *r = (ps_track_rows){0};
 }
 
-bool ps_track_rows_make(ps_track_rows *out, const int64_t *times, const uint32_t *tracks, size_t n,
-                        size_t n_tracks) {
+/* Distributes `order` over the tracks. False when memory is out; then nothing is to be freed. */
+static bool distribute(ps_track_rows *out, const uint32_t *order, const uint32_t *tracks, size_t n,
+                       size_t n_tracks) {
     *out = (ps_track_rows){.n_tracks = (uint32_t)n_tracks};
-    uint32_t *by_time = ps_alloc(n * sizeof *by_time);
     out->rows = ps_alloc(n * sizeof *out->rows);
     out->first = ps_calloc(n_tracks + 2, sizeof *out->first);
-    bool ok = by_time != NULL && out->rows != NULL && out->first != NULL &&
-              (n == 0 || ps_times_order(times, n, by_time));
+    if (out->rows == NULL || out->first == NULL) {
+        ps_track_rows_fini(out);
+        return false;
+    }
     /* first[t + 1] moves from the beginning of track t to its end while rows are placed. */
-    for (size_t i = 0; ok && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         out->first[tracks[i] + 2]++;
     }
-    for (size_t t = 0; ok && t < n_tracks; t++) {
+    for (size_t t = 0; t < n_tracks; t++) {
         out->first[t + 2] += out->first[t + 1];
     }
-    for (size_t i = 0; ok && i < n; i++) {
-        out->rows[out->first[tracks[by_time[i]] + 1]++] = by_time[i];
+    for (size_t i = 0; i < n; i++) {
+        out->rows[out->first[tracks[order[i]] + 1]++] = order[i];
     }
+    return true;
+}
+
+bool ps_track_rows_make(ps_track_rows *out, const int64_t *times, const uint32_t *tracks, size_t n,
+                        size_t n_tracks) {
+    *out = (ps_track_rows){0};
+    uint32_t *by_time = ps_alloc(n * sizeof *by_time);
+    bool ok = by_time != NULL && (n == 0 || ps_times_order(times, n, by_time)) &&
+              distribute(out, by_time, tracks, n, n_tracks);
     ps_free(by_time);
-    if (!ok) {
-        ps_track_rows_fini(out);
-    }
     return ok;
 }
 
-static int longer_first(const void *a, const void *b, void *context) {
-    const ps_slices *s = context;
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    if (s->dur_ns[x] != s->dur_ns[y]) {
-        return s->dur_ns[x] > s->dur_ns[y] ? -1 : 1;
-    }
-    return x < y ? -1 : x > y;
-}
-
 bool ps_model_index(ps_trace_model *m) {
+    const uint32_t *order = ps_builder_slice_order(m->builder);
     const ps_slices *s = ps_builder_slices(m->builder);
     size_t n_tracks = 0;
     (void)ps_builder_tracks(m->builder, &n_tracks);
-    if (!ps_track_rows_make(&m->by_track, s->start_ns, s->track, s->n, n_tracks)) {
-        return false;
-    }
-    for (uint32_t t = 0; t < n_tracks; t++) {
-        uint32_t *rows = m->by_track.rows;
-        uint32_t end = m->by_track.first[t + 1];
-        for (uint32_t i = m->by_track.first[t]; i < end;) {
-            uint32_t next = i + 1;
-            while (next < end && s->start_ns[rows[next]] == s->start_ns[rows[i]]) {
-                next++;
-            }
-            if (next - i > 1) {
-                ps_slices columns = *s;
-                qsort_r(rows + i, next - i, sizeof *rows, longer_first, &columns);
-            }
-            i = next;
-        }
-    }
-    return true;
+    return order != NULL && distribute(&m->by_track, order, s->track, s->n, n_tracks);
 }
 
 uint32_t ps_trace_model_slice_at(const ps_trace_model *m, uint32_t track, int64_t start_ns) {

@@ -55,7 +55,7 @@ typedef struct ps_point_family {
     bool id_is_text;
 } ps_point_family;
 
-enum { PS_POINT_ENCLOSING = 1, PS_POINT_WANTED = 2 };
+enum { PS_POINT_ENCLOSING = 1 };
 
 typedef struct ps_point {
     uint64_t id_low; /* or the id of a text */
@@ -151,6 +151,7 @@ static inline const ps_event_arg *ps_model_args(const ps_model_event *e) {
 
 /* trace_model.c */
 ps_str ps_model_text(ps_trace_model *m, const ps_event_batch *batch, uint32_t text);
+void ps_model_add_args(ps_trace_model *m, const ps_model_event *e, uint32_t slice);
 void ps_model_note_time(ps_trace_model *m, int64_t time_ns);
 bool ps_model_to_arg(ps_trace_model *m, const ps_event_batch *batch, const ps_event_arg *from,
                      ps_arg *to);
@@ -182,6 +183,8 @@ bool ps_model_async_finish(ps_trace_model *m);
 /* trace_model_flows.c */
 void ps_model_flow_point(ps_trace_model *m, const ps_model_event *e, ps_point_phase phase);
 void ps_model_bind_point(ps_trace_model *m, const ps_model_event *e, uint32_t slice);
+/* Before the index is made, and after. */
+bool ps_model_flows_choose(ps_trace_model *m);
 bool ps_model_flows_finish(ps_trace_model *m);
 
 /* trace_model_index.c */
@@ -189,7 +192,7 @@ bool ps_model_flows_finish(ps_trace_model *m);
 bool ps_track_rows_make(ps_track_rows *out, const int64_t *times, const uint32_t *tracks, size_t n,
                         size_t n_tracks);
 void ps_track_rows_fini(ps_track_rows *r);
-/* The slices of each track, longer first among those that start together. */
+/* The slices of each track in the order of a sealed trace. */
 bool ps_model_index(ps_trace_model *m);
 
 /* Innermost open slices while one walks along a track. */

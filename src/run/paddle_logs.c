@@ -10,7 +10,7 @@
 #include "read/paddle.h"
 #include "read/reader.h"
 
-#define MAX_LOGS ((size_t)1 << 20)
+#define MAX_LOGS ((size_t)1 << 16)
 
 /* A directory with logs. */
 typedef struct machine {

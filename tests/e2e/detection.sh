@@ -1,3 +1,4 @@
+#!/bin/sh
 # Every sample is claimed by one reader by its content: also renamed, and text also packed with gzip.
 set -eu
 . tests/e2e/lib/common.sh

@@ -64,15 +64,24 @@ static ps_trace *fuzz_read(fuzz_read_fn *read, const uint8_t *data, size_t size,
     return ps_builder_seal(b, &err);
 }
 
+/* What is skipped is not looked into: malformed text may mislead one reading and not the other. */
+static bool is_clean(const ps_trace *t) {
+    const ps_diag *d = ps_trace_diag(t);
+    return d->counts[PS_ODD_JSON] == 0 && d->counts[PS_ODD_TRUNCATED] == 0;
+}
+
 /* All of it, then the projection: the same slices and flows. */
 static int fuzz_input(fuzz_read_fn *read, const uint8_t *data, size_t size) {
     (void)ps_trace_head_look(data, size);
     ps_trace *all = fuzz_read(read, data, size, UINT32_MAX);
     ps_trace *some = fuzz_read(read, data, size, PS_NEED_SLICES | PS_NEED_FLOWS);
-    require((all == NULL) == (some == NULL));
     if (all != NULL) {
         check_trace(all);
+    }
+    if (some != NULL) {
         check_trace(some);
+    }
+    if (all != NULL && some != NULL && is_clean(all) && is_clean(some)) {
         size_t n_all = 0;
         size_t n_some = 0;
         (void)ps_trace_flows(all, &n_all);

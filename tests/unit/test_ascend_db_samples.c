@@ -223,7 +223,7 @@ static void check_counts(const sample *s, const opened *o) {
     assert_int_equal(flows_of(t, "fwdbwd"), s->backward);
     assert_int_equal(flows_of(t, "async_npu"), s->npu);
     assert_int_equal(flows_of(t, "HostToDevice"), s->to_device);
-    assert_int_equal(flows_of(t, "MsTx"), s->marks);
+    assert_int_equal(flows_of(t, ""), s->marks);
     assert_int_equal(ps_trace_counters(t)->n, s->counters);
     size_t n_steps = 0;
     (void)ps_trace_steps(t, &n_steps);
@@ -383,7 +383,7 @@ static void check_flows(const sample *s, const opened *o) {
                      &got);
     }
     if (has(o, "MSTX_EVENTS") && has(o, "TASK")) {
-        list_flows(o->trace, "MsTx", &got);
+        list_flows(o->trace, "", &got);
         expect_lines(o,
                      "SELECT m.rowid || ' device-mark ' || t.rowid FROM MSTX_EVENTS m JOIN TASK t "
                      "USING (connectionId) WHERE connectionId != 4294967295",

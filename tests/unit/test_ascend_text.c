@@ -84,6 +84,7 @@ FIXTURE(gzip, "wrapped.json.gz", "wrapped")
 FIXTURE(truncated_tail, "truncated.json", "truncated")
 FIXTURE(level_0_without_calls_and_types, "level0.json", "level0")
 FIXTURE(several_groups_and_planes, "groups.json", "groups")
+FIXTURE(peers_of_overlapping_operators, "overlapping-ops.json", "overlapping-ops")
 FIXTURE(two_devices, "two-devices.json", "two-devices")
 FIXTURE(counters_of_every_kind, "counters.json", "counters")
 FIXTURE(marks_of_host_and_device, "marks.json", "marks")
@@ -107,6 +108,29 @@ static void marks_alone(void **state) {
         assert_true(ps_str_is_none(flows[i].kind));
     }
     assert_true((ps_trace_has(t) & PS_HAS_MARKS) != 0);
+    ps_trace_free(t);
+}
+
+/* Operators asked alone know their ends, and when the host called for them. */
+static void operators_alone(void **state) {
+    (void)state;
+    ps_trace *t = read_fixture("groups.json", PS_NEED_COMM_OPS | PS_NEED_COMM_HOST);
+    const ps_slices *s = ps_trace_slices(t);
+    bool seen = false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (strcmp(ps_trace_text(t, s->name[i]), "hcom_send__001_0_1") == 0) {
+            int64_t value = 0;
+            seen = true;
+            assert_int_equal(s->kind[i], PS_SLICE_COMM_OP);
+            assert_true(ps_trace_arg_int(t, i, "srcRank", &value));
+            assert_int_equal(value, 0);
+            assert_true(ps_trace_arg_int(t, i, "dstRank", &value));
+            assert_int_equal(value, 3);
+            assert_true(ps_trace_arg_int(t, i, "hostStart", &value));
+            assert_int_equal(value, 0);
+        }
+    }
+    assert_true(seen);
     ps_trace_free(t);
 }
 
@@ -215,6 +239,7 @@ static void allocations_fail(void **state) {
     fail_each_allocation(RANK3);
     fail_each_allocation("metadata-last.json");
     fail_each_allocation("groups.json");
+    fail_each_allocation("overlapping-ops.json");
     fail_each_allocation("marks.json");
     fail_each_allocation("counters.json");
 }
@@ -304,6 +329,7 @@ int main(void) {
         cmocka_unit_test(truncated_tail),
         cmocka_unit_test(level_0_without_calls_and_types),
         cmocka_unit_test(several_groups_and_planes),
+        cmocka_unit_test(peers_of_overlapping_operators),
         cmocka_unit_test(two_devices),
         cmocka_unit_test(counters_of_every_kind),
         cmocka_unit_test(marks_of_host_and_device),
@@ -311,6 +337,7 @@ int main(void) {
         cmocka_unit_test(rank_folder_with_its_files),
         cmocka_unit_test(msprof_export),
         cmocka_unit_test(marks_alone),
+        cmocka_unit_test(operators_alone),
         cmocka_unit_test(projection),
         cmocka_unit_test(metadata_alone),
         cmocka_unit_test(steps_alone),
