@@ -81,8 +81,7 @@ run 2 convert "$T/sample" -o "$T/no/such/folder/x.json"
 [ -z "$(find "$T" -name '*.tmp')" ] || fail "temporary files: $(find "$T" -name '*.tmp')"
 
 # Samples of other formats.
-for name in kineto/two_ranks kineto/nccl ascend/text/level1 ascend/db/level0 ascend/db/level1 module_statistic/toy \
-    cluster/pp2_dp4/input; do
+for name in kineto/two_ranks kineto/nccl ascend/text/level1 ascend/db/level1; do
     if [ -d "$PIPESCOPE_SHARED_DATA/$name" ]; then
         both shared 0 "$PIPESCOPE_SHARED_DATA/$name"
         again shared
