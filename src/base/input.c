@@ -8,10 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/ahead.h"
 #include "base/alloc.h"
 #include "base/inflate.h"
 
-enum { HEAD_BYTES = 4096, GZIP_BLOCK = 1 << 18 };
+enum { HEAD_BYTES = 4096, GZIP_BLOCK = 1 << 18, AHEAD_FROM = 1 << 20 };
 
 struct ps_input {
     char *path;
@@ -25,6 +26,8 @@ struct ps_input {
     const uint8_t *packed_at;
     size_t n_packed;
     bool packed_end, is_cut, ended;
+    ps_ahead *ahead; /* once there is much to inflate: its thread has all of the above */
+    bool alone;      /* there was no thread to be had */
     uint64_t offset, raw_offset, file_bytes;
 };
 
@@ -74,7 +77,8 @@ static ps_code read_source(ps_input *in, uint8_t *out, size_t cap, size_t *n, ps
     return PS_OK;
 }
 
-static ps_code read_gzip(ps_input *in, uint8_t *out, size_t cap, size_t *n, ps_err *err) {
+static ps_code inflate_some(void *context, uint8_t *out, size_t cap, size_t *n, ps_err *err) {
+    ps_input *in = context;
     uint8_t *at = out;
     size_t room = cap;
     while (room > 0 && !in->ended) {
@@ -94,6 +98,16 @@ static ps_code read_gzip(ps_input *in, uint8_t *out, size_t cap, size_t *n, ps_e
     }
     *n = cap - room;
     return PS_OK;
+}
+
+/* The first bytes are inflated here: whoever only looks at the head of a file needs no thread. */
+static ps_code read_gzip(ps_input *in, uint8_t *out, size_t cap, size_t *n, ps_err *err) {
+    if (in->ahead == NULL && !in->alone && !in->ended && in->offset >= AHEAD_FROM) {
+        in->ahead = ps_ahead_new(inflate_some, in);
+        in->alone = in->ahead == NULL;
+    }
+    return in->ahead != NULL ? ps_ahead_read(in->ahead, out, cap, n, err)
+                             : inflate_some(in, out, cap, n, err);
 }
 
 /* Looks at the first bytes and prepares for gzip. */
@@ -181,6 +195,7 @@ ps_input *ps_input_of_memory(const void *bytes, size_t n, ps_err *err) {
 
 void ps_input_close(ps_input *in) {
     if (in != NULL) {
+        ps_ahead_free(in->ahead);
         if (in->fd > STDIN_FILENO) {
             (void)close(in->fd);
         }

@@ -107,7 +107,9 @@ FAST const char *take_int(const char *p, int64_t *out) {
     uint64_t value = 0;
     bool negative = *p == '-';
     const char *q = take_digits(p + negative, 18, &value);
-    *out = negative ? -(int64_t)value : (int64_t)value;
+    if (q != NULL) {
+        *out = negative ? -(int64_t)value : (int64_t)value;
+    }
     return q;
 }
 

@@ -549,7 +549,7 @@ static void make_document(text *t, uint64_t seed, uint64_t n_events) {
 
 static void random_documents(void **state) {
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= 40; seed++) {
         text t;
         make_document(&t, seed, seed % 20);
         const char *bytes = ps_buf_str(&t.buf);
@@ -564,7 +564,7 @@ static void random_documents(void **state) {
 static void damaged_documents(void **state) {
     (void)state;
     static const char BYTES[] = "{}[]\",:\\ 0a\n";
-    for (uint64_t seed = 1; seed <= 150; seed++) {
+    for (uint64_t seed = 1; seed <= 60; seed++) {
         text t;
         make_document(&t, seed, 12);
         for (uint64_t n = 1 + pick(&t, 3); n > 0; n--) {
