@@ -174,7 +174,7 @@ typedef struct stage_list {
 static ps_code order_of(const looking *l, const ps_schedule *schedule,
                         const ps_schedule_params *params, int32_t device, ps_op_list *list,
                         ps_err *err) {
-    ps_code code = schedule->order(params, device, list, err);
+    ps_code code = ps_schedule_order(schedule, params, device, list, err);
     for (size_t i = 0; code == PS_OK && l->is_exact && i < list->n; i++) {
         ps_sched_op *op = &list->ops[i];
         op->microbatch = code_of(op->kind, op->chunk, op->chunk2, op->microbatch);
@@ -265,6 +265,8 @@ static ps_code try_exact(looking *l, const ps_schedule *schedule, ps_recognised 
                                  .n_microbatches = l->n_microbatches * chains,
                                  .n_chunks = any_chunks ? l->n_chunks : 0};
     params.overlap = (schedule->takes & PS_TAKES_OVERLAP) != 0 && l->has_pairs;
+    params.pairs_apart =
+        !l->has_pairs; /* newer PyTorch runs what DualPipeV overlaps one after the other */
     ps_code code = try_params(l, schedule, &params, best, err);
     int32_t rounds = l->n_microbatches / l->n_stages > 1 ? l->n_microbatches / l->n_stages : 1;
     if (code == PS_OK && (schedule->takes & PS_TAKES_GROUP) != 0) {

@@ -94,8 +94,6 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu slices overlap another of their thread without lying inside it")                               \
     X(PS_ODD_NO_CALL, PS_SEV_INFO, "kernel-without-call",                                                  \
       "%llu device slices name a call that is not in the file")                                            \
-    X(PS_ODD_LINK_REFUSED, PS_SEV_INFO, "link-refused",                                                    \
-      "%llu ids name an operator that does not enclose the call: found by time instead")                   \
     X(PS_ODD_METADATA_EVENT, PS_SEV_INFO, "odd-metadata-event",                                            \
       "%llu metadata events name something unknown and were left out")                                     \
     /* tables and logs */                                                                                  \

@@ -822,8 +822,8 @@ static void a_clock_without_a_base(void **state) {
     const place *where = *state;
     static const char *const CHANGES[] = {
         "DROP TABLE TARGET_INFO_SESSION_START_TIME",
-        "UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = "
-        "9223372036854775807",
+        ("UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = "
+         "9223372036854775807"),
         "UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = 0"};
     for (int i = 0; i < 3; i++) {
         nsight n;
