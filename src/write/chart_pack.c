@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/strpool.h"
+#include "write/chart_clocks.h"
 
 /* --- columns ----------------------------------------------------------------------------------------------- */
 
@@ -222,6 +223,7 @@ static void add_how(const ps_chart *chart, ps_buf *out) {
     ps_buf_addf(&how, "%s%s%s%s", chart->schedule_how,
                 chart->schedule_how[0] != '\0' && chart->labels[0] != '\0' ? "; " : "",
                 chart->labels, chart->is_aligned ? "; clocks aligned" : "");
+    ps_chart_say_clocks(chart, true, how.len > 0 ? "; " : "", "", &how);
     ps_add_script_str(out, ps_buf_str(&how));
     out->failed = out->failed || !ps_buf_ok(&how);
     ps_buf_fini(&how);

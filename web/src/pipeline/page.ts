@@ -191,8 +191,11 @@ export class App {
     const rows = this.view.rows.filter((r) => r.ops.n > 0);
     const busy = rows.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, rows.length * this.view.windowNs);
     const facts: string[] = [];
-    if (chart.schedule !== "" && !chart.title.toLowerCase().includes(chart.schedule.toLowerCase())) {
-      facts.push(chart.how !== "" ? `${chart.schedule}, ${chart.how}` : chart.schedule);
+    const titled = chart.title.toLowerCase().includes(chart.schedule.toLowerCase());
+    if (chart.how !== "") {
+      facts.push(chart.schedule !== "" ? `${chart.schedule}, ${chart.how}` : chart.how);
+    } else if (!titled) {
+      facts.push(chart.schedule);
     }
     facts.push(this.step === null ? `all ${stepsOf(chart).length} steps` : `step ${this.step}`);
     if (pipelinesOf(chart).length > 1) {
