@@ -3,9 +3,10 @@
 #
 #   scan      table scanner against sqlite3_step, in one process
 #   simulate  plan and run of large schedules; 64 stages x 1024 microbatches of DualPipeV within 50 ms
+#   paddle    worker logs, 1 GB with 2 million jobs: into traces, and with both files of `timeline`
 #   pp_chart  8 ranks at 1x, 2x, 4x (growth must be linear), and against msprof-analyze when it is installed
 #
-# Data is generated below build/bench and kept for the next run (about 7 GB; delete build/bench to be rid of it).
+# Data is generated below build/bench and kept for the next run (about 8 GB; delete build/bench to be rid of it).
 # BENCH_ROWS sets the size of 1x (filler kernels a rank, default 1000000), BENCH_RUNS the runs (default 5).
 set -eu
 cd "$(dirname "$0")/.."
@@ -36,6 +37,10 @@ if command -v chromium >/dev/null && command -v node >/dev/null && [ -d web/node
 else
     echo "left out: needs Chromium, node and web/node_modules (./dev web-test)"
 fi
+
+echo
+echo "== worker logs of Paddle"
+sh bench/paddle.sh "$work"
 
 echo
 echo "== pp_chart"

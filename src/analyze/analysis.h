@@ -27,6 +27,9 @@ typedef struct ps_analysis_opts {
     const char *pp_type; /* schedule name */
     int64_t n_microbatches;
     bool in_full; /* pp_chart: critical path, waits and other schedules too */
+    /* pp_labels: rules for names of ranges, POSIX extended; the first group of a match is the microbatch */
+    const char *forward_re, *backward_re, *microbatch_re;
+    bool align; /* charts: bring the clocks of the machines together */
     int64_t
         max_activations; /* of those, only schedules that hold no more (microbatches of a whole stage); 0: all */
 } ps_analysis_opts;
@@ -34,6 +37,7 @@ typedef struct ps_analysis_opts {
 /* One rank of the run, as far as an analysis may know it. */
 typedef struct ps_rank_info {
     int64_t rank;         /* global rank, -1 unknown */
+    int32_t machine;      /* number of the host in a job of several, -1 unknown */
     const char *profiler; /* profiles of different profilers are never paired with one another */
 } ps_rank_info;
 
@@ -82,6 +86,7 @@ typedef struct ps_analysis {
     const char *name;    /* -m NAME */
     const char *folder;  /* in cluster_analysis_output/ */
     const char *summary; /* one line for `pipescope modes` */
+    bool hidden;         /* no mode of `cluster`: other commands use it */
     ps_writes writes;
     const ps_round *rounds;
     size_t n_rounds;

@@ -256,8 +256,10 @@ static int compare_marks(const void *a, const void *b) {
 static bool collect(collection *c) {
     size_t n_flows = 0;
     const ps_flow *flows = ps_trace_flows(c->trace, &n_flows);
+    const uint8_t *kinds = ps_trace_slices(c->trace)->kind;
     for (size_t i = 0; i < n_flows; i++) {
-        if (!collect_mark(c, flows[i].from, flows[i].to)) {
+        bool is_mark = kinds[flows[i].to] == PS_SLICE_MARK_DEVICE;
+        if (is_mark && !collect_mark(c, flows[i].from, flows[i].to)) {
             return false;
         }
     }

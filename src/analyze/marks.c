@@ -316,6 +316,9 @@ static ps_code select_marks(const ps_trace *trace, const ps_analysis_opts *opts,
         uint32_t host = flows[i].from;
         uint32_t device = flows[i].to;
         uint32_t row = 0;
+        if (s->kind[device] != PS_SLICE_MARK_DEVICE) {
+            continue;
+        }
         if (!classify(c, trace, s->name[host], &row)) {
             return PS_NOMEM;
         }

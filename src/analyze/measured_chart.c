@@ -81,8 +81,8 @@ static bool add_mark(building *b, const ps_measured_rank *r, size_t i, uint32_t 
     char number[16];
     if (r->from_table) {
         op.source = PS_SOURCE_TABLE;
-        op.has_host = false;
     }
+    op.has_host = !r->from_table && !r->no_host;
     bool counted = b->is_classic && (op.kind == PS_OP_F || op.kind == PS_OP_B);
     if (counted) {
         (void)snprintf(number, sizeof number, op.kind == PS_OP_F ? "%d" : "%dB", op.microbatch);
@@ -133,8 +133,10 @@ static bool add_rank(building *b, size_t rank) {
     size_t n_p2p = r->p2p != NULL ? r->p2p->n : 0;
     b->row_of_p2p[rank] = ps_calloc(n_p2p, sizeof **b->row_of_p2p);
     if (b->row_of_p2p[rank] == NULL ||
-        !ps_chart_add_rank(b->chart,
-                           (ps_chart_rank){(int32_t)r->rank, r->place.stage, r->place.pipeline})) {
+        !ps_chart_add_rank(b->chart, (ps_chart_rank){.rank = (int32_t)r->rank,
+                                                     .stage = r->place.stage,
+                                                     .pipeline = r->place.pipeline,
+                                                     .machine = r->machine})) {
         return false;
     }
     step_counts counts = {0};

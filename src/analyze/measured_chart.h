@@ -15,6 +15,8 @@ typedef struct ps_measured_rank {
     const ps_mark_list *marks;    /* or NULL */
     const ps_given_label *labels; /* [marks->n] */
     bool from_table;              /* marks are rows of StepTaskInfo: no host times */
+    bool no_host;                 /* nor have these */
+    int32_t machine;              /* -1 unknown */
     const ps_p2p_list *p2p;       /* or NULL; counterparts count ranks as this array does */
 } ps_measured_rank;
 

@@ -105,10 +105,18 @@ static bool is_too_large(const ps_err *why, ps_pipeline_notes *notes) {
     return why->code == PS_RANGE;
 }
 
-static ps_code connect(ps_chart *chart, const ps_recognised *r, ps_pipeline_notes *notes,
-                       ps_err *err) {
+/* By the schedule; where it is unknown, by what ran itself when the labels name that in full. */
+static ps_code connect(ps_chart *chart, const ps_recognised *r, const ps_model_places *places,
+                       ps_pipeline_notes *notes, ps_err *err) {
     ps_err why = PS_ERR_INIT;
-    ps_sim_plan *plan = ps_sim_plan_new(r->schedule, &r->params, &why);
+    if (r->schedule == NULL && !chart->labels_are_exact) {
+        return PS_OK;
+    }
+    ps_sim_plan *plan = r->schedule != NULL ? ps_sim_plan_new(r->schedule, &r->params, &why)
+                                            : ps_own_plan(chart, places, &why);
+    if (plan == NULL && why.code == PS_NOTHING) {
+        return PS_OK;
+    }
     if (plan == NULL) {
         return is_too_large(&why, notes) ? PS_OK : ps_fail(err, why.code, "%s", why.msg);
     }
@@ -157,8 +165,11 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     *notes = (ps_pipeline_notes){.n_stages_missing = count_missing_stages(chart, opts->n_stages)};
     ps_code code = name_ops(chart, opts, &r, notes, err);
     notes->schedule = r.schedule;
-    if (code == PS_OK && r.schedule != NULL) {
-        code = connect(chart, &r, notes, err);
+    if (code == PS_OK) {
+        code = connect(chart, &r, &opts->places, notes, err);
+    }
+    if (code == PS_OK) {
+        code = ps_chart_clocks(chart, &opts->clocks, &notes->n_clocks_empty, err);
     }
     if (code != PS_OK) {
         return code;
@@ -173,4 +184,17 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
         code = add_replay(chart, &r, &opts->replay, result, notes, err);
     }
     return code;
+}
+
+void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag) {
+    ps_diag_count(diag, PS_ODD_OP_MISSING, notes->n_missing);
+    ps_diag_count(diag, PS_ODD_TAIL_UNMARKED, notes->n_unmarked_weights);
+    ps_diag_count(diag, PS_ODD_STAGE_MISSING, notes->n_stages_missing);
+    ps_diag_count(diag, PS_ODD_CLOCKS, notes->n_clocks_empty);
+    if (notes->unlinked[0] != '\0') {
+        ps_diag_add(diag, PS_ODD_SCHEDULE, "drawn without links and replay: %s", notes->unlinked);
+    }
+    if (notes->said[0] != '\0') {
+        ps_diag_add(diag, PS_ODD_SCHEDULE, "%s", notes->said);
+    }
 }

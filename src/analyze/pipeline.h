@@ -3,6 +3,8 @@
 #define PS_ANALYZE_PIPELINE_H
 
 #include "analyze/analysis.h"
+#include "analyze/chart_clock.h"
+#include "analyze/own_plan.h"
 #include "analyze/replay.h"
 #include "model/chart.h"
 
@@ -13,6 +15,8 @@ typedef struct ps_pipeline_opts {
     int32_t n_microbatches; /* 0 unknown */
     bool is_labelled;       /* the ops carry chunk and microbatch already (DualPipeV labels) */
     bool in_full;           /* all tables; else PipelineBubble only */
+    ps_model_places places; /* for links of a chart with exact labels and an unknown schedule */
+    ps_chart_clock_opts clocks;
     ps_replay_opts replay;
 } ps_pipeline_opts;
 
@@ -24,13 +28,17 @@ typedef struct ps_pipeline_notes {
         [160]; /* why the ops have no links, or the replay is left out; "" when all is there */
     size_t n_missing; /* ops of the schedule without a mark (not counted when is_labelled) */
     size_t n_unmarked_weights; /* DualPipeV's tail */
+    size_t n_clocks_empty;     /* pairs of machines whose clocks contradict the order of events */
     size_t n_stages_missing;   /* stages of the job that the chart does not show */
 } ps_pipeline_notes;
 
-/* Fills the chart's links, bubbles, schedule and, unless labelled, chunks and microbatches; adds the table
+/* Fills the chart's clocks (and, when asked, moves its ops by them), links, bubbles, schedule and, unless labelled, chunks and microbatches; adds the table
  * PipelineBubble, and in full PipelineStep, PipelineWaits and PipelineReplay, to the result. A chart without
  * computation is left as it is. */
 PS_MUST_USE ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts,
                                        ps_result *result, ps_pipeline_notes *notes, ps_err *err);
+
+/* What the notes say of the pipelines, counted on the diag of one of the chart's ranks. */
+void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag);
 
 #endif

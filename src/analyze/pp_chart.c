@@ -617,16 +617,9 @@ static void note_pipeline(const ps_reduce_input *in, const plan *pl,
     if (diag == NULL) {
         return;
     }
-    ps_diag_count(diag, PS_ODD_OP_MISSING, notes->n_missing);
-    ps_diag_count(diag, PS_ODD_TAIL_UNMARKED, notes->n_unmarked_weights);
-    ps_diag_count(diag, PS_ODD_STAGE_MISSING, notes->n_stages_missing);
-    if (notes->unlinked[0] != '\0') {
-        ps_diag_add(diag, PS_ODD_SCHEDULE, "drawn without links and replay: %s", notes->unlinked);
-    }
-    if (notes->said[0] != '\0') {
-        ps_diag_add(diag, PS_ODD_SCHEDULE, "%s", notes->said);
-    } else if (pl->schedule == NULL && notes->schedule != NULL &&
-               strcmp(notes->schedule->name, "dualpipev") == 0) {
+    ps_pipeline_notes_count(notes, diag);
+    if (notes->said[0] == '\0' && pl->schedule == NULL && notes->schedule != NULL &&
+        strcmp(notes->schedule->name, "dualpipev") == 0) {
         ps_diag_count(diag, PS_ODD_SCHEDULE_HINT, 1);
     }
 }
@@ -638,7 +631,8 @@ static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err)
     }
     for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
-        ranks[r] = (ps_measured_rank){.rank = in->ranks[r].rank, .place = pl->places[r]};
+        ranks[r] = (ps_measured_rank){
+            .rank = in->ranks[r].rank, .place = pl->places[r], .machine = in->ranks[r].machine};
         if (in_chart(in, pl, r)) {
             ranks[r].marks = &part->marks;
             ranks[r].labels = part->labels;
@@ -661,6 +655,7 @@ static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err)
                              .n_microbatches = (int32_t)pl->job.n_microbatches,
                              .is_labelled = labelled,
                              .in_full = in->opts->in_full,
+                             .clocks = {.each_rank = in->opts->align, .align = in->opts->align},
                              .replay = {.max_activations = in->opts->max_activations}};
     if (!ps_chart_set_text(in->result->chart, "", opts.pp_type) ||
         !ps_chart_set_how(in->result->chart, opts.how)) {

@@ -5,6 +5,7 @@
 
 #include "analyze/label.h"
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "model/chart_groups.h"
 
 #define MAX_CHUNKS 8 /* more model pieces per device are tried for no schedule */
@@ -17,17 +18,44 @@ typedef struct looking {
     size_t step;       /* index of the step looked at */
     ps_mark *marks;    /* scratch for one group */
     size_t n_forwards; /* on stage 0 */
+    bool is_exact;     /* chart->labels_are_exact */
+    bool has_pairs;
+    int32_t n_chunks, n_microbatches; /* of exact labels: as many as they name */
 } looking;
 
 static bool runs_forward(const ps_op *op) {
     return op->kind == PS_OP_F || op->kind == PS_OP_FB;
 }
 
-/* The kinds of one group as marks without microbatches; returns how many. */
+/* An op with exact labels as one number, so that alignment compares all of it: 2 bits of kind, 7 + 6 of chunks, 16 of
+ * microbatch. The backward of a pair follows from the rest. */
+static int32_t code_of(ps_op_kind kind, int32_t chunk, int32_t chunk2, int32_t microbatch) {
+    uint32_t of_kind = kind == PS_OP_B ? 1 : kind == PS_OP_BI ? 2 : 0;
+    return (int32_t)(of_kind << 29 | ((uint32_t)(chunk2 + 1) & 0x7f) << 22 |
+                     ((uint32_t)chunk & 0x3f) << 16 | ((uint32_t)microbatch & 0xffff));
+}
+
+static bool is_compared(const looking *l, const ps_op *op) {
+    return !l->is_exact || op->kind != PS_OP_OTHER;
+}
+
+/* The kinds of one group as marks without microbatches, exact labels as their codes; returns how many. */
 static size_t fill_marks(const looking *l, size_t group) {
     size_t n = 0;
     for (size_t i = l->groups.first[group]; i < l->groups.first[group + 1]; i++) {
         const ps_op *op = &l->chart->ops[l->groups.order[i]];
+        if (!is_compared(l, op)) {
+            continue;
+        }
+        if (l->is_exact) {
+            uint8_t plain = op->kind == PS_OP_BI ? PS_OP_B : op->kind;
+            l->marks[n++] = (ps_mark){
+                .start_ns = op->start_ns,
+                .end_ns = op->end_ns,
+                .microbatch = code_of((ps_op_kind)op->kind, op->chunk, op->chunk2, op->microbatch),
+                .kind = plain};
+            continue;
+        }
         uint8_t kind = op->kind == PS_OP_BI || op->kind == PS_OP_LOGITS ? PS_OP_B : op->kind;
         l->marks[n++] = (ps_mark){
             .start_ns = op->start_ns, .end_ns = op->end_ns, .microbatch = -1, .kind = kind};
@@ -88,6 +116,21 @@ static void find_full_step(looking *l) {
     }
 }
 
+/* What exact labels say of the schedule's size. */
+static void count_labels(looking *l) {
+    l->is_exact = l->chart->labels_are_exact;
+    for (size_t i = 0; l->is_exact && i < l->chart->n_ops; i++) {
+        const ps_op *op = &l->chart->ops[i];
+        if (!ps_op_is_computation(op) || op->kind == PS_OP_OTHER) {
+            continue;
+        }
+        l->has_pairs = l->has_pairs || op->kind == PS_OP_FB;
+        l->n_chunks = op->chunk >= l->n_chunks ? op->chunk + 1 : l->n_chunks;
+        l->n_microbatches =
+            op->microbatch >= l->n_microbatches ? op->microbatch + 1 : l->n_microbatches;
+    }
+}
+
 /* `n_stages` may say that the pipeline has more stages than the chart shows. */
 static bool start(looking *l, const ps_chart *chart, int32_t n_stages) {
     *l = (looking){.chart = chart};
@@ -98,6 +141,7 @@ static bool start(looking *l, const ps_chart *chart, int32_t n_stages) {
     if (l->groups.n_steps > 0) {
         find_full_step(l);
     }
+    count_labels(l);
     return true;
 }
 
@@ -126,6 +170,19 @@ typedef struct stage_list {
     size_t group;
 } stage_list;
 
+/* The list of a device; of exact labels the kinds and codes that fill_marks() gives. */
+static ps_code order_of(const looking *l, const ps_schedule *schedule,
+                        const ps_schedule_params *params, int32_t device, ps_op_list *list,
+                        ps_err *err) {
+    ps_code code = ps_schedule_order(schedule, params, device, list, err);
+    for (size_t i = 0; code == PS_OK && l->is_exact && i < list->n; i++) {
+        ps_sched_op *op = &list->ops[i];
+        op->microbatch = code_of(op->kind, op->chunk, op->chunk2, op->microbatch);
+        op->kind = op->kind == PS_OP_BI ? PS_OP_B : op->kind;
+    }
+    return code;
+}
+
 static ps_code make_lists(const looking *l, const ps_schedule *schedule,
                           const ps_schedule_params *params, stage_list *lists, size_t *n,
                           ps_err *err) {
@@ -134,7 +191,7 @@ static ps_code make_lists(const looking *l, const ps_schedule *schedule,
         if (is_looked_at(l, s)) {
             stage_list *stage = &lists[(*n)++];
             stage->group = ps_chart_group(&l->groups, l->rank_of_stage[s], l->step);
-            code = schedule->order(params, s, &stage->list, err);
+            code = order_of(l, schedule, params, s, &stage->list, err);
         }
     }
     return code;
@@ -181,9 +238,54 @@ static bool better(const ps_recognised *a, const ps_recognised *b) {
     return (double)a->n_agreeing * (double)b->n_ops > (double)b->n_agreeing * (double)a->n_ops;
 }
 
+static ps_code try_params(looking *l, const ps_schedule *schedule, const ps_schedule_params *params,
+                          ps_recognised *best, ps_err *err) {
+    ps_recognised candidate;
+    if (params->n_microbatches < 1 || schedule->check(params, NULL) != PS_OK) {
+        return PS_OK;
+    }
+    ps_code code = count_agreeing(l, schedule, params, &candidate, err);
+    if (code == PS_OK && better(&candidate, best)) {
+        *best = candidate;
+    }
+    return code;
+}
+
+/* Exact labels give the size away, and tell variants apart: the group that PyTorch takes where the microbatches are no
+ * multiple of the stages, overlapped pairs, a tail of whole backwards. */
+static ps_code try_exact(looking *l, const ps_schedule *schedule, ps_recognised *best,
+                         ps_err *err) {
+    bool any_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0;
+    int32_t chains = schedule->n_chains > 0 ? schedule->n_chains : 1;
+    if (l->n_microbatches > PS_MAX_MICROBATCHES / chains ||
+        (any_chunks ? l->n_chunks < 2 : l->n_chunks != schedule->n_chunks)) {
+        return PS_OK;
+    }
+    ps_schedule_params params = {.n_stages = l->n_stages,
+                                 .n_microbatches = l->n_microbatches * chains,
+                                 .n_chunks = any_chunks ? l->n_chunks : 0};
+    params.overlap = (schedule->takes & PS_TAKES_OVERLAP) != 0 && l->has_pairs;
+    params.pairs_apart =
+        !l->has_pairs; /* newer PyTorch runs what DualPipeV overlaps one after the other */
+    ps_code code = try_params(l, schedule, &params, best, err);
+    int32_t rounds = l->n_microbatches / l->n_stages > 1 ? l->n_microbatches / l->n_stages : 1;
+    if (code == PS_OK && (schedule->takes & PS_TAKES_GROUP) != 0) {
+        params.group = l->n_microbatches / rounds;
+        code = try_params(l, schedule, &params, best, err);
+    }
+    if (code == PS_OK && (schedule->takes & PS_TAKES_TAIL) != 0) {
+        params.tail_full = true;
+        code = try_params(l, schedule, &params, best, err);
+    }
+    return code;
+}
+
 /* Tries one schedule; where it lets one choose, with each number of chunks that divides the forwards. */
 static ps_code try_schedule(looking *l, const ps_schedule *schedule, int32_t n_microbatches,
                             ps_recognised *best, ps_err *err) {
+    if (l->is_exact) {
+        return try_exact(l, schedule, best, err);
+    }
     bool any_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0;
     int32_t from = any_chunks ? 2 : schedule->n_chunks;
     int32_t to = any_chunks ? MAX_CHUNKS : schedule->n_chunks;
@@ -199,14 +301,7 @@ static ps_code try_schedule(looking *l, const ps_schedule *schedule, int32_t n_m
             .n_stages = l->n_stages,
             .n_microbatches = (int32_t)(m < PS_MAX_MICROBATCHES ? m : PS_MAX_MICROBATCHES),
             .n_chunks = any_chunks ? v : 0};
-        ps_recognised candidate;
-        if (m < 1 || schedule->check(&params, NULL) != PS_OK) {
-            continue;
-        }
-        code = count_agreeing(l, schedule, &params, &candidate, err);
-        if (code == PS_OK && better(&candidate, best)) {
-            *best = candidate;
-        }
+        code = try_params(l, schedule, &params, best, err);
     }
     return code;
 }
@@ -230,8 +325,63 @@ ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
 
 /* --- applying ------------------------------------------------------------------------------------------------------ */
 
+static uint64_t key_of(uint8_t kind, int32_t code) {
+    return (uint64_t)kind << 32 | (uint32_t)code;
+}
+
+/* The op with exact labels as the schedule shows it: some write a lone forward in another way. */
+static bool name_exact(ps_chart *chart, ps_op *op, int32_t per_chunk, int32_t phase) {
+    ps_sched_op own = {.kind = (ps_op_kind)op->kind,
+                       .chunk = op->chunk,
+                       .microbatch = op->microbatch,
+                       .chunk2 = op->chunk2,
+                       .microbatch2 = op->microbatch2,
+                       .phase = phase};
+    char label[64];
+    ps_op_label(per_chunk, &own, label, sizeof label);
+    op->name = ps_arena_strndup(&chart->arena, label, strlen(label));
+    return op->name != NULL;
+}
+
+/* Exact labels stay; what is missing are ops of the list that no op of the group is, wherever it stands. */
+static ps_code apply_exact(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
+                           const ps_op_list *list, size_t *n_missing, ps_err *err) {
+    size_t n = fill_marks(l, group);
+    size_t n_found = 0;
+    ps_idmap listed; /* op -> index in the list */
+    ps_idmap_init(&listed);
+    int32_t per_chunk = ps_schedule_microbatches(r->schedule, &r->params);
+    uint8_t *seen = ps_calloc(list->n, sizeof *seen);
+    bool ok = seen != NULL;
+    for (size_t i = 0; ok && n > 0 && i < list->n; i++) {
+        ok = ps_idmap_put(&listed, key_of((uint8_t)list->ops[i].kind, list->ops[i].microbatch),
+                          (uint32_t)i);
+    }
+    size_t mark = 0;
+    for (size_t i = l->groups.first[group]; ok && n > 0 && i < l->groups.first[group + 1]; i++) {
+        ps_op *op = &chart->ops[l->groups.order[i]];
+        if (!is_compared(l, op)) {
+            continue;
+        }
+        uint32_t at = ps_idmap_get(&listed, key_of(l->marks[mark].kind, l->marks[mark].microbatch));
+        mark++;
+        if (at != PS_IDMAP_NONE) {
+            n_found += seen[at] == 0;
+            seen[at] = 1;
+            ok = name_exact(chart, op, per_chunk, list->ops[at].phase);
+        }
+    }
+    *n_missing += n > 0 ? list->n - n_found : 0;
+    ps_free(seen);
+    ps_idmap_fini(&listed);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
 static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
                            const ps_op_list *list, size_t *n_missing, ps_err *err) {
+    if (l->is_exact) {
+        return apply_exact(l, chart, r, group, list, n_missing, err);
+    }
     size_t n = fill_marks(l, group);
     ps_alignment alignment;
     ps_code code = ps_align(l->marks, n, list, &alignment, err);
@@ -251,7 +401,9 @@ static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, 
         op->microbatch = theory->microbatch;
         op->chunk2 = (int8_t)theory->chunk2;
         op->microbatch2 = theory->microbatch2;
-        op->source = alignment.cost == 0 ? PS_SOURCE_MARK : PS_SOURCE_ALIGNED;
+        if (op->source != PS_SOURCE_INFERRED) {
+            op->source = alignment.cost == 0 ? PS_SOURCE_MARK : PS_SOURCE_ALIGNED;
+        }
         code = op->name != NULL ? PS_OK : ps_fail_nomem(err);
     }
     ps_alignment_fini(&alignment);
@@ -265,7 +417,7 @@ static ps_code apply_rank(looking *l, ps_chart *chart, const ps_recognised *r, u
     if (stage < 0 || stage >= r->params.n_stages) {
         return PS_OK;
     }
-    ps_code code = r->schedule->order(&r->params, stage, &list, err);
+    ps_code code = order_of(l, r->schedule, &r->params, stage, &list, err);
     for (size_t step = 0; code == PS_OK && step < l->groups.n_steps; step++) {
         code =
             apply_group(l, chart, r, ps_chart_group(&l->groups, rank, step), &list, n_missing, err);

@@ -19,11 +19,12 @@ typedef struct ps_recognised {
 /* Compares the first full step of the first pipeline with every schedule that fits its numbers of stages and
  * forwards; with `name` (from metadata or the user, may be NULL or "") only with that one. `n_stages` 0: as many as the
  * chart shows; `n_microbatches` 0: as the forwards say. Schedules whose lists are too long or too short for PS_MIN_AGREEMENT are not
- * compared: several iterations in one step (a profile without steps) are no schedule's. At equal agreement the first in the order of schedules.def wins. */
+ * compared: several iterations in one step (a profile without steps) are no schedule's. In a chart with exact labels
+ * chunks and microbatches must agree too, and its size is what they say. At equal agreement the first in the order of schedules.def wins. */
 PS_MUST_USE ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
                                  int32_t n_microbatches, ps_recognised *out, ps_err *err);
 
-/* Gives each computation its chunk, microbatch and label of the recognised schedule, in every step and pipeline, by
+/* In a chart without exact labels gives each computation its chunk, microbatch and label of the recognised schedule, in every step and pipeline, by
  * alignment of kinds; ops that agree with nothing keep what they have. *n_missing: ops of the schedule that no
  * op stands for. Sets chart->schedule and schedule_how (with
  * `how`, or the share of agreeing ops when `how` is ""). */

@@ -1,8 +1,10 @@
 #include "analyze/topology.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/lit.h"
+#include "base/num.h"
 
 /* A positive integer member, 0 when absent; anything else is counted. */
 static int64_t positive(const ps_lit *object, const char *entry, const char *key, ps_diag *diag) {
@@ -85,6 +87,91 @@ static ps_code read_groups(const ps_lit *groups, ps_arena *arena, ps_rank_facts 
     return PS_OK;
 }
 
+/* --- PyTorch's own account of its process groups ---------------------------------------------------------------- */
+
+/* Descriptions that programs give to the group of a pipeline: of device meshes, and of Megatron. */
+static bool is_pipeline_group(const char *text) {
+    static const char *const NAMES[] = {"pp",       "mesh_pp",
+                                        "pipe",     "mesh_pipe",
+                                        "pipeline", "mesh_pipeline",
+                                        "stage",    "mesh_stage",
+                                        "pp_group", "PIPELINE_MODEL_PARALLEL_GROUP"};
+    for (size_t i = 0; text != NULL && i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (strcasecmp(text, NAMES[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "ranks" is an array, or a text that holds one. */
+static const ps_lit *ranks_of(const ps_lit *group, ps_arena *arena, bool *nomem) {
+    const ps_lit *ranks = ps_lit_get(group, "ranks");
+    if (ranks != NULL && ranks->kind == PS_LIT_STRING) {
+        ps_err odd = PS_ERR_INIT;
+        ranks = ps_lit_parse(arena, ranks->text, ranks->len, &odd);
+        *nomem = *nomem || odd.code == PS_NOMEM;
+    }
+    return ranks != NULL && ranks->kind == PS_LIT_ARRAY ? ranks : NULL;
+}
+
+static ps_group_fact group_fact(const ps_lit *group, const ps_lit *ranks, int64_t own) {
+    const char *name = ps_lit_str(ps_lit_get(group, "pg_name"));
+    const char *text = ps_lit_str(ps_lit_get(group, "pg_desc"));
+    ps_group_fact fact = {.comm_name = name != NULL ? name : "",
+                          .group_name = is_pipeline_group(text) ? "pp"
+                                        : text != NULL          ? text
+                                                                : "",
+                          .group_rank = -1,
+                          .n_ranks = -1,
+                          .first_rank = -1};
+    if (ranks != NULL && ranks->child != NULL) {
+        (void)ps_lit_int(ranks->child, &fact.first_rank);
+        fact.n_ranks = 0;
+        for (const ps_lit *r = ranks->child; r != NULL; r = r->next) {
+            int64_t rank = -1;
+            if (ps_lit_int(r, &rank) && rank == own && own >= 0) {
+                fact.group_rank = fact.n_ranks;
+            }
+            fact.n_ranks++;
+        }
+    }
+    return fact;
+}
+
+static ps_code read_pg_config(const ps_lit *config, int64_t own, ps_arena *arena,
+                              ps_rank_facts *out, ps_err *err) {
+    size_t n = 0;
+    bool nomem = false;
+    for (const ps_lit *g = config->child; g != NULL; g = g->next) {
+        n++;
+    }
+    out->groups = ps_arena_alloc(arena, n * sizeof *out->groups);
+    if (out->groups == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (const ps_lit *g = config->child; g != NULL; g = g->next) {
+        const ps_lit *ranks = ranks_of(g, arena, &nomem);
+        out->groups[out->n_groups++] = group_fact(g, ranks, own);
+    }
+    return nomem ? ps_fail_nomem(err) : PS_OK;
+}
+
+static ps_code read_distributed_info(const ps_lit *info, const ps_trace *trace, ps_arena *arena,
+                                     ps_rank_facts *out, ps_diag *diag, ps_err *err) {
+    int64_t own = -1;
+    const char *rank = ps_trace_meta(trace, "rank");
+    const ps_lit *config = ps_lit_get(info, "pg_config");
+    if (!ps_lit_int(ps_lit_get(info, "rank"), &own) && rank != NULL) {
+        (void)ps_parse_i64(rank, strlen(rank), &own);
+    }
+    if (out->world_size == 0) {
+        out->world_size = positive(info, "distributedInfo", "world_size", diag);
+    }
+    bool usable = config != NULL && config->kind == PS_LIT_ARRAY && out->n_groups == 0;
+    return usable ? read_pg_config(config, own, arena, out, err) : PS_OK;
+}
+
 ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
                            ps_diag *diag, ps_err *err) {
     *out = (ps_rank_facts){0};
@@ -92,6 +179,7 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     const ps_lit *pp_info = entry(trace, "pp_info", arena, diag, &nomem);
     const ps_lit *args = entry(trace, "distributed_args", arena, diag, &nomem);
     const ps_lit *groups = entry(trace, "parallel_group_info", arena, diag, &nomem);
+    const ps_lit *info = entry(trace, "distributedInfo", arena, diag, &nomem);
     if (nomem) {
         return ps_fail_nomem(err);
     }
@@ -109,7 +197,9 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     if (out->n_microbatches == 0) {
         out->n_microbatches = from_batch_sizes(args, ARGS, out->dp, diag);
     }
-    return read_groups(groups, arena, out, err);
+    ps_code code = read_groups(groups, arena, out, err);
+    return code == PS_OK && info != NULL ? read_distributed_info(info, trace, arena, out, diag, err)
+                                         : code;
 }
 
 const ps_group_fact *ps_rank_facts_pp(const ps_rank_facts *facts) {

@@ -27,7 +27,8 @@ typedef struct ps_rank_facts {
     size_t n_groups;
 } ps_rank_facts;
 
-/* Reads pp_info, distributed_args and parallel_group_info; what is malformed is counted and left out. */
+/* Reads pp_info, distributed_args and parallel_group_info, or the distributedInfo of a PyTorch trace, whose group for
+ * pipelines is known by its description; what is malformed is counted and left out. */
 PS_MUST_USE ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
                                        ps_diag *diag, ps_err *err);
 

@@ -25,6 +25,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu marks have no device task (recorded without a stream)")                                        \
     X(PS_ODD_MARK_TASKS, PS_SEV_INFO, "mark-with-many-tasks",                                              \
       "%llu device tasks repeat the connection id of a mark")                                              \
+    X(PS_ODD_MARK_TWICE, PS_SEV_INFO, "mark-repeated",                                                     \
+      "%llu marks stand in the framework's table too: drawn once")                                         \
     X(PS_ODD_MARK_NESTED, PS_SEV_INFO, "mark-nested",                                                      \
       "%llu marks lie inside or across another mark and were left out")                                    \
     X(PS_ODD_MARK_CONTAINER, PS_SEV_INFO, "mark-container",                                                \
@@ -92,8 +94,6 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu slices overlap another of their thread without lying inside it")                               \
     X(PS_ODD_NO_CALL, PS_SEV_INFO, "kernel-without-call",                                                  \
       "%llu device slices name a call that is not in the file")                                            \
-    X(PS_ODD_LINK_REFUSED, PS_SEV_INFO, "link-refused",                                                    \
-      "%llu ids name an operator that does not enclose the call: found by time instead")                   \
     X(PS_ODD_METADATA_EVENT, PS_SEV_INFO, "odd-metadata-event",                                            \
       "%llu metadata events name something unknown and were left out")                                     \
     /* tables and logs */                                                                                  \
@@ -116,6 +116,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu labelled ranges launched nothing on the device: left out")                                     \
     X(PS_ODD_CLOCKS, PS_SEV_LOSS, "clocks-disagree",                                                       \
       "%llu ranks have clocks that disagree with the order of sends and receives (see --align)")           \
+    X(PS_ODD_OTHER_LABELS, PS_SEV_LOSS, "other-labels",                                                    \
+      "%llu ranks carry other labels than the rest and are not in the chart")                              \
     X(PS_ODD_INFERRED, PS_SEV_INFO, "inferred", "%llu ops are inferred, not marked")                       \
     X(PS_ODD_FILE, PS_SEV_ERROR, "unreadable", "%llu files or directories could not be read")              \
     X(PS_ODD_RANK_NAME, PS_SEV_INFO, "rank-name",                                                          \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/host_labels.h"
 #include "analyze/recognise.h"
 #include "analyze/replay.h"
 #include "base/alloc.h"
@@ -112,20 +113,74 @@ static int draw(ps_cli *cli, const ps_run *run) {
     return status;
 }
 
-static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
-    const ps_analysis *analysis = ps_analysis_find("pp_chart");
+/* Marks are looked for in what Ascend's profilers wrote, where pp_chart knows them; everything else is for pp_labels. */
+static bool may_have_marks(const ps_cluster_rank *rank) {
+    return rank->reader == NULL || strcmp(rank->reader->name, "ascend-db") == 0 ||
+           strcmp(rank->reader->name, "ascend-text") == 0;
+}
+
+static bool is_any(const ps_cluster_rank *rank) {
+    (void)rank;
+    return true;
+}
+
+/* One analysis over the ranks that are wanted; NULL on failure. */
+static ps_run *run_over(const ps_cluster *cluster, const char *name,
+                        bool (*wanted)(const ps_cluster_rank *), const ps_run_opts *opts,
+                        ps_err *err) {
+    const ps_analysis *analysis = ps_analysis_find(name);
     const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks, sizeof *ranks);
-    ps_err err = PS_ERR_INIT;
     ps_run *run = NULL;
-    if (ranks != NULL) {
-        for (size_t r = 0; r < cluster->n_ranks; r++) {
-            ranks[r] = &cluster->ranks[r];
-        }
-        run = ps_run_analyses(&analysis, 1, cluster, ranks, cluster->n_ranks, opts, &err);
-    } else {
-        (void)ps_fail_nomem(&err);
+    size_t n = 0;
+    if (ranks == NULL) {
+        (void)ps_fail_nomem(err);
+        return NULL;
     }
+    for (size_t r = 0; r < cluster->n_ranks; r++) {
+        if (wanted(&cluster->ranks[r])) {
+            ranks[n++] = &cluster->ranks[r];
+        }
+    }
+    run = ps_run_analyses(&analysis, 1, cluster, ranks, n, opts, err);
     ps_free(ranks);
+    return run;
+}
+
+static bool has_chart(const ps_run *run) {
+    return run != NULL && run->results[0].chart != NULL && run->results[0].chart->n_ops > 0;
+}
+
+/* Marks first where every rank may have them, then labels, jobs and flows; marks again of the ranks that may have them
+ * when nothing else was there. Rules of the user win over all of it. NULL with `err` when a run failed. */
+static ps_run *find_ops(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+    size_t n_databases = 0;
+    for (size_t r = 0; r < cluster->n_ranks; r++) {
+        n_databases += may_have_marks(&cluster->ranks[r]);
+    }
+    bool rules = opts->analysis.forward_re != NULL || opts->analysis.backward_re != NULL;
+    ps_run *marks = NULL;
+    if (!rules && n_databases == cluster->n_ranks) {
+        marks = run_over(cluster, "pp_chart", may_have_marks, opts, err);
+        if (marks == NULL || has_chart(marks) || marks->n_nothing == 0) {
+            return marks;
+        }
+    }
+    ps_run *labels = run_over(cluster, "pp_labels", is_any, opts, err);
+    if (labels == NULL || has_chart(labels)) {
+        ps_run_free(marks);
+        return labels;
+    }
+    if (marks == NULL && !rules && n_databases > 0) {
+        marks = run_over(cluster, "pp_chart", may_have_marks, opts, err);
+    }
+    bool keep_marks = marks != NULL && (has_chart(marks) || n_databases == cluster->n_ranks);
+    ps_run_free(keep_marks ? labels : marks);
+    return keep_marks ? marks : labels;
+}
+
+static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
+    ps_err err = PS_ERR_INIT;
+    ps_run *run = find_ops(cluster, opts, &err);
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
@@ -135,6 +190,27 @@ static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
     int ranks_status = ps_report_status(run, cluster);
     ps_run_free(run);
     return status != PS_EXIT_OK ? status : ranks_status;
+}
+
+/* The rules for names of ranges; wrong ones are said before anything is read. */
+static int check_rules(ps_cli *cli, ps_analysis_opts *opts) {
+    opts->forward_re = ps_cli_text(cli, "forward-re");
+    opts->backward_re = ps_cli_text(cli, "backward-re");
+    opts->microbatch_re = ps_cli_text(cli, "microbatch-re");
+    opts->align = ps_cli_flag(cli, "align");
+    if (opts->microbatch_re != NULL && !ps_label_rules_given(opts)) {
+        return ps_cli_usage(
+            cli,
+            "--microbatch-re numbers what --forward-re and --backward-re match: give those too");
+    }
+    ps_label_rules rules;
+    ps_err err = PS_ERR_INIT;
+    ps_code code = ps_label_rules_init(&rules, opts, &err);
+    ps_label_rules_fini(&rules);
+    if (code == PS_USAGE) {
+        return ps_cli_usage(cli, "%s", err.msg);
+    }
+    return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
 }
 
 static int check(ps_cli *cli, ps_run_opts *opts) {
@@ -153,19 +229,18 @@ static int check(ps_cli *cli, ps_run_opts *opts) {
     opts->analysis.step_id = -1; /* the whole chart is read; --step chooses what is drawn */
     opts->analysis.in_full = true;
     opts->analysis.max_activations = ps_cli_int(cli, "max-activations");
-    return status;
+    return status == PS_EXIT_OK ? check_rules(cli, &opts->analysis) : status;
 }
 
 static int run(ps_cli *cli) {
     ps_run_opts opts = {0};
-    ps_err err = PS_ERR_INIT;
     int status = check(cli, &opts);
     if (status != PS_EXIT_OK) {
         return status;
     }
-    ps_cluster *cluster = ps_cluster_find(ps_cli_positional(cli, 0), &err);
+    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
     if (cluster == NULL) {
-        return ps_cli_fail(cli, &err);
+        return status;
     }
     ps_report_cluster(cli, cluster);
     if (cluster->n_ranks > 0) {
@@ -176,6 +251,8 @@ static int run(ps_cli *cli) {
     ps_cluster_free(cluster);
     return status;
 }
+
+#define PS_RULES_GROUP "Ranges that no framework named (extended regular expressions)"
 
 static const ps_option OPTIONS[] = {
     {.name = "output",
@@ -207,6 +284,26 @@ static const ps_option OPTIONS[] = {
      .min = 1,
      .max = 1 << 30,
      .help = "replay only schedules that hold no more activations on a stage (in microbatches)"},
+    {.name = "align",
+     .kind = PS_OPTION_FLAG,
+     .help =
+         "bring the clocks of the machines together, as far as transfers tell how far they differ"},
+    {.name = "forward-re",
+     .kind = PS_OPTION_TEXT,
+     .arg = "RE",
+     .help = "ranges whose name matches are forwards; a group gives the microbatch",
+     .group = PS_RULES_GROUP},
+    {.name = "backward-re",
+     .kind = PS_OPTION_TEXT,
+     .arg = "RE",
+     .help = "the same for backwards",
+     .group = PS_RULES_GROUP},
+    {.name = "microbatch-re",
+     .kind = PS_OPTION_TEXT,
+     .arg = "RE",
+     .help = "where the microbatch stands in the names of both",
+     .group = PS_RULES_GROUP},
+    PS_FORMAT_OPTION,
     {.name = "jobs",
      .short_name = 'j',
      .kind = PS_OPTION_INT,
@@ -229,6 +326,7 @@ const ps_command ps_command_chart = {
     .min_positionals = 1,
     .max_positionals = 1,
     .notes =
-        "Reads marks (docs/marks.md) and never writes to its input. docs/bubble.md explains every figure.",
+        "Reads marks, labels of frameworks, jobs, or what follows from forward-backward flows (docs/marks.md), and never "
+        "writes to its input. docs/bubble.md explains every figure.",
     .run = run,
 };

@@ -32,7 +32,9 @@ static int parse_modes(ps_cli *cli, request *q) {
     const char *known[MAX_MODES];
     size_t n_known = 0;
     for (const ps_analysis *const *a = ps_analyses(); *a != NULL && n_known < MAX_MODES; a++) {
-        known[n_known++] = (*a)->name;
+        if (!(*a)->hidden) {
+            known[n_known++] = (*a)->name;
+        }
     }
     if (modes == NULL || modes[0] == '\0') {
         return ps_cli_usage(cli, "no mode given: -m MODE (see: pipescope modes)");
@@ -42,7 +44,7 @@ static int parse_modes(ps_cli *cli, request *q) {
         char word[64];
         (void)snprintf(word, sizeof word, "%.*s", (int)n, p);
         const ps_analysis *a = ps_analysis_find(word);
-        if (a == NULL) {
+        if (a == NULL || a->hidden) {
             return ps_cli_unknown(cli, "mode", word, known, n_known);
         }
         bool again = false;
@@ -232,7 +234,7 @@ static int run(ps_cli *cli) {
         return status;
     }
     ps_err err = PS_ERR_INIT;
-    ps_cluster *cluster = ps_cluster_find(q.path, &err);
+    ps_cluster *cluster = ps_cluster_find_databases(q.path, &err);
     if (cluster == NULL) {
         return ps_cli_fail(cli, &err);
     }

@@ -9,8 +9,8 @@ static int run(ps_cli *cli) {
     ps_table *t = ps_table_new("modes", "", COLUMNS, PS_N(COLUMNS));
     bool ok = t != NULL;
     for (const ps_analysis *const *a = ps_analyses(); ok && *a != NULL; a++) {
-        ok = ps_table_add_row(t) && ps_table_set_text(t, 0, (*a)->name) &&
-             ps_table_set_text(t, 1, (*a)->summary);
+        ok = (*a)->hidden || (ps_table_add_row(t) && ps_table_set_text(t, 0, (*a)->name) &&
+                              ps_table_set_text(t, 1, (*a)->summary));
     }
     int status = PS_EXIT_FAILED;
     if (ok) {

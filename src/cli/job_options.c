@@ -29,3 +29,27 @@ int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option) {
     }
     return ps_cli_unknown(cli, "schedule", out->pp_type, known, n);
 }
+
+static int unknown_format(ps_cli *cli, const char *name) {
+    const char *known[32];
+    size_t n = 0;
+    for (const ps_reader *const *r = ps_readers(); *r != NULL && n < PS_N(known); r++) {
+        known[n++] = (*r)->name;
+    }
+    return ps_cli_unknown(cli, "format", name, known, n);
+}
+
+ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status) {
+    const char *format = ps_cli_text(cli, "format");
+    const ps_reader *reader = format != NULL ? ps_reader_find(format) : NULL;
+    if (format != NULL && reader == NULL) {
+        *status = unknown_format(cli, format);
+        return NULL;
+    }
+    ps_err err = PS_ERR_INIT;
+    ps_cluster *cluster = ps_cluster_find_as(path, reader, &err);
+    if (cluster == NULL) {
+        *status = ps_cli_fail(cli, &err);
+    }
+    return cluster;
+}

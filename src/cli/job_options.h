@@ -4,6 +4,7 @@
 
 #include "analyze/analysis.h"
 #include "cli/cli.h"
+#include "run/cluster.h"
 
 #define PS_JOB_GROUP "When metadata is lost or wrong"
 
@@ -52,6 +53,16 @@
         .name = "microbatches", .kind = PS_OPTION_INT, .arg = "M", .min = 1, .max = 65536,         \
         .help = "microbatches of one step", .group = PS_JOB_GROUP                                  \
     }
+
+/* For commands that read any format. */
+#define PS_FORMAT_OPTION                                                                           \
+    {                                                                                              \
+        .name = "format", .kind = PS_OPTION_TEXT, .arg = "NAME", .fallback_shown = "by content",   \
+        .help = "read the input as this format (see: pipescope formats)"                           \
+    }
+
+/* Finds the ranks below `path`, heeding --format. NULL with *status set, having said why. */
+ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status);
 
 extern const char *const ps_job_orders[];
 

@@ -11,7 +11,7 @@
 #include "write/sink.h"
 #include "write/writers.h"
 
-static void report_diag(const ps_cli *cli, const ps_diag *d) {
+void ps_report_oddities(const ps_cli *cli, const ps_diag *d) {
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         if (d->counts[k] == 0) {
             continue;
@@ -41,7 +41,7 @@ void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster) {
     for (size_t i = 0; i < cluster->n_notes; i++) {
         ps_cli_note(cli, "%s", cluster->notes[i]);
     }
-    report_diag(cli, &cluster->diag);
+    ps_report_oddities(cli, &cluster->diag);
 }
 
 static void report_rank(const ps_cli *cli, const ps_rank_report *r) {
@@ -66,7 +66,7 @@ void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
         }
     }
     if (all != NULL) {
-        report_diag(cli, all);
+        ps_report_oddities(cli, all);
     }
     ps_free(all);
 }
@@ -237,7 +237,7 @@ static void add_rank(ps_buf *out, const ps_rank_report *r) {
     static const char *const STATUSES[] = {"done", "nothing", "failed"};
     ps_buf_addf(out, "    {\"rank\": %lld, \"status\": \"%s\", ", (long long)r->rank->rank,
                 STATUSES[r->status]);
-    add_str(out, "profiler", ps_profiler_name(r->rank->profiler));
+    add_str(out, "profiler", ps_cluster_profiler(r->rank));
     ps_buf_add_str(out, ", ");
     add_str(out, "input", r->rank->path);
     ps_buf_add_str(out, ", ");

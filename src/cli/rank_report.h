@@ -7,6 +7,9 @@
 #include "run/cluster.h"
 #include "run/run.h"
 
+/* One line for each kind of oddity that was counted, on stderr; what is only worth knowing not with --quiet. */
+void ps_report_oddities(const ps_cli *cli, const ps_diag *d);
+
 /* Notes and counted oddities of the search for ranks, on stderr. */
 void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster);
 

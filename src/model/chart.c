@@ -12,6 +12,7 @@ ps_chart *ps_chart_new(void) {
         chart->title = "";
         chart->schedule = "";
         chart->schedule_how = "";
+        chart->labels = "";
         ps_arena_init(&chart->arena);
     }
     return chart;
@@ -73,6 +74,21 @@ bool ps_chart_set_how(ps_chart *chart, const char *schedule_how) {
     const char *copy = ps_arena_strndup(&chart->arena, schedule_how, strlen(schedule_how));
     chart->schedule_how = copy != NULL ? copy : "";
     return copy != NULL;
+}
+
+bool ps_chart_set_labels(ps_chart *chart, const char *labels) {
+    const char *copy = ps_arena_strndup(&chart->arena, labels, strlen(labels));
+    chart->labels = copy != NULL ? copy : "";
+    return copy != NULL;
+}
+
+bool ps_chart_has_machines(const ps_chart *chart) {
+    for (size_t r = 1; r < chart->n_ranks; r++) {
+        if (chart->ranks[r].machine != chart->ranks[0].machine) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool ps_chart_set_text(ps_chart *chart, const char *title, const char *schedule) {

@@ -58,9 +58,13 @@ typedef enum ps_bubble_cause {
 #define PS_NO_INDEX UINT32_MAX
 
 typedef struct ps_chart_rank {
-    int32_t rank;     /* global rank */
-    int32_t stage;    /* position in the pipeline, -1 when unknown */
-    int32_t pipeline; /* data-parallel replicas are several pipelines, numbered from 0 */
+    int32_t rank;            /* global rank */
+    int32_t stage;           /* position in the pipeline, -1 when unknown */
+    int32_t pipeline;        /* data-parallel replicas are several pipelines, numbered from 0 */
+    int32_t machine;         /* number of the host, -1 unknown */
+    bool has_clock;          /* of the machine: clock_offset_ns and its uncertainty are known */
+    int64_t clock_offset_ns; /* its clock - that of the first machine */
+    int64_t clock_uncertainty_ns;
 } ps_chart_rank;
 
 typedef struct ps_op {
@@ -97,6 +101,9 @@ typedef struct ps_chart {
     const char *schedule; /* name of the schedule, "" when unknown */
     const char *
         schedule_how; /* how that is known: "from metadata", "recognised, 98.4 % of ops agree"; may be "" */
+    const char *labels;    /* where the labels come from and whose times these are; may be "" */
+    bool labels_are_exact; /* the program named kind, chunk and microbatch of every op itself */
+    bool is_aligned;       /* times are those of the first machine's clock */
     int64_t origin_ns;
     ps_chart_rank *ranks; /* in rank order */
     size_t n_ranks, cap_ranks;
@@ -119,10 +126,13 @@ bool ps_chart_add_op(ps_chart *chart, ps_op op);
 bool ps_chart_add_link(ps_chart *chart, ps_chart_link link);
 bool ps_chart_add_bubble(ps_chart *chart, ps_bubble bubble);
 bool ps_chart_set_how(ps_chart *chart, const char *schedule_how);
+bool ps_chart_set_labels(ps_chart *chart, const char *labels);
 bool ps_chart_set_text(ps_chart *chart, const char *title, const char *schedule);
 
 /* "F", "BI", ... */
 const char *ps_op_kind_name(ps_op_kind kind);
+/* Whether the ranks stand on more than one machine. */
+bool ps_chart_has_machines(const ps_chart *chart);
 const char *ps_bubble_cause_name(ps_bubble_cause cause);
 
 #endif

@@ -42,6 +42,8 @@ struct ps_builder {
     uint32_t open_slice;   /* whose arguments are in open_args, PS_NONE */
     ps_arg *open_args;
     size_t n_open_args, cap_open_args;
+    uint32_t *order; /* in which the first n_ordered slices will be sealed; NULL: not asked for */
+    uint32_t n_ordered;
     bool failed;
 };
 
@@ -76,6 +78,7 @@ void ps_builder_free(ps_builder *b) {
         ps_idmap_fini(&b->track_rows);
         ps_idmap_fini(&b->process_rows);
         ps_free(b->open_args);
+        ps_free(b->order);
         ps_free(b);
     }
 }
@@ -149,6 +152,26 @@ uint32_t ps_builder_track(ps_builder *b, ps_track track) {
     track.order = PS_NO_ORDER;
     t->tracks[t->n_tracks] = track;
     return (uint32_t)t->n_tracks++;
+}
+
+/* The key of the old identity stays in the map and leads on to the next one. */
+bool ps_builder_retrack(ps_builder *b, uint32_t row, ps_track track) {
+    ps_trace *t = b->trace;
+    uint64_t key = hash_track(&track);
+    for (uint32_t other; (other = ps_idmap_get(&b->track_rows, key)) != PS_IDMAP_NONE; key++) {
+        if (same_track(&t->tracks[other], &track)) {
+            return other == row;
+        }
+    }
+    if (!ps_idmap_put(&b->track_rows, key, row)) {
+        return fail(b);
+    }
+    const ps_track *old = &t->tracks[row];
+    track.label = old->label;
+    track.unit = old->unit;
+    track.order = old->order;
+    t->tracks[row] = track;
+    return true;
 }
 
 void ps_builder_track_label(ps_builder *b, uint32_t track, ps_str label, int64_t order) {
@@ -237,6 +260,7 @@ bool ps_builder_slice_end(ps_builder *b, uint32_t slice, int64_t end_ns) {
         return false;
     }
     s->dur_ns[slice] = end_ns - s->start_ns[slice];
+    b->n_ordered = 0;
     return true;
 }
 
@@ -266,6 +290,42 @@ uint32_t ps_builder_slice_track(const ps_builder *b, uint32_t slice) {
 
 uint32_t ps_builder_n_slices(const ps_builder *b) {
     return b->trace->slices.n;
+}
+
+const ps_slices *ps_builder_slices(const ps_builder *b) {
+    return &b->trace->slices;
+}
+
+const uint32_t *ps_builder_slice_order(ps_builder *b) {
+    uint32_t n = b->trace->slices.n;
+    if (b->order != NULL && b->n_ordered == n) {
+        return b->order;
+    }
+    ps_free(b->order);
+    b->order = ps_alloc(n * sizeof *b->order);
+    if (b->order == NULL || (n > 0 && !ps_slices_order(&b->trace->slices, b->order))) {
+        ps_free(b->order);
+        b->order = NULL;
+        fail(b);
+        return NULL;
+    }
+    b->n_ordered = n;
+    return b->order;
+}
+
+const ps_track *ps_builder_tracks(const ps_builder *b, size_t *n) {
+    *n = b->trace->n_tracks;
+    return b->trace->tracks;
+}
+
+const ps_process *ps_builder_processes(const ps_builder *b, size_t *n) {
+    *n = b->trace->n_processes;
+    return b->trace->processes;
+}
+
+const ps_process *ps_builder_process_of(const ps_builder *b, int64_t pid) {
+    uint32_t row = ps_idmap_get(&b->process_rows, (uint64_t)pid);
+    return row != PS_IDMAP_NONE ? &b->trace->processes[row] : NULL;
 }
 
 void ps_builder_flow_of(ps_builder *b, uint32_t from, uint32_t to, ps_str kind) {
@@ -348,6 +408,22 @@ void ps_builder_arg(ps_builder *b, uint32_t slice, ps_arg arg) {
     (void)append_arg(b, arg);
 }
 
+void ps_builder_args(ps_builder *b, uint32_t slice, const ps_arg *args, size_t n) {
+    if (n == 0) {
+        return;
+    }
+    if (slice != b->open_slice) {
+        open_args(b, slice);
+    }
+    if (!ps_grow(&b->open_args, &b->cap_open_args, b->n_open_args + n, MAX_ROWS,
+                 sizeof *b->open_args)) {
+        fail(b);
+        return;
+    }
+    memcpy(b->open_args + b->n_open_args, args, n * sizeof *args);
+    b->n_open_args += n;
+}
+
 void ps_builder_arg_int(ps_builder *b, uint32_t slice, const char *key, int64_t value) {
     ps_str k = ps_builder_str(b, key, strlen(key));
     ps_builder_arg(b, slice, (ps_arg){.key = k, .type = PS_ARG_INT, .u.i = value});
@@ -389,6 +465,15 @@ void ps_builder_meta(ps_builder *b, const char *key, const char *value) {
     }
     t->metas[t->n_metas++] =
         (ps_meta){ps_strpool_get(&t->strings, k), ps_strpool_get(&t->strings, v)};
+}
+
+const char *ps_builder_meta_text(const ps_builder *b, const char *key) {
+    for (size_t i = 0; i < b->trace->n_metas; i++) {
+        if (strcmp(b->trace->metas[i].key, key) == 0) {
+            return b->trace->metas[i].value;
+        }
+    }
+    return NULL;
 }
 
 void ps_builder_has(ps_builder *b, uint32_t has) {
@@ -504,7 +589,9 @@ ps_trace *ps_builder_seal(ps_builder *b, ps_err *err) {
     bool ok = !b->failed;
     if (ok) {
         subtract_origin(t);
-        ok = ps_slices_sort(&t->slices, &new_row) && ps_counters_sort(&t->counters);
+        uint32_t *order = b->n_ordered == t->slices.n ? b->order : NULL;
+        b->order = order != NULL ? NULL : b->order; /* goes with the sorting */
+        ok = ps_slices_sort(&t->slices, order, &new_row) && ps_counters_sort(&t->counters);
     }
     if (ok) {
         sort_flows(t, new_row);

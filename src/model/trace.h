@@ -206,6 +206,9 @@ const char *ps_builder_text(const ps_builder *b, ps_str s);
 /* The row of the track with this identity, added when new; PS_NONE when memory is out. Label, unit and order are set
  * by the functions below. */
 uint32_t ps_builder_track(ps_builder *b, ps_track track);
+/* Gives a track another identity, for formats that say late what a thread is; label, unit and order stay. False when
+ * another track has that identity (nothing has changed) or memory is out. */
+bool ps_builder_retrack(ps_builder *b, uint32_t row, ps_track track);
 
 /* Adds a slice with absolute times and returns its provisional row for flows and args; PS_NONE when memory
  * is out, when end < start, or when a time lies outside +-2^61 ns (the caller counts the oddity; tell the
@@ -225,6 +228,15 @@ void ps_builder_set_slice_kind(ps_builder *b, uint32_t slice, ps_slice_kind kind
 ps_str ps_builder_slice_name(const ps_builder *b, uint32_t slice);
 uint32_t ps_builder_slice_track(const ps_builder *b, uint32_t slice);
 uint32_t ps_builder_n_slices(const ps_builder *b);
+/* All slices and tracks so far, in input order, for work over all of them; valid until the next one is added. */
+const ps_slices *ps_builder_slices(const ps_builder *b);
+const ps_track *ps_builder_tracks(const ps_builder *b, size_t *n);
+/* The rows of all slices so far in the order of a sealed trace: by start, longer first, then input order. Sealing uses it
+ * when no slice is added or ended afterwards. NULL when memory is out. */
+const uint32_t *ps_builder_slice_order(ps_builder *b);
+/* Processes so far, in input order; the one with this pid, or NULL. Valid until the next one is added. */
+const ps_process *ps_builder_processes(const ps_builder *b, size_t *n);
+const ps_process *ps_builder_process_of(const ps_builder *b, int64_t pid);
 
 void ps_builder_flow(ps_builder *b, uint32_t from,
                      uint32_t to); /* a host mark and its device side */
@@ -234,6 +246,8 @@ bool ps_builder_counter(ps_builder *b, uint32_t track, int64_t time_ns, double v
 
 /* Adds an argument to a slice. Cheapest while the slice is the one added last. A TIME outside +-2^61 ns is left out. */
 void ps_builder_arg(ps_builder *b, uint32_t slice, ps_arg arg);
+/* Several at once, none of type TIME, none without a key. */
+void ps_builder_args(ps_builder *b, uint32_t slice, const ps_arg *args, size_t n);
 void ps_builder_arg_int(ps_builder *b, uint32_t slice, const char *key, int64_t value);
 void ps_builder_arg_str(ps_builder *b, uint32_t slice, const char *key, ps_str value);
 /* An integer argument holding an absolute time; it becomes relative to the origin with the slices. */
@@ -245,6 +259,8 @@ void ps_builder_track_unit(ps_builder *b, uint32_t track, ps_str unit);
 void ps_builder_process(ps_builder *b, ps_process process);
 void ps_builder_step(ps_builder *b, int64_t id, int64_t start_ns, int64_t end_ns);
 void ps_builder_meta(ps_builder *b, const char *key, const char *value);
+/* The first value given for a key, or NULL; lives as long as the builder. */
+const char *ps_builder_meta_text(const ps_builder *b, const char *key);
 void ps_builder_has(ps_builder *b, uint32_t has);
 /* Which file was read, as it was then: whoever writes into it later checks that it is still that one. */
 void ps_builder_stamp(ps_builder *b, ps_file_stamp stamp);

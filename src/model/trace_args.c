@@ -55,7 +55,7 @@ static uint32_t add_shape(ps_arg_store *s, uint64_t hash, const ps_arg *args, si
     return row;
 }
 
-static uint32_t shape_of(ps_arg_store *s, const ps_arg *args, size_t n) {
+static uint32_t find_shape(ps_arg_store *s, const ps_arg *args, size_t n) {
     uint64_t hash = n;
     for (size_t i = 0; i < n; i++) {
         hash = ps_hash_u64_seeded(hash * 31 + pack_key(&args[i]), ps_hash_seed());
@@ -66,6 +66,17 @@ static uint32_t shape_of(ps_arg_store *s, const ps_arg *args, size_t n) {
         }
     }
     return add_shape(s, hash, args, n);
+}
+
+/* Slices of a few kinds alternate: most shapes are among those seen lately. */
+static uint32_t shape_of(ps_arg_store *s, const ps_arg *args, size_t n) {
+    uint32_t *recent = &s->recent[(pack_key(&args[0]) + n * 5) % PS_RECENT_SHAPES];
+    if (*recent == 0 || !same_shape(s, *recent - 1, args, n)) {
+        uint32_t row = find_shape(s, args, n);
+        *recent = row == PS_IDMAP_NONE ? 0 : row + 1;
+        return row;
+    }
+    return *recent - 1;
 }
 
 static uint8_t *put_varint(uint8_t *at, uint64_t value) {

@@ -15,6 +15,8 @@ typedef struct ps_arg_shape {
     uint32_t first, n; /* in keys */
 } ps_arg_shape;
 
+enum { PS_RECENT_SHAPES = 64 };
+
 typedef struct ps_arg_store {
     uint8_t *bytes; /* records; bytes[0] is unused, so that record 0 is "none" */
     size_t n_bytes, cap_bytes;
@@ -22,6 +24,7 @@ typedef struct ps_arg_store {
     size_t n_keys, cap_keys;
     ps_arg_shape *shapes;
     size_t n_shapes, cap_shapes;
+    uint32_t recent[PS_RECENT_SHAPES]; /* by first key and length: row in shapes, plus 1 */
     ps_idmap
         shape_rows; /* hash of the keys, or the next free key after it -> row in shapes; while building */
 } ps_arg_store;

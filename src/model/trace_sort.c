@@ -37,8 +37,7 @@ static void count_pass(const uint64_t *from, uint64_t *to, const uint32_t *rows_
     }
 }
 
-/* order[i] = row of the i-th time, stable. False when memory is out. */
-static bool sort_times(const int64_t *times, size_t n, uint32_t *order) {
+bool ps_times_order(const int64_t *times, size_t n, uint32_t *order) {
     int64_t low = times[0];
     int64_t high = times[0];
     for (size_t i = 1; i < n; i++) {
@@ -102,8 +101,8 @@ static bool slices_in_order(const ps_slices *s) {
     return true;
 }
 
-static bool order_slices(ps_slices *s, uint32_t *order) {
-    if (!sort_times(s->start_ns, s->n, order)) {
+bool ps_slices_order(const ps_slices *s, uint32_t *order) {
+    if (!ps_times_order(s->start_ns, s->n, order)) {
         return false;
     }
     for (uint32_t i = 0; i < s->n;) {
@@ -112,7 +111,8 @@ static bool order_slices(ps_slices *s, uint32_t *order) {
             end++;
         }
         if (end - i > 1) {
-            qsort_r(order + i, end - i, sizeof *order, compare_equal_starts, s);
+            ps_slices columns = *s; /* qsort_r wants it writable */
+            qsort_r(order + i, end - i, sizeof *order, compare_equal_starts, &columns);
         }
         i = end;
     }
@@ -134,13 +134,17 @@ static bool order_slices(ps_slices *s, uint32_t *order) {
         }                                                                                          \
     } while (0)
 
-bool ps_slices_sort(ps_slices *s, uint32_t **new_row) {
+bool ps_slices_sort(ps_slices *s, uint32_t *order, uint32_t **new_row) {
     *new_row = NULL;
     if (slices_in_order(s)) {
+        ps_free(order);
         return true;
     }
-    uint32_t *order = ps_alloc(s->n * sizeof *order);
-    bool ok = order != NULL && order_slices(s, order);
+    bool ok = order != NULL;
+    if (!ok) {
+        order = ps_alloc(s->n * sizeof *order);
+        ok = order != NULL && ps_slices_order(s, order);
+    }
 #define X(type, col) GATHER(ok, s->col, s->n, order);
     PS_SLICE_COLS(X)
 #undef X
@@ -173,7 +177,7 @@ static bool order_by_track(const ps_counters *c, uint32_t *order) {
     }
     uint32_t *by_time = ps_alloc(c->n * sizeof *by_time);
     uint32_t *next = ps_calloc((size_t)n_tracks + 1, sizeof *next);
-    bool ok = by_time != NULL && next != NULL && sort_times(c->time_ns, c->n, by_time);
+    bool ok = by_time != NULL && next != NULL && ps_times_order(c->time_ns, c->n, by_time);
     for (uint32_t i = 0; ok && i < c->n; i++) {
         next[c->track[i] + 1]++;
     }

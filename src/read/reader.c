@@ -1,11 +1,10 @@
 /* The list of readers and the choice between them. */
 #include "read/reader.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
+#include <strings.h>
 
-#include "base/fs.h"
+#include "base/input.h"
 
 #define X(symbol) extern const ps_reader ps_reader_##symbol;
 #include "read/readers.def"
@@ -17,35 +16,27 @@ static const ps_reader *const READERS[] = {
 #undef X
     NULL};
 
-#define HEAD_BYTES 4096
-
 const ps_reader *const *ps_readers(void) {
     return READERS;
 }
 
-static ps_code read_head(const char *path, unsigned char *head, size_t *n, ps_err *err) {
-    ps_file_id id;
-    ps_code code = ps_file_identify(path, &id, err);
-    if (code != PS_OK) {
-        return code;
+const ps_reader *ps_reader_find(const char *name) {
+    for (size_t i = 0; READERS[i] != NULL; i++) {
+        if (strcasecmp(READERS[i]->name, name) == 0) {
+            return READERS[i];
+        }
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return ps_fail_file(err, PS_IO, path, "cannot open the file: permission denied or gone");
-    }
-    ssize_t got = pread(fd, head, HEAD_BYTES, 0);
-    (void)close(fd);
-    if (got < 0) {
-        return ps_fail_file(err, PS_IO, path, "cannot read the file");
-    }
-    *n = (size_t)got;
-    return got > 0 ? PS_OK : ps_fail_file(err, PS_SYNTAX, path, "the file is empty (0 bytes)");
+    return NULL;
 }
 
 const ps_reader *ps_reader_for(const char *path, ps_err *err) {
-    unsigned char head[HEAD_BYTES];
+    unsigned char head[PS_HEAD_BYTES];
     size_t n = 0;
-    if (read_head(path, head, &n, err) != PS_OK) {
+    if (ps_input_head(path, head, sizeof head, &n, err) != PS_OK) {
+        return NULL;
+    }
+    if (n == 0) {
+        (void)ps_fail_file(err, PS_SYNTAX, path, "the file is empty (0 bytes)");
         return NULL;
     }
     const ps_reader *best = NULL;

@@ -45,6 +45,9 @@ struct ps_reader {
 /* All readers, in the order of readers.def, NULL-terminated. */
 const ps_reader *const *ps_readers(void);
 
+/* By name, any case; NULL when there is none of that name. */
+const ps_reader *ps_reader_find(const char *name);
+
 /* The reader that claims the file with the highest score, or NULL (PS_SYNTAX: nobody does; PS_USAGE: two
  * claim it alike; or the error met on opening it). */
 const ps_reader *ps_reader_for(const char *path, ps_err *err);

@@ -14,24 +14,34 @@
 #include "base/fs.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "run/cluster_files.h"
 
 #define OUTPUT_DIR "ASCEND_PROFILER_OUTPUT"
 #define MAX_RANKS ((size_t)1 << 24)
 
 typedef struct walk {
     ps_cluster *cluster;
-    ps_idmap seen; /* directories: hash of (device, inode) */
+    bool all;                /* every format, not only databases */
+    const ps_reader *reader; /* that the user named, or NULL */
+    ps_idmap seen;           /* directories: hash of (device, inode) */
     bool nomem;
 } walk;
 
-const char *ps_profiler_name(ps_profiler profiler) {
+const char *ps_cluster_profiler(const ps_cluster_rank *rank) {
     static const char *const NAMES[] = {"PyTorch", "MindSpore", "msMonitor"};
-    return NAMES[profiler];
+    if (rank->profiler != PS_PROFILER_OTHER) {
+        return NAMES[rank->profiler];
+    }
+    return rank->reader != NULL ? rank->reader->profiler : "unknown";
 }
 
-static void add_note(ps_cluster *c, const char *fmt, ...) PS_PRINTF(2, 3);
+const char *ps_cluster_format(const ps_cluster_rank *rank) {
+    return rank->reader != NULL                  ? rank->reader->name
+           : rank->profiler != PS_PROFILER_OTHER ? "ascend-db"
+                                                 : "unknown";
+}
 
-static void add_note(ps_cluster *c, const char *fmt, ...) {
+void ps_cluster_note(ps_cluster *c, const char *fmt, ...) {
     char text[768];
     va_list ap;
     va_start(ap, fmt);
@@ -136,26 +146,29 @@ static const char *below_root(const ps_cluster *c, const char *path) {
     return path;
 }
 
-static void add_rank(walk *w, ps_cluster_rank rank) {
-    ps_cluster *c = w->cluster;
+ps_code ps_cluster_add(ps_cluster *c, ps_cluster_rank rank) {
     ps_file_id id;
     ps_err err;
     if (ps_file_identify(rank.path, &id, &err) != PS_OK) {
         ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", rank.path, err.msg);
-        return;
+        return PS_OK;
     }
     if (!ps_is_file(rank.path)) { /* opening a pipe would wait for its writer */
         ps_diag_add(&c->diag, PS_ODD_FILE, "%s: not a file", rank.path);
-        return;
+        return PS_OK;
     }
     rank.mtime_ns = id.mtime_ns;
     rank.is_copy = is_our_copy(rank.path);
     rank.rel_path = below_root(c, rank.path);
     if (!ps_grow(&c->ranks, &c->cap_ranks, c->n_ranks + 1, MAX_RANKS, sizeof *c->ranks)) {
-        w->nomem = true;
-        return;
+        return PS_NOMEM;
     }
     c->ranks[c->n_ranks++] = rank;
+    return PS_OK;
+}
+
+static void add_rank(walk *w, ps_cluster_rank rank) {
+    w->nomem = ps_cluster_add(w->cluster, rank) != PS_OK || w->nomem;
 }
 
 /* Among several matching databases the one whose rank the directory's profiler_info names. */
@@ -174,8 +187,8 @@ static const char *choose_db(walk *w, const char *dir, const char *const *names,
         }
     }
     if (n_matching > 1) {
-        add_note(w->cluster, "%s holds %zu profiler databases; %s is read", dir, n_matching,
-                 chosen);
+        ps_cluster_note(w->cluster, "%s holds %zu profiler databases; %s is read", dir, n_matching,
+                        chosen);
     }
     if (chosen != NULL && wanted >= 0 && *rank >= 0 && *rank != wanted) {
         ps_diag_add(&w->cluster->diag, PS_ODD_RANK_NAME, "%s/%s beside profiler_info_%lld.json",
@@ -193,6 +206,30 @@ static bool has_text_result(const char *const *names, size_t n) {
     return false;
 }
 
+/* The rank whose only timeline is trace_view.json. */
+static void visit_text_rank(walk *w, const char *out_dir, const char *const *names, size_t n,
+                            ps_cluster_rank found) {
+    ps_cluster *c = w->cluster;
+    const char *trace = NULL;
+    for (size_t i = 0; w->all && i < n && trace == NULL; i++) {
+        trace = strcmp(names[i], "trace_view.json") == 0 ? names[i] : NULL;
+    }
+    if (trace == NULL) {
+        c->n_text_dirs += has_text_result(names, n);
+        return;
+    }
+    found.profiler =
+        ps_ends_with(found.rank_dir, "_ascend_ms") ? PS_PROFILER_MINDSPORE : PS_PROFILER_PYTORCH;
+    found.path = ps_path_join(&c->arena, out_dir, trace);
+    if (found.path == NULL) {
+        w->nomem = true;
+        return;
+    }
+    ps_err err = PS_ERR_INIT;
+    found.reader = ps_reader_for(found.path, &err);
+    add_rank(w, found);
+}
+
 /* `dir` holds ASCEND_PROFILER_OUTPUT; `names` are those of `dir`. */
 static void visit_rank_dir(walk *w, const char *dir, const char *const *names, size_t n) {
     ps_cluster *c = w->cluster;
@@ -206,7 +243,8 @@ static void visit_rank_dir(walk *w, const char *dir, const char *const *names, s
         return;
     }
     int64_t wanted = info_rank(names, n);
-    ps_cluster_rank found = {.rank = -1, .profiler = PS_PROFILER_PYTORCH, .rank_dir = dir};
+    ps_cluster_rank found = {
+        .rank = -1, .profiler = PS_PROFILER_PYTORCH, .rank_dir = dir, .machine = -1};
     const char *name =
         choose_db(w, out_dir, inner, n_inner, "ascend_pytorch_profiler", wanted, &found.rank);
     if (name == NULL) {
@@ -214,15 +252,15 @@ static void visit_rank_dir(walk *w, const char *dir, const char *const *names, s
         name =
             choose_db(w, out_dir, inner, n_inner, "ascend_mindspore_profiler", wanted, &found.rank);
     }
-    if (name == NULL) {
-        c->n_text_dirs += has_text_result(inner, n_inner);
-        return;
-    }
     if (found.rank < 0) {
         found.rank = wanted;
     }
-    found.path = ps_path_join(&c->arena, out_dir, name);
     found.timestamp = dir_timestamp(ps_path_base(dir));
+    if (name == NULL) {
+        visit_text_rank(w, out_dir, inner, n_inner, found);
+        return;
+    }
+    found.path = ps_path_join(&c->arena, out_dir, name);
     if (found.path == NULL) {
         w->nomem = true;
         return;
@@ -245,10 +283,26 @@ static bool first_visit(walk *w, const char *dir) {
     return true;
 }
 
-/* Folders of raw data and of results: large, and never holding a rank. */
-static bool is_worth_entering(const char *name) {
-    return strncmp(name, "PROF_", 5) != 0 && strcmp(name, OUTPUT_DIR) != 0 &&
-           strcmp(name, "FRAMEWORK") != 0 && strcmp(name, "logs") != 0;
+/* Folders of raw data and of results: large, and never holding a rank. What msprof exports lies in its raw folder;
+ * where OUTPUT_DIR stands beside that, the same is there in a better form. */
+static bool is_worth_entering(const walk *w, const char *dir, const char *name,
+                              const char *const *beside, size_t n) {
+    static const char *const NEVER[] = {"FRAMEWORK", "logs", "cluster_analysis_output"};
+    if (strncmp(ps_path_base(dir), "PROF_", 5) == 0) {
+        return strcmp(name, "mindstudio_profiler_output") == 0;
+    }
+    bool is_raw = strncmp(name, "PROF_", 5) == 0;
+    for (size_t i = 0; is_raw && i < n; i++) {
+        if (!w->all || strcmp(beside[i], OUTPUT_DIR) == 0) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sizeof NEVER / sizeof *NEVER; i++) {
+        if (strcmp(name, NEVER[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void visit_dir(walk *w, const char *dir, int depth) {
@@ -266,7 +320,7 @@ static void visit_dir(walk *w, const char *dir, int depth) {
     }
     for (size_t i = 0; i < n && !w->nomem; i++) {
         const char *path = ps_path_join(&c->arena, dir, names[i]);
-        ps_cluster_rank monitor = {.profiler = PS_PROFILER_MSMONITOR, .path = path};
+        ps_cluster_rank monitor = {.profiler = PS_PROFILER_MSMONITOR, .path = path, .machine = -1};
         if (path == NULL) {
             w->nomem = true;
         } else if (parse_msmonitor_name(names[i], &monitor.rank, &monitor.timestamp)) {
@@ -274,9 +328,12 @@ static void visit_dir(walk *w, const char *dir, int depth) {
         } else if (ps_is_dir(path)) {
             if (strcmp(names[i], OUTPUT_DIR) == 0) {
                 visit_rank_dir(w, dir, names, n);
-            } else if (depth < PS_CLUSTER_MAX_DEPTH && is_worth_entering(names[i])) {
+            } else if (depth < PS_CLUSTER_MAX_DEPTH &&
+                       is_worth_entering(w, dir, names[i], names, n)) {
                 visit_dir(w, path, depth + 1);
             }
+        } else if (w->all) {
+            w->nomem = ps_cluster_add_file(c, path, w->reader, false) != PS_OK || w->nomem;
         }
     }
 }
@@ -304,21 +361,21 @@ static void visit_file(walk *w, const char *path) {
     ps_cluster *c = w->cluster;
     const char *name = ps_path_base(path);
     const char *dir = ps_path_dir(&c->arena, path);
-    ps_cluster_rank found = {.rank = -1, .timestamp = -1, .path = path};
+    ps_cluster_rank found = {.rank = -1, .timestamp = -1, .path = path, .machine = -1};
     if (dir == NULL) {
         w->nomem = true;
         return;
     }
+    c->root = dir;
     if (parse_msmonitor_name(name, &found.rank, &found.timestamp)) {
         found.profiler = PS_PROFILER_MSMONITOR;
     } else if (parse_db_name(name, "ascend_mindspore_profiler", &found.rank)) {
         found.profiler = PS_PROFILER_MINDSPORE;
-    } else {
-        (void)parse_db_name(name, "ascend_pytorch_profiler",
-                            &found.rank); /* other names: a renamed database */
-    }
+    } else if (!parse_db_name(name, "ascend_pytorch_profiler", &found.rank) && w->all) {
+        w->nomem = ps_cluster_add_file(c, path, w->reader, true) != PS_OK || w->nomem;
+        return;
+    } /* else any other name: a renamed database */
     found.rank_dir = rank_dir_of(w, dir);
-    c->root = dir;
     add_rank(w, found);
 }
 
@@ -337,6 +394,9 @@ static int compare_ranks(const void *a, const void *b) {
     if (x->is_copy != y->is_copy) {
         return x->is_copy ? 1 : -1;
     }
+    if ((x->reader == NULL) != (y->reader == NULL)) {
+        return x->reader == NULL ? -1 : 1; /* the database of a rank holds more than its text */
+    }
     if (x->timestamp != y->timestamp) {
         return x->timestamp > y->timestamp ? -1 : 1;
     }
@@ -344,6 +404,12 @@ static int compare_ranks(const void *a, const void *b) {
         return x->mtime_ns > y->mtime_ns ? -1 : 1;
     }
     return strcmp(x->path, y->path);
+}
+
+/* Two profiles of one rank. Files of other formats that do not tell their rank are ranks of their own. */
+static bool is_same_rank(const ps_cluster_rank *a, const ps_cluster_rank *b) {
+    return a->rank == b->rank && a->profiler == b->profiler &&
+           (a->profiler != PS_PROFILER_OTHER || (a->rank >= 0 && a->reader == b->reader));
 }
 
 static void keep_newest(ps_cluster *c) {
@@ -355,7 +421,7 @@ static void keep_newest(ps_cluster *c) {
     for (size_t i = 0; i < c->n_ranks; i++) {
         const ps_cluster_rank *kept = n > 0 ? &c->ranks[n - 1] : NULL;
         const ps_cluster_rank *r = &c->ranks[i];
-        bool again = kept != NULL && kept->rank == r->rank && kept->profiler == r->profiler;
+        bool again = kept != NULL && is_same_rank(kept, r);
         if (again && r->is_copy && !kept->is_copy) {
             n_copies++;
         } else if (again) {
@@ -367,31 +433,43 @@ static void keep_newest(ps_cluster *c) {
     }
     c->n_ranks = n;
     if (n_copies > 0) {
-        add_note(c, "%s: %zu cop%s that an earlier run wrote %s left out: the originals are here",
-                 c->root, n_copies, n_copies == 1 ? "y" : "ies", n_copies == 1 ? "is" : "are");
+        ps_cluster_note(
+            c, "%s: %zu cop%s that an earlier run wrote %s left out: the originals are here",
+            c->root, n_copies, n_copies == 1 ? "y" : "ies", n_copies == 1 ? "is" : "are");
     }
 }
 
-static void say_profilers(ps_cluster *c) {
-    size_t counts[3] = {0};
+/* How many ranks of which format, where there are several. */
+static void say_formats(ps_cluster *c) {
+    char text[512] = "";
+    size_t n_kinds = 0;
     for (size_t i = 0; i < c->n_ranks; i++) {
-        counts[c->ranks[i].profiler]++;
+        const ps_cluster_rank *r = &c->ranks[i];
+        size_t n = 0;
+        bool first = true;
+        for (size_t k = 0; k < c->n_ranks; k++) {
+            bool same = strcmp(ps_cluster_profiler(&c->ranks[k]), ps_cluster_profiler(r)) == 0;
+            n += same;
+            first = first && (!same || k >= i);
+        }
+        if (first) {
+            size_t len = strlen(text);
+            (void)snprintf(text + len, sizeof text - len, "%s%zu %s", n_kinds++ > 0 ? ", " : "", n,
+                           ps_cluster_profiler(r));
+        }
     }
-    if ((counts[0] > 0) + (counts[1] > 0) + (counts[2] > 0) > 1) {
-        add_note(
-            c,
-            "several profilers side by side, each analysed by itself: %zu PyTorch, %zu MindSpore, %zu msMonitor",
-            counts[0], counts[1], counts[2]);
+    if (n_kinds > 1) {
+        ps_cluster_note(c, "several profilers side by side, each analysed by itself: %s", text);
     }
     for (size_t i = 0; i < c->n_ranks; i++) {
         if (c->ranks[i].rank < 0) {
-            add_note(c, "%s: no rank in its name nor beside it; shown as rank -1",
-                     c->ranks[i].rel_path);
+            ps_cluster_note(c, "%s: no rank in its name nor beside it; shown as rank -1",
+                            c->ranks[i].rel_path);
         }
     }
 }
 
-ps_cluster *ps_cluster_find(const char *path, ps_err *err) {
+static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_err *err) {
     ps_file_id id;
     if (ps_file_identify(path, &id, err) != PS_OK) {
         return NULL;
@@ -402,7 +480,7 @@ ps_cluster *ps_cluster_find(const char *path, ps_err *err) {
         return NULL;
     }
     ps_arena_init(&c->arena);
-    walk w = {.cluster = c};
+    walk w = {.cluster = c, .all = all, .reader = reader};
     ps_idmap_init(&w.seen);
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/') {
@@ -429,9 +507,22 @@ ps_cluster *ps_cluster_find(const char *path, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
+    ps_cluster_number(c);
     keep_newest(c);
-    say_profilers(c);
+    say_formats(c);
     return c;
+}
+
+ps_cluster *ps_cluster_find(const char *path, ps_err *err) {
+    return find(path, true, NULL, err);
+}
+
+ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, ps_err *err) {
+    return find(path, true, reader, err);
+}
+
+ps_cluster *ps_cluster_find_databases(const char *path, ps_err *err) {
+    return find(path, false, NULL, err);
 }
 
 void ps_cluster_free(ps_cluster *c) {

@@ -1,8 +1,9 @@
 /* Finds the ranks of a cluster under a path.
  *
  * PATH may be a directory of rank directories (any depth up to PS_CLUSTER_MAX_DEPTH), one rank directory,
- * or one database. A rank directory holds ASCEND_PROFILER_OUTPUT/ with ascend_pytorch_profiler[_R].db or
- * ascend_mindspore_profiler[_R].db; msMonitor writes msmonitor_{pid}_{timestamp}_{rank}.db anywhere.
+ * or one file. A rank directory holds ASCEND_PROFILER_OUTPUT/ with ascend_pytorch_profiler[_R].db or
+ * ascend_mindspore_profiler[_R].db, or trace_view.json and CSV files where databases were not exported; msMonitor
+ * writes msmonitor_{pid}_{timestamp}_{rank}.db anywhere. Files of all other formats are recognised by content.
  * What cannot be read is counted and named, and the rest goes on. */
 #ifndef PS_RUN_CLUSTER_H
 #define PS_RUN_CLUSTER_H
@@ -21,7 +22,8 @@
 typedef enum ps_profiler {
     PS_PROFILER_PYTORCH,
     PS_PROFILER_MINDSPORE,
-    PS_PROFILER_MSMONITOR
+    PS_PROFILER_MSMONITOR,
+    PS_PROFILER_OTHER /* whoever the reader names */
 } ps_profiler;
 
 typedef struct ps_cluster_rank {
@@ -33,10 +35,11 @@ typedef struct ps_cluster_rank {
     const char *rel_path; /* path below the cluster's root, for mirrored copies */
     int64_t timestamp;    /* from the directory's or file's name, -1 unknown */
     int64_t mtime_ns;
-    bool is_copy;            /* made by an earlier run with -o */
-    const ps_reader *reader; /* that claims the file */
-    int64_t part;            /* of a file that holds several ranks (ps_src.part) */
-    int32_t machine;         /* number of the machine in a job of several, -1 unknown */
+    bool is_copy; /* made by an earlier run with -o */
+    const ps_reader *
+        reader; /* that claims the file; NULL: a database found by name, looked at when it is read */
+    int64_t part;    /* of a file that holds several ranks (ps_src.part) */
+    int32_t machine; /* number of the machine in a job of several, -1 unknown */
 } ps_cluster_rank;
 
 /* What ps_read() takes. */
@@ -48,7 +51,7 @@ typedef struct ps_cluster {
     const char *root;
     ps_cluster_rank *ranks; /* by rank, then profiler */
     size_t n_ranks, cap_ranks;
-    size_t n_text_dirs; /* rank directories that hold only text (trace_view.json, CSV) */
+    size_t n_text_dirs; /* rank directories that hold only text and were not taken */
     const char **notes; /* sentences for people: duplicates, several profilers side by side */
     size_t n_notes, cap_notes;
     ps_diag diag;
@@ -58,10 +61,17 @@ typedef struct ps_cluster {
 /* NULL on failure: PS_NOT_FOUND when the path does not exist, PS_NOMEM. No rank is not a failure here. The
  * caller frees the result with ps_cluster_free(). */
 ps_cluster *ps_cluster_find(const char *path, ps_err *err);
+/* The same with the format named by the user (NULL: by content): a file is read as that whatever it looks like, below a
+ * directory only files that it claims are taken. */
+ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, ps_err *err);
+/* The same for databases of Ascend profilers only, by their names and places: what the cluster modes read and write. */
+ps_cluster *ps_cluster_find_databases(const char *path, ps_err *err);
 void ps_cluster_free(ps_cluster *c); /* NULL is fine */
 
-/* "PyTorch", "MindSpore", "msMonitor" */
-const char *ps_profiler_name(ps_profiler profiler);
+/* "PyTorch", "MindSpore", "msMonitor", or what the reader says. */
+const char *ps_cluster_profiler(const ps_cluster_rank *rank);
+/* Name of the format, "unknown" when no reader claims the file. */
+const char *ps_cluster_format(const ps_cluster_rank *rank);
 
 /* Value of application_id in the header of copies that pipescope writes ("pscp"). */
 #define PS_COPY_APPLICATION_ID 0x70736370

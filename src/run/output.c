@@ -251,7 +251,7 @@ static ps_code write_files(output *o, size_t r, ps_err *err) {
         const char *suffix = t->mode == PS_TABLE_ADD_COLUMN ? "_connection" : "";
         const ps_cluster_rank *rank = o->run->ranks[r].rank;
         ps_buf_addf(&path, "%s/%s%s_%s%s%lld.%s", o->targets[r], t->name, suffix,
-                    o->many_profilers ? ps_profiler_name(rank->profiler) : "",
+                    o->many_profilers ? ps_cluster_profiler(rank) : "",
                     o->many_profilers ? "_" : "", (long long)rank->rank, csv ? "csv" : "json");
         code = ps_buf_ok(&path) ? write_table_file(t, ps_buf_str(&path), csv, err)
                                 : ps_fail_nomem(err);

@@ -72,7 +72,7 @@ static bool writes_in_place(const session *s) {
 static ps_trace *read_rank(session *s, size_t r) {
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
-    ps_src src = {.path = report->rank->path, .rank_dir = report->rank->rank_dir};
+    ps_src src = ps_cluster_src(report->rank);
     if (s->round == 0 && writes_in_place(s)) {
         ps_sqlite_recover(
             src.path); /* now, since it would change the file between reading and writing */
@@ -150,7 +150,9 @@ static ps_code reduce_round(session *s, ps_err *err) {
         }
         s->shared[a] = shared;
         if (code != PS_OK) {
-            ps_err_prefix(err, "%s", analysis->name);
+            if (!analysis->hidden) {
+                ps_err_prefix(err, "%s", analysis->name);
+            }
             return code;
         }
     }
@@ -284,7 +286,9 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     }
     for (size_t r = 0; ok && r < n_ranks; r++) {
         s->run->ranks[r].rank = ranks[r];
-        s->infos[r] = (ps_rank_info){ranks[r]->rank, ps_profiler_name(ranks[r]->profiler)};
+        s->infos[r] = (ps_rank_info){.rank = ranks[r]->rank,
+                                     .machine = ranks[r]->machine,
+                                     .profiler = ps_cluster_profiler(ranks[r])};
         s->diags[r] = &s->run->ranks[r].diag;
     }
     return ok;

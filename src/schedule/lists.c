@@ -11,7 +11,7 @@ static ps_code gather(ps_lists *lists, const ps_schedule *schedule,
     ps_op_list all = {0};
     ps_code code = PS_OK;
     for (int32_t d = 0; d < lists->n_stages && code == PS_OK; d++) {
-        code = schedule->order(params, d, &all, err);
+        code = ps_schedule_order(schedule, params, d, &all, err);
         lists->first[d + 1] = all.n;
     }
     lists->ops = all.ops;

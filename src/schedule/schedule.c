@@ -91,6 +91,40 @@ void ps_op_list_fini(ps_op_list *list) {
     *list = (ps_op_list){0};
 }
 
+/* Each FB of ops[first ..) as an F and a B. */
+static bool part_pairs(ps_op_list *list, size_t first) {
+    size_t n_pairs = 0;
+    for (size_t i = first; i < list->n; i++) {
+        n_pairs += list->ops[i].kind == PS_OP_FB;
+    }
+    size_t to = list->n + n_pairs;
+    if (!ps_grow(&list->ops, &list->cap, to, MAX_LIST, sizeof *list->ops)) {
+        list->failed = true;
+        return false;
+    }
+    for (size_t from = list->n; from > first;
+         from--) { /* from behind: nothing is overwritten that is still needed */
+        ps_sched_op op = list->ops[from - 1];
+        if (op.kind == PS_OP_FB) {
+            list->ops[--to] = (ps_sched_op){PS_OP_B, op.chunk2, op.microbatch2, -1, -1, op.phase};
+            op = (ps_sched_op){PS_OP_F, op.chunk, op.microbatch, -1, -1, op.phase};
+        }
+        list->ops[--to] = op;
+    }
+    list->n += n_pairs;
+    return true;
+}
+
+ps_code ps_schedule_order(const ps_schedule *schedule, const ps_schedule_params *params,
+                          int32_t device, ps_op_list *out, ps_err *err) {
+    size_t first = out->n;
+    ps_code code = schedule->order(params, device, out, err);
+    if (code == PS_OK && params->pairs_apart && !part_pairs(out, first)) {
+        code = ps_fail_nomem(err);
+    }
+    return code;
+}
+
 size_t ps_peak_activations(const ps_sched_op *ops, size_t n) {
     size_t held = 0;
     size_t peak = 0;

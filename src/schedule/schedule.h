@@ -27,6 +27,7 @@ typedef struct ps_schedule_params {
     int32_t group;    /* microbatches that go through a chunk in a row, g; 0: p */
     bool overlap;     /* a steady forward and backward are one op */
     bool tail_full;   /* dualpipev: the last backwards are whole instead of split */
+    bool pairs_apart; /* what overlaps in one op runs as two, the forward first */
 } ps_schedule_params;
 
 /* Which of the parameters after the first three a schedule listens to. */
@@ -82,6 +83,10 @@ const ps_schedule *ps_schedule_find(const char *name);
 /* Model pieces per device, and microbatches that each of them sees. */
 int32_t ps_schedule_chunks(const ps_schedule *schedule, const ps_schedule_params *params);
 int32_t ps_schedule_microbatches(const ps_schedule *schedule, const ps_schedule_params *params);
+
+/* Appends a device's list as `order` says, heeding pairs_apart; PS_NOMEM only. Call check first. */
+PS_MUST_USE ps_code ps_schedule_order(const ps_schedule *schedule, const ps_schedule_params *params,
+                                      int32_t device, ps_op_list *out, ps_err *err);
 
 /* What every schedule checks first: 1 <= p <= PS_MAX_STAGES, 1 <= m <= PS_MAX_MICROBATCHES. */
 ps_code ps_schedule_check_size(const ps_schedule_params *params, ps_err *err);

@@ -65,6 +65,7 @@ static void add_line(ps_buf *out, bool *first) {
 
 static void put_ranks(const job *j) {
     bool first = true;
+    bool with_machines = ps_chart_has_machines(j->chart);
     ps_buf_add_str(j->out, "\n\"ranks\":[");
     for (size_t i = 0; i < j->chart->n_ranks; i++) {
         const ps_chart_rank *rank = &j->chart->ranks[i];
@@ -73,6 +74,13 @@ static void put_ranks(const job *j) {
             ps_buf_addf(j->out, "\"rank\":%d", (int)rank->rank);
             add_known(j->out, "stage", rank->stage);
             add_int(j->out, "pipeline", rank->pipeline);
+            if (with_machines) {
+                add_known(j->out, "machine", rank->machine);
+            }
+            if (rank->has_clock) {
+                add_int(j->out, "clock_offset_ns", rank->clock_offset_ns);
+                add_int(j->out, "clock_uncertainty_ns", rank->clock_uncertainty_ns);
+            }
             ps_buf_add_char(j->out, '}');
         }
     }
@@ -183,6 +191,13 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
     add_str(out, "schedule", chart->schedule);
     ps_buf_add_char(out, ',');
     add_str(out, "schedule_how", chart->schedule_how);
+    if (chart->labels[0] != '\0') {
+        ps_buf_add_char(out, ',');
+        add_str(out, "labels", chart->labels);
+    }
+    if (chart->is_aligned) {
+        ps_buf_add_str(out, ",\"aligned\":true");
+    }
     ps_buf_addf(out, ",\"origin_ns\":\"%lld\",", (long long)chart->origin_ns);
     put_ranks(&j);
     uint32_t n = put_ops(&j);

@@ -215,6 +215,18 @@ static void pack_bubbles(const ps_chart *chart, ps_buf *out) {
     ps_buf_fini(&runs);
 }
 
+/* How the schedule is known, and where the labels come from. */
+static void add_how(const ps_chart *chart, ps_buf *out) {
+    ps_buf how;
+    ps_buf_init(&how, 0);
+    ps_buf_addf(&how, "%s%s%s%s", chart->schedule_how,
+                chart->schedule_how[0] != '\0' && chart->labels[0] != '\0' ? "; " : "",
+                chart->labels, chart->is_aligned ? "; clocks aligned" : "");
+    ps_add_script_str(out, ps_buf_str(&how));
+    out->failed = out->failed || !ps_buf_ok(&how);
+    ps_buf_fini(&how);
+}
+
 /* --- entry point ------------------------------------------------------------------------------------------- */
 
 ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
@@ -227,7 +239,7 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     ps_buf_add_str(out, ",\"schedule\":");
     ps_add_script_str(out, chart->schedule);
     ps_buf_add_str(out, ",\"how\":");
-    ps_add_script_str(out, chart->schedule_how);
+    add_how(chart, out);
     ps_buf_addf(out, ",\"origin_ns\":\"%lld\",\n\"ranks\":[", (long long)chart->origin_ns);
     for (size_t i = 0; i < chart->n_ranks; i++) {
         const ps_chart_rank *rank = &chart->ranks[i];

@@ -209,6 +209,12 @@ static ps_code put_title(picture *p, ps_err *err) {
     } else if (how[0] != '\0') {
         ps_buf_addf(&line, "%s · ", how);
     }
+    if (chart->labels[0] != '\0') {
+        ps_buf_addf(&line, "%s · ", chart->labels);
+    }
+    if (chart->is_aligned) {
+        ps_buf_add_str(&line, "clocks aligned · ");
+    }
     ps_buf_addf(&line, "step %lld · ", (long long)p->rows.step);
     if (p->rows.several_pipelines) {
         ps_buf_addf(&line, "pipeline %d · ", (int)p->rows.pipeline);

@@ -27,7 +27,8 @@ enum {
     WIDTH_MIN = 40,
     WIDTH_MAX = 1000,
     WIDTH_SHORT_LABEL = 60,
-    SHARE_WIDTH = 9 /* "  100.0 %" */
+    SHARE_WIDTH = 9, /* "  100.0 %" */
+    MAX_CLOCK_LINES = 8
 };
 
 typedef struct chart_row {
@@ -476,6 +477,51 @@ static void put_legend(const picture *p) {
     }
 }
 
+/* --- where it comes from --------------------------------------------------------------------------------------- */
+
+/* "1750.0 us +- 3.2 us" */
+static void put_offset(const picture *p, const ps_chart_rank *rank) {
+    char offset[PS_NUMBER_TEXT];
+    char uncertainty[PS_NUMBER_TEXT];
+    ps_int_scaled(rank->clock_offset_ns, 1000, 1, offset);
+    ps_int_scaled(rank->clock_uncertainty_ns, 1000, 1, uncertainty);
+    ps_buf_addf(p->out, "%s us %s %s us", offset, p->canvas.style.utf8 ? "±" : "+-", uncertainty);
+}
+
+/* One line for each machine but the first whose clock is known: of all pipelines, as they share the machines. */
+static void put_clocks(const picture *p) {
+    const ps_chart *c = p->chart;
+    size_t n = 0;
+    for (size_t r = 0; r < c->n_ranks && n < MAX_CLOCK_LINES; r++) {
+        const ps_chart_rank *rank = &c->ranks[r];
+        bool said =
+            !rank->has_clock || (rank->clock_offset_ns == 0 && rank->clock_uncertainty_ns == 0);
+        for (size_t k = 0; k < r && !said; k++) {
+            said = rank->machine >= 0 && c->ranks[k].machine == rank->machine;
+        }
+        if (said) {
+            continue;
+        }
+        ps_buf_addf(p->out, rank->machine >= 0 ? "Clock of machine %d: " : "Clock of rank %d: ",
+                    rank->machine >= 0 ? (int)rank->machine : (int)rank->rank);
+        put_offset(p, rank);
+        ps_buf_addf(p->out, " against the first; %s\n",
+                    c->is_aligned ? "taken off here" : "not taken off (--align)");
+        n++;
+    }
+}
+
+static void put_origin(const picture *p) {
+    if (p->chart->labels[0] != '\0') {
+        const char *how = p->chart->schedule_how;
+        ps_buf_addf(p->out, "From %s.\n", p->chart->labels);
+        if (p->chart->schedule[0] != '\0' && how[0] != '\0') {
+            ps_buf_addf(p->out, "Schedule %s: %s.\n", p->chart->schedule, how);
+        }
+    }
+    put_clocks(p);
+}
+
 /* --- entry point ------------------------------------------------------------------------------------------- */
 
 static ps_code put_page(picture *p, uint32_t width, ps_err *err) {
@@ -493,6 +539,7 @@ static ps_code put_page(picture *p, uint32_t width, ps_err *err) {
     put_axis_numbers(p, &a);
     ps_buf_add_char(p->out, '\n');
     put_legend(p);
+    put_origin(p);
     return PS_OK;
 }
 

@@ -24,7 +24,7 @@ for from in "$PIPESCOPE_SHARED_DATA"/ascend/db/*; do
         fail "$level: $(cat "$T/stderr")"
     unchanged "$T/$level" "$T/before"
     run 0 info "$T/$level"
-    says_out "$n ranks, format ascend-db"
+    says_out "$n ranks"
     says_out 'no mstx marks: pp_chart has nothing to label'
     unchanged "$T/$level" "$T/before"
     run 0 info "$T/$level" --json
@@ -43,5 +43,6 @@ from=$PIPESCOPE_SHARED_DATA/ascend/text/level1
 [ ! -d "$from" ] || {
     run 3 -m pp_chart -d "$from"
     says '2 rank directories hold text results only'
-    run 3 info "$from"
+    run 0 info "$from"
+    says_out ascend-text
 }

@@ -39,8 +39,7 @@ static void expect_ranks(const ps_cluster *c, const char *expected) {
     ps_buf_init(&text, 0);
     for (size_t i = 0; i < c->n_ranks; i++) {
         const ps_cluster_rank *r = &c->ranks[i];
-        ps_buf_addf(&text, "%lld:%s:%s\n", (long long)r->rank, ps_profiler_name(r->profiler),
-                    r->rel_path);
+        ps_buf_addf(&text, "%lld:%s:%s\n", (long long)r->rank, ps_cluster_profiler(r), r->rel_path);
     }
     assert_string_equal(ps_buf_str(&text), expected);
     ps_buf_fini(&text);

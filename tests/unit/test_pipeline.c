@@ -403,7 +403,7 @@ static void test_shares_of_long_steps(void **context) {
     enum { N = 40 };
     ps_chart *chart = ps_chart_new();
     for (int32_t s = 0; s < N; s++) {
-        assert_true(ps_chart_add_rank(chart, (ps_chart_rank){s, s, 0}));
+        assert_true(ps_chart_add_rank(chart, (ps_chart_rank){.rank = s, .stage = s}));
         assert_true(ps_chart_add_op(chart, (ps_op){.end_ns = (int64_t)1 << 61,
                                                    .name = "0",
                                                    .rank = (uint32_t)s,

@@ -66,6 +66,42 @@ static void expect(const char *schedule, int p, int m, bool overlap_off, int dev
     expect_list(schedule, params, device, marks, text);
 }
 
+/* What DualPipeV overlaps runs as two ops, the forward first; everything else stays. */
+static void test_pairs_apart(void **context) {
+    (void)context;
+    const ps_schedule *s = ps_schedule_find("dualpipev");
+    ps_schedule_params params = {.n_stages = 4, .n_microbatches = 8};
+    for (int d = 0; d < params.n_stages; d++) {
+        ps_op_list paired = {0};
+        ps_op_list apart = {0};
+        params.pairs_apart = false;
+        assert_int_equal(ps_schedule_order(s, &params, d, &paired, NULL), PS_OK);
+        assert_true(ps_op_list_put(&apart, PS_OP_OTHER, 0, 0)); /* what is there already stays */
+        params.pairs_apart = true;
+        assert_int_equal(ps_schedule_order(s, &params, d, &apart, NULL), PS_OK);
+        assert_int_equal(apart.ops[0].kind, PS_OP_OTHER);
+        size_t k = 1;
+        for (size_t i = 0; i < paired.n; i++) {
+            const ps_sched_op *op = &paired.ops[i];
+            const ps_sched_op *first = &apart.ops[k++];
+            assert_int_equal(first->kind, op->kind == PS_OP_FB ? PS_OP_F : op->kind);
+            assert_int_equal(first->chunk, op->chunk);
+            assert_int_equal(first->microbatch, op->microbatch);
+            assert_int_equal(first->chunk2, -1);
+            if (op->kind == PS_OP_FB) {
+                const ps_sched_op *second = &apart.ops[k++];
+                assert_int_equal(second->kind, PS_OP_B);
+                assert_int_equal(second->chunk, op->chunk2);
+                assert_int_equal(second->microbatch, op->microbatch2);
+            }
+        }
+        assert_int_equal(k, apart.n);
+        assert_true(apart.n > paired.n + 1);
+        ps_op_list_fini(&paired);
+        ps_op_list_fini(&apart);
+    }
+}
+
 /* The lists of all devices, in order. */
 static void expect_all(const char *schedule, ps_schedule_params params, const char *const *texts) {
     for (int d = 0; d < params.n_stages; d++) {
@@ -504,6 +540,7 @@ static void test_memory(void **context) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpipe_order),
+        cmocka_unit_test(test_pairs_apart),
         cmocka_unit_test(test_1f1b_order),
         cmocka_unit_test(test_interleaved_order),
         cmocka_unit_test(test_zb_h1_order),

@@ -309,6 +309,37 @@ static void batch_sizes_beyond_reason_are_counted(void **state) {
     ps_arena_fini(&arena);
 }
 
+/* PyTorch's process groups: a list of ranks or a text that holds one; the pipeline's is known by its description. */
+static void groups_of_pytorch(void **state) {
+    (void)state;
+    static const char *const TEXTS[] = {
+        "{\"rank\": 5, \"world_size\": 8, \"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": "
+        "\"default_pg\", \"ranks\": [0, 1, 2, 3, 4, 5, 6, 7]}, {\"pg_name\": \"7\", \"pg_desc\": "
+        "\"mesh_pp\", \"ranks\": [1, 3, 5, 7]}]}",
+        "{\"rank\": 5, \"pg_config\": [{\"pg_name\": \"7\", \"pg_desc\": "
+        "\"PIPELINE_MODEL_PARALLEL_GROUP\", \"ranks\": \"[1, 3, 5, 7]\"}]}"};
+    for (size_t i = 0; i < 2; i++) {
+        ps_arena arena;
+        ps_diag diag = {0};
+        ps_rank_facts f;
+        ps_arena_init(&arena);
+        ps_builder *b = ps_builder_new();
+        ps_builder_meta(b, "distributedInfo", TEXTS[i]);
+        ps_trace *t = ps_builder_seal(b, NULL);
+        assert_non_null(t);
+        assert_int_equal(ps_rank_facts_read(t, &arena, &f, &diag, NULL), PS_OK);
+        const ps_group_fact *pp = ps_rank_facts_pp(&f);
+        assert_non_null(pp);
+        assert_int_equal(pp->group_rank, 2);
+        assert_int_equal(pp->n_ranks, 4);
+        assert_int_equal(pp->first_rank, 1);
+        assert_int_equal(f.world_size, i == 0 ? 8 : 0);
+        assert_int_equal(ps_diag_n_errors(&diag), 0);
+        ps_trace_free(t);
+        ps_arena_fini(&arena);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_are_read),
@@ -325,6 +356,7 @@ int main(void) {
         cmocka_unit_test(the_world_size_stays_with_pp_alone),
         cmocka_unit_test(out_of_memory),
         cmocka_unit_test(batch_sizes_beyond_reason_are_counted),
+        cmocka_unit_test(groups_of_pytorch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,32 @@
+/* Clocks of the machines of a chart: how far they lie apart, by its links, and the chart with them brought together. */
+#ifndef PS_ANALYZE_CHART_CLOCK_H
+#define PS_ANALYZE_CHART_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "model/chart.h"
+
+/* Two events of which the first, on rank row `from`, cannot have happened after the second; times from the chart's
+ * origin. For what a chart has no ops for, as collectives. */
+typedef struct ps_clock_order {
+    int64_t from_ns, to_ns;
+    uint32_t from, to; /* rows in the chart's ranks */
+} ps_clock_order;
+
+typedef struct ps_chart_clock_opts {
+    const ps_clock_order *orders;
+    size_t n_orders;
+    bool ends_only; /* an op may begin before its input is there (host times): only ends count */
+    bool
+        each_rank; /* a rank whose machine is unknown has a clock of its own; else it is left alone */
+    bool align;    /* move the ops of each rank by its machine's offset */
+} ps_chart_clock_opts;
+
+/* Needs the chart's links. Fills the clock fields of its ranks where more than one machine is in it. *n_empty: pairs
+ * of machines whose bounds contradict one another. PS_NOMEM, or PS_RANGE when the moved times leave 64 bits. */
+PS_MUST_USE ps_code ps_chart_clocks(ps_chart *chart, const ps_chart_clock_opts *opts,
+                                    size_t *n_empty, ps_err *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* Forwards and backwards of a rank whose program marked nothing, from the flows between forward and backward operators
+ * that a framework's autograd leaves (kind "fwdbwd"). */
+#ifndef PS_ANALYZE_INFER_FLOWS_H
+#define PS_ANALYZE_INFER_FLOWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/trace.h"
+
+/* One forward or backward, on the host. */
+typedef struct ps_inferred {
+    int64_t start_ns,
+        end_ns;     /* from the trace's origin: first start to last end of its operators */
+    int32_t number; /* of the pair it belongs to: forwards count on in the trace */
+    uint8_t is_backward;
+} ps_inferred;
+
+typedef struct ps_inferred_list {
+    ps_inferred *ops; /* in start order, longer first */
+    size_t n, cap;
+} ps_inferred_list;
+
+/* Within one microbatch later forwards have earlier backwards. Where that order turns, seen along the forwards or along
+ * the backwards, another microbatch (or model piece) begins. A forward inside of a backward is recomputation and left
+ * out. An empty list when the trace has no such flows. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err *err);
+void ps_inferred_list_fini(ps_inferred_list *list);
+
+#endif

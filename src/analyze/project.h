@@ -1,0 +1,35 @@
+/* Host ranges projected on the device: a host mark does not say when the device worked, the kernels launched inside
+ * of it do. */
+#ifndef PS_ANALYZE_PROJECT_H
+#define PS_ANALYZE_PROJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/trace.h"
+
+/* Times from the trace's origin, both ends inside. */
+typedef struct ps_host_span {
+    int64_t start_ns, end_ns;
+    uint32_t slice; /* whose own device side counts when it has one; PS_NONE */
+} ps_host_span;
+
+typedef struct ps_extent {
+    int64_t start_ns, end_ns; /* from the trace's origin; of the kernels, when n_kernels > 0 */
+    uint32_t n_kernels;       /* that the extent is made of */
+    uint8_t rank;             /* how good they are, for the file's own use */
+} ps_extent;
+
+/* Whether anything in the trace ran on a device. A trace of a CPU alone has only host times. */
+bool ps_trace_has_device(const ps_trace *trace);
+
+/* out[n]: for each span the first start to the last end of the computing kernels whose launch begins inside of it, on
+ * whatever thread (autograd launches backward kernels from its own). Other tasks count only where there is no kernel,
+ * communication only where there is nothing else. Of spans that contain a launch, the one that began last has it. Spans
+ * in start order, longer first. Linear in the flows and slices of the trace. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_project(const ps_trace *trace, const ps_host_span *spans, size_t n,
+                               ps_extent *out, ps_err *err);
+
+#endif

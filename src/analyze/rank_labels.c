@@ -1,0 +1,430 @@
+/* Steps are the windows of the trace that hold the host start of an op. Without windows the labels tell: one that stands
+ * there again begins the next step. */
+#include "analyze/rank_labels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/infer_flows.h"
+#include "analyze/jobs.h"
+#include "analyze/project.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+
+const char *ps_label_source_text(ps_label_source source) {
+    static const char *const TEXTS[] = {
+#define X(source, text) text,
+        PS_LABEL_SOURCES(X)
+#undef X
+    };
+    return source < PS_LABELS_NONE ? TEXTS[source] : "";
+}
+
+static ps_label_source source_of(ps_label_family family) {
+    static const ps_label_source SOURCES[] = {
+        [PS_FAMILY_USER] = PS_LABELS_USER,
+        [PS_FAMILY_ACTION] = PS_LABELS_ACTION,
+        [PS_FAMILY_MICROBATCH] = PS_LABELS_MICROBATCH,
+        [PS_FAMILY_FUNCTION] = PS_LABELS_FUNCTION,
+        [PS_FAMILY_LAYER] = PS_LABELS_LAYER,
+        [PS_N_FAMILIES] = PS_LABELS_NONE,
+    };
+    return SOURCES[family];
+}
+
+static bool add(ps_rank_labels *out, ps_labelled op) {
+    if (!ps_grow(&out->ops, &out->cap, out->n + 1, UINT32_MAX - 1, sizeof *out->ops)) {
+        return false;
+    }
+    out->ops[out->n++] = op;
+    return true;
+}
+
+/* --- from host to device ----------------------------------------------------------------------------------- */
+
+static ps_mark mark_of(const ps_trace *trace, int64_t host_start, int64_t host_end,
+                       const ps_extent *e, ps_op_kind kind) {
+    int64_t origin = ps_trace_origin_ns(trace);
+    bool projected = e->n_kernels > 0;
+    return (ps_mark){.start_ns = origin + (projected ? e->start_ns : host_start),
+                     .end_ns = origin + (projected ? e->end_ns : host_end),
+                     .host_start_ns = origin + host_start,
+                     .host_end_ns = origin + host_end,
+                     .microbatch = -1,
+                     .kind = (uint8_t)kind};
+}
+
+/* Without kernels in a trace that has a device there is no op; administration often launches nothing. */
+static bool is_lost(const ps_rank_labels *out, const ps_extent *e, ps_op_kind kind, ps_diag *diag,
+                    const char *name) {
+    bool lost = !out->host_times && e->n_kernels == 0;
+    if (lost && kind != PS_OP_OTHER) {
+        ps_diag_add(diag, PS_ODD_RANGE_NO_KERNEL, "%.100s", name);
+    }
+    return lost;
+}
+
+static bool add_range(const ps_trace *trace, const ps_host_range *range, const ps_extent *e,
+                      ps_rank_labels *out, ps_diag *diag) {
+    const ps_host_label *label = &range->label;
+    const char *name = "";
+    if (range->slice != PS_NONE) {
+        name = ps_trace_text(trace, ps_trace_slices(trace)->name[range->slice]);
+        name += strncmp(name, "PP:", 3) == 0 ? 3 : 0;
+    }
+    if (is_lost(out, e, label->kind, diag, name)) {
+        return true;
+    }
+    ps_labelled op = {.mark = mark_of(trace, range->start_ns, range->end_ns, e, label->kind),
+                      .label = *label};
+    op.mark.microbatch = label->microbatch;
+    if (label->kind == PS_OP_OTHER) {
+        op.name = ps_arena_strndup(&out->arena, name, strlen(name));
+    }
+    bool is_action = label->family == PS_FAMILY_ACTION;
+    out->has_i |= is_action && (label->action == PS_ACTION_I || label->second == PS_ACTION_I);
+    out->has_w |= is_action && label->action == PS_ACTION_W;
+    out->has_bw |= is_action && (label->action == PS_ACTION_BW || label->second == PS_ACTION_BW);
+    return (label->kind != PS_OP_OTHER || op.name != NULL) && add(out, op);
+}
+
+static ps_code read_ranges(const ps_trace *trace, const ps_label_rules *rules, ps_rank_labels *out,
+                           ps_diag *diag, ps_err *err) {
+    ps_host_ranges found;
+    ps_code code = ps_host_ranges_collect(trace, rules, &found, diag, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    ps_host_span *spans = ps_calloc(found.n, sizeof *spans);
+    ps_extent *extents = ps_calloc(found.n, sizeof *extents);
+    bool ok = spans != NULL && extents != NULL;
+    for (size_t i = 0; ok && i < found.n; i++) {
+        const ps_host_range *r = &found.ranges[i];
+        spans[i] = (ps_host_span){r->start_ns, r->end_ns, r->slice};
+    }
+    ok = ok && (found.n == 0 || ps_project(trace, spans, found.n, extents, NULL) == PS_OK);
+    for (size_t i = 0; ok && i < found.n; i++) {
+        ok = add_range(trace, &found.ranges[i], &extents[i], out, diag);
+    }
+    out->source = source_of(found.family);
+    ps_free(spans);
+    ps_free(extents);
+    ps_host_ranges_fini(&found);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+static ps_code read_flows(const ps_trace *trace, ps_rank_labels *out, ps_diag *diag, ps_err *err) {
+    ps_inferred_list found;
+    ps_code code = ps_infer_from_flows(trace, &found, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    ps_host_span *spans = ps_calloc(found.n, sizeof *spans);
+    ps_extent *extents = ps_calloc(found.n, sizeof *extents);
+    bool ok = spans != NULL && extents != NULL;
+    for (size_t i = 0; ok && i < found.n; i++) {
+        spans[i] = (ps_host_span){found.ops[i].start_ns, found.ops[i].end_ns, PS_NONE};
+    }
+    ok = ok && (found.n == 0 || ps_project(trace, spans, found.n, extents, NULL) == PS_OK);
+    for (size_t i = 0; ok && i < found.n; i++) {
+        const ps_inferred *f = &found.ops[i];
+        ps_op_kind kind = f->is_backward != 0 ? PS_OP_B : PS_OP_F;
+        if (is_lost(out, &extents[i], kind, diag, f->is_backward != 0 ? "backward" : "forward")) {
+            continue;
+        }
+        ps_labelled op = {.mark = mark_of(trace, f->start_ns, f->end_ns, &extents[i], kind),
+                          .label = {.kind = kind,
+                                    .stage = -1,
+                                    .microbatch = f->number,
+                                    .stage2 = -1,
+                                    .microbatch2 = -1,
+                                    .layer_f = -1,
+                                    .layer_b = -1}};
+        ok = add(out, op);
+    }
+    out->source = found.n > 0 ? PS_LABELS_FLOWS : PS_LABELS_NONE;
+    ps_free(spans);
+    ps_free(extents);
+    ps_inferred_list_fini(&found);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+/* Ranges that the profiler itself saw on both sides. */
+static ps_code read_marks(const ps_trace *trace, const ps_analysis_opts *opts, ps_rank_labels *out,
+                          ps_diag *diag, ps_err *err) {
+    ps_analysis_opts all = *opts;
+    ps_mark_list marks;
+    all.step_id = -1;
+    ps_code code = ps_marks_collect(trace, &all, &marks, diag, err);
+    bool ok = code == PS_OK;
+    for (size_t i = 0; ok && i < marks.n; i++) {
+        ok = add(out, (ps_labelled){.mark = marks.marks[i],
+                                    .label = {.kind = (ps_op_kind)marks.marks[i].kind,
+                                              .stage = -1,
+                                              .microbatch = -1,
+                                              .stage2 = -1,
+                                              .microbatch2 = -1}});
+    }
+    if (code == PS_OK) {
+        out->source = marks.n > 0 ? PS_LABELS_MARKS : PS_LABELS_NONE;
+        ps_mark_list_fini(&marks);
+    }
+    return code == PS_OK && !ok ? ps_fail_nomem(err) : code;
+}
+
+/* --- steps ------------------------------------------------------------------------------------------------- */
+
+static bool is_computation(ps_op_kind kind) {
+    return kind != PS_OP_OTHER && kind != PS_OP_SEND && kind != PS_OP_RECV;
+}
+
+/* The id of the window that holds the time; PS_STEP_OUTSIDE. */
+static int64_t window_of(const ps_step *steps, size_t n, int64_t at) {
+    size_t low = 0; /* steps[0..low) start at or before `at` */
+    size_t high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (steps[middle].start_ns <= at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 && at < steps[low - 1].end_ns ? steps[low - 1].id : PS_STEP_OUTSIDE;
+}
+
+/* Steps by windows. Returns how many ops lie in one. */
+static size_t by_windows(const ps_trace *trace, ps_rank_labels *r) {
+    size_t n_steps = 0;
+    const ps_step *steps = ps_trace_steps(trace, &n_steps);
+    int64_t origin = ps_trace_origin_ns(trace);
+    size_t n_inside = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        ps_mark *mark = &r->ops[i].mark;
+        mark->step = window_of(steps, n_steps, mark->host_start_ns - origin);
+        n_inside += mark->step != PS_STEP_OUTSIDE;
+    }
+    return n_inside;
+}
+
+static void drop_outside(ps_rank_labels *r, ps_diag *diag) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->ops[i].mark.step != PS_STEP_OUTSIDE) {
+            r->ops[n++] = r->ops[i];
+        }
+    }
+    ps_diag_count(diag, PS_ODD_MARK_NO_STEP, r->n - n);
+    r->n = n;
+}
+
+/* One op of a rank in a step. */
+static uint64_t key_of(const ps_host_label *l) {
+    return (uint64_t)l->kind << 60 ^ (uint64_t)(uint32_t)(l->stage + 1) << 38 ^
+           (uint64_t)(uint32_t)(l->microbatch + 1) << 18 ^ (uint64_t)(uint32_t)(l->microbatch2 + 1);
+}
+
+/* Functions and layers carry no microbatch that all of them share. */
+static bool is_numbered(const ps_rank_labels *r) {
+    bool all = r->n > 0 && r->source != PS_LABELS_FUNCTION && r->source != PS_LABELS_LAYER;
+    for (size_t i = 0; i < r->n; i++) {
+        all = all && (!is_computation(r->ops[i].label.kind) || r->ops[i].label.microbatch >= 0);
+    }
+    return all;
+}
+
+/* Ops in host order. With `split`, a label seen in the step begins the next one; else *repeats says whether there is
+ * one. False when memory is out. */
+static bool walk_labels(ps_rank_labels *r, bool split, bool *repeats) {
+    ps_idmap seen; /* label -> step it was seen in last, counted from 0 */
+    ps_idmap_init(&seen);
+    uint32_t step = 0;
+    bool ok = true;
+    *repeats = false;
+    for (size_t i = 0; ok && i < r->n; i++) {
+        ps_labelled *op = &r->ops[i];
+        bool counts = is_computation(op->label.kind);
+        uint64_t key = key_of(&op->label);
+        step += !split && i > 0 && op->mark.step != r->ops[i - 1].mark.step;
+        if (counts && ps_idmap_get(&seen, key) == step) {
+            *repeats = true;
+            step += split;
+        }
+        ok = !counts || ps_idmap_put(&seen, key, step);
+        op->mark.step = split ? (int64_t)step : op->mark.step;
+    }
+    ps_idmap_fini(&seen);
+    return ok;
+}
+
+/* A rule may give the same numbers to each model piece: a repeated forward begins a step only when every forward has
+ * had its backward. */
+static bool is_balanced_where_repeated(const ps_rank_labels *r) {
+    int64_t open = 0;
+    bool balanced = true;
+    ps_idmap seen;
+    ps_idmap_init(&seen);
+    for (size_t i = 0; i < r->n; i++) {
+        const ps_host_label *l = &r->ops[i].label;
+        bool again = ps_idmap_get(&seen, key_of(l)) != PS_IDMAP_NONE;
+        balanced = balanced && !(again && l->kind == PS_OP_F && open != 0);
+        open += l->kind == PS_OP_F ? 1 : l->kind == PS_OP_B ? -1 : 0;
+        balanced = ps_idmap_put(&seen, key_of(l), 1) && balanced;
+    }
+    ps_idmap_fini(&seen);
+    return balanced;
+}
+
+static int by_host(const void *a, const void *b) {
+    const ps_labelled *x = a;
+    const ps_labelled *y = b;
+    if (x->mark.host_start_ns != y->mark.host_start_ns) {
+        return x->mark.host_start_ns < y->mark.host_start_ns ? -1 : 1;
+    }
+    if (x->mark.host_end_ns != y->mark.host_end_ns) {
+        return x->mark.host_end_ns > y->mark.host_end_ns ? -1 : 1;
+    }
+    return x->label.kind < y->label.kind ? -1 : x->label.kind > y->label.kind;
+}
+
+static int by_device(const void *a, const void *b) {
+    const ps_labelled *x = a;
+    const ps_labelled *y = b;
+    if (x->mark.start_ns != y->mark.start_ns) {
+        return x->mark.start_ns < y->mark.start_ns ? -1 : 1;
+    }
+    if (x->mark.end_ns != y->mark.end_ns) {
+        return x->mark.end_ns < y->mark.end_ns ? -1 : 1;
+    }
+    return by_host(a, b);
+}
+
+/* Pairs that were inferred belong to the step of their forward and are numbered in it. False when memory is out. */
+static bool number_inferred(ps_rank_labels *r) {
+    int32_t most = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        most = r->ops[i].label.microbatch > most ? r->ops[i].label.microbatch : most;
+    }
+    struct pair_place {
+        int64_t step;
+        int32_t number;
+    } *places = ps_calloc((size_t)most + 1, sizeof *places);
+    ps_idmap forwards; /* step -> forwards in it so far */
+    ps_idmap_init(&forwards);
+    bool ok = places != NULL;
+    for (int32_t k = 0; ok && k <= most; k++) {
+        places[k] = (struct pair_place){PS_STEP_OUTSIDE, -1};
+    }
+    for (size_t i = 0; ok && i < r->n; i++) {
+        ps_labelled *op = &r->ops[i];
+        struct pair_place *place = &places[op->label.microbatch];
+        if (op->label.kind == PS_OP_F) {
+            uint32_t n = ps_idmap_get(&forwards, (uint64_t)op->mark.step);
+            n = n == PS_IDMAP_NONE ? 0 : n;
+            *place = (struct pair_place){op->mark.step, (int32_t)n};
+            ok = ps_idmap_put(&forwards, (uint64_t)op->mark.step, n + 1);
+        }
+        op->mark.step = place->step; /* of a backward whose forward is lost: outside */
+        op->label.microbatch = place->number;
+        op->mark.microbatch = place->number;
+    }
+    ps_idmap_fini(&forwards);
+    ps_free(places);
+    return ok;
+}
+
+/* Jobs bring their step. */
+static bool has_steps(const ps_rank_labels *r) {
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->ops[i].mark.step < 0) {
+            return false;
+        }
+    }
+    return r->n > 0;
+}
+
+static bool settle_steps(const ps_trace *trace, ps_rank_labels *r, ps_diag *diag) {
+    bool repeats = false;
+    bool own = r->source == PS_LABELS_JOB && has_steps(r);
+    bool windows = !own && by_windows(trace, r) > 0;
+    for (size_t i = 0; !own && !windows && i < r->n; i++) {
+        r->ops[i].mark.step = 0;
+    }
+    if (r->source == PS_LABELS_FLOWS && !number_inferred(r)) {
+        return false;
+    }
+    if (windows || r->source == PS_LABELS_FLOWS) {
+        drop_outside(r, diag);
+    }
+    r->is_numbered = is_numbered(r);
+    if (!r->is_numbered) {
+        return true;
+    }
+    if (!walk_labels(r, false, &repeats)) {
+        return false;
+    }
+    if (repeats && r->source == PS_LABELS_USER && (windows || !is_balanced_where_repeated(r))) {
+        r->is_numbered = false;
+        return true;
+    }
+    return !repeats || walk_labels(r, true, &repeats);
+}
+
+/* --- all together -------------------------------------------------------------------------------------------- */
+
+static ps_code read_frameworks(const ps_trace *trace, const ps_analysis_opts *opts,
+                               ps_rank_labels *out, ps_diag *diag, ps_err *err) {
+    bool any_job = false;
+    ps_code code = read_marks(trace, opts, out, diag, err);
+    if (code == PS_OK && out->source == PS_LABELS_NONE) {
+        code = read_ranges(trace, NULL, out, diag, err);
+    }
+    if (code == PS_OK && out->source == PS_LABELS_NONE) {
+        out->n = 0;
+        code = ps_jobs_collect(trace, out, &any_job) ? PS_OK : ps_fail_nomem(err);
+        out->source = any_job ? PS_LABELS_JOB : PS_LABELS_NONE;
+        out->host_times = out->host_times && !any_job; /* a job's times are the device's */
+    }
+    if (code == PS_OK && out->source == PS_LABELS_NONE) {
+        out->n = 0;
+        code = read_flows(trace, out, diag, err);
+    }
+    return code;
+}
+
+ps_code ps_rank_labels_read(const ps_trace *trace, const ps_analysis_opts *opts,
+                            ps_rank_labels *out, ps_diag *diag, ps_err *err) {
+    *out = (ps_rank_labels){.source = PS_LABELS_NONE};
+    ps_arena_init(&out->arena);
+    out->host_times = !ps_trace_has_device(trace);
+    ps_code code = PS_OK;
+    if (ps_label_rules_given(opts)) {
+        ps_label_rules rules;
+        code = ps_label_rules_init(&rules, opts, err);
+        code = code == PS_OK ? read_ranges(trace, &rules, out, diag, err) : code;
+        ps_label_rules_fini(&rules);
+    } else {
+        code = read_frameworks(trace, opts, out, diag, err);
+    }
+    if (code != PS_OK || out->source == PS_LABELS_NONE) {
+        return code;
+    }
+    if (out->source != PS_LABELS_MARKS) {
+        if (out->n > 1) {
+            qsort(out->ops, out->n, sizeof *out->ops, by_host);
+        }
+        if (!settle_steps(trace, out, diag)) {
+            return ps_fail_nomem(err);
+        }
+    }
+    if (out->n > 1) {
+        qsort(out->ops, out->n, sizeof *out->ops, by_device);
+    }
+    return PS_OK;
+}
+
+void ps_rank_labels_fini(ps_rank_labels *labels) {
+    ps_free(labels->ops);
+    ps_arena_fini(&labels->arena);
+    *labels = (ps_rank_labels){.source = PS_LABELS_NONE};
+}

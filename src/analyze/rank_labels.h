@@ -1,0 +1,57 @@
+/* The ops of one rank as its trace shows them, whoever named them: marks, labels of frameworks, rules of the user, jobs,
+ * or what follows from the flows of autograd. Each op with its place on the device and on the host, in its step. */
+#ifndef PS_ANALYZE_RANK_LABELS_H
+#define PS_ANALYZE_RANK_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/analysis.h"
+#include "analyze/host_labels.h"
+#include "analyze/marks.h"
+#include "base/arena.h"
+
+/* source, what a chart says of it. The more trusted first: a job uses the best that any of its ranks has. */
+#define PS_LABEL_SOURCES(X)                                                                        \
+    X(PS_LABELS_USER, "ranges that --forward-re and --backward-re match")                          \
+    X(PS_LABELS_MARKS, "marks with a device side")                                                 \
+    X(PS_LABELS_ACTION, "PP: ranges of torch.distributed.pipelining")                              \
+    X(PS_LABELS_MICROBATCH, "Forward and Backward ranges of torch.distributed.pipelining")         \
+    X(PS_LABELS_FUNCTION, "ranges named after functions of the framework")                         \
+    X(PS_LABELS_LAYER, "ranges of layers")                                                         \
+    X(PS_LABELS_JOB, "jobs of the executor")                                                       \
+    X(PS_LABELS_FLOWS, "the flows between forward and backward operators: inferred, not marked")
+
+typedef enum ps_label_source {
+#define X(source, text) source,
+    PS_LABEL_SOURCES(X)
+#undef X
+        PS_LABELS_NONE
+} ps_label_source;
+
+const char *ps_label_source_text(ps_label_source source);
+
+typedef struct ps_labelled {
+    ps_mark mark;        /* times are epoch ns */
+    ps_host_label label; /* kind as written; a job's `stage` is its chunk */
+    const char *name;    /* of an OTHER op, else NULL */
+} ps_labelled;
+
+typedef struct ps_rank_labels {
+    ps_label_source source;
+    ps_labelled *ops; /* in start order on the device; of MARKS only the mark counts */
+    size_t n, cap;
+    bool host_times;           /* the trace has no device: device times are those of the host */
+    bool is_numbered;          /* every op has its microbatch, and none stands twice in a step */
+    bool has_i, has_w, has_bw; /* actions seen: which revision of the names it is */
+    ps_arena arena;            /* names */
+} ps_rank_labels;
+
+/* The best source that the trace has; PS_LABELS_NONE when it has none. With rules of the user nothing else is looked
+ * at. PS_NOMEM, or PS_USAGE for a rule that is no expression. End with ps_rank_labels_fini(), also after a failure. */
+PS_MUST_USE ps_code ps_rank_labels_read(const ps_trace *trace, const ps_analysis_opts *opts,
+                                        ps_rank_labels *out, ps_diag *diag, ps_err *err);
+void ps_rank_labels_fini(ps_rank_labels *labels);
+
+#endif

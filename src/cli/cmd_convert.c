@@ -1,0 +1,334 @@
+/* pipescope convert IN... -o FILE: the whole timeline of any profile, for other viewers. Ranks are read one at a time,
+ * the next while the last one is written. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/threads.h"
+#include "cli/cli.h"
+#include "cli/job_options.h"
+#include "cli/rank_report.h"
+#include "run/cluster.h"
+#include "write/trace_writer.h"
+
+#define NEEDS                                                                                      \
+    (PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |         \
+     PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS)
+
+typedef struct input {
+    const ps_cluster_rank *rank;
+    size_t number; /* in the order of the arguments */
+    ps_trace *trace;
+    ps_err err; /* why there is no trace */
+} input;
+
+typedef struct conversion {
+    ps_cli *cli;
+    const char *path;
+    ps_cluster **clusters; /* one an argument */
+    size_t n_clusters;
+    input *inputs; /* in rank order */
+    size_t n_inputs;
+    ps_trace_source *sources; /* of the inputs */
+    ps_trace_writer *writer;
+    ps_trace_written written;
+    ps_diag *diag; /* of all ranks */
+    ps_arena arena;
+    size_t turn; /* the input that is written; the next one is read */
+    ps_code write_code;
+    ps_err write_err;
+    size_t n_done, n_nothing, n_failed;
+} conversion;
+
+/* --- inputs -------------------------------------------------------------------------------------------- */
+
+static int compare_inputs(const void *a, const void *b) {
+    const input *x = a;
+    const input *y = b;
+    if (x->rank->rank != y->rank->rank) {
+        return x->rank->rank < y->rank->rank ? -1 : 1;
+    }
+    return x->number < y->number ? -1 : 1;
+}
+
+static bool is_same_file(const char *a, const char *b) {
+    ps_file_id x;
+    ps_file_id y;
+    return ps_file_identify(a, &x, NULL) == PS_OK && ps_file_identify(b, &y, NULL) == PS_OK &&
+           x.device == y.device && x.inode == y.inode;
+}
+
+/* An output of an earlier run may lie among the inputs. */
+static void add_inputs(conversion *c, const ps_cluster *cluster) {
+    for (size_t i = 0; i < cluster->n_ranks; i++) {
+        const ps_cluster_rank *rank = &cluster->ranks[i];
+        if (is_same_file(rank->path, c->path)) {
+            ps_cli_warn(c->cli, "%s: not read, since it is what will be written", rank->path);
+            continue;
+        }
+        c->inputs[c->n_inputs] = (input){.rank = rank, .number = c->n_inputs, .err = PS_ERR_INIT};
+        c->n_inputs++;
+    }
+}
+
+static int find_inputs(conversion *c) {
+    size_t n = ps_cli_n_positionals(c->cli);
+    size_t n_ranks = 0;
+    int status = PS_EXIT_OK;
+    c->clusters = ps_calloc(n, sizeof(ps_cluster *));
+    for (size_t i = 0; c->clusters != NULL && i < n; i++) {
+        c->clusters[i] = ps_cli_find_ranks(c->cli, ps_cli_positional(c->cli, i), &status);
+        if (c->clusters[i] == NULL) {
+            return status;
+        }
+        c->n_clusters = i + 1;
+        n_ranks += c->clusters[i]->n_ranks;
+        ps_report_cluster(c->cli, c->clusters[i]);
+    }
+    c->inputs = ps_calloc(n_ranks + 1, sizeof *c->inputs);
+    c->sources = ps_calloc(n_ranks + 1, sizeof *c->sources);
+    c->diag = ps_calloc(1, sizeof *c->diag);
+    if (c->clusters == NULL || c->inputs == NULL || c->sources == NULL || c->diag == NULL) {
+        ps_err err;
+        (void)ps_fail_nomem(&err);
+        return ps_cli_fail(c->cli, &err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        add_inputs(c, c->clusters[i]);
+    }
+    if (c->n_inputs > 1) {
+        qsort(c->inputs, c->n_inputs, sizeof *c->inputs, compare_inputs);
+    }
+    return PS_EXIT_OK;
+}
+
+/* "rank 3"; with the file where that does not tell ranks apart. */
+static bool name_sources(conversion *c) {
+    ps_buf title;
+    ps_buf_init(&title, 0);
+    bool ok = true;
+    for (size_t i = 0; ok && i < c->n_inputs; i++) {
+        const ps_cluster_rank *r = c->inputs[i].rank;
+        bool is_twin = (i > 0 && c->inputs[i - 1].rank->rank == r->rank) ||
+                       (i + 1 < c->n_inputs && c->inputs[i + 1].rank->rank == r->rank);
+        ps_buf_clear(&title);
+        if (r->rank >= 0) {
+            ps_buf_addf(&title, "rank %lld", (long long)r->rank);
+        }
+        if (r->rank < 0 || is_twin) {
+            ps_buf_addf(&title, "%s%s", title.len > 0 ? " of " : "",
+                        is_twin ? r->path : ps_path_base(r->path));
+        }
+        const char *text = ps_arena_strndup(&c->arena, ps_buf_str(&title), title.len);
+        c->sources[i] = (ps_trace_source){.rank = r->rank, .host = "", .title = text};
+        ok = text != NULL && ps_buf_ok(&title);
+    }
+    ps_buf_fini(&title);
+    return ok;
+}
+
+/* --- reading and writing ------------------------------------------------------------------------------- */
+
+static void read_input(input *in, bool strict) {
+    ps_src src = ps_cluster_src(in->rank);
+    in->trace = ps_read(&src, NEEDS, &in->err);
+    if (in->trace == NULL) {
+        return;
+    }
+    const ps_diag *diag = ps_trace_diag(in->trace);
+    if (ps_trace_slices(in->trace)->n == 0 && ps_trace_counters(in->trace)->n == 0) {
+        (void)ps_fail_file(&in->err, PS_NOTHING, src.path, "holds no events");
+    } else if (strict && ps_diag_n_errors(diag) > 0) {
+        (void)ps_fail_file(&in->err, PS_SYNTAX, src.path,
+                           "%llu counted errors (--strict makes them fatal)",
+                           (unsigned long long)ps_diag_n_errors(diag));
+    }
+}
+
+static void write_input(conversion *c) {
+    input *in = &c->inputs[c->turn];
+    if (in->err.code == PS_OK) {
+        c->write_code = ps_trace_writer_rank(c->writer, c->turn, in->trace, &c->write_err);
+    }
+}
+
+/* Item 0 reads the next input, item 1 writes the one read before. */
+static void take_turn(void *context, size_t item) {
+    conversion *c = context;
+    if (item == 1) {
+        write_input(c);
+    } else if (c->turn + 1 < c->n_inputs) {
+        read_input(&c->inputs[c->turn + 1], ps_cli_flag(c->cli, "strict"));
+    }
+}
+
+static void finish_input(conversion *c, input *in) {
+    char who[64];
+    if (in->rank->rank >= 0) {
+        (void)snprintf(who, sizeof who, "rank %lld", (long long)in->rank->rank);
+    } else {
+        (void)snprintf(who, sizeof who, "%s", ps_path_base(in->rank->path));
+    }
+    if (in->trace != NULL) {
+        ps_diag_merge(c->diag, ps_trace_diag(in->trace), who);
+    }
+    if (in->err.code == PS_OK) {
+        c->n_done++;
+    } else {
+        if (in->rank->rank >= 0 || in->err.file[0] == '\0') {
+            ps_err_prefix(&in->err, "%s", who);
+        }
+        (void)ps_cli_fail(c->cli, &in->err);
+        c->n_nothing += in->err.code == PS_NOTHING;
+        c->n_failed += in->err.code != PS_NOTHING;
+    }
+    ps_trace_free(in->trace);
+    in->trace = NULL;
+}
+
+static void convert_all(conversion *c) {
+    ps_progress *progress =
+        ps_progress_begin(&c->cli->term, c->cli->quiet, "converting ranks", c->n_inputs);
+    read_input(&c->inputs[0], ps_cli_flag(c->cli, "strict"));
+    for (c->turn = 0; c->turn < c->n_inputs && c->write_code == PS_OK; c->turn++) {
+        ps_parallel(2, 2, take_turn, c);
+        if (c->write_code == PS_OK) {
+            finish_input(c, &c->inputs[c->turn]);
+        }
+        ps_progress_step(progress, 1);
+    }
+    ps_progress_end(progress);
+}
+
+static void say_written(const conversion *c) {
+    const ps_trace_written *w = &c->written;
+    ps_cli_print(c->cli, "wrote %s: %zu rank%s, %llu slices, %llu flows, %llu counter values\n",
+                 c->path, c->n_done, c->n_done == 1 ? "" : "s", (unsigned long long)w->n_slices,
+                 (unsigned long long)w->n_flows, (unsigned long long)w->n_values);
+    if (w->n_crossing > 0) {
+        ps_cli_note(c->cli,
+                    "%llu slices cross others of their track and stand on lanes of their own",
+                    (unsigned long long)w->n_crossing);
+    }
+    if (w->n_not_finite > 0) {
+        ps_cli_warn(c->cli, "%llu values of counters are no numbers and were left out",
+                    (unsigned long long)w->n_not_finite);
+    }
+    if (w->n_negative > 0) {
+        ps_cli_warn(c->cli, "%llu events lie before time 0 and were left out",
+                    (unsigned long long)w->n_negative);
+    }
+}
+
+static int exit_status(const conversion *c) {
+    bool whole = c->n_done == c->n_inputs;
+    for (size_t i = 0; i < c->n_clusters; i++) {
+        whole = whole && ps_diag_n_errors(&c->clusters[i]->diag) == 0;
+    }
+    if (c->n_done > 0) {
+        return whole ? PS_EXIT_OK : PS_EXIT_PARTIAL;
+    }
+    return c->n_failed == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED;
+}
+
+static int convert(conversion *c) {
+    ps_err err = PS_ERR_INIT;
+    if (!name_sources(c)) {
+        (void)ps_fail_nomem(&err);
+        return ps_cli_fail(c->cli, &err);
+    }
+    c->writer = ps_trace_writer_open(c->path, c->sources, c->n_inputs, &err);
+    if (c->writer == NULL) {
+        return ps_cli_fail(c->cli, &err);
+    }
+    convert_all(c);
+    if (c->write_code != PS_OK) {
+        ps_trace_writer_abort(c->writer);
+        return ps_cli_fail(c->cli, &c->write_err);
+    }
+    ps_report_oddities(c->cli, c->diag);
+    if (c->n_done == 0) {
+        ps_trace_writer_abort(c->writer);
+        return exit_status(c);
+    }
+    if (ps_trace_writer_commit(c->writer, &c->written, &err) != PS_OK) {
+        return ps_cli_fail(c->cli, &err);
+    }
+    say_written(c);
+    return exit_status(c);
+}
+
+/* --- the command --------------------------------------------------------------------------------------- */
+
+static int check_output(const ps_cli *cli) {
+    const char *path = ps_cli_text(cli, "output");
+    ps_buf endings;
+    ps_buf_init(&endings, 0);
+    ps_trace_format_list(&endings);
+    int status = PS_EXIT_OK;
+    if (path == NULL) {
+        status = ps_cli_usage(cli, "say where to: -o FILE, ending in %s", ps_buf_str(&endings));
+    } else if (ps_trace_format_for(path) == NULL) {
+        status = ps_cli_usage(cli, "-o %s: end it in %s", path, ps_buf_str(&endings));
+    }
+    ps_buf_fini(&endings);
+    return status;
+}
+
+static int run(ps_cli *cli) {
+    int status = check_output(cli);
+    if (status != PS_EXIT_OK) {
+        return status;
+    }
+    conversion c = {.cli = cli, .path = ps_cli_text(cli, "output"), .write_err = PS_ERR_INIT};
+    ps_arena_init(&c.arena);
+    status = find_inputs(&c);
+    if (status == PS_EXIT_OK && c.n_inputs > 0) {
+        status = convert(&c);
+    } else if (status == PS_EXIT_OK) {
+        ps_cli_warn(cli, "%s: no profile found; see: pipescope formats", c.clusters[0]->root);
+        status = PS_EXIT_NOTHING;
+        for (size_t i = 0; i < c.n_clusters; i++) {
+            status = ps_diag_n_errors(&c.clusters[i]->diag) > 0 ? PS_EXIT_FAILED : status;
+        }
+    }
+    for (size_t i = 0; i < c.n_inputs; i++) {
+        ps_trace_free(c.inputs[i].trace);
+    }
+    for (size_t i = 0; i < c.n_clusters; i++) {
+        ps_cluster_free(c.clusters[i]);
+    }
+    ps_free(c.clusters);
+    ps_free(c.inputs);
+    ps_free(c.sources);
+    ps_free(c.diag);
+    ps_arena_fini(&c.arena);
+    return status;
+}
+
+static const ps_option OPTIONS[] = {
+    {.name = "output",
+     .short_name = 'o',
+     .kind = PS_OPTION_PATH,
+     .arg = "FILE",
+     .help = "what to write: .json or .json.gz (trace events), .pftrace (Perfetto)"},
+    {.name = "strict", .kind = PS_OPTION_FLAG, .help = "a rank with counted errors is not written"},
+    PS_FORMAT_OPTION,
+};
+
+const ps_command ps_command_convert = {
+    .name = "convert",
+    .summary = "the whole timeline for other viewers: trace-event JSON or Perfetto",
+    .usage = "IN... -o FILE.{json,json.gz,pftrace} [options]",
+    .options = OPTIONS,
+    .n_options = PS_N(OPTIONS),
+    .positional = "IN",
+    .min_positionals = 1,
+    .max_positionals = PS_MANY,
+    .notes =
+        "All ranks below the given files and folders go into one file, in rank order, each with "
+        "processes of its own. docs/commands/convert.md says what each format keeps.",
+    .run = run,
+};

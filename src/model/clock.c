@@ -1,0 +1,82 @@
+#include "model/clock.h"
+
+#include "base/alloc.h"
+
+void ps_clock_before(ps_clock_interval *i, bool from_a, int64_t from_ns, int64_t to_ns) {
+    int64_t most = 0;
+    if (__builtin_sub_overflow(to_ns, from_ns, &most) || most == INT64_MIN || most == INT64_MAX) {
+        return; /* says nothing */
+    }
+    if (from_a && most < i->high_ns) {
+        i->high_ns = most;
+    } else if (!from_a && -most > i->low_ns) {
+        i->low_ns = -most;
+    }
+}
+
+/* One end of an interval is known: what does it say of the other? False when it says nothing better. */
+static bool relax(const ps_clock_interval *i, bool from_a, ps_clock_offset *out) {
+    ps_clock_offset *from = &out[from_a ? i->a : i->b];
+    ps_clock_offset *to = &out[from_a ? i->b : i->a];
+    int64_t width = 0;
+    int64_t offset = 0;
+    int64_t uncertainty = 0;
+    if (__builtin_sub_overflow(i->high_ns, i->low_ns, &width)) {
+        return false;
+    }
+    int64_t half = width / 2 + width % 2; /* rounded up: the true value lies within */
+    int64_t middle = i->low_ns + width / 2;
+    if (__builtin_add_overflow(from->offset_ns, from_a ? middle : -middle, &offset) ||
+        __builtin_add_overflow(from->uncertainty_ns, half, &uncertainty) ||
+        (to->is_known && to->first < from->first) ||
+        (to->is_known && to->first == from->first && to->uncertainty_ns <= uncertainty)) {
+        return false;
+    }
+    *to = (ps_clock_offset){offset, uncertainty, from->first, true};
+    return true;
+}
+
+/* Bellman-Ford: uncertainties only add up, so it ends. */
+static void spread(const ps_clock_interval *intervals, size_t n, ps_clock_offset *out,
+                   uint32_t n_machines) {
+    bool changed = true;
+    for (uint32_t round = 0; changed && round <= n_machines; round++) {
+        changed = false;
+        for (size_t k = 0; k < n; k++) {
+            const ps_clock_interval *i = &intervals[k];
+            if (!ps_clock_is_closed(i) || ps_clock_is_empty(i)) {
+                continue;
+            }
+            if (out[i->a].is_known && relax(i, true, out)) {
+                changed = true;
+            }
+            if (out[i->b].is_known && relax(i, false, out)) {
+                changed = true;
+            }
+        }
+    }
+}
+
+ps_code ps_clock_solve(uint32_t n_machines, const ps_clock_interval *intervals, size_t n_intervals,
+                       ps_clock_offset *out, ps_err *err) {
+    uint8_t *connected = ps_calloc(n_machines, sizeof *connected);
+    if (connected == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (uint32_t m = 0; m < n_machines; m++) {
+        out[m] = (ps_clock_offset){.first = m};
+    }
+    for (size_t k = 0; k < n_intervals; k++) {
+        bool useful = ps_clock_is_closed(&intervals[k]) && !ps_clock_is_empty(&intervals[k]);
+        connected[intervals[k].a] |= useful;
+        connected[intervals[k].b] |= useful;
+    }
+    for (uint32_t m = 0; m < n_machines; m++) {
+        if (connected[m] != 0 && !out[m].is_known) { /* the first of its part */
+            out[m].is_known = true;
+            spread(intervals, n_intervals, out, n_machines);
+        }
+    }
+    ps_free(connected);
+    return PS_OK;
+}

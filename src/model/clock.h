@@ -1,0 +1,48 @@
+/* Offsets between the clocks of machines, from events that cannot have happened in the other order.
+ *
+ * Every such pair of events bounds a difference of clocks on one side: what machine a sent at a's time x was there on
+ * machine b at b's time y, so clock(b) - clock(a) <= y - x can not be told wrong. All bounds of two machines together
+ * give an interval that contains the true difference: its middle is the estimate, half its width the uncertainty. */
+#ifndef PS_MODEL_CLOCK_H
+#define PS_MODEL_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define PS_CLOCK_LOW_OPEN INT64_MIN
+#define PS_CLOCK_HIGH_OPEN INT64_MAX
+
+/* clock(b) - clock(a) lies in [low_ns, high_ns]. */
+typedef struct ps_clock_interval {
+    uint32_t a, b;
+    int64_t low_ns, high_ns;
+} ps_clock_interval;
+
+/* A machine's clock against that of the first machine of its connected part. */
+typedef struct ps_clock_offset {
+    int64_t offset_ns;      /* clock(machine) - clock(first) */
+    int64_t uncertainty_ns; /* the true offset differs by no more */
+    uint32_t first;         /* itself where nothing connects it to an earlier one */
+    bool is_known; /* of the first one: 0 with no uncertainty, when anything is connected to it */
+} ps_clock_offset;
+
+/* Narrows an interval by "what happened on a at x was before what happened on b at y": clock(b) - clock(a) <= y - x. */
+void ps_clock_before(ps_clock_interval *i, bool from_a, int64_t from_ns, int64_t to_ns);
+
+static inline bool ps_clock_is_closed(const ps_clock_interval *i) {
+    return i->low_ns != PS_CLOCK_LOW_OPEN && i->high_ns != PS_CLOCK_HIGH_OPEN;
+}
+
+/* Nothing satisfies all bounds: a clock moved, or an event is not what it was taken for. */
+static inline bool ps_clock_is_empty(const ps_clock_interval *i) {
+    return ps_clock_is_closed(i) && i->low_ns > i->high_ns;
+}
+
+/* out[n_machines]: along the ways of least uncertainty over the closed intervals that are not empty. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_clock_solve(uint32_t n_machines, const ps_clock_interval *intervals,
+                                   size_t n_intervals, ps_clock_offset *out, ps_err *err);
+
+#endif

@@ -1,0 +1,510 @@
+/* Two passes over a file: the first learns what each column holds, the second fills the cells, so that no text is kept
+ * for what proves to be a number. A file that changes in between gives NULLs, counted, and nothing worse. */
+#include "read/ascend_csv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/hash.h"
+#include "base/idmap.h"
+#include "base/num.h"
+#include "read/csv.h"
+
+#define MAX_COLUMNS ((size_t)4096)
+#define MAX_TEXTS ((size_t)1 << 31)
+/* A real of so many digits need not come out of a double as it went in. */
+#define MAX_EXACT_DIGITS 17
+/* Microseconds with so many digits before the point are points in time: 2001 and later, or 11 days of a duration. */
+#define MIN_EPOCH_DIGITS 13
+
+typedef enum cell_kind { CELL_MISSING, CELL_ODD, CELL_INT, CELL_REAL, CELL_TEXT } cell_kind;
+
+/* What the first pass saw in a column. */
+typedef struct seen {
+    size_t n[CELL_TEXT + 1];
+    bool is_lossy;    /* a number that a double cannot hold */
+    bool has_epoch;   /* a number as large as an epoch in microseconds */
+    bool is_time;     /* decided after the pass */
+    ps_col_type type; /* likewise */
+} seen;
+
+typedef struct reading {
+    const ps_ascend_csv_src *src;
+    ps_diag *diag;
+    ps_table *table;
+    seen *seen;
+    ps_column *columns;
+    const char **headers;
+    size_t n_columns, n_rows;
+    ps_idmap text_rows; /* hash of a text, or the next free key after it -> row in texts */
+    const char **texts;
+    size_t n_texts, cap_texts;
+} reading;
+
+/* --- cells ------------------------------------------------------------------------------------------------ */
+
+static bool is_word(const char *text, size_t n, const char *const *words) {
+    for (; *words != NULL; words++) {
+        if (n == strlen(*words) && memcmp(text, *words, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Digits of a decimal number, without leading zeros. */
+typedef struct digits {
+    size_t n, n_whole; /* all, and those before the point */
+} digits;
+
+/* Digits with at most one point and exponent. Leading zeros are those of an id, and make a text. */
+static bool is_decimal(const char *s, size_t n, bool *is_integer, digits *count) {
+    size_t i = n > 0 && s[0] == '-' ? 1 : 0;
+    size_t first = i;
+    size_t n_all = 0;
+    *is_integer = true;
+    *count = (digits){0};
+    for (; i < n && ((s[i] >= '0' && s[i] <= '9') || (s[i] == '.' && *is_integer)); i++) {
+        if (s[i] == '.') {
+            *is_integer = false;
+            continue;
+        }
+        n_all++;
+        count->n += count->n > 0 || s[i] != '0';
+        count->n_whole = *is_integer ? count->n : count->n_whole;
+    }
+    bool is_id = first + 1 < n && s[first] == '0' && s[first + 1] >= '0' && s[first + 1] <= '9';
+    if (n_all == 0 || is_id) {
+        return false;
+    }
+    if (i < n && (s[i] == 'e' || s[i] == 'E')) {
+        *is_integer = false;
+        i += i + 1 < n && (s[i + 1] == '-' || s[i + 1] == '+') ? 2 : 1;
+        size_t exponent = i;
+        while (i < n && s[i] >= '0' && s[i] <= '9') {
+            i++;
+        }
+        return i == n && i > exponent && i - exponent <= 3;
+    }
+    return i == n;
+}
+
+static cell_kind classify(const ps_csv_cell *c, digits *count) {
+    static const char *const MISSING[] = {"N/A", "NA", "None", "null", NULL};
+    static const char *const NO_NUMBERS[] = {"nan",  "NaN",      "NAN",       "inf",
+                                             "-inf", "Infinity", "-Infinity", NULL};
+    bool is_integer = false;
+    int64_t value = 0;
+    if (c->n == 0 || is_word(c->text, c->n, MISSING)) {
+        return CELL_MISSING;
+    }
+    if (c->text[0] == '-' || c->text[0] == '.' || (c->text[0] >= '0' && c->text[0] <= '9')) {
+        if (is_decimal(c->text, c->n, &is_integer, count)) {
+            bool is_int = is_integer && ps_parse_i64(c->text, c->n, &value);
+            return is_int ? CELL_INT : is_integer ? CELL_TEXT : CELL_REAL;
+        }
+    }
+    return is_word(c->text, c->n, NO_NUMBERS) ? CELL_ODD : CELL_TEXT;
+}
+
+static void see(seen *s, const ps_csv_cell *c) {
+    digits count = {0};
+    cell_kind kind = classify(c, &count);
+    s->n[kind]++;
+    if (kind == CELL_INT || kind == CELL_REAL) {
+        s->has_epoch = s->has_epoch || count.n_whole >= MIN_EPOCH_DIGITS;
+        s->is_lossy = s->is_lossy || count.n > (kind == CELL_INT ? 15 : MAX_EXACT_DIGITS);
+    }
+}
+
+/* --- columns ---------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text;
+    ps_unit unit;
+} UNITS[] = {
+    {"(us)", PS_UNIT_US}, {"(ms)", PS_UNIT_MS}, {"(ns)", PS_UNIT_NS}, {"(%)", PS_UNIT_PERCENT}};
+
+static bool is_known_time(const char *header) {
+    static const char *const TIMES[] = {
+        "Start Time(us)",          "Timestamp(us)", "Allocation Time(us)", "Release Time(us)",
+        "Active Release Time(us)", "End Time(us)",  "Task Start Time(us)", "Task Stop Time(us)",
+        "Start Timestamp(us)",     "Stop Time(us)", "timestamp(us)",       NULL};
+    return is_word(header, strlen(header), TIMES);
+}
+
+static ps_col_type type_of(seen *s, const char *header, bool is_measure) {
+    size_t n = s->n[CELL_INT] + s->n[CELL_REAL];
+    s->is_time = s->n[CELL_TEXT] == 0 && ps_ends_with(header, "(us)") &&
+                 (is_known_time(header) || s->has_epoch);
+    if (s->is_time) {
+        return PS_COL_INT;
+    }
+    if (s->n[CELL_TEXT] > 0) {
+        return PS_COL_TEXT;
+    }
+    bool is_real = is_measure || s->n[CELL_REAL] > 0;
+    if (n == 0) {
+        return is_measure ? PS_COL_REAL : PS_COL_TEXT;
+    }
+    return !is_real ? PS_COL_INT : s->is_lossy ? PS_COL_TEXT : PS_COL_REAL;
+}
+
+/* "Name" once more becomes "Name 2": tables are written where names are unique. */
+static const char *unique_name(reading *r, size_t column, const char *name) {
+    char text[256];
+    (void)snprintf(text, sizeof text, "%s", name);
+    for (int k = 2; k < 1000; k++) {
+        bool is_taken = false;
+        for (size_t i = 0; i < column && !is_taken; i++) {
+            is_taken = strcmp(r->columns[i].name, text) == 0;
+        }
+        if (!is_taken) {
+            break;
+        }
+        (void)snprintf(text, sizeof text, "%.240s %d", name, k);
+    }
+    return ps_arena_strndup(&r->table->arena, text, strlen(text));
+}
+
+/* Columns of step_trace_time are microseconds, all but those that say which step. */
+static bool is_untitled_us(const char *table, const char *header) {
+    static const char *const WHICH[] = {"Step", "Device_id", "Device ID", "Index", "Type", NULL};
+    return strcmp(table, "step_trace_time") == 0 && !is_word(header, strlen(header), WHICH) &&
+           !ps_ends_with(header, "Index");
+}
+
+/* Name, unit and type from the header's text and what the cells are. */
+static bool make_column(reading *r, size_t i) {
+    const char *header = r->headers[i];
+    size_t n = strlen(header);
+    ps_unit unit = PS_UNIT_NONE;
+    size_t cut = n;
+    for (size_t u = 0; u < sizeof UNITS / sizeof *UNITS; u++) {
+        if (ps_ends_with(header, UNITS[u].text) && n > strlen(UNITS[u].text)) {
+            unit = UNITS[u].unit;
+            cut = n - strlen(UNITS[u].text);
+        }
+    }
+    if (is_untitled_us(r->table->name, header)) {
+        unit = PS_UNIT_US;
+    }
+    bool is_bytes = strstr(header, "(Byte") != NULL || strstr(header, "(B)") != NULL;
+    bool is_measure = unit != PS_UNIT_NONE || (n > 0 && header[n - 1] == ')' && !is_bytes);
+    seen *s = &r->seen[i];
+    s->type = type_of(s, header, is_measure);
+    char name[256];
+    if (n == 0) {
+        (void)snprintf(name, sizeof name, "column %zu", i + 1);
+    } else {
+        (void)snprintf(name, sizeof name, "%.*s", (int)(cut < 255 ? cut : 255), header);
+    }
+    r->columns[i] = (ps_column){.name = unique_name(r, i, name),
+                                .type = s->type,
+                                .unit = s->is_time               ? PS_UNIT_NS
+                                        : s->type == PS_COL_TEXT ? PS_UNIT_NONE
+                                                                 : unit,
+                                .exact = s->is_time};
+    return r->columns[i].name != NULL;
+}
+
+/* --- the two passes -------------------------------------------------------------------------------------- */
+
+static ps_input *open_source(const ps_ascend_csv_src *src, ps_err *err) {
+    return src->bytes != NULL ? ps_input_of_memory(src->bytes, src->n_bytes, err)
+                              : ps_input_open(src->path, err);
+}
+
+static ps_code make_columns(reading *r, const ps_csv_row *header, ps_err *err) {
+    r->n_columns = header->n < MAX_COLUMNS ? header->n : MAX_COLUMNS;
+    r->columns = ps_arena_alloc(&r->table->arena, r->n_columns * sizeof *r->columns);
+    r->headers = ps_arena_alloc(&r->table->arena, r->n_columns * sizeof *r->headers);
+    r->seen = ps_calloc(r->n_columns, sizeof *r->seen);
+    if (r->columns == NULL || r->headers == NULL || r->seen == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (size_t i = 0; i < r->n_columns; i++) {
+        const ps_csv_cell *c = &header->cells[i];
+        size_t skip = 0;
+        while (skip < c->n && c->text[skip] == ' ') {
+            skip++;
+        }
+        r->headers[i] = ps_arena_strndup(&r->table->arena, c->text + skip, c->n - skip);
+        if (r->headers[i] == NULL) {
+            return ps_fail_nomem(err);
+        }
+    }
+    return PS_OK;
+}
+
+/* Cells beyond the header are lost, those that are missing are NULL: both are counted, once a row. */
+static void check_width(reading *r, const ps_csv_row *row) {
+    bool is_odd = row->n < r->n_columns;
+    for (size_t i = r->n_columns; i < row->n && !is_odd; i++) {
+        is_odd = row->cells[i].n > 0;
+    }
+    if (is_odd) {
+        ps_diag_add(r->diag, PS_ODD_TABLE_ROW, "%s line %llu: %zu cells, the header has %zu",
+                    ps_path_base(r->src->path), (unsigned long long)row->line, row->n,
+                    r->n_columns);
+    }
+}
+
+/* Walks the rows. `fn` gets the header first. Anything but PS_NOMEM ends the walk and is counted when `diag` is given. */
+typedef ps_code row_fn(reading *r, const ps_csv_row *row, bool is_header, ps_err *err);
+
+static ps_code walk_rows(reading *r, row_fn *fn, bool count_odd, ps_err *err) {
+    ps_err odd = PS_ERR_INIT;
+    ps_input *in = open_source(r->src, &odd);
+    ps_csv csv;
+    ps_csv_init(&csv, in);
+    ps_csv_row row = {0};
+    ps_code code = in != NULL ? PS_OK : odd.code;
+    for (bool is_header = true; code == PS_OK; is_header = false) {
+        code = ps_csv_next(&csv, &row, &odd);
+        if (code != PS_OK || row.n == 0) {
+            break;
+        }
+        code = fn(r, &row, is_header, &odd);
+    }
+    bool is_cut = in != NULL && (ps_csv_is_cut(&csv) || ps_input_is_cut(in));
+    ps_csv_fini(&csv);
+    ps_input_close(in);
+    if (code == PS_NOMEM) {
+        return ps_fail_nomem(err);
+    }
+    if (count_odd && code != PS_OK) {
+        ps_diag_add(r->diag, PS_ODD_FILE, "%s: %s", ps_path_base(r->src->path), odd.msg);
+    } else if (count_odd && is_cut) {
+        ps_diag_add(r->diag, PS_ODD_TRUNCATED, "%s", ps_path_base(r->src->path));
+    }
+    return PS_OK;
+}
+
+static ps_code learn_row(reading *r, const ps_csv_row *row, bool is_header, ps_err *err) {
+    if (is_header) {
+        return make_columns(r, row, err);
+    }
+    r->n_rows++;
+    check_width(r, row);
+    for (size_t i = 0; i < row->n && i < r->n_columns; i++) {
+        see(&r->seen[i], &row->cells[i]);
+    }
+    return PS_OK;
+}
+
+/* The one copy of a text, NULL when memory is out. */
+static const char *keep_text(reading *r, const ps_csv_cell *c) {
+    uint64_t key = ps_hash64_seeded(c->text, c->n);
+    for (uint32_t row; (row = ps_idmap_get(&r->text_rows, key)) != PS_IDMAP_NONE; key++) {
+        if (strlen(r->texts[row]) == c->n && memcmp(r->texts[row], c->text, c->n) == 0) {
+            return r->texts[row];
+        }
+    }
+    const char *copy = ps_arena_strndup(&r->table->arena, c->text, c->n);
+    if (copy == NULL ||
+        !ps_grow(&r->texts, &r->cap_texts, r->n_texts + 1, MAX_TEXTS, sizeof *r->texts) ||
+        !ps_idmap_put(&r->text_rows, key, (uint32_t)r->n_texts)) {
+        return NULL;
+    }
+    r->texts[r->n_texts++] = copy;
+    return copy;
+}
+
+/* False when memory is out; a cell that cannot be what its column is stays NULL. */
+static bool fill_cell(reading *r, size_t column, const ps_csv_cell *c, uint64_t line) {
+    const seen *s = &r->seen[column];
+    digits count = {0};
+    cell_kind kind = classify(c, &count);
+    int64_t value = 0;
+    bool ok = true;
+    if (kind == CELL_MISSING) {
+        return true;
+    }
+    if (s->type == PS_COL_TEXT) {
+        const char *text = keep_text(r, c);
+        ps_value *cell = &r->table->cells[(r->table->n_rows - 1) * r->n_columns + column];
+        *cell = (ps_value){.u.text = text, .is_null = text == NULL};
+        return text != NULL;
+    }
+    if (s->is_time) {
+        ok = ps_parse_scaled(c->text, c->n, 1000, &value);
+    } else if (s->type == PS_COL_INT) {
+        ok = ps_parse_i64(c->text, c->n, &value);
+    } else {
+        ok = kind == CELL_INT || kind == CELL_REAL;
+        if (ok) {
+            ps_table_set_real(r->table, column, strtod(c->text, NULL));
+        }
+    }
+    if (ok && s->type == PS_COL_INT) {
+        ps_table_set_int(r->table, column, value);
+    }
+    if (!ok) {
+        ps_diag_add(r->diag, s->is_time ? PS_ODD_TIME : PS_ODD_NUMBER, "%s line %llu, %.60s",
+                    ps_path_base(r->src->path), (unsigned long long)line, r->headers[column]);
+    }
+    return true;
+}
+
+static ps_code fill_row(reading *r, const ps_csv_row *row, bool is_header, ps_err *err) {
+    if (is_header) {
+        return PS_OK;
+    }
+    bool ok = ps_table_add_row(r->table);
+    for (size_t i = 0; ok && i < row->n && i < r->n_columns; i++) {
+        ok = fill_cell(r, i, &row->cells[i], row->line);
+    }
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+static ps_code read_table(reading *r, ps_err *err) {
+    ps_code code = walk_rows(r, learn_row, true, err);
+    for (size_t i = 0; code == PS_OK && i < r->n_columns; i++) {
+        code = make_column(r, i) ? PS_OK : ps_fail_nomem(err);
+    }
+    if (code == PS_OK && r->n_columns > 0) {
+        r->table->columns = r->columns;
+        r->table->n_columns = r->n_columns;
+        code = walk_rows(r, fill_row, false, err);
+    }
+    return code;
+}
+
+ps_code ps_ascend_csv_read(const ps_ascend_csv_src *src, const char *table_name, ps_diag *diag,
+                           ps_ascend_csv *out, ps_err *err) {
+    *out = (ps_ascend_csv){0};
+    reading r = {.src = src, .diag = diag};
+    ps_idmap_init(&r.text_rows);
+    r.table = ps_table_new(table_name, ps_path_base(src->path), NULL, 0);
+    ps_code code = r.table != NULL ? read_table(&r, err) : ps_fail_nomem(err);
+    if (code == PS_OK && r.n_columns > 0) {
+        *out = (ps_ascend_csv){r.table, r.headers};
+    } else {
+        ps_table_free(r.table);
+    }
+    ps_free(r.seen);
+    ps_free(r.texts);
+    ps_idmap_fini(&r.text_rows);
+    return code;
+}
+
+/* --- names ------------------------------------------------------------------------------------------------ */
+
+void ps_ascend_csv_table_name(const char *file_name, char *out, size_t size) {
+    size_t n = strlen(file_name);
+    n -= ps_ends_with(file_name, ".csv") ? 4 : 0;
+    for (;;) { /* numbers of ranks and times at the end */
+        size_t first = n;
+        while (first > 0 && file_name[first - 1] >= '0' && file_name[first - 1] <= '9') {
+            first--;
+        }
+        if (first == n || first < 2 || file_name[first - 1] != '_') {
+            break;
+        }
+        n = first - 1;
+    }
+    (void)snprintf(out, size, "%.*s", (int)(n < 200 ? n : 200), file_name);
+}
+
+size_t ps_ascend_csv_column(const ps_table *t, const char *name) {
+    for (size_t i = 0; i < t->n_columns; i++) {
+        if (strcmp(t->columns[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return PS_NO_COLUMN;
+}
+
+/* --- counters --------------------------------------------------------------------------------------------- */
+
+/* A process of our own for the counters of a file that names none; its number never comes out. */
+#define FIRST_OWN_PID (-1000000001)
+
+typedef struct counter_file {
+    const char *table, *process;
+    int64_t pid;
+    const char *series; /* names are "series/component"; NULL: "component/column" */
+} counter_file;
+
+/* "NPU:0" -> 0; -1 when it names none. */
+static int64_t device_of(const ps_value *v) {
+    const char *colon = v->is_null ? NULL : strrchr(v->u.text, ':');
+    int64_t device = -1;
+    bool ok = colon != NULL && ps_parse_i64(colon + 1, strlen(colon + 1), &device);
+    return ok && device >= 0 ? device : -1;
+}
+
+/* Adds one column of one row. `name` is "PTA/Total Reserved". */
+static void add_value(ps_builder *b, const counter_file *f, const char *name, ps_str unit,
+                      int64_t device, int64_t time_ns, double value) {
+    ps_track track = {.kind = PS_TRACK_COUNTER,
+                      .pid = f->pid,
+                      .tid = -1,
+                      .device = device,
+                      .name = ps_builder_str(b, name, strlen(name))};
+    uint32_t row = ps_builder_track(b, track);
+    ps_builder_track_unit(b, row, unit);
+    if (!ps_builder_counter(b, row, time_ns, value) && !ps_builder_failed(b)) {
+        ps_diag_add(ps_builder_diag(b), PS_ODD_TIME, "%s.csv: %s", f->table, name);
+    }
+}
+
+static void add_rows(const ps_table *t, ps_builder *b, const counter_file *f) {
+    size_t component = ps_ascend_csv_column(t, "Component");
+    size_t time = ps_ascend_csv_column(t, "Timestamp");
+    size_t device = ps_ascend_csv_column(t, "Device Type");
+    device = device != PS_NO_COLUMN ? device : ps_ascend_csv_column(t, "Device");
+    if (component == PS_NO_COLUMN || time == PS_NO_COLUMN || t->columns[time].type != PS_COL_INT ||
+        t->columns[component].type != PS_COL_TEXT) {
+        return;
+    }
+    bool has_device = device != PS_NO_COLUMN && t->columns[device].type == PS_COL_TEXT;
+    for (size_t c = 0; c < t->n_columns; c++) {
+        const char *header = t->columns[c].name;
+        const char *unit = strchr(header, '(');
+        if (strncmp(header, "Total ", 6) != 0 || unit == NULL ||
+            t->columns[c].type != PS_COL_REAL) {
+            continue;
+        }
+        ps_str unit_text = ps_builder_str(b, unit + 1, strcspn(unit + 1, ")"));
+        for (size_t row = 0; row < t->n_rows && !ps_builder_failed(b); row++) {
+            const ps_value *value = ps_table_cell(t, row, c);
+            const ps_value *what = ps_table_cell(t, row, component);
+            const ps_value *when = ps_table_cell(t, row, time);
+            if (value->is_null || what->is_null || when->is_null) {
+                continue;
+            }
+            char name[256];
+            if (f->series != NULL) {
+                (void)snprintf(name, sizeof name, "%s/%.120s", f->series, what->u.text);
+            } else {
+                (void)snprintf(name, sizeof name, "%.120s/%.*s", what->u.text, (int)(unit - header),
+                               header);
+            }
+            add_value(b, f, name, unit_text,
+                      has_device ? device_of(ps_table_cell(t, row, device)) : -1, when->u.i,
+                      value->u.r);
+        }
+    }
+}
+
+void ps_ascend_csv_counters(const ps_table *t, ps_builder *b) {
+    static const counter_file FILES[] = {
+        {"memory_record", "Memory Record", FIRST_OWN_PID, NULL},
+        {"npu_module_mem", "NPU Module Mem", FIRST_OWN_PID - 1, "NPU Module Mem"},
+    };
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+        if (strcmp(t->name, FILES[i].table) == 0) {
+            ps_str name = ps_builder_str(b, FILES[i].process, strlen(FILES[i].process));
+            ps_builder_process(b, (ps_process){.pid = FILES[i].pid,
+                                               .name = name,
+                                               .order = PS_NO_ORDER,
+                                               .pid_is_text = true});
+            add_rows(t, b, &FILES[i]);
+        }
+    }
+}

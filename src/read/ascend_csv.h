@@ -1,0 +1,40 @@
+/* The CSV files of an Ascend text export as side tables. A column is an integer, a real or a text by what all its cells
+ * are; "N/A" and nothing are NULL. A unit that tables know ("(us)", "(ms)", "(%)") goes from the header's text into the
+ * unit; other units stay in the name ("Size(KB)"). Absolute times in microseconds become integer nanoseconds: a double
+ * could not hold them. */
+#ifndef PS_READ_ASCEND_CSV_H
+#define PS_READ_ASCEND_CSV_H
+
+#include "base/diag.h"
+#include "base/err.h"
+#include "model/table.h"
+#include "model/trace.h"
+
+/* A file, or bytes in memory when they are not NULL (the path is then its name in messages). It is read twice. */
+typedef struct ps_ascend_csv_src {
+    const char *path;
+    const void *bytes;
+    size_t n_bytes;
+} ps_ascend_csv_src;
+
+typedef struct ps_ascend_csv {
+    ps_table *table; /* NULL when there is nothing to be had; owned by the caller */
+    const char *const
+        *headers; /* [table->n_columns], as they stand in the file; in the table's arena */
+} ps_ascend_csv;
+
+/* A file that cannot be read is counted in `diag`, as are odd rows; what there is stays. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_ascend_csv_read(const ps_ascend_csv_src *src, const char *table_name,
+                                       ps_diag *diag, ps_ascend_csv *out, ps_err *err);
+
+/* "kernel_details" of "kernel_details.csv", "op_summary" of "op_summary_20240613101010.csv". */
+void ps_ascend_csv_table_name(const char *file_name, char *out, size_t size);
+
+/* The column of this name (without a unit that was taken off), or PS_NO_COLUMN. */
+#define PS_NO_COLUMN SIZE_MAX
+size_t ps_ascend_csv_column(const ps_table *t, const char *name);
+
+/* Counters from memory_record ("PTA/Total Reserved", MB) and npu_module_mem ("NPU Module Mem/SLOG", MB). */
+void ps_ascend_csv_counters(const ps_table *t, ps_builder *b);
+
+#endif

@@ -1,0 +1,345 @@
+/* The files beside the trace: CSV tables, communication.json, communication_matrix.json, profiler_info. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "read/ascend_comm_json.h"
+#include "read/ascend_text.h"
+
+#define MAX_JSON_BYTES ((size_t)1 << 30)
+#define MAX_FILES ((size_t)4096)
+
+typedef struct csv_file {
+    const char *name, *path;
+    char table[208];
+    ps_ascend_csv csv; /* table NULL: not read, or given away */
+} csv_file;
+
+struct ps_ascend_files {
+    ps_arena arena;
+    ps_ascend_places places;
+    ps_ascend_profile profile;
+    uint32_t needs;
+    const char **names; /* in the folder */
+    size_t n_names;
+    csv_file *csvs;
+    size_t n_csvs, cap_csvs;
+    csv_file *kernels; /* kernel_details or op_summary, NULL */
+};
+
+/* --- places ------------------------------------------------------------------------------------------------- */
+
+static bool is_output_dir(const char *dir) {
+    const char *name = ps_path_base(dir);
+    return strcmp(name, "ASCEND_PROFILER_OUTPUT") == 0 ||
+           strcmp(name, "mindstudio_profiler_output") == 0;
+}
+
+static bool starts_with(const char *text, const char *head) {
+    return strncmp(text, head, strlen(head)) == 0;
+}
+
+/* The folder itself or one of the two above it that holds profiler_info. A raw folder lies inside that of the rank. */
+static ps_code find_rank_dir(const char *dir, bool is_output, ps_arena *arena, const char **out,
+                             ps_err *err) {
+    const char *at = dir;
+    for (int up = 0; up <= (is_output ? 2 : 0); up++) {
+        ps_ascend_profile profile;
+        ps_code code = ps_ascend_profile_read(at, &profile, NULL, err);
+        if (code != PS_OK) {
+            return code;
+        }
+        if (profile.is_there) {
+            *out = at;
+            return PS_OK;
+        }
+        at = ps_path_dir(arena, at);
+        if (at == NULL) {
+            return ps_fail_nomem(err);
+        }
+    }
+    return PS_OK;
+}
+
+ps_code ps_ascend_places_find(const ps_src *src, ps_arena *arena, ps_ascend_places *out,
+                              ps_err *err) {
+    *out = (ps_ascend_places){.rank_dir = src->rank_dir};
+    if (strcmp(src->path, "-") == 0) {
+        return PS_OK;
+    }
+    const char *name = ps_path_base(src->path);
+    const char *dir = ps_path_dir(arena, src->path);
+    if (dir == NULL) {
+        return ps_fail_nomem(err);
+    }
+    out->is_output = is_output_dir(dir);
+    /* A trace under another name in a folder of any kind says nothing about its neighbours. */
+    bool has_siblings = out->is_output || src->rank_dir != NULL ||
+                        starts_with(name, "trace_view") || starts_with(name, "msprof_");
+    out->dir = has_siblings ? dir : NULL;
+    return has_siblings && src->rank_dir == NULL
+               ? find_rank_dir(dir, out->is_output, arena, &out->rank_dir, err)
+               : PS_OK;
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------- */
+
+/* Tables that are looked for where not every file need belong to the rank. */
+static bool is_known_table(const char *table) {
+    static const char *const NAMES[] = {"kernel_details",
+                                        "operator_details",
+                                        "op_statistic",
+                                        "api_statistic",
+                                        "step_trace_time",
+                                        "step_trace",
+                                        "memory_record",
+                                        "operator_memory",
+                                        "npu_module_mem",
+                                        "npu_mem",
+                                        "l2_cache",
+                                        "data_preprocess",
+                                        "nic",
+                                        "roce",
+                                        "pcie",
+                                        "hccs",
+                                        "dataset",
+                                        "op_summary",
+                                        "task_time",
+                                        "fusion_op",
+                                        "communication_statistic"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (strcmp(table, NAMES[i]) == 0) {
+            return true;
+        }
+    }
+    return starts_with(table, "minddata_");
+}
+
+static bool is_kernels(const char *table) {
+    return strcmp(table, "kernel_details") == 0 || strcmp(table, "op_summary") == 0;
+}
+
+static bool is_memory(const char *table) {
+    return strcmp(table, "memory_record") == 0 || strcmp(table, "npu_module_mem") == 0;
+}
+
+static bool is_table_taken(const ps_ascend_files *f, const char *table) {
+    for (size_t i = 0; i < f->n_csvs; i++) {
+        if (strcmp(f->csvs[i].table, table) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ps_code add_csv(ps_ascend_files *f, const char *name, ps_diag *diag, ps_err *err) {
+    csv_file file = {.name = name, .path = ps_path_join(&f->arena, f->places.dir, name)};
+    if (file.path == NULL ||
+        !ps_grow(&f->csvs, &f->cap_csvs, f->n_csvs + 1, MAX_FILES + 1, sizeof *f->csvs)) {
+        return ps_fail_nomem(err);
+    }
+    ps_ascend_csv_table_name(name, file.table, sizeof file.table);
+    if (is_table_taken(f, file.table)) { /* several slices of one table */
+        (void)snprintf(file.table, sizeof file.table, "%.*s", (int)(strlen(name) - 4), name);
+    }
+    bool is_wanted = (f->needs & PS_NEED_TABLES) != 0 ||
+                     ((f->needs & PS_NEED_ARGS) != 0 && is_kernels(file.table)) ||
+                     ((f->needs & PS_NEED_COUNTERS) != 0 && is_memory(file.table));
+    if (!is_wanted || !(f->places.is_output || is_known_table(file.table)) ||
+        !ps_is_file(file.path)) {
+        return PS_OK;
+    }
+    ps_ascend_csv_src src = {.path = file.path};
+    ps_code code = ps_ascend_csv_read(&src, file.table, diag, &file.csv, err);
+    if (code == PS_OK) {
+        f->csvs[f->n_csvs++] = file;
+    }
+    return code;
+}
+
+static ps_code read_csvs(ps_ascend_files *f, ps_diag *diag, ps_err *err) {
+    const uint32_t some = PS_NEED_TABLES | PS_NEED_ARGS | PS_NEED_COUNTERS;
+    if (f->places.dir == NULL || (f->needs & some) == 0) {
+        return PS_OK;
+    }
+    ps_err odd = PS_ERR_INIT;
+    ps_code code = ps_list_dir(f->places.dir, &f->arena, &f->names, &f->n_names, &odd);
+    if (code != PS_OK) {
+        f->n_names = 0;
+        ps_diag_add(diag, PS_ODD_FILE, "%s: %s", f->places.dir, odd.msg);
+        return code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
+    }
+    for (size_t i = 0; code == PS_OK && i < f->n_names && f->n_csvs < MAX_FILES; i++) {
+        if (ps_ends_with(f->names[i], ".csv")) {
+            code = add_csv(f, f->names[i], diag, err);
+        }
+    }
+    for (size_t i = 0; i < f->n_csvs && f->kernels == NULL; i++) {
+        f->kernels =
+            f->csvs[i].csv.table != NULL && is_kernels(f->csvs[i].table) ? &f->csvs[i] : NULL;
+    }
+    return code;
+}
+
+ps_ascend_files *ps_ascend_files_open(const ps_ascend_places *places, uint32_t needs, ps_builder *b,
+                                      ps_err *err) {
+    ps_ascend_files *f = ps_calloc(1, sizeof *f);
+    if (f == NULL) {
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    ps_arena_init(&f->arena);
+    f->places = *places;
+    f->needs = needs;
+    ps_diag *diag = ps_builder_diag(b);
+    ps_code code = PS_OK;
+    if ((needs & (PS_NEED_TABLES | PS_NEED_INVENTORY)) != 0) {
+        code = ps_ascend_profile_read(places->rank_dir, &f->profile, diag, err);
+    }
+    if (code == PS_OK) {
+        code = read_csvs(f, diag, err);
+    }
+    if (code != PS_OK) {
+        ps_ascend_files_close(f);
+        return NULL;
+    }
+    return f;
+}
+
+void ps_ascend_files_close(ps_ascend_files *f) {
+    if (f != NULL) {
+        for (size_t i = 0; i < f->n_csvs; i++) {
+            ps_table_free(f->csvs[i].csv.table);
+        }
+        ps_free(f->csvs);
+        ps_arena_fini(&f->arena);
+        ps_free(f);
+    }
+}
+
+const ps_ascend_csv *ps_ascend_files_kernels(const ps_ascend_files *f) {
+    return f->kernels != NULL ? &f->kernels->csv : NULL;
+}
+
+/* --- communication ------------------------------------------------------------------------------------------ */
+
+static ps_code read_comm(ps_ascend_files *f, const char *name, bool is_matrix, ps_builder *b,
+                         ps_err *err) {
+    ps_buf text;
+    ps_buf_init(&text, MAX_JSON_BYTES);
+    const char *path = ps_path_join(&f->arena, f->places.dir, name);
+    ps_code code = path != NULL ? PS_OK : ps_fail_nomem(err);
+    if (code == PS_OK && ps_is_file(path)) {
+        ps_err odd = PS_ERR_INIT;
+        code = ps_read_file(path, MAX_JSON_BYTES, &text, &odd);
+        if (code == PS_NOMEM) {
+            code = ps_fail_nomem(err);
+        } else if (code != PS_OK) {
+            ps_diag_add(ps_builder_diag(b), PS_ODD_FILE, "%s: %s", name, odd.msg);
+            code = PS_OK;
+        } else {
+            code = ps_ascend_comm_json(name, ps_buf_str(&text), text.len, is_matrix, b, err);
+        }
+    }
+    ps_buf_fini(&text);
+    return code;
+}
+
+/* --- what should be there ----------------------------------------------------------------------------------- */
+
+/* -1 for a level that promises nothing. */
+static int level_of(const ps_ascend_profile *p) {
+    const char *digit = p->level + strcspn(p->level, "0123456789");
+    return isdigit((unsigned char)*digit) ? *digit - '0' : -1;
+}
+
+static bool has_name(const ps_ascend_files *f, const char *name) {
+    for (size_t i = 0; i < f->n_names; i++) {
+        if (strcmp(f->names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void name_missing(const ps_ascend_files *f, bool has_comm_ops, ps_diag *diag) {
+    const ps_ascend_profile *p = &f->profile;
+    int level = level_of(p);
+    bool npu = p->npu || !p->has_activities;
+    const struct {
+        const char *file;
+        bool is_due;
+    } DUE[] = {
+        {"kernel_details.csv", npu && level >= 0},
+        {"step_trace_time.csv", npu && level >= 0},
+        {"operator_details.csv", level >= 0 && (p->record_shapes || p->with_stack)},
+        {"op_statistic.csv", npu && level >= 1},
+        {"api_statistic.csv", npu && level >= 1},
+        {"communication.json", has_comm_ops && level >= 1},
+        {"communication_matrix.json", has_comm_ops && level >= 1},
+        {"memory_record.csv", p->profile_memory && level >= 0},
+        {"operator_memory.csv", p->profile_memory && level >= 0},
+        {"npu_module_mem.csv", npu && p->profile_memory && level >= 0},
+        {"l2_cache.csv", npu && p->l2_cache && level >= 0},
+    };
+    if (!p->is_there || !f->places.is_output) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof DUE / sizeof *DUE; i++) {
+        if (DUE[i].is_due && !has_name(f, DUE[i].file)) {
+            ps_diag_add(diag, PS_ODD_TABLE_MISSING, "%s", DUE[i].file);
+        }
+    }
+}
+
+ps_code ps_ascend_files_finish(ps_ascend_files *f, bool has_comm_ops, ps_builder *b, ps_err *err) {
+    ps_code code = PS_OK;
+    for (size_t i = 0; i < f->n_csvs; i++) {
+        ps_table *table = f->csvs[i].csv.table;
+        if (table == NULL) {
+            continue;
+        }
+        if ((f->needs & PS_NEED_COUNTERS) != 0) {
+            ps_ascend_csv_counters(table, b);
+        }
+        if ((f->needs & PS_NEED_TABLES) != 0) {
+            f->csvs[i].csv.table = NULL;
+            ps_builder_side_table(b, table);
+        }
+    }
+    if ((f->needs & PS_NEED_TABLES) != 0 && f->places.dir != NULL) {
+        code = read_comm(f, "communication.json", false, b, err);
+        code = code == PS_OK ? read_comm(f, "communication_matrix.json", true, b, err) : code;
+        name_missing(f, has_comm_ops, ps_builder_diag(b));
+    }
+    return code == PS_OK && ps_builder_failed(b) ? ps_fail_nomem(err) : code;
+}
+
+/* --- facts -------------------------------------------------------------------------------------------------- */
+
+static const ps_column FACTS[] = {{.name = "what", .type = PS_COL_TEXT},
+                                  {.name = "value", .type = PS_COL_TEXT}};
+
+static bool add_fact(ps_table *t, const char *what, const char *value) {
+    return value[0] == '\0' ||
+           (ps_table_add_row(t) && ps_table_set_text(t, 0, what) && ps_table_set_text(t, 1, value));
+}
+
+ps_code ps_ascend_files_facts(const ps_ascend_files *f, ps_builder *b, ps_err *err) {
+    const ps_ascend_profile *p = &f->profile;
+    ps_table *t = ps_table_new("facts", "", FACTS, 2);
+    bool ok = t != NULL && add_fact(t, "profiler level", p->level) &&
+              add_fact(t, "aic metrics", p->aic_metrics) &&
+              add_fact(t, "mstx",
+                       !p->has_mstx_option ? ""
+                       : p->mstx           ? "on"
+                                           : "off");
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    ps_builder_side_table(b, t);
+    return PS_OK;
+}

@@ -1,0 +1,207 @@
+#include "run/cluster_files.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/num.h"
+
+/* Names that never are a profile, so that a large directory is not opened file by file, and what this program wrote. */
+static bool is_passed_over(const char *name) {
+    static const char *const TAILS[] = {
+        ".csv",  ".py",  ".sh", ".md", ".svg",     ".html", ".xlsx", ".pt",  ".so",     ".bin",
+        ".yaml", ".yml", ".c",  ".h",  ".pftrace", ".png",  "-wal",  "-shm", "-journal"};
+    static const char *const NAMES[] = {"pipeline_profile.json", "pipeline_profile_perfetto.json",
+                                        "profiler_metadata.json"};
+    for (size_t i = 0; i < sizeof TAILS / sizeof *TAILS; i++) {
+        if (ps_ends_with(name, TAILS[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (strcmp(name, NAMES[i]) == 0) {
+            return true;
+        }
+    }
+    return name[0] == '.';
+}
+
+/* "...rank-3...", "...rank_3...", "...rank3...": the last one counts. -1 when there is none. */
+static int64_t rank_in_name(const char *name) {
+    int64_t rank = -1;
+    for (const char *p = name; (p = strstr(p, "rank")) != NULL;) {
+        p += 4;
+        const char *digits = *p == '-' || *p == '_' ? p + 1 : p;
+        size_t n = strspn(digits, "0123456789");
+        if (n > 0) {
+            (void)ps_parse_i64(digits, n, &rank);
+        }
+    }
+    return rank;
+}
+
+/* The time in "<worker>.<ns>.pt.trace.json[.gz]", -1 when there is none. */
+static int64_t time_in_name(const char *name) {
+    const char *tail = strstr(name, ".pt.trace.json");
+    if (tail == NULL) {
+        return -1;
+    }
+    const char *start = tail;
+    while (start > name && isdigit((unsigned char)start[-1])) {
+        start--;
+    }
+    int64_t value = -1;
+    return ps_parse_i64(start, (size_t)(tail - start), &value) ? value : -1;
+}
+
+/* Digits at the end of "machine12", -1 when the directory is called otherwise. */
+static int32_t machine_of_dir(const char *dir) {
+    const char *name = ps_path_base(dir);
+    int64_t number = -1;
+    if (strncmp(name, "machine", 7) == 0) {
+        const char *digits = name + 7 + strspn(name + 7, "_-");
+        if (!ps_parse_i64(digits, strlen(digits), &number) || number < 0 || number > INT32_MAX) {
+            number = -1;
+        }
+    }
+    return (int32_t)number;
+}
+
+ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wanted, bool named) {
+    const char *name = ps_path_base(path);
+    if (!named && (is_passed_over(name) || !ps_is_file(path))) {
+        return PS_OK;
+    }
+    ps_err err = PS_ERR_INIT;
+    const ps_reader *reader = wanted != NULL && named ? wanted : ps_reader_for(path, &err);
+    if (err.code == PS_NOMEM) {
+        return PS_NOMEM;
+    }
+    if (wanted != NULL && reader != wanted) {
+        return PS_OK;
+    }
+    if (reader == NULL && !named) {
+        if (err.code != PS_SYNTAX) {
+            ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", path, err.msg);
+        }
+        return PS_OK;
+    }
+    const char *dir = ps_path_dir(&c->arena, path);
+    if (dir == NULL) {
+        return PS_NOMEM;
+    }
+    ps_cluster_rank found = {.rank = rank_in_name(name),
+                             .profiler = PS_PROFILER_OTHER,
+                             .path = path,
+                             .timestamp = time_in_name(name),
+                             .reader = reader,
+                             .machine = machine_of_dir(dir)};
+    if (reader != NULL && strcmp(reader->name, "ascend-db") == 0) { /* a renamed database */
+        found.profiler = PS_PROFILER_PYTORCH;
+        found.reader = NULL;
+        return ps_cluster_add(c, found);
+    }
+    if (reader == NULL || reader->parts == NULL) {
+        return ps_cluster_add(c, found);
+    }
+    ps_part *parts = NULL;
+    size_t n = 0;
+    ps_code code = reader->parts(path, &c->arena, &parts, &n, &err);
+    if (code == PS_NOMEM) {
+        return PS_NOMEM;
+    }
+    if (code != PS_OK || n == 0) { /* reading it will say why */
+        return ps_cluster_add(c, found);
+    }
+    code = PS_OK;
+    for (size_t i = 0; code == PS_OK && i < n; i++) {
+        found.part = parts[i].id;
+        found.rank = parts[i].rank >= 0 || n > 1 ? parts[i].rank : found.rank;
+        code = ps_cluster_add(c, found);
+    }
+    return code;
+}
+
+/* --- numbers --------------------------------------------------------------------------------------------- */
+
+/* Directories in numeric order of their machines, else by name; then ranks, names and parts. */
+static int compare_places(const void *a, const void *b) {
+    const ps_cluster_rank *x = a;
+    const ps_cluster_rank *y = b;
+    size_t x_dir = (size_t)(ps_path_base(x->path) - x->path);
+    size_t y_dir = (size_t)(ps_path_base(y->path) - y->path);
+    int names = strcmp(x->path, y->path);
+    if (x->reader != y->reader) { /* the order of the list of readers */
+        size_t i = 0;
+        while (ps_readers()[i] != x->reader && ps_readers()[i] != y->reader &&
+               ps_readers()[i] != NULL) {
+            i++;
+        }
+        return ps_readers()[i] == x->reader ? -1 : 1;
+    }
+    if (x->machine != y->machine) {
+        return x->machine < y->machine ? -1 : 1;
+    }
+    if (x_dir != y_dir || memcmp(x->path, y->path, x_dir) != 0) {
+        return names;
+    }
+    if (x->rank != y->rank) {
+        return x->rank < y->rank ? -1 : 1;
+    }
+    if (names != 0) {
+        return names;
+    }
+    return x->part < y->part ? -1 : x->part > y->part;
+}
+
+static bool same_dir(const ps_cluster_rank *a, const ps_cluster_rank *b) {
+    size_t n = (size_t)(ps_path_base(a->path) - a->path);
+    return n == (size_t)(ps_path_base(b->path) - b->path) && memcmp(a->path, b->path, n) == 0;
+}
+
+/* ranks[0..n) are all of one reader, in order. */
+static void number_reader(ps_cluster *c, ps_cluster_rank *ranks, size_t n) {
+    size_t n_dirs = 1;
+    size_t n_known = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_dirs += i > 0 && !same_dir(&ranks[i], &ranks[i - 1]);
+        n_known += ranks[i].rank >= 0;
+    }
+    bool has_machines = ranks[n - 1].machine >= 0 && n_dirs > 1;
+    if (!has_machines && (n_known > 0 || n == 1)) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        ranks[i].rank = (int64_t)i;
+    }
+    if (!has_machines) {
+        ps_cluster_note(c, "%zu %s files tell no rank: numbered in the order of their names", n,
+                        ranks[0].reader != NULL ? ranks[0].reader->profiler : "unknown");
+    }
+}
+
+void ps_cluster_number(ps_cluster *c) {
+    size_t first = 0; /* candidates found by name go first */
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        if (c->ranks[i].profiler != PS_PROFILER_OTHER) {
+            ps_cluster_rank swap = c->ranks[first];
+            c->ranks[first++] = c->ranks[i];
+            c->ranks[i] = swap;
+        }
+    }
+    ps_cluster_rank *ranks = c->ranks + first;
+    size_t n = c->n_ranks - first;
+    if (n == 0) {
+        return;
+    }
+    qsort(ranks, n, sizeof *ranks, compare_places);
+    for (size_t i = 0; i < n;) {
+        size_t end = i + 1;
+        while (end < n && ranks[end].reader == ranks[i].reader) {
+            end++;
+        }
+        number_reader(c, ranks + i, end - i);
+        i = end;
+    }
+}

@@ -1,0 +1,23 @@
+/* Ranks that are files of their own, recognised by content wherever they lie: traces of PyTorch, worker logs of Paddle,
+ * exports of Nsight. For cluster.c only. */
+#ifndef PS_RUN_CLUSTER_FILES_H
+#define PS_RUN_CLUSTER_FILES_H
+
+#include "run/cluster.h"
+
+/* Adds a candidate; what is no file or cannot be looked at is counted. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_cluster_add(ps_cluster *c, ps_cluster_rank rank);
+
+/* Adds the ranks in the file when a reader claims it (`wanted`: that one alone, NULL: any). What nobody claims is left out, unless it was `named` by the user:
+ * reading it then says why. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wanted,
+                                        bool named);
+
+/* When all are found: numbers the workers of several machines through, and files that do not tell their rank in the
+ * order of their names. */
+void ps_cluster_number(ps_cluster *c);
+
+/* Adds a sentence to the notes. */
+void ps_cluster_note(ps_cluster *c, const char *fmt, ...) PS_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,188 @@
+#include "run/inventory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define MAX_ITEMS ((size_t)1 << 24)
+
+const ps_named *ps_named_find(const ps_named_list *list, const char *name) {
+    for (size_t i = 0; i < list->n; i++) {
+        if (strcmp(list->items[i].name, name) == 0) {
+            return &list->items[i];
+        }
+    }
+    return NULL;
+}
+
+static bool add(ps_inventory *inv, ps_named_list *list, const char *name, int64_t count,
+                const char *text) {
+    ps_named item = {.name = ps_arena_strndup(&inv->arena, name, strlen(name)), .count = count};
+    if (text != NULL) {
+        item.text = ps_arena_strndup(&inv->arena, text, strlen(text));
+    }
+    if (item.name == NULL || (text != NULL && item.text == NULL) ||
+        !ps_grow(&list->items, &list->cap, list->n + 1, MAX_ITEMS, sizeof *list->items)) {
+        return false;
+    }
+    list->items[list->n++] = item;
+    return true;
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(((const ps_named *)a)->name, ((const ps_named *)b)->name);
+}
+
+/* --- what the reader laid beside the timeline ---------------------------------------------------------------- */
+
+static bool is_inventory_table(const ps_table *t) {
+    return strcmp(t->name, "tables") == 0 || strcmp(t->name, "spans") == 0 ||
+           strcmp(t->name, "facts") == 0;
+}
+
+static bool copy_side_tables(ps_inventory *inv, const ps_trace *t) {
+    size_t n = 0;
+    const ps_table *const *tables = ps_trace_side_tables(t, &n);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = is_inventory_table(tables[i]) ||
+             add(inv, &inv->side_tables, tables[i]->name, (int64_t)tables[i]->n_rows, NULL);
+    }
+    const ps_table *rows = ps_trace_side_table(t, "tables");
+    for (size_t r = 0; ok && rows != NULL && r < rows->n_rows; r++) {
+        ok = add(inv, &inv->tables, ps_table_cell(rows, r, 0)->u.text,
+                 ps_table_cell(rows, r, 1)->u.i, NULL);
+    }
+    const ps_table *facts = ps_trace_side_table(t, "facts");
+    for (size_t r = 0; ok && facts != NULL && r < facts->n_rows; r++) {
+        ok = add(inv, &inv->facts, ps_table_cell(facts, r, 0)->u.text, 0,
+                 ps_table_cell(facts, r, 1)->u.text);
+    }
+    const ps_table *spans = ps_trace_side_table(t, "spans");
+    for (size_t r = 0; ok && spans != NULL && r < spans->n_rows; r++) {
+        bool is_host = strcmp(ps_table_cell(spans, r, 0)->u.text, "host") == 0;
+        *(is_host ? &inv->host : &inv->device) =
+            (ps_span){ps_table_cell(spans, r, 1)->u.i, ps_table_cell(spans, r, 2)->u.i, true};
+    }
+    return ok;
+}
+
+/* A database and the JSON file beside it name the same keys: the first counts. */
+static bool copy_metas(ps_inventory *inv, const ps_trace *t) {
+    size_t n = 0;
+    const ps_meta *metas = ps_trace_metas(t, &n);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = ps_named_find(&inv->metas, metas[i].key) != NULL ||
+             add(inv, &inv->metas, metas[i].key, 0, metas[i].value);
+    }
+    return ok;
+}
+
+/* --- counts -------------------------------------------------------------------------------------------------- */
+
+static void widen(ps_span *span, int64_t start_ns, int64_t end_ns) {
+    span->start_ns = !span->known || start_ns < span->start_ns ? start_ns : span->start_ns;
+    span->end_ns = !span->known || end_ns > span->end_ns ? end_ns : span->end_ns;
+    span->known = true;
+}
+
+static void count_slices(ps_inventory *inv, const ps_trace *t) {
+    const ps_slices *s = ps_trace_slices(t);
+    int64_t origin_ns = ps_trace_origin_ns(t);
+    ps_span host = {0};
+    ps_span device = {0};
+    for (uint32_t i = 0; i < s->n; i++) {
+        inv->n_slices[s->kind[i]]++;
+        bool on_device = s->kind[i] >= PS_SLICE_JOB || s->kind[i] == PS_SLICE_MARK_DEVICE ||
+                         s->kind[i] == PS_SLICE_COMM_OP;
+        if (s->kind[i] != PS_SLICE_DERIVED && s->kind[i] != PS_SLICE_INSTANT) {
+            widen(on_device ? &device : &host, s->start_ns[i] + origin_ns,
+                  s->start_ns[i] + s->dur_ns[i] + origin_ns);
+        }
+    }
+    inv->host = inv->host.known ? inv->host : host; /* the reader has looked at everything */
+    inv->device = inv->device.known ? inv->device : device;
+    inv->n_counter_values = ps_trace_counters(t)->n;
+    const ps_track *tracks = ps_trace_tracks(t, &inv->n_tracks);
+    for (size_t i = 0; i < inv->n_tracks; i++) {
+        inv->n_counter_tracks += tracks[i].kind == PS_TRACK_COUNTER;
+    }
+}
+
+static bool count_flows(ps_inventory *inv, const ps_trace *t) {
+    size_t n = 0;
+    const ps_flow *flows = ps_trace_flows(t, &n);
+    bool ok = true;
+    ps_str last = {UINT32_MAX};
+    ps_named *item = NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        if (!ps_str_eq(flows[i].kind, last)) { /* neighbours are mostly alike */
+            const char *name =
+                ps_str_is_none(flows[i].kind) ? "mark" : ps_trace_text(t, flows[i].kind);
+            item = (ps_named *)ps_named_find(&inv->flows, name);
+            if (item == NULL) {
+                ok = add(inv, &inv->flows, name, 0, NULL);
+                item = ok ? &inv->flows.items[inv->flows.n - 1] : NULL;
+            }
+            last = flows[i].kind;
+        }
+        if (item != NULL) {
+            item->count++;
+        }
+    }
+    if (inv->flows.n > 1) {
+        qsort(inv->flows.items, inv->flows.n, sizeof *inv->flows.items, compare_names);
+    }
+    return ok;
+}
+
+static bool copy_steps(ps_inventory *inv, const ps_trace *t) {
+    const ps_step *steps = ps_trace_steps(t, &inv->n_steps);
+    inv->steps = ps_arena_alloc(&inv->arena, (inv->n_steps + 1) * sizeof *inv->steps);
+    for (size_t i = 0; inv->steps != NULL && i < inv->n_steps; i++) {
+        inv->steps[i] = steps[i].id;
+    }
+    return inv->steps != NULL;
+}
+
+ps_inventory *ps_inventory_read(const ps_cluster_rank *rank) {
+    ps_inventory *inv = ps_calloc(1, sizeof *inv);
+    if (inv == NULL) {
+        return NULL;
+    }
+    ps_arena_init(&inv->arena);
+    inv->err = PS_ERR_INIT;
+    ps_src src = ps_cluster_src(rank);
+    ps_trace *t = ps_read(&src,
+                          PS_NEED_META | PS_NEED_STEPS | PS_NEED_INVENTORY | PS_NEED_SLICES |
+                              PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_TABLES,
+                          &inv->err);
+    if (t == NULL) {
+        return inv;
+    }
+    inv->err = PS_ERR_INIT; /* a first attempt may have failed and left its message */
+    inv->diag = *ps_trace_diag(t);
+    count_slices(inv, t);
+    bool ok =
+        copy_side_tables(inv, t) && copy_metas(inv, t) && count_flows(inv, t) && copy_steps(inv, t);
+    ps_trace_free(t);
+    if (!ok) {
+        ps_inventory_free(inv);
+        return NULL;
+    }
+    return inv;
+}
+
+void ps_inventory_free(ps_inventory *inv) {
+    if (inv != NULL) {
+        ps_free(inv->flows.items);
+        ps_free(inv->tables.items);
+        ps_free(inv->side_tables.items);
+        ps_free(inv->facts.items);
+        ps_free(inv->metas.items);
+        ps_arena_fini(&inv->arena);
+        ps_free(inv);
+    }
+}

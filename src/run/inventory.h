@@ -1,0 +1,57 @@
+/* What a profile holds, in numbers: counts per kind, spans, tables, metadata. Small, so that a thousand ranks can be
+ * looked at without keeping a thousand traces. */
+#ifndef PS_RUN_INVENTORY_H
+#define PS_RUN_INVENTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "model/trace.h"
+#include "run/cluster.h"
+
+/* Everything that has a name and a number or a text. */
+typedef struct ps_named {
+    const char *name;
+    int64_t count;
+    const char *text; /* NULL when it is a count */
+} ps_named;
+
+typedef struct ps_named_list {
+    ps_named *items;
+    size_t n, cap;
+} ps_named_list;
+
+typedef struct ps_span {
+    int64_t start_ns, end_ns; /* epoch, or what the trace counts from */
+    bool known;
+} ps_span;
+
+typedef struct ps_inventory {
+    ps_err err; /* code PS_OK: the profile was read */
+    uint64_t n_slices[PS_N_SLICE_KINDS];
+    uint64_t n_counter_values, n_flow_ends;
+    ps_named_list flows;       /* by kind, in the order of names */
+    ps_named_list tables;      /* of a database: rows */
+    ps_named_list side_tables; /* memory, statistics ...: rows */
+    ps_named_list facts;       /* "device", "profiler level" */
+    ps_named_list metas;       /* each key once */
+    int64_t *steps;            /* ids, in start order */
+    size_t n_steps, n_tracks, n_counter_tracks;
+    ps_span host, device;
+    ps_diag diag;
+    ps_arena arena;
+} ps_inventory;
+
+/* Reads the profile and counts. Never NULL but when memory is out; a profile that could not be read is in `err`. The
+ * caller frees it with ps_inventory_free(). */
+ps_inventory *ps_inventory_read(const ps_cluster_rank *rank);
+void ps_inventory_free(ps_inventory *inv); /* NULL is fine */
+
+/* The entry of that name, or NULL. */
+const ps_named *ps_named_find(const ps_named_list *list, const char *name);
+
+#endif

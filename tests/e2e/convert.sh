@@ -1,0 +1,90 @@
+#!/bin/sh
+# Timelines for other viewers: what is written is valid, complete, the same in both forms, and comes back as it was.
+set -eu
+. tests/e2e/lib/common.sh
+
+# both NAME STATUS IN...: converts into both forms and checks them with decoders that know nothing of the program.
+both() {
+    name=$1
+    status=$2
+    shift 2
+    run "$status" convert "$@" -o "$T/$name.json"
+    run "$status" convert "$@" -o "$T/$name.pftrace"
+    python3 tests/e2e/lib/check_convert.py "$T/$name.json" "$T/$name.pftrace" >"$T/$name.counts" ||
+        fail "$name is not valid"
+    if command -v protoc >/dev/null 2>&1; then
+        protoc --decode_raw <"$T/$name.pftrace" >/dev/null || fail "protoc refuses $name.pftrace"
+    fi
+}
+
+# again NAME: what was written reads as what it was written from.
+again() {
+    run 0 convert "$T/$1.json" -o "$T/again.json"
+    cmp "$T/$1.json" "$T/again.json" || fail "$1 does not come back as it was"
+}
+
+# Everything that a trace can hold.
+both everything 0 "$DATA/convert/everything.json"
+cmp "$DATA/convert/everything.json" "$T/everything.json" || fail "everything.json has changed"
+grep -qx '36 slices, 5 flows, 14 values' "$T/everything.counts" || fail "counts: $(cat "$T/everything.counts")"
+run 0 convert "$DATA/convert/everything.json" -o "$T/everything.json.gz"
+gzip -dc "$T/everything.json.gz" | cmp - "$T/everything.json" || fail "gzip holds something else"
+[ "$(od -An -tx1 -N10 "$T/everything.json.gz" | tr -d ' \n')" = 1f8b08000000000000ff ] ||
+    fail "the header of gzip says when or what: $(od -An -tx1 -N10 "$T/everything.json.gz")"
+cp "$T/everything.json.gz" "$T/unknown"
+run 0 convert "$T/unknown" -o "$T/again.json"
+cmp "$T/everything.json" "$T/again.json" || fail "a renamed gzip file reads differently"
+
+# Databases of several ranks.
+sample "$T/sample"
+both sample 0 "$T/sample"
+again sample
+cp "$T/sample.pftrace" "$T/first.pftrace"
+run 0 convert "$T/sample" -o "$T/sample.pftrace"
+cmp "$T/first.pftrace" "$T/sample.pftrace" || fail "a second run writes other bytes"
+[ "$(grep -c '"pipescope_rank"' "$T/sample.json")" = 4 ] || fail "not four ranks"
+
+# Several inputs with the same ranks keep apart.
+cp -r "$T/sample" "$T/twin"
+both twins 0 "$T/sample" "$T/twin"
+grep -q '"name":"rank 3 of .*twin' "$T/twins.json" || fail "twins are not told apart"
+
+# One rank that cannot be read: the rest is written.
+victim=$(database "$T/twin" 2)
+head -c 5000 "$victim" >"$T/cut"
+cp "$T/cut" "$victim"
+both partial 4 "$T/twin"
+says 'rank 2'
+[ "$(grep -c '"pipescope_rank"' "$T/partial.json")" = 3 ] || fail "not three ranks"
+
+# The output among the inputs is not an input; other files of the folder stay.
+run 0 convert "$T/sample" -o "$T/sample/timeline.json"
+snapshot "$T/sample" >"$T/before"
+run 0 convert "$T/sample" -o "$T/sample/timeline.json"
+says 'not read, since it is what will be written'
+unchanged_but_times() { snapshot "$1" | grep -v 'timeline.json\|^\. d' | cut -d' ' -f1-4 >"$T/now"; }
+unchanged_but_times "$T/sample"
+grep -v 'timeline.json\|^\. d' "$T/before" | cut -d' ' -f1-4 | cmp -s - "$T/now" || fail "inputs were changed"
+only_databases "$T/sample"
+
+# Mistakes.
+run 2 convert "$T/sample"
+says 'say where to'
+run 2 convert "$T/sample" -o "$T/x.trace"
+says '.json, .json.gz or .pftrace'
+run 2 convert "$T/nothing-here" -o "$T/x.json"
+run 2 convert -o "$T/x.json"
+mkdir "$T/empty"
+run 3 convert "$T/empty" -o "$T/x.json"
+run 2 convert "$T/sample" -o "$T/no/such/folder/x.json"
+[ ! -e "$T/x.json" ] || fail "something was written"
+[ -z "$(find "$T" -name '*.tmp')" ] || fail "temporary files: $(find "$T" -name '*.tmp')"
+
+# Samples of other formats.
+for name in kineto/two_ranks kineto/nccl ascend/text/level1 ascend/db/level1; do
+    if [ -d "$PIPESCOPE_SHARED_DATA/$name" ]; then
+        both shared 0 "$PIPESCOPE_SHARED_DATA/$name"
+        again shared
+    fi
+done
+command -v protoc >/dev/null 2>&1 || skip "no protoc here: all but its decoding was checked"

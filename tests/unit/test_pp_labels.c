@@ -1,0 +1,738 @@
+/* The chart of traces that frameworks label. The oracle is the schedule that made the trace: order, labels and device
+ * times of every op must come back, whoever launched the kernels. */
+#include "support/pp_trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "support/profile.h"
+#include "support/runs.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static const pp_spec ALL[] = {
+    {.schedule = "gpipe", .params = {.n_stages = 2, .n_microbatches = 3}},
+    {.schedule = "1f1b", .params = {.n_stages = 2, .n_microbatches = 4}},
+    {.schedule = "interleaved", .params = {.n_stages = 2, .n_microbatches = 4, .n_chunks = 2}},
+    {.schedule = "zb-h1", .params = {.n_stages = 2, .n_microbatches = 4}},
+    {.schedule = "zb-h2", .params = {.n_stages = 3, .n_microbatches = 6}},
+    {.schedule = "zb-v", .params = {.n_stages = 2, .n_microbatches = 4}},
+    {.schedule = "interleaved-zb", .params = {.n_stages = 2, .n_microbatches = 4, .n_chunks = 2}},
+    {.schedule = "dualpipe", .params = {.n_stages = 4, .n_microbatches = 8}},
+    {.schedule = "dualpipev", .params = {.n_stages = 2, .n_microbatches = 4}},
+    {.schedule = "gpipe", .params = {.n_stages = 8, .n_microbatches = 16}},
+    {.schedule = "1f1b", .params = {.n_stages = 8, .n_microbatches = 24}},
+    {.schedule = "interleaved", .params = {.n_stages = 4, .n_microbatches = 12, .n_chunks = 3}},
+    /* the group that PyTorch takes where m is no multiple of p */
+    {.schedule = "interleaved",
+     .params = {.n_stages = 4, .n_microbatches = 10, .n_chunks = 2, .group = 5}},
+    {.schedule = "interleaved",
+     .params = {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2, .overlap = true}},
+    {.schedule = "zb-h1", .params = {.n_stages = 4, .n_microbatches = 12}},
+    {.schedule = "zb-h2", .params = {.n_stages = 4, .n_microbatches = 12}},
+    {.schedule = "zb-v", .params = {.n_stages = 4, .n_microbatches = 12}},
+    {.schedule = "interleaved-zb", .params = {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2}},
+    {.schedule = "dualpipe", .params = {.n_stages = 8, .n_microbatches = 20}},
+    {.schedule = "dualpipev", .params = {.n_stages = 4, .n_microbatches = 10}},
+    {.schedule = "dualpipev", .params = {.n_stages = 4, .n_microbatches = 8, .tail_full = true}},
+};
+
+/* Ops of one rank and step against the list of its stage: same order, same labels, the times of the simulation. */
+static void expect_rank(const ps_chart *chart, const pp_traces *t, uint32_t row, int64_t step,
+                        int64_t base_ns, bool with_labels) {
+    int32_t stage = chart->ranks[row].stage;
+    const ps_schedule *schedule = t->plan->schedule;
+    int32_t per_chunk = ps_schedule_microbatches(schedule, &t->plan->params);
+    size_t at = t->plan->first[stage];
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        const ps_op *op = &chart->ops[i];
+        bool transfer = op->kind == PS_OP_SEND || op->kind == PS_OP_RECV;
+        if (op->rank != row || op->step != step || transfer || op->kind == PS_OP_OTHER) {
+            continue;
+        }
+        assert_true(at < t->plan->first[stage + 1]);
+        const ps_sched_op *theory = &t->plan->ops[at];
+        char label[64];
+        ps_op_label(per_chunk, theory, label, sizeof label);
+        if (with_labels) {
+            assert_string_equal(op->name, label);
+            assert_int_equal(op->kind, theory->kind);
+            assert_int_equal(op->chunk, theory->chunk);
+            assert_int_equal(op->microbatch, theory->microbatch);
+            assert_int_equal(op->chunk2, theory->chunk2);
+            assert_int_equal(op->microbatch2, theory->microbatch2);
+        }
+        assert_int_equal(op->start_ns + chart->origin_ns, base_ns + t->start_ns[at]);
+        assert_int_equal(op->end_ns + chart->origin_ns, base_ns + t->end_ns[at]);
+        at++;
+    }
+    assert_int_equal(at, t->plan->first[stage + 1]);
+}
+
+#define DEVICE_BASE_NS (PP_EPOCH_NS + 6000000) /* of the first step */
+
+static void expect_chart(const pp_outcome *o, const pp_traces *t, const char *schedule) {
+    if (o->code != PS_OK) {
+        fail_msg("%s: %s", schedule, o->err.msg);
+    }
+    const ps_chart *chart = o->result.chart;
+    assert_non_null(chart);
+    assert_int_equal(chart->n_ranks, t->n);
+    assert_string_equal(chart->schedule, schedule);
+    for (uint32_t r = 0; r < chart->n_ranks; r++) {
+        assert_int_equal(chart->ranks[r].stage, r % (uint32_t)t->plan->params.n_stages);
+        assert_int_equal(chart->ranks[r].pipeline, r / (uint32_t)t->plan->params.n_stages);
+        expect_rank(chart, t, r, 0, DEVICE_BASE_NS, true);
+    }
+}
+
+static void test_every_schedule_comes_back(void **context) {
+    (void)context;
+    for (size_t k = 0; k < N(ALL); k++) {
+        for (int extras = 0; extras < 2; extras++) {
+            pp_spec spec = ALL[k];
+            pp_traces t;
+            pp_outcome o;
+            spec.extras = extras == 1;
+            pp_traces_make(&t, &spec);
+            pp_run(&o, t.traces, t.n, NULL);
+            expect_chart(&o, &t, spec.schedule);
+            const ps_chart *chart = o.result.chart;
+            assert_string_equal(chart->schedule_how, "recognised, 100.0 % of ops agree");
+            assert_true(chart->labels_are_exact);
+            assert_non_null(strstr(chart->labels, "torch.distributed.pipelining"));
+            /* Links are those of the plan; the report is the one of marks. */
+            size_t n_links = 0;
+            for (uint32_t op = 0; op < t.plan->n_ops; op++) {
+                n_links += t.plan->forward_input[op] != PS_NO_OP;
+                n_links += t.plan->backward_input[op] != PS_NO_OP;
+            }
+            assert_int_equal(chart->n_links, n_links);
+            assert_true(chart->n_bubbles > 0);
+            assert_int_equal(pp_count(&o, t.n, PS_ODD_OP_MISSING), 0);
+            assert_int_equal(pp_count(&o, t.n, PS_ODD_RANGE_NO_KERNEL), 0);
+            pp_outcome_fini(&o);
+            pp_traces_fini(&t);
+        }
+    }
+}
+
+/* p = 2, m = 2, 1F1B by hand: stage 0 F0 F1 B0 B1, stage 1 F0 B0 F1 B1. */
+static void test_a_small_pipeline_by_hand(void **context) {
+    (void)context;
+    static const char *const NAMES[2] = {"0 1 0B 1B", "0 0B 1 1B"};
+    const pp_spec spec = {.schedule = "1f1b", .params = {.n_stages = 2, .n_microbatches = 2}};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    pp_run(&o, t.traces, t.n, NULL);
+    assert_int_equal(o.code, PS_OK);
+    for (uint32_t r = 0; r < 2; r++) {
+        char names[64] = "";
+        for (size_t i = 0; i < o.result.chart->n_ops; i++) {
+            const ps_op *op = &o.result.chart->ops[i];
+            if (op->rank == r) {
+                size_t n = strlen(names);
+                (void)snprintf(names + n, sizeof names - n, "%s%s", n > 0 ? " " : "", op->name);
+                assert_int_equal(op->source, PS_SOURCE_MARK);
+            }
+        }
+        assert_string_equal(names, NAMES[r]);
+    }
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
+}
+
+/* The host issues everything long before the device runs it: both are in the chart, and they differ. */
+static void test_host_and_device_times_are_kept(void **context) {
+    (void)context;
+    const pp_spec spec = {.schedule = "1f1b", .params = {.n_stages = 2, .n_microbatches = 4}};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    pp_run(&o, t.traces, t.n, NULL);
+    assert_int_equal(o.code, PS_OK);
+    for (size_t i = 0; i < o.result.chart->n_ops; i++) {
+        const ps_op *op = &o.result.chart->ops[i];
+        assert_true(op->has_host);
+        assert_int_equal(op->host_end_ns - op->host_start_ns, 1000);
+        assert_true(op->host_end_ns < op->start_ns);
+    }
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
+}
+
+static void test_lost_label_costs_one_op(void **context) {
+    (void)context;
+    const pp_spec spec = {.schedule = "1f1b",
+                          .params = {.n_stages = 4, .n_microbatches = 8},
+                          .lost_rank = 1,
+                          .lost = 6};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    pp_run(&o, t.traces, t.n, NULL);
+    assert_int_equal(o.code, PS_OK);
+    assert_string_equal(o.result.chart->schedule, "1f1b");
+    assert_int_equal(o.result.chart->n_ops, t.plan->n_ops - 1);
+    assert_int_equal(pp_count(&o, t.n, PS_ODD_OP_MISSING), 1);
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
+}
+
+static void test_old_revision_is_read_by_its_own_words(void **context) {
+    (void)context;
+    for (size_t k = 0; k < N(ALL); k++) {
+        pp_spec spec = ALL[k];
+        pp_traces t;
+        pp_outcome o;
+        /* OVERLAP_F_B came later. */
+        if (strncmp(spec.schedule, "dual", 4) == 0 || spec.params.overlap) {
+            continue;
+        }
+        spec.style = PP_OLD_ACTIONS;
+        pp_traces_make(&t, &spec);
+        pp_run(&o, t.traces, t.n, NULL);
+        expect_chart(&o, &t, spec.schedule);
+        pp_outcome_fini(&o);
+        pp_traces_fini(&t);
+    }
+}
+
+static void test_gpipe_labels(void **context) {
+    (void)context;
+    const pp_spec spec = {.schedule = "gpipe",
+                          .params = {.n_stages = 4, .n_microbatches = 6},
+                          .style = PP_GPIPE,
+                          .n_steps = 2};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    pp_run(&o, t.traces, t.n, NULL);
+    expect_chart(&o, &t, "gpipe");
+    assert_non_null(strstr(o.result.chart->labels, "order of the ranks"));
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
+}
+
+static void test_functions_are_named_by_the_schedule(void **context) {
+    (void)context;
+    static const pp_spec SPECS[] = {
+        {.schedule = "1f1b", .params = {.n_stages = 4, .n_microbatches = 8}},
+        {.schedule = "interleaved", .params = {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2}},
+        {.schedule = "zb-h1", .params = {.n_stages = 4, .n_microbatches = 8}},
+        {.schedule = "dualpipev", .params = {.n_stages = 4, .n_microbatches = 10}},
+    };
+    for (size_t k = 0; k < N(SPECS); k++) {
+        pp_spec spec = SPECS[k];
+        pp_traces t;
+        pp_outcome o;
+        spec.style = PP_FUNCTIONS;
+        pp_traces_make(&t, &spec);
+        pp_run(&o, t.traces, t.n, NULL);
+        expect_chart(&o, &t, spec.schedule);
+        assert_false(o.result.chart->labels_are_exact);
+        pp_outcome_fini(&o);
+        pp_traces_fini(&t);
+    }
+}
+
+/* On a CPU alone the range itself is the op, and the chart says so. */
+static void test_without_a_device_the_host_counts(void **context) {
+    (void)context;
+    const pp_spec spec = {
+        .schedule = "1f1b", .params = {.n_stages = 4, .n_microbatches = 8}, .no_device = true};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    pp_run(&o, t.traces, t.n, NULL);
+    expect_chart(&o, &t, "1f1b");
+    assert_non_null(strstr(o.result.chart->labels, "no device in the trace"));
+    for (size_t i = 0; i < o.result.chart->n_ops; i++) {
+        const ps_op *op = &o.result.chart->ops[i];
+        assert_int_equal(op->host_start_ns, op->start_ns);
+        assert_int_equal(op->host_end_ns, op->end_ns);
+    }
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
+}
+
+/* Labels that stand there again begin the next step; windows of the profiler give the steps their numbers. */
+static void test_steps(void **context) {
+    (void)context;
+    for (int windows = 0; windows < 2; windows++) {
+        const pp_spec spec = {.schedule = "zb-h1",
+                              .params = {.n_stages = 2, .n_microbatches = 4},
+                              .n_steps = 3,
+                              .windows = windows == 1};
+        pp_traces t;
+        pp_outcome o;
+        pp_traces_make(&t, &spec);
+        pp_run(&o, t.traces, t.n, NULL);
+        assert_int_equal(o.code, PS_OK);
+        assert_string_equal(o.result.chart->schedule, "zb-h1");
+        assert_int_equal(o.result.chart->n_ops, 3 * t.plan->n_ops);
+        int64_t first = windows == 1 ? 7 : 0;
+        int64_t longest = 0;
+        for (uint32_t op = 0; op < t.plan->n_ops; op++) {
+            longest = t.end_ns[op] > longest ? t.end_ns[op] : longest;
+        }
+        for (int64_t step = 0; step < 3; step++) {
+            int64_t base = DEVICE_BASE_NS + step * (longest + 3000000);
+            expect_rank(o.result.chart, &t, 0, first + step, base, true);
+            expect_rank(o.result.chart, &t, 1, first + step, base, true);
+        }
+        pp_outcome_fini(&o);
+        pp_traces_fini(&t);
+    }
+}
+
+static void test_replicas_are_pipelines(void **context) {
+    (void)context;
+    for (int groups = 0; groups < 2; groups++) {
+        const pp_spec spec = {.schedule = "1f1b",
+                              .params = {.n_stages = 2, .n_microbatches = 4},
+                              .n_replicas = 3,
+                              .groups = groups == 1};
+        pp_traces t;
+        pp_outcome o;
+        pp_traces_make(&t, &spec);
+        pp_run(&o, t.traces, t.n, NULL);
+        assert_int_equal(t.n, 6);
+        expect_chart(&o, &t, "1f1b");
+        pp_outcome_fini(&o);
+        pp_traces_fini(&t);
+    }
+}
+
+/* A rank whose trace is missing leaves the others where they are. */
+static void test_missing_rank(void **context) {
+    (void)context;
+    const pp_spec spec = {.schedule = "zb-v", .params = {.n_stages = 4, .n_microbatches = 8}};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    ps_trace *some[3] = {t.traces[0], t.traces[2], t.traces[3]};
+    pp_run(&o, some, 3, NULL);
+    assert_int_equal(o.code, PS_OK);
+    assert_string_equal(o.result.chart->schedule, "zb-v");
+    assert_int_equal(o.result.chart->ranks[0].stage, 0);
+    assert_int_equal(o.result.chart->ranks[1].stage, 2);
+    assert_int_equal(o.result.chart->ranks[2].stage, 3);
+    assert_int_equal(pp_count(&o, 3, PS_ODD_STAGE_MISSING), 1);
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
+}
+
+static void test_rules_of_the_user(void **context) {
+    (void)context;
+    static const struct {
+        const char *forward, *backward, *microbatch;
+        bool exact;
+    } RULES[] = {{"fwd mb=([0-9]+)", "bwd mb=([0-9]+)", NULL, true},
+                 {"^step: fwd", "^step: bwd", "mb=([0-9]+)", true},
+                 {"fwd", "bwd", NULL, false}};
+    const pp_spec spec = {
+        .schedule = "1f1b", .params = {.n_stages = 4, .n_microbatches = 8}, .style = PP_USER};
+    pp_traces t;
+    pp_traces_make(&t, &spec);
+    for (size_t k = 0; k < N(RULES); k++) {
+        ps_analysis_opts opts = {.step_id = -1,
+                                 .in_full = true,
+                                 .forward_re = RULES[k].forward,
+                                 .backward_re = RULES[k].backward,
+                                 .microbatch_re = RULES[k].microbatch};
+        pp_outcome o;
+        pp_run(&o, t.traces, t.n, &opts);
+        expect_chart(&o, &t, "1f1b");
+        assert_int_equal(o.result.chart->labels_are_exact, RULES[k].exact);
+        pp_outcome_fini(&o);
+    }
+    pp_traces_fini(&t);
+}
+
+/* Rules win over labels of frameworks, also when they match nothing. */
+static void test_rules_win(void **context) {
+    (void)context;
+    const pp_spec spec = {.schedule = "1f1b", .params = {.n_stages = 2, .n_microbatches = 2}};
+    ps_analysis_opts opts = {.step_id = -1, .forward_re = "nothing of the kind"};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    pp_run(&o, t.traces, t.n, &opts);
+    assert_int_equal(o.map_codes[0], PS_NOTHING);
+    assert_null(o.result.chart);
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
+}
+
+/* Rules whose numbers repeat for each chunk: the schedule tells the chunks apart. */
+static void test_rules_with_chunks(void **context) {
+    (void)context;
+    const pp_spec spec = {.schedule = "interleaved",
+                          .params = {.n_stages = 2, .n_microbatches = 4, .n_chunks = 2},
+                          .style = PP_USER,
+                          .n_steps = 2,
+                          .windows = true};
+    ps_analysis_opts opts = {
+        .step_id = -1, .forward_re = "fwd mb=([0-9]+)", .backward_re = "bwd mb=([0-9]+)"};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    pp_run(&o, t.traces, t.n, &opts);
+    assert_int_equal(o.code, PS_OK);
+    assert_string_equal(o.result.chart->schedule, "interleaved");
+    expect_rank(o.result.chart, &t, 0, 7, DEVICE_BASE_NS, true);
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
+}
+
+/* Nothing but flows: the pipeline is inferred, once something says that there is one. */
+static void test_inference(void **context) {
+    (void)context;
+    static const struct {
+        pp_spec spec;
+        bool by_option;
+    } CASES[] = {
+        {{.schedule = "1f1b", .params = {.n_stages = 4, .n_microbatches = 8}}, true},
+        {{.schedule = "1f1b", .params = {.n_stages = 4, .n_microbatches = 8}, .groups = true},
+         false},
+        {{.schedule = "1f1b",
+          .params = {.n_stages = 4, .n_microbatches = 8},
+          .transfers = true,
+          .n_replicas = 2},
+         false},
+        {{.schedule = "gpipe", .params = {.n_stages = 2, .n_microbatches = 4}}, true},
+        {{.schedule = "interleaved", .params = {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2}},
+         true},
+    };
+    for (size_t k = 0; k < N(CASES); k++) {
+        pp_spec spec = CASES[k].spec;
+        pp_traces t;
+        pp_outcome o;
+        spec.style = PP_FLOWS;
+        spec.n_steps = 2;
+        spec.windows = true;
+        ps_analysis_opts opts = {.step_id = -1, .in_full = true};
+        opts.pp = CASES[k].by_option ? spec.params.n_stages : 0;
+        pp_traces_make(&t, &spec);
+        pp_run(&o, t.traces, t.n, &opts);
+        if (o.code != PS_OK) {
+            fail_msg("case %zu: %s", k, o.err.msg);
+        }
+        const ps_chart *chart = o.result.chart;
+        assert_string_equal(chart->schedule, spec.schedule);
+        assert_int_equal(chart->n_ranks, t.n);
+        assert_non_null(strstr(chart->labels, "inferred"));
+        for (uint32_t r = 0; r < chart->n_ranks; r++) {
+            assert_int_equal(chart->ranks[r].stage, r % (uint32_t)spec.params.n_stages);
+            assert_int_equal(chart->ranks[r].pipeline, r / (uint32_t)spec.params.n_stages);
+            expect_rank(chart, &t, r, 7, DEVICE_BASE_NS, true);
+        }
+        uint64_t n = 0;
+        for (size_t i = 0; i < chart->n_ops; i++) {
+            bool transfer = chart->ops[i].kind == PS_OP_SEND || chart->ops[i].kind == PS_OP_RECV;
+            assert_true(transfer || chart->ops[i].source == PS_SOURCE_INFERRED);
+            n += !transfer;
+        }
+        assert_int_equal(pp_count(&o, t.n, PS_ODD_INFERRED), n);
+        pp_outcome_fini(&o);
+        pp_traces_fini(&t);
+    }
+}
+
+/* Data-parallel training has such flows too: it is no pipeline. */
+static void test_flows_alone_are_no_pipeline(void **context) {
+    (void)context;
+    const pp_spec spec = {
+        .schedule = "1f1b", .params = {.n_stages = 2, .n_microbatches = 4}, .style = PP_FLOWS};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    pp_run(&o, t.traces, t.n, NULL);
+    assert_int_equal(o.code, PS_NOTHING);
+    assert_non_null(strstr(o.err.msg, "--pp"));
+    assert_null(o.result.chart);
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
+}
+
+/* --- ranges and kernels ------------------------------------------------------------------------------------------- */
+
+typedef struct tiny {
+    ps_builder *b;
+    uint32_t host, stream;
+} tiny;
+
+static tiny tiny_new(void) {
+    tiny t = {.b = ps_builder_new()};
+    t.host = ps_builder_track(
+        t.b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .pid = 1, .tid = 1, .device = -1});
+    t.stream = ps_builder_track(t.b, (ps_track){.kind = PS_TRACK_STREAM, .tid = 7});
+    return t;
+}
+
+static void tiny_range(tiny *t, const char *name, int64_t start, int64_t end) {
+    (void)ps_builder_slice(t->b, PS_SLICE_ANNOTATION, t->host,
+                           ps_builder_str(t->b, name, strlen(name)), start, end, 0);
+}
+
+static void tiny_kernel(tiny *t, ps_slice_kind kind, int64_t at, int64_t start, int64_t end) {
+    ps_str name = ps_builder_str(t->b, "x", 1);
+    uint32_t from = ps_builder_slice(t->b, PS_SLICE_CALL, t->host, name, at, at + 1, 0);
+    uint32_t to = ps_builder_slice(t->b, kind, t->stream, name, start, end, 0);
+    ps_builder_flow_of(t->b, from, to, name);
+}
+
+static void tiny_run(tiny *t, pp_outcome *o, ps_trace **trace, const ps_analysis_opts *opts) {
+    *trace = ps_builder_seal(t->b, NULL);
+    assert_non_null(*trace);
+    pp_run(o, trace, 1, opts);
+}
+
+static void expect_op(const pp_outcome *o, size_t i, const char *name, int64_t start, int64_t end) {
+    const ps_chart *c = o->result.chart;
+    assert_true(i < c->n_ops);
+    assert_string_equal(c->ops[i].name, name);
+    assert_int_equal(c->ops[i].start_ns + c->origin_ns, start);
+    assert_int_equal(c->ops[i].end_ns + c->origin_ns, end);
+}
+
+static void test_what_an_extent_is_made_of(void **context) {
+    (void)context;
+    tiny t = tiny_new();
+    ps_trace *trace = NULL;
+    pp_outcome o;
+    tiny_range(&t, "PP:0F0", 100, 200); /* computing kernels count, communication does not */
+    tiny_kernel(&t, PS_SLICE_COMM_KERNEL, 110, 1000, 1900);
+    tiny_kernel(&t, PS_SLICE_KERNEL, 120, 1100, 1200);
+    tiny_kernel(&t, PS_SLICE_COPY, 130, 1300, 1400);
+    tiny_kernel(&t, PS_SLICE_SYNC, 140, 1400, 1800);
+    tiny_range(&t, "PP:0F1", 201, 300); /* nothing else there */
+    tiny_kernel(&t, PS_SLICE_COMM_KERNEL, 210, 2000, 2100);
+    tiny_range(&t, "PP:0F2", 300, 400); /* nothing at all */
+    tiny_range(&t, "PP:0F3", 400, 500); /* a launch on the edge is the later range's */
+    tiny_kernel(&t, PS_SLICE_KERNEL, 400, 3000, 3100);
+    tiny_kernel(&t, PS_SLICE_KERNEL, 600, 5000, 5100); /* of nobody */
+    tiny_run(&t, &o, &trace, NULL);
+    assert_int_equal(o.code, PS_OK);
+    assert_int_equal(o.result.chart->n_ops, 3);
+    expect_op(&o, 0, "0", 1100, 1400);
+    expect_op(&o, 1, "1", 2000, 2100);
+    expect_op(&o, 2, "3", 3000, 3100);
+    assert_int_equal(o.diags[0].counts[PS_ODD_RANGE_NO_KERNEL], 1);
+    pp_outcome_fini(&o);
+    ps_trace_free(trace);
+}
+
+/* A pair without labels inside is one op; with labels it is those. */
+static void test_pairs_with_labels_inside(void **context) {
+    (void)context;
+    tiny t = tiny_new();
+    ps_trace *trace = NULL;
+    pp_outcome o;
+    tiny_range(&t, "PP:(0F0;1B1)OVERLAP_F_B", 100, 200);
+    tiny_kernel(&t, PS_SLICE_KERNEL, 110, 1000, 1100);
+    tiny_range(&t, "PP:(0F1;1B2)OVERLAP_F_B", 300, 400);
+    tiny_range(&t, "PP:0F1", 310, 340);
+    tiny_kernel(&t, PS_SLICE_KERNEL, 320, 2000, 2100);
+    tiny_range(&t, "PP:1B2", 350, 390);
+    tiny_kernel(&t, PS_SLICE_KERNEL, 360, 2050, 2200);
+    tiny_run(&t, &o, &trace, NULL);
+    assert_int_equal(o.code, PS_OK);
+    assert_int_equal(o.result.chart->n_ops, 3);
+    const ps_op *pair = &o.result.chart->ops[0];
+    assert_int_equal(pair->kind, PS_OP_FB);
+    assert_int_equal(pair->chunk, 0);
+    assert_int_equal(pair->microbatch, 0);
+    assert_int_equal(pair->chunk2, 1);
+    assert_int_equal(pair->microbatch2, 1);
+    assert_int_equal(o.result.chart->ops[1].kind, PS_OP_F);
+    assert_int_equal(o.result.chart->ops[2].kind, PS_OP_B);
+    pp_outcome_fini(&o);
+    ps_trace_free(trace);
+}
+
+static void test_layers_make_ops(void **context) {
+    (void)context;
+    static const char *const NAMES[] = {
+        "layer_0f",          "layer_1f",          "layer_0f-layer_1b", "layer_1f-layer_0b",
+        "layer_0f-layer_1b", "layer_1f-layer_0b", "layer_1b",          "layer_0b"};
+    static const uint8_t KINDS[] = {PS_OP_F, PS_OP_FB, PS_OP_FB, PS_OP_B};
+    tiny t = tiny_new();
+    ps_trace *trace = NULL;
+    pp_outcome o;
+    for (int i = 0; i < (int)N(NAMES); i++) {
+        tiny_range(&t, NAMES[i], 100 + 10 * i, 109 + 10 * i);
+        tiny_kernel(&t, PS_SLICE_KERNEL, 101 + 10 * i, 1000 + 100 * i, 1100 + 100 * i);
+    }
+    tiny_run(&t, &o, &trace, NULL);
+    assert_int_equal(o.code, PS_OK);
+    assert_int_equal(o.result.chart->n_ops, N(KINDS));
+    for (size_t i = 0; i < N(KINDS); i++) {
+        const ps_op *op = &o.result.chart->ops[i];
+        assert_int_equal(op->kind, KINDS[i]);
+        assert_int_equal(op->end_ns - op->start_ns, 200);
+    }
+    pp_outcome_fini(&o);
+    ps_trace_free(trace);
+}
+
+/* Forwards recomputed inside of a backward, and the wrapper of the whole step, are no ops. */
+static void test_nested_and_wrapping_functions(void **context) {
+    (void)context;
+    tiny t = tiny_new();
+    ps_trace *trace = NULL;
+    pp_outcome o;
+    tiny_range(&t, "forward_backward_func.forward_step", 50, 1000);
+    for (int i = 0; i < 3; i++) {
+        tiny_range(&t, "forward_step", 100 + 200 * i, 150 + 200 * i);
+        tiny_kernel(&t, PS_SLICE_KERNEL, 110 + 200 * i, 2000 + 200 * i, 2050 + 200 * i);
+        tiny_range(&t, "backward_step", 200 + 200 * i, 280 + 200 * i);
+        tiny_range(&t, "forward_step", 210 + 200 * i, 240 + 200 * i);
+        tiny_kernel(&t, PS_SLICE_KERNEL, 220 + 200 * i, 2100 + 200 * i, 2150 + 200 * i);
+    }
+    tiny_run(&t, &o, &trace, NULL);
+    assert_int_equal(o.code, PS_OK);
+    assert_int_equal(o.result.chart->n_ops, 6);
+    assert_int_equal(o.diags[0].counts[PS_ODD_MARK_CONTAINER], 1);
+    assert_int_equal(o.diags[0].counts[PS_ODD_MARK_NESTED], 3);
+    pp_outcome_fini(&o);
+    ps_trace_free(trace);
+}
+
+/* --- clocks -------------------------------------------------------------------------------------------------------- */
+
+static void test_clocks_of_hosts(void **context) {
+    (void)context;
+    const pp_spec spec = {.schedule = "1f1b",
+                          .params = {.n_stages = 4, .n_microbatches = 8},
+                          .transfers = true,
+                          .n_hosts = 2,
+                          .skew_ns = 1750000};
+    pp_traces t;
+    pp_traces_make(&t, &spec);
+    for (int align = 0; align < 2; align++) {
+        ps_analysis_opts opts = {.step_id = -1, .in_full = true, .align = align == 1};
+        pp_outcome o;
+        pp_run(&o, t.traces, t.n, &opts);
+        assert_int_equal(o.code, PS_OK);
+        const ps_chart *chart = o.result.chart;
+        assert_int_equal(chart->is_aligned, align == 1);
+        for (uint32_t r = 0; r < 4; r++) {
+            const ps_chart_rank *rank = &chart->ranks[r];
+            int64_t true_offset = r < 2 ? 0 : 1750000;
+            assert_int_equal(rank->machine, r < 2 ? 0 : 1);
+            assert_true(rank->has_clock);
+            int64_t off = rank->clock_offset_ns - true_offset;
+            assert_true(off <= rank->clock_uncertainty_ns && -off <= rank->clock_uncertainty_ns);
+            /* Forwards and backwards pass in turn with 500 ns between: that is all the room there is. */
+            assert_true(rank->clock_uncertainty_ns <= 1000);
+            int64_t moved = align == 1 ? rank->clock_offset_ns : 0;
+            expect_rank(chart, &t, r, 0, DEVICE_BASE_NS + true_offset - moved, true);
+        }
+        pp_outcome_fini(&o);
+    }
+    pp_traces_fini(&t);
+}
+
+/* --- files --------------------------------------------------------------------------------------------------------- */
+
+static void test_files_of_the_profiler(void **state) {
+    const place *where = *state;
+    for (size_t k = 0; k < 9; k++) {
+        pp_spec spec = ALL[k];
+        pp_traces t;
+        outcome o;
+        spec.extras = true;
+        place inner = place_inner(where, spec.schedule);
+        pp_traces_write(&spec, inner.dir);
+        pp_traces_make(&t, &spec);
+        ps_run_opts opts = default_opts();
+        opts.export_type = PS_EXPORT_NOTHING;
+        run_mode(&o, inner.dir, "pp_labels", &opts);
+        if (o.run == NULL) {
+            fail_msg("%s: %s", spec.schedule, o.err.msg);
+        }
+        const ps_chart *chart = o.run->results[0].chart;
+        assert_non_null(chart);
+        assert_string_equal(chart->schedule, spec.schedule);
+        for (uint32_t r = 0; r < chart->n_ranks; r++) {
+            expect_rank(chart, &t, r, 0, DEVICE_BASE_NS, true);
+        }
+        outcome_fini(&o);
+        pp_traces_fini(&t);
+    }
+}
+
+/* --- memory -------------------------------------------------------------------------------------------------------- */
+
+static void test_every_allocation_may_fail(void **context) {
+    (void)context;
+    static const pp_spec SPECS[] = {
+        {.schedule = "zb-v",
+         .params = {.n_stages = 2, .n_microbatches = 4},
+         .transfers = true,
+         .groups = true,
+         .n_hosts = 2},
+        {.schedule = "1f1b",
+         .params = {.n_stages = 2, .n_microbatches = 3},
+         .style = PP_FLOWS,
+         .groups = true},
+        {.schedule = "1f1b", .params = {.n_stages = 2, .n_microbatches = 3}, .style = PP_FUNCTIONS},
+    };
+    for (size_t k = 0; k < N(SPECS); k++) {
+        pp_traces t;
+        ps_analysis_opts opts = {.step_id = -1, .align = true};
+        pp_traces_make(&t, &SPECS[k]);
+        for (int64_t n = 0;; n++) {
+            pp_outcome o;
+            (void)ps_alloc_fail_at(n);
+            pp_run(&o, t.traces, t.n, &opts);
+            bool done = ps_alloc_fail_at(-1) <= n;
+            bool failed = o.code != PS_OK;
+            for (size_t r = 0; r < t.n; r++) {
+                failed = failed || o.map_codes[r] != PS_OK;
+            }
+            if (failed) {
+                assert_int_equal(o.err.code, PS_NOMEM);
+            }
+            pp_outcome_fini(&o);
+            if (done) {
+                assert_false(failed);
+                break;
+            }
+        }
+        pp_traces_fini(&t);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_schedule_comes_back),
+        cmocka_unit_test(test_a_small_pipeline_by_hand),
+        cmocka_unit_test(test_host_and_device_times_are_kept),
+        cmocka_unit_test(test_lost_label_costs_one_op),
+        cmocka_unit_test(test_old_revision_is_read_by_its_own_words),
+        cmocka_unit_test(test_gpipe_labels),
+        cmocka_unit_test(test_functions_are_named_by_the_schedule),
+        cmocka_unit_test(test_without_a_device_the_host_counts),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_replicas_are_pipelines),
+        cmocka_unit_test(test_missing_rank),
+        cmocka_unit_test(test_rules_of_the_user),
+        cmocka_unit_test(test_rules_win),
+        cmocka_unit_test(test_rules_with_chunks),
+        cmocka_unit_test(test_inference),
+        cmocka_unit_test(test_flows_alone_are_no_pipeline),
+        cmocka_unit_test(test_what_an_extent_is_made_of),
+        cmocka_unit_test(test_pairs_with_labels_inside),
+        cmocka_unit_test(test_layers_make_ops),
+        cmocka_unit_test(test_nested_and_wrapping_functions),
+        cmocka_unit_test(test_clocks_of_hosts),
+        IN_PLACE(test_files_of_the_profiler),
+        cmocka_unit_test(test_every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

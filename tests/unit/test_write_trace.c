@@ -1,0 +1,367 @@
+/* Writing a trace and reading it back; lanes; what happens when memory or disk run out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "read/pipescope_json.h"
+#include "support/trace_dump.h"
+#include "support/trace_samples.h"
+#include "write/trace_layout.h"
+#include "write/trace_writer.h"
+
+#define EVERYTHING                                                                                 \
+    (PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS |            \
+     PS_NEED_ARGS)
+
+static const ps_trace_source SOURCES[] = {{0, "host a", "rank 0"}, {1, "", "rank 1"}};
+
+/* Writes the trace as each of `n` ranks. */
+static ps_code write_as(const char *path, const ps_trace *t, size_t n, ps_buf *out) {
+    const ps_trace_format *format = ps_trace_format_for(path);
+    ps_sink sink = ps_sink_buf(out);
+    ps_err err = PS_ERR_INIT;
+    ps_trace_writer *w = ps_trace_writer_to_sink(format, &sink, SOURCES, n, &err);
+    if (w == NULL) {
+        return err.code;
+    }
+    for (size_t i = 0; i < n; i++) {
+        ps_code code = ps_trace_writer_rank(w, i, t, &err);
+        if (code != PS_OK) {
+            ps_trace_writer_abort(w);
+            return code;
+        }
+    }
+    return ps_trace_writer_commit(w, NULL, &err);
+}
+
+static ps_trace *read_back(const ps_buf *json, int64_t part, uint32_t needs, ps_err *err) {
+    ps_builder *b = ps_builder_new();
+    ps_input *in = b != NULL ? ps_input_of_memory(json->data, json->len, err) : NULL;
+    if (in == NULL) {
+        ps_builder_free(b);
+        if (b == NULL) {
+            (void)ps_fail_nomem(err);
+        }
+        return NULL;
+    }
+    ps_code code = ps_pipescope_json_read(in, part, needs, 1, b, err);
+    ps_input_close(in);
+    if (code != PS_OK) {
+        ps_builder_free(b);
+        return NULL;
+    }
+    return ps_builder_seal(b, err);
+}
+
+static void expect_same(const ps_trace *got, const ps_trace *wanted) {
+    ps_buf a;
+    ps_buf b;
+    ps_buf_init(&a, 0);
+    ps_buf_init(&b, 0);
+    trace_dump(got, &a);
+    trace_dump(wanted, &b);
+    assert_same_dump(&a, &b);
+    ps_buf_fini(&a);
+    ps_buf_fini(&b);
+}
+
+static void json_is_read_back_as_it_was(void **state) {
+    (void)state;
+    ps_trace *t = sample_of_everything();
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    for (size_t n = 1; n <= 2; n++) {
+        ps_buf_clear(&json);
+        assert_int_equal(write_as("x.json", t, n, &json), PS_OK);
+        for (size_t part = 0; part < n; part++) {
+            ps_err err = PS_ERR_INIT;
+            ps_trace *again = read_back(&json, (int64_t)part, EVERYTHING, &err);
+            if (again == NULL) {
+                fail_msg("%s", err.msg);
+            }
+            assert_int_equal(ps_diag_n_errors(ps_trace_diag(again)), 0);
+            expect_same(again, t);
+            ps_trace_free(again);
+        }
+    }
+    ps_buf_fini(&json);
+    ps_trace_free(t);
+}
+
+static void a_part_that_is_not_there(void **state) {
+    (void)state;
+    ps_trace *t = sample_of_everything();
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    assert_int_equal(write_as("x.json", t, 1, &json), PS_OK);
+    ps_err err = PS_ERR_INIT;
+    assert_null(read_back(&json, 3, EVERYTHING, &err));
+    assert_int_equal(err.code, PS_NOTHING);
+    ps_buf_fini(&json);
+    ps_trace_free(t);
+}
+
+/* What is not asked for is not there. */
+static void needs_are_heeded(void **state) {
+    (void)state;
+    ps_trace *t = sample_of_everything();
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    assert_int_equal(write_as("x.json", t, 1, &json), PS_OK);
+    ps_err err = PS_ERR_INIT;
+    size_t n = 0;
+    ps_trace *steps = read_back(&json, 0, PS_NEED_STEPS, &err);
+    (void)ps_trace_steps(steps, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(ps_trace_slices(steps)->n, 0);
+    assert_int_equal(ps_trace_counters(steps)->n, 0);
+    assert_null(ps_trace_meta(steps, "pp_info"));
+    ps_trace_free(steps);
+    ps_trace *slices = read_back(&json, 0, PS_NEED_SLICES, &err);
+    assert_int_equal(ps_trace_slices(slices)->n, ps_trace_slices(t)->n);
+    (void)ps_trace_flows(slices, &n);
+    assert_int_equal(n, 0);
+    ps_trace_free(slices);
+    ps_buf_fini(&json);
+    ps_trace_free(t);
+}
+
+/* --- odd files ----------------------------------------------------------------------------------------- */
+
+static ps_trace *read_text(const char *text, ps_err *err) {
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    ps_buf_add_str(&json, text);
+    ps_trace *t = read_back(&json, 0, EVERYTHING, err);
+    ps_buf_fini(&json);
+    return t;
+}
+
+#define HEAD "{\"pipescope\":{\"version\":1,\"ranks\":[]},\"traceEvents\":["
+#define RANK "{\"ph\":\"M\",\"name\":\"pipescope_rank\",\"pid\":1,\"tid\":1,\"args\":{\"part\":0}}"
+#define TRACK                                                                                       \
+    "{\"ph\":\"M\",\"name\":\"pipescope_track\",\"pid\":1,\"tid\":1,\"args\":{\"kind\":\"thread\"," \
+    "\"pid\":1,\"tid\":1,\"device\":-1}}"
+
+static void odd_files_are_counted(void **state) {
+    (void)state;
+    ps_err err = PS_ERR_INIT;
+    ps_trace *t = read_text(
+        HEAD RANK "," TRACK ",{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"a\"}"
+                  ",{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":1,\"name\":\"no track\"}"
+                  ",{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"no time\"}"
+                  ",{\"ph\":\"C\",\"pid\":1,\"name\":\"no counter\",\"ts\":1,\"args\":{\"v\":1}}"
+                  ",{\"ph\":\"s\",\"id\":1,\"pid\":1,\"tid\":1,\"ts\":1,\"args\":{\"slice\":0}}"
+                  ",{\"ph\":\"f\",\"id\":2,\"pid\":1,\"tid\":1,\"ts\":1,\"args\":{\"slice\":0}}"
+                  ",{\"ph\":\"f\",\"id\":1,\"pid\":1,\"tid\":1,\"ts\":1,\"args\":{\"slice\":9}}"
+                  ",{\"ph\":\"B\",\"pid\":1,\"tid\":1,\"ts\":1}"
+                  ",{\"ph\":\"M\",\"name\":\"pipescope_step\",\"pid\":1,\"args\":{}}"
+                  "]}",
+        &err);
+    assert_non_null(t);
+    assert_int_equal(ps_trace_slices(t)->n, 1);
+    const ps_diag *d = ps_trace_diag(t);
+    assert_int_equal(d->counts[PS_ODD_EVENT_FIELD], 2);
+    assert_int_equal(d->counts[PS_ODD_TIME], 1);
+    assert_int_equal(d->counts[PS_ODD_FLOW_HALF], 1);
+    assert_int_equal(d->counts[PS_ODD_FLOW_NO_SLICE], 1);
+    assert_int_equal(d->counts[PS_ODD_EVENT_PHASE], 1);
+    assert_int_equal(d->counts[PS_ODD_METADATA_EVENT], 1);
+    ps_trace_free(t);
+}
+
+static void other_versions_are_refused(void **state) {
+    (void)state;
+    ps_err err = PS_ERR_INIT;
+    assert_null(read_text("{\"pipescope\":{\"version\":2},\"traceEvents\":[]}", &err));
+    assert_int_equal(err.code, PS_UNSUPPORTED);
+    err = PS_ERR_INIT;
+    assert_null(read_text(
+        HEAD RANK "," TRACK ",{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"a\"}"
+                  "],\"baseTimeNanoseconds\":5}",
+        &err));
+    assert_int_equal(err.code, PS_SYNTAX);
+}
+
+/* --- lanes --------------------------------------------------------------------------------------------- */
+
+/* On every lane each slice lies inside the innermost one that is open, and no lane is deeper than it may be. */
+static void expect_nested(const ps_trace *t, const ps_trace_layout *l) {
+    const ps_slices *s = ps_trace_slices(t);
+    ps_open_ends *open = calloc(l->n_lanes, sizeof *open);
+    assert_non_null(open);
+    for (uint32_t row = 0; row < s->n; row++) {
+        uint32_t lane = l->lane_of[row];
+        assert_int_equal(l->lanes[lane].track, s->track[row]);
+        ps_open_ends *o = &open[lane];
+        (void)ps_open_ends_pop(o, s->start_ns[row]);
+        int64_t end_ns = s->start_ns[row] + s->dur_ns[row];
+        assert_true(o->n == 0 || o->ends[o->n - 1] >= end_ns);
+        assert_true(o->n < PS_LANE_MAX_DEPTH);
+        assert_true(ps_open_ends_push(o, end_ns));
+    }
+    for (size_t i = 0; i < l->n_lanes; i++) {
+        ps_free(open[i].ends);
+    }
+    free(open);
+}
+
+static void crossing_slices_get_lanes(void **state) {
+    (void)state;
+    ps_trace *t = sample_of_everything();
+    ps_trace_layout l;
+    assert_int_equal(ps_trace_layout_init(&l, t, NULL), PS_OK);
+    expect_nested(t, &l);
+    assert_int_equal(l.n_lanes, l.n_tracks + 2); /* on the thread */
+    ps_trace_layout_fini(&l);
+    ps_trace_free(t);
+}
+
+static void depth_has_a_limit(void **state) {
+    (void)state;
+    ps_trace *t = sample_of_many(4000, 1300);
+    ps_trace_layout l;
+    assert_int_equal(ps_trace_layout_init(&l, t, NULL), PS_OK);
+    expect_nested(t, &l);
+    assert_int_equal(l.n_lanes, 3);
+    ps_trace_layout_fini(&l);
+    ps_trace_free(t);
+}
+
+/* Each slice crosses all that are open: thousands of lanes, found without looking at each, and used again. */
+static void many_lanes(void **state) {
+    (void)state;
+    enum { N = 200000, OPEN = 5000 };
+    ps_builder *b = ps_builder_new();
+    uint32_t on = ps_builder_track(b, (ps_track){.kind = PS_TRACK_DERIVED, .pid = 1});
+    for (int64_t i = 0; i < N; i++) {
+        (void)ps_builder_slice(b, PS_SLICE_DERIVED, on, PS_STR_NONE, i, i + OPEN, i);
+    }
+    ps_trace *t = ps_builder_seal(b, NULL);
+    ps_trace_layout l;
+    assert_int_equal(ps_trace_layout_init(&l, t, NULL), PS_OK);
+    expect_nested(t, &l);
+    assert_int_equal(l.n_lanes, OPEN);
+    ps_trace_layout_fini(&l);
+    ps_trace_free(t);
+}
+
+/* --- formats and failures ------------------------------------------------------------------------------ */
+
+static void endings(void **state) {
+    (void)state;
+    assert_string_equal(ps_trace_format_for("a.json")->name, "chrome");
+    assert_string_equal(ps_trace_format_for("a.json.gz")->name, "chrome");
+    assert_string_equal(ps_trace_format_for("a.pftrace")->name, "perfetto");
+    assert_null(ps_trace_format_for("a.json.bz2"));
+    assert_null(ps_trace_format_for("json"));
+    ps_buf list;
+    ps_buf_init(&list, 0);
+    ps_trace_format_list(&list);
+    assert_string_equal(ps_buf_str(&list), ".json, .json.gz or .pftrace");
+    ps_buf_fini(&list);
+}
+
+static void same_trace_same_bytes(void **state) {
+    (void)state;
+    static const char *const NAMES[] = {"x.json", "x.pftrace"};
+    for (int i = 0; i < 2; i++) {
+        ps_buf a;
+        ps_buf b;
+        ps_buf_init(&a, 0);
+        ps_buf_init(&b, 0);
+        ps_trace *t = sample_of_everything();
+        ps_trace *again = sample_of_everything();
+        assert_int_equal(write_as(NAMES[i], t, 2, &a), PS_OK);
+        assert_int_equal(write_as(NAMES[i], again, 2, &b), PS_OK);
+        assert_int_equal(a.len, b.len);
+        assert_memory_equal(a.data, b.data, a.len);
+        ps_trace_free(t);
+        ps_trace_free(again);
+        ps_buf_fini(&a);
+        ps_buf_fini(&b);
+    }
+}
+
+/* Each allocation of the writer fails once. */
+static void memory_runs_out_writing(void **state) {
+    (void)state;
+    ps_trace *t = sample_of_everything();
+    static const char *const NAMES[] = {"x.json", "x.pftrace"};
+    for (int i = 0; i < 2; i++) {
+        ps_code code = PS_NOMEM;
+        for (int64_t at = 0; code != PS_OK; at++) {
+            assert_true(at < 100000);
+            ps_buf out;
+            ps_buf_init(&out, 0);
+            ps_alloc_fail_at(at);
+            code = write_as(NAMES[i], t, 2, &out);
+            ps_alloc_fail_at(-1);
+            assert_true(code == PS_OK || code == PS_NOMEM);
+            ps_buf_fini(&out);
+        }
+    }
+    ps_trace_free(t);
+}
+
+static void memory_runs_out_reading(void **state) {
+    (void)state;
+    ps_trace *t = sample_of_everything();
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    assert_int_equal(write_as("x.json", t, 1, &json), PS_OK);
+    ps_trace *again = NULL;
+    for (int64_t at = 0; again == NULL; at++) {
+        assert_true(at < 100000);
+        ps_err err = PS_ERR_INIT;
+        ps_alloc_fail_at(at);
+        again = read_back(&json, 0, EVERYTHING, &err);
+        ps_alloc_fail_at(-1);
+        if (again == NULL) {
+            assert_int_equal(err.code, PS_NOMEM);
+        }
+    }
+    expect_same(again, t);
+    ps_trace_free(again);
+    ps_buf_fini(&json);
+    ps_trace_free(t);
+}
+
+/* A sink that is full is noticed at the rank or at the end, not passed over. */
+static void a_full_sink_is_noticed(void **state) {
+    (void)state;
+    ps_trace *t = sample_of_many(60000, 3);
+    static const char *const NAMES[] = {"x.json", "x.pftrace"};
+    for (int i = 0; i < 2; i++) {
+        ps_buf out;
+        ps_buf_init(&out, 1 << 16);
+        assert_int_not_equal(write_as(NAMES[i], t, 1, &out), PS_OK);
+        ps_buf_fini(&out);
+    }
+    ps_trace_free(t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_is_read_back_as_it_was),
+        cmocka_unit_test(a_part_that_is_not_there),
+        cmocka_unit_test(needs_are_heeded),
+        cmocka_unit_test(odd_files_are_counted),
+        cmocka_unit_test(other_versions_are_refused),
+        cmocka_unit_test(crossing_slices_get_lanes),
+        cmocka_unit_test(depth_has_a_limit),
+        cmocka_unit_test(many_lanes),
+        cmocka_unit_test(endings),
+        cmocka_unit_test(same_trace_same_bytes),
+        cmocka_unit_test(memory_runs_out_writing),
+        cmocka_unit_test(memory_runs_out_reading),
+        cmocka_unit_test(a_full_sink_is_noticed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
