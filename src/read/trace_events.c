@@ -37,6 +37,7 @@ typedef struct member_value {
 typedef struct rest {
     char *text;
     size_t n, cap;
+    size_t enough; /* below this another try gives nothing new */
 } rest;
 
 typedef struct driver {
@@ -355,6 +356,8 @@ static ps_code at_events(driver *d) {
     switch (end) {
     case PS_STRETCH_DEEP:
         return fail_here(d, PS_RANGE, "an event is nested deeper than 64 levels");
+    case PS_STRETCH_LONG:
+        return fail_here(d, PS_RANGE, "an event is longer than 64 MiB");
     case PS_STRETCH_NO_EVENTS:
         return fail_here(d, PS_SYNTAX, "the first element of the array is no event");
     case PS_STRETCH_ARRAY_END:
@@ -407,7 +410,13 @@ static bool join(rest *r, const char *text, size_t n) {
 /* What is not read yet waits for the next block. */
 static bool keep_rest(driver *d, bool joined) {
     size_t left = (size_t)(d->end - d->at);
+    bool in_vain = joined && d->at == d->begin;
     d->offset = here(d);
+    d->rest.enough = 0;
+    if (in_vain) { /* doubled each time, so that a long event is not read again with every block */
+        d->rest.enough = 2 * left < PS_EVENT_MAX_BYTES ? 2 * left : PS_EVENT_MAX_BYTES;
+        return true;
+    }
     if (!joined) {
         return left == 0 || join(&d->rest, d->at, left);
     }
@@ -423,17 +432,15 @@ static ps_code feed(driver *d, ps_event_block *block) {
     if (joined && !join(&d->rest, block->text, block->n)) {
         return ps_fail_nomem(d->err);
     }
+    if (joined && d->rest.n <= d->rest.enough && !block->is_last) {
+        return PS_OK;
+    }
     d->begin = joined ? d->rest.text : block->text;
     d->end = d->begin + (joined ? d->rest.n : block->n);
     d->at = d->begin;
     ps_code code = PS_OK;
     while (code == PS_OK) {
         code = step(d);
-    }
-    if (block->is_parsed) {
-        ps_batch_build_clear(&block->x.batch); /* when it did not count */
-        memset(&block->x.diag, 0, sizeof block->x.diag);
-        block->x.nomem = false;
     }
     if (code != WAIT) {
         return code;
@@ -463,6 +470,15 @@ static ps_code finish(driver *d) {
     return PS_OK;
 }
 
+/* What was read ahead and did not count. */
+static void forget_ahead(ps_event_block *block) {
+    if (block->is_parsed) {
+        ps_batch_build_clear(&block->x.batch);
+        memset(&block->x.diag, 0, sizeof block->x.diag);
+        block->x.nomem = false;
+    }
+}
+
 static ps_code read_all(driver *d) {
     ps_code code = PS_OK;
     while (code == PS_OK) {
@@ -476,6 +492,7 @@ static ps_code read_all(driver *d) {
         if (block->code != PS_OK && d->err != NULL) {
             *d->err = block->err;
         }
+        forget_ahead(block);
         ps_blocks_release(d->blocks, block);
     }
     return code;

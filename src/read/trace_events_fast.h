@@ -518,7 +518,7 @@ FAST void run_fast(ps_stretch *x) {
             break;
         }
         p = take_event(x, e, p);
-        if (p == NULL) {
+        if (p == NULL || (size_t)(p - x->at) > PS_EVENT_MAX_BYTES) {
             b->n_args = n_args;
             ps_stretch_forget(x);
             break;

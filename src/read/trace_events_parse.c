@@ -728,7 +728,11 @@ static ps_json_status is_array_end(const ps_stretch *x, const char *p) {
     return x->at_eof ? PS_JSON_OK : PS_JSON_MORE;
 }
 
-/* Whether an event begins behind the comma at p. *brace: its place. */
+static bool is_long(const char *begin, const char *end) {
+    return (size_t)(end - begin) > PS_EVENT_MAX_BYTES;
+}
+
+/* Whether an event begins behind the comma at p. */
 static ps_json_status try_event(ps_stretch *x, const char *p, const char **behind) {
     const char *s = skip_space(p + 1, x->end);
     if (s == x->end) {
@@ -742,8 +746,10 @@ static ps_json_status try_event(ps_stretch *x, const char *p, const char **behin
         return PS_JSON_BAD;
     }
     size_t n_args = x->batch.n_args;
+    const char *brace = s;
     ps_json_status status = take_event(x, &s);
-    if (status == PS_JSON_OK && !x->nomem && x->batch.events[x->batch.n_events - 1].ph == '\0') {
+    if (status == PS_JSON_OK && !x->nomem &&
+        (x->batch.events[x->batch.n_events - 1].ph == '\0' || is_long(brace, s))) {
         x->batch.n_events--;
         x->batch.n_args = n_args;
         ps_stretch_forget(x);
@@ -766,8 +772,7 @@ static ps_json_status resync(ps_stretch *x, bool *is_end) {
         if (x->nomem) {
             return PS_JSON_OK;
         }
-        bool too_long = (size_t)(x->end - p) > PS_EVENT_MAX_BYTES;
-        if (status == PS_JSON_MORE && !x->at_eof && !too_long) {
+        if (status == PS_JSON_MORE && !x->at_eof && !is_long(p, x->end)) {
             x->at = p;
             return PS_JSON_MORE;
         }
@@ -847,9 +852,19 @@ static ps_stretch_end step(ps_stretch *x, bool *go_on) {
     if (x->is_first && !x->is_object && *x->at != '{') {
         return PS_STRETCH_NO_EVENTS;
     }
+    const char *from = x->at;
+    size_t n_before = x->batch.n_events;
     ps_json_status status = take_element(x);
-    if (status == PS_JSON_MORE || status == PS_JSON_DEEP) {
-        return status == PS_JSON_DEEP ? PS_STRETCH_DEEP : PS_STRETCH_CUT;
+    if (status == PS_JSON_DEEP) {
+        return PS_STRETCH_DEEP;
+    }
+    if (status != PS_JSON_BAD && is_long(from, status == PS_JSON_OK ? x->at : x->end)) {
+        x->batch.n_events = n_before;
+        x->at = from;
+        return PS_STRETCH_LONG;
+    }
+    if (status == PS_JSON_MORE) {
+        return PS_STRETCH_CUT;
     }
     x->expect = status == PS_JSON_BAD ? PS_EXPECT_RESYNC : PS_EXPECT_COMMA;
     x->is_first = false;
