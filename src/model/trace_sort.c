@@ -169,15 +169,34 @@ static bool counters_in_order(const ps_counters *c) {
     return true;
 }
 
-/* Stable by track, of rows that are in time order. */
+/* Whether the values of each track are in time order among themselves, as they mostly are. */
+static bool tracks_in_order(const ps_counters *c, int64_t *last, uint32_t n_tracks) {
+    for (uint32_t t = 0; t < n_tracks; t++) {
+        last[t] = INT64_MIN;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (c->time_ns[i] < last[c->track[i]]) {
+            return false;
+        }
+        last[c->track[i]] = c->time_ns[i];
+    }
+    return true;
+}
+
+/* By track, then time, then row. */
 static bool order_by_track(const ps_counters *c, uint32_t *order) {
     uint32_t n_tracks = 0;
     for (uint32_t i = 0; i < c->n; i++) {
         n_tracks = c->track[i] >= n_tracks ? c->track[i] + 1 : n_tracks;
     }
-    uint32_t *by_time = ps_alloc(c->n * sizeof *by_time);
+    uint32_t *by_time = NULL;
     uint32_t *next = ps_calloc((size_t)n_tracks + 1, sizeof *next);
-    bool ok = by_time != NULL && next != NULL && ps_times_order(c->time_ns, c->n, by_time);
+    int64_t *last = ps_alloc(n_tracks * sizeof *last);
+    bool ok = next != NULL && last != NULL;
+    if (ok && !tracks_in_order(c, last, n_tracks)) {
+        by_time = ps_alloc(c->n * sizeof *by_time);
+        ok = by_time != NULL && ps_times_order(c->time_ns, c->n, by_time);
+    }
     for (uint32_t i = 0; ok && i < c->n; i++) {
         next[c->track[i] + 1]++;
     }
@@ -185,10 +204,12 @@ static bool order_by_track(const ps_counters *c, uint32_t *order) {
         next[t + 1] += next[t];
     }
     for (uint32_t i = 0; ok && i < c->n; i++) {
-        order[next[c->track[by_time[i]]]++] = by_time[i];
+        uint32_t row = by_time != NULL ? by_time[i] : i;
+        order[next[c->track[row]]++] = row;
     }
     ps_free(by_time);
     ps_free(next);
+    ps_free(last);
     return ok;
 }
 

@@ -118,6 +118,7 @@ typedef struct ps_ascend_text {
     ps_ascend_counter *counters;
     size_t n_counters, cap_counters;
     ps_idmap counter_rows; /* hash, or the next free key after it -> row */
+    uint64_t seed;         /* of that hash */
     uint32_t *marks;       /* host marks that are known without their flow */
     size_t n_marks, cap_marks;
     ps_idmap flowed;            /* slices a mark's flow begins at */

@@ -17,7 +17,8 @@
 #define MAX_ROWS ((size_t)PS_NONE - 2)
 
 bool ps_ascend_text_init(ps_ascend_text *r, ps_builder *b, uint32_t needs) {
-    *r = (ps_ascend_text){.builder = b, .diag = ps_builder_diag(b), .needs = needs};
+    *r = (ps_ascend_text){
+        .builder = b, .diag = ps_builder_diag(b), .needs = needs, .seed = ps_hash_seed()};
     ps_idmap_init(&r->named_rows);
     ps_idmap_init(&r->counter_rows);
     ps_idmap_init(&r->flowed);
@@ -59,7 +60,7 @@ static bool looks_like_op(const char *name) {
 static const char STEP_NAME[] = "ProfilerStep#";
 
 static bool starts_with(const char *text, const char *head) {
-    return strncmp(text, head, strlen(head)) == 0;
+    return text[0] == head[0] && strncmp(text, head, strlen(head)) == 0;
 }
 
 /* "Notify Wait", "EVENT_RECORD_SQE", "MEMCPY_ASYNC": capitals, and blanks count as underscores. */
@@ -325,8 +326,8 @@ static uint32_t make_series(ps_ascend_text *r, const ps_model_event *e, const ch
 /* The track of a series, found again without making its name. */
 static uint32_t series_of(ps_ascend_text *r, const ps_model_event *e, ps_str key, int64_t acc_id) {
     ps_ascend_counter c = {e->pid, e->name.id, key.id, acc_id, PS_NONE};
-    const uint64_t fields[] = {(uint64_t)c.pid, (uint64_t)c.name << 32 | c.key, (uint64_t)c.acc_id};
-    uint64_t hash = ps_hash64_seeded(fields, sizeof fields);
+    uint64_t hash = ps_hash_u64_seeded((uint64_t)c.name << 32 | c.key, r->seed);
+    hash = ps_hash_u64_seeded(hash + (uint64_t)c.pid * 31 + (uint64_t)c.acc_id, r->seed);
     for (uint32_t row; (row = ps_idmap_get(&r->counter_rows, hash)) != PS_IDMAP_NONE; hash++) {
         const ps_ascend_counter *known = &r->counters[row];
         if (known->pid == c.pid && known->name == c.name && known->key == c.key &&

@@ -71,9 +71,12 @@ static uint32_t series_track(ps_trace_model *m, const ps_model_event *e, ps_str 
         s.id_high = is_text ? 0 : e->event->id_high;
         s.id_low = is_text ? ps_model_str(e, (uint32_t)e->event->id_low).id : e->event->id_low;
     }
-    const uint64_t fields[] = {(uint64_t)s.pid, (uint64_t)s.name << 32 | s.key, s.id_high, s.id_low,
-                               s.id_flags};
-    uint64_t hash = ps_hash64_seeded(fields, sizeof fields);
+    uint64_t seed = ps_hash_seed();
+    uint64_t hash = ps_hash_u64_seeded((uint64_t)s.name << 32 | s.key, seed);
+    hash = ps_hash_u64_seeded(hash + (uint64_t)s.pid * 31 + s.id_flags, seed);
+    if (s.id_flags != 0) {
+        hash = ps_hash_u64_seeded(hash + s.id_low * 31 + s.id_high, seed);
+    }
     for (uint32_t row; (row = ps_idmap_get(&m->series_rows, hash)) != PS_IDMAP_NONE; hash++) {
         if (same_series(&m->series[row], &s)) {
             return m->series[row].track;
