@@ -165,7 +165,10 @@ static void put_op(sink *s, rank_job *j, uint32_t op, int64_t host_ns, int64_t d
         uint32_t *f = j->forward_rows[o->chunk * 128 + o->microbatch];
         uint32_t b[2];
         put_operators(s, forward, host_ns, forward ? f : b);
-        for (int k = 0; k < 2 && !forward && s->b != NULL; k++) {
+        if (forward && !labelled) {
+            f[0] = PS_NONE;
+        }
+        for (int k = 0; k < 2 && !forward && s->b != NULL && f[0] != PS_NONE; k++) {
             ps_builder_flow_of(s->b, f[k], b[k], ps_builder_str(s->b, "fwdbwd", 6));
         }
     }

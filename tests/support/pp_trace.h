@@ -32,16 +32,17 @@ typedef struct pp_spec {
     const char *schedule;
     ps_schedule_params params;
     pp_style style;
-    int n_steps;         /* 0: one */
-    bool windows;        /* ProfilerStep */
-    bool no_device;      /* a CPU only */
-    bool extras;         /* PP:..SEND_.., RECV_.., UNSHARD, RESHARD, and communication kernels */
-    bool groups;         /* distributedInfo with the groups of the pipelines */
-    bool transfers;      /* NCCL kernels of sends and receives that name their peer */
-    int n_replicas;      /* 0: one; rank = replica * p + stage */
-    int lost_rank, lost; /* op number `lost` (from 1) of that rank has no label; 0: none */
-    int n_hosts;         /* ranks in blocks on that many hosts; 0: said of none */
-    int64_t skew_ns;     /* of each host against the one before */
+    int n_steps;    /* 0: one */
+    bool windows;   /* ProfilerStep */
+    bool no_device; /* a CPU only */
+    bool extras;    /* PP:..SEND_.., RECV_.., UNSHARD, RESHARD, and communication kernels */
+    bool groups;    /* distributedInfo with the groups of the pipelines */
+    bool transfers; /* NCCL kernels of sends and receives that name their peer */
+    int n_replicas; /* 0: one; rank = replica * p + stage */
+    int lost_rank,
+        lost;        /* op number `lost` (from 1) of that rank has no label, or no flows; 0: none */
+    int n_hosts;     /* ranks in blocks on that many hosts; 0: said of none */
+    int64_t skew_ns; /* of each host against the one before */
 } pp_spec;
 
 typedef struct pp_traces {
