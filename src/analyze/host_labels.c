@@ -120,11 +120,6 @@ bool ps_label_rules_match(const ps_label_rules *rules, const char *name, ps_host
 
 /* --- names of frameworks -------------------------------------------------------------------------------------- */
 
-static bool is_computation(ps_op_kind kind) {
-    return kind == PS_OP_F || kind == PS_OP_B || kind == PS_OP_BI || kind == PS_OP_BW ||
-           kind == PS_OP_FB;
-}
-
 /* "3F7" or "(0F7;7B3)OVERLAP_F_B", behind "PP:". A pair is one forward and one backward; anything else overlapped is
  * no op that a chart knows. */
 static bool parse_action(const char *s, ps_host_label *out) {
@@ -345,7 +340,7 @@ static bool find_ranges(collecting *c) {
             continue;
         }
         const ps_host_label *label = &c->labels[row];
-        if (is_computation(label->kind) && label->family < c->out->family) {
+        if (ps_label_is_op(label->kind) && label->family < c->out->family) {
             c->out->family = label->family;
         }
         ps_host_range range = {.start_ns = s->start_ns[i],

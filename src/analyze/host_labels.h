@@ -39,6 +39,11 @@ typedef struct ps_host_label {
         second; /* PS_FAMILY_ACTION: as written (second: of the backward in an FB) */
 } ps_host_label;
 
+/* Whether a label of this kind is an op of the pipeline; posting a transfer and administration are none. */
+static inline bool ps_label_is_op(ps_op_kind kind) {
+    return kind != PS_OP_OTHER && kind != PS_OP_SEND && kind != PS_OP_RECV;
+}
+
 /* Rules of the user, compiled. */
 typedef struct ps_label_rules {
     regex_t forward, backward, microbatch;

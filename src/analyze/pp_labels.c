@@ -59,8 +59,8 @@ static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
         code = ps_rank_labels_read(in->trace, in->opts, &part->labels, in->diag, err);
     }
     if (code == PS_OK) {
-        code = ps_transfers_collect(in->trace, in->opts, in->rank->rank, &part->transfers, in->diag,
-                                    err);
+        code = ps_transfers_collect(in->trace, in->opts, in->rank->rank, &part->facts,
+                                    &part->transfers, in->diag, err);
     }
     if (code == PS_OK && part->labels.n == 0) {
         code = ps_fail(
@@ -215,10 +215,6 @@ static void add_stage(ps_rank_place_facts *f, int32_t stage) {
     f->n_stages++;
 }
 
-static bool is_computation(ps_op_kind kind) {
-    return kind != PS_OP_OTHER && kind != PS_OP_SEND && kind != PS_OP_RECV;
-}
-
 static void describe_rank(job *j, size_t r) {
     const partial *part = part_of(j, r);
     ps_rank_place_facts *f = &j->ranks[r];
@@ -226,7 +222,7 @@ static void describe_rank(job *j, size_t r) {
     f->facts = part != NULL ? &part->facts : NULL;
     for (size_t i = 0; f->is_in && i < part->labels.n; i++) {
         const ps_host_label *l = &part->labels.ops[i].label;
-        if (!is_computation(l->kind)) {
+        if (!ps_label_is_op(l->kind)) {
             continue;
         }
         if (j->source == PS_LABELS_ACTION) {
@@ -471,25 +467,45 @@ static int compare_members(const void *a, const void *b) {
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Nobody leaves a collective before everybody has entered: each began before any other ended. */
-static bool add_orders(const member *a, const member *b, int64_t origin, ps_clock_order **orders,
-                       size_t *n, size_t *cap) {
-    if (a->rank == b->rank) {
+/* What is known of two ranks is one bound: the tightest. */
+typedef struct orders {
+    ps_clock_order *all;
+    size_t n, cap;
+    ps_idmap by_pair; /* from << 32 | to -> row */
+} orders;
+
+static bool add_order(orders *o, ps_clock_order order) {
+    uint64_t key = (uint64_t)order.from << 32 | order.to;
+    uint32_t row = ps_idmap_get(&o->by_pair, key);
+    if (row != PS_IDMAP_NONE) {
+        ps_clock_order *old = &o->all[row];
+        int64_t slack = 0;
+        int64_t least = 0;
+        bool says = !__builtin_sub_overflow(order.to_ns, order.from_ns, &slack);
+        bool said = !__builtin_sub_overflow(old->to_ns, old->from_ns, &least);
+        bool tighter = says && (!said || slack < least);
+        *old = tighter ? order : *old;
         return true;
     }
-    if (!ps_grow(orders, cap, *n + 2, SIZE_MAX / 64, sizeof **orders)) {
+    if (!ps_grow(&o->all, &o->cap, o->n + 1, UINT32_MAX - 1, sizeof *o->all) ||
+        !ps_idmap_put(&o->by_pair, key, (uint32_t)o->n)) {
         return false;
     }
-    (*orders)[(*n)++] =
-        (ps_clock_order){a->start_ns - origin, b->end_ns - origin, a->rank, b->rank};
-    (*orders)[(*n)++] =
-        (ps_clock_order){b->start_ns - origin, a->end_ns - origin, b->rank, a->rank};
+    o->all[o->n++] = order;
     return true;
 }
 
-static bool find_orders(const job *j, int64_t origin, ps_clock_order **orders, size_t *n) {
+/* Nobody leaves a collective before everybody has entered: each began before any other ended. */
+static bool add_both(orders *o, const member *a, const member *b, int64_t origin) {
+    return a->rank == b->rank ||
+           (add_order(o, (ps_clock_order){a->start_ns - origin, b->end_ns - origin, a->rank,
+                                          b->rank}) &&
+            add_order(o, (ps_clock_order){b->start_ns - origin, a->end_ns - origin, b->rank,
+                                          a->rank}));
+}
+
+static bool find_orders(const job *j, int64_t origin, orders *o) {
     size_t n_members = 0;
-    size_t cap = 0;
     for (size_t r = 0; r < j->in->n_ranks; r++) {
         n_members += j->row_of[r] != PS_NO_INDEX ? part_of(j, r)->transfers.collectives.n : 0;
     }
@@ -514,9 +530,8 @@ static bool find_orders(const job *j, int64_t origin, ps_clock_order **orders, s
         size_t end = i + 1;
         while (ok && end < n_members && members[end].sequence == members[i].sequence &&
                strcmp(members[end].key, members[i].key) == 0) {
-            ok = add_orders(&members[i], &members[end], origin, orders, n, &cap) &&
-                 (end == i + 1 ||
-                  add_orders(&members[end - 1], &members[end], origin, orders, n, &cap));
+            ok = add_both(o, &members[i], &members[end], origin) &&
+                 (end == i + 1 || add_both(o, &members[end - 1], &members[end], origin));
             end++;
         }
         i = end;
@@ -570,14 +585,14 @@ static bool find_pieces(const job *j, ps_model_places *out, int32_t **table) {
 static ps_code report(job *j, ps_err *err) {
     ps_chart *chart = j->in->result->chart;
     const char *pp_type = j->job.pp_type;
-    ps_clock_order *orders = NULL;
-    size_t n_orders = 0;
+    orders found = {.n = 0};
     ps_model_places places;
     int32_t *table = NULL;
     bool clocks = ps_chart_has_machines(chart) || j->in->opts->align;
-    if (!find_pieces(j, &places, &table) ||
-        (clocks && !find_orders(j, chart->origin_ns, &orders, &n_orders))) {
-        ps_free(orders);
+    ps_idmap_init(&found.by_pair);
+    if (!find_pieces(j, &places, &table) || (clocks && !find_orders(j, chart->origin_ns, &found))) {
+        ps_idmap_fini(&found.by_pair);
+        ps_free(found.all);
         ps_free(table);
         return ps_fail_nomem(err);
     }
@@ -589,15 +604,16 @@ static ps_code report(job *j, ps_err *err) {
                              .n_microbatches = (int32_t)j->job.n_microbatches,
                              .in_full = j->in->opts->in_full,
                              .places = places,
-                             .clocks = {.orders = orders,
-                                        .n_orders = n_orders,
+                             .clocks = {.orders = found.all,
+                                        .n_orders = found.n,
                                         .ends_only = j->any_host_times,
                                         .each_rank = j->in->opts->align,
                                         .align = j->in->opts->align},
                              .replay = {.max_activations = j->in->opts->max_activations}};
     ps_pipeline_notes notes;
     ps_code code = ps_pipeline_report(chart, &opts, j->in->result, &notes, err);
-    ps_free(orders);
+    ps_idmap_fini(&found.by_pair);
+    ps_free(found.all);
     ps_free(table);
     if (code == PS_OK && j->diag != NULL) {
         ps_pipeline_notes_count(&notes, j->diag);

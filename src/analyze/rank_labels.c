@@ -8,6 +8,7 @@
 #include "analyze/infer_flows.h"
 #include "analyze/jobs.h"
 #include "analyze/project.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 
@@ -174,37 +175,20 @@ static ps_code read_marks(const ps_trace *trace, const ps_analysis_opts *opts, p
 
 /* --- steps ------------------------------------------------------------------------------------------------- */
 
-static bool is_computation(ps_op_kind kind) {
-    return kind != PS_OP_OTHER && kind != PS_OP_SEND && kind != PS_OP_RECV;
-}
-
-/* The id of the window that holds the time; PS_STEP_OUTSIDE. */
-static int64_t window_of(const ps_step *steps, size_t n, int64_t at) {
-    size_t low = 0; /* steps[0..low) start at or before `at` */
-    size_t high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps[middle].start_ns <= at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && at < steps[low - 1].end_ns ? steps[low - 1].id : PS_STEP_OUTSIDE;
-}
-
-/* Steps by windows. Returns how many ops lie in one. */
-static size_t by_windows(const ps_trace *trace, ps_rank_labels *r) {
-    size_t n_steps = 0;
-    const ps_step *steps = ps_trace_steps(trace, &n_steps);
+/* Steps by windows. False when memory is out; *any: at least one op lies in one. */
+static bool by_windows(const ps_trace *trace, ps_rank_labels *r, bool *any) {
+    ps_step_index steps;
     int64_t origin = ps_trace_origin_ns(trace);
-    size_t n_inside = 0;
-    for (size_t i = 0; i < r->n; i++) {
+    *any = false;
+    bool ok = ps_step_index_init(&steps, trace);
+    for (size_t i = 0; ok && steps.n > 0 && i < r->n; i++) {
         ps_mark *mark = &r->ops[i].mark;
-        mark->step = window_of(steps, n_steps, mark->host_start_ns - origin);
-        n_inside += mark->step != PS_STEP_OUTSIDE;
+        int64_t at = mark->host_start_ns - origin;
+        mark->step = ps_step_of(&steps, at, at);
+        *any = *any || mark->step != PS_STEP_OUTSIDE;
     }
-    return n_inside;
+    ps_step_index_fini(&steps);
+    return ok;
 }
 
 static void drop_outside(ps_rank_labels *r, ps_diag *diag) {
@@ -228,7 +212,7 @@ static uint64_t key_of(const ps_host_label *l) {
 static bool is_numbered(const ps_rank_labels *r) {
     bool all = r->n > 0 && r->source != PS_LABELS_FUNCTION && r->source != PS_LABELS_LAYER;
     for (size_t i = 0; i < r->n; i++) {
-        all = all && (!is_computation(r->ops[i].label.kind) || r->ops[i].label.microbatch >= 0);
+        all = all && (!ps_label_is_op(r->ops[i].label.kind) || r->ops[i].label.microbatch >= 0);
     }
     return all;
 }
@@ -243,7 +227,7 @@ static bool walk_labels(ps_rank_labels *r, bool split, bool *repeats) {
     *repeats = false;
     for (size_t i = 0; ok && i < r->n; i++) {
         ps_labelled *op = &r->ops[i];
-        bool counts = is_computation(op->label.kind);
+        bool counts = ps_label_is_op(op->label.kind);
         uint64_t key = key_of(&op->label);
         step += !split && i > 0 && op->mark.step != r->ops[i - 1].mark.step;
         if (counts && ps_idmap_get(&seen, key) == step) {
@@ -346,7 +330,10 @@ static bool has_steps(const ps_rank_labels *r) {
 static bool settle_steps(const ps_trace *trace, ps_rank_labels *r, ps_diag *diag) {
     bool repeats = false;
     bool own = r->source == PS_LABELS_JOB && has_steps(r);
-    bool windows = !own && by_windows(trace, r) > 0;
+    bool windows = false;
+    if (!own && !by_windows(trace, r, &windows)) {
+        return false;
+    }
     for (size_t i = 0; !own && !windows && i < r->n; i++) {
         r->ops[i].mark.step = 0;
     }
