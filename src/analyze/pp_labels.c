@@ -198,7 +198,34 @@ static void settle_revision(job *j) {
     }
 }
 
+/* Windows that hold several steps each, on every rank, are none of the pipeline's; else they stay, and labels that stand
+ * twice in one are counted. False when memory is out. */
+static bool settle_windows(job *j) {
+    bool split = j->source != PS_LABELS_JOB;
+    bool ok = true;
+    for (size_t r = 0; r < j->in->n_ranks; r++) {
+        const partial *part = part_of(j, r);
+        split = split && (!j->ranks[r].is_in || part->labels.is_always_twice);
+    }
+    for (size_t r = 0; ok && r < j->in->n_ranks; r++) {
+        partial *part = j->in->partials[r];
+        if (j->ranks[r].is_in) {
+            ok = !split || ps_rank_labels_split(&part->labels);
+            ps_diag_count(j->in->diags[r], PS_ODD_LABEL_TWICE, part->labels.n_twice);
+        }
+    }
+    return ok;
+}
+
 /* --- stages ------------------------------------------------------------------------------------------------------ */
+
+static bool has_stage(const ps_rank_place_facts *f, int32_t stage) {
+    size_t low = 0; /* stages[0..low) are smaller */
+    while (low < f->n_stages && f->stages[low] < stage) {
+        low++;
+    }
+    return low < f->n_stages && f->stages[low] == stage;
+}
 
 /* Adds a stage to the ascending list of the rank; too many are left out, and their ops with them. */
 static void add_stage(ps_rank_place_facts *f, int32_t stage) {
@@ -206,8 +233,7 @@ static void add_stage(ps_rank_place_facts *f, int32_t stage) {
     while (at < f->n_stages && f->stages[at] < stage) {
         at++;
     }
-    bool there = at < f->n_stages && f->stages[at] == stage;
-    if (stage < 0 || there || f->n_stages == PS_MAX_RANK_CHUNKS) {
+    if (stage < 0 || has_stage(f, stage) || f->n_stages == PS_MAX_RANK_CHUNKS) {
         return;
     }
     memmove(&f->stages[at + 1], &f->stages[at], (f->n_stages - at) * sizeof *f->stages);
@@ -319,7 +345,8 @@ static int32_t chunk_of(const job *j, size_t r, int32_t stage) {
             return (int32_t)c;
         }
     }
-    return j->source == PS_LABELS_JOB && stage >= 0 ? stage : 0;
+    bool is_chunk = j->source == PS_LABELS_JOB || j->source == PS_LABELS_USER;
+    return is_chunk && stage >= 0 ? stage : 0;
 }
 
 /* False when memory is out. */
@@ -361,6 +388,13 @@ static bool name_by_kind(job *j, const ps_labelled *op, ps_given_label *out) {
     return out->name != NULL;
 }
 
+/* Only so many stages of a rank are told apart. */
+static bool is_placed(const job *j, size_t r, const ps_host_label *l) {
+    const ps_rank_place_facts *f = &j->ranks[r];
+    return j->source != PS_LABELS_ACTION || !ps_label_is_op(l->kind) ||
+           (has_stage(f, l->stage) && (l->kind != PS_OP_FB || has_stage(f, l->stage2)));
+}
+
 static bool make_marks(job *j, size_t r) {
     const partial *part = part_of(j, r);
     ps_mark_list *list = &j->marks[r];
@@ -369,14 +403,20 @@ static bool make_marks(job *j, size_t r) {
     }
     j->labels[r] = ps_calloc(part->labels.n, sizeof **j->labels);
     bool ok = j->labels[r] != NULL;
+    size_t n = 0;
     for (size_t i = 0; ok && i < part->labels.n; i++) {
         const ps_labelled *op = &part->labels.ops[i];
-        list->marks[i] = op->mark;
-        list->marks[i].kind = (uint8_t)op->label.kind;
-        ok = j->is_exact ? name_exact(j, r, op, &j->labels[r][i])
-                         : name_by_kind(j, op, &j->labels[r][i]);
+        if (!is_placed(j, r, &op->label)) {
+            ps_diag_add(j->in->diags[r], PS_ODD_RANK_STAGES, "stage %d", (int)op->label.stage);
+            continue;
+        }
+        list->marks[n] = op->mark;
+        list->marks[n].kind = (uint8_t)op->label.kind;
+        ok = j->is_exact ? name_exact(j, r, op, &j->labels[r][n])
+                         : name_by_kind(j, op, &j->labels[r][n]);
+        n++;
     }
-    list->n = ok ? part->labels.n : 0;
+    list->n = ok ? n : 0;
     list->n_selected = list->n;
     if (j->source == PS_LABELS_FLOWS) {
         ps_diag_count(j->in->diags[r], PS_ODD_INFERRED, list->n);
@@ -498,10 +538,10 @@ static bool add_order(orders *o, ps_clock_order order) {
 /* Nobody leaves a collective before everybody has entered: each began before any other ended. */
 static bool add_both(orders *o, const member *a, const member *b, int64_t origin) {
     return a->rank == b->rank ||
-           (add_order(o, (ps_clock_order){a->start_ns - origin, b->end_ns - origin, a->rank,
-                                          b->rank}) &&
-            add_order(o, (ps_clock_order){b->start_ns - origin, a->end_ns - origin, b->rank,
-                                          a->rank}));
+           (add_order(
+                o, (ps_clock_order){a->start_ns - origin, b->end_ns - origin, a->rank, b->rank}) &&
+            add_order(
+                o, (ps_clock_order){b->start_ns - origin, a->end_ns - origin, b->rank, a->rank}));
 }
 
 static bool find_orders(const job *j, int64_t origin, orders *o) {
@@ -558,9 +598,13 @@ static bool describe(const job *j, ps_chart *chart) {
 static bool find_pieces(const job *j, ps_model_places *out, int32_t **table) {
     int32_t n_stages = j->places.n_stages;
     int32_t n_chunks = j->source == PS_LABELS_ACTION ? j->places.n_chunks : 1;
+    bool known = true; /* chunks of a user may lie in any way */
+    for (size_t r = 0; r < j->in->n_ranks; r++) {
+        known = known && (!j->ranks[r].is_in || part_of(j, r)->labels.n_chunks <= 1);
+    }
     size_t n = (size_t)n_stages * (size_t)n_chunks;
     *out = (ps_model_places){0};
-    if (!j->is_exact || n_stages <= 0 || n_stages > PS_MAX_STAGES) {
+    if (!known || !j->is_exact || n_stages <= 0 || n_stages > PS_MAX_STAGES) {
         return true;
     }
     *table = ps_calloc(n, sizeof **table);
@@ -651,7 +695,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     }
     if (code == PS_OK && j.source != PS_LABELS_NONE) {
         settle_revision(&j);
-        code = settle_places(&j, err);
+        code = settle_windows(&j) ? settle_places(&j, err) : ps_fail_nomem(err);
         code = code == PS_OK ? add_chart(&j, err) : code;
     }
     job_fini(&j);
