@@ -16,13 +16,14 @@ typedef struct pair {
     uint32_t second;            /* along the backwards */
 } pair;
 
+/* Several flows of one operator are no rise: the latest first. */
 static int by_forward(const void *a, const void *b) {
     const pair *x = a;
     const pair *y = b;
     if (x->forward != y->forward) {
         return x->forward < y->forward ? -1 : 1;
     }
-    return x->backward < y->backward ? -1 : x->backward > y->backward;
+    return x->backward > y->backward ? -1 : x->backward < y->backward;
 }
 
 static int by_backward(const void *a, const void *b) {
@@ -31,7 +32,7 @@ static int by_backward(const void *a, const void *b) {
     if (x->backward != y->backward) {
         return x->backward < y->backward ? -1 : 1;
     }
-    return x->forward < y->forward ? -1 : x->forward > y->forward;
+    return x->forward > y->forward ? -1 : x->forward < y->forward;
 }
 
 /* The pairs of forward and backward operators, NULL when memory is out. */
