@@ -20,7 +20,7 @@ typedef struct walk {
     ps_idmap rows; /* stage, microbatch -> row in pieces */
     piece *pieces;
     size_t n, cap;
-    int32_t first_stage, first_microbatch;
+    ps_idmap lowest; /* stage + 1 -> its lowest microbatch with a forward */
     uint32_t step;
     size_t n_open;
     bool any, has_backward; /* in the step */
@@ -85,8 +85,8 @@ static bool begins(walk *w, const ps_host_label *l, bool *begin) {
     }
     bool again =
         w->chunks ? forward && p->n_forwards > 0 : ps_idmap_get(&w->seen, key_of(l)) == w->step;
-    bool first = forward && l->microbatch == w->first_microbatch &&
-                 (w->chunks || l->stage == w->first_stage);
+    bool first =
+        forward && ps_idmap_get(&w->lowest, (uint64_t)(l->stage + 1)) == (uint32_t)l->microbatch;
     bool quiet = w->n_open == 0 && w->has_backward;
     *begin = (first && quiet) || (again && (!w->chunks || (p->has_backward && w->n_open == 0)));
     w->out->is_cut = w->out->is_cut || (*begin && !again && w->step == 0);
@@ -152,18 +152,16 @@ static bool take(walk *w, ps_host_label *l) {
     return ps_idmap_put(&w->seen, key_of(l), w->step);
 }
 
-static void find_first(walk *w, const ps_labelled *ops, size_t n) {
-    w->first_stage = INT32_MAX;
-    w->first_microbatch = INT32_MAX;
-    for (size_t i = 0; i < n; i++) {
+static bool find_lowest(walk *w, const ps_labelled *ops, size_t n) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
         const ps_host_label *l = &ops[i].label;
-        bool before = l->stage < w->first_stage ||
-                      (l->stage == w->first_stage && l->microbatch < w->first_microbatch);
-        if (has_forward(l->kind) && before) {
-            w->first_stage = l->stage;
-            w->first_microbatch = l->microbatch;
+        uint64_t stage = (uint64_t)(l->stage + 1);
+        if (has_forward(l->kind) && (uint32_t)l->microbatch < ps_idmap_get(&w->lowest, stage)) {
+            ok = ps_idmap_put(&w->lowest, stage, (uint32_t)l->microbatch);
         }
     }
+    return ok;
 }
 
 bool ps_label_steps_find(ps_labelled *ops, size_t n, bool split, bool chunks, ps_label_steps *out) {
@@ -172,7 +170,8 @@ bool ps_label_steps_find(ps_labelled *ops, size_t n, bool split, bool chunks, ps
     *out = (ps_label_steps){.n_chunks = 0};
     ps_idmap_init(&w.seen);
     ps_idmap_init(&w.rows);
-    find_first(&w, ops, n);
+    ps_idmap_init(&w.lowest);
+    ok = find_lowest(&w, ops, n);
     for (size_t i = 0; ok && i < n; i++) {
         if (!split && i > 0 && ops[i].mark.step != ops[i - 1].mark.step) {
             begin_step(&w);
@@ -185,6 +184,7 @@ bool ps_label_steps_find(ps_labelled *ops, size_t n, bool split, bool chunks, ps
         out->is_broken || (chunks && (out->n_twice > 0 || (out->n_chunks > 1 && w.has_orphan)));
     ps_idmap_fini(&w.seen);
     ps_idmap_fini(&w.rows);
+    ps_idmap_fini(&w.lowest);
     ps_free(w.pieces);
     return ok;
 }

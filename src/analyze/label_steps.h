@@ -1,8 +1,9 @@
 /* Steps and chunks of the ops of one rank whose labels name a microbatch each.
  *
- * A step begins, where no windows say so, at a label that stands there again, and at the forward of the lowest
- * microbatch of the rank's first model piece when backwards came before it and nothing is open: in every schedule that
- * forward is the first of its rank, so that a trace which begins in the middle of a step is cut there. */
+ * A step begins, where no windows say so, at a label that stands there again, and at the forward of a model piece's
+ * lowest microbatch when backwards came before it and nothing is open: inside of a step that microbatch is open in an
+ * earlier piece, or no backward has run yet. So a trace that begins in the middle of a step is cut at the next one.
+ */
 #ifndef PS_ANALYZE_LABEL_STEPS_H
 #define PS_ANALYZE_LABEL_STEPS_H
 
