@@ -90,40 +90,43 @@ static int32_t number_in(const char *s, const regmatch_t *span) {
     return -1;
 }
 
-static bool rule_matches(const regex_t *re, bool has, const char *name, int32_t *number) {
-    regmatch_t groups[2] = {{-1, -1}, {-1, -1}};
-    if (!has || regexec(re, name, 2, groups, 0) != 0) {
-        return false;
-    }
-    *number = number_in(name, &groups[1]);
-    return true;
+/* Whether the rule matches, and the groups; PS_NOMEM where the matcher ran out of it. */
+static ps_code try_rule(const regex_t *re, bool has, const char *name, regmatch_t groups[2],
+                        bool *matches) {
+    int status = has ? regexec(re, name, 2, groups, 0) : REG_NOMATCH;
+    *matches = status == 0;
+    return status == REG_ESPACE ? PS_NOMEM : PS_OK;
 }
 
-bool ps_label_rules_match(const ps_label_rules *rules, const char *name, ps_host_label *out) {
-    int32_t forward_number = -1;
-    int32_t backward_number = -1;
-    bool forward = rule_matches(&rules->forward, rules->has_forward, name, &forward_number);
-    bool backward = rule_matches(&rules->backward, rules->has_backward, name, &backward_number);
+ps_code ps_label_rules_match(const ps_label_rules *rules, const char *name, ps_host_label *out,
+                             bool *found) {
+    regmatch_t f[2] = {{-1, -1}, {-1, -1}};
+    regmatch_t b[2] = {{-1, -1}, {-1, -1}};
+    regmatch_t m[2] = {{-1, -1}, {-1, -1}};
+    bool forward = false;
+    bool backward = false;
+    bool numbered = false;
+    *found = false;
+    if (try_rule(&rules->forward, rules->has_forward, name, f, &forward) != PS_OK ||
+        try_rule(&rules->backward, rules->has_backward, name, b, &backward) != PS_OK) {
+        return PS_NOMEM;
+    }
     if (!forward && !backward) {
-        return false;
+        return PS_OK;
     }
+    *found = true;
     *out = label_of(PS_FAMILY_USER, forward && backward ? PS_OP_FB : forward ? PS_OP_F : PS_OP_B);
-    out->microbatch = forward ? forward_number : backward_number;
-    out->microbatch2 = forward && backward ? backward_number : -1;
-    regmatch_t groups[2] = {{-1, -1}, {-1, -1}};
-    if (out->microbatch < 0 && rules->has_microbatch &&
-        regexec(&rules->microbatch, name, 2, groups, 0) == 0) {
-        out->microbatch = number_in(name, &groups[groups[1].rm_so >= 0]);
+    out->microbatch = number_in(name, forward ? &f[1] : &b[1]);
+    out->microbatch2 = forward && backward ? number_in(name, &b[1]) : -1;
+    bool wanted = out->microbatch < 0 && rules->has_microbatch;
+    if (try_rule(&rules->microbatch, wanted, name, m, &numbered) != PS_OK) {
+        return PS_NOMEM;
     }
-    return true;
+    out->microbatch = numbered ? number_in(name, &m[m[1].rm_so >= 0]) : out->microbatch;
+    return PS_OK;
 }
 
 /* --- names of frameworks -------------------------------------------------------------------------------------- */
-
-static bool is_computation(ps_op_kind kind) {
-    return kind == PS_OP_F || kind == PS_OP_B || kind == PS_OP_BI || kind == PS_OP_BW ||
-           kind == PS_OP_FB;
-}
 
 /* "3F7" or "(0F7;7B3)OVERLAP_F_B", behind "PP:". A pair is one forward and one backward; anything else overlapped is
  * no op that a chart knows. */
@@ -291,6 +294,7 @@ typedef struct collecting {
     ps_host_label *labels;
     size_t n_labels, cap_labels;
     ps_host_ranges *out;
+    ps_diag *diag;
 } collecting;
 
 static bool may_carry_label(const collecting *c, uint8_t kind) {
@@ -307,8 +311,12 @@ static bool classify(collecting *c, ps_str name, uint32_t *row) {
     }
     ps_host_label label;
     const char *text = ps_trace_text(c->trace, name);
-    bool found = c->rules != NULL ? ps_label_rules_match(c->rules, text, &label)
-                                  : ps_host_label_parse(text, &label);
+    bool found = false;
+    if (c->rules == NULL) {
+        found = ps_host_label_parse(text, &label);
+    } else if (ps_label_rules_match(c->rules, text, &label, &found) != PS_OK) {
+        return false;
+    }
     *row = 0;
     if (found) {
         size_t at = c->n_labels > 0 ? c->n_labels : 1;
@@ -330,6 +338,17 @@ static bool add_range(ps_host_ranges *out, ps_host_range range) {
     return true;
 }
 
+/* Whether an action has parts that no op can stand for: it is none, out of bounds, or overlaps something else than one
+ * forward and one backward. */
+static bool is_unread(const collecting *c, ps_str name, const ps_host_label *label) {
+    const char *text = ps_trace_text(c->trace, name);
+    bool action = strncmp(text, "PP:", 3) == 0;
+    return action && (label == NULL || (label->kind == PS_OP_OTHER &&
+                                        (ps_action_op(label->action) != PS_OP_OTHER ||
+                                         ps_action_op(label->second) != PS_OP_OTHER) &&
+                                        strchr(text, ';') != NULL));
+}
+
 /* All labelled slices; the best family that has an op. */
 static bool find_ranges(collecting *c) {
     const ps_slices *s = ps_trace_slices(c->trace);
@@ -341,11 +360,15 @@ static bool find_ranges(collecting *c) {
         if (!classify(c, s->name[i], &row)) {
             return false;
         }
-        if (row == 0) {
+        const ps_host_label *label = row != 0 ? &c->labels[row] : NULL;
+        if (c->rules == NULL && is_unread(c, s->name[i], label)) {
+            ps_diag_add(c->diag, PS_ODD_TEXT, "label '%.100s'",
+                        ps_trace_text(c->trace, s->name[i]));
+        }
+        if (label == NULL) {
             continue;
         }
-        const ps_host_label *label = &c->labels[row];
-        if (is_computation(label->kind) && label->family < c->out->family) {
+        if (ps_label_is_op(label->kind) && label->family < c->out->family) {
             c->out->family = label->family;
         }
         ps_host_range range = {.start_ns = s->start_ns[i],
@@ -509,7 +532,7 @@ static bool join_layers(ps_host_ranges *r, const ps_trace *trace) {
 ps_code ps_host_ranges_collect(const ps_trace *trace, const ps_label_rules *rules,
                                ps_host_ranges *out, ps_diag *diag, ps_err *err) {
     *out = (ps_host_ranges){.family = PS_N_FAMILIES};
-    collecting c = {.trace = trace, .rules = rules, .out = out};
+    collecting c = {.trace = trace, .rules = rules, .out = out, .diag = diag};
     ps_idmap_init(&c.by_name);
     bool ok = find_ranges(&c);
     ps_idmap_fini(&c.by_name);

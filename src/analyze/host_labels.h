@@ -39,6 +39,11 @@ typedef struct ps_host_label {
         second; /* PS_FAMILY_ACTION: as written (second: of the backward in an FB) */
 } ps_host_label;
 
+/* Whether a label of this kind is an op of the pipeline; posting a transfer and administration are none. */
+static inline bool ps_label_is_op(ps_op_kind kind) {
+    return kind != PS_OP_OTHER && kind != PS_OP_SEND && kind != PS_OP_RECV;
+}
+
 /* Rules of the user, compiled. */
 typedef struct ps_label_rules {
     regex_t forward, backward, microbatch;
@@ -56,8 +61,9 @@ static inline bool ps_label_rules_given(const ps_analysis_opts *opts) {
 }
 
 /* The name against the rules: matched by both, it is an FB. The number is what the first group of the rule holds, else
- * that of the microbatch rule. */
-bool ps_label_rules_match(const ps_label_rules *rules, const char *name, ps_host_label *out);
+ * that of the microbatch rule. PS_NOMEM only: *found tells whether any rule matches. */
+PS_MUST_USE ps_code ps_label_rules_match(const ps_label_rules *rules, const char *name,
+                                         ps_host_label *out, bool *found);
 
 /* The name of a framework. False also when memory is out, which only a message in form of a dict needs. */
 bool ps_host_label_parse(const char *name, ps_host_label *out);

@@ -13,15 +13,17 @@
 typedef struct pair {
     uint32_t forward, backward; /* slices; in start order as their numbers */
     uint32_t segment;           /* along the forwards, then along both */
+    uint32_t second;            /* along the backwards */
 } pair;
 
+/* Several flows of one operator are no rise: the latest first. */
 static int by_forward(const void *a, const void *b) {
     const pair *x = a;
     const pair *y = b;
     if (x->forward != y->forward) {
         return x->forward < y->forward ? -1 : 1;
     }
-    return x->backward < y->backward ? -1 : x->backward > y->backward;
+    return x->backward > y->backward ? -1 : x->backward < y->backward;
 }
 
 static int by_backward(const void *a, const void *b) {
@@ -30,7 +32,7 @@ static int by_backward(const void *a, const void *b) {
     if (x->backward != y->backward) {
         return x->backward < y->backward ? -1 : 1;
     }
-    return x->forward < y->forward ? -1 : x->forward > y->forward;
+    return x->forward > y->forward ? -1 : x->forward < y->forward;
 }
 
 /* The pairs of forward and backward operators, NULL when memory is out. */
@@ -50,7 +52,7 @@ static pair *find_pairs(const ps_trace *trace, size_t *n_out) {
         uint32_t b = flows[i].to;
         bool in_order = s->start_ns[f] + s->dur_ns[f] <= s->start_ns[b];
         if (ps_str_eq(flows[i].kind, kind) && in_order) {
-            pairs[(*n_out)++] = (pair){f, b, 0};
+            pairs[(*n_out)++] = (pair){.forward = f, .backward = b};
         }
     }
     return pairs;
@@ -64,21 +66,19 @@ static size_t cut(const ps_slices *s, pair *pairs, size_t n) {
         segment += i > 0 && s->start_ns[pairs[i].backward] > s->start_ns[pairs[i - 1].backward];
         pairs[i].segment = segment;
     }
-    uint32_t *along =
-        ps_calloc(s->n, sizeof *along); /* by forward slice: segment along backwards */
     ps_idmap both;
     ps_idmap_init(&both);
     uint32_t second = 0;
     size_t n_groups = 0;
-    bool ok = along != NULL;
+    bool ok = true;
     qsort(pairs, n, sizeof *pairs, by_backward);
-    for (size_t i = 0; ok && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         second += i > 0 && s->start_ns[pairs[i].forward] > s->start_ns[pairs[i - 1].forward];
-        along[pairs[i].forward] = second;
+        pairs[i].second = second;
     }
     qsort(pairs, n, sizeof *pairs, by_forward);
     for (size_t i = 0; ok && i < n; i++) {
-        uint64_t key = (uint64_t)pairs[i].segment << 32 | along[pairs[i].forward];
+        uint64_t key = (uint64_t)pairs[i].segment << 32 | pairs[i].second;
         uint32_t group = ps_idmap_get(&both, key);
         if (group == PS_IDMAP_NONE) {
             group = (uint32_t)n_groups++;
@@ -87,7 +87,6 @@ static size_t cut(const ps_slices *s, pair *pairs, size_t n) {
         pairs[i].segment = group;
     }
     ps_idmap_fini(&both);
-    ps_free(along);
     return ok ? n_groups : SIZE_MAX;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/idmap.h"
@@ -115,70 +116,6 @@ static bool classify(classes *c, const ps_trace *trace, ps_str name, uint32_t *r
 }
 
 /* --- steps ------------------------------------------------------------------------------------------- */
-
-/* Steps with the latest end of each stretch of them, as a binary tree: node k covers nodes 2k and 2k + 1, the leaves
- * are the steps. However steps overlap, the last one that contains a mark is found in logarithmic time. */
-typedef struct step_index {
-    const ps_step *steps; /* in start order */
-    size_t n;
-    size_t n_leaves; /* a power of two > n */
-    int64_t *latest_end;
-} step_index;
-
-static bool step_index_init(step_index *x, const ps_trace *trace) {
-    *x = (step_index){.n_leaves = 1};
-    x->steps = ps_trace_steps(trace, &x->n);
-    while (x->n_leaves <= x->n) {
-        x->n_leaves *= 2;
-    }
-    x->latest_end = ps_calloc(2 * x->n_leaves, sizeof *x->latest_end);
-    if (x->latest_end == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < x->n_leaves; i++) {
-        x->latest_end[x->n_leaves + i] = i < x->n ? x->steps[i].end_ns : INT64_MIN;
-    }
-    for (size_t k = x->n_leaves - 1; k > 0; k--) {
-        int64_t left = x->latest_end[2 * k];
-        int64_t right = x->latest_end[2 * k + 1];
-        x->latest_end[k] = left > right ? left : right;
-    }
-    return true;
-}
-
-/* The last of the first `n` steps that ends at `end_ns` or later; SIZE_MAX when none does. */
-static size_t last_reaching(const step_index *x, size_t n, int64_t end_ns) {
-    size_t k = x->n_leaves + n;
-    while (k > 1 && (k % 2 == 0 || x->latest_end[k - 1] < end_ns)) {
-        k /= 2;
-    }
-    if (k <= 1) {
-        return SIZE_MAX;
-    }
-    k--; /* the nearest subtree to the left with such a step: down to its last one */
-    while (k < x->n_leaves) {
-        k = x->latest_end[2 * k + 1] >= end_ns ? 2 * k + 1 : 2 * k;
-    }
-    return k - x->n_leaves;
-}
-
-static int64_t step_of(const step_index *x, int64_t host_start, int64_t host_end) {
-    if (x->n == 0) {
-        return 0;
-    }
-    size_t low = 0; /* steps[0..low) start at or before host_start */
-    size_t high = x->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (x->steps[middle].start_ns <= host_start) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    size_t step = last_reaching(x, low, host_end > host_start ? host_end : host_start + 1);
-    return step != SIZE_MAX ? x->steps[step].id : PS_STEP_OUTSIDE;
-}
 
 ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err) {
     size_t n = 0;
@@ -307,7 +244,7 @@ static void filter(ps_mark_list *list, ps_diag *diag) {
 /* --- all together ------------------------------------------------------------------------------------ */
 
 static ps_code select_marks(const ps_trace *trace, const ps_analysis_opts *opts, classes *c,
-                            const step_index *steps, ps_mark_list *out, ps_diag *diag) {
+                            const ps_step_index *steps, ps_mark_list *out, ps_diag *diag) {
     size_t n_flows = 0;
     const ps_flow *flows = ps_trace_flows(trace, &n_flows);
     const ps_slices *s = ps_trace_slices(trace);
@@ -325,7 +262,7 @@ static ps_code select_marks(const ps_trace *trace, const ps_analysis_opts *opts,
         if (row == 0) {
             continue;
         }
-        int64_t step = step_of(steps, s->start_ns[host], s->start_ns[host] + s->dur_ns[host]);
+        int64_t step = ps_step_of(steps, s->start_ns[host], s->start_ns[host] + s->dur_ns[host]);
         if (opts->step_id >= 0 && step != opts->step_id) {
             continue;
         }
@@ -359,10 +296,10 @@ ps_code ps_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps
     }
     classes c = {0};
     ps_idmap_init(&c.by_name);
-    step_index steps;
-    code = step_index_init(&steps, trace) ? select_marks(trace, opts, &c, &steps, out, diag)
+    ps_step_index steps;
+    code = ps_step_index_init(&steps, trace) ? select_marks(trace, opts, &c, &steps, out, diag)
                                           : PS_NOMEM;
-    ps_free(steps.latest_end);
+    ps_step_index_fini(&steps);
     ps_idmap_fini(&c.by_name);
     ps_free(c.rows);
     if (code != PS_OK) {
@@ -404,7 +341,7 @@ static bool times_ok(int64_t start_ns, int64_t end_ns) {
     return start_ns > -limit && end_ns < limit && start_ns <= end_ns;
 }
 
-static bool add_labels(const ps_trace *trace, const ps_analysis_opts *opts, const step_index *steps,
+static bool add_labels(const ps_trace *trace, const ps_analysis_opts *opts, const ps_step_index *steps,
                        ps_mark_list *out, ps_diag *diag) {
     const ps_table *labels = ps_trace_side_table(trace, "StepTaskInfo");
     int64_t origin = ps_trace_origin_ns(trace);
@@ -422,7 +359,7 @@ static bool add_labels(const ps_trace *trace, const ps_analysis_opts *opts, cons
             ps_diag_add(diag, PS_ODD_TIME, "StepTaskInfo row %zu", i + 1);
             continue;
         }
-        int64_t step = step_of(steps, start - origin,
+        int64_t step = ps_step_of(steps, start - origin,
                                start - origin); /* the device may end after the host's step */
         if (opts->step_id >= 0 && step != opts->step_id) {
             continue;
@@ -446,9 +383,9 @@ static bool add_labels(const ps_trace *trace, const ps_analysis_opts *opts, cons
 ps_code ps_marks_from_labels(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out,
                              ps_diag *diag, ps_err *err) {
     *out = (ps_mark_list){0};
-    step_index steps;
-    bool ok = step_index_init(&steps, trace) && add_labels(trace, opts, &steps, out, diag);
-    ps_free(steps.latest_end);
+    ps_step_index steps;
+    bool ok = ps_step_index_init(&steps, trace) && add_labels(trace, opts, &steps, out, diag);
+    ps_step_index_fini(&steps);
     if (!ok) {
         ps_mark_list_fini(out);
         return ps_fail_nomem(err);

@@ -59,8 +59,8 @@ static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
         code = ps_rank_labels_read(in->trace, in->opts, &part->labels, in->diag, err);
     }
     if (code == PS_OK) {
-        code = ps_transfers_collect(in->trace, in->opts, in->rank->rank, &part->transfers, in->diag,
-                                    err);
+        code = ps_transfers_collect(in->trace, in->opts, in->rank->rank, &part->facts,
+                                    &part->transfers, in->diag, err);
     }
     if (code == PS_OK && part->labels.n == 0) {
         code = ps_fail(
@@ -198,7 +198,34 @@ static void settle_revision(job *j) {
     }
 }
 
+/* Windows that hold several steps each, on every rank, are none of the pipeline's; else they stay, and labels that stand
+ * twice in one are counted. False when memory is out. */
+static bool settle_windows(job *j) {
+    bool split = j->source != PS_LABELS_JOB;
+    bool ok = true;
+    for (size_t r = 0; r < j->in->n_ranks; r++) {
+        const partial *part = part_of(j, r);
+        split = split && (!j->ranks[r].is_in || part->labels.is_always_twice);
+    }
+    for (size_t r = 0; ok && r < j->in->n_ranks; r++) {
+        partial *part = j->in->partials[r];
+        if (j->ranks[r].is_in) {
+            ok = !split || ps_rank_labels_split(&part->labels);
+            ps_diag_count(j->in->diags[r], PS_ODD_LABEL_TWICE, part->labels.n_twice);
+        }
+    }
+    return ok;
+}
+
 /* --- stages ------------------------------------------------------------------------------------------------------ */
+
+static bool has_stage(const ps_rank_place_facts *f, int32_t stage) {
+    size_t low = 0; /* stages[0..low) are smaller */
+    while (low < f->n_stages && f->stages[low] < stage) {
+        low++;
+    }
+    return low < f->n_stages && f->stages[low] == stage;
+}
 
 /* Adds a stage to the ascending list of the rank; too many are left out, and their ops with them. */
 static void add_stage(ps_rank_place_facts *f, int32_t stage) {
@@ -206,17 +233,12 @@ static void add_stage(ps_rank_place_facts *f, int32_t stage) {
     while (at < f->n_stages && f->stages[at] < stage) {
         at++;
     }
-    bool there = at < f->n_stages && f->stages[at] == stage;
-    if (stage < 0 || there || f->n_stages == PS_MAX_RANK_CHUNKS) {
+    if (stage < 0 || has_stage(f, stage) || f->n_stages == PS_MAX_RANK_CHUNKS) {
         return;
     }
     memmove(&f->stages[at + 1], &f->stages[at], (f->n_stages - at) * sizeof *f->stages);
     f->stages[at] = stage;
     f->n_stages++;
-}
-
-static bool is_computation(ps_op_kind kind) {
-    return kind != PS_OP_OTHER && kind != PS_OP_SEND && kind != PS_OP_RECV;
 }
 
 static void describe_rank(job *j, size_t r) {
@@ -226,7 +248,7 @@ static void describe_rank(job *j, size_t r) {
     f->facts = part != NULL ? &part->facts : NULL;
     for (size_t i = 0; f->is_in && i < part->labels.n; i++) {
         const ps_host_label *l = &part->labels.ops[i].label;
-        if (!is_computation(l->kind)) {
+        if (!ps_label_is_op(l->kind)) {
             continue;
         }
         if (j->source == PS_LABELS_ACTION) {
@@ -323,7 +345,8 @@ static int32_t chunk_of(const job *j, size_t r, int32_t stage) {
             return (int32_t)c;
         }
     }
-    return j->source == PS_LABELS_JOB && stage >= 0 ? stage : 0;
+    bool is_chunk = j->source == PS_LABELS_JOB || j->source == PS_LABELS_USER;
+    return is_chunk && stage >= 0 ? stage : 0;
 }
 
 /* False when memory is out. */
@@ -365,6 +388,13 @@ static bool name_by_kind(job *j, const ps_labelled *op, ps_given_label *out) {
     return out->name != NULL;
 }
 
+/* Only so many stages of a rank are told apart. */
+static bool is_placed(const job *j, size_t r, const ps_host_label *l) {
+    const ps_rank_place_facts *f = &j->ranks[r];
+    return j->source != PS_LABELS_ACTION || !ps_label_is_op(l->kind) ||
+           (has_stage(f, l->stage) && (l->kind != PS_OP_FB || has_stage(f, l->stage2)));
+}
+
 static bool make_marks(job *j, size_t r) {
     const partial *part = part_of(j, r);
     ps_mark_list *list = &j->marks[r];
@@ -373,14 +403,20 @@ static bool make_marks(job *j, size_t r) {
     }
     j->labels[r] = ps_calloc(part->labels.n, sizeof **j->labels);
     bool ok = j->labels[r] != NULL;
+    size_t n = 0;
     for (size_t i = 0; ok && i < part->labels.n; i++) {
         const ps_labelled *op = &part->labels.ops[i];
-        list->marks[i] = op->mark;
-        list->marks[i].kind = (uint8_t)op->label.kind;
-        ok = j->is_exact ? name_exact(j, r, op, &j->labels[r][i])
-                         : name_by_kind(j, op, &j->labels[r][i]);
+        if (!is_placed(j, r, &op->label)) {
+            ps_diag_add(j->in->diags[r], PS_ODD_RANK_STAGES, "stage %d", (int)op->label.stage);
+            continue;
+        }
+        list->marks[n] = op->mark;
+        list->marks[n].kind = (uint8_t)op->label.kind;
+        ok = j->is_exact ? name_exact(j, r, op, &j->labels[r][n])
+                         : name_by_kind(j, op, &j->labels[r][n]);
+        n++;
     }
-    list->n = ok ? part->labels.n : 0;
+    list->n = ok ? n : 0;
     list->n_selected = list->n;
     if (j->source == PS_LABELS_FLOWS) {
         ps_diag_count(j->in->diags[r], PS_ODD_INFERRED, list->n);
@@ -471,25 +507,45 @@ static int compare_members(const void *a, const void *b) {
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Nobody leaves a collective before everybody has entered: each began before any other ended. */
-static bool add_orders(const member *a, const member *b, int64_t origin, ps_clock_order **orders,
-                       size_t *n, size_t *cap) {
-    if (a->rank == b->rank) {
+/* What is known of two ranks is one bound: the tightest. */
+typedef struct orders {
+    ps_clock_order *all;
+    size_t n, cap;
+    ps_idmap by_pair; /* from << 32 | to -> row */
+} orders;
+
+static bool add_order(orders *o, ps_clock_order order) {
+    uint64_t key = (uint64_t)order.from << 32 | order.to;
+    uint32_t row = ps_idmap_get(&o->by_pair, key);
+    if (row != PS_IDMAP_NONE) {
+        ps_clock_order *old = &o->all[row];
+        int64_t slack = 0;
+        int64_t least = 0;
+        bool says = !__builtin_sub_overflow(order.to_ns, order.from_ns, &slack);
+        bool said = !__builtin_sub_overflow(old->to_ns, old->from_ns, &least);
+        bool tighter = says && (!said || slack < least);
+        *old = tighter ? order : *old;
         return true;
     }
-    if (!ps_grow(orders, cap, *n + 2, SIZE_MAX / 64, sizeof **orders)) {
+    if (!ps_grow(&o->all, &o->cap, o->n + 1, UINT32_MAX - 1, sizeof *o->all) ||
+        !ps_idmap_put(&o->by_pair, key, (uint32_t)o->n)) {
         return false;
     }
-    (*orders)[(*n)++] =
-        (ps_clock_order){a->start_ns - origin, b->end_ns - origin, a->rank, b->rank};
-    (*orders)[(*n)++] =
-        (ps_clock_order){b->start_ns - origin, a->end_ns - origin, b->rank, a->rank};
+    o->all[o->n++] = order;
     return true;
 }
 
-static bool find_orders(const job *j, int64_t origin, ps_clock_order **orders, size_t *n) {
+/* Nobody leaves a collective before everybody has entered: each began before any other ended. */
+static bool add_both(orders *o, const member *a, const member *b, int64_t origin) {
+    return a->rank == b->rank ||
+           (add_order(
+                o, (ps_clock_order){a->start_ns - origin, b->end_ns - origin, a->rank, b->rank}) &&
+            add_order(
+                o, (ps_clock_order){b->start_ns - origin, a->end_ns - origin, b->rank, a->rank}));
+}
+
+static bool find_orders(const job *j, int64_t origin, orders *o) {
     size_t n_members = 0;
-    size_t cap = 0;
     for (size_t r = 0; r < j->in->n_ranks; r++) {
         n_members += j->row_of[r] != PS_NO_INDEX ? part_of(j, r)->transfers.collectives.n : 0;
     }
@@ -514,9 +570,8 @@ static bool find_orders(const job *j, int64_t origin, ps_clock_order **orders, s
         size_t end = i + 1;
         while (ok && end < n_members && members[end].sequence == members[i].sequence &&
                strcmp(members[end].key, members[i].key) == 0) {
-            ok = add_orders(&members[i], &members[end], origin, orders, n, &cap) &&
-                 (end == i + 1 ||
-                  add_orders(&members[end - 1], &members[end], origin, orders, n, &cap));
+            ok = add_both(o, &members[i], &members[end], origin) &&
+                 (end == i + 1 || add_both(o, &members[end - 1], &members[end], origin));
             end++;
         }
         i = end;
@@ -543,9 +598,13 @@ static bool describe(const job *j, ps_chart *chart) {
 static bool find_pieces(const job *j, ps_model_places *out, int32_t **table) {
     int32_t n_stages = j->places.n_stages;
     int32_t n_chunks = j->source == PS_LABELS_ACTION ? j->places.n_chunks : 1;
+    bool known = true; /* chunks of a user may lie in any way */
+    for (size_t r = 0; r < j->in->n_ranks; r++) {
+        known = known && (!j->ranks[r].is_in || part_of(j, r)->labels.n_chunks <= 1);
+    }
     size_t n = (size_t)n_stages * (size_t)n_chunks;
     *out = (ps_model_places){0};
-    if (!j->is_exact || n_stages <= 0 || n_stages > PS_MAX_STAGES) {
+    if (!known || !j->is_exact || n_stages <= 0 || n_stages > PS_MAX_STAGES) {
         return true;
     }
     *table = ps_calloc(n, sizeof **table);
@@ -570,14 +629,14 @@ static bool find_pieces(const job *j, ps_model_places *out, int32_t **table) {
 static ps_code report(job *j, ps_err *err) {
     ps_chart *chart = j->in->result->chart;
     const char *pp_type = j->job.pp_type;
-    ps_clock_order *orders = NULL;
-    size_t n_orders = 0;
+    orders found = {.n = 0};
     ps_model_places places;
     int32_t *table = NULL;
     bool clocks = ps_chart_has_machines(chart) || j->in->opts->align;
-    if (!find_pieces(j, &places, &table) ||
-        (clocks && !find_orders(j, chart->origin_ns, &orders, &n_orders))) {
-        ps_free(orders);
+    ps_idmap_init(&found.by_pair);
+    if (!find_pieces(j, &places, &table) || (clocks && !find_orders(j, chart->origin_ns, &found))) {
+        ps_idmap_fini(&found.by_pair);
+        ps_free(found.all);
         ps_free(table);
         return ps_fail_nomem(err);
     }
@@ -589,15 +648,16 @@ static ps_code report(job *j, ps_err *err) {
                              .n_microbatches = (int32_t)j->job.n_microbatches,
                              .in_full = j->in->opts->in_full,
                              .places = places,
-                             .clocks = {.orders = orders,
-                                        .n_orders = n_orders,
+                             .clocks = {.orders = found.all,
+                                        .n_orders = found.n,
                                         .ends_only = j->any_host_times,
                                         .each_rank = j->in->opts->align,
                                         .align = j->in->opts->align},
                              .replay = {.max_activations = j->in->opts->max_activations}};
     ps_pipeline_notes notes;
     ps_code code = ps_pipeline_report(chart, &opts, j->in->result, &notes, err);
-    ps_free(orders);
+    ps_idmap_fini(&found.by_pair);
+    ps_free(found.all);
     ps_free(table);
     if (code == PS_OK && j->diag != NULL) {
         ps_pipeline_notes_count(&notes, j->diag);
@@ -635,7 +695,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     }
     if (code == PS_OK && j.source != PS_LABELS_NONE) {
         settle_revision(&j);
-        code = settle_places(&j, err);
+        code = settle_windows(&j) ? settle_places(&j, err) : ps_fail_nomem(err);
         code = code == PS_OK ? add_chart(&j, err) : code;
     }
     job_fini(&j);

@@ -1,5 +1,5 @@
-/* Steps are the windows of the trace that hold the host start of an op. Without windows the labels tell: one that stands
- * there again begins the next step. */
+/* Steps are the windows of the trace that hold the host start of an op. Without windows the labels tell
+ * (label_steps.h). */
 #include "analyze/rank_labels.h"
 
 #include <stdlib.h>
@@ -7,7 +7,9 @@
 
 #include "analyze/infer_flows.h"
 #include "analyze/jobs.h"
+#include "analyze/label_steps.h"
 #include "analyze/project.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 
@@ -174,37 +176,20 @@ static ps_code read_marks(const ps_trace *trace, const ps_analysis_opts *opts, p
 
 /* --- steps ------------------------------------------------------------------------------------------------- */
 
-static bool is_computation(ps_op_kind kind) {
-    return kind != PS_OP_OTHER && kind != PS_OP_SEND && kind != PS_OP_RECV;
-}
-
-/* The id of the window that holds the time; PS_STEP_OUTSIDE. */
-static int64_t window_of(const ps_step *steps, size_t n, int64_t at) {
-    size_t low = 0; /* steps[0..low) start at or before `at` */
-    size_t high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps[middle].start_ns <= at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && at < steps[low - 1].end_ns ? steps[low - 1].id : PS_STEP_OUTSIDE;
-}
-
-/* Steps by windows. Returns how many ops lie in one. */
-static size_t by_windows(const ps_trace *trace, ps_rank_labels *r) {
-    size_t n_steps = 0;
-    const ps_step *steps = ps_trace_steps(trace, &n_steps);
+/* Steps by windows. False when memory is out; *any: at least one op lies in one. */
+static bool by_windows(const ps_trace *trace, ps_rank_labels *r, bool *any) {
+    ps_step_index steps;
     int64_t origin = ps_trace_origin_ns(trace);
-    size_t n_inside = 0;
-    for (size_t i = 0; i < r->n; i++) {
+    *any = false;
+    bool ok = ps_step_index_init(&steps, trace);
+    for (size_t i = 0; ok && steps.n > 0 && i < r->n; i++) {
         ps_mark *mark = &r->ops[i].mark;
-        mark->step = window_of(steps, n_steps, mark->host_start_ns - origin);
-        n_inside += mark->step != PS_STEP_OUTSIDE;
+        int64_t at = mark->host_start_ns - origin;
+        mark->step = ps_step_of(&steps, at, at);
+        *any = *any || mark->step != PS_STEP_OUTSIDE;
     }
-    return n_inside;
+    ps_step_index_fini(&steps);
+    return ok;
 }
 
 static void drop_outside(ps_rank_labels *r, ps_diag *diag) {
@@ -218,61 +203,13 @@ static void drop_outside(ps_rank_labels *r, ps_diag *diag) {
     r->n = n;
 }
 
-/* One op of a rank in a step. */
-static uint64_t key_of(const ps_host_label *l) {
-    return (uint64_t)l->kind << 60 ^ (uint64_t)(uint32_t)(l->stage + 1) << 38 ^
-           (uint64_t)(uint32_t)(l->microbatch + 1) << 18 ^ (uint64_t)(uint32_t)(l->microbatch2 + 1);
-}
-
 /* Functions and layers carry no microbatch that all of them share. */
 static bool is_numbered(const ps_rank_labels *r) {
     bool all = r->n > 0 && r->source != PS_LABELS_FUNCTION && r->source != PS_LABELS_LAYER;
     for (size_t i = 0; i < r->n; i++) {
-        all = all && (!is_computation(r->ops[i].label.kind) || r->ops[i].label.microbatch >= 0);
+        all = all && (!ps_label_is_op(r->ops[i].label.kind) || r->ops[i].label.microbatch >= 0);
     }
     return all;
-}
-
-/* Ops in host order. With `split`, a label seen in the step begins the next one; else *repeats says whether there is
- * one. False when memory is out. */
-static bool walk_labels(ps_rank_labels *r, bool split, bool *repeats) {
-    ps_idmap seen; /* label -> step it was seen in last, counted from 0 */
-    ps_idmap_init(&seen);
-    uint32_t step = 0;
-    bool ok = true;
-    *repeats = false;
-    for (size_t i = 0; ok && i < r->n; i++) {
-        ps_labelled *op = &r->ops[i];
-        bool counts = is_computation(op->label.kind);
-        uint64_t key = key_of(&op->label);
-        step += !split && i > 0 && op->mark.step != r->ops[i - 1].mark.step;
-        if (counts && ps_idmap_get(&seen, key) == step) {
-            *repeats = true;
-            step += split;
-        }
-        ok = !counts || ps_idmap_put(&seen, key, step);
-        op->mark.step = split ? (int64_t)step : op->mark.step;
-    }
-    ps_idmap_fini(&seen);
-    return ok;
-}
-
-/* A rule may give the same numbers to each model piece: a repeated forward begins a step only when every forward has
- * had its backward. */
-static bool is_balanced_where_repeated(const ps_rank_labels *r) {
-    int64_t open = 0;
-    bool balanced = true;
-    ps_idmap seen;
-    ps_idmap_init(&seen);
-    for (size_t i = 0; i < r->n; i++) {
-        const ps_host_label *l = &r->ops[i].label;
-        bool again = ps_idmap_get(&seen, key_of(l)) != PS_IDMAP_NONE;
-        balanced = balanced && !(again && l->kind == PS_OP_F && open != 0);
-        open += l->kind == PS_OP_F ? 1 : l->kind == PS_OP_B ? -1 : 0;
-        balanced = ps_idmap_put(&seen, key_of(l), 1) && balanced;
-    }
-    ps_idmap_fini(&seen);
-    return balanced;
 }
 
 static int by_host(const void *a, const void *b) {
@@ -343,10 +280,44 @@ static bool has_steps(const ps_rank_labels *r) {
     return r->n > 0;
 }
 
+/* Numbers of the user may name each model piece anew. Where they fit no order of chunks they are of no use. */
+static bool settle_user(ps_rank_labels *r, ps_diag *diag) {
+    ps_label_steps found;
+    if (!ps_label_steps_find(r->ops, r->n, !r->has_windows, true, &found)) {
+        return false;
+    }
+    r->n_chunks = found.n_chunks;
+    ps_diag_count(diag, PS_ODD_STEP_CUT, found.is_cut && !found.is_broken);
+    if (found.is_broken) {
+        ps_diag_count(diag, PS_ODD_LABEL_NUMBERS, 1);
+        r->is_numbered = false;
+        for (size_t i = 0; i < r->n; i++) {
+            r->ops[i].label.stage = -1;
+            r->ops[i].label.stage2 = -1;
+            r->ops[i].mark.step = r->has_windows ? r->ops[i].mark.step : 0;
+        }
+    }
+    return true;
+}
+
+/* Windows stay. Whether labels stand twice in all of them is told to the one who sees all ranks. */
+static bool settle_labels(ps_rank_labels *r, ps_diag *diag) {
+    ps_label_steps found;
+    if (!ps_label_steps_find(r->ops, r->n, !r->has_windows, false, &found)) {
+        return false;
+    }
+    r->n_twice = found.n_twice;
+    r->is_always_twice = found.n_steps > 0 && found.n_steps_twice == found.n_steps;
+    ps_diag_count(diag, PS_ODD_STEP_CUT, found.is_cut);
+    return true;
+}
+
 static bool settle_steps(const ps_trace *trace, ps_rank_labels *r, ps_diag *diag) {
-    bool repeats = false;
     bool own = r->source == PS_LABELS_JOB && has_steps(r);
-    bool windows = !own && by_windows(trace, r) > 0;
+    bool windows = false;
+    if (!own && !by_windows(trace, r, &windows)) {
+        return false;
+    }
     for (size_t i = 0; !own && !windows && i < r->n; i++) {
         r->ops[i].mark.step = 0;
     }
@@ -356,18 +327,25 @@ static bool settle_steps(const ps_trace *trace, ps_rank_labels *r, ps_diag *diag
     if (windows || r->source == PS_LABELS_FLOWS) {
         drop_outside(r, diag);
     }
+    r->has_windows = own || windows;
     r->is_numbered = is_numbered(r);
-    if (!r->is_numbered) {
+    if (!r->is_numbered || r->source == PS_LABELS_FLOWS) {
         return true;
     }
-    if (!walk_labels(r, false, &repeats)) {
-        return false;
+    return r->source == PS_LABELS_USER ? settle_user(r, diag) : settle_labels(r, diag);
+}
+
+bool ps_rank_labels_split(ps_rank_labels *r) {
+    ps_label_steps found;
+    if (r->n > 1) {
+        qsort(r->ops, r->n, sizeof *r->ops, by_host);
     }
-    if (repeats && r->source == PS_LABELS_USER && (windows || !is_balanced_where_repeated(r))) {
-        r->is_numbered = false;
-        return true;
+    bool ok = ps_label_steps_find(r->ops, r->n, true, false, &found);
+    if (r->n > 1) {
+        qsort(r->ops, r->n, sizeof *r->ops, by_device);
     }
-    return !repeats || walk_labels(r, true, &repeats);
+    r->n_twice = 0;
+    return ok;
 }
 
 /* --- all together -------------------------------------------------------------------------------------------- */

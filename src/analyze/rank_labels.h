@@ -34,7 +34,7 @@ const char *ps_label_source_text(ps_label_source source);
 
 typedef struct ps_labelled {
     ps_mark mark;        /* times are epoch ns */
-    ps_host_label label; /* kind as written; a job's `stage` is its chunk */
+    ps_host_label label; /* kind as written; a job's and a user's `stage` is its chunk */
     const char *name;    /* of an OTHER op, else NULL */
 } ps_labelled;
 
@@ -43,7 +43,11 @@ typedef struct ps_rank_labels {
     ps_labelled *ops; /* in start order on the device; of MARKS only the mark counts */
     size_t n, cap;
     bool host_times;           /* the trace has no device: device times are those of the host */
-    bool is_numbered;          /* every op has its microbatch, and none stands twice in a step */
+    bool is_numbered;          /* every op has its microbatch */
+    bool has_windows;          /* the steps are those of the trace, not of the labels */
+    bool is_always_twice;      /* labels stand twice in every window */
+    size_t n_twice;            /* ops whose label their window had before */
+    int32_t n_chunks;          /* of USER: model pieces that its numbers tell apart */
     bool has_i, has_w, has_bw; /* actions seen: which revision of the names it is */
     ps_arena arena;            /* names */
 } ps_rank_labels;
@@ -52,6 +56,8 @@ typedef struct ps_rank_labels {
  * at. PS_NOMEM, or PS_USAGE for a rule that is no expression. End with ps_rank_labels_fini(), also after a failure. */
 PS_MUST_USE ps_code ps_rank_labels_read(const ps_trace *trace, const ps_analysis_opts *opts,
                                         ps_rank_labels *out, ps_diag *diag, ps_err *err);
+/* Steps by the labels instead of the windows, of a rank whose windows hold several. False when memory is out. */
+bool ps_rank_labels_split(ps_rank_labels *labels);
 void ps_rank_labels_fini(ps_rank_labels *labels);
 
 #endif

@@ -377,37 +377,183 @@ static ps_code apply_exact(looking *l, ps_chart *chart, const ps_recognised *r, 
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
-static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
-                           const ps_op_list *list, size_t *n_missing, ps_err *err) {
-    if (l->is_exact) {
-        return apply_exact(l, chart, r, group, list, n_missing, err);
+/* What agrees with nothing is named by its kind alone: its own count may be the name of another op by now. */
+static bool name_by_kind(ps_chart *chart, ps_op *op) {
+    if (op->microbatch < 0 || (op->kind != PS_OP_F && op->kind != PS_OP_B)) {
+        return true;
     }
+    op->name = ps_arena_strndup(&chart->arena, op->kind == PS_OP_F ? "FP" : "BP", 2);
+    op->microbatch = -1;
+    return op->name != NULL;
+}
+
+/* Pairs that flows tell: the backward of a forward is known, whatever the order of the list says. */
+typedef struct pairs {
+    uint32_t *forward_of; /* [n] number of the pair -> forward in the list, PS_NO_INDEX */
+    size_t n;
+    ps_idmap backwards; /* chunk, microbatch -> backward in the list */
+} pairs;
+
+static bool is_forward(ps_op_kind kind) {
+    return kind == PS_OP_F || kind == PS_OP_FB;
+}
+
+static uint64_t half_key(int32_t chunk, int32_t microbatch) {
+    return (uint64_t)(uint32_t)chunk << 32 | (uint32_t)microbatch;
+}
+
+/* The k-th forward is the k-th of the list, where none is lost or there is one chunk; else the order tells. */
+static ps_code find_forwards(looking *l, size_t group, size_t n_marks, const ps_recognised *r,
+                             const ps_op_list *list, pairs *p, ps_err *err) {
+    const uint32_t *order = &l->groups.order[l->groups.first[group]];
+    size_t n_listed = 0;
+    size_t n_forwards = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        n_listed += is_forward(list->ops[i].kind);
+    }
+    for (size_t i = 0; i < n_marks; i++) {
+        n_forwards += l->chart->ops[order[i]].kind == PS_OP_F;
+    }
+    if (r->schedule->n_chunks == 1 || n_listed == n_forwards) {
+        size_t number = 0;
+        for (size_t i = 0; i < list->n && number < p->n; i++) {
+            if (is_forward(list->ops[i].kind)) {
+                p->forward_of[number++] = (uint32_t)i;
+            }
+        }
+        return PS_OK;
+    }
+    ps_alignment alignment;
+    ps_code code = ps_align(l->marks, n_marks, list, &alignment, err);
+    for (size_t i = 0; code == PS_OK && i < n_marks; i++) {
+        const ps_op *op = &l->chart->ops[order[i]];
+        uint32_t at = alignment.op_of_mark[i];
+        if (op->kind == PS_OP_F && op->microbatch >= 0 && at != PS_UNLABELLED) {
+            p->forward_of[op->microbatch] = at;
+        }
+    }
+    ps_alignment_fini(&alignment);
+    return code;
+}
+
+static ps_code pairs_init(pairs *p, looking *l, size_t group, size_t n_marks,
+                          const ps_recognised *r, const ps_op_list *list, ps_err *err) {
+    const uint32_t *order = &l->groups.order[l->groups.first[group]];
+    *p = (pairs){0};
+    ps_idmap_init(&p->backwards);
+    for (size_t i = 0; i < n_marks; i++) {
+        int32_t number = l->chart->ops[order[i]].microbatch;
+        p->n = number >= 0 && (size_t)number >= p->n ? (size_t)number + 1 : p->n;
+    }
+    p->forward_of = ps_calloc(p->n, sizeof *p->forward_of);
+    bool ok = p->forward_of != NULL;
+    for (size_t i = 0; ok && i < p->n; i++) {
+        p->forward_of[i] = PS_NO_INDEX;
+    }
+    for (size_t i = 0; ok && i < list->n; i++) {
+        const ps_sched_op *op = &list->ops[i];
+        bool pair = op->kind == PS_OP_FB;
+        bool backward = pair || op->kind == PS_OP_B || op->kind == PS_OP_BI;
+        uint64_t key =
+            half_key(pair ? op->chunk2 : op->chunk, pair ? op->microbatch2 : op->microbatch);
+        ok = !backward || ps_idmap_put(&p->backwards, key, (uint32_t)i);
+    }
+    return ok ? find_forwards(l, group, n_marks, r, list, p, err) : ps_fail_nomem(err);
+}
+
+static void pairs_fini(pairs *p) {
+    ps_free(p->forward_of);
+    ps_idmap_fini(&p->backwards);
+}
+
+/* Takes chunk, microbatch and phase; the kind is what flows tell, but for a backward that leaves its weights to later. */
+static bool name_pair_half(ps_chart *chart, ps_op *op, int32_t per_chunk, const pairs *p,
+                           const ps_op_list *list, uint32_t *at) {
+    bool known = op->microbatch >= 0 && (size_t)op->microbatch < p->n;
+    uint32_t forward = known ? p->forward_of[op->microbatch] : PS_NO_INDEX;
+    *at = forward;
+    if (forward != PS_NO_INDEX && op->kind != PS_OP_F) {
+        const ps_sched_op *f = &list->ops[forward];
+        *at = ps_idmap_get(&p->backwards, half_key(f->chunk, f->microbatch));
+        *at = *at == PS_IDMAP_NONE ? PS_NO_INDEX : *at;
+    }
+    if (*at == PS_NO_INDEX) {
+        return name_by_kind(chart, op);
+    }
+    const ps_sched_op *f = &list->ops[forward];
+    op->kind = list->ops[*at].kind == PS_OP_BI ? (uint8_t)PS_OP_BI : op->kind;
+    op->chunk = (int8_t)f->chunk;
+    op->microbatch = f->microbatch;
+    return name_exact(chart, op, per_chunk, list->ops[*at].phase);
+}
+
+static ps_code apply_inferred(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
+                              const ps_op_list *list, size_t *n_missing, ps_err *err) {
+    size_t n = fill_marks(l, group);
+    int32_t per_chunk = ps_schedule_microbatches(r->schedule, &r->params);
+    size_t n_found = 0;
+    pairs p;
+    ps_code code = pairs_init(&p, l, group, n, r, list, err);
+    uint8_t *seen = ps_calloc(list->n, sizeof *seen);
+    bool ok = code == PS_OK && seen != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        uint32_t at = PS_NO_INDEX;
+        ps_op *op = &chart->ops[l->groups.order[l->groups.first[group] + i]];
+        ok = name_pair_half(chart, op, per_chunk, &p, list, &at);
+        if (at != PS_NO_INDEX) {
+            n_found += seen[at] == 0;
+            seen[at] = 1;
+        }
+    }
+    *n_missing += ok ? list->n - n_found : 0;
+    ps_free(seen);
+    pairs_fini(&p);
+    return ok || code != PS_OK ? code : ps_fail_nomem(err);
+}
+
+static bool name_aligned(ps_chart *chart, ps_op *op, const ps_sched_op *theory, int32_t per_chunk,
+                         bool agrees) {
+    char label[64];
+    ps_op_label(per_chunk, theory, label, sizeof label);
+    op->name = ps_arena_strndup(&chart->arena, label, strlen(label));
+    op->kind = (uint8_t)theory->kind;
+    op->chunk = (int8_t)theory->chunk;
+    op->microbatch = theory->microbatch;
+    op->chunk2 = (int8_t)theory->chunk2;
+    op->microbatch2 = theory->microbatch2;
+    op->source = agrees ? PS_SOURCE_MARK : PS_SOURCE_ALIGNED;
+    return op->name != NULL;
+}
+
+static ps_code apply_aligned(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
+                             const ps_op_list *list, size_t *n_missing, ps_err *err) {
     size_t n = fill_marks(l, group);
     ps_alignment alignment;
     ps_code code = ps_align(l->marks, n, list, &alignment, err);
     int32_t per_chunk = ps_schedule_microbatches(r->schedule, &r->params);
+    bool ok = true;
     *n_missing += code == PS_OK && n > 0 ? alignment.n_missing : 0;
-    for (size_t i = 0; code == PS_OK && i < n; i++) {
-        if (alignment.op_of_mark[i] == PS_UNLABELLED) {
-            continue;
-        }
+    for (size_t i = 0; code == PS_OK && ok && i < n; i++) {
         ps_op *op = &chart->ops[l->groups.order[l->groups.first[group] + i]];
-        const ps_sched_op *theory = &list->ops[alignment.op_of_mark[i]];
-        char label[64];
-        ps_op_label(per_chunk, theory, label, sizeof label);
-        op->name = ps_arena_strndup(&chart->arena, label, strlen(label));
-        op->kind = (uint8_t)theory->kind;
-        op->chunk = (int8_t)theory->chunk;
-        op->microbatch = theory->microbatch;
-        op->chunk2 = (int8_t)theory->chunk2;
-        op->microbatch2 = theory->microbatch2;
-        if (op->source != PS_SOURCE_INFERRED) {
-            op->source = alignment.cost == 0 ? PS_SOURCE_MARK : PS_SOURCE_ALIGNED;
-        }
-        code = op->name != NULL ? PS_OK : ps_fail_nomem(err);
+        uint32_t at = alignment.op_of_mark[i];
+        ok = at == PS_UNLABELLED
+                 ? name_by_kind(chart, op)
+                 : name_aligned(chart, op, &list->ops[at], per_chunk, alignment.cost == 0);
     }
     ps_alignment_fini(&alignment);
-    return code;
+    return ok ? code : ps_fail_nomem(err);
+}
+
+static ps_code apply_group(looking *l, ps_chart *chart, const ps_recognised *r, size_t group,
+                           const ps_op_list *list, size_t *n_missing, ps_err *err) {
+    size_t first = l->groups.first[group];
+    bool any = first < l->groups.first[group + 1];
+    if (l->is_exact) {
+        return apply_exact(l, chart, r, group, list, n_missing, err);
+    }
+    return any && chart->ops[l->groups.order[first]].source == PS_SOURCE_INFERRED
+               ? apply_inferred(l, chart, r, group, list, n_missing, err)
+               : apply_aligned(l, chart, r, group, list, n_missing, err);
 }
 
 static ps_code apply_rank(looking *l, ps_chart *chart, const ps_recognised *r, uint32_t rank,

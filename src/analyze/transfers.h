@@ -8,6 +8,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/p2p.h"
+#include "analyze/topology.h"
 #include "base/strpool.h"
 
 /* A collective in which nobody can finish before everybody has begun. */
@@ -15,12 +16,13 @@ typedef struct ps_collective {
     int64_t start_ns, end_ns; /* epoch */
     int64_t sequence;         /* the group's own number, else the ordinal among those of its name */
     ps_str
-        key; /* of the list's pool: group and name; without own numbers also how many there are */
+        key; /* of the list's pool: group with its ranks, and name; without own numbers also how many there are */
 } ps_collective;
 
 typedef struct ps_collective_list {
     ps_collective *all; /* in start order; at most PS_MAX_COLLECTIVES */
     size_t n, cap;
+    size_t n_cut; /* left out beyond PS_MAX_COLLECTIVES */
     ps_strpool strings;
 } ps_collective_list;
 
@@ -33,10 +35,11 @@ typedef struct ps_transfers {
 } ps_transfers;
 
 /* Kernels and operators of communication that say what they do. `rank` is the global rank of the trace, -1 unknown:
- * then sends and receives of kernels are left out. PS_NOMEM only; end with ps_transfers_fini(), also after a failure. */
+ * then sends and receives of kernels are left out, and counted. `facts` (or NULL) tells groups of one name apart.
+ * PS_NOMEM only; end with ps_transfers_fini(), also after a failure. */
 PS_MUST_USE ps_code ps_transfers_collect(const ps_trace *trace, const ps_analysis_opts *opts,
-                                         int64_t rank, ps_transfers *out, ps_diag *diag,
-                                         ps_err *err);
+                                         int64_t rank, const ps_rank_facts *facts,
+                                         ps_transfers *out, ps_diag *diag, ps_err *err);
 void ps_transfers_fini(ps_transfers *t);
 
 #endif

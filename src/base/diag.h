@@ -118,6 +118,16 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu ranks have clocks that disagree with the order of sends and receives (see --align)")              \
     X(PS_ODD_OTHER_LABELS, PS_SEV_LOSS, "other-labels",                                                       \
       "%llu ranks carry other labels than the rest and are not in the chart")                                 \
+    X(PS_ODD_COLLECTIVES, PS_SEV_INFO, "collectives-cut",                                                     \
+      "%llu collectives beyond the limit of a rank do not count for its clock")                               \
+    X(PS_ODD_STEP_CUT, PS_SEV_LOSS, "step-cut",                                                               \
+      "%llu ranks begin in the middle of a step: their first step is short")                                  \
+    X(PS_ODD_LABEL_TWICE, PS_SEV_LOSS, "label-repeated",                                                      \
+      "%llu ops repeat a label of their step: links take one of them")                                        \
+    X(PS_ODD_LABEL_NUMBERS, PS_SEV_LOSS, "numbers-dropped",                                                   \
+      "%llu ranks number their microbatches twice in a step: the order of the ops counts instead")            \
+    X(PS_ODD_RANK_STAGES, PS_SEV_LOSS, "too-many-stages",                                                     \
+      "%llu ops are of a model stage beyond the 64 of their rank: left out")                                  \
     X(PS_ODD_INFERRED, PS_SEV_INFO, "inferred", "%llu ops are inferred, not marked")                          \
     X(PS_ODD_EARLY, PS_SEV_LOSS, "starts-before-input",                                                       \
       "%llu ops start before what they need has ended: waiting inside them counts as busy, or clocks differ") \

@@ -165,7 +165,10 @@ static void put_op(sink *s, rank_job *j, uint32_t op, int64_t host_ns, int64_t d
         uint32_t *f = j->forward_rows[o->chunk * 128 + o->microbatch];
         uint32_t b[2];
         put_operators(s, forward, host_ns, forward ? f : b);
-        for (int k = 0; k < 2 && !forward && s->b != NULL; k++) {
+        if (forward && !labelled) {
+            f[0] = PS_NONE;
+        }
+        for (int k = 0; k < 2 && !forward && s->b != NULL && f[0] != PS_NONE; k++) {
             ps_builder_flow_of(s->b, f[k], b[k], ps_builder_str(s->b, "fwdbwd", 6));
         }
     }
@@ -241,7 +244,8 @@ static void put_rank(sink *s, rank_job *j, int first_rank) {
         int64_t host_ns = at + 1000;
         size_t first = j->plan->first[j->stage];
         for (size_t op = first; op < j->plan->first[j->stage + 1]; op++) {
-            bool lost = j->rank == spec->lost_rank && (int)(op - first) + 1 == spec->lost;
+            bool lost = (j->rank == spec->lost_rank && (int)(op - first) + 1 == spec->lost) ||
+                        (step == 0 && (int)(op - first) < spec->cut);
             put_op(s, j, (uint32_t)op, host_ns, device_ns, !lost);
             host_ns += HOST_OP_NS + 100;
         }
@@ -385,6 +389,28 @@ void pp_traces_write(const pp_spec *spec, const char *dir) {
     (void)snprintf(path, sizeof path, "%s", dir);
     each_rank(spec, &t, path, begin_file, end_file);
     pp_traces_fini(&t);
+}
+
+/* --- by hand -------------------------------------------------------------------------------------------------- */
+
+pp_tiny pp_tiny_new(void) {
+    pp_tiny t = {.b = ps_builder_new()};
+    t.host = ps_builder_track(
+        t.b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .pid = 1, .tid = 1, .device = -1});
+    t.stream = ps_builder_track(t.b, (ps_track){.kind = PS_TRACK_STREAM, .tid = 7});
+    return t;
+}
+
+void pp_tiny_range(pp_tiny *t, const char *name, int64_t start, int64_t end) {
+    (void)ps_builder_slice(t->b, PS_SLICE_ANNOTATION, t->host,
+                           ps_builder_str(t->b, name, strlen(name)), start, end, 0);
+}
+
+void pp_tiny_kernel(pp_tiny *t, ps_slice_kind kind, int64_t at, int64_t start, int64_t end) {
+    ps_str name = ps_builder_str(t->b, "x", 1);
+    uint32_t from = ps_builder_slice(t->b, PS_SLICE_CALL, t->host, name, at, at + 1, 0);
+    uint32_t to = ps_builder_slice(t->b, kind, t->stream, name, start, end, 0);
+    ps_builder_flow_of(t->b, from, to, name);
 }
 
 /* --- running ------------------------------------------------------------------------------------------------------- */

@@ -32,16 +32,18 @@ typedef struct pp_spec {
     const char *schedule;
     ps_schedule_params params;
     pp_style style;
-    int n_steps;         /* 0: one */
-    bool windows;        /* ProfilerStep */
-    bool no_device;      /* a CPU only */
-    bool extras;         /* PP:..SEND_.., RECV_.., UNSHARD, RESHARD, and communication kernels */
-    bool groups;         /* distributedInfo with the groups of the pipelines */
-    bool transfers;      /* NCCL kernels of sends and receives that name their peer */
-    int n_replicas;      /* 0: one; rank = replica * p + stage */
-    int lost_rank, lost; /* op number `lost` (from 1) of that rank has no label; 0: none */
-    int n_hosts;         /* ranks in blocks on that many hosts; 0: said of none */
-    int64_t skew_ns;     /* of each host against the one before */
+    int n_steps;    /* 0: one */
+    bool windows;   /* ProfilerStep */
+    bool no_device; /* a CPU only */
+    bool extras;    /* PP:..SEND_.., RECV_.., UNSHARD, RESHARD, and communication kernels */
+    bool groups;    /* distributedInfo with the groups of the pipelines */
+    bool transfers; /* NCCL kernels of sends and receives that name their peer */
+    int n_replicas; /* 0: one; rank = replica * p + stage */
+    int lost_rank,
+        lost; /* op number `lost` (from 1) of that rank has no label, or no flows; 0: none */
+    int cut;  /* so many ops of every rank before the capture began: no labels in the first step */
+    int n_hosts;     /* ranks in blocks on that many hosts; 0: said of none */
+    int64_t skew_ns; /* of each host against the one before */
 } pp_spec;
 
 typedef struct pp_traces {
@@ -70,5 +72,15 @@ typedef struct pp_outcome {
 void pp_run(pp_outcome *o, ps_trace *const *traces, size_t n, const ps_analysis_opts *opts);
 void pp_outcome_fini(pp_outcome *o);
 uint64_t pp_count(const pp_outcome *o, size_t n, ps_oddity kind);
+
+/* One rank by hand: ranges of one thread, calls in them, and the kernels of one stream that those launch. */
+typedef struct pp_tiny {
+    ps_builder *b;
+    uint32_t host, stream;
+} pp_tiny;
+
+pp_tiny pp_tiny_new(void);
+void pp_tiny_range(pp_tiny *t, const char *name, int64_t start, int64_t end);
+void pp_tiny_kernel(pp_tiny *t, ps_slice_kind kind, int64_t at, int64_t start, int64_t end);
 
 #endif

@@ -38,6 +38,20 @@ static const pp_spec ALL[] = {
     {.schedule = "dualpipev", .params = {.n_stages = 4, .n_microbatches = 8, .tail_full = true}},
 };
 
+static void tiny_run(pp_tiny *t, pp_outcome *o, ps_trace **trace, const ps_analysis_opts *opts) {
+    *trace = ps_builder_seal(t->b, NULL);
+    assert_non_null(*trace);
+    pp_run(o, trace, 1, opts);
+}
+
+static void expect_op(const pp_outcome *o, size_t i, const char *name, int64_t start, int64_t end) {
+    const ps_chart *c = o->result.chart;
+    assert_true(i < c->n_ops);
+    assert_string_equal(c->ops[i].name, name);
+    assert_int_equal(c->ops[i].start_ns + c->origin_ns, start);
+    assert_int_equal(c->ops[i].end_ns + c->origin_ns, end);
+}
+
 /* Ops of one rank and step against the list of its stage: same order, same labels, the times of the simulation. */
 static void expect_rank(const ps_chart *chart, const pp_traces *t, uint32_t row, int64_t step,
                         int64_t base_ns, bool with_labels) {
@@ -442,6 +456,80 @@ static void test_inference(void **context) {
     }
 }
 
+/* Pairs that flows tell keep to one another, and no two ops of a rank and step have one name. */
+static void test_inferred_names_are_distinct(void **context) {
+    (void)context;
+    static const pp_spec SPECS[] = {
+        {.schedule = "1f1b", .params = {.n_stages = 4, .n_microbatches = 8}, .lost = 4},
+        {.schedule = "1f1b", .params = {.n_stages = 4, .n_microbatches = 8}, .lost = 6},
+        {.schedule = "gpipe", .params = {.n_stages = 4, .n_microbatches = 8}, .lost = 2},
+        {.schedule = "interleaved",
+         .params = {.n_stages = 4, .n_microbatches = 8, .n_chunks = 2},
+         .lost = 5},
+    };
+    for (size_t k = 0; k < N(SPECS); k++) {
+        pp_spec spec = SPECS[k];
+        pp_traces t;
+        pp_outcome o;
+        spec.style = PP_FLOWS;
+        spec.lost_rank = 1;
+        ps_analysis_opts opts = {.step_id = -1, .pp = spec.params.n_stages};
+        pp_traces_make(&t, &spec);
+        pp_run(&o, t.traces, t.n, &opts);
+        assert_int_equal(o.code, PS_OK);
+        const ps_chart *chart = o.result.chart;
+        assert_string_equal(chart->schedule, spec.schedule);
+        int seen[256] = {0};
+        for (size_t i = 0; i < chart->n_ops; i++) {
+            const ps_op *op = &chart->ops[i];
+            assert_int_equal(op->source, PS_SOURCE_INFERRED);
+            if (op->rank == 1 && op->microbatch >= 0) {
+                int at = (op->kind == PS_OP_F ? 0 : 128) + (op->chunk * 32) + op->microbatch;
+                assert_int_equal(seen[at]++, 0);
+            }
+        }
+        for (int i = 0; i < 128; i++) {
+            assert_int_equal(seen[i], seen[128 + i]);
+        }
+        pp_outcome_fini(&o);
+        pp_traces_fini(&t);
+    }
+}
+
+/* One backward more than the schedule has: it is named by its kind, not by a number that another op carries. */
+static void test_what_agrees_with_nothing_takes_no_name(void **context) {
+    (void)context;
+    static const char KINDS[] = "FFFFBBBBB";
+    pp_outcome o;
+    ps_trace *traces[2];
+    for (int r = 0; r < 2; r++) {
+        pp_tiny t = pp_tiny_new();
+        for (int i = 0; i < 9; i++) {
+            pp_tiny_range(&t, KINDS[i] == 'F' ? "forward_step" : "backward_step", 100 + 20 * i,
+                          110 + 20 * i);
+            pp_tiny_kernel(&t, PS_SLICE_KERNEL, 101 + 20 * i, 1000 + 100 * i, 1090 + 100 * i);
+        }
+        traces[r] = ps_builder_seal(t.b, NULL);
+        assert_non_null(traces[r]);
+    }
+    pp_run(&o, traces, 2, NULL);
+    assert_int_equal(o.code, PS_OK);
+    const ps_chart *c = o.result.chart;
+    assert_true(c->schedule[0] != '\0');
+    size_t n_plain = 0;
+    for (size_t i = 0; i < c->n_ops; i++) {
+        n_plain += strcmp(c->ops[i].name, "BP") == 0;
+        for (size_t k = 0; k < i; k++) {
+            assert_true(c->ops[k].rank != c->ops[i].rank ||
+                        strcmp(c->ops[k].name, c->ops[i].name) != 0);
+        }
+    }
+    assert_int_equal(n_plain, 2);
+    pp_outcome_fini(&o);
+    ps_trace_free(traces[0]);
+    ps_trace_free(traces[1]);
+}
+
 /* Data-parallel training has such flows too: it is no pipeline. */
 static void test_flows_alone_are_no_pipeline(void **context) {
     (void)context;
@@ -458,63 +546,22 @@ static void test_flows_alone_are_no_pipeline(void **context) {
     pp_traces_fini(&t);
 }
 
-/* --- ranges and kernels ------------------------------------------------------------------------------------------- */
-
-typedef struct tiny {
-    ps_builder *b;
-    uint32_t host, stream;
-} tiny;
-
-static tiny tiny_new(void) {
-    tiny t = {.b = ps_builder_new()};
-    t.host = ps_builder_track(
-        t.b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .pid = 1, .tid = 1, .device = -1});
-    t.stream = ps_builder_track(t.b, (ps_track){.kind = PS_TRACK_STREAM, .tid = 7});
-    return t;
-}
-
-static void tiny_range(tiny *t, const char *name, int64_t start, int64_t end) {
-    (void)ps_builder_slice(t->b, PS_SLICE_ANNOTATION, t->host,
-                           ps_builder_str(t->b, name, strlen(name)), start, end, 0);
-}
-
-static void tiny_kernel(tiny *t, ps_slice_kind kind, int64_t at, int64_t start, int64_t end) {
-    ps_str name = ps_builder_str(t->b, "x", 1);
-    uint32_t from = ps_builder_slice(t->b, PS_SLICE_CALL, t->host, name, at, at + 1, 0);
-    uint32_t to = ps_builder_slice(t->b, kind, t->stream, name, start, end, 0);
-    ps_builder_flow_of(t->b, from, to, name);
-}
-
-static void tiny_run(tiny *t, pp_outcome *o, ps_trace **trace, const ps_analysis_opts *opts) {
-    *trace = ps_builder_seal(t->b, NULL);
-    assert_non_null(*trace);
-    pp_run(o, trace, 1, opts);
-}
-
-static void expect_op(const pp_outcome *o, size_t i, const char *name, int64_t start, int64_t end) {
-    const ps_chart *c = o->result.chart;
-    assert_true(i < c->n_ops);
-    assert_string_equal(c->ops[i].name, name);
-    assert_int_equal(c->ops[i].start_ns + c->origin_ns, start);
-    assert_int_equal(c->ops[i].end_ns + c->origin_ns, end);
-}
-
 static void test_what_an_extent_is_made_of(void **context) {
     (void)context;
-    tiny t = tiny_new();
+    pp_tiny t = pp_tiny_new();
     ps_trace *trace = NULL;
     pp_outcome o;
-    tiny_range(&t, "PP:0F0", 100, 200); /* computing kernels count, communication does not */
-    tiny_kernel(&t, PS_SLICE_COMM_KERNEL, 110, 1000, 1900);
-    tiny_kernel(&t, PS_SLICE_KERNEL, 120, 1100, 1200);
-    tiny_kernel(&t, PS_SLICE_COPY, 130, 1300, 1400);
-    tiny_kernel(&t, PS_SLICE_SYNC, 140, 1400, 1800);
-    tiny_range(&t, "PP:0F1", 201, 300); /* nothing else there */
-    tiny_kernel(&t, PS_SLICE_COMM_KERNEL, 210, 2000, 2100);
-    tiny_range(&t, "PP:0F2", 300, 400); /* nothing at all */
-    tiny_range(&t, "PP:0F3", 400, 500); /* a launch on the edge is the later range's */
-    tiny_kernel(&t, PS_SLICE_KERNEL, 400, 3000, 3100);
-    tiny_kernel(&t, PS_SLICE_KERNEL, 600, 5000, 5100); /* of nobody */
+    pp_tiny_range(&t, "PP:0F0", 100, 200); /* computing kernels count, communication does not */
+    pp_tiny_kernel(&t, PS_SLICE_COMM_KERNEL, 110, 1000, 1900);
+    pp_tiny_kernel(&t, PS_SLICE_KERNEL, 120, 1100, 1200);
+    pp_tiny_kernel(&t, PS_SLICE_COPY, 130, 1300, 1400);
+    pp_tiny_kernel(&t, PS_SLICE_SYNC, 140, 1400, 1800);
+    pp_tiny_range(&t, "PP:0F1", 201, 300); /* nothing else there */
+    pp_tiny_kernel(&t, PS_SLICE_COMM_KERNEL, 210, 2000, 2100);
+    pp_tiny_range(&t, "PP:0F2", 300, 400); /* nothing at all */
+    pp_tiny_range(&t, "PP:0F3", 400, 500); /* a launch on the edge is the later range's */
+    pp_tiny_kernel(&t, PS_SLICE_KERNEL, 400, 3000, 3100);
+    pp_tiny_kernel(&t, PS_SLICE_KERNEL, 600, 5000, 5100); /* of nobody */
     tiny_run(&t, &o, &trace, NULL);
     assert_int_equal(o.code, PS_OK);
     assert_int_equal(o.result.chart->n_ops, 3);
@@ -529,16 +576,16 @@ static void test_what_an_extent_is_made_of(void **context) {
 /* A pair without labels inside is one op; with labels it is those. */
 static void test_pairs_with_labels_inside(void **context) {
     (void)context;
-    tiny t = tiny_new();
+    pp_tiny t = pp_tiny_new();
     ps_trace *trace = NULL;
     pp_outcome o;
-    tiny_range(&t, "PP:(0F0;1B1)OVERLAP_F_B", 100, 200);
-    tiny_kernel(&t, PS_SLICE_KERNEL, 110, 1000, 1100);
-    tiny_range(&t, "PP:(0F1;1B2)OVERLAP_F_B", 300, 400);
-    tiny_range(&t, "PP:0F1", 310, 340);
-    tiny_kernel(&t, PS_SLICE_KERNEL, 320, 2000, 2100);
-    tiny_range(&t, "PP:1B2", 350, 390);
-    tiny_kernel(&t, PS_SLICE_KERNEL, 360, 2050, 2200);
+    pp_tiny_range(&t, "PP:(0F0;1B1)OVERLAP_F_B", 100, 200);
+    pp_tiny_kernel(&t, PS_SLICE_KERNEL, 110, 1000, 1100);
+    pp_tiny_range(&t, "PP:(0F1;1B2)OVERLAP_F_B", 300, 400);
+    pp_tiny_range(&t, "PP:0F1", 310, 340);
+    pp_tiny_kernel(&t, PS_SLICE_KERNEL, 320, 2000, 2100);
+    pp_tiny_range(&t, "PP:1B2", 350, 390);
+    pp_tiny_kernel(&t, PS_SLICE_KERNEL, 360, 2050, 2200);
     tiny_run(&t, &o, &trace, NULL);
     assert_int_equal(o.code, PS_OK);
     assert_int_equal(o.result.chart->n_ops, 3);
@@ -560,12 +607,12 @@ static void test_layers_make_ops(void **context) {
         "layer_0f",          "layer_1f",          "layer_0f-layer_1b", "layer_1f-layer_0b",
         "layer_0f-layer_1b", "layer_1f-layer_0b", "layer_1b",          "layer_0b"};
     static const uint8_t KINDS[] = {PS_OP_F, PS_OP_FB, PS_OP_FB, PS_OP_B};
-    tiny t = tiny_new();
+    pp_tiny t = pp_tiny_new();
     ps_trace *trace = NULL;
     pp_outcome o;
     for (int i = 0; i < (int)N(NAMES); i++) {
-        tiny_range(&t, NAMES[i], 100 + 10 * i, 109 + 10 * i);
-        tiny_kernel(&t, PS_SLICE_KERNEL, 101 + 10 * i, 1000 + 100 * i, 1100 + 100 * i);
+        pp_tiny_range(&t, NAMES[i], 100 + 10 * i, 109 + 10 * i);
+        pp_tiny_kernel(&t, PS_SLICE_KERNEL, 101 + 10 * i, 1000 + 100 * i, 1100 + 100 * i);
     }
     tiny_run(&t, &o, &trace, NULL);
     assert_int_equal(o.code, PS_OK);
@@ -582,16 +629,16 @@ static void test_layers_make_ops(void **context) {
 /* Forwards recomputed inside of a backward, and the wrapper of the whole step, are no ops. */
 static void test_nested_and_wrapping_functions(void **context) {
     (void)context;
-    tiny t = tiny_new();
+    pp_tiny t = pp_tiny_new();
     ps_trace *trace = NULL;
     pp_outcome o;
-    tiny_range(&t, "forward_backward_func.forward_step", 50, 1000);
+    pp_tiny_range(&t, "forward_backward_func.forward_step", 50, 1000);
     for (int i = 0; i < 3; i++) {
-        tiny_range(&t, "forward_step", 100 + 200 * i, 150 + 200 * i);
-        tiny_kernel(&t, PS_SLICE_KERNEL, 110 + 200 * i, 2000 + 200 * i, 2050 + 200 * i);
-        tiny_range(&t, "backward_step", 200 + 200 * i, 280 + 200 * i);
-        tiny_range(&t, "forward_step", 210 + 200 * i, 240 + 200 * i);
-        tiny_kernel(&t, PS_SLICE_KERNEL, 220 + 200 * i, 2100 + 200 * i, 2150 + 200 * i);
+        pp_tiny_range(&t, "forward_step", 100 + 200 * i, 150 + 200 * i);
+        pp_tiny_kernel(&t, PS_SLICE_KERNEL, 110 + 200 * i, 2000 + 200 * i, 2050 + 200 * i);
+        pp_tiny_range(&t, "backward_step", 200 + 200 * i, 280 + 200 * i);
+        pp_tiny_range(&t, "forward_step", 210 + 200 * i, 240 + 200 * i);
+        pp_tiny_kernel(&t, PS_SLICE_KERNEL, 220 + 200 * i, 2100 + 200 * i, 2150 + 200 * i);
     }
     tiny_run(&t, &o, &trace, NULL);
     assert_int_equal(o.code, PS_OK);
@@ -725,6 +772,8 @@ int main(void) {
         cmocka_unit_test(test_rules_win),
         cmocka_unit_test(test_rules_with_chunks),
         cmocka_unit_test(test_inference),
+        cmocka_unit_test(test_inferred_names_are_distinct),
+        cmocka_unit_test(test_what_agrees_with_nothing_takes_no_name),
         cmocka_unit_test(test_flows_alone_are_no_pipeline),
         cmocka_unit_test(test_what_an_extent_is_made_of),
         cmocka_unit_test(test_pairs_with_labels_inside),
