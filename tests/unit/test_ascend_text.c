@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -91,6 +92,42 @@ FIXTURE(marks_of_host_and_device, "marks.json", "marks")
 FIXTURE(mindspore_without_categories, "mindspore.json", "mindspore")
 FIXTURE(rank_folder_with_its_files, RANK3, "rank3")
 FIXTURE(msprof_export, MSPROF, "msprof")
+
+/* --- odd events ------------------------------------------------------------------------------------------ */
+
+/* Reads a document of these events, written to a file of its own. */
+static ps_trace *read_events(const char *events) {
+    char path[] = "/tmp/pipescope-ascend-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_int_equal(ps_write_file(path, events, strlen(events), NULL), PS_OK);
+    ps_src src = {.path = path, .reader = ps_reader_find("ascend-text")};
+    ps_err err = PS_ERR_INIT;
+    ps_trace *t = ps_read(&src, EVERYTHING, &err);
+    (void)remove(path);
+    if (t == NULL) {
+        fail_msg("%s", err.msg);
+    }
+    return t;
+}
+
+static void odd_steps_and_times_are_counted(void **state) {
+    (void)state;
+    ps_trace *t = read_events(
+        "[{\"ph\":\"X\",\"name\":\"ProfilerStep#x\",\"pid\":1,\"tid\":1,\"ts\":\"5.0\",\"dur\":1},"
+        "{\"ph\":\"X\",\"name\":\"ProfilerStep#7\",\"pid\":1,\"tid\":1,\"ts\":\"7.0\",\"dur\":1},"
+        "{\"ph\":\"C\",\"name\":\"L2\",\"pid\":2,\"ts\":\"9000000000000000.0\",\"args\":{\"Hit Rate(%)\":0.5}},"
+        "{\"ph\":\"C\",\"name\":\"L2\",\"pid\":2,\"ts\":\"8.0\",\"args\":{\"Hit Rate(%)\":0.5}}]");
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(t, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(steps[0].id, 7);
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_TEXT], 1);
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_TIME], 1);
+    assert_int_equal(ps_trace_counters(t)->n, 1);
+    ps_trace_free(t);
+}
 
 /* --- what is asked for ----------------------------------------------------------------------------------- */
 
@@ -336,6 +373,7 @@ int main(void) {
         cmocka_unit_test(mindspore_without_categories),
         cmocka_unit_test(rank_folder_with_its_files),
         cmocka_unit_test(msprof_export),
+        cmocka_unit_test(odd_steps_and_times_are_counted),
         cmocka_unit_test(marks_alone),
         cmocka_unit_test(operators_alone),
         cmocka_unit_test(projection),
