@@ -353,8 +353,9 @@ static bool fill_cell(reading *r, size_t column, const ps_csv_cell *c, uint64_t 
     }
     if (s->type == PS_COL_TEXT) {
         const char *text = keep_text(r, c);
-        ps_value *cell = &r->table->cells[(r->table->n_rows - 1) * r->n_columns + column];
-        *cell = (ps_value){.u.text = text, .is_null = text == NULL};
+        if (text != NULL) {
+            ps_table_share_text(r->table, column, text);
+        }
         return text != NULL;
     }
     if (s->is_time) {

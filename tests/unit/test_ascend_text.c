@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "read/ascend_comm_json.h"
 #include "read/reader.h"
 #include "support/trace_text.h"
 
@@ -127,6 +128,62 @@ static void odd_steps_and_times_are_counted(void **state) {
     assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_TIME], 1);
     assert_int_equal(ps_trace_counters(t)->n, 1);
     ps_trace_free(t);
+}
+
+/* --- operators of communication.json ------------------------------------------------------------------------ */
+
+static ps_trace *read_communication(const ps_buf *json) {
+    ps_err err = PS_ERR_INIT;
+    ps_builder *b = ps_builder_new();
+    assert_true(ps_buf_ok(json));
+    assert_int_equal(
+        ps_ascend_comm_json("communication.json", json->data, json->len, false, b, &err), PS_OK);
+    ps_trace *t = ps_builder_seal(b, &err);
+    assert_non_null(t);
+    return t;
+}
+
+static void add_operator(ps_buf *json, size_t key_bytes, size_t n_sizes) {
+    ps_buf_add_str(json, "\"");
+    for (size_t i = 0; i < key_bytes; i++) {
+        ps_buf_add_char(json, 'k');
+    }
+    ps_buf_add_str(json, "@1752\":{\"Communication Bandwidth Info\":{\"HCCS\":"
+                         "{\"Transit Size(MB)\":1,\"Size Distribution\":{");
+    for (size_t i = 0; i < n_sizes; i++) {
+        ps_buf_addf(json, "%s\"%zu\":[1,2]", i > 0 ? "," : "", i);
+    }
+    ps_buf_add_str(json, "}}}}");
+}
+
+/* The name of an operator is there once, however many rows it has; what stands under a monstrous one is left out. */
+static void names_of_operators_cost_once(void **state) {
+    (void)state;
+    enum { N_ROWS = 2000 };
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    ps_buf_add_str(&json, "{\"step1\":{\"p2p\":{},\"collective\":{");
+    add_operator(&json, 4000, N_ROWS);
+    ps_buf_add_str(&json, ",");
+    add_operator(&json, 5000, 1);
+    ps_buf_add_str(&json, ",");
+    add_operator(&json, 3, 1);
+    ps_buf_add_str(&json, "}},\"step2\":{\"p2p\":{");
+    add_operator(&json, 3, 1);
+    ps_buf_add_str(&json, "}}}");
+    ps_trace *t = read_communication(&json);
+    const ps_table *rows = ps_trace_side_table(t, "communication_bandwidth");
+    assert_int_equal(rows->n_rows, N_ROWS + 2);
+    assert_true(rows->arena.size_bytes < 100000);
+    assert_ptr_equal(ps_table_cell(rows, 0, 0)->u.text, ps_table_cell(rows, N_ROWS - 1, 0)->u.text);
+    assert_string_equal(ps_table_cell(rows, N_ROWS, 0)->u.text, "kkk");
+    assert_string_equal(ps_table_cell(rows, N_ROWS, 1)->u.text, "1752");
+    assert_string_equal(ps_table_cell(rows, N_ROWS, 11)->u.text, "collective");
+    assert_string_equal(ps_table_cell(rows, N_ROWS + 1, 10)->u.text, "step2");
+    assert_string_equal(ps_table_cell(rows, N_ROWS + 1, 11)->u.text, "p2p");
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_TEXT], 1);
+    ps_trace_free(t);
+    ps_buf_fini(&json);
 }
 
 /* --- what is asked for ----------------------------------------------------------------------------------- */
@@ -374,6 +431,7 @@ int main(void) {
         cmocka_unit_test(rank_folder_with_its_files),
         cmocka_unit_test(msprof_export),
         cmocka_unit_test(odd_steps_and_times_are_counted),
+        cmocka_unit_test(names_of_operators_cost_once),
         cmocka_unit_test(marks_alone),
         cmocka_unit_test(operators_alone),
         cmocka_unit_test(projection),
