@@ -120,6 +120,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu ranks carry other labels than the rest and are not in the chart")                              \
     X(PS_ODD_INFERRED, PS_SEV_INFO, "inferred", "%llu ops are inferred, not marked")                       \
     X(PS_ODD_FILE, PS_SEV_ERROR, "unreadable", "%llu files or directories could not be read")              \
+    X(PS_ODD_PROCESSES, PS_SEV_INFO, "many-processes",                                                     \
+      "%llu processes of a file with very many were read as one rank")                                     \
     X(PS_ODD_RANK_NAME, PS_SEV_INFO, "rank-name",                                                          \
       "%llu files are named for another rank than their directory says")                                   \
     X(PS_ODD_RANK_DUPLICATE, PS_SEV_INFO, "older-duplicate",                                               \
