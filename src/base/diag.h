@@ -132,6 +132,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_EARLY, PS_SEV_LOSS, "starts-before-input",                                                       \
       "%llu ops start before what they need has ended: waiting inside them counts as busy, or clocks differ") \
     X(PS_ODD_FILE, PS_SEV_ERROR, "unreadable", "%llu files or directories could not be read")                 \
+    X(PS_ODD_PROCESSES, PS_SEV_INFO, "many-processes",                                                        \
+      "%llu processes of a file with very many were read as one rank")                                        \
     X(PS_ODD_RANK_NAME, PS_SEV_INFO, "rank-name",                                                             \
       "%llu files are named for another rank than their directory says")                                      \
     X(PS_ODD_RANK_DUPLICATE, PS_SEV_INFO, "older-duplicate",                                                  \

@@ -24,6 +24,11 @@ static void *work(void *arg) {
     }
 }
 
+size_t ps_threads_each(size_t n_threads, size_t n) {
+    size_t each = n > 1 ? n_threads / n : n_threads;
+    return n_threads > 0 && each == 0 ? 1 : each;
+}
+
 size_t ps_n_processors(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {

@@ -11,6 +11,9 @@ typedef void ps_item_fn(void *context, size_t item);
  * when all are done. Falls back to fewer threads, down to the caller's own, when none can be started. */
 void ps_parallel(size_t n, size_t n_threads, ps_item_fn *fn, void *context);
 
+/* How many threads each of `n` items may use when they run on `n_threads` side by side; 0 stays 0. */
+size_t ps_threads_each(size_t n_threads, size_t n);
+
 /* Processors this process may use, at least 1. */
 size_t ps_n_processors(void);
 

@@ -36,7 +36,8 @@ typedef struct conversion {
     ps_trace_written written;
     ps_diag *diag; /* of all ranks */
     ps_arena arena;
-    size_t turn; /* the input that is written; the next one is read */
+    size_t n_threads; /* 0: one per processor */
+    size_t turn;      /* the input that is written; the next one is read */
     ps_code write_code;
     ps_err write_err;
     size_t n_done, n_nothing, n_failed;
@@ -131,8 +132,11 @@ static bool name_sources(conversion *c) {
 
 /* --- reading and writing ------------------------------------------------------------------------------- */
 
-static void read_input(input *in, bool strict) {
+/* The writer takes one of the threads. */
+static void read_input(const conversion *c, input *in) {
     ps_src src = ps_cluster_src(in->rank);
+    bool strict = ps_cli_flag(c->cli, "strict");
+    src.n_threads = c->n_threads > 1 ? c->n_threads - 1 : c->n_threads;
     in->trace = ps_read(&src, NEEDS, &in->err);
     if (in->trace == NULL) {
         return;
@@ -160,7 +164,7 @@ static void take_turn(void *context, size_t item) {
     if (item == 1) {
         write_input(c);
     } else if (c->turn + 1 < c->n_inputs) {
-        read_input(&c->inputs[c->turn + 1], ps_cli_flag(c->cli, "strict"));
+        read_input(c, &c->inputs[c->turn + 1]);
     }
 }
 
@@ -191,9 +195,9 @@ static void finish_input(conversion *c, input *in) {
 static void convert_all(conversion *c) {
     ps_progress *progress =
         ps_progress_begin(&c->cli->term, c->cli->quiet, "converting ranks", c->n_inputs);
-    read_input(&c->inputs[0], ps_cli_flag(c->cli, "strict"));
+    read_input(c, &c->inputs[0]);
     for (c->turn = 0; c->turn < c->n_inputs && c->write_code == PS_OK; c->turn++) {
-        ps_parallel(2, 2, take_turn, c);
+        ps_parallel(2, c->n_threads == 1 ? 1 : 2, take_turn, c);
         if (c->write_code == PS_OK) {
             finish_input(c, &c->inputs[c->turn]);
         }
@@ -282,7 +286,10 @@ static int run(ps_cli *cli) {
     if (status != PS_EXIT_OK) {
         return status;
     }
-    conversion c = {.cli = cli, .path = ps_cli_text(cli, "output"), .write_err = PS_ERR_INIT};
+    conversion c = {.cli = cli,
+                    .path = ps_cli_text(cli, "output"),
+                    .n_threads = (size_t)ps_cli_int(cli, "jobs"),
+                    .write_err = PS_ERR_INIT};
     ps_arena_init(&c.arena);
     status = find_inputs(&c);
     if (status == PS_EXIT_OK && c.n_inputs > 0) {
@@ -316,6 +323,15 @@ static const ps_option OPTIONS[] = {
      .help = "what to write: .json or .json.gz (trace events), .pftrace (Perfetto)"},
     {.name = "strict", .kind = PS_OPTION_FLAG, .help = "a rank with counted errors is not written"},
     PS_FORMAT_OPTION,
+    {.name = "jobs",
+     .short_name = 'j',
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "0",
+     .fallback_shown = "one per processor",
+     .min = 0,
+     .max = 4096,
+     .help = "threads"},
 };
 
 const ps_command ps_command_convert = {

@@ -315,8 +315,9 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
 /* --- the command --------------------------------------------------------------------------------------------- */
 
 static void read_rank(void *context, size_t i) {
-    ps_info_rank *r = &((ps_info *)context)->ranks[i];
-    r->inventory = ps_inventory_read(r->rank);
+    ps_info *info = context;
+    ps_info_rank *r = &info->ranks[i];
+    r->inventory = ps_inventory_read(r->rank, ps_threads_each(info->n_threads, info->n));
 }
 
 static void print_title(ps_cli *cli, const ps_info *info) {
@@ -366,8 +367,10 @@ static int report(ps_cli *cli, const ps_info *info) {
 }
 
 static int inspect(ps_cli *cli, const ps_cluster *c) {
-    ps_info info = {
-        .cluster = c, .ranks = ps_calloc(c->n_ranks, sizeof *info.ranks), .n = c->n_ranks};
+    ps_info info = {.cluster = c,
+                    .ranks = ps_calloc(c->n_ranks, sizeof *info.ranks),
+                    .n = c->n_ranks,
+                    .n_threads = (size_t)ps_cli_int(cli, "jobs")};
     if (info.ranks == NULL) {
         ps_err err;
         (void)ps_fail_nomem(&err);
@@ -376,7 +379,7 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
     for (size_t i = 0; i < info.n; i++) {
         info.ranks[i].rank = &c->ranks[i];
     }
-    ps_parallel(info.n, 0, read_rank, &info);
+    ps_parallel(info.n, info.n_threads, read_rank, &info);
     int status = show(cli, &info);
     int failures = report(cli, &info);
     for (size_t i = 0; i < info.n; i++) {
@@ -405,13 +408,22 @@ static const ps_option OPTIONS[] = {
      .kind = PS_OPTION_FLAG,
      .help = "for scripts: exact numbers, epoch times as text"},
     PS_FORMAT_OPTION,
+    {.name = "jobs",
+     .short_name = 'j',
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "0",
+     .fallback_shown = "one per processor",
+     .min = 0,
+     .max = 4096,
+     .help = "threads"},
 };
 
 const ps_command ps_command_info = {
     .name = "info",
     .summary =
         "what a profile holds: ranks, spans, counts per kind, steps, metadata, what is missing",
-    .usage = "PATH [--json] [--format NAME]",
+    .usage = "PATH [--json] [--format NAME] [-j N]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

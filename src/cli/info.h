@@ -17,6 +17,7 @@ typedef struct ps_info {
     const ps_cluster *cluster;
     ps_info_rank *ranks;
     size_t n;
+    size_t n_threads; /* 0: one per processor */
 } ps_info;
 
 static inline bool ps_info_was_read(const ps_info_rank *r) {

@@ -69,6 +69,10 @@ bool ps_table_set_text(ps_table *t, size_t column, const char *text) {
     return true;
 }
 
+void ps_table_share_text(ps_table *t, size_t column, const char *text) {
+    *last_cell(t, column) = (ps_value){.u.text = text};
+}
+
 const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column) {
     return &t->cells[row * t->n_columns + column];
 }

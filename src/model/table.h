@@ -87,6 +87,8 @@ bool ps_table_add_row(ps_table *t);
 void ps_table_set_int(ps_table *t, size_t column, int64_t value);
 void ps_table_set_real(ps_table *t, size_t column, double value);
 bool ps_table_set_text(ps_table *t, size_t column, const char *text);
+/* The same for a text that is in the table's arena already, and may stand in many cells. */
+void ps_table_share_text(ps_table *t, size_t column, const char *text);
 
 const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column);
 

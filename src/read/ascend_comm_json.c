@@ -17,6 +17,13 @@
 #include "base/num.h"
 
 #define MAX_DEPTH 64
+#define MAX_KEY_BYTES ((size_t)4096)
+
+/* A table, and the texts that many of its rows share: each is in its arena once, NULL until a row needs it. */
+typedef struct shared {
+    ps_table *table;
+    const char *step, *type, *name, *group, *transport;
+} shared;
 
 typedef struct walk {
     const char *file, *json;
@@ -24,7 +31,7 @@ typedef struct walk {
     bool is_matrix;
     ps_builder *builder;
     ps_diag *diag;
-    ps_table *ops, *bandwidth, *matrix;
+    shared ops, bandwidth, matrix;
     const char *step, *type; /* of the level that is being walked */
 } walk;
 
@@ -122,28 +129,44 @@ static void set_start(walk *w, const ps_lit *v) {
         return;
     }
     if (ps_parse_scaled(v->begin, v->source_len, 1000, &ns)) {
-        ps_table_set_int(w->ops, T_START, ns);
+        ps_table_set_int(w->ops.table, T_START, ns);
     } else {
         ps_diag_add(w->diag, PS_ODD_TIME, "%s byte %zu", w->file, (size_t)(v->begin - w->json));
     }
 }
 
-/* "name@group": the group is what follows the last '@'. */
-static bool set_key(ps_table *t, size_t column, const char *key) {
-    const char *at = strrchr(key, '@');
-    size_t n = at != NULL ? (size_t)(at - key) : strlen(key);
-    ps_arena scratch;
-    ps_arena_init(&scratch);
-    const char *name = ps_arena_strndup(&scratch, key, n);
-    bool ok = name != NULL && ps_table_set_text(t, column, name) &&
-              ps_table_set_text(t, column + 1, at != NULL ? at + 1 : "");
-    ps_arena_fini(&scratch);
-    return ok;
+/* Puts a text into the last row; *copy is the one copy of it. False when memory is out. */
+static bool set_shared(ps_table *t, size_t column, const char **copy, const char *text, size_t n) {
+    if (*copy == NULL) {
+        *copy = ps_arena_strndup(&t->arena, text, n);
+    }
+    if (*copy != NULL) {
+        ps_table_share_text(t, column, *copy);
+    }
+    return *copy != NULL;
 }
 
-static bool begin_row(const walk *w, ps_table *t, const char *key, size_t step, size_t type) {
-    return ps_table_add_row(t) && set_key(t, 0, key) && ps_table_set_text(t, step, w->step) &&
-           ps_table_set_text(t, type, w->type);
+/* "name@group": the group is what follows the last '@'. */
+static bool set_key(shared *s, const char *key) {
+    const char *at = strrchr(key, '@');
+    size_t n = at != NULL ? (size_t)(at - key) : strlen(key);
+    const char *group = at != NULL ? at + 1 : "";
+    return set_shared(s->table, 0, &s->name, key, n) &&
+           set_shared(s->table, 1, &s->group, group, strlen(group));
+}
+
+static bool begin_row(const walk *w, shared *s, const char *key, size_t step, size_t type) {
+    return ps_table_add_row(s->table) && set_key(s, key) &&
+           set_shared(s->table, step, &s->step, w->step, strlen(w->step)) &&
+           set_shared(s->table, type, &s->type, w->type, strlen(w->type));
+}
+
+/* The copies are those of the step (0), type (1) or operator (2) before. */
+static void forget_texts(shared *s, int level) {
+    s->step = level == 0 ? NULL : s->step;
+    s->type = level == 1 ? NULL : s->type;
+    s->name = NULL;
+    s->group = NULL;
 }
 
 /* --- one operator ------------------------------------------------------------------------------------------- */
@@ -162,21 +185,22 @@ static bool add_time(walk *w, const char *key, const ps_lit *op) {
     if (info == NULL) {
         return true;
     }
-    if (!begin_row(w, w->ops, key, T_STEP, T_TYPE)) {
+    if (!begin_row(w, &w->ops, key, T_STEP, T_TYPE)) {
         return false;
     }
     set_start(w, ps_lit_get(info, "Start Timestamp(us)"));
     for (size_t i = 0; i < sizeof TIMES / sizeof *TIMES; i++) {
-        set_real(w->ops, TIMES[i].column, ps_lit_get(info, TIMES[i].key));
+        set_real(w->ops.table, TIMES[i].column, ps_lit_get(info, TIMES[i].key));
     }
     return true;
 }
 
 /* `part`: one entry of the size distribution, or NULL for a transport without one. */
 static bool add_packets(walk *w, const char *key, const ps_lit *transport, const ps_lit *part) {
-    ps_table *t = w->bandwidth;
-    if (!begin_row(w, t, key, B_STEP, B_TYPE) ||
-        !ps_table_set_text(t, B_TRANSPORT, transport->key)) {
+    shared *s = &w->bandwidth;
+    ps_table *t = s->table;
+    if (!begin_row(w, s, key, B_STEP, B_TYPE) ||
+        !set_shared(t, B_TRANSPORT, &s->transport, transport->key, strlen(transport->key))) {
         return false;
     }
     set_real(t, B_SIZE, ps_lit_get(transport, "Transit Size(MB)"));
@@ -204,6 +228,7 @@ static bool add_bandwidth(walk *w, const char *key, const ps_lit *op) {
     for (const ps_lit *t = info != NULL && info->kind == PS_LIT_OBJECT ? info->child : NULL;
          ok && t != NULL; t = t->next) {
         const ps_lit *sizes = ps_lit_get(t, "Size Distribution");
+        w->bandwidth.transport = NULL;
         const ps_lit *part = sizes != NULL && sizes->kind == PS_LIT_OBJECT ? sizes->child : NULL;
         ok = part != NULL || is_nothing(t) || add_packets(w, key, t, NULL);
         for (; ok && part != NULL; part = part->next) {
@@ -226,10 +251,10 @@ static void set_ranks(ps_table *t, const char *link) {
 }
 
 static bool add_links(walk *w, const char *key, const ps_lit *op) {
-    ps_table *t = w->matrix;
+    ps_table *t = w->matrix.table;
     bool ok = true;
     for (const ps_lit *link = op->child; ok && link != NULL; link = link->next) {
-        ok = begin_row(w, t, key, M_STEP, M_TYPE) &&
+        ok = begin_row(w, &w->matrix, key, M_STEP, M_TYPE) &&
              ps_table_set_text(t, M_TRANSPORT, ps_lit_str(ps_lit_get(link, "Transport Type"))) &&
              ps_table_set_text(t, M_OP_NAME, ps_lit_str(ps_lit_get(link, "Op Name")));
         if (ok) {
@@ -352,12 +377,19 @@ static ps_code walk_object(walk *w, int level, bool *is_bad, ps_err *err);
 
 /* The value of a member: an object of the next level, or an operator on the last one. */
 static ps_code walk_value(walk *w, int level, const char *key, bool *is_bad, ps_err *err) {
+    bool is_short = strlen(key) <= MAX_KEY_BYTES;
     if (level == 0) {
         w->step = key;
     } else if (level == 1) {
         w->type = key;
     }
-    if (level < 2) {
+    forget_texts(&w->ops, level);
+    forget_texts(&w->bandwidth, level);
+    forget_texts(&w->matrix, level);
+    if (!is_short) {
+        ps_diag_add(w->diag, PS_ODD_TEXT, "%s byte %zu: a key of %zu bytes", w->file, w->at,
+                    strlen(key));
+    } else if (level < 2) {
         return walk_object(w, level + 1, is_bad, err);
     }
     skip_blank(w);
@@ -366,7 +398,7 @@ static ps_code walk_value(walk *w, int level, const char *key, bool *is_bad, ps_
         *is_bad = true;
         return PS_OK;
     }
-    return add_op(w, key, w->json + begin, w->at - begin, err);
+    return is_short ? add_op(w, key, w->json + begin, w->at - begin, err) : PS_OK;
 }
 
 /* Levels: 0 steps, 1 types, 2 operators. */
@@ -408,13 +440,13 @@ ps_code ps_ascend_comm_json(const char *file, const char *json, size_t n, bool i
               .builder = b,
               .diag = ps_builder_diag(b)};
     if (is_matrix) {
-        w.matrix = ps_table_new("communication_matrix", file, MATRIX_COLUMNS, N_M);
+        w.matrix.table = ps_table_new("communication_matrix", file, MATRIX_COLUMNS, N_M);
     } else {
-        w.ops = ps_table_new("communication", file, OP_COLUMNS, N_T);
-        w.bandwidth = ps_table_new("communication_bandwidth", file, BANDWIDTH_COLUMNS, N_B);
+        w.ops.table = ps_table_new("communication", file, OP_COLUMNS, N_T);
+        w.bandwidth.table = ps_table_new("communication_bandwidth", file, BANDWIDTH_COLUMNS, N_B);
     }
     bool is_bad = false;
-    bool ok = is_matrix ? w.matrix != NULL : w.ops != NULL && w.bandwidth != NULL;
+    bool ok = is_matrix ? w.matrix.table != NULL : w.ops.table != NULL && w.bandwidth.table != NULL;
     ps_code code = ok ? walk_object(&w, 0, &is_bad, err) : ps_fail_nomem(err);
     if (is_bad) {
         bool is_cut = w.at >= w.n;
@@ -422,13 +454,13 @@ ps_code ps_ascend_comm_json(const char *file, const char *json, size_t n, bool i
                     w.at < w.n ? w.at : w.n);
     }
     if (code != PS_OK) {
-        ps_table_free(w.ops);
-        ps_table_free(w.bandwidth);
-        ps_table_free(w.matrix);
+        ps_table_free(w.ops.table);
+        ps_table_free(w.bandwidth.table);
+        ps_table_free(w.matrix.table);
         return code;
     }
-    give(&w, w.ops);
-    give(&w, w.bandwidth);
-    give(&w, w.matrix);
+    give(&w, w.ops.table);
+    give(&w, w.bandwidth.table);
+    give(&w, w.matrix.table);
     return PS_OK;
 }

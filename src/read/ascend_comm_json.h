@@ -14,7 +14,8 @@
 #include "model/trace.h"
 
 /* The text of communication.json, or with `is_matrix` of communication_matrix.json. A place that is malformed ends the
- * reading and is counted under `file`; what was complete stays. PS_NOMEM only. */
+ * reading and is counted under `file`; what was complete stays. What stands under a key of more than 4096 bytes is left out
+ * and counted. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_ascend_comm_json(const char *file, const char *json, size_t n,
                                         bool is_matrix, ps_builder *b, ps_err *err);
 

@@ -20,6 +20,11 @@
 /* Microseconds with so many digits before the point are points in time: 2001 and later, or 11 days of a duration. */
 #define MIN_EPOCH_DIGITS 13
 
+/* A row is stored as wide as the header. These bound what narrow rows may cost: so many cells for each that the file has,
+ * and some besides. */
+#define CELLS_FOR_EACH ((size_t)4)
+#define CELLS_BESIDES ((uint64_t)65536)
+
 typedef enum cell_kind { CELL_MISSING, CELL_ODD, CELL_INT, CELL_REAL, CELL_TEXT } cell_kind;
 
 /* What the first pass saw in a column. */
@@ -29,6 +34,7 @@ typedef struct seen {
     bool has_epoch;   /* a number as large as an epoch in microseconds */
     bool is_time;     /* decided after the pass */
     ps_col_type type; /* likewise */
+    uint32_t n_names; /* columns that have this one's name, or that with a number behind it */
 } seen;
 
 typedef struct reading {
@@ -38,7 +44,10 @@ typedef struct reading {
     seen *seen;
     ps_column *columns;
     const char **headers;
-    size_t n_columns, n_rows;
+    size_t n_columns;
+    uint64_t n_free_cells; /* that the table may have beyond those it has */
+    ps_idmap
+        name_columns;   /* hash of a column's name, or the next free key after it -> the column */
     ps_idmap text_rows; /* hash of a text, or the next free key after it -> row in texts */
     const char **texts;
     size_t n_texts, cap_texts;
@@ -153,21 +162,29 @@ static ps_col_type type_of(seen *s, const char *header, bool is_measure) {
     return !is_real ? PS_COL_INT : s->is_lossy ? PS_COL_TEXT : PS_COL_REAL;
 }
 
-/* "Name" once more becomes "Name 2": tables are written where names are unique. */
+/* The column of this name, or PS_IDMAP_NONE and the key that the name is to have. */
+static uint32_t column_named(const reading *r, const char *name, uint64_t *key) {
+    uint32_t column = PS_IDMAP_NONE;
+    *key = ps_hash64_seeded(name, strlen(name));
+    while ((column = ps_idmap_get(&r->name_columns, *key)) != PS_IDMAP_NONE &&
+           strcmp(r->columns[column].name, name) != 0) {
+        ++*key;
+    }
+    return column;
+}
+
+/* "Name" once more becomes "Name 2": tables are written where names are unique. NULL when memory is out. */
 static const char *unique_name(reading *r, size_t column, const char *name) {
     char text[256];
+    uint64_t key = 0;
     (void)snprintf(text, sizeof text, "%s", name);
-    for (int k = 2; k < 1000; k++) {
-        bool is_taken = false;
-        for (size_t i = 0; i < column && !is_taken; i++) {
-            is_taken = strcmp(r->columns[i].name, text) == 0;
-        }
-        if (!is_taken) {
-            break;
-        }
-        (void)snprintf(text, sizeof text, "%.240s %d", name, k);
+    uint32_t first = column_named(r, text, &key);
+    for (uint32_t other = first; other != PS_IDMAP_NONE; other = column_named(r, text, &key)) {
+        (void)snprintf(text, sizeof text, "%.240s %u", name, ++r->seen[first].n_names);
     }
-    return ps_arena_strndup(&r->table->arena, text, strlen(text));
+    return ps_idmap_put(&r->name_columns, key, (uint32_t)column)
+               ? ps_arena_strndup(&r->table->arena, text, strlen(text))
+               : NULL;
 }
 
 /* Columns of step_trace_time are microseconds, all but those that say which step. */
@@ -195,6 +212,7 @@ static bool make_column(reading *r, size_t i) {
     bool is_bytes = strstr(header, "(Byte") != NULL || strstr(header, "(B)") != NULL;
     bool is_measure = unit != PS_UNIT_NONE || (n > 0 && header[n - 1] == ')' && !is_bytes);
     seen *s = &r->seen[i];
+    s->n_names = 1;
     s->type = type_of(s, header, is_measure);
     char name[256];
     if (n == 0) {
@@ -241,15 +259,15 @@ static ps_code make_columns(reading *r, const ps_csv_row *header, ps_err *err) {
 }
 
 /* Cells beyond the header are lost, those that are missing are NULL: both are counted, once a row. */
-static void check_width(reading *r, const ps_csv_row *row) {
+static void check_width(reading *r, const ps_csv_row *row, bool is_kept) {
     bool is_odd = row->n < r->n_columns;
     for (size_t i = r->n_columns; i < row->n && !is_odd; i++) {
         is_odd = row->cells[i].n > 0;
     }
     if (is_odd) {
-        ps_diag_add(r->diag, PS_ODD_TABLE_ROW, "%s line %llu: %zu cells, the header has %zu",
-                    ps_path_base(r->src->path), (unsigned long long)row->line, row->n,
-                    r->n_columns);
+        ps_diag_add(r->diag, PS_ODD_TABLE_ROW, "%s line %llu: %zu cells, the header has %zu%s",
+                    ps_path_base(r->src->path), (unsigned long long)row->line, row->n, r->n_columns,
+                    is_kept ? "" : "; left out");
     }
 }
 
@@ -257,6 +275,7 @@ static void check_width(reading *r, const ps_csv_row *row) {
 typedef ps_code row_fn(reading *r, const ps_csv_row *row, bool is_header, ps_err *err);
 
 static ps_code walk_rows(reading *r, row_fn *fn, bool count_odd, ps_err *err) {
+    r->n_free_cells = CELLS_BESIDES;
     ps_err odd = PS_ERR_INIT;
     ps_input *in = open_source(r->src, &odd);
     ps_csv csv;
@@ -284,13 +303,21 @@ static ps_code walk_rows(reading *r, row_fn *fn, bool count_odd, ps_err *err) {
     return PS_OK;
 }
 
+/* Whether the table may have this row, given those before it: the same in both passes. */
+static bool has_room(reading *r, const ps_csv_row *row) {
+    r->n_free_cells += (row->n < r->n_columns ? row->n : r->n_columns) * CELLS_FOR_EACH;
+    bool is_kept = r->n_free_cells >= r->n_columns;
+    r->n_free_cells -= is_kept ? r->n_columns : 0;
+    return is_kept;
+}
+
 static ps_code learn_row(reading *r, const ps_csv_row *row, bool is_header, ps_err *err) {
     if (is_header) {
         return make_columns(r, row, err);
     }
-    r->n_rows++;
-    check_width(r, row);
-    for (size_t i = 0; i < row->n && i < r->n_columns; i++) {
+    bool is_kept = has_room(r, row);
+    check_width(r, row, is_kept);
+    for (size_t i = 0; is_kept && i < row->n && i < r->n_columns; i++) {
         see(&r->seen[i], &row->cells[i]);
     }
     return PS_OK;
@@ -326,8 +353,9 @@ static bool fill_cell(reading *r, size_t column, const ps_csv_cell *c, uint64_t 
     }
     if (s->type == PS_COL_TEXT) {
         const char *text = keep_text(r, c);
-        ps_value *cell = &r->table->cells[(r->table->n_rows - 1) * r->n_columns + column];
-        *cell = (ps_value){.u.text = text, .is_null = text == NULL};
+        if (text != NULL) {
+            ps_table_share_text(r->table, column, text);
+        }
         return text != NULL;
     }
     if (s->is_time) {
@@ -354,6 +382,9 @@ static ps_code fill_row(reading *r, const ps_csv_row *row, bool is_header, ps_er
     if (is_header) {
         return PS_OK;
     }
+    if (!has_room(r, row)) {
+        return PS_OK; /* counted by the first pass */
+    }
     bool ok = ps_table_add_row(r->table);
     for (size_t i = 0; ok && i < row->n && i < r->n_columns; i++) {
         ok = fill_cell(r, i, &row->cells[i], row->line);
@@ -379,6 +410,7 @@ ps_code ps_ascend_csv_read(const ps_ascend_csv_src *src, const char *table_name,
     *out = (ps_ascend_csv){0};
     reading r = {.src = src, .diag = diag};
     ps_idmap_init(&r.text_rows);
+    ps_idmap_init(&r.name_columns);
     r.table = ps_table_new(table_name, ps_path_base(src->path), NULL, 0);
     ps_code code = r.table != NULL ? read_table(&r, err) : ps_fail_nomem(err);
     if (code == PS_OK && r.n_columns > 0) {
@@ -389,6 +421,7 @@ ps_code ps_ascend_csv_read(const ps_ascend_csv_src *src, const char *table_name,
     ps_free(r.seen);
     ps_free(r.texts);
     ps_idmap_fini(&r.text_rows);
+    ps_idmap_fini(&r.name_columns);
     return code;
 }
 

@@ -1,7 +1,10 @@
 /* The CSV files of an Ascend text export as side tables. A column is an integer, a real or a text by what all its cells
  * are; "N/A" and nothing are NULL. A unit that tables know ("(us)", "(ms)", "(%)") goes from the header's text into the
  * unit; other units stay in the name ("Size(KB)"). Absolute times in microseconds become integer nanoseconds: a double
- * could not hold them. */
+ * could not hold them.
+ *
+ * Rows are stored as wide as the header. A row that is much narrower is left out, and counted with the rows that lack
+ * cells, where the table would otherwise have more than four cells for each cell of the file so far, and 65536 besides. */
 #ifndef PS_READ_ASCEND_CSV_H
 #define PS_READ_ASCEND_CSV_H
 

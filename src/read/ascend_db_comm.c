@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/lit.h"
 
 /* opConnectionId is a text that p2p_pairing added. */
 static const ps_ascend_field FIELDS[] = {
@@ -24,6 +23,7 @@ void ps_ascend_ops_init(ps_ascend_ops *ops, ps_ascend *a) {
     ps_idmap_init(&ops->of_id);
     ps_idmap_init(&ops->of_connection);
     ps_idmap_init(&ops->labelled);
+    ps_idmap_init(&ops->groups);
 }
 
 void ps_ascend_ops_fini(ps_ascend_ops *ops) {
@@ -32,6 +32,7 @@ void ps_ascend_ops_fini(ps_ascend_ops *ops) {
     ps_idmap_fini(&ops->of_id);
     ps_idmap_fini(&ops->of_connection);
     ps_idmap_fini(&ops->labelled);
+    ps_idmap_fini(&ops->groups);
 }
 
 /* --- the operators ------------------------------------------------------------------------------------ */
@@ -211,16 +212,35 @@ static bool names_of(ps_ascend *a, const ps_ascend_op *op, ps_str *name, ps_str 
 }
 
 /* What people call the group ("tp"), by the name in front of its ranks in parallel_group_info. */
-static ps_str label_of(ps_ascend *a, const ps_lit *groups, ps_str group) {
-    const ps_lit *info = ps_lit_get(groups, ps_builder_text(a->builder, group));
+static ps_str label_of(const ps_ascend_ops *ops, ps_str group) {
+    uint32_t row = ps_idmap_get(&ops->groups, group.id);
+    const ps_lit *info = row != PS_IDMAP_NONE ? ops->group_infos[row] : NULL;
     const char *name = ps_lit_str(ps_lit_get(info, "group_name"));
-    return name != NULL && name[0] != '\0' ? ps_builder_str(a->builder, name, strlen(name))
+    return name != NULL && name[0] != '\0' ? ps_builder_str(ops->a->builder, name, strlen(name))
                                            : PS_STR_NONE;
 }
 
+/* The last member of a name counts. */
+static bool index_groups(ps_ascend_ops *ops, ps_arena *arena, const ps_lit *groups) {
+    size_t n = 0;
+    bool is_object = groups != NULL && groups->kind == PS_LIT_OBJECT;
+    for (const ps_lit *g = is_object ? groups->child : NULL; g != NULL; g = g->next) {
+        n++;
+    }
+    ops->group_infos = ps_arena_alloc(arena, (n + 1) * sizeof(const ps_lit *));
+    bool ok = ops->group_infos != NULL;
+    n = 0;
+    for (const ps_lit *g = is_object ? groups->child : NULL; ok && g != NULL; g = g->next) {
+        ps_str name = ps_builder_str(ops->a->builder, g->key, strlen(g->key));
+        ok = !ps_str_is_none(name) && ps_idmap_put(&ops->groups, name.id, (uint32_t)n);
+        ops->group_infos[n++] = g;
+    }
+    return ok;
+}
+
 /* The old projection knows no process and no device. */
-static uint32_t track_of(ps_ascend_ops *ops, const ps_lit *groups, const ps_ascend_op *op,
-                         ps_str group, int64_t pid, int64_t device) {
+static uint32_t track_of(ps_ascend_ops *ops, const ps_ascend_op *op, ps_str group, int64_t pid,
+                         int64_t device) {
     ps_ascend *a = ops->a;
     ps_track track = {
         .kind = PS_TRACK_COMM_GROUP, .pid = -1, .tid = -1, .device = -1, .name = group};
@@ -231,14 +251,13 @@ static uint32_t track_of(ps_ascend_ops *ops, const ps_lit *groups, const ps_asce
     track.device = op->device >= 0 ? op->device : device;
     uint32_t row = ps_builder_track(a->builder, track);
     if (row != PS_NONE && ps_idmap_get(&ops->labelled, row) == PS_IDMAP_NONE) {
-        ps_builder_track_label(a->builder, row, label_of(a, groups, group), PS_NO_ORDER);
+        ps_builder_track_label(a->builder, row, label_of(ops, group), PS_NO_ORDER);
         return ps_idmap_put(&ops->labelled, row, 1) ? row : PS_NONE;
     }
     return row;
 }
 
-static ps_code add_op(ps_ascend_ops *ops, const ps_lit *groups, size_t i, int64_t pid,
-                      int64_t device, ps_err *err) {
+static ps_code add_op(ps_ascend_ops *ops, size_t i, int64_t pid, int64_t device, ps_err *err) {
     ps_ascend *a = ops->a;
     const ps_ascend_op *op = &ops->rows[i];
     ps_str name = PS_STR_NONE;
@@ -246,7 +265,7 @@ static ps_code add_op(ps_ascend_ops *ops, const ps_lit *groups, size_t i, int64_
     if (!names_of(a, op, &name, &group)) {
         return PS_OK;
     }
-    uint32_t track = track_of(ops, groups, op, group, pid, device);
+    uint32_t track = track_of(ops, op, group, pid, device);
     if (track == PS_NONE) {
         return ps_fail_nomem(err);
     }
@@ -275,10 +294,11 @@ ps_code ps_ascend_ops_add(ps_ascend_ops *ops, int64_t pid, int64_t device, ps_er
     if (ps_ascend_wants(a, PS_NEED_SLICES) && text != NULL) {
         ps_err odd = PS_ERR_INIT; /* whoever uses the metadata says what is wrong with it */
         groups = ps_lit_parse(&arena, text, strlen(text), &odd);
-        code = odd.code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
+        code =
+            odd.code == PS_NOMEM || !index_groups(ops, &arena, groups) ? ps_fail_nomem(err) : PS_OK;
     }
     for (size_t i = 0; code == PS_OK && i < ops->n; i++) {
-        code = add_op(ops, groups, i, pid, device, err);
+        code = add_op(ops, i, pid, device, err);
     }
     ps_arena_fini(&arena);
     return code == PS_OK && ps_builder_failed(a->builder) ? ps_fail_nomem(err) : code;

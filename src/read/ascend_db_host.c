@@ -14,6 +14,9 @@
 
 #define MAX_STACK_BYTES ((size_t)1 << 20)
 #define MAX_FRAMES ((size_t)65536)
+/* What all call chains together may take as text: so many bytes for each of the file, and some besides. */
+#define STACK_BYTES_FOR_EACH ((uint64_t)16)
+#define STACK_BYTES_BESIDES ((uint64_t)16 << 20)
 
 /* --- call chains -------------------------------------------------------------------------------------- */
 
@@ -22,16 +25,24 @@ typedef struct frame {
     ps_str text;
 } frame;
 
-/* Rows of one chain stand together; each chain becomes one text, frames joined as in the text export. */
+typedef struct chain {
+    size_t first, n; /* in frames */
+    ps_str stack;    /* once it was asked for; none when it could not be made */
+    bool is_made;
+} chain;
+
+/* Rows of one chain stand together; a chain that is asked for becomes one text, frames joined as in the text export. A
+ * few rows make a long text, since frames share theirs: hence the budget. */
 typedef struct chains {
     ps_ascend *a;
-    ps_idmap rows; /* id -> row in stacks */
-    ps_str *stacks;
+    ps_idmap rows; /* id -> row in chains */
+    chain *chains;
     size_t n, cap;
     int64_t id; /* of the chain being collected, -1 none */
     frame *frames;
     size_t n_frames, cap_frames;
     ps_buf text;
+    uint64_t bytes_left;
 } chains;
 
 static int compare_frames(const void *x, const void *y) {
@@ -43,29 +54,45 @@ static int compare_frames(const void *x, const void *y) {
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static bool close_chain(chains *c) {
-    if (c->id < 0 || c->n_frames == 0) {
-        return true;
-    }
-    qsort(c->frames, c->n_frames, sizeof *c->frames, compare_frames);
+/* False when it is longer than one or all may be. */
+static bool join_frames(chains *c, const frame *frames, size_t n) {
     ps_buf_clear(&c->text);
-    for (size_t i = 0; i < c->n_frames; i++) {
+    for (size_t i = 0; i < n; i++) {
         ps_buf_add_str(&c->text, i > 0 ? ";\r\n" : "");
-        ps_buf_add_str(&c->text, ps_builder_text(c->a->builder, c->frames[i].text));
+        ps_buf_add_str(&c->text, ps_builder_text(c->a->builder, frames[i].text));
     }
-    if (!ps_buf_ok(&c->text)) {
-        ps_diag_add(c->a->diag, PS_ODD_TEXT, "PYTORCH_CALLCHAINS id %lld", (long long)c->id);
-        c->n_frames = 0;
-        return true;
+    return ps_buf_ok(&c->text) && c->text.len <= c->bytes_left;
+}
+
+/* The text of a chain, none when there is none. */
+static ps_str stack_of(chains *c, int64_t id) {
+    uint32_t row = id >= 0 ? ps_idmap_get(&c->rows, (uint64_t)id) : PS_IDMAP_NONE;
+    if (row == PS_IDMAP_NONE) {
+        return PS_STR_NONE;
     }
-    ps_str stack = ps_builder_str(c->a->builder, ps_buf_str(&c->text), c->text.len);
-    c->n_frames = 0;
-    if (ps_str_is_none(stack) ||
-        !ps_grow(&c->stacks, &c->cap, c->n + 1, UINT32_MAX - 1, sizeof *c->stacks) ||
-        !ps_idmap_put(&c->rows, (uint64_t)c->id, (uint32_t)c->n)) {
+    chain *of = &c->chains[row];
+    if (!of->is_made) {
+        of->is_made = true;
+        qsort(&c->frames[of->first], of->n, sizeof *c->frames, compare_frames);
+        if (join_frames(c, &c->frames[of->first], of->n)) {
+            c->bytes_left -= c->text.len;
+            of->stack = ps_builder_str(c->a->builder, ps_buf_str(&c->text), c->text.len);
+        } else {
+            ps_diag_add(c->a->diag, PS_ODD_TEXT, "PYTORCH_CALLCHAINS id %lld: too long",
+                        (long long)id);
+        }
+    }
+    return of->stack;
+}
+
+/* The next chain; false when memory is out. */
+static bool open_chain(chains *c, int64_t id) {
+    if (!ps_grow(&c->chains, &c->cap, c->n + 1, UINT32_MAX - 1, sizeof *c->chains) ||
+        !ps_idmap_put(&c->rows, (uint64_t)id, (uint32_t)c->n)) {
         return false;
     }
-    c->stacks[c->n++] = stack;
+    c->chains[c->n++] = (chain){.first = c->n_frames};
+    c->id = id;
     return true;
 }
 
@@ -73,12 +100,13 @@ static ps_code take_frames(void *context, const ps_scan_batch *b, ps_err *err) {
     chains *c = context;
     for (size_t i = 0; i < b->n_rows; i++) {
         int64_t id = ps_cell_int(&b->columns[0], i, -1);
-        if (id != c->id && !close_chain(c)) {
+        bool is_apart =
+            id < 0 || (id != c->id && ps_idmap_get(&c->rows, (uint64_t)id) != PS_IDMAP_NONE);
+        if (!is_apart && id != c->id && !open_chain(c, id)) {
             return ps_fail_nomem(err);
         }
-        c->id = id;
-        if (id < 0 || ps_idmap_get(&c->rows, (uint64_t)id) != PS_IDMAP_NONE ||
-            c->n_frames == MAX_FRAMES) {
+        if (is_apart || c->chains[c->n - 1].n == MAX_FRAMES) {
+            c->id = is_apart ? -1 : id;
             ps_diag_add(c->a->diag, PS_ODD_TABLE_ROW,
                         "PYTORCH_CALLCHAINS rowid %lld: apart from its chain",
                         (long long)b->rowids[i]);
@@ -89,24 +117,26 @@ static ps_code take_frames(void *context, const ps_scan_batch *b, ps_err *err) {
                    ps_ascend_cell_name(c->a, &b->columns[1], i, &missing)};
         ps_ascend_count_missing(c->a, missing, "PYTORCH_CALLCHAINS", b->rowids[i]);
         if (ps_builder_failed(c->a->builder) ||
-            !ps_grow(&c->frames, &c->cap_frames, c->n_frames + 1, MAX_FRAMES, sizeof *c->frames)) {
+            !ps_grow(&c->frames, &c->cap_frames, c->n_frames + 1, UINT32_MAX, sizeof *c->frames)) {
             return ps_fail_nomem(err);
         }
         c->frames[c->n_frames++] = f;
+        c->chains[c->n - 1].n++;
     }
     return PS_OK;
 }
 
 static ps_code read_chains(chains *c, ps_err *err) {
     static const char *const COLUMNS[] = {"id", "stack", "stackDepth"};
-    ps_code code =
-        ps_ascend_scan(c->a, "PYTORCH_CALLCHAINS", COLUMNS, 3, NULL, take_frames, c, err);
-    return code == PS_OK && !close_chain(c) ? ps_fail_nomem(err) : code;
+    ps_db_stamp stamp = ps_db_get_stamp(c->a->db);
+    uint64_t file_bytes = (uint64_t)stamp.file.size_bytes + (uint64_t)stamp.wal.size_bytes;
+    c->bytes_left = file_bytes * STACK_BYTES_FOR_EACH + STACK_BYTES_BESIDES;
+    return ps_ascend_scan(c->a, "PYTORCH_CALLCHAINS", COLUMNS, 3, NULL, take_frames, c, err);
 }
 
 static void chains_fini(chains *c) {
     ps_idmap_fini(&c->rows);
-    ps_free(c->stacks);
+    ps_free(c->chains);
     ps_free(c->frames);
     ps_buf_fini(&c->text);
 }
@@ -197,11 +227,7 @@ static void add_args(torch *t, const ps_scan_batch *b, size_t i, uint32_t slice,
     }
     add_shapes(t, slice, ps_ascend_cell_name(t->a, &b->columns[DTYPES], i, missing),
                ps_ascend_cell_name(t->a, &b->columns[SHAPES], i, missing));
-    int64_t chain = ps_cell_int(&b->columns[CHAIN], i, -1);
-    uint32_t row = chain >= 0 ? ps_idmap_get(&t->chains.rows, (uint64_t)chain) : PS_IDMAP_NONE;
-    if (row != PS_IDMAP_NONE) {
-        add_str(t, slice, t->key_stack, t->chains.stacks[row]);
-    }
+    add_str(t, slice, t->key_stack, stack_of(&t->chains, ps_cell_int(&b->columns[CHAIN], i, -1)));
 }
 
 static bool keep_for_flows(torch *t, const ps_scan_batch *b, size_t i, uint32_t slice,

@@ -67,13 +67,10 @@ static const char *text_of_id(copy *c, int64_t id, bool *missing) {
 }
 
 static bool set_text(copy *c, size_t column, const char *text) {
-    if (text == NULL) {
-        return false;
+    if (text != NULL) {
+        ps_table_share_text(c->table, column, text);
     }
-    ps_value *cell = &c->table->cells[(c->table->n_rows - 1) * c->table->n_columns + column];
-    cell->u.text = text;
-    cell->is_null = false;
-    return true;
+    return text != NULL;
 }
 
 static bool set_cell(copy *c, const ps_scan_batch *b, size_t column, size_t i, bool *missing) {

@@ -124,7 +124,7 @@ static ps_code read_events(ps_ascend_text *r, const ps_src *src, ps_err *err) {
         return err != NULL ? err->code : PS_IO;
     }
     ps_event_stats stats = {0};
-    ps_code code = ps_ascend_text_events(r, in, 0, &stats, err);
+    ps_code code = ps_ascend_text_events(r, in, src->n_threads, &stats, err);
     ps_input_close(in);
     return code;
 }

@@ -133,9 +133,16 @@ static void add_step(ps_ascend_text *r, const ps_model_event *e, const char *nam
     int64_t id = 0;
     const char *digits = name + sizeof STEP_NAME - 1;
     int64_t end = 0;
-    if ((r->needs & PS_NEED_STEPS) == 0 || !ps_parse_i64(digits, strlen(digits), &id) ||
-        __builtin_add_overflow(e->event->ts_ns, e->event->dur_ns, &end)) {
+    if ((r->needs & PS_NEED_STEPS) == 0) {
         return;
+    }
+    if (!ps_parse_i64(digits, strlen(digits), &id)) {
+        ps_diag_add(r->diag, PS_ODD_TEXT, "event %lld: %.60s names no step", (long long)e->row,
+                    name);
+        return;
+    }
+    if (__builtin_add_overflow(e->event->ts_ns, e->event->dur_ns, &end)) {
+        return; /* the slice is counted */
     }
     ps_builder_step(r->builder, id, e->event->ts_ns, end);
 }
@@ -360,8 +367,10 @@ static uint32_t counter(void *context, ps_builder *b, const ps_model_event *e,
     if (ps_str_eq(key, r->words.hit_rate) && track != PS_NONE &&
         (arg->type == PS_ARG_REAL || arg->type == PS_ARG_INT)) {
         double share = arg->type == PS_ARG_REAL ? arg->u.r : (double)arg->u.i;
-        (void)ps_builder_counter(b, track, e->event->ts_ns,
-                                 share * 100); /* named %, is a fraction */
+        /* named %, is a fraction */
+        if (!ps_builder_counter(b, track, e->event->ts_ns, share * 100) && !ps_builder_failed(b)) {
+            ps_diag_add(r->diag, PS_ODD_TIME, "event %lld: out of range", (long long)e->row);
+        }
         return PS_NONE;
     }
     return track;

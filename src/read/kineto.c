@@ -374,7 +374,7 @@ ps_code ps_kineto_read_input(ps_input *in, const char *path, uint32_t needs, siz
 }
 
 static ps_code read_kineto(const ps_src *src, uint32_t needs, ps_builder *b, ps_err *err) {
-    return ps_trace_file_read(src->path, needs, ps_kineto_read_input, b, err);
+    return ps_trace_file_read(src, needs, ps_kineto_read_input, b, err);
 }
 
 static int sniff(const char *path, const unsigned char *head, size_t n) {

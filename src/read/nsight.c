@@ -66,6 +66,9 @@ static int sniff(const char *path, const unsigned char *head, size_t n) {
 
 #define NO_GPU INT64_MIN
 #define MANY_GPUS (INT64_MIN + 1)
+/* Reading a part goes through the whole file, so there are not as many as somebody puts processes into it: what comes
+ * behind the others in the order of ranks is one part. */
+#define MAX_PARTS ((size_t)256)
 
 /* What is known of a process while the parts are listed; by row of ps_nsight.processes. */
 typedef struct candidate {
@@ -188,42 +191,57 @@ static void number_ranks(candidate *c, size_t n) {
     }
 }
 
-/* Moves the active ones to the front and names their machines. */
-static ps_code keep_active(part_scan *s, ps_arena *arena, ps_err *err) {
+/* Moves the active ones to the front. */
+static void keep_active(part_scan *s, const ps_nsight_hosts *hosts) {
     size_t kept = 0;
     for (size_t i = 0; i < s->n_found; i++) {
         candidate c = s->found[i];
-        if (!c.is_active) {
-            continue;
+        if (c.is_active) {
+            c.host = ps_nsight_host(hosts, s->n.processes[i].key);
+            c.part = (ps_part){.id = s->n.processes[i].key, .rank = -1, .host = c.host};
+            s->found[kept++] = c;
         }
-        c.part = (ps_part){.id = s->n.processes[i].key, .rank = -1};
-        ps_code code = ps_nsight_host(&s->n, c.part.id, arena, &c.host, err);
-        if (code != PS_OK) {
-            return code;
-        }
-        c.part.host = c.host;
-        s->found[kept++] = c;
     }
     s->n_found = kept;
     if (kept > 1) {
         qsort(s->found, kept, sizeof *s->found, compare_candidates);
         number_ranks(s->found, kept);
     }
-    return PS_OK;
+}
+
+/* The active processes in the order of ranks. The caller frees s->found and closes s->n, also after a failure. */
+static ps_code scan_parts(part_scan *s, const char *path, ps_arena *arena, ps_err *err) {
+    ps_nsight_hosts hosts;
+    ps_nsight_hosts_init(&hosts, arena);
+    ps_code code = ps_nsight_open(&s->n, path, err);
+    code = code == PS_OK ? find_processes(s, err) : code;
+    code = code == PS_OK ? ps_nsight_hosts_read(&hosts, &s->n, err) : code;
+    code = code == PS_OK ? ps_db_check_unchanged(s->n.db, err) : code;
+    if (code == PS_OK) {
+        keep_active(s, &hosts);
+    }
+    ps_nsight_hosts_fini(&hosts);
+    return code;
+}
+
+static size_t n_own_parts(const part_scan *s) {
+    return s->n_found > MAX_PARTS ? MAX_PARTS - 1 : s->n_found;
 }
 
 /* A file that names no process is one part with everything in it. */
 static ps_code hand_out(const part_scan *s, ps_arena *arena, ps_part **parts, size_t *n,
                         ps_err *err) {
-    *n = s->n_found > 0 ? s->n_found : 1;
-    *parts = ps_arena_alloc(arena, *n * sizeof **parts);
+    size_t n_own = n_own_parts(s);
+    *parts = ps_arena_alloc(arena, (n_own + 1) * sizeof **parts);
     if (*parts == NULL) {
         return ps_fail_nomem(err);
     }
-    (*parts)[0] = (ps_part){.id = 0, .rank = -1, .host = ""};
-    for (size_t i = 0; i < s->n_found; i++) {
+    for (size_t i = 0; i < n_own; i++) {
         (*parts)[i] = s->found[i].part;
     }
+    bool has_rest = n_own == 0 || n_own < s->n_found;
+    (*parts)[n_own] = (ps_part){.id = n_own > 0 ? PS_NSIGHT_REST : 0, .rank = -1, .host = ""};
+    *n = n_own + has_rest;
     return PS_OK;
 }
 
@@ -232,13 +250,28 @@ static ps_code list_parts(const char *path, ps_arena *arena, ps_part **parts, si
     part_scan s = {.found = NULL};
     *parts = NULL;
     *n = 0;
-    ps_code code = ps_nsight_open(&s.n, path, err);
-    code = code == PS_OK ? find_processes(&s, err) : code;
-    code = code == PS_OK ? keep_active(&s, arena, err) : code;
-    code = code == PS_OK ? ps_db_check_unchanged(s.n.db, err) : code;
+    ps_code code = scan_parts(&s, path, arena, err);
     code = code == PS_OK ? hand_out(&s, arena, parts, n, err) : code;
     ps_free(s.found);
     ps_nsight_close(&s.n);
+    return code;
+}
+
+/* The processes that are parts of their own: PS_NSIGHT_REST is all others. */
+static ps_code read_own_parts(const char *path, ps_idmap *own, ps_diag *diag, ps_err *err) {
+    part_scan s = {.found = NULL};
+    ps_arena arena;
+    ps_arena_init(&arena);
+    ps_code code = scan_parts(&s, path, &arena, err);
+    for (size_t i = 0; code == PS_OK && i < n_own_parts(&s); i++) {
+        code = ps_idmap_put(own, (uint64_t)s.found[i].part.id, 1) ? PS_OK : ps_fail_nomem(err);
+    }
+    if (code == PS_OK && s.n_found > MAX_PARTS) {
+        ps_diag_count(diag, PS_ODD_PROCESSES, s.n_found - n_own_parts(&s));
+    }
+    ps_free(s.found);
+    ps_nsight_close(&s.n);
+    ps_arena_fini(&arena);
     return code;
 }
 
@@ -288,19 +321,30 @@ static ps_code read_all(ps_nsight *n, ps_err *err) {
     return code == PS_OK ? ps_db_check_unchanged(n->db, err) : code;
 }
 
+static ps_code read_part(ps_nsight *n, ps_err *err) {
+    ps_db_stamp stamp = ps_db_get_stamp(n->db);
+    ps_builder_stamp(n->builder, (ps_file_stamp){stamp.file, stamp.wal, stamp.change_counter});
+    return read_all(n, err);
+}
+
 static ps_code read_export(const ps_src *src, uint32_t needs, ps_builder *b, ps_err *err) {
     ps_nsight n;
-    ps_code code = ps_nsight_open(&n, src->path, err);
-    n.builder = b;
-    n.diag = ps_builder_diag(b);
-    n.needs = needs;
-    n.part = src->part;
+    ps_idmap own;
+    ps_idmap_init(&own);
+    ps_code code = src->part == PS_NSIGHT_REST
+                       ? read_own_parts(src->path, &own, ps_builder_diag(b), err)
+                       : PS_OK;
     if (code == PS_OK) {
-        ps_db_stamp stamp = ps_db_get_stamp(n.db);
-        ps_builder_stamp(b, (ps_file_stamp){stamp.file, stamp.wal, stamp.change_counter});
-        code = read_all(&n, err);
+        code = ps_nsight_open(&n, src->path, err);
+        n.builder = b;
+        n.diag = ps_builder_diag(b);
+        n.needs = needs;
+        n.part = src->part;
+        n.own_parts = &own;
+        code = code == PS_OK ? read_part(&n, err) : code;
+        ps_nsight_close(&n);
     }
-    ps_nsight_close(&n);
+    ps_idmap_fini(&own);
     return code;
 }
 

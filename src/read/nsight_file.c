@@ -148,7 +148,12 @@ uint32_t ps_nsight_device_process(ps_nsight *n, int64_t key) {
 }
 
 bool ps_nsight_wants(const ps_nsight *n, uint32_t process) {
-    return process != PS_NONE && (n->part == 0 || n->processes[process].key == n->part);
+    if (process == PS_NONE || n->part == 0) {
+        return process != PS_NONE;
+    }
+    int64_t key = n->processes[process].key;
+    return n->part == PS_NSIGHT_REST ? ps_idmap_get(n->own_parts, (uint64_t)key) == PS_IDMAP_NONE
+                                     : key == n->part;
 }
 
 uint32_t ps_nsight_thread_row(ps_nsight *n, int64_t global_tid) {

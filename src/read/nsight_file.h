@@ -60,12 +60,15 @@ typedef struct ps_nsight_device {
     size_t order;
 } ps_nsight_device;
 
+#define PS_NSIGHT_REST INT64_C(1) /* no process has this key */
+
 typedef struct ps_nsight {
     ps_db *db;
     ps_builder *builder;
     ps_diag *diag;
     uint32_t needs;
-    int64_t part; /* key of the process that is wanted, 0: all */
+    int64_t part; /* key of the process that is wanted, 0: all, PS_NSIGHT_REST: all but own_parts */
+    const ps_idmap *own_parts; /* keys; borrowed */
     bool out_of_memory;
     int64_t last_ns; /* latest end of a slice so far, INT64_MIN */
 

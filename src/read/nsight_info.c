@@ -61,46 +61,48 @@ ps_code ps_nsight_stop(ps_nsight *n, int64_t *stop_ns, ps_err *err) {
 
 /* --- machine --------------------------------------------------------------------------------------------- */
 
-typedef struct host_search {
-    int64_t process_key;
-    ps_arena *arena;
-    const char *any, *own; /* the first Hostname, and that of the process' machine */
-} host_search;
+void ps_nsight_hosts_init(ps_nsight_hosts *h, ps_arena *arena) {
+    *h = (ps_nsight_hosts){.arena = arena};
+    ps_idmap_init(&h->rows);
+}
+
+void ps_nsight_hosts_fini(ps_nsight_hosts *h) {
+    ps_idmap_fini(&h->rows);
+    ps_free(h->names);
+}
 
 static bool text_is(ps_scan_bytes text, const char *word) {
     return text.size_bytes == strlen(word) && memcmp(text.data, word, text.size_bytes) == 0;
 }
 
+/* The first Hostname of each machine. */
 static ps_code take_hosts(void *context, const ps_scan_batch *b, ps_err *err) {
-    host_search *s = context;
-    for (size_t i = 0; i < b->n_rows && s->own == NULL; i++) {
-        if (!text_is(ps_cell_text(&b->columns[1], i), "Hostname")) {
-            continue;
-        }
+    ps_nsight_hosts *h = context;
+    for (size_t i = 0; i < b->n_rows; i++) {
         uint64_t machine = (uint64_t)ps_nsight_int(b, 0, i, 0) & MACHINE_BITS;
-        bool is_own = machine == ((uint64_t)s->process_key & MACHINE_BITS);
-        if (!is_own && s->any != NULL) {
+        if (!text_is(ps_cell_text(&b->columns[1], i), "Hostname") ||
+            ps_idmap_get(&h->rows, machine) != PS_IDMAP_NONE) {
             continue;
         }
         ps_scan_bytes value = ps_cell_text(&b->columns[2], i);
-        const char *name = ps_arena_strndup(s->arena, value.data, value.size_bytes);
-        if (name == NULL) {
+        const char *name = ps_arena_strndup(h->arena, value.data, value.size_bytes);
+        if (name == NULL || !ps_grow(&h->names, &h->cap, h->n + 1, 1 << 16, sizeof *h->names) ||
+            !ps_idmap_put(&h->rows, machine, (uint32_t)h->n)) {
             return ps_fail_nomem(err);
         }
-        s->any = s->any != NULL ? s->any : name;
-        s->own = is_own ? name : NULL;
+        h->names[h->n++] = name;
     }
     return PS_OK;
 }
 
-ps_code ps_nsight_host(ps_nsight *n, int64_t process_key, ps_arena *arena, const char **host,
-                       ps_err *err) {
+ps_code ps_nsight_hosts_read(ps_nsight_hosts *h, ps_nsight *n, ps_err *err) {
     static const char *const COLUMNS[] = {"globalVid", "name", "value"};
-    host_search s = {.process_key = process_key, .arena = arena};
-    ps_code code =
-        ps_nsight_scan(n, "TARGET_INFO_SYSTEM_ENV", COLUMNS, N(COLUMNS), take_hosts, &s, err);
-    *host = s.own != NULL ? s.own : s.any != NULL ? s.any : "";
-    return code;
+    return ps_nsight_scan(n, "TARGET_INFO_SYSTEM_ENV", COLUMNS, N(COLUMNS), take_hosts, h, err);
+}
+
+const char *ps_nsight_host(const ps_nsight_hosts *h, int64_t process_key) {
+    uint32_t row = ps_idmap_get(&h->rows, (uint64_t)process_key & MACHINE_BITS);
+    return row != PS_IDMAP_NONE ? h->names[row] : h->n > 0 ? h->names[0] : "";
 }
 
 /* --- metadata -------------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ typedef struct ps_src {
     const char *rank_dir;    /* folder with its siblings (profiler_metadata.json ...), or NULL */
     const ps_reader *reader; /* NULL: the one that claims the file */
     int64_t part;            /* of a file that holds several ranks: ps_part.id; else 0 */
+    size_t n_threads; /* for one file, where its reader can use several; 0: one per processor */
 } ps_src;
 
 /* One rank inside a file. */

@@ -8,10 +8,11 @@
 
 #define MAX_META_BYTES ((size_t)16 << 20)
 
-ps_code ps_trace_file_read(const char *path, uint32_t needs,
+ps_code ps_trace_file_read(const ps_src *src, uint32_t needs,
                            ps_code (*read)(ps_input *in, const char *path, uint32_t needs,
                                            size_t n_threads, ps_builder *b, ps_err *err),
                            ps_builder *b, ps_err *err) {
+    const char *path = src->path;
     ps_file_stamp stamp = {0};
     if (strcmp(path, "-") != 0) {
         ps_code code = ps_file_identify(path, &stamp.file, err);
@@ -24,7 +25,7 @@ ps_code ps_trace_file_read(const char *path, uint32_t needs,
         return err != NULL && err->code != PS_OK ? err->code : PS_IO;
     }
     ps_builder_stamp(b, stamp);
-    ps_code code = read(in, path, needs, 0, b, err);
+    ps_code code = read(in, path, needs, src->n_threads, b, err);
     ps_input_close(in);
     return code;
 }

@@ -7,10 +7,10 @@
 
 #include "base/err.h"
 #include "base/input.h"
-#include "model/trace.h"
+#include "read/reader.h"
 
-/* Opens the file, stamps the trace with it, and has it read by `read` on as many threads as there are processors. */
-PS_MUST_USE ps_code ps_trace_file_read(const char *path, uint32_t needs,
+/* Opens the file, stamps the trace with it, and has it read by `read` on as many threads as the source says. */
+PS_MUST_USE ps_code ps_trace_file_read(const ps_src *src, uint32_t needs,
                                        ps_code (*read)(ps_input *in, const char *path,
                                                        uint32_t needs, size_t n_threads,
                                                        ps_builder *b, ps_err *err),

@@ -9,7 +9,6 @@
 #include "read/trace_model_parts.h"
 
 #define FIRST_TEXT_PID INT64_C(-1000001) /* and downwards */
-#define DAY_NS (INT64_C(86400) * 1000000000)
 
 /* --- making and freeing ------------------------------------------------------------------------------ */
 
@@ -34,6 +33,7 @@ ps_trace_model *ps_trace_model_new(ps_builder *b, const ps_dialect *dialect, uin
     ps_idmap_init(&m->series_rows);
     ps_points_init(&m->flows);
     ps_points_init(&m->ranges);
+    ps_held_init(&m->held);
     for (size_t i = 0; i < PS_MODEL_THREAD_CACHE; i++) {
         m->cache[i].thread = PS_NONE;
     }
@@ -71,6 +71,7 @@ void ps_trace_model_free(ps_trace_model *m) {
     ps_points_fini(&m->flows);
     ps_points_fini(&m->ranges);
     ps_track_rows_fini(&m->by_track);
+    ps_held_fini(&m->held);
     ps_free(m);
 }
 
@@ -273,20 +274,6 @@ static void odd_event(ps_trace_model *m, ps_oddity kind, const ps_model_event *e
 
 void ps_model_note_time(ps_trace_model *m, int64_t time_ns) {
     m->last_ns = time_ns > m->last_ns ? time_ns : m->last_ns;
-    m->has_far_times = m->has_far_times || time_ns > DAY_NS || time_ns < -DAY_NS;
-}
-
-/* An event at time 0 is stray when others are far from 0; the batch is looked through for one that comes later. */
-static bool is_stray(ps_trace_model *m, const ps_model_event *e) {
-    if (!m->dialect.zero_is_stray || e->event->ts_ns != 0) {
-        return false;
-    }
-    for (; m->n_looked_at < e->batch->n_events && !m->has_far_times; m->n_looked_at++) {
-        const ps_event *other = &e->batch->events[m->n_looked_at];
-        m->has_far_times =
-            other->ph != 'M' && (other->flags & PS_EVENT_HAS_TS) != 0 && other->ts_ns > DAY_NS;
-    }
-    return m->has_far_times;
 }
 
 /* Whether the event has a time that counts. */
@@ -295,11 +282,11 @@ static bool has_time(ps_trace_model *m, const ps_model_event *e) {
         odd_event(m, PS_ODD_EVENT_FIELD, e, "no ts");
         return false;
     }
-    if (is_stray(m, e)) {
+    ps_zero zero = ps_model_zero(m, e);
+    if (zero == PS_ZERO_STRAY) {
         odd_event(m, PS_ODD_TIME_ZERO, e, "ts 0");
-        return false;
     }
-    return true;
+    return zero == PS_ZERO_TIME;
 }
 
 /* A slice where the dialect wants it; PS_NONE when it is left out. */
@@ -527,7 +514,7 @@ static bool needs_flow_name(const ps_trace_model *m, const ps_model_event *e) {
     return m->dialect.flow_names || e->event->cat == 0;
 }
 
-static void take_event(ps_trace_model *m, ps_model_event *e) {
+void ps_model_take(ps_trace_model *m, ps_model_event *e) {
     char ph = e->event->ph;
     e->row = (int64_t)e->batch->first_event + (e->event - e->batch->events);
     if (ph == 0) {
@@ -565,11 +552,10 @@ ps_code ps_trace_model_batch(ps_trace_model *m, const ps_event_batch *batch, ps_
     if (batch->n_texts > 0) {
         memset(m->texts, 0, batch->n_texts * sizeof *m->texts);
     }
-    m->n_looked_at = 0;
     ps_model_event e = {.batch = batch, .model = m};
     for (size_t i = 0; i < batch->n_events && !m->failed; i++) {
         e.event = &batch->events[i];
-        take_event(m, &e);
+        ps_model_take(m, &e);
     }
     return m->failed || ps_builder_failed(m->builder) ? ps_fail_nomem(err) : PS_OK;
 }
@@ -604,6 +590,9 @@ static void label_tracks(ps_trace_model *m) {
 }
 
 ps_code ps_trace_model_finish(ps_trace_model *m, ps_err *err) {
+    if (m->held.n > 0) {
+        ps_model_release(m); /* all times are 0 */
+    }
     end_open_slices(m);
     bool ok = ps_model_async_finish(m);
     if (ok) {

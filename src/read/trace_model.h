@@ -74,7 +74,9 @@ typedef struct ps_dialect {
     bool flow_names; /* the name of a flow event is part of its key, besides cat and id */
     bool
         exact_ends; /* ends lie only on slices that begin exactly then; none on what takes() refuses */
-    bool zero_is_stray;       /* events at time 0 among times of more than a day are left out */
+    bool
+        zero_is_stray; /* events at time 0 are left out, and counted, behind a time more than a day from 0; before the
+                           first other time, as that one says */
     int64_t overlap_slack_ns; /* a slice may end this much later than the one around it */
 } ps_dialect;
 

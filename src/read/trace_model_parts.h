@@ -1,6 +1,7 @@
 /* The insides of trace_model.h, shared by its files:
  *
  *   trace_model.c           batches: texts, threads, slices, metadata
+ *   trace_model_zero.c      events at time 0
  *   trace_model_counters.c  series of counters
  *   trace_model_points.c    points with an id (flows, asynchronous ranges), grouped by id
  *   trace_model_async.c     b, n, e
@@ -95,6 +96,22 @@ typedef struct ps_track_rows {
     uint32_t n_tracks;
 } ps_track_rows;
 
+/* Copies of events that wait for the first time other than 0, with texts of their own. */
+typedef struct ps_held_event {
+    ps_event event;
+    uint64_t number; /* in the file */
+} ps_held_event;
+
+typedef struct ps_held {
+    ps_held_event *events;
+    size_t n, cap;
+    ps_event_arg *args;
+    size_t n_args, cap_args;
+    ps_event_text *texts;
+    size_t n_texts, cap_texts;
+    ps_arena bytes;
+} ps_held;
+
 enum { PS_MODEL_THREAD_CACHE = 64 };
 
 struct ps_trace_model {
@@ -135,9 +152,10 @@ struct ps_trace_model {
 
     ps_track_rows by_track;
     int64_t last_ns;
-    bool has_far_times; /* some time is more than a day from 0 */
-    size_t n_looked_at; /* events of this batch, ahead, for such a time */
-    bool failed;        /* memory is out */
+    ps_held held;
+    bool has_far_times;   /* some time so far is more than a day from 0 */
+    bool zero_is_decided; /* nothing is held back any more */
+    bool failed;          /* memory is out */
     struct {
         ps_str process_name, process_labels, process_sort_index, thread_name, thread_sort_index,
             name, labels, sort_index;
@@ -155,6 +173,19 @@ void ps_model_add_args(ps_trace_model *m, const ps_model_event *e, uint32_t slic
 void ps_model_note_time(ps_trace_model *m, int64_t time_ns);
 bool ps_model_to_arg(ps_trace_model *m, const ps_event_batch *batch, const ps_event_arg *from,
                      ps_arg *to);
+
+/* An event whose time is looked at; for one that was held back, a second time. */
+void ps_model_take(ps_trace_model *m, ps_model_event *e);
+
+/* trace_model_zero.c */
+typedef enum ps_zero { PS_ZERO_TIME, PS_ZERO_STRAY, PS_ZERO_HELD } ps_zero;
+void ps_held_init(ps_held *h);
+void ps_held_fini(ps_held *h);
+/* What becomes of a timed event: its time counts, it is left out, or it was copied and comes again. May first take what
+ * was held back. */
+ps_zero ps_model_zero(ps_trace_model *m, const ps_model_event *e);
+/* Takes what is held back; nothing is held back from now on. */
+void ps_model_release(ps_trace_model *m);
 
 /* trace_model_counters.c */
 void ps_model_counter(ps_trace_model *m, const ps_model_event *e);

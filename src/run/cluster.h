@@ -44,7 +44,8 @@ typedef struct ps_cluster_rank {
 
 /* What ps_read() takes. */
 static inline ps_src ps_cluster_src(const ps_cluster_rank *rank) {
-    return (ps_src){rank->path, rank->rank_dir, rank->reader, rank->part};
+    return (ps_src){
+        .path = rank->path, .rank_dir = rank->rank_dir, .reader = rank->reader, .part = rank->part};
 }
 
 typedef struct ps_cluster {

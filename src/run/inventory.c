@@ -147,7 +147,7 @@ static bool copy_steps(ps_inventory *inv, const ps_trace *t) {
     return inv->steps != NULL;
 }
 
-ps_inventory *ps_inventory_read(const ps_cluster_rank *rank) {
+ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads) {
     ps_inventory *inv = ps_calloc(1, sizeof *inv);
     if (inv == NULL) {
         return NULL;
@@ -155,6 +155,7 @@ ps_inventory *ps_inventory_read(const ps_cluster_rank *rank) {
     ps_arena_init(&inv->arena);
     inv->err = PS_ERR_INIT;
     ps_src src = ps_cluster_src(rank);
+    src.n_threads = n_threads;
     ps_trace *t = ps_read(&src,
                           PS_NEED_META | PS_NEED_STEPS | PS_NEED_INVENTORY | PS_NEED_SLICES |
                               PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_TABLES,

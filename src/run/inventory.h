@@ -48,7 +48,7 @@ typedef struct ps_inventory {
 
 /* Reads the profile and counts. Never NULL but when memory is out; a profile that could not be read is in `err`. The
  * caller frees it with ps_inventory_free(). */
-ps_inventory *ps_inventory_read(const ps_cluster_rank *rank);
+ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads);
 void ps_inventory_free(ps_inventory *inv); /* NULL is fine */
 
 /* The entry of that name, or NULL. */

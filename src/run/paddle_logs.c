@@ -26,6 +26,7 @@ typedef struct search {
     size_t n_machines, cap_machines;
     int64_t *columns;
     size_t n_columns, cap_columns;
+    size_t n_logs, cap_logs; /* found, and room for them in logs */
 } search;
 
 static int compare_machines(const void *a, const void *b) {
@@ -79,6 +80,10 @@ static ps_code add_machine(search *s, const char *dir, int64_t number, ps_err *e
         return PS_OK;
     }
     qsort(m.workers, m.n_workers, sizeof *m.workers, ps_compare_i64);
+    s->n_logs += m.n_workers;
+    if (s->n_logs > MAX_LOGS) {
+        return ps_fail_file(err, PS_RANGE, dir, "more than %zu logs", MAX_LOGS);
+    }
     if (!ps_grow(&s->machines, &s->cap_machines, s->n_machines + 1, MAX_LOGS,
                  sizeof *s->machines)) {
         return ps_fail_nomem(err);
@@ -114,13 +119,11 @@ static void number_machines(search *s) {
     for (size_t i = 0; i < s->n_machines; i++) {
         next = s->machines[i].number >= next ? s->machines[i].number + 1 : next;
     }
+    int64_t before = -1;
     for (size_t i = 0; i < s->n_machines; i++) {
-        bool taken = i > 0 && s->machines[i].number == s->machines[i - 1].number;
-        for (size_t k = i;
-             taken && k < s->n_machines && s->machines[k].number == s->machines[i - 1].number;
-             k++) {
-            s->machines[k].number = -1;
-        }
+        int64_t number = s->machines[i].number;
+        s->machines[i].number = number == before ? -1 : number;
+        before = number;
     }
     for (size_t i = 0; i < s->n_machines; i++) {
         s->machines[i].number = s->machines[i].number < 0 ? next++ : s->machines[i].number;
@@ -187,6 +190,9 @@ static bool add_log(search *s, size_t row, size_t column, bool is_missing) {
     ps_buf_addf(&name, "workerlog.%lld", (long long)s->columns[column]);
     const char *path = ps_buf_ok(&name) ? ps_path_join(&l->arena, m->dir, ps_buf_str(&name)) : NULL;
     ps_buf_fini(&name);
+    if (path == NULL || !ps_grow(&l->logs, &s->cap_logs, l->n + 1, MAX_LOGS, sizeof *l->logs)) {
+        return false;
+    }
     l->logs[l->n++] = (ps_paddle_log){.path = path,
                                       .machine = m->number,
                                       .worker = s->columns[column],
@@ -194,25 +200,39 @@ static bool add_log(search *s, size_t row, size_t column, bool is_missing) {
                                       .column = (uint32_t)column,
                                       .is_missing = is_missing,
                                       .err = PS_ERR_INIT};
-    return path != NULL;
+    return true;
+}
+
+/* The workers asked for, there or not. */
+static bool list_asked(search *s, size_t row) {
+    bool ok = true;
+    for (size_t c = 0; ok && c < s->n_columns; c++) {
+        ok = add_log(s, row, c, !has_worker(&s->machines[row], s->columns[c]));
+    }
+    return ok;
+}
+
+/* All that the machine has; each is a column. */
+static bool list_own(search *s, size_t row) {
+    const machine *m = &s->machines[row];
+    bool ok = true;
+    for (size_t i = 0; ok && i < m->n_workers; i++) {
+        const int64_t *column =
+            bsearch(&m->workers[i], s->columns, s->n_columns, sizeof *s->columns, ps_compare_i64);
+        bool is_twin = i > 0 && m->workers[i] == m->workers[i - 1];
+        ok = is_twin || (column != NULL && add_log(s, row, (size_t)(column - s->columns), false));
+    }
+    return ok;
 }
 
 static ps_code list_logs(search *s, bool asked, ps_err *err) {
     ps_paddle_logs *l = s->logs;
-    size_t most = s->n_machines * s->n_columns;
-    if (s->n_columns > MAX_LOGS / s->n_machines) {
+    if (asked && s->n_columns > MAX_LOGS / s->n_machines) {
         return ps_fail(err, PS_RANGE, "more than %zu logs", MAX_LOGS);
     }
-    l->logs = ps_calloc(most + 1, sizeof *l->logs);
-    if (l->logs == NULL) {
-        return ps_fail_nomem(err);
-    }
     for (size_t row = 0; row < s->n_machines; row++) {
-        for (size_t c = 0; c < s->n_columns; c++) {
-            bool there = has_worker(&s->machines[row], s->columns[c]);
-            if ((there || asked) && !add_log(s, row, c, !there)) {
-                return ps_fail_nomem(err);
-            }
+        if (!(asked ? list_asked(s, row) : list_own(s, row))) {
+            return ps_fail_nomem(err);
         }
     }
     l->n_machines = (uint32_t)s->n_machines;

@@ -73,6 +73,7 @@ static ps_trace *read_rank(session *s, size_t r) {
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
     ps_src src = ps_cluster_src(report->rank);
+    src.n_threads = ps_threads_each(s->opts->n_threads, s->run->n_ranks);
     if (s->round == 0 && writes_in_place(s)) {
         ps_sqlite_recover(
             src.path); /* now, since it would change the file between reading and writing */

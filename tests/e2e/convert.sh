@@ -42,6 +42,12 @@ again sample
 cp "$T/sample.pftrace" "$T/first.pftrace"
 run 0 convert "$T/sample" -o "$T/sample.pftrace"
 cmp "$T/first.pftrace" "$T/sample.pftrace" || fail "a second run writes other bytes"
+for jobs in 1 2 7; do
+    run 0 convert "$T/sample" -j $jobs -o "$T/again.json"
+    cmp "$T/sample.json" "$T/again.json" || fail "-j $jobs writes other bytes"
+    "$PIPESCOPE_BIN" info -j $jobs "$T/sample" >"$T/info.$jobs"
+    cmp "$T/info.1" "$T/info.$jobs" || fail "info -j $jobs says something else"
+done
 [ "$(grep -c '"pipescope_rank"' "$T/sample.json")" = 4 ] || fail "not four ranks"
 
 # Several inputs with the same ranks keep apart.

@@ -66,6 +66,21 @@ for machine in a b; do cp "$logs/default_job/workerlog.0" "$T/named/machine_$mac
 cp "$logs/default_job/workerlog.0" "$T/named/machine7"
 run 0 timeline --log_dir "$T/named"
 check "$T/named" 'rows=GPU0(machine:7),GPU0(machine:8),GPU0(machine:9)'
+mkdir -p "$T/same/machine7" "$T/same/machine-7" "$T/same/machine07"
+for machine in 7 -7 07; do cp "$logs/default_job/workerlog.0" "$T/same/machine$machine"; done
+run 0 timeline --log_dir "$T/same" -o "$T/same"
+check "$T/same" 'rows=GPU0(machine:7),GPU0(machine:8),GPU0(machine:9)'
+
+# Workers that are numbered through all machines: what counts is how many logs there are.
+worker=0
+while [ $worker -lt 800 ]; do
+    [ $((worker % 8)) -ne 0 ] || mkdir -p "$T/many/machine$((worker / 8))"
+    echo "Profiler Info: Job (0), type = forward, micro_batch_id = 0, job_start_time = 1701771693000.000000, job_end_time = 1701771693010.000000" \
+        >"$T/many/machine$((worker / 8))/workerlog.$worker"
+    worker=$((worker + 1))
+done
+run 0 timeline --log_dir "$T/many" -o "$T/many"
+check "$T/many" jobs=800
 
 # A worker that lost its first step keeps company with the others by time; a clock that is off, by number.
 mkdir "$T/lost"

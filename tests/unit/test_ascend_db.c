@@ -435,6 +435,33 @@ static void every_allocation_may_fail(void **state) {
     ps_trace_free(t);
 }
 
+/* Forty chains of fourteen frames that share one long text, of which 32 are asked for: a megabyte each. */
+static void call_chains_have_a_budget(void **state) {
+    enum { N_ASKED = 32, CHAIN_BYTES = 14 * 70000 + 13 * 3 };
+    const char *db = place_path(*state, "chains.db");
+    run_sql(
+        db,
+        "CREATE TABLE STRING_IDS (id INTEGER PRIMARY KEY, value TEXT);"
+        "INSERT INTO STRING_IDS VALUES (1, replace(hex(zeroblob(35000)), '0', 'f')), (2, 'op');"
+        "CREATE TABLE PYTORCH_API (startNs TEXT, endNs TEXT, globalTid INTEGER, connectionId INTEGER,"
+        " name INTEGER, sequenceNumber INTEGER, fwdThreadId INTEGER, inputDtypes INTEGER,"
+        " inputShapes INTEGER, callchainId INTEGER, type INTEGER);"
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99)"
+        " INSERT INTO PYTORCH_API SELECT 1000 + i, 1001 + i, 4294967297, NULL, 2, NULL, NULL, NULL, NULL,"
+        " i % 32, NULL FROM n;"
+        "CREATE TABLE PYTORCH_CALLCHAINS (id INTEGER, stack INTEGER, stackDepth INTEGER);"
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 559)"
+        " INSERT INTO PYTORCH_CALLCHAINS SELECT i / 14, 1, i % 14 FROM n;");
+    ps_file_id id;
+    assert_int_equal(ps_file_identify(db, &id, NULL), PS_OK);
+    ps_trace *t = read_as(db, PS_NEED_SLICES | PS_NEED_ARGS);
+    uint64_t n_made = ((16 << 20) + 16 * (uint64_t)id.size_bytes) / CHAIN_BYTES;
+    assert_true(n_made < N_ASKED);
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_TEXT], N_ASKED - n_made);
+    assert_int_equal(ps_trace_slices(t)->n, 100);
+    ps_trace_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_PLACE(pytorch),
@@ -447,6 +474,7 @@ int main(void) {
         IN_PLACE(marks_are_the_same_on_the_whole_timeline),
         IN_PLACE(numbers_of_other_kinds_do_not_link),
         IN_PLACE(connections_do_not_multiply),
+        IN_PLACE(call_chains_have_a_budget),
         IN_PLACE(views_are_not_read),
         IN_PLACE(the_analysis_beside_is_read),
         IN_PLACE(a_damaged_sibling_is_counted),

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "read/ascend_comm_json.h"
 #include "read/reader.h"
 #include "support/trace_text.h"
 
@@ -91,6 +93,98 @@ FIXTURE(marks_of_host_and_device, "marks.json", "marks")
 FIXTURE(mindspore_without_categories, "mindspore.json", "mindspore")
 FIXTURE(rank_folder_with_its_files, RANK3, "rank3")
 FIXTURE(msprof_export, MSPROF, "msprof")
+
+/* --- odd events ------------------------------------------------------------------------------------------ */
+
+/* Reads a document of these events, written to a file of its own. */
+static ps_trace *read_events(const char *events) {
+    char path[] = "/tmp/pipescope-ascend-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_int_equal(ps_write_file(path, events, strlen(events), NULL), PS_OK);
+    ps_src src = {.path = path, .reader = ps_reader_find("ascend-text")};
+    ps_err err = PS_ERR_INIT;
+    ps_trace *t = ps_read(&src, EVERYTHING, &err);
+    (void)remove(path);
+    if (t == NULL) {
+        fail_msg("%s", err.msg);
+    }
+    return t;
+}
+
+static void odd_steps_and_times_are_counted(void **state) {
+    (void)state;
+    ps_trace *t = read_events(
+        "[{\"ph\":\"X\",\"name\":\"ProfilerStep#x\",\"pid\":1,\"tid\":1,\"ts\":\"5.0\",\"dur\":1},"
+        "{\"ph\":\"X\",\"name\":\"ProfilerStep#7\",\"pid\":1,\"tid\":1,\"ts\":\"7.0\",\"dur\":1},"
+        "{\"ph\":\"C\",\"name\":\"L2\",\"pid\":2,\"ts\":\"9000000000000000.0\",\"args\":{\"Hit Rate(%)\":0.5}},"
+        "{\"ph\":\"C\",\"name\":\"L2\",\"pid\":2,\"ts\":\"8.0\",\"args\":{\"Hit Rate(%)\":0.5}}]");
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(t, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(steps[0].id, 7);
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_TEXT], 1);
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_TIME], 1);
+    assert_int_equal(ps_trace_counters(t)->n, 1);
+    ps_trace_free(t);
+}
+
+/* --- operators of communication.json ------------------------------------------------------------------------ */
+
+static ps_trace *read_communication(const ps_buf *json) {
+    ps_err err = PS_ERR_INIT;
+    ps_builder *b = ps_builder_new();
+    assert_true(ps_buf_ok(json));
+    assert_int_equal(
+        ps_ascend_comm_json("communication.json", json->data, json->len, false, b, &err), PS_OK);
+    ps_trace *t = ps_builder_seal(b, &err);
+    assert_non_null(t);
+    return t;
+}
+
+static void add_operator(ps_buf *json, size_t key_bytes, size_t n_sizes) {
+    ps_buf_add_str(json, "\"");
+    for (size_t i = 0; i < key_bytes; i++) {
+        ps_buf_add_char(json, 'k');
+    }
+    ps_buf_add_str(json, "@1752\":{\"Communication Bandwidth Info\":{\"HCCS\":"
+                         "{\"Transit Size(MB)\":1,\"Size Distribution\":{");
+    for (size_t i = 0; i < n_sizes; i++) {
+        ps_buf_addf(json, "%s\"%zu\":[1,2]", i > 0 ? "," : "", i);
+    }
+    ps_buf_add_str(json, "}}}}");
+}
+
+/* The name of an operator is there once, however many rows it has; what stands under a monstrous one is left out. */
+static void names_of_operators_cost_once(void **state) {
+    (void)state;
+    enum { N_ROWS = 2000 };
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    ps_buf_add_str(&json, "{\"step1\":{\"p2p\":{},\"collective\":{");
+    add_operator(&json, 4000, N_ROWS);
+    ps_buf_add_str(&json, ",");
+    add_operator(&json, 5000, 1);
+    ps_buf_add_str(&json, ",");
+    add_operator(&json, 3, 1);
+    ps_buf_add_str(&json, "}},\"step2\":{\"p2p\":{");
+    add_operator(&json, 3, 1);
+    ps_buf_add_str(&json, "}}}");
+    ps_trace *t = read_communication(&json);
+    const ps_table *rows = ps_trace_side_table(t, "communication_bandwidth");
+    assert_int_equal(rows->n_rows, N_ROWS + 2);
+    assert_true(rows->arena.size_bytes < 100000);
+    assert_ptr_equal(ps_table_cell(rows, 0, 0)->u.text, ps_table_cell(rows, N_ROWS - 1, 0)->u.text);
+    assert_string_equal(ps_table_cell(rows, N_ROWS, 0)->u.text, "kkk");
+    assert_string_equal(ps_table_cell(rows, N_ROWS, 1)->u.text, "1752");
+    assert_string_equal(ps_table_cell(rows, N_ROWS, 11)->u.text, "collective");
+    assert_string_equal(ps_table_cell(rows, N_ROWS + 1, 10)->u.text, "step2");
+    assert_string_equal(ps_table_cell(rows, N_ROWS + 1, 11)->u.text, "p2p");
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_TEXT], 1);
+    ps_trace_free(t);
+    ps_buf_fini(&json);
+}
 
 /* --- what is asked for ----------------------------------------------------------------------------------- */
 
@@ -336,6 +430,8 @@ int main(void) {
         cmocka_unit_test(mindspore_without_categories),
         cmocka_unit_test(rank_folder_with_its_files),
         cmocka_unit_test(msprof_export),
+        cmocka_unit_test(odd_steps_and_times_are_counted),
+        cmocka_unit_test(names_of_operators_cost_once),
         cmocka_unit_test(marks_alone),
         cmocka_unit_test(operators_alone),
         cmocka_unit_test(projection),

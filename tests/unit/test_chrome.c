@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "read/chrome.h"
+#include "read/trace_events_blocks.h"
 #include "read/trace_model.h"
 #include "support/trace_lines.h"
 
@@ -300,6 +301,93 @@ static void instants_take_no_flow(void **state) {
         "host-other 1/1 a 0+2000\ninstant 1/1 i 0+0\nhost-other 1/1 b 4000+2000\nflow c a -> b\n");
 }
 
+/* --- events at time 0 ------------------------------------------------------------------------------------ */
+
+static ps_code give_batch(void *context, const ps_event_batch *batch, ps_err *err) {
+    return ps_trace_model_batch(context, batch, err);
+}
+
+/* Strays are left out; blocks of so many bytes. What there is goes to `said`; the result is how many were left out. */
+static uint64_t read_zeros(const char *text, size_t block_bytes, ps_buf *said) {
+    static const ps_dialect DIALECT = {.zero_is_stray = true};
+    static const ps_event_schema SCHEMA = {.all_args = true};
+    const ps_event_tuning tuning = {.block_bytes = block_bytes, .n_threads = 1};
+    ps_err err = PS_ERR_INIT;
+    ps_event_stats stats;
+    ps_builder *b = ps_builder_new();
+    ps_input *in = ps_input_of_memory(text, strlen(text), &err);
+    ps_trace_model *m = ps_trace_model_new(b, &DIALECT, ALL);
+    ps_event_sink sink = {m, give_batch, NULL};
+    assert_int_equal(
+        ps_trace_events_read_tuned(in, &SCHEMA, &sink, &tuning, ps_builder_diag(b), &stats, &err),
+        PS_OK);
+    assert_int_equal(ps_trace_model_finish(m, &err), PS_OK);
+    ps_trace_model_free(m);
+    ps_input_close(in);
+    ps_trace *t = ps_builder_seal(b, &err);
+    assert_non_null(t);
+    uint64_t n_stray = ps_trace_diag(t)->counts[PS_ODD_TIME_ZERO];
+    lines_of_trace(t, said);
+    ps_trace_free(t);
+    return n_stray;
+}
+
+#define ZERO                                                                                       \
+    "{\"ph\":\"X\",\"name\":\"z\",\"cat\":\"c\",\"pid\":\"p\",\"tid\":\"t\",\"ts\":0,\"dur\":1,"   \
+    "\"args\":{\"k\":\"v\",\"n\":7}},"                                                             \
+    "{\"ph\":\"s\",\"name\":\"f\",\"cat\":\"c\",\"id\":\"i\",\"pid\":\"p\",\"tid\":\"t\",\"ts\":0},"
+#define NAMED "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":\"p\",\"args\":{\"name\":\"P\"}},"
+#define NEAR "{\"ph\":\"X\",\"name\":\"near\",\"pid\":1,\"tid\":1,\"ts\":5,\"dur\":1},"
+#define FAR "{\"ph\":\"X\",\"name\":\"far\",\"pid\":1,\"tid\":1,\"ts\":1700000000000000,\"dur\":1},"
+#define ENDING                                                                                     \
+    "{\"ph\":\"f\",\"name\":\"f\",\"cat\":\"c\",\"id\":\"i\",\"pid\":1,\"tid\":1,\"ts\":5}]"
+
+static void zeros_are_the_same_however_the_input_is_cut(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t n_stray;
+    } CASES[] = {{"[" ZERO ZERO NAMED FAR ENDING, 4},
+                 {"[" ZERO NAMED NEAR FAR ZERO ENDING, 2},
+                 {"[" FAR ZERO NEAR ZERO ENDING, 4},
+                 {"[" ZERO ZERO NEAR ENDING, 0},
+                 {"[" ZERO NAMED ZERO "{\"ph\":\"?\"}]", 0}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        ps_buf whole;
+        ps_buf_init(&whole, 0);
+        assert_int_equal(read_zeros(CASES[i].text, 0, &whole), CASES[i].n_stray);
+        for (size_t block_bytes = 1; block_bytes < 300; block_bytes += 41) {
+            ps_buf cut;
+            ps_buf_init(&cut, 0);
+            assert_int_equal(read_zeros(CASES[i].text, block_bytes, &cut), CASES[i].n_stray);
+            assert_string_equal(ps_buf_str(&cut), ps_buf_str(&whole));
+            ps_buf_fini(&cut);
+        }
+        ps_buf_fini(&whole);
+    }
+}
+
+/* No more than 4096 events are held back. */
+static void many_zeros_are_times(void **state) {
+    (void)state;
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_buf_add_str(&text, "[");
+    for (int i = 0; i < 2048; i++) {
+        ps_buf_add_str(&text, ZERO);
+    }
+    size_t full = text.len;
+    ps_buf_add_str(&text, FAR ENDING);
+    ps_buf said;
+    ps_buf_init(&said, 0);
+    assert_int_equal(read_zeros(ps_buf_str(&text), 1000, &said), 4096);
+    text.len = full;
+    ps_buf_add_str(&text, ZERO FAR ZERO ENDING);
+    assert_int_equal(read_zeros(ps_buf_str(&text), 1000, &said), 2);
+    ps_buf_fini(&said);
+    ps_buf_fini(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixtures_become_what_stands_beside_them),
@@ -309,6 +397,8 @@ int main(void) {
         cmocka_unit_test(slices_are_found_by_track_and_time),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(zeros_are_the_same_however_the_input_is_cut),
+        cmocka_unit_test(many_zeros_are_times),
         cmocka_unit_test(instants_take_no_flow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

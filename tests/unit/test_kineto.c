@@ -654,18 +654,31 @@ static const char MIXED[] =
                                                                                                          "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":3,\"args\":{\"name\":\"stream 3 \"}}],"
                                                                                                          "\"traceName\":\"x\",\"baseTimeNanoseconds\":1711964646000000000}";
 
-static void every_allocation_may_fail(void **state) {
-    (void)state;
+/* Events that are held back until a time comes. */
+static const char ZEROS[] =
+    "{\"schemaVersion\":1,\"traceEvents\":["
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op\",\"pid\":\"p\",\"tid\":\"t\",\"ts\":0,\"dur\":1,"
+    "\"args\":{\"Input Dims\":[[1,2],[]],\"k\":\"v\"}},"
+    "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"f\",\"id\":\"i\",\"pid\":7,\"tid\":8,\"ts\":0},"
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":3,\"ts\":5,\"dur\":1}]}";
+
+static void fail_every_allocation(const char *text) {
     bool done = false;
     for (int64_t n = 0; !done; n++) {
         ps_err err = PS_ERR_INIT;
         (void)ps_alloc_fail_at(n);
-        ps_trace *t = read_as("x", MIXED, strlen(MIXED), ALL, 1, &err);
+        ps_trace *t = read_as("x", text, strlen(text), ALL, 1, &err);
         done = ps_alloc_fail_at(-1) <= n;
         assert_true(t != NULL || err.code == PS_NOMEM);
         assert_true(!done || t != NULL);
         ps_trace_free(t);
     }
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    fail_every_allocation(MIXED);
+    fail_every_allocation(ZEROS);
 }
 
 /* The samples many times over would need their files; a file of our own has blocks enough for four threads. */

@@ -1058,12 +1058,46 @@ static void out_of_memory(void **state) {
     }
 }
 
+/* 300 processes: 255 parts of one each, and one of 45. */
+static void many_processes_are_few_parts(void **state) {
+    enum { N = 300, N_PARTS = 256 };
+    nsight n;
+    nsight_begin(&n, *state, "a", NSIGHT_2024);
+    for (int i = 0; i < N; i++) {
+        nsight_range(&n, NVTX_PUSH_POP, nsight_tid(0, 1000 + i, 1), 100, 200, "range");
+    }
+    for (int machine = 0; machine < 2; machine++) {
+        nsight_insert(&n, "TARGET_INFO_SYSTEM_ENV",
+                      "globalVid, devStateName, name, nameEnum, value",
+                      "%lld, 'Target Environment', 'Hostname', 1, 'node%d'",
+                      (long long)nsight_tid(machine, 0, 0), machine);
+    }
+    nsight_close(&n);
+    ps_arena arena;
+    ps_arena_init(&arena);
+    ps_part *parts = NULL;
+    size_t n_parts = 0;
+    assert_int_equal(ps_reader_nsight.parts(n.path, &arena, &parts, &n_parts, NULL), PS_OK);
+    assert_int_equal(n_parts, N_PARTS);
+    assert_string_equal(parts[0].host, "node0");
+    ps_trace *first = read_part(&n, parts[0].id, EVERYTHING);
+    ps_trace *rest = read_part(&n, parts[N_PARTS - 1].id, EVERYTHING);
+    assert_int_equal(ps_trace_slices(first)->n, 1);
+    assert_int_equal(ps_trace_diag(first)->counts[PS_ODD_PROCESSES], 0);
+    assert_int_equal(ps_trace_slices(rest)->n, N - N_PARTS + 1);
+    assert_int_equal(ps_trace_diag(rest)->counts[PS_ODD_PROCESSES], N - N_PARTS + 1);
+    ps_trace_free(first);
+    ps_trace_free(rest);
+    ps_arena_fini(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_PLACE(every_release_reads_alike),
         IN_PLACE(arguments_of_device_work),
         IN_PLACE(needs_are_respected),
         IN_PLACE(two_processes_are_two_parts),
+        IN_PLACE(many_processes_are_few_parts),
         IN_PLACE(ranks_are_not_guessed),
         IN_PLACE(equal_pids_of_two_machines_stay_apart),
         IN_PLACE(without_global_pid_the_only_process_counts),
