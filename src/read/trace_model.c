@@ -249,6 +249,10 @@ static void note_placement(ps_trace_model *m, uint32_t thread, uint32_t track) {
         return;
     }
     t->last_track = track;
+    size_t n_tracks = 0;
+    if (ps_builder_tracks(m->builder, &n_tracks)[track].kind == PS_TRACK_DERIVED) {
+        return;
+    }
     uint64_t key = (uint64_t)thread << 32 | track;
     if (ps_idmap_get(&m->placement_rows, key) != PS_IDMAP_NONE) {
         return;
@@ -259,7 +263,8 @@ static void note_placement(ps_trace_model *m, uint32_t thread, uint32_t track) {
         m->failed = true;
         return;
     }
-    m->placements[m->n_placements] = (ps_model_placement){track, t->placements};
+    m->placements[m->n_placements] =
+        (ps_model_placement){thread, track, t->placements, t->n_placements++};
     t->placements = (uint32_t)m->n_placements++;
 }
 
@@ -578,14 +583,10 @@ static void end_open_slices(ps_trace_model *m) {
 }
 
 static void label_tracks(ps_trace_model *m) {
-    size_t n = 0;
-    const ps_track *tracks = ps_builder_tracks(m->builder, &n);
     for (size_t i = 0; i < m->n_threads; i++) {
         const ps_model_thread *t = &m->threads[i];
         for (uint32_t p = t->placements; p != PS_NONE; p = m->placements[p].next) {
-            if (tracks[m->placements[p].track].kind != PS_TRACK_DERIVED) {
-                ps_builder_track_label(m->builder, m->placements[p].track, t->label, t->order);
-            }
+            ps_builder_track_label(m->builder, m->placements[p].track, t->label, t->order);
         }
     }
 }

@@ -16,7 +16,7 @@
  *
  * Flows: the points of one id are put into time order; every step or end is led to from the beginning or step before
  * it. A point lies on the slice that begins exactly then on its thread, else on the innermost one that is open; an end
- * without "bp":"e" on the next slice that begins. Tracks of kind DERIVED take no flow points. */
+ * without "bp":"e" on the next slice that begins. Tracks of kind DERIVED take no flow points, and of one thread no more than 64 tracks do. */
 #ifndef PS_READ_TRACE_MODEL_H
 #define PS_READ_TRACE_MODEL_H
 

@@ -24,13 +24,16 @@ typedef struct ps_model_thread {
     int64_t order;
     uint32_t usual;      /* row of its HOST_THREAD track, PS_NONE until used */
     uint32_t last_track; /* that the slice before was placed on, PS_NONE */
-    uint32_t placements; /* row of the first, PS_NONE */
-    uint32_t open;       /* its innermost B without E, PS_NONE */
+    uint32_t placements; /* row of the last, PS_NONE */
+    uint32_t n_placements;
+    uint32_t open; /* its innermost B without E, PS_NONE */
 } ps_model_thread;
 
-/* A slice of this thread lies on this track. */
+/* A slice of this thread lies on this track, which is no DERIVED one. */
 typedef struct ps_model_placement {
-    uint32_t track, next; /* next of the same thread, PS_NONE */
+    uint32_t thread, track;
+    uint32_t next;   /* the one before of the same thread, PS_NONE */
+    uint32_t number; /* from 0 within the thread */
 } ps_model_placement;
 
 typedef struct ps_model_open {
