@@ -94,6 +94,28 @@ static bool is_known(const ps_trace_model *m, const ps_point *point) {
            m->dialect.known(m->dialect.context, m->builder, (ps_str){f->cat}, point->id_low);
 }
 
+/* Where a flow is open and the next one of the same id begins in the very moment in which it ends, its end comes first:
+ * only an end with no beginning before it belongs to one of its own time. */
+static void settle_ties(const ps_points *p, uint32_t *rows, size_t n) {
+    bool is_open = false;
+    for (size_t i = 0; i < n;) {
+        const ps_point *first = &p->points[rows[i]];
+        size_t ending = i;
+        while (ending < n && p->points[rows[ending]].ts_ns == first->ts_ns &&
+               p->points[rows[ending]].phase != PS_POINT_END) {
+            ending++;
+        }
+        if (is_open && ending < n && p->points[rows[ending]].ts_ns == first->ts_ns) {
+            uint32_t row = rows[ending];
+            memmove(&rows[i + 1], &rows[i], (ending - i) * sizeof *rows);
+            rows[i] = row;
+        }
+        for (; i < n && p->points[rows[i]].ts_ns == first->ts_ns; i++) {
+            is_open = p->points[rows[i]].phase != PS_POINT_END;
+        }
+    }
+}
+
 /* Keeps the points of complete ids, those of one id side by side: mostly a small part of all. */
 bool ps_model_flows_choose(ps_trace_model *m) {
     ps_points *p = &m->flows;
@@ -107,6 +129,7 @@ bool ps_model_flows_choose(ps_trace_model *m) {
         if (first_begin(p, p->order + at, end - at) == end - at) {
             count_half(m, first);
         } else if (!is_known(m, first)) {
+            settle_ties(p, p->order + at, end - at);
             for (size_t i = at; i < end; i++) {
                 p->order[n++] = p->order[i];
             }

@@ -86,7 +86,7 @@ typedef struct ps_late_args {
 typedef struct ps_counter_series {
     int64_t pid;
     uint64_t id_high, id_low;
-    uint32_t name, key;
+    uint32_t name, key; /* key 0: stands for the counter as a whole */
     uint16_t id_flags;
     uint32_t track;
 } ps_counter_series;
@@ -119,6 +119,7 @@ struct ps_trace_model {
     } cache[PS_MODEL_THREAD_CACHE];
     ps_idmap text_pids; /* id of the text -> number of the text pid */
     uint32_t n_text_pids;
+    ps_idmap low_pids; /* numbers of the file where those of text pids would lie */
     ps_model_placement *placements;
     size_t n_placements, cap_placements;
     ps_idmap placement_rows; /* thread << 32 | track */

@@ -300,6 +300,38 @@ static void instants_take_no_flow(void **state) {
         "host-other 1/1 a 0+2000\ninstant 1/1 i 0+0\nhost-other 1/1 b 4000+2000\nflow c a -> b\n");
 }
 
+/* Names that differ far behind are two counters, cut between characters; a name's zero bytes are kept. */
+static void names_of_any_bytes(void **state) {
+    (void)state;
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    ps_buf_add_char(&json, '[');
+    for (int i = 0; i < 3; i++) {
+        ps_buf_add_str(&json, "{\"ph\":\"C\",\"pid\":1,\"ts\":1,\"name\":\"");
+        ps_buf_add_fill(&json, 'a', 1023);
+        ps_buf_addf(&json, "\xC3\xA9%s\",\"args\":{\"v\":1}},", i == 0 ? "b" : "c");
+    }
+    ps_buf_add_str(&json, "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"x\"},"
+                          "{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\","
+                          "\"args\":{\"name\":\"a\\u0000b \"}}]");
+    ps_trace *t = read_str(ps_buf_str(&json));
+    size_t n = 0;
+    const ps_track *tracks = ps_trace_tracks(t, &n);
+    assert_int_equal(n, 3);
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = ps_trace_text(t, tracks[i].name);
+        assert_int_equal(strspn(name, "a"), 1023);
+        assert_int_equal(name[1023], '~');
+        assert_int_equal(strlen(name), 1023 + 1 + 16 + 2);
+    }
+    assert_string_not_equal(ps_trace_text(t, tracks[0].name), ps_trace_text(t, tracks[1].name));
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_TEXT], 2);
+    assert_int_equal(ps_trace_text_len(t, tracks[2].label), 3);
+    assert_memory_equal(ps_trace_text(t, tracks[2].label), "a\0b", 4);
+    ps_trace_free(t);
+    ps_buf_fini(&json);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixtures_become_what_stands_beside_them),
@@ -310,6 +342,7 @@ int main(void) {
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(instants_take_no_flow),
+        cmocka_unit_test(names_of_any_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "read/kineto.h"
 #include "read/reader.h"
+#include "support/gzip_pack.h"
 #include "support/trace_lines.h"
 
 #define ALL UINT32_MAX
@@ -474,6 +475,13 @@ static void rank_and_host_are_found_at_both_ends(void **state) {
         &text, "\"}],\"distributedInfo\": {\"world_size\":9,\"rank\": 8},\"host_name\":\"n3\"}");
     expect_part("rank-2.json", text.data, text.len, 8,
                 "n3"); /* the file knows better than its name */
+    uint8_t *packed = malloc(text.len);
+    assert_non_null(packed);
+    size_t n = gzip_pack((const uint8_t *)text.data, text.len, packed, text.len);
+    expect_part("rank-2.json.gz", (const char *)packed, n, 8, "n3");
+    n = gzip_pack((const uint8_t *)NONE, strlen(NONE), packed, text.len);
+    expect_part("rank-2.json.gz", (const char *)packed, n, 2, "");
+    free(packed);
     ps_buf_fini(&text);
 }
 
