@@ -72,18 +72,11 @@ static inline uint64_t ps_json_prefix_xor(uint64_t bits) {
         _mm_clmulepi64_si128(_mm_set_epi64x(0, (int64_t)bits), all, 0));
 }
 
-/* The first quote or backslash at or behind p; `end` or more when there is none. */
-static inline const char *ps_json_find_quote(const char *p, const char *end) {
-    for (; p < end; p += 32) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
-        __m256i found = _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')),
-                                        _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\')));
-        uint32_t bits = ps_json_bits32(found);
-        if (bits != 0) {
-            return p + __builtin_ctz(bits);
-        }
-    }
-    return p;
+/* Quotes and backslashes of 32 bytes. */
+static inline uint32_t ps_json_quote_bits(const char *p) {
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    return ps_json_bits32(_mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')),
+                                          _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'))));
 }
 
 /* Whether the bytes of 32 that `mask` names are the same. */
@@ -143,21 +136,13 @@ static inline uint64_t ps_json_prefix_xor(uint64_t bits) {
     return bits;
 }
 
-/* 4 bits for each of 16 bytes. */
-static inline uint64_t ps_json_nibbles(uint8x16_t v) {
-    return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(v), 4)), 0);
-}
-
-static inline const char *ps_json_find_quote(const char *p, const char *end) {
-    for (; p < end; p += 16) {
-        uint8x16_t v = vld1q_u8((const uint8_t *)p);
-        uint8x16_t found = vorrq_u8(vceqq_u8(v, vdupq_n_u8('"')), vceqq_u8(v, vdupq_n_u8('\\')));
-        uint64_t bits = ps_json_nibbles(found);
-        if (bits != 0) {
-            return p + (__builtin_ctzll(bits) >> 2);
-        }
-    }
-    return p;
+static inline uint32_t ps_json_quote_bits(const char *p) {
+    const uint8x16_t zero = vdupq_n_u8(0);
+    uint8x16_t low = vld1q_u8((const uint8_t *)p);
+    uint8x16_t high = vld1q_u8((const uint8_t *)p + 16);
+    low = vorrq_u8(vceqq_u8(low, vdupq_n_u8('"')), vceqq_u8(low, vdupq_n_u8('\\')));
+    high = vorrq_u8(vceqq_u8(high, vdupq_n_u8('"')), vceqq_u8(high, vdupq_n_u8('\\')));
+    return (uint32_t)ps_json_bits64(low, high, zero, zero);
 }
 
 static inline bool ps_json_same32(const char *a, const char *b, uint32_t mask) {
@@ -213,11 +198,12 @@ static inline uint64_t ps_json_prefix_xor(uint64_t bits) {
     return bits;
 }
 
-static inline const char *ps_json_find_quote(const char *p, const char *end) {
-    while (p < end && *p != '"' && *p != '\\') {
-        p++;
+static inline uint32_t ps_json_quote_bits(const char *p) {
+    uint32_t bits = 0;
+    for (int i = 0; i < 32; i++) {
+        bits |= (uint32_t)(p[i] == '"' || p[i] == '\\') << i;
     }
-    return p;
+    return bits;
 }
 
 static inline bool ps_json_same32(const char *a, const char *b, uint32_t mask) {
@@ -236,6 +222,25 @@ static inline uint32_t ps_json_first_bits(size_t n) {
 /* Whether n bytes are the same; up to 32 may be read of both. */
 static inline bool ps_json_same(const char *a, const char *b, size_t n) {
     return n <= 32 ? ps_json_same32(a, b, ps_json_first_bits(n)) : memcmp(a, b, n) == 0;
+}
+
+/* The quote that ends the string whose text begins at p; NULL when there is none before `end`. */
+static inline const char *ps_json_string_end(const char *p, const char *end, bool *has_escape) {
+    while (p < end) {
+        const char *next = p + 32;
+        uint32_t bits = ps_json_quote_bits(p);
+        while (bits != 0) {
+            int i = __builtin_ctz(bits);
+            if (p[i] == '"') {
+                return p + i < end ? p + i : NULL;
+            }
+            *has_escape = true;
+            next += i == 31; /* the byte behind the backslash is in the next 32 */
+            bits &= ~((uint32_t)3 << i);
+        }
+        p = next;
+    }
+    return NULL;
 }
 
 /* Bits of bytes that a backslash takes out of the syntax. *carry: the last byte is a backslash that does so with the

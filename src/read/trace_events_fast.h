@@ -17,12 +17,8 @@
 FAST const char *take_text(ps_stretch *x, const char *p, uint32_t *text) {
     bool has_escape = false;
     unsigned odds = 0;
-    const char *q = ps_json_find_quote(p, x->end);
-    while (q < x->end && *q == '\\') {
-        has_escape = true;
-        q = ps_json_find_quote(q + 2, x->end);
-    }
-    if (q >= x->end) {
+    const char *q = ps_json_string_end(p, x->end, &has_escape);
+    if (q == NULL) {
         return NULL;
     }
     ps_text_result result =
@@ -40,11 +36,9 @@ FAST const char *take_text(ps_stretch *x, const char *p, uint32_t *text) {
 
 /* Skips the rest of a string. */
 FAST const char *skip_text(const ps_stretch *x, const char *p) {
-    const char *q = ps_json_find_quote(p, x->end);
-    while (q < x->end && *q == '\\') {
-        q = ps_json_find_quote(q + 2, x->end);
-    }
-    return q < x->end ? q + 1 : NULL;
+    bool has_escape = false;
+    const char *q = ps_json_string_end(p, x->end, &has_escape);
+    return q != NULL ? q + 1 : NULL;
 }
 
 /* Decimal digits, at most `most` (19 fit), without a leading zero. */
@@ -246,12 +240,36 @@ FAST const char *take_arg(ps_stretch *x, ps_shape *s, const char *p) {
     return q;
 }
 
+/* Skips a whole or decimal number. */
+FAST const char *skip_number(const char *p) {
+    const char *digits = p + (*p == '-');
+    const char *q = digits;
+    while (ps_json_is_digit(*q)) {
+        q++;
+    }
+    if (q == digits || (*digits == '0' && q > digits + 1)) {
+        return NULL;
+    }
+    if (*q == '.') {
+        const char *part = ++q;
+        while (ps_json_is_digit(*q)) {
+            q++;
+        }
+        q = q == part ? NULL : q;
+    }
+    return q != NULL && ps_json_is_word_byte(*q) ? NULL : q;
+}
+
 FAST const char *skip_value(const ps_stretch *x, const ps_shape *s, const char *p, int depth) {
     if (s->is_string) {
         return skip_text(x, p);
     }
     if (*p == '{' || *p == '[') {
         return ps_json_skip_brackets(p, x->end, PS_JSON_MAX_DEPTH - depth);
+    }
+    const char *q = skip_number(p);
+    if (q != NULL) {
+        return q;
     }
     return ps_json_skip_value(&p, x->end, depth) == PS_JSON_OK ? p : NULL;
 }

@@ -549,6 +549,15 @@ static bool is_known_phase(char ph) {
     return KNOWN[(unsigned char)ph];
 }
 
+static bool is_flow_phase(char ph) {
+    return ph == 's' || ph == 't' || ph == 'f';
+}
+
+/* Some writers give every flow a name of its own, which nobody shows. */
+static bool needs_flow_name(const ps_trace_model *m, const ps_model_event *e) {
+    return m->dialect.flow_names || e->event->cat == 0;
+}
+
 static void take_event(ps_trace_model *m, ps_model_event *e) {
     char ph = e->event->ph;
     e->row = (int64_t)e->batch->first_event + (e->event - e->batch->events);
@@ -565,7 +574,11 @@ static void take_event(ps_trace_model *m, ps_model_event *e) {
     if (!is_timed && ph != 'B' && ph != 'E') {
         return;
     }
-    e->name = ps_model_text(m, e->batch, e->event->name);
+    if (is_flow_phase(ph) && !needs_flow_name(m, e)) {
+        e->name = PS_STR_NONE;
+    } else {
+        e->name = ps_model_text(m, e->batch, e->event->name);
+    }
     e->cat = e->event->cat != 0 ? ps_model_text(m, e->batch, e->event->cat) : PS_STR_NONE;
     if (!find_thread(m, e)) {
         return;
