@@ -7,6 +7,7 @@
 #include "analyze/recognise.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "model/chart_groups.h"
 #include "schedule/connect.h"
 #include "schedule/sim.h"
 
@@ -158,6 +159,23 @@ static size_t count_missing_stages(const ps_chart *chart, int32_t n_stages) {
     return n;
 }
 
+/* Ranges of the host hold the wait for their input: it cannot be told from computing. A few such ops are the noise of
+ * clocks. An overlapped pair uses its input somewhere inside and is not looked at. */
+static size_t count_early(const ps_chart *chart) {
+    size_t n_links = 0;
+    size_t n_early = 0;
+    for (size_t i = 0; i < chart->n_links; i++) {
+        const ps_op *from = &chart->ops[chart->links[i].from];
+        const ps_op *to = &chart->ops[chart->links[i].to];
+        if (ps_op_is_computation(from) && ps_op_is_computation(to) && from->kind != PS_OP_FB &&
+            to->kind != PS_OP_FB) {
+            n_links++;
+            n_early += to->start_ns < from->end_ns;
+        }
+    }
+    return n_early * 20 > n_links ? n_early : 0;
+}
+
 ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_result *result,
                            ps_pipeline_notes *notes, ps_err *err) {
     ps_recognised r = {0};
@@ -174,6 +192,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     if (code != PS_OK) {
         return code;
     }
+    notes->n_early = count_early(chart);
     code = ps_bubble_measure(chart, &report, err);
     if (code == PS_NOTHING) {
         return PS_OK;
@@ -191,6 +210,7 @@ void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag) {
     ps_diag_count(diag, PS_ODD_TAIL_UNMARKED, notes->n_unmarked_weights);
     ps_diag_count(diag, PS_ODD_STAGE_MISSING, notes->n_stages_missing);
     ps_diag_count(diag, PS_ODD_CLOCKS, notes->n_clocks_empty);
+    ps_diag_count(diag, PS_ODD_EARLY, notes->n_early);
     if (notes->unlinked[0] != '\0') {
         ps_diag_add(diag, PS_ODD_SCHEDULE, "drawn without links and replay: %s", notes->unlinked);
     }

@@ -246,7 +246,7 @@ static int run(ps_cli *cli) {
     if (cluster->n_ranks > 0) {
         status = analyse(cli, cluster, &opts);
     } else {
-        status = ps_report_no_ranks(cli, cluster);
+        status = ps_report_no_profile(cli, cluster);
     }
     ps_cluster_free(cluster);
     return status;

@@ -26,6 +26,26 @@ static bool is_database(const ps_info_rank *r) {
     return strcmp(ps_cluster_format(r->rank), "ascend-db") == 0;
 }
 
+/* What keeps other formats from being drawn as pipelines or projected on the device. */
+static void missing_of_timeline(const ps_inventory *inv, ps_buf *out) {
+    const uint64_t *n = inv->n_slices;
+    uint64_t on_device = n[PS_SLICE_JOB] + n[PS_SLICE_MARK_DEVICE];
+    for (int k = PS_SLICE_KERNEL; k < PS_N_SLICE_KINDS; k++) {
+        on_device += n[k];
+    }
+    if (inv->n_steps == 0) {
+        add_sentence(out, "no steps: told apart by repetition");
+    }
+    if (on_device == 0) {
+        add_sentence(out, "no device work: charts show host times");
+    } else if (n[PS_SLICE_JOB] == 0 && inv->flows.n == 0) {
+        add_sentence(out, "no links from calls to kernels: host ranges cannot be projected");
+    }
+    if (n[PS_SLICE_JOB] + n[PS_SLICE_MARK_HOST] + n[PS_SLICE_ANNOTATION] == 0) {
+        add_sentence(out, "no named ranges: a chart has nothing to label");
+    }
+}
+
 void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
     static const struct {
         const char *table, *text;
@@ -39,6 +59,7 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
     };
     const ps_inventory *inv = r->inventory;
     if (!is_database(r)) {
+        missing_of_timeline(inv, out);
         return;
     }
     for (size_t i = 0; i < PS_N(PARTS); i++) {
@@ -60,7 +81,6 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
 enum {
     C_RANK,
     C_FORMAT,
-    C_LEVEL,
     C_HOST_SPAN,
     C_DEVICE_SPAN,
     C_STEPS,
@@ -75,7 +95,6 @@ enum {
 static const ps_column COLUMNS[N_C] = {
     [C_RANK] = {.name = "rank", .type = PS_COL_INT},
     [C_FORMAT] = {.name = "format", .type = PS_COL_TEXT},
-    [C_LEVEL] = {.name = "level", .type = PS_COL_TEXT},
     [C_HOST_SPAN] = {.name = "host span", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [C_DEVICE_SPAN] = {.name = "device span", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [C_STEPS] = {.name = "steps", .type = PS_COL_INT},
@@ -104,8 +123,8 @@ static void set_counts(ps_table *t, const ps_inventory *inv) {
     }
     const uint64_t *n = inv->n_slices;
     ps_table_set_int(t, C_STEPS, (int64_t)inv->n_steps);
-    ps_table_set_int(t, C_MARKS, (int64_t)(n[PS_SLICE_MARK_HOST] + n[PS_SLICE_ANNOTATION]));
-    ps_table_set_int(t, C_KERNELS, (int64_t)(n[PS_SLICE_KERNEL] + n[PS_SLICE_JOB]));
+    ps_table_set_int(t, C_MARKS, (int64_t)n[PS_SLICE_MARK_HOST]);
+    ps_table_set_int(t, C_KERNELS, (int64_t)n[PS_SLICE_KERNEL]);
     ps_table_set_int(t, C_COMM, (int64_t)(n[PS_SLICE_COMM_OP] + n[PS_SLICE_COMM_KERNEL]));
     ps_table_set_int(t, C_SLICES, (int64_t)all);
     ps_table_set_int(t, C_FLOWS, flows);
@@ -128,8 +147,7 @@ static bool add_rank_row(ps_table *t, const ps_info_rank *r) {
     set_span(t, C_HOST_SPAN, &r->inventory->host);
     set_span(t, C_DEVICE_SPAN, &r->inventory->device);
     set_counts(t, r->inventory);
-    const ps_named *level = ps_named_find(&r->inventory->facts, "profiler level");
-    return ok && ps_table_set_text(t, C_LEVEL, level != NULL ? level->text : NULL);
+    return ok;
 }
 
 /* Prints and frees a table that was filled when `ok`. */
@@ -218,9 +236,11 @@ static void print_steps(ps_cli *cli, const ps_inventory *inv) {
 }
 
 static int print_example(ps_cli *cli, const ps_info_rank *r) {
-    ps_cli_print(cli, "\nrank %lld holds\n\n", (long long)r->rank->rank);
+    ps_cli_print(cli, "\nrank %lld (%s) holds\n\n", (long long)r->rank->rank,
+                 ps_cluster_format(r->rank));
     int status = print_content(cli, r->inventory);
-    static const char *const FACTS[] = {"device", "host", "schema version", "mstx"};
+    static const char *const FACTS[] = {"profiler level", "device", "host", "schema version",
+                                        "mstx"};
     static const char *const KEYS[] = {"pp_info",         "distributed_args", "parallel_group_info",
                                        "distributedInfo", "world_size",       "machine"};
     ps_cli_print(cli, "\n");
@@ -264,7 +284,7 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
     size_t n_same = 0;
     size_t n_read = 0;
     for (size_t i = 0; i < info->n; i++) {
-        if (!ps_info_was_read(&info->ranks[i]) || !is_database(&info->ranks[i])) {
+        if (!ps_info_was_read(&info->ranks[i])) {
             continue;
         }
         ps_buf_clear(&text);
@@ -275,14 +295,13 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
         n_same += strcmp(ps_buf_str(&first), ps_buf_str(&text)) == 0;
     }
     if (n_read > 0 && n_same == n_read) {
-        ps_cli_print(cli, "\nmissing  %s\n",
-                     first.len > 0 ? ps_buf_str(&first) : "nothing: all modes can run");
+        ps_cli_print(cli, "\nmissing  %s\n", first.len > 0 ? ps_buf_str(&first) : "nothing");
     } else if (n_read > 0) {
         ps_cli_print(cli, "\n");
     }
     for (size_t i = 0; n_same != n_read && i < info->n; i++) {
         const ps_info_rank *r = &info->ranks[i];
-        if (ps_info_was_read(r) && is_database(r)) {
+        if (ps_info_was_read(r)) {
             ps_buf_clear(&text);
             ps_info_missing(r, &text);
             ps_cli_print(cli, "missing on rank %lld  %s\n", (long long)r->rank->rank,
@@ -300,11 +319,20 @@ static void read_rank(void *context, size_t i) {
     r->inventory = ps_inventory_read(r->rank);
 }
 
+static void print_title(ps_cli *cli, const ps_info *info) {
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const char *path = ps_text_clean(&arena, info->cluster->path);
+    ps_cli_print(cli, "%s: %zu rank%s\n\n", path != NULL ? path : "", info->n,
+                 info->n == 1 ? "" : "s");
+    ps_arena_fini(&arena);
+}
+
 static int show(ps_cli *cli, const ps_info *info) {
     if (ps_cli_flag(cli, "json")) {
         return ps_info_put_json(cli, info);
     }
-    ps_cli_print(cli, "%s: %zu rank%s\n\n", info->cluster->root, info->n, info->n == 1 ? "" : "s");
+    print_title(cli, info);
     int status = print_ranks(cli, info);
     status = status == PS_EXIT_OK ? print_examples(cli, info) : status;
     if (status == PS_EXIT_OK) {
@@ -367,13 +395,7 @@ static int run(ps_cli *cli) {
         return status;
     }
     ps_report_cluster(cli, c);
-    status = ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING
-                                             : PS_EXIT_FAILED; /* when no rank is found */
-    if (c->n_ranks > 0) {
-        status = inspect(cli, c);
-    } else {
-        ps_cli_warn(cli, "%s: no profile found; see: pipescope formats", c->root);
-    }
+    status = c->n_ranks > 0 ? inspect(cli, c) : ps_report_no_profile(cli, c);
     ps_cluster_free(c);
     return status;
 }

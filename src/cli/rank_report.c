@@ -96,12 +96,17 @@ int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
     } else {
         ps_cli_warn(
             cli,
-            "%s: no profiler database found (looked for ASCEND_PROFILER_OUTPUT/ascend_*_profiler*.db and "
-            "msmonitor_*.db); see: pipescope formats",
+            "%s: no profiler database found (looked for ascend_*_profiler*.db and msmonitor_*.db), and this mode reads "
+            "nothing else; pipescope chart and convert read every format",
             c->root);
     }
     return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING
                                            : PS_EXIT_FAILED; /* who knows what could not be read */
+}
+
+int ps_report_no_profile(const ps_cli *cli, const ps_cluster *c) {
+    ps_cli_warn(cli, "%s: no profile found; see: pipescope formats", c->path);
+    return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED;
 }
 
 void ps_cli_name_chart(ps_chart *chart, const ps_cluster *cluster) {

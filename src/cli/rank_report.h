@@ -20,8 +20,11 @@ void ps_report_ranks(const ps_cli *cli, const ps_run *run);
 /* Exit status of a run: all done, nothing, some, none. */
 int ps_report_status(const ps_run *run, const ps_cluster *cluster);
 
-/* Says why there is nothing to read below the path; an exit status. */
+/* Says why there is no database to read below the path; an exit status. */
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *cluster);
+
+/* The same for commands that read every format. */
+int ps_report_no_profile(const ps_cli *cli, const ps_cluster *cluster);
 
 /* Gives a measured chart its title: where it comes from. */
 void ps_cli_name_chart(ps_chart *chart, const ps_cluster *cluster);

@@ -72,6 +72,21 @@ static bool parse_db_name(const char *name, const char *prefix, int64_t *rank) {
            ps_parse_i64(middle + 1, len - 1, rank);
 }
 
+static bool parse_msmonitor_name(const char *name, int64_t *rank, int64_t *timestamp);
+
+/* Whether the file is called as a profiler calls its database; profiler, rank and time are those of the name. */
+static bool name_database(const char *name, ps_cluster_rank *found) {
+    if (parse_msmonitor_name(name, &found->rank, &found->timestamp)) {
+        found->profiler = PS_PROFILER_MSMONITOR;
+    } else if (parse_db_name(name, "ascend_mindspore_profiler", &found->rank)) {
+        found->profiler = PS_PROFILER_MINDSPORE;
+    } else {
+        found->profiler = PS_PROFILER_PYTORCH;
+        return parse_db_name(name, "ascend_pytorch_profiler", &found->rank);
+    }
+    return true;
+}
+
 /* msmonitor_{pid}_{17 digits}_{rank}.db */
 static bool parse_msmonitor_name(const char *name, int64_t *rank, int64_t *timestamp) {
     static const char PREFIX[] = "msmonitor_";
@@ -320,11 +335,11 @@ static void visit_dir(walk *w, const char *dir, int depth) {
     }
     for (size_t i = 0; i < n && !w->nomem; i++) {
         const char *path = ps_path_join(&c->arena, dir, names[i]);
-        ps_cluster_rank monitor = {.profiler = PS_PROFILER_MSMONITOR, .path = path, .machine = -1};
+        ps_cluster_rank database = {.rank = -1, .timestamp = -1, .path = path, .machine = -1};
         if (path == NULL) {
             w->nomem = true;
-        } else if (parse_msmonitor_name(names[i], &monitor.rank, &monitor.timestamp)) {
-            add_rank(w, monitor);
+        } else if (!ps_is_dir(path) && name_database(names[i], &database)) {
+            add_rank(w, database);
         } else if (ps_is_dir(path)) {
             if (strcmp(names[i], OUTPUT_DIR) == 0) {
                 visit_rank_dir(w, dir, names, n);
@@ -367,11 +382,7 @@ static void visit_file(walk *w, const char *path) {
         return;
     }
     c->root = dir;
-    if (parse_msmonitor_name(name, &found.rank, &found.timestamp)) {
-        found.profiler = PS_PROFILER_MSMONITOR;
-    } else if (parse_db_name(name, "ascend_mindspore_profiler", &found.rank)) {
-        found.profiler = PS_PROFILER_MINDSPORE;
-    } else if (!parse_db_name(name, "ascend_pytorch_profiler", &found.rank) && w->all) {
+    if (!name_database(name, &found) && w->all) {
         w->nomem = ps_cluster_add_file(c, path, w->reader, true) != PS_OK || w->nomem;
         return;
     } /* else any other name: a renamed database */
@@ -391,6 +402,9 @@ static int compare_ranks(const void *a, const void *b) {
     if (x->profiler != y->profiler) {
         return x->profiler < y->profiler ? -1 : 1;
     }
+    if (x->profiler == PS_PROFILER_OTHER && x->reader != y->reader) {
+        return ps_cluster_reader_order(x->reader) < ps_cluster_reader_order(y->reader) ? -1 : 1;
+    }
     if (x->is_copy != y->is_copy) {
         return x->is_copy ? 1 : -1;
     }
@@ -406,10 +420,10 @@ static int compare_ranks(const void *a, const void *b) {
     return strcmp(x->path, y->path);
 }
 
-/* Two profiles of one rank. Files of other formats that do not tell their rank are ranks of their own. */
+/* Two profiles of one rank. Profiles that do not tell their rank are ranks of their own. */
 static bool is_same_rank(const ps_cluster_rank *a, const ps_cluster_rank *b) {
-    return a->rank == b->rank && a->profiler == b->profiler &&
-           (a->profiler != PS_PROFILER_OTHER || (a->rank >= 0 && a->reader == b->reader));
+    return a->rank >= 0 && a->rank == b->rank && a->profiler == b->profiler &&
+           (a->profiler != PS_PROFILER_OTHER || a->reader == b->reader);
 }
 
 static void keep_newest(ps_cluster *c) {
@@ -439,29 +453,39 @@ static void keep_newest(ps_cluster *c) {
     }
 }
 
+/* "kineto", "ascend-db", "ascend-db of MindSpore" */
+static void name_kind(const ps_cluster_rank *r, char out[64]) {
+    bool is_usual = r->profiler == PS_PROFILER_OTHER || r->profiler == PS_PROFILER_PYTORCH;
+    (void)snprintf(out, 64, "%.30s%s%.20s", ps_cluster_format(r), is_usual ? "" : " of ",
+                   is_usual ? "" : ps_cluster_profiler(r));
+}
+
 /* How many ranks of which format, where there are several. */
 static void say_formats(ps_cluster *c) {
     char text[512] = "";
     size_t n_kinds = 0;
     for (size_t i = 0; i < c->n_ranks; i++) {
-        const ps_cluster_rank *r = &c->ranks[i];
+        char kind[64];
         size_t n = 0;
         bool first = true;
-        for (size_t k = 0; k < c->n_ranks; k++) {
-            bool same = strcmp(ps_cluster_profiler(&c->ranks[k]), ps_cluster_profiler(r)) == 0;
+        name_kind(&c->ranks[i], kind);
+        for (size_t k = 0; k < c->n_ranks && (first || k > i); k++) {
+            char other[64];
+            name_kind(&c->ranks[k], other);
+            bool same = strcmp(kind, other) == 0;
             n += same;
             first = first && (!same || k >= i);
         }
         if (first) {
             size_t len = strlen(text);
             (void)snprintf(text + len, sizeof text - len, "%s%zu %s", n_kinds++ > 0 ? ", " : "", n,
-                           ps_cluster_profiler(r));
+                           kind);
         }
     }
     if (n_kinds > 1) {
-        ps_cluster_note(c, "several profilers side by side, each analysed by itself: %s", text);
+        ps_cluster_note(c, "several formats side by side, each analysed by itself: %s", text);
     }
-    for (size_t i = 0; i < c->n_ranks; i++) {
+    for (size_t i = 0; c->n_ranks > 1 && i < c->n_ranks; i++) {
         if (c->ranks[i].rank < 0) {
             ps_cluster_note(c, "%s: no rank in its name nor beside it; shown as rank -1",
                             c->ranks[i].rel_path);
@@ -487,6 +511,7 @@ static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_
         len--;
     }
     c->root = ps_arena_strndup(&c->arena, path, len);
+    c->path = c->root;
     const char *above = NULL;
     if (c->root == NULL) {
         w.nomem = true;

@@ -48,7 +48,8 @@ static inline ps_src ps_cluster_src(const ps_cluster_rank *rank) {
 }
 
 typedef struct ps_cluster {
-    const char *root;
+    const char *root;       /* directory that paths are shown below */
+    const char *path;       /* as the user gave it */
     ps_cluster_rank *ranks; /* by rank, then profiler */
     size_t n_ranks, cap_ranks;
     size_t n_text_dirs; /* rank directories that hold only text and were not taken */

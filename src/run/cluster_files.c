@@ -125,34 +125,37 @@ ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wa
 
 /* --- numbers --------------------------------------------------------------------------------------------- */
 
-/* Directories in numeric order of their machines, else by name; then ranks, names and parts. */
+size_t ps_cluster_reader_order(const ps_reader *reader) {
+    size_t i = 0;
+    while (ps_readers()[i] != NULL && ps_readers()[i] != reader) {
+        i++;
+    }
+    return i;
+}
+
+static int compare_numbers(int64_t a, int64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+/* Machines and directories, then ranks, names (2 before 10) and parts; of one format. */
 static int compare_places(const void *a, const void *b) {
     const ps_cluster_rank *x = a;
     const ps_cluster_rank *y = b;
     size_t x_dir = (size_t)(ps_path_base(x->path) - x->path);
     size_t y_dir = (size_t)(ps_path_base(y->path) - y->path);
-    int names = strcmp(x->path, y->path);
-    if (x->reader != y->reader) { /* the order of the list of readers */
-        size_t i = 0;
-        while (ps_readers()[i] != x->reader && ps_readers()[i] != y->reader &&
-               ps_readers()[i] != NULL) {
-            i++;
-        }
-        return ps_readers()[i] == x->reader ? -1 : 1;
+    int order = compare_numbers(x->profiler, y->profiler);
+    if (order == 0) {
+        order = compare_numbers((int64_t)ps_cluster_reader_order(x->reader),
+                                (int64_t)ps_cluster_reader_order(y->reader));
     }
-    if (x->machine != y->machine) {
-        return x->machine < y->machine ? -1 : 1;
+    order = order != 0 ? order : compare_numbers(x->machine, y->machine);
+    if (order == 0 && (x_dir != y_dir || memcmp(x->path, y->path, x_dir) != 0)) {
+        int dirs = memcmp(x->path, y->path, x_dir < y_dir ? x_dir : y_dir);
+        order = dirs != 0 ? dirs : compare_numbers((int64_t)x_dir, (int64_t)y_dir);
     }
-    if (x_dir != y_dir || memcmp(x->path, y->path, x_dir) != 0) {
-        return names;
-    }
-    if (x->rank != y->rank) {
-        return x->rank < y->rank ? -1 : 1;
-    }
-    if (names != 0) {
-        return names;
-    }
-    return x->part < y->part ? -1 : x->part > y->part;
+    order = order != 0 ? order : compare_numbers(x->rank, y->rank);
+    order = order != 0 ? order : strverscmp(x->path, y->path);
+    return order != 0 ? order : compare_numbers(x->part, y->part);
 }
 
 static bool same_dir(const ps_cluster_rank *a, const ps_cluster_rank *b) {
@@ -160,8 +163,8 @@ static bool same_dir(const ps_cluster_rank *a, const ps_cluster_rank *b) {
     return n == (size_t)(ps_path_base(b->path) - b->path) && memcmp(a->path, b->path, n) == 0;
 }
 
-/* ranks[0..n) are all of one reader, in order. */
-static void number_reader(ps_cluster *c, ps_cluster_rank *ranks, size_t n) {
+/* ranks[0..n) are all of one format, in order. */
+static void number_format(ps_cluster *c, ps_cluster_rank *ranks, size_t n) {
     size_t n_dirs = 1;
     size_t n_known = 0;
     for (size_t i = 0; i < n; i++) {
@@ -177,31 +180,21 @@ static void number_reader(ps_cluster *c, ps_cluster_rank *ranks, size_t n) {
     }
     if (!has_machines) {
         ps_cluster_note(c, "%zu %s files tell no rank: numbered in the order of their names", n,
-                        ranks[0].reader != NULL ? ranks[0].reader->profiler : "unknown");
+                        ps_cluster_format(&ranks[0]));
     }
 }
 
 void ps_cluster_number(ps_cluster *c) {
-    size_t first = 0; /* candidates found by name go first */
-    for (size_t i = 0; i < c->n_ranks; i++) {
-        if (c->ranks[i].profiler != PS_PROFILER_OTHER) {
-            ps_cluster_rank swap = c->ranks[first];
-            c->ranks[first++] = c->ranks[i];
-            c->ranks[i] = swap;
-        }
+    if (c->n_ranks > 1) {
+        qsort(c->ranks, c->n_ranks, sizeof *c->ranks, compare_places);
     }
-    ps_cluster_rank *ranks = c->ranks + first;
-    size_t n = c->n_ranks - first;
-    if (n == 0) {
-        return;
-    }
-    qsort(ranks, n, sizeof *ranks, compare_places);
-    for (size_t i = 0; i < n;) {
+    for (size_t i = 0; i < c->n_ranks;) {
         size_t end = i + 1;
-        while (end < n && ranks[end].reader == ranks[i].reader) {
+        while (end < c->n_ranks && c->ranks[end].reader == c->ranks[i].reader &&
+               c->ranks[end].profiler == c->ranks[i].profiler) {
             end++;
         }
-        number_reader(c, ranks + i, end - i);
+        number_format(c, c->ranks + i, end - i);
         i = end;
     }
 }

@@ -13,9 +13,12 @@ PS_MUST_USE ps_code ps_cluster_add(ps_cluster *c, ps_cluster_rank rank);
 PS_MUST_USE ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wanted,
                                         bool named);
 
-/* When all are found: numbers the workers of several machines through, and files that do not tell their rank in the
- * order of their names. */
+/* When all are found: numbers the workers of several machines through, and the files of a format that do not tell their
+ * rank in the order of their names, 2 before 10. */
 void ps_cluster_number(ps_cluster *c);
+
+/* Place in the list of readers; a reader that is NULL comes last. */
+size_t ps_cluster_reader_order(const ps_reader *reader);
 
 /* Adds a sentence to the notes. */
 void ps_cluster_note(ps_cluster *c, const char *fmt, ...) PS_PRINTF(2, 3);

@@ -170,7 +170,19 @@ static void a_renamed_database_may_be_named(void **state) {
     ps_cluster *c = find(place_path(where, "mine.db"));
     expect_ranks(c, "-1:PyTorch:mine.db\n");
     assert_null(c->ranks[0].rank_dir);
-    assert_int_equal(c->n_notes, 1);
+    assert_int_equal(c->n_notes, 0); /* one profile needs no number */
+    ps_cluster_free(c);
+}
+
+/* Databases that somebody copied into one folder, with their names and without. */
+static void databases_may_lie_flat(void **state) {
+    const place *where = *state;
+    add_db(where, "flat/ascend_pytorch_profiler_1.db");
+    add_db(where, "flat/ascend_pytorch_profiler_0.db");
+    ps_cluster *c = find(place_path(where, "flat"));
+    expect_ranks(c, "0:PyTorch:ascend_pytorch_profiler_0.db\n"
+                    "1:PyTorch:ascend_pytorch_profiler_1.db\n");
+    assert_int_equal(c->n_notes, 0);
     ps_cluster_free(c);
 }
 
@@ -239,7 +251,8 @@ static void profilers_may_be_mixed(void **state) {
            "0:MindSpore:h_1_20240501120000000_ascend_ms/" OUT "/ascend_mindspore_profiler_0.db\n"
            "0:msMonitor:msmonitor_3_20240501120000000_0.db\n");
     assert_int_equal(c->n_notes, 1);
-    assert_non_null(strstr(c->notes[0], "1 PyTorch, 1 MindSpore, 1 msMonitor"));
+    assert_non_null(
+        strstr(c->notes[0], "1 ascend-db, 1 ascend-db of MindSpore, 1 ascend-db of msMonitor"));
     ps_cluster_free(c);
 }
 
@@ -403,6 +416,7 @@ int main(void) {
         IN_PLACE(broken_files_are_found_and_named_when_read),
         IN_PLACE(one_rank_may_be_named),
         IN_PLACE(a_renamed_database_may_be_named),
+        IN_PLACE(databases_may_lie_flat),
         IN_PLACE(the_rank_may_stand_beside),
         IN_PLACE(names_of_other_files_are_told_apart),
         IN_PLACE(msmonitor_files_are_found_anywhere),
