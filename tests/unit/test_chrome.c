@@ -189,6 +189,62 @@ static void dialects_place_slices(void **state) {
                 "kernel stream 4/7 k 4000+1000\ntrack stream 4/7: stream 7\n");
 }
 
+static void all_on_one(void *context, ps_builder *b, const ps_model_event *e, ps_slice_kind *kind,
+                       uint32_t *track) {
+    (void)context;
+    (void)e;
+    *kind = PS_SLICE_KERNEL;
+    *track = ps_builder_track(b, (ps_track){.kind = PS_TRACK_STREAM, .tid = 7, .device = 4});
+}
+
+/* Three threads on one track, their flow points across each other in time and in the file. */
+static void threads_share_a_track(void **state) {
+    (void)state;
+    enum { N = 9 };
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    ps_buf_add_char(&json, '[');
+    for (int i = 0; i < N; i++) {
+        ps_buf_addf(&json,
+                    "{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":5,\"name\":\"k\"},",
+                    i % 3, i * 10);
+    }
+    for (int i = N - 2; i >= 0; i--) {
+        ps_buf_addf(&json, "{\"ph\":\"s\",\"id\":%d,\"cat\":\"c\",\"pid\":1,\"tid\":%d,\"ts\":%d},",
+                    i, i % 3, i * 10 + 2);
+        ps_buf_addf(&json,
+                    "{\"ph\":\"f\",\"id\":%d,\"cat\":\"c\",\"pid\":1,\"tid\":%d,\"ts\":%d}%s", i,
+                    (i + 1) % 3, i * 10 + 8, i > 0 ? "," : "]");
+    }
+    ps_err err = PS_ERR_INIT;
+    ps_dialect dialect = {.place = all_on_one};
+    for (int64_t at = 0;; at++) {
+        (void)ps_alloc_fail_at(at);
+        ps_builder *b = ps_builder_new();
+        ps_input *in = b != NULL ? ps_input_of_memory(json.data, json.len, &err) : NULL;
+        ps_code code =
+            in != NULL ? ps_trace_model_read(in, &dialect, ALL, NULL, NULL, 1, b, &err) : PS_NOMEM;
+        bool done = ps_alloc_fail_at(-1) <= at;
+        ps_input_close(in);
+        if (!done) {
+            assert_true(code == PS_NOMEM || code == PS_OK);
+            ps_builder_free(b);
+            continue;
+        }
+        assert_int_equal(code, PS_OK);
+        ps_trace *t = ps_builder_seal(b, &err);
+        size_t n = 0;
+        const ps_flow *flows = ps_trace_flows(t, &n);
+        assert_int_equal(n, N - 1);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(flows[i].to, flows[i].from + 1);
+        }
+        ps_trace_free(t);
+        break;
+    }
+    ps_buf_fini(&json);
+}
+
 /* By hand: two batches with texts of their own. */
 static void slices_are_found_by_track_and_time(void **state) {
     (void)state;
@@ -338,6 +394,7 @@ int main(void) {
         cmocka_unit_test(needs_choose_what_is_kept),
         cmocka_unit_test(many_points_and_slices_of_one_place_stay_cheap),
         cmocka_unit_test(dialects_place_slices),
+        cmocka_unit_test(threads_share_a_track),
         cmocka_unit_test(slices_are_found_by_track_and_time),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(threads_change_nothing),
