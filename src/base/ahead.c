@@ -42,7 +42,7 @@ static void *work(void *arg) {
         p->at = 0;
         ps_code code = a->fill(a->context, p->bytes, PIECE_BYTES, &p->n, &err);
         (void)pthread_mutex_lock(&a->lock);
-        a->n++;
+        a->n += code == PS_OK;
         a->ended = code != PS_OK || p->n < PIECE_BYTES;
         a->code = code;
         a->err = err;
@@ -117,7 +117,7 @@ ps_code ps_ahead_read(ps_ahead *a, uint8_t *out, size_t cap, size_t *n, ps_err *
     while (*n < cap) {
         piece *p = wait_for_piece(a);
         if (p == NULL) {
-            if (a->code != PS_OK && *n == 0) {
+            if (a->code != PS_OK) {
                 if (err != NULL) {
                     *err = a->err;
                 }

@@ -85,6 +85,7 @@ static ps_code inflate_some(void *context, uint8_t *out, size_t cap, size_t *n, 
         if (in->n_packed == 0) {
             ps_code code = read_source(in, in->packed, GZIP_BLOCK, &in->n_packed, err);
             if (code != PS_OK) {
+                *n = cap - room;
                 return code;
             }
             in->packed_at = in->packed;
@@ -207,6 +208,7 @@ void ps_input_close(ps_input *in) {
 }
 
 ps_code ps_input_read(ps_input *in, void *buffer, size_t cap, size_t *n, ps_err *err) {
+    *n = 0;
     ps_code code = in->inflate != NULL ? read_gzip(in, buffer, cap, n, err)
                                        : read_source(in, buffer, cap, n, err);
     in->offset += *n;

@@ -124,6 +124,10 @@ const char *ps_builder_text(const ps_builder *b, ps_str s) {
     return ps_strpool_get(&b->trace->strings, s);
 }
 
+size_t ps_builder_text_len(const ps_builder *b, ps_str s) {
+    return ps_strpool_len(&b->trace->strings, s);
+}
+
 static uint64_t hash_track(const ps_track *t) {
     const int64_t fields[] = {(int64_t)t->kind, t->pid, t->tid, t->device, (int64_t)t->name.id};
     return ps_hash64_seeded(fields, sizeof fields);

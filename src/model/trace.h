@@ -202,6 +202,7 @@ void ps_builder_free(ps_builder *b); /* NULL is fine */
 /* Interns; the id is valid for this trace only. */
 ps_str ps_builder_str(ps_builder *b, const char *s, size_t n);
 const char *ps_builder_text(const ps_builder *b, ps_str s);
+size_t ps_builder_text_len(const ps_builder *b, ps_str s); /* bytes; some may be zero */
 
 /* The row of the track with this identity, added when new; PS_NONE when memory is out. Label, unit and order are set
  * by the functions below. */

@@ -8,6 +8,7 @@
 #define MAX_BYTES ((size_t)UINT32_MAX)
 #define MAX_KEYS ((size_t)1 << 28)
 #define TYPE_BITS 3
+#define MAX_KEY_ID (((uint32_t)1 << (32 - TYPE_BITS)) - 1)
 #define MAX_VALUE_BYTES 10
 
 void ps_arg_store_init(ps_arg_store *s) {
@@ -125,7 +126,19 @@ static uint8_t *put_value(uint8_t *at, const ps_arg *arg) {
     return put_varint(at, zigzag(arg->u.i));
 }
 
+/* Ids of more strings than that would pass for others. */
+static bool keys_fit(const ps_arg *args, size_t n) {
+    uint32_t all = 0;
+    for (size_t i = 0; i < n; i++) {
+        all |= args[i].key.id;
+    }
+    return all <= MAX_KEY_ID;
+}
+
 uint32_t ps_arg_store_add(ps_arg_store *s, const ps_arg *args, size_t n) {
+    if (!keys_fit(args, n)) {
+        return 0;
+    }
     uint32_t shape = shape_of(s, args, n);
     size_t at = s->n_bytes > 0 ? s->n_bytes : 1;
     if (shape == PS_IDMAP_NONE ||

@@ -34,7 +34,8 @@ void ps_arg_store_fini(ps_arg_store *s);
 /* Building is over: gives back what only that needs. */
 void ps_arg_store_seal(ps_arg_store *s);
 
-/* Adds a record of n > 0 arguments and returns its number; 0 when memory is out or the store has 4 GiB. */
+/* Adds a record of n > 0 arguments and returns its number; 0 when memory is out, the store has 4 GiB or a
+ * key is one of more than 2^29 strings. */
 uint32_t ps_arg_store_add(ps_arg_store *s, const ps_arg *args, size_t n);
 
 /* A walk over record `record` (0: none); TIME values as they were given. */

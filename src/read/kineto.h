@@ -68,7 +68,7 @@ void ps_kineto_links_add(ps_kineto_links *l, const ps_builder *b, uint32_t slice
                          int64_t correlation);
 /* Adds the flows; counts device slices whose call is not there. */
 void ps_kineto_links_join(ps_kineto_links *l, ps_builder *b);
-/* After joining: whether the flows of this id are there. Cheap when asked in rising order. */
+/* After joining: whether the flows of this id are there. Cheapest when asked in rising order. */
 bool ps_kineto_links_knows(ps_kineto_links *l, uint64_t id);
 bool ps_kineto_links_has(const ps_kineto_links *l, uint32_t slice);
 

@@ -96,13 +96,26 @@ void ps_kineto_links_join(ps_kineto_links *l, ps_builder *b) {
 }
 
 bool ps_kineto_links_knows(ps_kineto_links *l, uint64_t id) {
-    if (l->cursor >= l->n_joined || (uint64_t)l->joined[l->cursor] > id) {
-        l->cursor = 0;
+    size_t low = 0; /* mostly not far behind the one asked for before */
+    size_t high = l->n_joined;
+    if (l->cursor < l->n_joined && (uint64_t)l->joined[l->cursor] <= id) {
+        low = l->cursor;
+        size_t step = 1;
+        for (; step < high - low && (uint64_t)l->joined[low + step] < id; step *= 2) {
+            low += step;
+        }
+        high = step < high - low ? low + step : high;
     }
-    while (l->cursor < l->n_joined && (uint64_t)l->joined[l->cursor] < id) {
-        l->cursor++;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((uint64_t)l->joined[middle] < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    return l->cursor < l->n_joined && (uint64_t)l->joined[l->cursor] == id;
+    l->cursor = low;
+    return low < l->n_joined && (uint64_t)l->joined[low] == id;
 }
 
 bool ps_kineto_links_has(const ps_kineto_links *l, uint32_t slice) {

@@ -141,8 +141,7 @@ ps_code ps_kineto_parts(const char *path, ps_arena *arena, ps_part **parts, size
     if (strcmp(path, "-") != 0) { /* what is read from there is gone */
         bool is_gzip = false;
         code = look_at_head(path, &head, &is_gzip, err);
-        bool name_tells = ps_kineto_rank_of_name(path) >= 0;
-        if (code == PS_OK && head.rank < 0 && !(is_gzip && name_tells)) {
+        if (code == PS_OK && head.rank < 0) {
             code = look_at_tail(path, is_gzip, &head, err);
         }
     }

@@ -23,7 +23,7 @@
 #include "read/trace_events.h"
 
 #define VERSION 1
-#define MAX_HEAD_BYTES ((size_t)64 << 20)
+#define MAX_HEAD_BYTES ((size_t)16 << 20)
 
 /* What a slice or value says to find its track: process and thread, or process and name of the counter. */
 typedef struct lane_key {
@@ -605,54 +605,63 @@ static int sniff(const char *path, const unsigned char *head, size_t n) {
     return find_head((const char *)head, n) > 0 ? 95 : 0;
 }
 
-/* Bytes of the object at `s`, 0 when it does not end there. */
-static size_t object_length(const char *s, size_t n) {
-    bool in_string = false;
-    size_t depth = 0;
-    for (size_t i = 0; i < n; i++) {
-        char c = s[i];
-        if (in_string) {
-            i += c == '\\';
-            in_string = c != '"';
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '{' || c == '[') {
-            depth++;
-        } else if ((c == '}' || c == ']') && --depth == 0) {
-            return i + 1;
-        }
-        if (depth == 0) {
-            return 0;
-        }
+/* A walk over the head's object, kept while more text comes. */
+typedef struct head_walk {
+    size_t begin, at; /* begin: of the object */
+    size_t depth;
+    bool in_string, escaped, ended, failed;
+} head_walk;
+
+/* Goes on to the object's end or that of the text. */
+static void walk_on(head_walk *w, const char *s, size_t n) {
+    if (w->depth == 0) {
+        w->at = w->begin = skip_space(s, n, w->at);
     }
-    return 0;
+    for (; w->at < n && !w->ended && !w->failed; w->at++) {
+        char c = s[w->at];
+        if (w->in_string) {
+            w->in_string = w->escaped || c != '"';
+            w->escaped = !w->escaped && c == '\\';
+        } else if (c == '"') {
+            w->in_string = true;
+        } else if (c == '{' || c == '[') {
+            w->depth++;
+        } else if ((c == '}' || c == ']') && w->depth > 0) {
+            w->ended = --w->depth == 0;
+        }
+        w->failed = w->depth == 0 && !w->ended;
+    }
 }
 
 /* Reads until the head's object is complete. */
-static ps_code read_head(ps_input *in, ps_buf *text_out, size_t *begin, size_t *n, ps_err *err) {
+static ps_code read_head(ps_input *in, ps_buf *text, size_t *begin, size_t *n, ps_err *err) {
     char block[PS_HEAD_BYTES];
-    for (;;) {
+    head_walk w = {0};
+    while (!w.ended) {
         size_t got = 0;
+        bool is_first = text->len == 0;
         ps_code code = ps_input_read(in, block, sizeof block, &got, err);
         if (code != PS_OK) {
             return code;
         }
-        ps_buf_add(text_out, block, got);
-        if (!ps_buf_ok(text_out)) {
-            return text_out->len > MAX_HEAD_BYTES / 2
-                       ? ps_fail_file(err, PS_RANGE, ps_input_path(in), "its head is too long")
-                       : ps_fail_nomem(err);
+        if (text->len + got > MAX_HEAD_BYTES) {
+            return ps_fail_file(err, PS_RANGE, ps_input_path(in), "its head is too long");
         }
-        *begin = find_head(ps_buf_str(text_out), text_out->len);
-        *n = *begin > 0 ? object_length(text_out->data + *begin, text_out->len - *begin) : 0;
-        if (*n > 0) {
-            return PS_OK;
+        ps_buf_add(text, block, got);
+        if (!ps_buf_ok(text)) {
+            return ps_fail_nomem(err);
         }
-        if (got == 0 || *begin == 0) {
+        w.at = is_first ? find_head(ps_buf_str(text), text->len) : w.at;
+        w.failed = w.at == 0 || got == 0;
+        walk_on(&w, ps_buf_str(text), text->len);
+        if (w.failed) {
             return ps_fail_file(err, PS_SYNTAX, ps_input_path(in),
                                 "does not begin with the member pipescope");
         }
     }
+    *begin = w.begin;
+    *n = w.at - w.begin;
+    return PS_OK;
 }
 
 static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, size_t *n,
@@ -689,7 +698,7 @@ static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n
         return err != NULL ? err->code : PS_IO;
     }
     ps_buf head_text;
-    ps_buf_init(&head_text, MAX_HEAD_BYTES);
+    ps_buf_init(&head_text, 2 * MAX_HEAD_BYTES);
     ps_arena scratch;
     ps_arena_init(&scratch);
     size_t begin = 0;

@@ -16,11 +16,15 @@
 
 typedef enum place {
     AT_START,
-    AT_KEY,   /* of the outer object: a key or its end */
-    AT_VALUE, /* inside a member's value */
-    AT_NEXT,  /* behind a member: a comma or the end */
+    AT_KEY, /* of the outer object: a key or its end */
+    AT_COLON,
+    AT_MEMBER, /* before its value */
+    AT_VALUE,  /* inside it */
+    AT_NEXT,   /* behind a member: a comma or the end */
     AT_EVENTS,
-    AT_SEEK, /* the outer object is malformed: looks for its events */
+    AT_SEEK, /* the outer object is malformed: looks for its events, for a colon, a bracket */
+    AT_SEEK_COLON,
+    AT_SEEK_BRACKET,
     AT_LOST, /* likewise, behind the events: nothing more is read */
     AT_DONE
 } place;
@@ -29,8 +33,8 @@ typedef enum place {
 typedef struct member_value {
     ps_buf key, json;
     uint64_t offset;
-    int depth;
-    bool begun, in_string, escaped, too_long;
+    uint64_t depth;
+    bool begun, in_string, escaped, too_long; /* too long, or it has no name: not handed over */
 } member_value;
 
 /* Text that goes on behind the blocks read so far, with PS_JSON_PAD zero bytes behind it. */
@@ -135,7 +139,7 @@ static ps_code lost(driver *d) {
     return PS_OK;
 }
 
-/* A key, its colon and the first byte of the value. */
+/* White space is passed as it comes, however much there is: what waits for more text stays small. */
 static ps_code at_key(driver *d) {
     bool has_escape = false;
     unsigned odds = 0;
@@ -159,13 +163,8 @@ static ps_code at_key(driver *d) {
         return (size_t)(p - key) > NAME_MAX_BYTES ? lost(d) : WAIT;
     }
     size_t n = (size_t)(p - key) - 1;
-    const char *colon = spaces_end(d, p);
-    p = spaces_end(d, colon < d->end ? colon + 1 : colon);
-    if (colon < d->end && (*colon != ':' || n > NAME_MAX_BYTES)) {
+    if (n > NAME_MAX_BYTES) {
         return lost(d);
-    }
-    if (p == d->end) {
-        return WAIT;
     }
     ps_buf_clear(&d->m.key);
     char *plain = ps_alloc(3 * n);
@@ -179,14 +178,41 @@ static ps_code at_key(driver *d) {
     }
     d->at = p;
     d->first_member = false;
-    if (*p == '[' && strcmp(ps_buf_str(&d->m.key), "traceEvents") == 0) {
+    d->place = AT_COLON;
+    return PS_OK;
+}
+
+static ps_code at_colon(driver *d) {
+    if (!skip_space(d)) {
+        return WAIT;
+    }
+    if (*d->at != ':') {
+        return lost(d);
+    }
+    d->at++;
+    d->place = AT_MEMBER;
+    return PS_OK;
+}
+
+static ps_code at_member(driver *d) {
+    static const char EVENTS[] = "traceEvents";
+    member_value *m = &d->m;
+    if (!skip_space(d)) {
+        return WAIT;
+    }
+    if (*d->at == '[' && m->key.len == sizeof EVENTS - 1 &&
+        memcmp(m->key.data, EVENTS, m->key.len) == 0) {
         enter_events(d);
         return PS_OK;
     }
-    ps_buf_clear(&d->m.json);
-    d->m.offset = here(d);
-    d->m.depth = 0;
-    d->m.begun = d->m.in_string = d->m.escaped = d->m.too_long = false;
+    ps_buf_clear(&m->json);
+    m->offset = here(d);
+    m->depth = 0;
+    m->begun = m->in_string = m->escaped = false;
+    m->too_long = strlen(ps_buf_str(&m->key)) != m->key.len; /* else it would pass for another */
+    if (m->too_long) {
+        odd(d, PS_ODD_TEXT);
+    }
     d->place = AT_VALUE;
     return PS_OK;
 }
@@ -276,20 +302,39 @@ static ps_code at_seek(driver *d) {
             d->at = d->end - keep;
             return WAIT;
         }
-        const char *colon = spaces_end(d, found + n_key);
-        const char *bracket = spaces_end(d, colon < d->end ? colon + 1 : d->end);
-        if (bracket == d->end) {
-            d->at = found;
+        const char *behind = found + n_key;
+        d->at = behind < d->end ? behind : found;
+        if (behind == d->end) {
             return WAIT;
         }
-        d->at = bracket;
-        if (*colon == ':' && *bracket == '[') {
-            enter_events(d);
+        if (*behind == ':' || ps_json_is_space(*behind)) {
+            d->place = AT_SEEK_COLON;
             return PS_OK;
         }
-        d->at = found + 1;
+        d->at = behind - 1; /* its last quote may begin another */
     }
     return WAIT;
+}
+
+static ps_code at_seek_colon(driver *d) {
+    if (!skip_space(d)) {
+        return WAIT;
+    }
+    d->place = *d->at == ':' ? AT_SEEK_BRACKET : AT_SEEK;
+    d->at += *d->at == ':';
+    return PS_OK;
+}
+
+static ps_code at_seek_bracket(driver *d) {
+    if (!skip_space(d)) {
+        return WAIT;
+    }
+    if (*d->at == '[') {
+        enter_events(d);
+    } else {
+        d->place = AT_SEEK;
+    }
+    return PS_OK;
 }
 
 static ps_code at_done(driver *d) {
@@ -345,6 +390,8 @@ static ps_code at_events(driver *d) {
     d->ahead = NULL;
     d->at = x->at;
     d->expect = x->expect;
+    d->x.lost_offset = x->lost_offset;
+    d->x.n_looked = x->n_looked;
     d->first_event = x->is_first;
     if (end == PS_STRETCH_NOMEM) {
         return ps_fail_nomem(d->err);
@@ -380,6 +427,10 @@ static ps_code step(driver *d) {
         return at_start(d);
     case AT_KEY:
         return at_key(d);
+    case AT_COLON:
+        return at_colon(d);
+    case AT_MEMBER:
+        return at_member(d);
     case AT_VALUE:
         return at_value(d);
     case AT_NEXT:
@@ -388,6 +439,10 @@ static ps_code step(driver *d) {
         return at_events(d);
     case AT_SEEK:
         return at_seek(d);
+    case AT_SEEK_COLON:
+        return at_seek_colon(d);
+    case AT_SEEK_BRACKET:
+        return at_seek_bracket(d);
     case AT_LOST:
         d->at = d->end;
         return WAIT;

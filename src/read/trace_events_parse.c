@@ -232,6 +232,12 @@ static void set_owner(ps_stretch *x, ps_event *e, const token *t, int64_t *out, 
         return;
     }
     *out = 0;
+    if (t->word ==
+        PS_JSON_NUMBER) { /* too big, or none that counts processes: told apart as text */
+        *out = text_of(x, t->s, t->n, false);
+        set_flag(e, has | as_text, true);
+        return;
+    }
     ps_stretch_odd(x, PS_ODD_NUMBER, t->s);
 }
 
@@ -691,43 +697,6 @@ static ps_json_status take_event(ps_stretch *x, const char **p) {
 
 /* --- the array -------------------------------------------------------------------------------------------- */
 
-/* Whether the bracket at p closes the array of events, seen from text that is lost: it does when all up to the end of
- * the input is what may follow it. */
-static ps_json_status is_array_end(const ps_stretch *x, const char *p) {
-    const char *s = skip_space(p + 1, x->end);
-    while (x->is_object && s < x->end && *s == ',') {
-        bool has_escape = false;
-        s = skip_space(s + 1, x->end);
-        if (s < x->end && *s != '"') {
-            return PS_JSON_BAD;
-        }
-        s += s < x->end;
-        ps_json_status status = ps_json_skip_string(&s, x->end, &has_escape);
-        s = skip_space(s, x->end);
-        if (status == PS_JSON_OK && s < x->end && *s != ':') {
-            return PS_JSON_BAD;
-        }
-        s = s < x->end ? skip_space(s + 1, x->end) : s;
-        status = s < x->end ? ps_json_skip_value(&s, x->end, 1) : PS_JSON_MORE;
-        if (status != PS_JSON_OK) {
-            return status;
-        }
-        s = skip_space(s, x->end);
-    }
-    if (x->is_object && s < x->end) {
-        if (*s != '}') {
-            return PS_JSON_BAD;
-        }
-        s = skip_space(s + 1, x->end);
-    } else if (x->is_object) {
-        return PS_JSON_MORE;
-    }
-    if (s < x->end) {
-        return PS_JSON_BAD;
-    }
-    return x->at_eof ? PS_JSON_OK : PS_JSON_MORE;
-}
-
 static bool is_long(const char *begin, const char *end) {
     return (size_t)(end - begin) > PS_EVENT_MAX_BYTES;
 }
@@ -768,7 +737,8 @@ static ps_json_status resync(ps_stretch *x, bool *is_end) {
         }
         const char *behind = p + 1;
         bool is_bracket = *p == ']';
-        ps_json_status status = is_bracket ? is_array_end(x, p) : try_event(x, p, &behind);
+        ps_json_status status =
+            is_bracket ? ps_stretch_look_behind(x, p) : try_event(x, p, &behind);
         if (x->nomem) {
             return PS_JSON_OK;
         }
@@ -894,6 +864,8 @@ ps_stretch_end ps_stretch_run(ps_stretch *x) {
             }
         } else {
             end = step(x, &go_on);
+            x->lost_offset = offset_of(x, x->at);
+            x->n_looked = 0;
         }
         if (x->nomem || !go_on) {
             return x->nomem ? PS_STRETCH_NOMEM : end;

@@ -71,6 +71,9 @@ struct ps_stretch {
     ps_diag diag;
     ps_pending_oddities pending;
     uint64_t n_tried; /* events begun, for ps_key_seen */
+    /* While PS_EXPECT_RESYNC, and to be carried on with it: where that began, and bytes looked at behind brackets that
+     * did not close the array. */
+    uint64_t lost_offset, n_looked;
     bool nomem;
     ps_stretch_fast *fast; /* NULL without `shapes` */
 };
@@ -87,6 +90,9 @@ void ps_stretch_fini(ps_stretch *x);
 
 /* Reads [at, end), behind which PS_JSON_PAD zero bytes lie; `at`, `expect` are moved on. */
 ps_stretch_end ps_stretch_run(ps_stretch *x);
+
+/* Of a stretch that is lost: whether the bracket at p closes the array of events. */
+ps_json_status ps_stretch_look_behind(ps_stretch *x, const char *p);
 
 /* --- for the fast way ------------------------------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
 #include "read/trace_model.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -29,6 +30,7 @@ ps_trace_model *ps_trace_model_new(ps_builder *b, const ps_dialect *dialect, uin
     m->last_ns = INT64_MIN;
     ps_idmap_init(&m->thread_rows);
     ps_idmap_init(&m->text_pids);
+    ps_idmap_init(&m->low_pids);
     ps_idmap_init(&m->placement_rows);
     ps_idmap_init(&m->series_rows);
     ps_points_init(&m->flows);
@@ -66,6 +68,7 @@ void ps_trace_model_free(ps_trace_model *m) {
     ps_free(m->late_args);
     ps_idmap_fini(&m->thread_rows);
     ps_idmap_fini(&m->text_pids);
+    ps_idmap_fini(&m->low_pids);
     ps_idmap_fini(&m->placement_rows);
     ps_idmap_fini(&m->series_rows);
     ps_points_fini(&m->flows);
@@ -161,6 +164,10 @@ static bool text_is_number(const ps_event_batch *batch, int64_t text, int64_t *n
 static int64_t pid_of_text(ps_trace_model *m, ps_str text) {
     uint32_t number = ps_idmap_get(&m->text_pids, text.id);
     if (number == PS_IDMAP_NONE) {
+        while (ps_idmap_get(&m->low_pids, (uint64_t)(FIRST_TEXT_PID - m->n_text_pids)) !=
+               PS_IDMAP_NONE) {
+            m->n_text_pids++;
+        }
         number = m->n_text_pids++;
         m->failed = m->failed || !ps_idmap_put(&m->text_pids, text.id, number);
         ps_builder_process(m->builder, (ps_process){.pid = FIRST_TEXT_PID - number,
@@ -169,6 +176,20 @@ static int64_t pid_of_text(ps_trace_model *m, ps_str text) {
                                                     .pid_is_text = true});
     }
     return FIRST_TEXT_PID - number;
+}
+
+/* A number that was given to a text pid before it was seen in the file becomes a text itself. */
+static int64_t pid_of_number(ps_trace_model *m, int64_t pid) {
+    if (pid > FIRST_TEXT_PID || ps_idmap_get(&m->low_pids, (uint64_t)pid) != PS_IDMAP_NONE) {
+        return pid;
+    }
+    if (pid > FIRST_TEXT_PID - m->n_text_pids) {
+        char text[24];
+        int n = snprintf(text, sizeof text, "%lld", (long long)pid);
+        return pid_of_text(m, ps_builder_str(m->builder, text, (size_t)n));
+    }
+    m->failed = m->failed || !ps_idmap_put(&m->low_pids, (uint64_t)pid, 0);
+    return pid;
 }
 
 static uint32_t add_thread(ps_trace_model *m, int64_t pid, int64_t tid, ps_str name) {
@@ -205,6 +226,8 @@ static bool find_thread(ps_trace_model *m, ps_model_event *e) {
     e->tid_name = PS_STR_NONE;
     if ((event->flags & PS_EVENT_PID_TEXT) != 0 && !text_is_number(e->batch, event->pid, &e->pid)) {
         e->pid = pid_of_text(m, ps_model_str(e, (uint32_t)event->pid));
+    } else {
+        e->pid = pid_of_number(m, e->pid);
     }
     if ((event->flags & PS_EVENT_TID_TEXT) != 0 && !text_is_number(e->batch, event->tid, &e->tid)) {
         e->tid_name = ps_model_str(e, (uint32_t)event->tid);
@@ -250,6 +273,10 @@ static void note_placement(ps_trace_model *m, uint32_t thread, uint32_t track) {
         return;
     }
     t->last_track = track;
+    size_t n_tracks = 0;
+    if (ps_builder_tracks(m->builder, &n_tracks)[track].kind == PS_TRACK_DERIVED) {
+        return;
+    }
     uint64_t key = (uint64_t)thread << 32 | track;
     if (ps_idmap_get(&m->placement_rows, key) != PS_IDMAP_NONE) {
         return;
@@ -260,7 +287,8 @@ static void note_placement(ps_trace_model *m, uint32_t thread, uint32_t track) {
         m->failed = true;
         return;
     }
-    m->placements[m->n_placements] = (ps_model_placement){track, t->placements};
+    m->placements[m->n_placements] =
+        (ps_model_placement){thread, track, t->placements, t->n_placements++};
     t->placements = (uint32_t)m->n_placements++;
 }
 
@@ -335,7 +363,8 @@ static void complete(ps_trace_model *m, const ps_model_event *e) {
     }
 }
 
-static void begin(ps_trace_model *m, const ps_model_event *e) {
+/* Without a time that counts it is left out, but its end is still to come. */
+static void begin(ps_trace_model *m, const ps_model_event *e, bool is_timed) {
     uint32_t row = m->free_open;
     if (row != PS_NONE) {
         m->free_open = m->opens[row].below;
@@ -345,13 +374,14 @@ static void begin(ps_trace_model *m, const ps_model_event *e) {
         m->failed = true;
         return;
     }
-    uint32_t slice = add_slice(m, e, PS_SLICE_HOST_OTHER, e->event->ts_ns);
+    uint32_t slice = is_timed ? add_slice(m, e, PS_SLICE_HOST_OTHER, e->event->ts_ns) : PS_NONE;
     ps_model_thread *t = &m->threads[e->thread];
     m->opens[row] = (ps_model_open){slice, t->open};
     t->open = row;
 }
 
-static void end(ps_trace_model *m, const ps_model_event *e) {
+/* Without a time that counts the slice ends with the last time seen: else ends that follow would go to others. */
+static void end(ps_trace_model *m, const ps_model_event *e, bool is_timed) {
     ps_model_thread *t = &m->threads[e->thread];
     if (t->open == PS_NONE) {
         odd_event(m, PS_ODD_END_ALONE, e, "E");
@@ -365,11 +395,12 @@ static void end(ps_trace_model *m, const ps_model_event *e) {
     if (slice == PS_NONE) {
         return;
     }
-    if (!ps_builder_slice_end(m->builder, slice, e->event->ts_ns)) {
+    int64_t end_ns = is_timed ? e->event->ts_ns : m->last_ns;
+    if (!ps_builder_slice_end(m->builder, slice, end_ns)) {
         odd_event(m, PS_ODD_TIME, e, "ends before it starts, or out of range");
         return;
     }
-    ps_model_note_time(m, e->event->ts_ns);
+    ps_model_note_time(m, end_ns);
     ps_model_add_args(m, e, slice);
 }
 
@@ -377,7 +408,7 @@ static void end(ps_trace_model *m, const ps_model_event *e) {
 
 static ps_str trimmed(ps_trace_model *m, ps_str text) {
     const char *s = ps_builder_text(m->builder, text);
-    size_t n = strlen(s);
+    size_t n = ps_builder_text_len(m->builder, text);
     size_t left = n;
     while (left > 0 && s[left - 1] == ' ') {
         left--;
@@ -449,10 +480,10 @@ static void take_timed(ps_trace_model *m, const ps_model_event *e) {
         complete(m, e);
         break;
     case 'B':
-        begin(m, e);
+        begin(m, e, true);
         break;
     case 'E':
-        end(m, e);
+        end(m, e, true);
         break;
     case 'i':
     case 'I':
@@ -526,7 +557,8 @@ void ps_model_take(ps_trace_model *m, ps_model_event *e) {
         odd_event(m, PS_ODD_EVENT_PHASE, e, what);
         return;
     }
-    if (ph != 'M' && !has_time(m, e)) {
+    bool is_timed = ph == 'M' || has_time(m, e);
+    if (!is_timed && ph != 'B' && ph != 'E') {
         return;
     }
     if (is_flow_phase(ph) && !needs_flow_name(m, e)) {
@@ -540,6 +572,10 @@ void ps_model_take(ps_trace_model *m, ps_model_event *e) {
     }
     if (ph == 'M') {
         metadata(m, e);
+    } else if (!is_timed && ph == 'B') {
+        begin(m, e, false);
+    } else if (!is_timed) {
+        end(m, e, false);
     } else {
         take_timed(m, e);
     }
@@ -577,14 +613,10 @@ static void end_open_slices(ps_trace_model *m) {
 }
 
 static void label_tracks(ps_trace_model *m) {
-    size_t n = 0;
-    const ps_track *tracks = ps_builder_tracks(m->builder, &n);
     for (size_t i = 0; i < m->n_threads; i++) {
         const ps_model_thread *t = &m->threads[i];
         for (uint32_t p = t->placements; p != PS_NONE; p = m->placements[p].next) {
-            if (tracks[m->placements[p].track].kind != PS_TRACK_DERIVED) {
-                ps_builder_track_label(m->builder, m->placements[p].track, t->label, t->order);
-            }
+            ps_builder_track_label(m->builder, m->placements[p].track, t->label, t->order);
         }
     }
 }

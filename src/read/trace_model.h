@@ -16,7 +16,7 @@
  *
  * Flows: the points of one id are put into time order; every step or end is led to from the beginning or step before
  * it. A point lies on the slice that begins exactly then on its thread, else on the innermost one that is open; an end
- * without "bp":"e" on the next slice that begins. Tracks of kind DERIVED take no flow points. */
+ * without "bp":"e" on the next slice that begins. Tracks of kind DERIVED take no flow points, and of one thread no more than 64 tracks do. */
 #ifndef PS_READ_TRACE_MODEL_H
 #define PS_READ_TRACE_MODEL_H
 
@@ -53,8 +53,8 @@ typedef struct ps_dialect {
                   uint32_t *track);
     /* After a slice was added; its args are in e->batch. May be NULL. */
     void (*added)(void *context, ps_builder *b, const ps_model_event *e, uint32_t slice);
-    /* Track of a counter series; NULL: {COUNTER, pid, device -1, name "<event name>/<key>", or the event's name when it
-     * has one key that is "value" or its own name}; an id stands behind the event's name in brackets. */
+    /* Track of a counter series; NULL: {COUNTER, pid, device -1, name "<event name>/<key>", or the event's name when its
+     * counter's first event has one key that is "value" or its own name}; an id stands behind the event's name in brackets. */
     uint32_t (*counter)(void *context, ps_builder *b, const ps_model_event *e,
                         const ps_event_arg *arg);
     /* A metadata event other than the five names every viewer knows. May be NULL: counted. */

@@ -9,8 +9,21 @@
 #define MAX_PART_BYTES ((size_t)1024) /* of a name: one event may hold thousands of series */
 #define ID_FLAGS (PS_EVENT_HAS_ID | PS_EVENT_ID_TEXT)
 
-static void add_part(ps_buf *name, const char *bytes, size_t n) {
-    ps_buf_add(name, bytes, n < MAX_PART_BYTES ? n : MAX_PART_BYTES);
+/* A part that is too long is cut between characters; its hash keeps it apart from others. */
+static void add_part(const ps_model_event *e, ps_buf *name, const char *bytes, size_t n) {
+    if (n <= MAX_PART_BYTES) {
+        ps_buf_add(name, bytes, n);
+        return;
+    }
+    size_t cut = MAX_PART_BYTES;
+    while (cut > 0 && ((unsigned char)bytes[cut] & 0xC0) == 0x80) {
+        cut--;
+    }
+    ps_buf_add(name, bytes, cut);
+    ps_buf_addf(name, "~%016llx", (unsigned long long)ps_hash64(bytes, n));
+    ps_diag_add(e->model->diag, PS_ODD_TEXT,
+                "event %lld (byte %llu): a counter's name of %zu bytes, shortened",
+                (long long)e->row, (unsigned long long)e->event->offset, n);
 }
 
 static void add_id(ps_buf *name, const ps_model_event *e) {
@@ -21,7 +34,7 @@ static void add_id(ps_buf *name, const ps_model_event *e) {
     ps_buf_add_char(name, '[');
     if ((event->flags & PS_EVENT_ID_TEXT) != 0) {
         const ps_event_text *t = &e->batch->texts[event->id_low];
-        add_part(name, t->bytes, t->n);
+        add_part(e, name, t->bytes, t->n);
     } else if (event->id_high != 0) {
         ps_buf_addf(name, "0x%llx%016llx", (unsigned long long)event->id_high,
                     (unsigned long long)event->id_low);
@@ -35,13 +48,12 @@ static void add_id(ps_buf *name, const ps_model_event *e) {
 static uint32_t usual_track(ps_trace_model *m, const ps_model_event *e, ps_str key) {
     ps_buf name;
     ps_buf_init(&name, 0);
-    const char *text = ps_builder_text(m->builder, e->name);
-    add_part(&name, text, strlen(text));
+    add_part(e, &name, ps_builder_text(m->builder, e->name),
+             ps_builder_text_len(m->builder, e->name));
     add_id(&name, e);
     if (!ps_str_is_none(key)) {
         ps_buf_add_char(&name, '/');
-        text = ps_builder_text(m->builder, key);
-        add_part(&name, text, strlen(text));
+        add_part(e, &name, ps_builder_text(m->builder, key), ps_builder_text_len(m->builder, key));
     }
     uint32_t track = PS_NONE;
     if (ps_buf_ok(&name)) {
@@ -62,8 +74,41 @@ static bool same_series(const ps_counter_series *a, const ps_counter_series *b) 
            a->id_high == b->id_high && a->id_flags == b->id_flags;
 }
 
-/* The same without making a name every time. */
+/* The row, or PS_NONE and under which hash to put it. */
+static uint32_t find_series(const ps_trace_model *m, const ps_counter_series *s, uint64_t *hash) {
+    const uint64_t fields[] = {(uint64_t)s->pid, (uint64_t)s->name << 32 | s->key, s->id_high,
+                               s->id_low, s->id_flags};
+    *hash = ps_hash64_seeded(fields, sizeof fields);
+    for (uint32_t row; (row = ps_idmap_get(&m->series_rows, *hash)) != PS_IDMAP_NONE; (*hash)++) {
+        if (same_series(&m->series[row], s)) {
+            return row;
+        }
+    }
+    return PS_NONE;
+}
+
+static void add_series(ps_trace_model *m, ps_counter_series s, uint64_t hash) {
+    if (!ps_grow(&m->series, &m->cap_series, m->n_series + 1, PS_MODEL_MAX, sizeof *m->series) ||
+        !ps_idmap_put(&m->series_rows, hash, (uint32_t)m->n_series)) {
+        m->failed = true;
+        return;
+    }
+    m->series[m->n_series++] = s;
+}
+
+/* "value", or the counter's own name: says nothing that the event's name does not say. */
+static bool key_is_plain(const ps_trace_model *m, const ps_model_event *e, ps_str key) {
+    static const char VALUE[] = "value";
+    bool is_value = ps_builder_text_len(m->builder, key) == sizeof VALUE - 1 &&
+                    memcmp(ps_builder_text(m->builder, key), VALUE, sizeof VALUE - 1) == 0;
+    return e->event->n_args == 1 && (is_value || ps_str_eq(key, e->name));
+}
+
+/* The same without making a name every time. The first value of a counter decides whether a series has its name alone:
+ * whatever comes later, a series stays one. */
 static uint32_t series_track(ps_trace_model *m, const ps_model_event *e, ps_str key) {
+    uint64_t hash = 0;
+    uint64_t whole_hash = 0;
     ps_counter_series s = {
         .pid = e->pid, .name = e->name.id, .key = key.id, .id_flags = e->event->flags & ID_FLAGS};
     if ((s.id_flags & PS_EVENT_HAS_ID) != 0) {
@@ -71,25 +116,25 @@ static uint32_t series_track(ps_trace_model *m, const ps_model_event *e, ps_str 
         s.id_high = is_text ? 0 : e->event->id_high;
         s.id_low = is_text ? ps_model_str(e, (uint32_t)e->event->id_low).id : e->event->id_low;
     }
-    uint64_t seed = ps_hash_seed();
-    uint64_t hash = ps_hash_u64_seeded((uint64_t)s.name << 32 | s.key, seed);
-    hash = ps_hash_u64_seeded(hash + (uint64_t)s.pid * 31 + s.id_flags, seed);
-    if (s.id_flags != 0) {
-        hash = ps_hash_u64_seeded(hash + s.id_low * 31 + s.id_high, seed);
+    uint32_t row = find_series(m, &s, &hash);
+    if (row != PS_NONE) {
+        return m->series[row].track;
     }
-    for (uint32_t row; (row = ps_idmap_get(&m->series_rows, hash)) != PS_IDMAP_NONE; hash++) {
-        if (same_series(&m->series[row], &s)) {
-            return m->series[row].track;
-        }
-    }
-    s.track = usual_track(m, e, key);
-    if (s.track == PS_NONE ||
-        !ps_grow(&m->series, &m->cap_series, m->n_series + 1, PS_MODEL_MAX, sizeof *m->series) ||
-        !ps_idmap_put(&m->series_rows, hash, (uint32_t)m->n_series)) {
+    ps_counter_series whole = s;
+    whole.key = 0;
+    whole.track = PS_NONE;
+    bool is_first = find_series(m, &whole, &whole_hash) == PS_NONE;
+    bool is_plain = is_first && key_is_plain(m, e, key);
+    s.track = usual_track(m, e, is_plain ? PS_STR_NONE : key);
+    if (s.track == PS_NONE) {
         m->failed = true;
         return PS_NONE;
     }
-    m->series[m->n_series++] = s;
+    add_series(m, s, hash);
+    if (is_first) {
+        (void)find_series(m, &whole, &whole_hash); /* its place may have been taken just now */
+        add_series(m, whole, whole_hash);
+    }
     return s.track;
 }
 
@@ -130,12 +175,6 @@ static bool value_of(ps_trace_model *m, const ps_model_event *e, const ps_event_
     return false;
 }
 
-/* "value", or the counter's own name: says nothing that the event's name does not say. */
-static bool key_is_plain(const ps_trace_model *m, const ps_model_event *e, ps_str key) {
-    return e->event->n_args == 1 &&
-           (ps_str_eq(key, e->name) || strcmp(ps_builder_text(m->builder, key), "value") == 0);
-}
-
 void ps_model_counter(ps_trace_model *m, const ps_model_event *e) {
     if ((m->needs & PS_NEED_COUNTERS) == 0) {
         return;
@@ -150,8 +189,7 @@ void ps_model_counter(ps_trace_model *m, const ps_model_event *e) {
         if (m->dialect.counter != NULL) {
             track = m->dialect.counter(m->dialect.context, m->builder, e, &args[i]);
         } else {
-            ps_str key = ps_model_str(e, args[i].key);
-            track = series_track(m, e, key_is_plain(m, e, key) ? PS_STR_NONE : key);
+            track = series_track(m, e, ps_model_str(e, args[i].key));
         }
         if (!ps_builder_counter(m->builder, track, e->event->ts_ns, value) && track != PS_NONE &&
             !ps_builder_failed(m->builder)) {

@@ -1,10 +1,13 @@
 /* Flows, at the end of the file: which ids are complete, which slice each of their points lies on, and who leads to
  * whom. Points are bound in one walk along each track, beside its slices: near-linear, whatever the file. */
 #include <stdio.h>
+#include <string.h>
 
+#include "model/trace_sort.h"
 #include "read/trace_model_parts.h"
 
-#define MAX_LOOK_BACK 64 /* among slices that start together */
+#define MAX_LOOK_BACK 64  /* among slices that start together */
+#define MAX_PLACEMENTS 64 /* tracks of one thread */
 
 /* How well a slice fits a point, where a thread has several tracks. */
 enum { NO_FIT, FIT_NEAR, FIT_EXACT, FIT_MEANT };
@@ -91,6 +94,28 @@ static bool is_known(const ps_trace_model *m, const ps_point *point) {
            m->dialect.known(m->dialect.context, m->builder, (ps_str){f->cat}, point->id_low);
 }
 
+/* Where a flow is open and the next one of the same id begins in the very moment in which it ends, its end comes first:
+ * only an end with no beginning before it belongs to one of its own time. */
+static void settle_ties(const ps_points *p, uint32_t *rows, size_t n) {
+    bool is_open = false;
+    for (size_t i = 0; i < n;) {
+        const ps_point *first = &p->points[rows[i]];
+        size_t ending = i;
+        while (ending < n && p->points[rows[ending]].ts_ns == first->ts_ns &&
+               p->points[rows[ending]].phase != PS_POINT_END) {
+            ending++;
+        }
+        if (is_open && ending < n && p->points[rows[ending]].ts_ns == first->ts_ns) {
+            uint32_t row = rows[ending];
+            memmove(&rows[i + 1], &rows[i], (ending - i) * sizeof *rows);
+            rows[i] = row;
+        }
+        for (; i < n && p->points[rows[i]].ts_ns == first->ts_ns; i++) {
+            is_open = p->points[rows[i]].phase != PS_POINT_END;
+        }
+    }
+}
+
 /* Keeps the points of complete ids, those of one id side by side: mostly a small part of all. */
 bool ps_model_flows_choose(ps_trace_model *m) {
     ps_points *p = &m->flows;
@@ -104,6 +129,7 @@ bool ps_model_flows_choose(ps_trace_model *m) {
         if (first_begin(p, p->order + at, end - at) == end - at) {
             count_half(m, first);
         } else if (!is_known(m, first)) {
+            settle_ties(p, p->order + at, end - at);
             for (size_t i = at; i < end; i++) {
                 p->order[n++] = p->order[i];
             }
@@ -127,44 +153,110 @@ bool ps_model_flows_choose(ps_trace_model *m) {
 
 /* --- binding ----------------------------------------------------------------------------------------- */
 
-/* Points on tracks: a point for each track of its thread. */
+/* The points that may lie on one track, in time order. */
 typedef struct visits {
-    uint32_t *points, *tracks;
+    uint32_t *points;
     int64_t *times;
-    size_t n, cap_points, cap_tracks, cap_times;
+    size_t n, cap_points, cap_times;
 } visits;
 
-static bool add_visit(visits *v, uint32_t point, uint32_t track, int64_t time_ns) {
+static bool add_visit(visits *v, uint32_t point, int64_t time_ns) {
     size_t need = v->n + 1;
     if (!ps_grow(&v->points, &v->cap_points, need, PS_MODEL_MAX, sizeof *v->points) ||
-        !ps_grow(&v->tracks, &v->cap_tracks, need, PS_MODEL_MAX, sizeof *v->tracks) ||
         !ps_grow(&v->times, &v->cap_times, need, PS_MODEL_MAX, sizeof *v->times)) {
         return false;
     }
     v->points[v->n] = point;
-    v->tracks[v->n] = track;
     v->times[v->n++] = time_ns;
     return true;
 }
 
-static bool collect_visits(ps_trace_model *m, visits *v) {
-    size_t n_tracks = 0;
-    const ps_track *tracks = ps_builder_tracks(m->builder, &n_tracks);
-    for (size_t i = 0; i < m->flows.n; i++) {
+/* The points without a slice by thread, in time order within each. */
+typedef struct thread_points {
+    uint32_t *points;
+    ps_track_rows rows; /* into points; a "track" is a thread */
+} thread_points;
+
+static void thread_points_fini(thread_points *t) {
+    ps_free(t->points);
+    ps_track_rows_fini(&t->rows);
+}
+
+static bool find_thread_points(const ps_trace_model *m, thread_points *out) {
+    size_t n = m->flows.n;
+    uint32_t *threads = ps_alloc(n * sizeof *threads);
+    int64_t *times = ps_alloc(n * sizeof *times);
+    *out = (thread_points){.points = ps_alloc(n * sizeof *out->points)};
+    bool ok = threads != NULL && times != NULL && out->points != NULL;
+    size_t n_kept = 0;
+    for (size_t i = 0; ok && i < n; i++) {
         const ps_point *point = &m->flows.points[i];
-        if (point->thread == PS_NONE) { /* its slice is known */
-            continue;
+        if (point->thread != PS_NONE) { /* else its slice is known */
+            out->points[n_kept] = (uint32_t)i;
+            threads[n_kept] = point->thread;
+            times[n_kept++] = point->ts_ns;
         }
-        for (uint32_t p = m->threads[point->thread].placements; p != PS_NONE;
-             p = m->placements[p].next) {
-            uint32_t track = m->placements[p].track;
-            if (tracks[track].kind != PS_TRACK_DERIVED &&
-                !add_visit(v, (uint32_t)i, track, point->ts_ns)) {
+    }
+    ok = ok && ps_track_rows_make(&out->rows, times, threads, n_kept, m->n_threads);
+    ps_free(threads);
+    ps_free(times);
+    return ok;
+}
+
+/* The placements by track: of each thread those on the MAX_PLACEMENTS tracks that it came to first. Else a thread on
+ * many tracks would cost the product of its tracks and its points. */
+static bool find_placements(ps_trace_model *m, ps_track_rows *by_track) {
+    size_t n = m->n_placements;
+    uint32_t *tracks = ps_alloc(n * sizeof *tracks);
+    int64_t *order = ps_alloc(n * sizeof *order);
+    bool ok = tracks != NULL && order != NULL;
+    size_t n_kept = 0;
+    for (size_t i = 0; ok && i < n; i++) {
+        if (m->placements[i].number < MAX_PLACEMENTS) {
+            m->placements[n_kept] = m->placements[i]; /* their lists are not needed any more */
+            order[n_kept] = (int64_t)n_kept;
+            tracks[n_kept] = m->placements[n_kept].track;
+            n_kept++;
+        }
+    }
+    ok = ok && ps_track_rows_make(by_track, order, tracks, n_kept, m->by_track.n_tracks);
+    ps_free(tracks);
+    ps_free(order);
+    return ok;
+}
+
+/* One thread's points are in time order already. */
+static bool sort_visits(visits *v) {
+    uint32_t *order = ps_alloc(v->n * sizeof *order);
+    uint32_t *points = ps_alloc(v->n * sizeof *points);
+    bool ok = order != NULL && points != NULL && ps_times_order(v->times, v->n, order);
+    if (ok) {
+        memcpy(points, v->points, v->n * sizeof *points);
+    }
+    for (size_t i = 0; ok && i < v->n; i++) {
+        v->points[i] = points[order[i]];
+    }
+    ps_free(order);
+    ps_free(points);
+    return ok;
+}
+
+/* Those of all threads that lie on the track. */
+static bool collect_visits(const ps_trace_model *m, const thread_points *t,
+                           const ps_track_rows *placements, uint32_t track, visits *v) {
+    v->n = 0;
+    uint32_t first = placements->first[track];
+    uint32_t end = placements->first[track + 1];
+    for (uint32_t p = first; p < end; p++) {
+        uint32_t thread = m->placements[placements->rows[p]].thread;
+        for (uint32_t i = t->rows.first[thread]; i < t->rows.first[thread + 1]; i++) {
+            uint32_t point = t->points[t->rows.rows[i]];
+            if (!add_visit(v, point, m->flows.points[point].ts_ns)) {
                 return false;
             }
         }
     }
-    return true;
+    return end - first < 2 || v->n < 2 || sort_visits(v);
 }
 
 static void bind_to(ps_point *point, uint32_t slice, uint8_t quality) {
@@ -210,16 +302,15 @@ static bool is_refused(const ps_trace_model *m, const ps_point *point, uint32_t 
 }
 
 /* The points of one track, in time order, beside its slices. */
-static bool bind_track(ps_trace_model *m, const visits *v, const ps_track_rows *by_track,
-                       uint32_t track, ps_open_stack *stack) {
+static bool bind_track(ps_trace_model *m, const visits *v, uint32_t track, ps_open_stack *stack) {
     const ps_slices *s = ps_builder_slices(m->builder);
     const uint32_t *rows = m->by_track.rows;
     size_t next = m->by_track.first[track]; /* the first slice that is not open yet */
     size_t end = m->by_track.first[track + 1];
     size_t together = next; /* the first of those that started with the last one opened */
     stack->n = 0;
-    for (uint32_t i = by_track->first[track]; i < by_track->first[track + 1]; i++) {
-        ps_point *point = &m->flows.points[v->points[by_track->rows[i]]];
+    for (size_t i = 0; i < v->n; i++) {
+        ps_point *point = &m->flows.points[v->points[i]];
         for (; next < end && s->start_ns[rows[next]] <= point->ts_ns; next++) {
             bool fits = true;
             if (!ps_open_stack_push(stack, s, rows[next], 0, &fits)) {
@@ -244,18 +335,22 @@ static bool bind_track(ps_trace_model *m, const visits *v, const ps_track_rows *
 
 static bool bind_points(ps_trace_model *m) {
     visits v = {0};
-    ps_track_rows by_track = {0};
+    thread_points points = {0};
+    ps_track_rows placements = {0};
     ps_open_stack stack = {0};
-    bool ok = collect_visits(m, &v) &&
-              ps_track_rows_make(&by_track, v.times, v.tracks, v.n, m->by_track.n_tracks);
+    if (m->flows.n == 0) {
+        return true;
+    }
+    bool ok = find_thread_points(m, &points) && find_placements(m, &placements);
     for (uint32_t t = 0; ok && t < m->by_track.n_tracks; t++) {
-        ok = by_track.first[t] == by_track.first[t + 1] || bind_track(m, &v, &by_track, t, &stack);
+        ok = collect_visits(m, &points, &placements, t, &v) &&
+             (v.n == 0 || bind_track(m, &v, t, &stack));
     }
     ps_free(v.points);
-    ps_free(v.tracks);
     ps_free(v.times);
     ps_free(stack.slices);
-    ps_track_rows_fini(&by_track);
+    thread_points_fini(&points);
+    ps_track_rows_fini(&placements);
     return ok;
 }
 

@@ -25,13 +25,16 @@ typedef struct ps_model_thread {
     int64_t order;
     uint32_t usual;      /* row of its HOST_THREAD track, PS_NONE until used */
     uint32_t last_track; /* that the slice before was placed on, PS_NONE */
-    uint32_t placements; /* row of the first, PS_NONE */
-    uint32_t open;       /* its innermost B without E, PS_NONE */
+    uint32_t placements; /* row of the last, PS_NONE */
+    uint32_t n_placements;
+    uint32_t open; /* its innermost B without E, PS_NONE */
 } ps_model_thread;
 
-/* A slice of this thread lies on this track. */
+/* A slice of this thread lies on this track, which is no DERIVED one. */
 typedef struct ps_model_placement {
-    uint32_t track, next; /* next of the same thread, PS_NONE */
+    uint32_t thread, track;
+    uint32_t next;   /* the one before of the same thread, PS_NONE */
+    uint32_t number; /* from 0 within the thread */
 } ps_model_placement;
 
 typedef struct ps_model_open {
@@ -84,7 +87,7 @@ typedef struct ps_late_args {
 typedef struct ps_counter_series {
     int64_t pid;
     uint64_t id_high, id_low;
-    uint32_t name, key;
+    uint32_t name, key; /* key 0: stands for the counter as a whole */
     uint16_t id_flags;
     uint32_t track;
 } ps_counter_series;
@@ -133,6 +136,7 @@ struct ps_trace_model {
     } cache[PS_MODEL_THREAD_CACHE];
     ps_idmap text_pids; /* id of the text -> number of the text pid */
     uint32_t n_text_pids;
+    ps_idmap low_pids; /* numbers of the file where those of text pids would lie */
     ps_model_placement *placements;
     size_t n_placements, cap_placements;
     ps_idmap placement_rows; /* thread << 32 | track */

@@ -190,6 +190,62 @@ static void dialects_place_slices(void **state) {
                 "kernel stream 4/7 k 4000+1000\ntrack stream 4/7: stream 7\n");
 }
 
+static void all_on_one(void *context, ps_builder *b, const ps_model_event *e, ps_slice_kind *kind,
+                       uint32_t *track) {
+    (void)context;
+    (void)e;
+    *kind = PS_SLICE_KERNEL;
+    *track = ps_builder_track(b, (ps_track){.kind = PS_TRACK_STREAM, .tid = 7, .device = 4});
+}
+
+/* Three threads on one track, their flow points across each other in time and in the file. */
+static void threads_share_a_track(void **state) {
+    (void)state;
+    enum { N = 9 };
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    ps_buf_add_char(&json, '[');
+    for (int i = 0; i < N; i++) {
+        ps_buf_addf(&json,
+                    "{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":5,\"name\":\"k\"},",
+                    i % 3, i * 10);
+    }
+    for (int i = N - 2; i >= 0; i--) {
+        ps_buf_addf(&json, "{\"ph\":\"s\",\"id\":%d,\"cat\":\"c\",\"pid\":1,\"tid\":%d,\"ts\":%d},",
+                    i, i % 3, i * 10 + 2);
+        ps_buf_addf(&json,
+                    "{\"ph\":\"f\",\"id\":%d,\"cat\":\"c\",\"pid\":1,\"tid\":%d,\"ts\":%d}%s", i,
+                    (i + 1) % 3, i * 10 + 8, i > 0 ? "," : "]");
+    }
+    ps_err err = PS_ERR_INIT;
+    ps_dialect dialect = {.place = all_on_one};
+    for (int64_t at = 0;; at++) {
+        (void)ps_alloc_fail_at(at);
+        ps_builder *b = ps_builder_new();
+        ps_input *in = b != NULL ? ps_input_of_memory(json.data, json.len, &err) : NULL;
+        ps_code code =
+            in != NULL ? ps_trace_model_read(in, &dialect, ALL, NULL, NULL, 1, b, &err) : PS_NOMEM;
+        bool done = ps_alloc_fail_at(-1) <= at;
+        ps_input_close(in);
+        if (!done) {
+            assert_true(code == PS_NOMEM || code == PS_OK);
+            ps_builder_free(b);
+            continue;
+        }
+        assert_int_equal(code, PS_OK);
+        ps_trace *t = ps_builder_seal(b, &err);
+        size_t n = 0;
+        const ps_flow *flows = ps_trace_flows(t, &n);
+        assert_int_equal(n, N - 1);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(flows[i].to, flows[i].from + 1);
+        }
+        ps_trace_free(t);
+        break;
+    }
+    ps_buf_fini(&json);
+}
+
 /* By hand: two batches with texts of their own. */
 static void slices_are_found_by_track_and_time(void **state) {
     (void)state;
@@ -388,18 +444,52 @@ static void many_zeros_are_times(void **state) {
     ps_buf_fini(&text);
 }
 
+/* Names that differ far behind are two counters, cut between characters; a name's zero bytes are kept. */
+static void names_of_any_bytes(void **state) {
+    (void)state;
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    ps_buf_add_char(&json, '[');
+    for (int i = 0; i < 3; i++) {
+        ps_buf_add_str(&json, "{\"ph\":\"C\",\"pid\":1,\"ts\":1,\"name\":\"");
+        ps_buf_add_fill(&json, 'a', 1023);
+        ps_buf_addf(&json, "\xC3\xA9%s\",\"args\":{\"v\":1}},", i == 0 ? "b" : "c");
+    }
+    ps_buf_add_str(&json, "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"x\"},"
+                          "{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\","
+                          "\"args\":{\"name\":\"a\\u0000b \"}}]");
+    ps_trace *t = read_str(ps_buf_str(&json));
+    size_t n = 0;
+    const ps_track *tracks = ps_trace_tracks(t, &n);
+    assert_int_equal(n, 3);
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = ps_trace_text(t, tracks[i].name);
+        assert_int_equal(strspn(name, "a"), 1023);
+        assert_int_equal(name[1023], '~');
+        assert_int_equal(strlen(name), 1023 + 1 + 16 + 2);
+    }
+    assert_string_not_equal(ps_trace_text(t, tracks[0].name), ps_trace_text(t, tracks[1].name));
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_TEXT], 2);
+    assert_int_equal(ps_trace_text_len(t, tracks[2].label), 3);
+    assert_memory_equal(ps_trace_text(t, tracks[2].label), "a\0b", 4);
+    ps_trace_free(t);
+    ps_buf_fini(&json);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixtures_become_what_stands_beside_them),
         cmocka_unit_test(needs_choose_what_is_kept),
         cmocka_unit_test(many_points_and_slices_of_one_place_stay_cheap),
         cmocka_unit_test(dialects_place_slices),
+        cmocka_unit_test(threads_share_a_track),
         cmocka_unit_test(slices_are_found_by_track_and_time),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(zeros_are_the_same_however_the_input_is_cut),
         cmocka_unit_test(many_zeros_are_times),
         cmocka_unit_test(instants_take_no_flow),
+        cmocka_unit_test(names_of_any_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,27 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <isa-l/igzip_lib.h>
-
 #include "base/alloc.h"
 #include "base/input.h"
+#include "support/gzip_pack.h"
 
 enum { BIG = 5 << 20 };
-
-/* One member of `n` bytes. Returns its size in `out`. */
-static size_t pack(const uint8_t *bytes, size_t n, uint8_t *out, size_t cap) {
-    struct isal_zstream z;
-    isal_deflate_init(&z);
-    z.end_of_stream = 1;
-    z.flush = NO_FLUSH;
-    z.gzip_flag = IGZIP_GZIP;
-    z.next_in = (uint8_t *)(uintptr_t)bytes;
-    z.avail_in = (uint32_t)n;
-    z.next_out = out;
-    z.avail_out = (uint32_t)cap;
-    assert_int_equal(isal_deflate(&z), COMP_OK);
-    return cap - z.avail_out;
-}
 
 static uint8_t *make_bytes(size_t n) {
     uint8_t *bytes = malloc(n);
@@ -89,14 +73,14 @@ static void gzip(void **state) {
     uint8_t *bytes = make_bytes(BIG);
     uint8_t *packed = malloc(BIG * 2);
     assert_non_null(packed);
-    size_t n = pack(bytes, BIG, packed, BIG * 2);
+    size_t n = gzip_pack(bytes, BIG, packed, BIG * 2);
     expect_stream(packed, n, bytes, BIG, true, false);
-    n = pack(bytes, 0, packed, BIG);
+    n = gzip_pack(bytes, 0, packed, BIG);
     expect_stream(packed, n, bytes, 0, true, false);
     n = 0;
     for (size_t at = 0; at < BIG; at += BIG / 5) { /* several members */
         size_t part = BIG / 5 < BIG - at ? BIG / 5 : BIG - at;
-        n += pack(bytes + at, part, packed + n, BIG * 2 - n);
+        n += gzip_pack(bytes + at, part, packed + n, BIG * 2 - n);
     }
     expect_stream(packed, n, bytes, BIG, true, false);
     memset(packed + n, 0, 512); /* padding, as some archivers leave it */
@@ -110,7 +94,7 @@ static void cut_or_damaged(void **state) {
     uint8_t *bytes = make_bytes(BIG);
     uint8_t *packed = malloc(BIG);
     assert_non_null(packed);
-    size_t n = pack(bytes, BIG, packed, BIG);
+    size_t n = gzip_pack(bytes, BIG, packed, BIG);
     for (size_t left = n - 1; left > 3; left = left * 2 / 3) {
         ps_input *in = ps_input_of_memory(packed, left, NULL);
         assert_true(read_all(in, 65536, bytes) <= BIG);
@@ -129,7 +113,7 @@ static void closed_early(void **state) {
     uint8_t *packed = malloc(BIG);
     uint8_t *buffer = malloc(BIG);
     assert_true(packed != NULL && buffer != NULL);
-    size_t n = pack(bytes, BIG, packed, BIG);
+    size_t n = gzip_pack(bytes, BIG, packed, BIG);
     for (size_t first = 100; first < BIG; first = first * 3 + (1 << 19)) {
         ps_input *in = ps_input_of_memory(packed, n, NULL);
         size_t got = 0;
@@ -186,7 +170,7 @@ static void memory_faults(void **state) {
     uint8_t *packed = malloc(BIG);
     uint8_t *buffer = malloc(BIG);
     assert_true(packed != NULL && buffer != NULL);
-    size_t n = pack(bytes, BIG, packed, BIG);
+    size_t n = gzip_pack(bytes, BIG, packed, BIG);
     for (int64_t at = 0; at < 12; at++) {
         ps_err err = PS_ERR_INIT;
         size_t got = 0;

@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "read/kineto.h"
 #include "read/reader.h"
+#include "support/gzip_pack.h"
 #include "support/trace_lines.h"
 
 #define ALL UINT32_MAX
@@ -474,7 +475,69 @@ static void rank_and_host_are_found_at_both_ends(void **state) {
         &text, "\"}],\"distributedInfo\": {\"world_size\":9,\"rank\": 8},\"host_name\":\"n3\"}");
     expect_part("rank-2.json", text.data, text.len, 8,
                 "n3"); /* the file knows better than its name */
+    uint8_t *packed = malloc(text.len);
+    assert_non_null(packed);
+    size_t n = gzip_pack((const uint8_t *)text.data, text.len, packed, text.len);
+    expect_part("rank-2.json.gz", (const char *)packed, n, 8, "n3");
+    n = gzip_pack((const uint8_t *)NONE, strlen(NONE), packed, text.len);
+    expect_part("rank-2.json.gz", (const char *)packed, n, 2, "");
+    free(packed);
     ps_buf_fini(&text);
+}
+
+/* --- many --------------------------------------------------------------------------------------------------- */
+
+/* One thread on many tracks: its flow points find the slices of the first 64, the rest is counted. */
+static void a_thread_on_many_tracks(void **state) {
+    (void)state;
+    enum { N = 200, BOUND = 64 };
+    ps_buf events;
+    ps_buf_init(&events, 0);
+    for (int i = 0; i < N; i++) {
+        ps_buf_addf(&events, ROW("kernel", "k%d", "0", "7", "%d", "5", "\"device\":%d") ",", i,
+                    100 + i * 10, i);
+    }
+    for (int i = 0; i + 1 < N; i++) {
+        ps_buf_addf(&events, FLOW("s", "x", "%d", "0", "7", "%d") ",", i, 100 + i * 10);
+        ps_buf_addf(&events, FLOW("f", "x", "%d", "0", "7", "%d") ",", i, 100 + (i + 1) * 10);
+    }
+    ps_buf_add_str(&events, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0}");
+    ps_trace *t = read_events("", ps_buf_str(&events), BASE, TIMELINE);
+    size_t n_flows = 0;
+    const ps_flow *flows = ps_trace_flows(t, &n_flows);
+    assert_int_equal(n_flows, BOUND - 1);
+    for (size_t i = 0; i < n_flows; i++) {
+        assert_int_equal(ps_trace_slices(t)->start_ns[flows[i].to] -
+                             ps_trace_slices(t)->start_ns[flows[i].from],
+                         10000);
+    }
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_FLOW_NO_SLICE], 2 * (N - BOUND) - 1);
+    ps_trace_free(t);
+    ps_buf_fini(&events);
+}
+
+static void known_ids_are_found_in_any_order(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    int64_t joined[N];
+    for (int i = 0; i < N; i++) {
+        joined[i] = 10 + i * (int64_t)3;
+    }
+    ps_kineto_links l;
+    ps_kineto_links_init(&l);
+    assert_false(ps_kineto_links_knows(&l, 10));
+    l.joined = joined;
+    for (l.n_joined = 1; l.n_joined <= N; l.n_joined = l.n_joined * 3 + 1) {
+        uint64_t end = 10 + 3 * l.n_joined;
+        uint64_t id = 0;
+        for (uint64_t i = 0; i < 3 * end; i++) {
+            id = i < end ? i : (id * 7919 + 13) % (end + 5); /* rising, then up and down */
+            assert_int_equal(ps_kineto_links_knows(&l, id),
+                             id >= 10 && id < end && (id - 10) % 3 == 0);
+        }
+        assert_false(ps_kineto_links_knows(&l, UINT64_MAX));
+        assert_true(ps_kineto_links_knows(&l, 10));
+    }
 }
 
 /* --- recognising --------------------------------------------------------------------------------------- */
@@ -734,6 +797,8 @@ int main(void) {
         cmocka_unit_test(members_become_metadata),
         cmocka_unit_test(names_tell_ranks),
         cmocka_unit_test(rank_and_host_are_found_at_both_ends),
+        cmocka_unit_test(a_thread_on_many_tracks),
+        cmocka_unit_test(known_ids_are_found_in_any_order),
         cmocka_unit_test(files_are_known_by_content),
         cmocka_unit_test(samples_hold_what_was_counted),
         cmocka_unit_test(every_allocation_may_fail),

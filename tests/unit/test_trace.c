@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "model/trace.h"
+#include "model/trace_args.h"
 
 #define EPOCH INT64_C(1714550400000000000)
 
@@ -260,8 +261,28 @@ static void many_tracks_are_kept_apart(void **state) {
     ps_trace_free(t);
 }
 
+/* Keys and types share a word: a key beyond what fits is refused, not taken for another. */
+static void keys_beyond_the_store(void **state) {
+    (void)state;
+    const uint32_t most = ((uint32_t)1 << 29) - 1;
+    ps_arg_store s;
+    ps_arg_store_init(&s);
+    ps_arg args[2] = {{.key = {5}, .type = PS_ARG_INT}, {.key = {most}, .type = PS_ARG_INT}};
+    uint32_t record = ps_arg_store_add(&s, args, 2);
+    assert_true(record != 0);
+    ps_arg_iter iter = ps_arg_store_walk(&s, record);
+    ps_arg got;
+    assert_true(ps_arg_next(&iter, &got));
+    assert_true(ps_arg_next(&iter, &got));
+    assert_int_equal(got.key.id, most);
+    args[1].key.id = most + 1 + 5;
+    assert_int_equal(ps_arg_store_add(&s, args, 2), 0);
+    ps_arg_store_fini(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_beyond_the_store),
         cmocka_unit_test(origin_is_the_earliest_slice),
         cmocka_unit_test(sealing_sorts_and_is_stable),
         cmocka_unit_test(sealing_is_stable_for_many),

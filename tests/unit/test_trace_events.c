@@ -215,6 +215,52 @@ static void broken_outer_object(void **state) {
            "X:a i:b odd duplicate-key 1, byte 53; whole");
 }
 
+/* A name with a zero byte is no other name. */
+static void zero_bytes_in_names(void **state) {
+    (void)state;
+    expect("{\"traceEvents\":[" A "],\"traceEvents\\u0000x\":[" B
+           "],\"base\\u0000x\":1,\"base\":3}",
+           "X:a member \"base\" \"3\"; odd bad-text 2, byte 60, byte 98; whole");
+}
+
+/* Allocations made while the parts are read with `n` blanks between them. */
+static int64_t read_with_blanks(const char *const *parts, size_t n) {
+    ps_buf b;
+    ps_buf summary;
+    events_dump d;
+    ps_buf_init(&b, 0);
+    ps_buf_init(&summary, 0);
+    ps_buf_add_str(&b, parts[0]);
+    ps_buf_add_fill(&b, ' ', n);
+    ps_buf_add_str(&b, parts[1]);
+    assert_true(ps_buf_ok(&b));
+    (void)ps_alloc_fail_at(-1);
+    dump(&d, b.data, b.len, &ALL, (ps_event_tuning){.block_bytes = 1000, .n_threads = 1});
+    int64_t n_allocations = ps_alloc_fail_at(-1);
+    summarise(ps_buf_str(&d.out), &summary);
+    assert_string_equal(ps_buf_str(&summary), parts[2]);
+    ps_buf_fini(&d.out);
+    ps_buf_fini(&summary);
+    ps_buf_fini(&b);
+    return n_allocations;
+}
+
+/* White space is passed as it comes: nothing grows with it. */
+static void blanks_of_any_length(void **state) {
+    (void)state;
+    static const char *const PARTS[][3] = {
+        {"{\"traceEvents\":[" A "],\"a\"", ":1,\"b\":2}",
+         "X:a member \"a\" \"1\"; member \"b\" \"2\"; whole"},
+        {"{\"traceEvents\":[" A "],\"a\":", "1}", "X:a member \"a\" \"1\"; whole"},
+        {"{\"traceEvents\":[" A "]", ",\"a\":1}", "X:a member \"a\" \"1\"; whole"},
+        {"{\"a\"b,\"traceEvents\"", ":[" A "]}", "X:a odd bad-json 1, byte 4; whole"},
+        {"{\"a\"b,\"traceEvents\":", "[" A "]}", "X:a odd bad-json 1, byte 4; whole"}};
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
+        int64_t n_few = read_with_blanks(PARTS[i], (size_t)1 << 13);
+        assert_int_equal(read_with_blanks(PARTS[i], (size_t)1 << 20), n_few);
+    }
+}
+
 /* --- single events ------------------------------------------------------------------------------------- */
 
 /* `members` of one event: what its dump says from "ts=" on, and the oddities. */
@@ -276,8 +322,10 @@ static void owners(void **state) {
     expect_event("\"pid\":3096504,\"tid\":0", " flags=c ts=0 dur=0 pid=3096504 tid=0 ");
     expect_event("\"pid\":-1,\"tid\":-9223372036854775808", " pid=-1 tid=-9223372036854775808 ");
     expect_event("\"pid\":\"Spans\",\"tid\":\"\"", " flags=3c ts=0 dur=0 pid=\"Spans\" tid=\"\" ");
-    expect_event("\"pid\":12.0,\"tid\":12.5", " flags=4 ts=0 dur=0 pid=12 tid=0 ");
-    expect_event("\"pid\":9223372036854775808", "odd bad-number 1, byte 17");
+    expect_event("\"pid\":12.0,\"tid\":12.5", " flags=2c ts=0 dur=0 pid=12 tid=\"12.5\" ");
+    expect_event("\"pid\":9223372036854775808,\"tid\":-9223372036854775809",
+                 " flags=3c ts=0 dur=0 pid=\"9223372036854775808\" tid=\"-9223372036854775809\" ");
+    expect_event("\"pid\":1e300,\"tid\":NaN", " flags=14 ts=0 dur=0 pid=\"1e300\" tid=0 ");
     expect_event("\"pid\":null,\"tid\":false", "odd bad-number 1, byte 28");
 }
 
@@ -615,6 +663,50 @@ static void many_layouts(void **state) {
     ps_buf_fini(&t.buf);
 }
 
+/* Brackets, each followed by what may follow the last one, up to where the text breaks off: what is looked at behind
+ * them stays within the text. */
+static void many_brackets_of_lost_text(void **state) {
+    (void)state;
+    static const char *const FORMS[] = {"],\"a\":[", "],\"a\":[]", "],\"a\":\"]\"", "]\n"};
+    for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++) {
+        ps_buf b;
+        ps_buf_init(&b, 0);
+        ps_buf_add_str(&b, "{\"ph\":\"X\" x");
+        while (b.len < (size_t)2 << 20) {
+            ps_buf_add_str(&b, FORMS[i]);
+        }
+        size_t n = b.len;
+        ps_buf_add_fill(&b, '\0', PS_JSON_PAD);
+        assert_true(ps_buf_ok(&b));
+        ps_stretch x;
+        assert_true(ps_stretch_init(&x, &ALL));
+        x.begin = x.at = b.data;
+        x.end = b.data + n;
+        x.is_object = x.at_eof = true;
+        x.expect = PS_EXPECT_FIRST;
+        assert_int_equal(ps_stretch_run(&x), PS_STRETCH_CUT);
+        assert_true(x.at == x.end);
+        assert_true(x.n_looked > 0);
+        assert_true(x.n_looked <= 4 * n);
+        ps_stretch_fini(&x);
+        ps_buf_fini(&b);
+    }
+}
+
+/* The same in every way, also where looking comes to its limit. */
+static void much_looked_at_in_vain(void **state) {
+    (void)state;
+    text t;
+    ps_buf_init(&t.buf, 0);
+    ps_buf_add_str(&t.buf, "{\"traceEvents\":[{\"ph\":\"X\" x");
+    for (int i = 0; i < 1000; i++) {
+        ps_buf_add_str(&t.buf, "],\"a\":[\"0123456789\"");
+    }
+    ps_buf_add_str(&t.buf, "}," A "]}");
+    check_schema(t.buf.data, t.buf.len, &ALL, true);
+    ps_buf_fini(&t.buf);
+}
+
 /* --- limits and failures --------------------------------------------------------------------------------- */
 
 static void long_event(void **state) {
@@ -717,6 +809,8 @@ int main(void) {
         cmocka_unit_test(broken_events),
         cmocka_unit_test(broken_at_the_end),
         cmocka_unit_test(broken_outer_object),
+        cmocka_unit_test(zero_bytes_in_names),
+        cmocka_unit_test(blanks_of_any_length),
         cmocka_unit_test(times),
         cmocka_unit_test(rounding),
         cmocka_unit_test(owners),
@@ -730,6 +824,8 @@ int main(void) {
         cmocka_unit_test(damaged_documents),
         cmocka_unit_test(false_candidates),
         cmocka_unit_test(many_layouts),
+        cmocka_unit_test(many_brackets_of_lost_text),
+        cmocka_unit_test(much_looked_at_in_vain),
         cmocka_unit_test(long_event),
         cmocka_unit_test(refused_batch),
         cmocka_unit_test(memory_faults),
