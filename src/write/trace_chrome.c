@@ -182,9 +182,10 @@ static const ps_track *track_of(const chrome_rank *r, uint32_t row) {
 static void put_processes(chrome_rank *r) {
     size_t n = 0;
     const ps_process *processes = ps_trace_processes(r->t, &n);
+    const ps_json_piece ids = first_ids(r);
     for (size_t i = 0; i < n; i++) {
         const ps_process *p = &processes[i];
-        begin_meta(r, "pipescope_process", first_ids(r));
+        begin_meta(r, "pipescope_process", ids);
         put_key_int(r, "\"pid\":", p->pid);
         put_optional(r, ",\"name\":", p->name);
         put_optional(r, ",\"labels\":", p->labels);

@@ -30,9 +30,13 @@ static ps_json_piece keep_as_string(ps_chrome_names *m) {
 
 /* --- numbers and names --------------------------------------------------------------------------------- */
 
+static uint64_t used_key(size_t group, const void *what, size_t n) {
+    return ps_hash_u64(ps_hash64(what, n) + group * 0x9E3779B97F4A7C15u);
+}
+
 /* True when the text or number was free in `group` and is taken now. */
 static bool take(ps_chrome_names *m, size_t group, const void *what, size_t n, bool *nomem) {
-    uint64_t key = ps_hash_u64(ps_hash64(what, n) + group * 0x9E3779B97F4A7C15u);
+    uint64_t key = used_key(group, what, n);
     if (ps_idmap_get(&m->used, key) != PS_IDMAP_NONE) {
         return false;
     }
@@ -151,30 +155,44 @@ static bool name_lanes(ps_chrome_names *m) {
     return !nomem;
 }
 
+/* Leaves the first free name in the scratch buffer: "Read", "Read (2)". `attempts` remembers how far a title has come,
+ * so that many counters of one title do not try the same names again. False when memory is out. */
+static bool choose_counter_name(ps_chrome_names *m, uint32_t row, ps_idmap *attempts) {
+    const size_t group = m->layout->group_of[row] + m->layout->n_groups;
+    bool nomem = false;
+    ps_trace_lane_title(m->t, &m->layout->lanes[row], &m->scratch);
+    const uint64_t title = used_key(group, ps_buf_str(&m->scratch), m->scratch.len);
+    uint32_t attempt = ps_idmap_get(attempts, title);
+    attempt = attempt == PS_IDMAP_NONE ? 0 : attempt;
+    for (;;) {
+        if (attempt++ > 0) {
+            ps_buf_addf(&m->scratch, " (%u)", attempt);
+        }
+        if (take(m, group, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
+            break;
+        }
+        ps_buf_clear(&m->scratch);
+        ps_trace_lane_title(m->t, &m->layout->lanes[row], &m->scratch);
+    }
+    return ps_idmap_put(attempts, title, attempt) && !nomem;
+}
+
 /* Counters are told apart by their names within a process. */
 static bool name_counters(ps_chrome_names *m) {
     const ps_trace_layout *l = m->layout;
-    bool nomem = false;
-    for (size_t i = 0; i < l->n_tracks && !nomem; i++) {
+    ps_idmap attempts;
+    ps_idmap_init(&attempts);
+    bool ok = true;
+    for (size_t i = 0; ok && i < l->n_tracks; i++) {
         uint32_t row = l->tracks[i];
-        if (track_of(m, row)->kind != PS_TRACK_COUNTER) {
-            continue;
+        if (track_of(m, row)->kind == PS_TRACK_COUNTER) {
+            ok = choose_counter_name(m, row, &attempts);
+            m->counters[row] = keep_as_string(m);
+            ok = ok && m->counters[row].text != NULL;
         }
-        for (unsigned attempt = 1;; attempt++) {
-            ps_trace_lane_title(m->t, &l->lanes[row], &m->scratch);
-            if (attempt > 1) {
-                ps_buf_addf(&m->scratch, " (%u)", attempt);
-            }
-            if (take(m, l->group_of[row] + l->n_groups, ps_buf_str(&m->scratch), m->scratch.len,
-                     &nomem)) {
-                break;
-            }
-            ps_buf_clear(&m->scratch);
-        }
-        m->counters[row] = keep_as_string(m);
-        nomem = nomem || m->counters[row].text == NULL;
     }
-    return !nomem;
+    ps_idmap_fini(&attempts);
+    return ok;
 }
 
 /* --- categories ---------------------------------------------------------------------------------------- */

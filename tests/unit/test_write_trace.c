@@ -252,6 +252,28 @@ static void many_lanes(void **state) {
     ps_trace_free(t);
 }
 
+/* Counters of one title get names in the order of their rows, and numbering them does not begin anew with each. */
+static void counters_of_one_title(void **state) {
+    (void)state;
+    enum { N = 60000 };
+    ps_builder *b = ps_builder_new();
+    ps_str name = ps_builder_str(b, "Read", 4);
+    for (int64_t i = 0; i < N; i++) {
+        uint32_t on = ps_builder_track(
+            b, (ps_track){.kind = PS_TRACK_COUNTER, .pid = 1, .tid = i, .name = name});
+        (void)ps_builder_counter(b, on, 1, 1.0);
+    }
+    ps_trace *t = ps_builder_seal(b, NULL);
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    assert_int_equal(write_as("x.json", t, 1, &json), PS_OK);
+    assert_non_null(strstr(json.data, "\"ph\":\"C\",\"name\":\"Read\""));
+    assert_non_null(strstr(json.data, "\"ph\":\"C\",\"name\":\"Read (60000)\""));
+    assert_null(strstr(json.data, "Read (60001)"));
+    ps_buf_fini(&json);
+    ps_trace_free(t);
+}
+
 /* --- formats and failures ------------------------------------------------------------------------------ */
 
 static void endings(void **state) {
@@ -357,6 +379,7 @@ int main(void) {
         cmocka_unit_test(crossing_slices_get_lanes),
         cmocka_unit_test(depth_has_a_limit),
         cmocka_unit_test(many_lanes),
+        cmocka_unit_test(counters_of_one_title),
         cmocka_unit_test(endings),
         cmocka_unit_test(same_trace_same_bytes),
         cmocka_unit_test(memory_runs_out_writing),
