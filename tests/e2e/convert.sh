@@ -35,6 +35,11 @@ cp "$T/everything.json.gz" "$T/unknown"
 run 0 convert "$T/unknown" -o "$T/again.json"
 cmp "$T/everything.json" "$T/again.json" || fail "a renamed gzip file reads differently"
 
+# A part that the head names twice.
+printf '%s' '{"pipescope":{"version":1,"ranks":[{"part":0,"rank":0},{"part":0,"rank":1}]},"traceEvents":[]}' >"$T/parts.json"
+run 1 convert "$T/parts.json" -o "$T/again.json"
+says 'names part 0 twice'
+
 # Databases of several ranks.
 sample "$T/sample"
 both sample 0 "$T/sample"
