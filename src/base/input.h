@@ -1,5 +1,5 @@
 /* A stream of bytes: a plain file, a gzip file (by content, also when renamed; several members in a row are one
- * stream) or stdin ("-"). A gzip stream is inflated in a thread of its own while the caller works on the bytes before.
+ * stream) or stdin ("-"; the commands do not offer it, since they look at a file more than once). A gzip stream is inflated in a thread of its own while the caller works on the bytes before.
  *
  *   in = ps_input_open(path, &err)
  *   while (ps_input_read(in, buffer, cap, &n, &err) == PS_OK && n > 0) ...

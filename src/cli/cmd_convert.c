@@ -79,6 +79,12 @@ static int find_inputs(conversion *c) {
     size_t n_ranks = 0;
     int status = PS_EXIT_OK;
     c->clusters = ps_calloc(n, sizeof(ps_cluster *));
+    for (size_t i = 0; i < n; i++) {
+        if (is_same_file(ps_cli_positional(c->cli, i), c->path)) {
+            return ps_cli_usage(
+                c->cli, "%s is both what to read and -o: give another file to write", c->path);
+        }
+    }
     for (size_t i = 0; c->clusters != NULL && i < n; i++) {
         c->clusters[i] = ps_cli_find_ranks(c->cli, ps_cli_positional(c->cli, i), &status);
         if (c->clusters[i] == NULL) {

@@ -196,8 +196,6 @@ static int write_files(ps_cli *cli, const ps_paddle_pipeline *p, const char *dir
     if (files[0].path == NULL || files[1].path == NULL) {
         (void)ps_fail_nomem(&err);
         status = ps_cli_fail(cli, &err);
-    } else if (ps_make_dirs(dir, &err) != PS_OK) {
-        status = ps_cli_fail(cli, &err);
     } else {
         ps_parallel(PS_N(files), n_threads, write_one, files);
     }
@@ -257,11 +255,14 @@ static int make_timeline(ps_cli *cli, ps_paddle_logs *logs, const char *out_dir)
     if (code != PS_OK) {
         status = ps_cli_fail(cli, &err);
         status = code == PS_NOTHING && n_broken > 0 ? PS_EXIT_FAILED : status;
+    } else if (ps_make_dirs(out_dir, &err) != PS_OK) { /* before the table, not behind it */
+        (void)ps_cli_fail(cli, &err);
     } else {
         status = put_summary(cli, &p);
         ps_cli_print(cli, "\n");
         status = status == PS_EXIT_OK ? write_files(cli, &p, out_dir, n_threads) : status;
-        status = status == PS_EXIT_OK && n_failed > 0 ? PS_EXIT_PARTIAL : status;
+        bool is_partial = n_failed > 0 || logs->has_gap;
+        status = status == PS_EXIT_OK && is_partial ? PS_EXIT_PARTIAL : status;
     }
     ps_free(all);
     ps_paddle_pipeline_fini(&p);
@@ -272,6 +273,9 @@ static int run(ps_cli *cli) {
     const char *log_dir = ps_cli_text(cli, "log_dir");
     const char *out_dir = ps_cli_text(cli, "output");
     ps_err err = PS_ERR_INIT;
+    if (ps_cli_positional(cli, 0) != NULL) {
+        return ps_cli_usage(cli, "give the directory as --log_dir %s", ps_cli_positional(cli, 0));
+    }
     if (log_dir == NULL) {
         return ps_cli_usage(cli, "no input given: --log_dir DIR");
     }
@@ -288,10 +292,13 @@ static int run(ps_cli *cli) {
     }
     ps_free(d);
     if (logs != NULL) {
-        if (logs->note != NULL) {
+        if (logs->has_gap) {
+            ps_cli_warn(cli, "%s", logs->note);
+        } else if (logs->note != NULL) {
             ps_cli_note(cli, "%s", logs->note);
         }
-        status = make_timeline(cli, logs, out_dir != NULL ? out_dir : log_dir);
+        out_dir = out_dir != NULL ? out_dir : log_dir;
+        status = make_timeline(cli, logs, out_dir);
     }
     ps_paddle_logs_free(logs);
     return status;
@@ -333,6 +340,8 @@ const ps_command ps_command_timeline = {
     .usage = "--log_dir DIR [--devices 0,1,...] [--multi_machine] [-o DIR]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
+    .positional = "DIR", /* taken to say what is meant */
+    .max_positionals = 1,
     .notes = "Writes " PS_PADDLE_CHROME_FILE " (chrome://tracing) and " PS_PADDLE_PERFETTO_FILE
              " (ui.perfetto.dev). docs/commands/timeline.md explains every row and field.",
     .run = run,

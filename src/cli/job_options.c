@@ -40,6 +40,12 @@ static int unknown_format(ps_cli *cli, const char *name) {
 }
 
 ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status) {
+    if (strcmp(path, "-") == 0) {
+        *status =
+            ps_cli_usage(cli, "stdin is not read, since a profile is looked at more than once: "
+                              "put it into a file first");
+        return NULL;
+    }
     const char *format = ps_cli_text(cli, "format");
     const ps_reader *reader = format != NULL ? ps_reader_find(format) : NULL;
     if (format != NULL && reader == NULL) {

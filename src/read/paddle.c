@@ -291,9 +291,13 @@ int64_t ps_paddle_worker_of(const char *path) {
     const char *base = ps_path_base(path);
     const char *digits = base + sizeof BEGIN - 1;
     int64_t worker = -1;
-    if (strncmp(base, BEGIN, sizeof BEGIN - 1) != 0 || digits[0] < '0' || digits[0] > '9' ||
-        (digits[0] == '0' && digits[1] != '\0') || strlen(digits) > 9 ||
-        !ps_parse_i64(digits, strlen(digits), &worker)) {
+    if (strncmp(base, BEGIN, sizeof BEGIN - 1) != 0) {
+        return -1;
+    }
+    const size_t n = strspn(digits, "0123456789");
+    if (n == 0 || n > 9 || (digits[0] == '0' && n > 1) ||
+        (digits[n] != '\0' && strcmp(digits + n, ".gz") != 0) ||
+        !ps_parse_i64(digits, n, &worker)) {
         return -1;
     }
     return worker;

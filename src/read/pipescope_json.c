@@ -51,12 +51,14 @@ typedef struct reading {
     int64_t base_ns;
     bool is_wanted; /* events belong to that part now */
     bool was_found, has_events;
+    bool is_done; /* that part is complete; the rest of the file is not read */
     lane *lanes;
     size_t n_lanes, cap_lanes;
     ps_idmap lane_rows; /* hash of a key, or the next free number after it -> row in lanes */
     category *categories;
     size_t n_categories, cap_categories;
-    ps_idmap category_rows; /* text -> row in categories */
+    ps_idmap category_rows; /* text, or text and name of slices -> row in categories */
+    bool has_named;         /* some are for slices of one name */
     ps_idmap time_keys;
     ps_str no_kind;   /* "cat" of flows that have no kind */
     uint32_t *slices; /* number in the part -> provisional row, PS_NONE */
@@ -232,8 +234,14 @@ static bool kind_of_slice(const reading *r, const ps_event *e, ps_slice_kind *ou
     return false;
 }
 
+/* `name` none: all slices with this text that no other entry names. */
+static uint64_t category_key(ps_str cat, ps_str name) {
+    return (uint64_t)name.id << 32 | cat.id;
+}
+
 static bool take_category(reading *r, const ps_event *e) {
     category c = {.name = str_arg(r, e, "category")};
+    ps_str name = str_arg(r, e, "name");
     ps_str cat = str_arg(r, e, "cat");
     if (!kind_of_slice(r, e, &c.kind) || ps_str_is_none(cat)) {
         odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_category without a kind");
@@ -241,9 +249,10 @@ static bool take_category(reading *r, const ps_event *e) {
     }
     if (!ps_grow(&r->categories, &r->cap_categories, r->n_categories + 1, PS_NONE,
                  sizeof *r->categories) ||
-        !ps_idmap_put(&r->category_rows, cat.id, (uint32_t)r->n_categories)) {
+        !ps_idmap_put(&r->category_rows, category_key(cat, name), (uint32_t)r->n_categories)) {
         return false;
     }
+    r->has_named = r->has_named || !ps_str_is_none(name);
     r->categories[r->n_categories++] = c;
     return true;
 }
@@ -291,6 +300,10 @@ static bool take_time(reading *r, const ps_event *e) {
 static bool take_rank(reading *r, const ps_event *e) {
     int64_t part = -1;
     (void)int_arg(r, e, "part", &part);
+    if (r->was_found) {
+        r->is_done = true;
+        return true;
+    }
     r->is_wanted = part == r->part;
     if (r->is_wanted) {
         int64_t has = 0;
@@ -366,16 +379,24 @@ static bool absolute(const reading *r, const ps_event *e, int64_t *start_ns, int
            !__builtin_add_overflow(*start_ns, has_dur ? e->dur_ns : 0, end_ns);
 }
 
+static category category_of(reading *r, const ps_event *e) {
+    const ps_str cat = text(r, e->cat);
+    uint32_t row = PS_IDMAP_NONE;
+    if (r->has_named) {
+        row = ps_idmap_get(&r->category_rows, category_key(cat, text(r, e->name)));
+    }
+    if (row == PS_IDMAP_NONE) {
+        row = ps_idmap_get(&r->category_rows, category_key(cat, PS_STR_NONE));
+    }
+    return row != PS_IDMAP_NONE ? r->categories[row] : (category){cat, PS_SLICE_HOST_OTHER};
+}
+
 static bool take_slice(reading *r, const ps_event *e, int64_t event) {
     int64_t start_ns = 0;
     int64_t end_ns = 0;
     lane_key key = key_of(r, e);
     uint32_t track = track_at(r, &key);
-    uint32_t row = ps_idmap_get(&r->category_rows, text(r, e->cat).id);
-    category c = {text(r, e->cat), PS_SLICE_HOST_OTHER};
-    if (row != PS_IDMAP_NONE) {
-        c = r->categories[row];
-    }
+    const category c = category_of(r, e);
     if (track == PS_NONE) {
         odd(r, PS_ODD_EVENT_FIELD, e, "a thread that no pipescope_track names");
         return push_slice(r, PS_NONE);
@@ -489,6 +510,9 @@ static bool take_event(reading *r, const ps_event *e, int64_t event) {
     return true;
 }
 
+/* Ends the reading of events; is_done says that it is no failure. */
+#define STOP PS_NOTHING
+
 static ps_code take_batch(void *context, const ps_event_batch *batch, ps_err *err) {
     reading *r = context;
     if (!ps_grow(&r->texts, &r->cap_texts, batch->n_texts + 1, SIZE_MAX / sizeof *r->texts,
@@ -500,6 +524,9 @@ static ps_code take_batch(void *context, const ps_event_batch *batch, ps_err *er
     for (size_t i = 0; i < batch->n_events; i++) {
         if (!take_event(r, &batch->events[i], (int64_t)(batch->first_event + i))) {
             return ps_fail_nomem(err);
+        }
+        if (r->is_done) {
+            return ps_builder_failed(r->builder) ? ps_fail_nomem(err) : STOP;
         }
     }
     return ps_builder_failed(r->builder) ? ps_fail_nomem(err) : PS_OK;
@@ -521,6 +548,9 @@ static const ps_lit *parse_head(ps_arena *arena, const char *json, size_t n, ps_
     return head;
 }
 
+static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, size_t *n,
+                          ps_err *err);
+
 static ps_code take_member(void *context, const char *key, const char *json, size_t n,
                            ps_err *err) {
     reading *r = context;
@@ -536,9 +566,14 @@ static ps_code take_member(void *context, const char *key, const char *json, siz
     }
     ps_arena arena;
     ps_arena_init(&arena);
-    bool ok = parse_head(&arena, json, n, err) != NULL;
+    const ps_lit *head = parse_head(&arena, json, n, err);
+    ps_part *parts = NULL;
+    size_t n_parts = 0;
+    ps_code code = head != NULL  ? list_parts(head, &arena, &parts, &n_parts, err)
+                   : err != NULL ? err->code
+                                 : PS_SYNTAX;
     ps_arena_fini(&arena);
-    return ok ? PS_OK : (err != NULL ? err->code : PS_SYNTAX);
+    return code;
 }
 
 ps_code ps_pipescope_json_read(ps_input *in, int64_t part, uint32_t needs, size_t n_threads,
@@ -552,6 +587,7 @@ ps_code ps_pipescope_json_read(ps_input *in, int64_t part, uint32_t needs, size_
     const ps_event_sink sink = {&r, take_batch, take_member};
     ps_event_stats stats = {0};
     ps_code code = ps_trace_events_read(in, &schema, &sink, n_threads, r.diag, &stats, &here);
+    code = r.is_done && code == STOP ? PS_OK : code;
     if (code == PS_OK && !r.was_found) {
         code =
             ps_fail_file(&here, PS_NOTHING, ps_input_path(in),
@@ -664,6 +700,22 @@ static ps_code read_head(ps_input *in, ps_buf *text, size_t *begin, size_t *n, p
     return PS_OK;
 }
 
+static ps_code refuse_twins(const ps_part *parts, size_t n, ps_err *err) {
+    ps_idmap seen;
+    ps_idmap_init(&seen);
+    ps_code code = PS_OK;
+    for (size_t i = 0; code == PS_OK && i < n; i++) {
+        if (ps_idmap_get(&seen, (uint64_t)parts[i].id) != PS_IDMAP_NONE) {
+            code =
+                ps_fail(err, PS_SYNTAX, "its head names part %lld twice", (long long)parts[i].id);
+        } else if (!ps_idmap_put(&seen, (uint64_t)parts[i].id, 1)) {
+            code = ps_fail_nomem(err);
+        }
+    }
+    ps_idmap_fini(&seen);
+    return code;
+}
+
 static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, size_t *n,
                           ps_err *err) {
     const ps_lit *ranks = ps_lit_get(head, "ranks");
@@ -689,7 +741,7 @@ static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, 
             (*parts)[(*n)++] = part;
         }
     }
-    return PS_OK;
+    return refuse_twins(*parts, *n, err);
 }
 
 static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n, ps_err *err) {
@@ -707,8 +759,10 @@ static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n
     if (code == PS_OK) {
         ps_err here = PS_ERR_INIT;
         const ps_lit *head = parse_head(&scratch, head_text.data + begin, length, &here);
-        code = head != NULL ? list_parts(head, arena, out, n, err)
-                            : ps_fail_file(err, here.code, path, "%s", here.msg);
+        code = head != NULL ? list_parts(head, arena, out, n, &here) : here.code;
+        if (code != PS_OK) {
+            (void)ps_fail_file(err, code, path, "%s", here.msg);
+        }
     }
     ps_arena_fini(&scratch);
     ps_buf_fini(&head_text);

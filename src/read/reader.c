@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/fs.h"
 #include "base/input.h"
 
 #define X(symbol) extern const ps_reader ps_reader_##symbol;
@@ -27,6 +28,32 @@ const ps_reader *ps_reader_find(const char *name) {
         }
     }
     return NULL;
+}
+
+/* What an unknown file is, and what to do about it. */
+static const char *what_instead(const char *path, const unsigned char *head, size_t n) {
+    static const struct {
+        const char *magic;
+        size_t n;
+        const char *text;
+    } PACKED[] = {
+        {"BZh", 3, "packed with bzip2: unpack it first (bunzip2), or pack it with gzip"},
+        {"\xFD"
+         "7zXZ",
+         5, "packed with xz: unpack it first (unxz), or pack it with gzip"},
+        {"\x28\xB5\x2F\xFD", 4, "packed with zstd: unpack it first (unzstd), or pack it with gzip"},
+        {"PK\x03\x04", 4, "a zip archive: unpack it first (unzip)"},
+        {"7z\xBC\xAF\x27\x1C", 6, "a 7z archive: unpack it first"},
+    };
+    for (size_t i = 0; i < sizeof PACKED / sizeof PACKED[0]; i++) {
+        if (n >= PACKED[i].n && memcmp(head, PACKED[i].magic, PACKED[i].n) == 0) {
+            return PACKED[i].text;
+        }
+    }
+    if (ps_ends_with(path, ".pftrace") || ps_ends_with(path, ".perfetto-trace")) {
+        return "Perfetto traces are written, not read";
+    }
+    return "not a profile that pipescope knows (see: pipescope formats)";
 }
 
 const ps_reader *ps_reader_for(const char *path, ps_err *err) {
@@ -53,8 +80,7 @@ const ps_reader *ps_reader_for(const char *path, ps_err *err) {
         }
     }
     if (best == NULL) {
-        (void)ps_fail_file(err, PS_SYNTAX, path,
-                           "not a profile that pipescope knows (see: pipescope formats)");
+        (void)ps_fail_file(err, PS_SYNTAX, path, "%s", what_instead(path, head, n));
     } else if (second != NULL) {
         (void)ps_fail_file(err, PS_USAGE, path, "could be %s or %s", best->name, second->name);
         best = NULL;

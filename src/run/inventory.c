@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/idmap.h"
 
 #define MAX_ITEMS ((size_t)1 << 24)
 
@@ -72,11 +74,17 @@ static bool copy_side_tables(ps_inventory *inv, const ps_trace *t) {
 static bool copy_metas(ps_inventory *inv, const ps_trace *t) {
     size_t n = 0;
     const ps_meta *metas = ps_trace_metas(t, &n);
+    ps_idmap seen;
+    ps_idmap_init(&seen);
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
-        ok = ps_named_find(&inv->metas, metas[i].key) != NULL ||
-             add(inv, &inv->metas, metas[i].key, 0, metas[i].value);
+        uint64_t key = ps_hash64(metas[i].key, strlen(metas[i].key));
+        if (ps_idmap_get(&seen, key) == PS_IDMAP_NONE) {
+            ok = ps_idmap_put(&seen, key, 1) &&
+                 add(inv, &inv->metas, metas[i].key, 0, metas[i].value);
+        }
     }
+    ps_idmap_fini(&seen);
     return ok;
 }
 
@@ -111,27 +119,28 @@ static void count_slices(ps_inventory *inv, const ps_trace *t) {
     }
 }
 
+/* Kinds are texts of the trace's pool, so equal ones have one id. */
 static bool count_flows(ps_inventory *inv, const ps_trace *t) {
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(t, &n);
+    const ps_str mark = ps_trace_find_text(t, "mark");
+    ps_idmap rows; /* kind -> row in flows */
+    ps_idmap_init(&rows);
     bool ok = true;
-    ps_str last = {UINT32_MAX};
-    ps_named *item = NULL;
     for (size_t i = 0; ok && i < n; i++) {
-        if (!ps_str_eq(flows[i].kind, last)) { /* neighbours are mostly alike */
-            const char *name =
-                ps_str_is_none(flows[i].kind) ? "mark" : ps_trace_text(t, flows[i].kind);
-            item = (ps_named *)ps_named_find(&inv->flows, name);
-            if (item == NULL) {
-                ok = add(inv, &inv->flows, name, 0, NULL);
-                item = ok ? &inv->flows.items[inv->flows.n - 1] : NULL;
-            }
-            last = flows[i].kind;
+        const ps_str kind = ps_str_is_none(flows[i].kind) ? mark : flows[i].kind;
+        uint32_t row = ps_idmap_get(&rows, kind.id);
+        if (row == PS_IDMAP_NONE) {
+            row = (uint32_t)inv->flows.n;
+            ok = ps_idmap_put(&rows, kind.id, row) &&
+                 add(inv, &inv->flows, ps_str_is_none(kind) ? "mark" : ps_trace_text(t, kind), 0,
+                     NULL);
         }
-        if (item != NULL) {
-            item->count++;
+        if (ok) {
+            inv->flows.items[row].count++;
         }
     }
+    ps_idmap_fini(&rows);
     if (inv->flows.n > 1) {
         qsort(inv->flows.items, inv->flows.n, sizeof *inv->flows.items, compare_names);
     }

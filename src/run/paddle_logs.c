@@ -80,6 +80,13 @@ static ps_code add_machine(search *s, const char *dir, int64_t number, ps_err *e
         return PS_OK;
     }
     qsort(m.workers, m.n_workers, sizeof *m.workers, ps_compare_i64);
+    size_t n_workers = 1;
+    for (size_t i = 1; i < m.n_workers; i++) { /* workerlog.0 beside workerlog.0.gz: one worker */
+        if (m.workers[i] != m.workers[i - 1]) {
+            m.workers[n_workers++] = m.workers[i];
+        }
+    }
+    m.n_workers = n_workers;
     s->n_logs += m.n_workers;
     if (s->n_logs > MAX_LOGS) {
         return ps_fail_file(err, PS_RANGE, dir, "more than %zu logs", MAX_LOGS);
@@ -189,6 +196,12 @@ static bool add_log(search *s, size_t row, size_t column, bool is_missing) {
     ps_buf_init(&name, 0);
     ps_buf_addf(&name, "workerlog.%lld", (long long)s->columns[column]);
     const char *path = ps_buf_ok(&name) ? ps_path_join(&l->arena, m->dir, ps_buf_str(&name)) : NULL;
+    if (path != NULL && !is_missing && !ps_is_file(path)) {
+        ps_buf_add_str(&name, ".gz");
+        const char *packed =
+            ps_buf_ok(&name) ? ps_path_join(&l->arena, m->dir, ps_buf_str(&name)) : NULL;
+        path = packed == NULL || ps_is_file(packed) ? packed : path;
+    }
     ps_buf_fini(&name);
     if (path == NULL || !ps_grow(&l->logs, &s->cap_logs, l->n + 1, MAX_LOGS, sizeof *l->logs)) {
         return false;
@@ -258,22 +271,32 @@ static ps_code search_dir(search *s, const char *log_dir, bool by_machine, ps_er
     return code;
 }
 
-/* Logs that nobody asked for by number leave gaps unseen. */
+static bool set_note(search *s, const machine *m, int64_t missing, int64_t there) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_buf_addf(&text, "%s: no workerlog.%lld, though there is workerlog.%lld", m->dir,
+                (long long)missing, (long long)there);
+    s->logs->note =
+        ps_buf_ok(&text) ? ps_arena_strndup(&s->logs->arena, ps_buf_str(&text), text.len) : NULL;
+    ps_buf_fini(&text);
+    return s->logs->note != NULL;
+}
+
+/* Logs that nobody asked for by number leave gaps unseen. A log between two others is missing; those before the first
+ * may belong to another place. */
 static bool note_gap(search *s) {
-    for (size_t m = 0; m < s->n_machines && s->logs->note == NULL; m++) {
+    for (size_t m = 0; m < s->n_machines; m++) {
         const machine *x = &s->machines[m];
-        for (size_t i = 0; i < x->n_workers && s->logs->note == NULL; i++) {
-            if (x->workers[i] != (int64_t)i) {
-                ps_buf text;
-                ps_buf_init(&text, 0);
-                ps_buf_addf(&text, "%s: no workerlog.%zu, though there is workerlog.%lld", x->dir,
-                            i, (long long)x->workers[i]);
-                s->logs->note = ps_buf_ok(&text)
-                                    ? ps_arena_strndup(&s->logs->arena, ps_buf_str(&text), text.len)
-                                    : NULL;
-                ps_buf_fini(&text);
-                return s->logs->note != NULL;
+        for (size_t i = 1; i < x->n_workers; i++) {
+            if (x->workers[i] != x->workers[i - 1] + 1) {
+                s->logs->has_gap = true;
+                return set_note(s, x, x->workers[i - 1] + 1, x->workers[i]);
             }
+        }
+    }
+    for (size_t m = 0; m < s->n_machines; m++) {
+        if (s->machines[m].workers[0] != 0) {
+            return set_note(s, &s->machines[m], 0, s->machines[m].workers[0]);
         }
     }
     return true;

@@ -30,6 +30,7 @@ typedef struct ps_paddle_logs {
     bool by_machine;
     uint32_t n_machines, n_columns;
     const char *note; /* a sentence for people, or NULL */
+    bool has_gap;     /* a log between two that are there is missing; the note names it */
     ps_arena arena;
 } ps_paddle_logs;
 

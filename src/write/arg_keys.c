@@ -3,10 +3,12 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 
 enum { AS_TIME = 1, AS_OTHER = 2 };
 
-uint32_t ps_arg_keys_count(ps_idmap *seen, ps_str key) {
+/* How often a key came so far: 1 at first. 0 when memory is out. */
+static uint32_t count_key(ps_idmap *seen, ps_str key) {
     uint32_t n = ps_idmap_get(seen, key.id);
     n = n == PS_IDMAP_NONE ? 1 : n + 1;
     return ps_idmap_put(seen, key.id, n) ? n : 0;
@@ -34,7 +36,7 @@ static bool add_shape(ps_arg_keys *k, ps_arg_iter iter) {
     bool ok = true;
     bool repeats = false;
     for (ps_arg arg; ok && ps_arg_next(&iter, &arg);) {
-        uint32_t n = ps_arg_keys_count(&seen, arg.key);
+        uint32_t n = count_key(&seen, arg.key);
         repeats = repeats || n > 1;
         ok = n > 0 && note_type(k, &arg);
     }
@@ -82,4 +84,44 @@ bool ps_arg_keys_repeat(ps_arg_keys *k, const ps_arg_iter *iter) {
         k->last_repeats = ps_idmap_get(&k->shapes, (uint64_t)(uintptr_t)iter->shape) == 1;
     }
     return k->last_repeats;
+}
+
+bool ps_arg_names_init(ps_arg_names *names, const ps_trace *t, ps_arg_iter iter) {
+    ps_idmap_init(&names->counts);
+    ps_idmap_init(&names->taken);
+    bool ok = true;
+    for (ps_arg arg; ok && ps_arg_next(&iter, &arg);) {
+        uint64_t text = ps_hash64(ps_trace_text(t, arg.key), ps_trace_text_len(t, arg.key));
+        ok = ps_idmap_put(&names->taken, text, 1);
+    }
+    return ok;
+}
+
+void ps_arg_names_fini(ps_arg_names *names) {
+    ps_idmap_fini(&names->counts);
+    ps_idmap_fini(&names->taken);
+}
+
+bool ps_arg_names_next(ps_arg_names *names, const ps_trace *t, ps_str key, ps_buf *out) {
+    const char *text = ps_trace_text(t, key);
+    const size_t n_text = ps_trace_text_len(t, key);
+    uint32_t n = ps_idmap_get(&names->counts, key.id);
+    if (n == PS_IDMAP_NONE) {
+        ps_buf_add(out, text, n_text);
+        return ps_idmap_put(&names->counts, key.id, 1) && ps_buf_ok(out);
+    }
+    uint64_t hash = 0;
+    ps_buf made;
+    ps_buf_init(&made, 0);
+    do {
+        ps_buf_clear(&made);
+        ps_buf_add(&made, text, n_text);
+        ps_buf_addf(&made, " (%u)", ++n);
+        hash = ps_hash64(ps_buf_str(&made), made.len);
+    } while (ps_buf_ok(&made) && ps_idmap_get(&names->taken, hash) != PS_IDMAP_NONE);
+    bool ok = ps_buf_ok(&made) && ps_idmap_put(&names->taken, hash, 1) &&
+              ps_idmap_put(&names->counts, key.id, n);
+    ps_buf_add(out, ps_buf_str(&made), made.len);
+    ps_buf_fini(&made);
+    return ok && ps_buf_ok(out);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/idmap.h"
 #include "model/trace.h"
 
@@ -25,7 +26,18 @@ void ps_arg_keys_fini(ps_arg_keys *k);
 /* Whether a name stands twice among the arguments of `iter`, which has just begun. */
 bool ps_arg_keys_repeat(ps_arg_keys *k, const ps_arg_iter *iter);
 
-/* Counts how often a name came so far: 1 at first. For slices with repeated names only. 0 when memory is out. */
-uint32_t ps_arg_keys_count(ps_idmap *seen, ps_str key);
+/* The names that the arguments of one slice get where one stands twice: "key", then "key (2)" and on, none of them that
+ * of another argument. For slices with repeated names only. */
+typedef struct ps_arg_names {
+    ps_idmap counts; /* key -> number that its last name has */
+    ps_idmap taken;  /* hashes of texts */
+} ps_arg_names;
+
+/* `iter` has just begun. False when memory is out; call fini in any case. */
+bool ps_arg_names_init(ps_arg_names *names, const ps_trace *t, ps_arg_iter iter);
+void ps_arg_names_fini(ps_arg_names *names);
+
+/* Appends the name of the next argument, whose key is `key`. False when memory is out. */
+bool ps_arg_names_next(ps_arg_names *names, const ps_trace *t, ps_str key, ps_buf *out);
 
 #endif

@@ -12,6 +12,7 @@
  *
  * web/src/pipeline draws the same picture for browsers; sizes are kept alike. */
 #include "write/chart_svg.h"
+#include "write/chart_clocks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -186,6 +187,35 @@ static void put_head(picture *p) {
     ps_buf_add_str(p->out, "</defs>\n");
 }
 
+enum { SUBTITLE_PITCH = 16 };
+
+/* Quiet lines below the title, broken at blanks where the next word would pass the right edge; the plot moves down. */
+static void put_subtitle(picture *p, ps_buf *text) {
+    const double room = 0.85 * (p->width - 2 * PAD); /* some fonts are wider than text_width says */
+    char *line = text->data;
+    double y = PAD + 38;
+    while (line != NULL && *line != '\0') {
+        char *end = NULL; /* of what fits */
+        for (char *at = line; end == NULL || *at != '\0'; at++) {
+            at += strcspn(at, " \n");
+            const char stop = *at;
+            *at = '\0';
+            bool fits = text_width(line, 12) <= room;
+            *at = stop;
+            end = fits || end == NULL ? at : end;
+            if (!fits || stop != ' ') {
+                break;
+            }
+        }
+        char *next = *end != '\0' ? end + 1 : NULL;
+        *end = '\0';
+        put_text(p, PAD, y, 12, START, p->surfaces->quiet, "", line);
+        p->plot_y += y > PAD + 38 ? SUBTITLE_PITCH : 0;
+        y += SUBTITLE_PITCH;
+        line = next;
+    }
+}
+
 static ps_code put_title(picture *p, ps_err *err) {
     const ps_chart *chart = p->rows.chart;
     ps_arena arena;
@@ -225,8 +255,11 @@ static ps_code put_title(picture *p, ps_err *err) {
         ps_buf_addf(&line, " · theory (%s): %s, bubble %.1f %%", p->theory.chart->schedule, length,
                     (1 - p->theory.busy_share) * 100);
     }
-    put_text(p, PAD, PAD + 38, 12, START, p->surfaces->quiet, "", ps_buf_str(&line));
+    ps_chart_say_clocks(chart, true, "\n", "", &line);
     ok = ok && ps_buf_ok(&line);
+    if (ok) {
+        put_subtitle(p, &line);
+    }
     ps_buf_fini(&line);
     ps_arena_fini(&arena);
     return ok ? PS_OK : ps_fail_nomem(err);

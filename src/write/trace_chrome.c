@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/idmap.h"
 #include "write/arg_keys.h"
 #include "write/json_text.h"
 #include "write/trace_chrome_names.h"
@@ -130,6 +129,18 @@ static ps_json_piece first_ids(const chrome_rank *r) {
     return (ps_json_piece){NOBODY, sizeof NOBODY - 1};
 }
 
+/* `name`: of the slices that it is for, none: of all that no other entry names. */
+static void put_category(chrome_rank *r, const ps_chrome_category *c, ps_str name,
+                         ps_json_piece ids) {
+    begin_meta(r, "pipescope_category", ids);
+    put(r, "\"cat\":");
+    put_piece(r, c->shown);
+    put_optional(r, ",\"name\":", name);
+    put_key_text(r, ",\"kind\":", ps_slice_kind_name(c->kind));
+    put_optional(r, ",\"category\":", c->name);
+    end_meta(r);
+}
+
 static void put_facts(chrome_rank *r) {
     ps_json_piece ids = first_ids(r);
     begin_meta(r, "pipescope_rank", ids);
@@ -156,12 +167,14 @@ static void put_facts(chrome_rank *r) {
         end_meta(r);
     }
     for (size_t i = 0; i < r->names.n_categories; i++) {
-        begin_meta(r, "pipescope_category", ids);
-        put(r, "\"cat\":");
-        put_piece(r, r->names.categories[i].shown);
-        put_key_text(r, ",\"kind\":", ps_slice_kind_name(r->names.categories[i].kind));
-        put_optional(r, ",\"category\":", r->names.categories[i].name);
-        end_meta(r);
+        const ps_chrome_category *c = &r->names.categories[i];
+        if (c->first == i || c->is_apart) {
+            put_category(r, c, PS_STR_NONE, ids);
+        }
+    }
+    for (size_t i = 0; i < r->names.n_named; i++) {
+        const ps_chrome_named *named = &r->names.named[i];
+        put_category(r, &r->names.categories[named->category], named->name, ids);
     }
     for (size_t i = 0; i < r->keys.n_time_keys; i++) {
         begin_meta(r, "pipescope_time", ids);
@@ -182,9 +195,10 @@ static const ps_track *track_of(const chrome_rank *r, uint32_t row) {
 static void put_processes(chrome_rank *r) {
     size_t n = 0;
     const ps_process *processes = ps_trace_processes(r->t, &n);
+    const ps_json_piece ids = first_ids(r);
     for (size_t i = 0; i < n; i++) {
         const ps_process *p = &processes[i];
-        begin_meta(r, "pipescope_process", first_ids(r));
+        begin_meta(r, "pipescope_process", ids);
         put_key_int(r, "\"pid\":", p->pid);
         put_optional(r, ",\"name\":", p->name);
         put_optional(r, ",\"labels\":", p->labels);
@@ -324,18 +338,16 @@ static void put_value(chrome_rank *r, const ps_arg *arg) {
     }
 }
 
-/* "key": or, where it came before, "key (2)": */
-static bool put_arg_key(chrome_rank *r, ps_str key, ps_idmap *seen) {
-    uint32_t n = seen != NULL ? ps_arg_keys_count(seen, key) : 1;
-    if (n == 1) {
+/* `names` NULL: none stands twice. */
+static bool put_arg_key(chrome_rank *r, ps_str key, ps_arg_names *names) {
+    if (names == NULL) {
         put_text(r, key);
-    } else {
-        ps_buf_add(&r->scratch, ps_trace_text(r->t, key), ps_trace_text_len(r->t, key));
-        ps_buf_addf(&r->scratch, " (%u)", n);
-        ps_json_put_str(r->out, ps_buf_str(&r->scratch), r->scratch.len);
-        ps_buf_clear(&r->scratch);
+        return true;
     }
-    return n > 0;
+    bool ok = ps_arg_names_next(names, r->t, key, &r->scratch);
+    ps_json_put_str(r->out, ps_buf_str(&r->scratch), r->scratch.len);
+    ps_buf_clear(&r->scratch);
+    return ok;
 }
 
 static bool put_args(chrome_rank *r, uint32_t row) {
@@ -344,19 +356,20 @@ static bool put_args(chrome_rank *r, uint32_t row) {
         return true;
     }
     bool repeats = ps_arg_keys_repeat(&r->keys, &iter);
-    ps_idmap seen;
-    ps_idmap_init(&seen);
-    bool ok = true;
+    ps_arg_names names;
+    bool ok = !repeats || ps_arg_names_init(&names, r->t, iter);
     put(r, ",\"args\":{");
     const char *comma = "";
     for (ps_arg arg; ok && ps_arg_next(&iter, &arg); comma = ",") {
         put(r, comma);
-        ok = put_arg_key(r, arg.key, repeats ? &seen : NULL);
+        ok = put_arg_key(r, arg.key, repeats ? &names : NULL);
         put(r, ":");
         put_value(r, &arg);
     }
     put(r, "}");
-    ps_idmap_fini(&seen);
+    if (repeats) {
+        ps_arg_names_fini(&names);
+    }
     return ok;
 }
 

@@ -30,9 +30,13 @@ static ps_json_piece keep_as_string(ps_chrome_names *m) {
 
 /* --- numbers and names --------------------------------------------------------------------------------- */
 
+static uint64_t used_key(size_t group, const void *what, size_t n) {
+    return ps_hash_u64(ps_hash64(what, n) + group * 0x9E3779B97F4A7C15u);
+}
+
 /* True when the text or number was free in `group` and is taken now. */
 static bool take(ps_chrome_names *m, size_t group, const void *what, size_t n, bool *nomem) {
-    uint64_t key = ps_hash_u64(ps_hash64(what, n) + group * 0x9E3779B97F4A7C15u);
+    uint64_t key = used_key(group, what, n);
     if (ps_idmap_get(&m->used, key) != PS_IDMAP_NONE) {
         return false;
     }
@@ -151,30 +155,44 @@ static bool name_lanes(ps_chrome_names *m) {
     return !nomem;
 }
 
+/* Leaves the first free name in the scratch buffer: "Read", "Read (2)". `attempts` remembers how far a title has come,
+ * so that many counters of one title do not try the same names again. False when memory is out. */
+static bool choose_counter_name(ps_chrome_names *m, uint32_t row, ps_idmap *attempts) {
+    const size_t group = m->layout->group_of[row] + m->layout->n_groups;
+    bool nomem = false;
+    ps_trace_lane_title(m->t, &m->layout->lanes[row], &m->scratch);
+    const uint64_t title = used_key(group, ps_buf_str(&m->scratch), m->scratch.len);
+    uint32_t attempt = ps_idmap_get(attempts, title);
+    attempt = attempt == PS_IDMAP_NONE ? 0 : attempt;
+    for (;;) {
+        if (attempt++ > 0) {
+            ps_buf_addf(&m->scratch, " (%u)", attempt);
+        }
+        if (take(m, group, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
+            break;
+        }
+        ps_buf_clear(&m->scratch);
+        ps_trace_lane_title(m->t, &m->layout->lanes[row], &m->scratch);
+    }
+    return ps_idmap_put(attempts, title, attempt) && !nomem;
+}
+
 /* Counters are told apart by their names within a process. */
 static bool name_counters(ps_chrome_names *m) {
     const ps_trace_layout *l = m->layout;
-    bool nomem = false;
-    for (size_t i = 0; i < l->n_tracks && !nomem; i++) {
+    ps_idmap attempts;
+    ps_idmap_init(&attempts);
+    bool ok = true;
+    for (size_t i = 0; ok && i < l->n_tracks; i++) {
         uint32_t row = l->tracks[i];
-        if (track_of(m, row)->kind != PS_TRACK_COUNTER) {
-            continue;
+        if (track_of(m, row)->kind == PS_TRACK_COUNTER) {
+            ok = choose_counter_name(m, row, &attempts);
+            m->counters[row] = keep_as_string(m);
+            ok = ok && m->counters[row].text != NULL;
         }
-        for (unsigned attempt = 1;; attempt++) {
-            ps_trace_lane_title(m->t, &l->lanes[row], &m->scratch);
-            if (attempt > 1) {
-                ps_buf_addf(&m->scratch, " (%u)", attempt);
-            }
-            if (take(m, l->group_of[row] + l->n_groups, ps_buf_str(&m->scratch), m->scratch.len,
-                     &nomem)) {
-                break;
-            }
-            ps_buf_clear(&m->scratch);
-        }
-        m->counters[row] = keep_as_string(m);
-        nomem = nomem || m->counters[row].text == NULL;
     }
-    return !nomem;
+    ps_idmap_fini(&attempts);
+    return ok;
 }
 
 /* --- categories ---------------------------------------------------------------------------------------- */
@@ -183,17 +201,93 @@ static uint64_t category_key(ps_str name, uint8_t kind) {
     return (uint64_t)name.id << 8 | kind;
 }
 
-static bool add_category(ps_chrome_names *m, ps_str name, ps_slice_kind kind) {
-    bool nomem = false;
-    const char *kind_name = ps_slice_kind_name(kind);
+static void add_category_text(ps_chrome_names *m, ps_str name, ps_slice_kind kind) {
     size_t n = ps_trace_text_len(m->t, name);
-    const char *text = n > 0 ? ps_trace_text(m->t, name) : kind_name;
-    n = n > 0 ? n : strlen(kind_name);
-    for (unsigned attempt = 0;; attempt++) {
-        ps_buf_add(&m->scratch, text, n);
-        if (attempt > 0) {
-            ps_buf_addf(&m->scratch, ",%s", kind_name);
+    if (n > 0) {
+        ps_buf_add(&m->scratch, ps_trace_text(m->t, name), n);
+    } else {
+        ps_buf_add_str(&m->scratch, ps_slice_kind_name(kind));
+    }
+}
+
+static bool add_category(ps_chrome_names *m, ps_str name, ps_slice_kind kind) {
+    const uint32_t row = (uint32_t)m->n_categories;
+    if (!ps_grow(&m->categories, &m->cap_categories, m->n_categories + 1,
+                 SIZE_MAX / sizeof *m->categories, sizeof *m->categories) ||
+        !ps_idmap_put(&m->category_rows, category_key(name, (uint8_t)kind), row)) {
+        return false;
+    }
+    ps_chrome_category *c = &m->categories[m->n_categories++];
+    *c = (ps_chrome_category){.name = name, .kind = kind};
+    bool nomem = false;
+    add_category_text(m, name, kind);
+    const uint64_t text = used_key(ALL_GROUPS - 1, ps_buf_str(&m->scratch), m->scratch.len);
+    if (take(m, ALL_GROUPS - 1, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
+        c->first = row;
+        c->shown = keep_as_string(m);
+        return c->shown.text != NULL && !nomem && ps_idmap_put(&m->first_rows, text, row);
+    }
+    ps_buf_clear(&m->scratch);
+    c->first = ps_idmap_get(&m->first_rows, text);
+    c->shown = m->categories[c->first].shown;
+    c->is_shared = m->categories[c->first].is_shared = true;
+    return true;
+}
+
+/* Slices of `name` are of category `row`, which shares its text. Of two that claim a name the later one goes apart:
+ * `owners` keeps the earlier. */
+static bool claim_name(ps_chrome_names *m, ps_idmap *owners, uint32_t row, ps_str name) {
+    ps_chrome_category *c = &m->categories[row];
+    const uint64_t key = (uint64_t)c->first << 32 | name.id;
+    const uint32_t owner = ps_idmap_get(owners, key);
+    if (owner == row) {
+        return true;
+    }
+    if (owner != PS_IDMAP_NONE && owner < row) {
+        c->is_apart = true;
+        return true;
+    }
+    if (owner != PS_IDMAP_NONE) {
+        m->categories[owner].is_apart = true;
+    }
+    if (c->first != row && ps_trace_text_len(m->t, name) == 0) {
+        c->is_apart = true; /* no name to list */
+    }
+    if (!ps_idmap_put(owners, key, row)) {
+        return false;
+    }
+    if (c->first == row || c->is_apart) {
+        return true;
+    }
+    if (!ps_grow(&m->named, &m->cap_named, m->n_named + 1, SIZE_MAX / sizeof *m->named,
+                 sizeof *m->named)) {
+        return false;
+    }
+    m->named[m->n_named++] = (ps_chrome_named){row, name};
+    return true;
+}
+
+static bool claim_names(ps_chrome_names *m) {
+    const ps_slices *s = ps_trace_slices(m->t);
+    ps_idmap owners; /* (first row of a text, name) -> row */
+    ps_idmap_init(&owners);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->n; i++) {
+        const ps_chrome_category *c = ps_chrome_names_category(m, s->category[i], s->kind[i]);
+        if (c->is_shared) {
+            ok = claim_name(m, &owners, (uint32_t)(c - m->categories), s->name[i]);
         }
+    }
+    ps_idmap_fini(&owners);
+    return ok;
+}
+
+/* "kernel,copy" for the kind copy of the category kernel; with a number where that is taken. */
+static bool set_apart(ps_chrome_names *m, ps_chrome_category *c) {
+    bool nomem = false;
+    for (unsigned attempt = 1;; attempt++) {
+        add_category_text(m, c->name, c->kind);
+        ps_buf_addf(&m->scratch, ",%s", ps_slice_kind_name(c->kind));
         if (attempt > 1) {
             ps_buf_addf(&m->scratch, ",%u", attempt);
         }
@@ -202,30 +296,33 @@ static bool add_category(ps_chrome_names *m, ps_str name, ps_slice_kind kind) {
         }
         ps_buf_clear(&m->scratch);
     }
-    ps_chrome_category c = {name, kind, keep_as_string(m)};
-    if (nomem || c.shown.text == NULL ||
-        !ps_grow(&m->categories, &m->cap_categories, m->n_categories + 1,
-                 SIZE_MAX / sizeof *m->categories, sizeof *m->categories) ||
-        !ps_idmap_put(&m->category_rows, category_key(name, (uint8_t)kind),
-                      (uint32_t)m->n_categories)) {
-        return false;
-    }
-    m->categories[m->n_categories++] = c;
-    return true;
+    c->shown = keep_as_string(m);
+    return c->shown.text != NULL && !nomem;
 }
 
 static bool find_categories(ps_chrome_names *m) {
     const ps_slices *s = ps_trace_slices(m->t);
     uint64_t last = UINT64_MAX;
-    for (uint32_t row = 0; row < s->n; row++) {
+    bool ok = true;
+    for (uint32_t row = 0; ok && row < s->n; row++) {
         uint64_t key = category_key(s->category[row], s->kind[row]);
-        if (key != last && ps_idmap_get(&m->category_rows, key) == PS_IDMAP_NONE &&
-            !add_category(m, s->category[row], (ps_slice_kind)s->kind[row])) {
-            return false;
+        if (key != last && ps_idmap_get(&m->category_rows, key) == PS_IDMAP_NONE) {
+            ok = add_category(m, s->category[row], (ps_slice_kind)s->kind[row]);
         }
         last = key;
     }
-    return true;
+    ok = ok && claim_names(m);
+    for (size_t i = 0; ok && i < m->n_categories; i++) {
+        ok = !m->categories[i].is_apart || set_apart(m, &m->categories[i]);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_named; i++) {
+        if (!m->categories[m->named[i].category].is_apart) {
+            m->named[n++] = m->named[i];
+        }
+    }
+    m->n_named = n;
+    return ok;
 }
 
 static bool is_flow_kind(const ps_trace *t, const char *text) {
@@ -258,6 +355,7 @@ bool ps_chrome_names_init(ps_chrome_names *m, const ps_trace *t, const ps_trace_
     ps_arena_init(&m->arena);
     ps_buf_init(&m->scratch, 0);
     ps_idmap_init(&m->category_rows);
+    ps_idmap_init(&m->first_rows);
     ps_idmap_init(&m->used);
     m->pids = ps_calloc(layout->n_groups + 1, sizeof *m->pids);
     m->lanes = ps_calloc(layout->n_lanes + 1, sizeof *m->lanes);
@@ -275,6 +373,8 @@ void ps_chrome_names_fini(ps_chrome_names *m) {
     ps_free(m->counters);
     ps_free(m->categories);
     ps_idmap_fini(&m->category_rows);
+    ps_idmap_fini(&m->first_rows);
+    ps_free(m->named);
     ps_idmap_fini(&m->used);
 }
 

@@ -20,13 +20,23 @@ typedef struct ps_json_piece {
     size_t n;
 } ps_json_piece;
 
-/* Slices say their kind in their category: the category of the file, or the name of the kind where there is none; with
- * the kind behind a comma where the text alone would say something else. */
+/* What a slice shows as its category: that of the file, or the name of the kind where there is none. Several kinds may
+ * share a text: the first has it for all slices, the others for slices of the names listed. Only where slices of one
+ * text and one name are of several kinds does the later kind stand behind a comma. */
 typedef struct ps_chrome_category {
     ps_str name; /* in the trace; may be none */
     ps_slice_kind kind;
+    uint32_t first;      /* row of the first category of the same text */
+    bool is_shared;      /* there are others of the same text */
+    bool is_apart;       /* has a text of its own */
     ps_json_piece shown; /* a JSON string */
 } ps_chrome_category;
+
+/* Slices of this name are of this category, though the text says another one. */
+typedef struct ps_chrome_named {
+    uint32_t category; /* not one that is_apart */
+    ps_str name;
+} ps_chrome_named;
 
 typedef struct ps_chrome_names {
     const ps_trace *t;
@@ -36,11 +46,14 @@ typedef struct ps_chrome_names {
     ps_json_piece *counters; /* [n_tracks] a JSON string; none for others */
     ps_chrome_category *categories;
     size_t n_categories, cap_categories;
+    ps_chrome_named *named;
+    size_t n_named, cap_named;
     const char *no_kind; /* "cat" of flows that have no kind */
     int64_t *next_pid;   /* of several ranks; NULL: one alone */
     ps_arena arena;
     ps_buf scratch;
     ps_idmap category_rows; /* (category, kind) -> row */
+    ps_idmap first_rows;    /* hash of a text -> first row that shows it */
     ps_idmap used;          /* numbers and names taken so far, as hashes */
 } ps_chrome_names;
 

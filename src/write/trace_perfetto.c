@@ -472,25 +472,28 @@ static void put_value(perfetto_rank *r, const ps_arg *arg) {
 
 static void put_args(perfetto_rank *r, uint32_t row, bool repeats) {
     ps_arg_iter iter = ps_trace_args(r->t, row);
-    ps_idmap seen;
-    ps_idmap_init(&seen);
+    ps_arg_names names;
+    bool ok = !repeats || ps_arg_names_init(&names, r->t, iter);
     for (ps_arg arg; ps_arg_next(&iter, &arg);) {
         ps_pb_begin(r->pb, EVENT_ANNOTATION);
-        uint32_t n = repeats ? ps_arg_keys_count(&seen, arg.key) : 1;
         if (!repeats) {
             ps_pb_varint(r->pb, ANNOTATION_NAME, iid_of(r, KEYS, arg.key));
-        } else if (n == 1) {
-            put_str(r, ANNOTATION_NAME_TEXT, arg.key);
         } else {
-            ps_buf_add(&r->scratch, ps_trace_text(r->t, arg.key), ps_trace_text_len(r->t, arg.key));
-            ps_buf_addf(&r->scratch, " (%u)", n);
+            ok = ps_arg_names_next(&names, r->t, arg.key, &r->scratch) && ok;
             put_scratch(r, ANNOTATION_NAME_TEXT);
-            r->pb->failed = r->pb->failed || n == 0;
         }
         put_value(r, &arg);
         ps_pb_end(r->pb);
     }
-    ps_idmap_fini(&seen);
+    r->pb->failed = r->pb->failed || !ok;
+    if (repeats) {
+        ps_arg_names_fini(&names);
+    }
+}
+
+/* Times are unsigned. */
+static bool is_before_zero(const perfetto_rank *r, uint32_t row) {
+    return ps_trace_slices(r->t)->start_ns[row] + r->zero_ns < 0;
 }
 
 /* Unique in the file, the same in every run. */
@@ -510,13 +513,16 @@ static void put_flow_ids(perfetto_rank *r, uint32_t row, size_t *next_out) {
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(r->t, &n);
     while (*next_out < n && flows[*next_out].from <= row) {
-        if (flows[*next_out].from == row) {
+        if (flows[*next_out].from == row && !is_before_zero(r, flows[*next_out].to)) {
             ps_pb_fixed64(r->pb, EVENT_FLOW, flow_id(r, *next_out));
         }
         (*next_out)++;
     }
     for (uint32_t i = r->first_in[row]; i < r->first_in[row + 1]; i++) {
         uint32_t flow = r->in_flows[i];
+        if (is_before_zero(r, flows[flow].from)) {
+            continue;
+        }
         ps_pb_fixed64(r->pb, goes_forward(r, &flows[flow]) ? EVENT_LAST_FLOW : EVENT_FLOW,
                       flow_id(r, flow));
     }
@@ -567,7 +573,7 @@ static void put_slices(perfetto_rank *r) {
     ps_trace_written *written = &r->p->job->written;
     size_t next_out = 0;
     for (uint32_t row = 0; row < s->n && !is_stopped(r); row++) {
-        if (s->start_ns[row] + r->zero_ns < 0) {
+        if (is_before_zero(r, row)) {
             written->n_negative++;
             continue;
         }
@@ -579,8 +585,10 @@ static void put_slices(perfetto_rank *r) {
         put_ends(r, (uint32_t)lane, INT64_MAX);
     }
     size_t n_flows = 0;
-    (void)ps_trace_flows(r->t, &n_flows);
-    written->n_flows += n_flows;
+    const ps_flow *flows = ps_trace_flows(r->t, &n_flows);
+    for (size_t i = 0; i < n_flows; i++) {
+        written->n_flows += !is_before_zero(r, flows[i].from) && !is_before_zero(r, flows[i].to);
+    }
 }
 
 /* --- counters, steps, metadata ------------------------------------------------------------------------- */
@@ -620,17 +628,18 @@ static uint64_t put_named_track(perfetto_rank *r, const char *name, uint64_t ord
     return uuid;
 }
 
-/* One instant that carries all entries; of equal keys the first counts, as everywhere. */
+/* One instant that carries all entries; of equal keys the first counts, as everywhere. It stands at the origin, or at
+ * zero where that lies before it. */
 static void put_metas(perfetto_rank *r) {
     size_t n = 0;
     const ps_meta *metas = ps_trace_metas(r->t, &n);
-    if (n == 0 || r->zero_ns < 0) {
+    if (n == 0) {
         return;
     }
     uint64_t track = put_named_track(r, "metadata", 0);
     ps_idmap seen;
     ps_idmap_init(&seen);
-    begin_timed_packet(r, 0);
+    begin_timed_packet(r, r->zero_ns < 0 ? -r->zero_ns : 0);
     begin_event(r, INSTANT, track);
     ps_pb_str(r->pb, EVENT_NAME_TEXT, "metadata", 8);
     for (size_t i = 0; i < n; i++) {
@@ -797,7 +806,9 @@ static void *begin(ps_trace_job *job) {
 
 static void end(void *state) {
     perfetto *p = state;
-    ps_byte_out_add(p->job->out, p->pb.data, p->pb.n);
+    if (!p->pb.failed) { /* else it holds half a message, and the rank has said so */
+        ps_byte_out_add(p->job->out, p->pb.data, p->pb.n);
+    }
     ps_pb_clear(&p->pb);
 }
 

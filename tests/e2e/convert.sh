@@ -35,6 +35,11 @@ cp "$T/everything.json.gz" "$T/unknown"
 run 0 convert "$T/unknown" -o "$T/again.json"
 cmp "$T/everything.json" "$T/again.json" || fail "a renamed gzip file reads differently"
 
+# A part that the head names twice.
+printf '%s' '{"pipescope":{"version":1,"ranks":[{"part":0,"rank":0},{"part":0,"rank":1}]},"traceEvents":[]}' >"$T/parts.json"
+run 1 convert "$T/parts.json" -o "$T/again.json"
+says 'names part 0 twice'
+
 # Databases of several ranks.
 sample "$T/sample"
 both sample 0 "$T/sample"
@@ -72,6 +77,27 @@ unchanged_but_times() { snapshot "$1" | grep -v 'timeline.json\|^\. d' | cut -d'
 unchanged_but_times "$T/sample"
 grep -v 'timeline.json\|^\. d' "$T/before" | cut -d' ' -f1-4 | cmp -s - "$T/now" || fail "inputs were changed"
 only_databases "$T/sample"
+
+# What is no input, and what it is instead.
+printf 'BZh91AY' >"$T/a.json.bz2"
+run 1 info "$T/a.json.bz2"
+says 'packed with bzip2: unpack it first'
+printf '\3757zXZ\000' >"$T/a.json.xz"
+run 1 info "$T/a.json.xz"
+says 'packed with xz: unpack it first'
+printf '\050\265\057\375' >"$T/a.json.zst"
+run 1 info "$T/a.json.zst"
+says 'packed with zstd: unpack it first'
+run 1 info "$T/everything.pftrace"
+says 'Perfetto traces are written, not read'
+run 2 info -
+says 'stdin is not read'
+run 2 convert - -o "$T/again.json"
+says 'stdin is not read'
+cp "$T/everything.json" "$T/same.json"
+run 2 convert "$T/same.json" -o "$T/same.json"
+says 'is both what to read and -o'
+cmp "$T/everything.json" "$T/same.json" || fail "an input was changed"
 
 # Mistakes.
 run 2 convert "$T/sample"

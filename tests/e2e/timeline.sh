@@ -58,6 +58,20 @@ done
 run 0 timeline --log_dir "$T/four" --devices ' 5 , 4,5'
 check "$T/four" rows=GPU5,GPU4
 
+# A gap between two numbers is a missing log; packed logs are read; mistakes are told before the work.
+run 4 timeline --log_dir "$logs/broken/gap_in_workers" -o "$T/gap"
+says 'no workerlog.1, though there is workerlog.2'
+cp -r "$T/four" "$T/packed"
+gzip "$T/packed/workerlog.5"
+run 0 timeline --log_dir "$T/packed" -o "$T/packed_out"
+check "$T/packed_out" jobs=36 rows=GPU4,GPU5
+run 0 timeline --log_dir "$T/four" -o "$T/plain_out"
+cmp "$T/packed_out/pipeline_profile.json" "$T/plain_out/pipeline_profile.json" || fail "a packed log reads differently"
+run 1 timeline --log_dir "$T/four" -o "$T/four/workerlog.4/out"
+[ ! -s "$T/stdout" ] || fail "a table before the target was looked at"
+run 2 timeline "$T/four"
+says "give the directory as --log_dir $T/four"
+
 # Machines by the numbers in their names, not by the order of the names.
 run 0 timeline --log_dir "$logs/broken/machines_ten" -o "$T/out"
 check "$T/out" jobs=2 'rows=GPU0(machine:2),GPU0(machine:10)'

@@ -131,6 +131,32 @@ static void test_extremes(void **context) {
 }
 
 /* 65536 blocks are at most half a megabyte: thin ones are drawn together. */
+/* A subtitle that is too long for its line goes on in the next, and the rows move down. */
+static void test_long_subtitle(void **context) {
+    (void)context;
+    ps_chart *chart = test_chart();
+    ps_buf out;
+    draw(chart, NULL, &FIRST, &out);
+    assert_int_equal(count(&out, "<text x=\"24\" y=\"62\""), 1);
+    assert_int_equal(count(&out, "<text x=\"24\" y=\"78\""), 0);
+    ps_buf_fini(&out);
+    const char *before = chart->labels;
+    chart->labels =
+        "ranges of a long name that goes on and on, ranges of a long name that goes on and on, "
+        "ranges of a long name that goes on and on, ranges of a long name that goes on and on";
+    draw(chart, NULL, &FIRST, &out);
+    assert_int_equal(count(&out, "<text x=\"24\" y=\"62\""), 1);
+    assert_int_equal(count(&out, "<text x=\"24\" y=\"78\""), 1);
+    ps_buf_fini(&out);
+    chart->labels = before;
+    chart->ranks[0].has_clock = true;
+    chart->ranks[0].clock_offset_ns = 1750000;
+    draw(chart, NULL, &FIRST, &out);
+    assert_int_equal(count(&out, "y=\"78\" font-size=\"12\" fill=\"#5c6670\">Clock of "), 1);
+    ps_buf_fini(&out);
+    ps_chart_free(chart);
+}
+
 static void test_size(void **context) {
     (void)context;
     ps_chart *chart = test_chart_big(64, 512, 1);
@@ -165,7 +191,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),    cmocka_unit_test(test_picture),
         cmocka_unit_test(test_nothing), cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_size),    cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_size),    cmocka_unit_test(test_long_subtitle),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,6 +252,132 @@ static void many_lanes(void **state) {
     ps_trace_free(t);
 }
 
+/* Counters of one title get names in the order of their rows, and numbering them does not begin anew with each. */
+static void counters_of_one_title(void **state) {
+    (void)state;
+    enum { N = 60000 };
+    ps_builder *b = ps_builder_new();
+    ps_str name = ps_builder_str(b, "Read", 4);
+    for (int64_t i = 0; i < N; i++) {
+        uint32_t on = ps_builder_track(
+            b, (ps_track){.kind = PS_TRACK_COUNTER, .pid = 1, .tid = i, .name = name});
+        (void)ps_builder_counter(b, on, 1, 1.0);
+    }
+    ps_trace *t = ps_builder_seal(b, NULL);
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    assert_int_equal(write_as("x.json", t, 1, &json), PS_OK);
+    assert_non_null(strstr(json.data, "\"ph\":\"C\",\"name\":\"Read\""));
+    assert_non_null(strstr(json.data, "\"ph\":\"C\",\"name\":\"Read (60000)\""));
+    assert_null(strstr(json.data, "Read (60001)"));
+    ps_buf_fini(&json);
+    ps_trace_free(t);
+}
+
+/* Kinds that share a category keep its text, as other tools look for it; the name of the slice tells them apart, and
+ * only where that does not the text changes. */
+static void categories_stay_as_they_were(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t on = ps_builder_track(b, (ps_track){.kind = PS_TRACK_STREAM, .pid = 1, .tid = 7});
+    ps_str cat = ps_builder_str(b, "kernel", 6);
+    ps_str gemm = ps_builder_str(b, "gemm", 4);
+    ps_str nccl = ps_builder_str(b, "ncclKernel", 10);
+    ps_str both = ps_builder_str(b, "both", 4);
+    (void)ps_builder_slice_in(b, PS_SLICE_KERNEL, on, gemm, cat, 0, 5, 0);
+    (void)ps_builder_slice_in(b, PS_SLICE_COMM_KERNEL, on, nccl, cat, 10, 15, 1);
+    (void)ps_builder_slice_in(b, PS_SLICE_KERNEL, on, both, cat, 20, 25, 2);
+    (void)ps_builder_slice_in(b, PS_SLICE_COPY, on, both, cat, 30, 35, 3);
+    ps_trace *t = ps_builder_seal(b, NULL);
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    assert_int_equal(write_as("x.json", t, 1, &json), PS_OK);
+    assert_non_null(strstr(json.data, "\"name\":\"gemm\",\"cat\":\"kernel\","));
+    assert_non_null(strstr(json.data, "\"name\":\"ncclKernel\",\"cat\":\"kernel\","));
+    assert_non_null(strstr(json.data, "\"name\":\"both\",\"cat\":\"kernel\","));
+    assert_non_null(strstr(json.data, "\"name\":\"both\",\"cat\":\"kernel,copy\","));
+    ps_err err = PS_ERR_INIT;
+    ps_trace *again = read_back(&json, 0, EVERYTHING, &err);
+    assert_non_null(again);
+    expect_same(again, t);
+    ps_trace_free(again);
+    ps_buf_fini(&json);
+    ps_trace_free(t);
+}
+
+/* A made-up name of an argument is none that another argument has. */
+static void repeated_arguments_get_free_names(void **state) {
+    (void)state;
+    static const char *const KEYS[] = {"k", "k", "k (2)", "k"};
+    ps_builder *b = ps_builder_new();
+    uint32_t on = ps_builder_track(b, (ps_track){.kind = PS_TRACK_STREAM, .pid = 1, .tid = 7});
+    uint32_t slice = ps_builder_slice(b, PS_SLICE_KERNEL, on, PS_STR_NONE, 0, 5, 0);
+    for (int i = 0; i < 4; i++) {
+        ps_builder_arg_int(b, slice, KEYS[i], i);
+    }
+    ps_trace *t = ps_builder_seal(b, NULL);
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    assert_int_equal(write_as("x.json", t, 1, &json), PS_OK);
+    assert_non_null(strstr(json.data, "\"args\":{\"k\":0,\"k (3)\":1,\"k (2)\":2,\"k (4)\":3}"));
+    ps_buf_fini(&json);
+    ps_trace_free(t);
+}
+
+/* Perfetto's times are unsigned: what lies before zero is left out and counted, its flows too; metadata stays. */
+static void times_before_zero(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t on = ps_builder_track(b, (ps_track){.kind = PS_TRACK_STREAM, .pid = 1, .tid = 7});
+    uint32_t rows[3];
+    for (int i = 0; i < 3; i++) {
+        rows[i] = ps_builder_slice(b, PS_SLICE_KERNEL, on, PS_STR_NONE, 10 * i, 10 * i + 5, i);
+    }
+    ps_builder_flow(b, rows[0], rows[1]);
+    ps_trace *positive = ps_builder_seal(b, NULL);
+    b = ps_builder_new();
+    on = ps_builder_track(b, (ps_track){.kind = PS_TRACK_STREAM, .pid = 1, .tid = 7});
+    for (int i = 0; i < 3; i++) {
+        int64_t at = 10 * i - 5;
+        rows[i] = ps_builder_slice(b, PS_SLICE_KERNEL, on, PS_STR_NONE, at, at + 3, i);
+    }
+    ps_builder_flow(b, rows[0], rows[1]);
+    ps_builder_flow(b, rows[1], rows[2]);
+    ps_builder_meta(b, "a key of the second", "its value");
+    ps_trace *negative = ps_builder_seal(b, NULL);
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    ps_sink sink = ps_sink_buf(&out);
+    ps_trace_writer *w =
+        ps_trace_writer_to_sink(ps_trace_format_for("x.pftrace"), &sink, SOURCES, 2, NULL);
+    assert_int_equal(ps_trace_writer_rank(w, 0, positive, NULL), PS_OK);
+    assert_int_equal(ps_trace_writer_rank(w, 1, negative, NULL), PS_OK);
+    ps_trace_written written;
+    assert_int_equal(ps_trace_writer_commit(w, &written, NULL), PS_OK);
+    assert_int_equal(written.n_slices, 5);
+    assert_int_equal(written.n_negative, 1);
+    assert_int_equal(written.n_flows, 2);
+    assert_non_null(memmem(out.data, out.len, "a key of the second", 19));
+    ps_buf_fini(&out);
+    ps_trace_free(positive);
+    ps_trace_free(negative);
+}
+
+/* What stands behind the wanted part is not looked at. */
+static void the_next_part_ends_the_reading(void **state) {
+    (void)state;
+    ps_err err = PS_ERR_INIT;
+    ps_trace *t = read_text(
+        HEAD RANK "," TRACK ",{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"a\"},"
+                  "{\"ph\":\"M\",\"name\":\"pipescope_rank\",\"args\":{\"part\":1}}," RANK
+                  ",{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":5,\"dur\":1,\"name\":\"b\"}"
+                  "],\"baseTimeNanoseconds\":5}",
+        &err);
+    assert_non_null(t);
+    assert_int_equal(ps_trace_slices(t)->n, 1);
+    ps_trace_free(t);
+}
+
 /* --- formats and failures ------------------------------------------------------------------------------ */
 
 static void endings(void **state) {
@@ -357,6 +483,11 @@ int main(void) {
         cmocka_unit_test(crossing_slices_get_lanes),
         cmocka_unit_test(depth_has_a_limit),
         cmocka_unit_test(many_lanes),
+        cmocka_unit_test(counters_of_one_title),
+        cmocka_unit_test(categories_stay_as_they_were),
+        cmocka_unit_test(repeated_arguments_get_free_names),
+        cmocka_unit_test(times_before_zero),
+        cmocka_unit_test(the_next_part_ends_the_reading),
         cmocka_unit_test(endings),
         cmocka_unit_test(same_trace_same_bytes),
         cmocka_unit_test(memory_runs_out_writing),
