@@ -298,7 +298,7 @@ ps_code ps_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps
     ps_idmap_init(&c.by_name);
     ps_step_index steps;
     code = ps_step_index_init(&steps, trace) ? select_marks(trace, opts, &c, &steps, out, diag)
-                                          : PS_NOMEM;
+                                             : PS_NOMEM;
     ps_step_index_fini(&steps);
     ps_idmap_fini(&c.by_name);
     ps_free(c.rows);
@@ -341,8 +341,8 @@ static bool times_ok(int64_t start_ns, int64_t end_ns) {
     return start_ns > -limit && end_ns < limit && start_ns <= end_ns;
 }
 
-static bool add_labels(const ps_trace *trace, const ps_analysis_opts *opts, const ps_step_index *steps,
-                       ps_mark_list *out, ps_diag *diag) {
+static bool add_labels(const ps_trace *trace, const ps_analysis_opts *opts,
+                       const ps_step_index *steps, ps_mark_list *out, ps_diag *diag) {
     const ps_table *labels = ps_trace_side_table(trace, "StepTaskInfo");
     int64_t origin = ps_trace_origin_ns(trace);
     for (size_t i = 0; labels != NULL && i < labels->n_rows; i++) {
@@ -360,7 +360,7 @@ static bool add_labels(const ps_trace *trace, const ps_analysis_opts *opts, cons
             continue;
         }
         int64_t step = ps_step_of(steps, start - origin,
-                               start - origin); /* the device may end after the host's step */
+                                  start - origin); /* the device may end after the host's step */
         if (opts->step_id >= 0 && step != opts->step_id) {
             continue;
         }

@@ -29,8 +29,9 @@ typedef struct ps_pipeline_notes {
     size_t n_missing; /* ops of the schedule without a mark (not counted when is_labelled) */
     size_t n_unmarked_weights; /* DualPipeV's tail */
     size_t n_clocks_empty;     /* pairs of machines whose clocks contradict the order of events */
-    size_t n_early; /* ops that start before their input has ended, where these are more than a few */
-    size_t n_stages_missing;   /* stages of the job that the chart does not show */
+    size_t
+        n_early; /* ops that start before their input has ended, where these are more than a few */
+    size_t n_stages_missing; /* stages of the job that the chart does not show */
 } ps_pipeline_notes;
 
 /* Fills the chart's clocks (and, when asked, moves its ops by them), links, bubbles, schedule and, unless labelled, chunks and microbatches; adds the table

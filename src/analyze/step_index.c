@@ -3,7 +3,6 @@
 #include "analyze/marks.h"
 #include "base/alloc.h"
 
-
 bool ps_step_index_init(ps_step_index *x, const ps_trace *trace) {
     *x = (ps_step_index){.n_leaves = 1};
     x->steps = ps_trace_steps(trace, &x->n);

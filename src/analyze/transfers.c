@@ -49,8 +49,8 @@ static bool add_collective(ps_collective_list *list, const ps_trace *trace, uint
         list->n_cut++;
         return true;
     }
-    int len = snprintf(key, sizeof key, "%s/%.*s", group,
-                       (int)(name_len < 100 ? name_len : 100), name);
+    int len =
+        snprintf(key, sizeof key, "%s/%.*s", group, (int)(name_len < 100 ? name_len : 100), name);
     ps_str id = ps_strpool_add(&list->strings, key, len > 0 ? (size_t)len : 0);
     if (ps_str_is_none(id) ||
         !ps_grow(&list->all, &list->cap, list->n + 1, PS_MAX_COLLECTIVES, sizeof *list->all)) {
