@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 
 /* Numbers of processes that the trace has no number for. */
 #define FIRST_MADE_PID 10000000
@@ -201,11 +202,24 @@ static uint64_t category_key(ps_str name, uint8_t kind) {
     return (uint64_t)name.id << 8 | kind;
 }
 
+static bool is_utf8(const char *s, size_t n) {
+    size_t len = 1;
+    for (size_t i = 0; i < n && len > 0; i += len) {
+        len = ps_utf8_len(s + i, n - i);
+    }
+    return len > 0;
+}
+
+/* As JSON can hold it: texts that read alike there must be told apart here. */
 static void add_category_text(ps_chrome_names *m, ps_str name, ps_slice_kind kind) {
+    const char *text = ps_trace_text(m->t, name);
     size_t n = ps_trace_text_len(m->t, name);
-    if (n > 0) {
-        ps_buf_add(&m->scratch, ps_trace_text(m->t, name), n);
-    } else {
+    for (size_t i = 0; i < n;) {
+        size_t len = ps_utf8_len(text + i, n - i);
+        ps_buf_add(&m->scratch, len > 0 ? text + i : "\xEF\xBF\xBD", len > 0 ? len : 3);
+        i += len > 0 ? len : 1;
+    }
+    if (n == 0) {
         ps_buf_add_str(&m->scratch, ps_slice_kind_name(kind));
     }
 }
@@ -250,7 +264,8 @@ static bool claim_name(ps_chrome_names *m, ps_idmap *owners, uint32_t row, ps_st
     if (owner != PS_IDMAP_NONE) {
         m->categories[owner].is_apart = true;
     }
-    if (c->first != row && ps_trace_text_len(m->t, name) == 0) {
+    size_t len = ps_trace_text_len(m->t, name);
+    if (c->first != row && (len == 0 || !is_utf8(ps_trace_text(m->t, name), len))) {
         c->is_apart = true; /* no name to list */
     }
     if (!ps_idmap_put(owners, key, row)) {
