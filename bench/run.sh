@@ -3,6 +3,7 @@
 #
 #   scan      table scanner against sqlite3_step, in one process
 #   simulate  plan and run of large schedules; 64 stages x 1024 microbatches of DualPipeV within 50 ms
+#   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
 #   paddle    worker logs, 1 GB with 2 million jobs: into traces, and with both files of `timeline`
 #   pp_chart  8 ranks at 1x, 2x, 4x (growth must be linear), and against msprof-analyze when it is installed
 #
@@ -37,6 +38,10 @@ if command -v chromium >/dev/null && command -v node >/dev/null && [ -d web/node
 else
     echo "left out: needs Chromium, node and web/node_modules (./dev web-test)"
 fi
+
+echo
+echo "== trace-event JSON"
+sh bench/json.sh "$work"
 
 echo
 echo "== worker logs of Paddle"
