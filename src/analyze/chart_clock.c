@@ -5,7 +5,8 @@
  *   send, receive the send began before the receive ended
  *
  * Where an operation that needs no input comes first, y began before its input was there and the bounds contradict one
- * another: then the ends alone are compared, as y ended after x in any case. */
+ * another: then the ends alone are compared, as y ended after x in any case. Ranges of the host hold more than the work
+ * at both ends: of them only x's start and y's end are in a certain order. */
 #include "analyze/chart_clock.h"
 
 #include <stdlib.h>
@@ -94,6 +95,9 @@ static bool add_link(clocks *k, const ps_chart_link *link) {
                .to_ns = to->kind == PS_OP_FB ? to->end_ns : to->start_ns,
                .from_end_ns = from->kind == PS_OP_FB ? from->start_ns : from->end_ns,
                .to_end_ns = to->end_ns};
+    if (k->opts->ends_only) { /* a range of the host may end long after its result was sent */
+        b.from_end_ns = from->start_ns;
+    }
     if (from->kind == PS_OP_SEND) {
         b = (bound){from->start_ns, to->end_ns, from->start_ns, to->end_ns};
     }

@@ -18,7 +18,8 @@ typedef struct ps_clock_order {
 typedef struct ps_chart_clock_opts {
     const ps_clock_order *orders;
     size_t n_orders;
-    bool ends_only; /* an op may begin before its input is there (host times): only ends count */
+    bool
+        ends_only; /* ranges of the host, which hold waiting: only that one began before the other ended is certain */
     bool
         each_rank; /* a rank whose machine is unknown has a clock of its own; else it is left alone */
     bool align;    /* move the ops of each rank by its machine's offset */
