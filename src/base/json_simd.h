@@ -320,7 +320,14 @@ static inline uint64_t ps_json_load8(const char *p) {
     return word;
 }
 
-/* How many of the 8 bytes at p are digits before any other byte, and the number that they make. */
+/* How many of the 8 bytes at p are digits before any other byte. */
+static inline unsigned ps_json_n_digits8(const char *p) {
+    uint64_t t = ps_json_load8(p) ^ 0x3030303030303030u;
+    uint64_t other = (t | (t + 0x7676767676767676u)) & 0x8080808080808080u;
+    return other == 0 ? 8 : (unsigned)__builtin_ctzll(other) >> 3;
+}
+
+/* The same, and the number that they make. */
 static inline __attribute__((always_inline)) unsigned ps_json_digits8(const char *p,
                                                                       uint64_t *value) {
     uint64_t t = ps_json_load8(p) ^ 0x3030303030303030u;

@@ -181,8 +181,8 @@ FAST const char *take_nested(ps_stretch *x, const char *p, ps_event_arg *arg) {
 
 FAST bool is_shape(const ps_shape *s, const char *p) {
     return ps_json_same32(s->text, p, s->first_mask) &&
-           (s->second_mask == 0 || ps_json_same32(s->text + 32, p + 32, s->second_mask)) &&
-           p[s->n] != s->not_behind;
+           (s->is_plain || ((s->is_string || p[s->n] != '"') &&
+                            ps_json_same32(s->text + 32, p + 32, s->second_mask)));
 }
 
 /* The shape at p in the list, which the last one found leads. NULL when there is none. */
@@ -240,24 +240,30 @@ FAST const char *take_arg(ps_stretch *x, ps_shape *s, const char *p) {
     return q;
 }
 
+FAST const char *skip_digits(const char *p) {
+    unsigned n = ps_json_n_digits8(p);
+    while (n == 8) {
+        p += 8;
+        n = ps_json_n_digits8(p);
+    }
+    return p + n;
+}
+
 /* Skips a whole or decimal number. */
 FAST const char *skip_number(const char *p) {
     const char *digits = p + (*p == '-');
-    const char *q = digits;
-    while (ps_json_is_digit(*q)) {
-        q++;
-    }
+    const char *q = skip_digits(digits);
     if (q == digits || (*digits == '0' && q > digits + 1)) {
         return NULL;
     }
     if (*q == '.') {
-        const char *part = ++q;
-        while (ps_json_is_digit(*q)) {
-            q++;
+        const char *part = q + 1;
+        q = skip_digits(part);
+        if (q == part) {
+            return NULL;
         }
-        q = q == part ? NULL : q;
     }
-    return q != NULL && ps_json_is_word_byte(*q) ? NULL : q;
+    return ps_json_is_word_byte(*q) ? NULL : q;
 }
 
 FAST const char *skip_value(const ps_stretch *x, const ps_shape *s, const char *p, int depth) {

@@ -67,7 +67,6 @@ static bool describe(ps_shape *shape, bool first, const char *p, const char *end
         return false;
     }
     shape->is_string = *s == '"';
-    shape->not_behind = shape->is_string ? '\0' : '"';
     shape->n = (uint8_t)(s + shape->is_string - p);
     return true;
 }
@@ -108,6 +107,7 @@ ps_shape *ps_shapes_learn(ps_shapes *s, ps_shape *before, bool inside, const cha
     memcpy(shape->text, p, shape->n);
     shape->first_mask = ps_json_first_bits(shape->n);
     shape->second_mask = shape->n > 32 ? ps_json_first_bits(shape->n - 32u) : 0;
+    shape->is_plain = shape->second_mask == 0 && (shape->is_string || shape->field == PS_FIELD_END);
     if (shape->field != PS_FIELD_END) {
         bool in_args = inside || before->field == PS_FIELD_ARG;
         const char *key = shape->text + shape->key_at;

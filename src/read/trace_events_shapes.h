@@ -42,10 +42,10 @@ struct ps_shape {
     ps_shape *sibling;                /* another that may come in its place */
     uint32_t first_mask, second_mask; /* which bytes of the two halves count */
     uint8_t n, field;
-    char not_behind; /* the byte that may not follow: a quote, when the value is no string */
-    bool is_string;  /* the text ends with the opening quote of a string */
-    bool is_wanted;  /* an argument that the schema names */
-    bool keeps_all;  /* args: the last event had all of them kept, by its phase */
+    bool is_string; /* the text ends with the opening quote of a string; else none may follow */
+    bool is_plain;  /* a string behind not more than 32 bytes: they are all there is to compare */
+    bool is_wanted; /* an argument that the schema names */
+    bool keeps_all; /* args: the last event had all of them kept, by its phase */
     uint8_t key_at, n_key;
     /* The last value: a number by its bytes and the one behind, or a string with its closing quote. */
     uint32_t memo_text_mask;
