@@ -315,35 +315,42 @@ static bool may_stand_beside_string(char c) {
            c == '}';
 }
 
+/* A string in an object or array, with what stands beside it. */
+static ps_json_status skip_member_string(const char **p, const char *end) {
+    const char *s = *p;
+    bool has_escape = false;
+    if (!may_stand_beside_string(s[-1])) {
+        return PS_JSON_BAD;
+    }
+    s++;
+    ps_json_status status = ps_json_skip_string(&s, end, &has_escape);
+    *p = s;
+    if (status != PS_JSON_OK || s == end) {
+        return PS_JSON_MORE;
+    }
+    return may_stand_beside_string(*s) ? PS_JSON_OK : PS_JSON_BAD;
+}
+
 /* From an opening bracket to its partner. */
 static ps_json_status skip_brackets(const char **p, const char *end, int depth) {
     int open = 0;
-    for (const char *s = *p; s < end;) {
-        char c = *s;
+    while (*p < end) {
+        char c = **p;
         if (c == '"') {
-            bool has_escape = false;
-            if (!may_stand_beside_string(s[-1])) {
-                *p = s;
-                return PS_JSON_BAD;
-            }
-            s++;
-            if (ps_json_skip_string(&s, end, &has_escape) != PS_JSON_OK || s == end) {
-                return PS_JSON_MORE;
-            }
-            if (!may_stand_beside_string(*s)) {
-                *p = s;
-                return PS_JSON_BAD;
+            ps_json_status status = skip_member_string(p, end);
+            if (status != PS_JSON_OK) {
+                return status;
             }
             continue;
         }
-        s++;
-        if (c == '{' || c == '[') {
-            if (depth + ++open > PS_JSON_MAX_DEPTH) {
-                *p = s - 1;
-                return PS_JSON_DEEP;
-            }
-        } else if ((c == '}' || c == ']') && --open == 0) {
-            *p = s;
+        if (c == '\\') {
+            return PS_JSON_BAD;
+        }
+        if ((c == '{' || c == '[') && depth + ++open > PS_JSON_MAX_DEPTH) {
+            return PS_JSON_DEEP;
+        }
+        (*p)++;
+        if ((c == '}' || c == ']') && --open == 0) {
             return PS_JSON_OK;
         }
     }

@@ -66,7 +66,8 @@ bool ps_json_is_utf8(const char *s, size_t n);
 ps_json_status ps_json_skip_string(const char **p, const char *end, bool *has_escape);
 
 /* Moves *p behind a value, by the state of strings and brackets alone. Between a bracket and its partner other text is
- * not judged, except that what stands before and behind a string must be allowed there: a stray quote is noticed soon.
+ * not judged, except that what stands before and behind a string must be allowed there, and no backslash outside of one:
+ * a stray quote is noticed soon.
  * `depth` is how many levels are open already. */
 ps_json_status ps_json_skip_value(const char **p, const char *end, int depth);
 

@@ -268,7 +268,8 @@ static inline uint64_t ps_json_escaped(uint64_t backslashes, uint64_t *carry) {
 }
 
 /* Behind the bracket that closes the one at p, by the state of strings and brackets. NULL when there is none before
- * `end`, when it is nested deeper than `max_depth`, or when what stands beside a string cannot be JSON. */
+ * `end`, when it is nested deeper than `max_depth`, or when what stands beside a string, or a backslash outside of one,
+ * cannot be JSON. */
 static inline const char *ps_json_skip_brackets(const char *p, const char *end, int max_depth) {
     uint64_t escape_carry = 0;
     uint64_t string_carry = 0; /* all ones inside a string */
@@ -281,8 +282,8 @@ static inline const char *ps_json_skip_brackets(const char *p, const char *end, 
         uint64_t inside = ps_json_prefix_xor(quotes) ^ string_carry; /* with the opening quote */
         uint64_t opened = quotes & inside;
         uint64_t closed = quotes & ~inside;
-        uint64_t wrong =
-            (opened & ~(m.beside << 1 | beside_carry)) | ((closed << 1 | closed_carry) & ~m.beside);
+        uint64_t wrong = (m.backslashes & ~inside) | (opened & ~(m.beside << 1 | beside_carry)) |
+                         ((closed << 1 | closed_carry) & ~m.beside);
         uint64_t opening = m.opening & ~inside;
         uint64_t closing = m.closing & ~inside;
         while (closing != 0) {
