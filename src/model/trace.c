@@ -546,35 +546,30 @@ static void subtract_origin(ps_trace *t) {
     t->origin_ns = origin;
 }
 
-static int compare_flows(const void *a, const void *b) {
-    const ps_flow *x = a;
-    const ps_flow *y = b;
-    if (x->from != y->from) {
-        return x->from < y->from ? -1 : 1;
-    }
-    if (x->to != y->to) {
-        return x->to < y->to ? -1 : 1;
-    }
-    return x->kind.id < y->kind.id ? -1 : x->kind.id > y->kind.id;
+static bool same_flow(const ps_flow *a, const ps_flow *b) {
+    return a->from == b->from && a->to == b->to && ps_str_eq(a->kind, b->kind);
 }
 
 /* A format may say the same thing twice (a flow and a correlation id): one of them stays. */
-static void sort_flows(ps_trace *t, const uint32_t *new_row) {
+static bool sort_flows(ps_trace *t, const uint32_t *new_row) {
     for (size_t i = 0; new_row != NULL && i < t->n_flows; i++) {
         t->flows[i].from = new_row[t->flows[i].from];
         t->flows[i].to = new_row[t->flows[i].to];
     }
     if (t->n_flows < 2) {
-        return;
+        return true;
     }
-    qsort(t->flows, t->n_flows, sizeof *t->flows, compare_flows);
+    if (!ps_flows_sort(&t->flows, t->n_flows)) {
+        return false;
+    }
     size_t n = 1;
     for (size_t i = 1; i < t->n_flows; i++) {
-        if (compare_flows(&t->flows[n - 1], &t->flows[i]) != 0) {
+        if (!same_flow(&t->flows[n - 1], &t->flows[i])) {
             t->flows[n++] = t->flows[i];
         }
     }
     t->n_flows = n;
+    return true;
 }
 
 static int compare_steps(const void *a, const void *b) {
@@ -595,10 +590,10 @@ ps_trace *ps_builder_seal(ps_builder *b, ps_err *err) {
         subtract_origin(t);
         uint32_t *order = b->n_ordered == t->slices.n ? b->order : NULL;
         b->order = order != NULL ? NULL : b->order; /* goes with the sorting */
-        ok = ps_slices_sort(&t->slices, order, &new_row) && ps_counters_sort(&t->counters);
+        ok = ps_slices_sort(&t->slices, order, &new_row) && ps_counters_sort(&t->counters) &&
+             sort_flows(t, new_row);
     }
     if (ok) {
-        sort_flows(t, new_row);
         if (t->n_steps > 1) {
             qsort(t->steps, t->n_steps, sizeof *t->steps, compare_steps);
         }

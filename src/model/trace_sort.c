@@ -1,4 +1,4 @@
-/* Times are sorted by radix: a stable counting sort over 11 bits at a time of (time - first time). Row numbers ride
+/* Times are sorted by radix: a stable counting sort over up to 12 bits at a time of (time - first time). Row numbers ride
  * in the low bits of the same word while both fit into 64 bits (half an hour of a billion rows, five days of ten
  * million); else in words of their own. Equal times are put into order afterwards, run by run. */
 #include "model/trace_sort.h"
@@ -8,73 +8,112 @@
 
 #include "base/alloc.h"
 
-#define DIGIT_BITS 11
-#define N_DIGITS ((size_t)1 << DIGIT_BITS)
+#define MAX_DIGIT_BITS 12u
 
 static unsigned bits_of(uint64_t v) {
     return v == 0 ? 0 : 64 - (unsigned)__builtin_clzll(v);
 }
 
-/* One pass: from[] to to[] by the digit at `shift`; rows (may be NULL) ride along. */
-static void count_pass(const uint64_t *from, uint64_t *to, const uint32_t *rows_from,
-                       uint32_t *rows_to, size_t n, unsigned shift) {
-    size_t first[N_DIGITS] = {0};
-    for (size_t i = 0; i < n; i++) {
-        first[from[i] >> shift & (N_DIGITS - 1)]++;
+/* What a sort works with. */
+typedef struct radix {
+    size_t n;
+    unsigned n_passes, digit_bits;
+    unsigned first_bit;          /* of the time in a word; below it the row, when it fits */
+    uint64_t *words, *spare;     /* [n] */
+    uint32_t *rows, *spare_rows; /* NULL when they ride in the words */
+    uint32_t *counts;            /* [n_passes << digit_bits] */
+} radix;
+
+/* One pass by the digit number `pass`. A digit that is the same everywhere costs nothing. */
+static void distribute(radix *r, unsigned pass) {
+    const uint64_t mask = ((uint64_t)1 << r->digit_bits) - 1;
+    const unsigned shift = r->first_bit + pass * r->digit_bits;
+    uint32_t *next = r->counts + ((size_t)pass << r->digit_bits);
+    if (shift > 63 || next[r->words[0] >> shift & mask] == r->n) {
+        return;
     }
-    size_t sum = 0;
-    for (size_t d = 0; d < N_DIGITS; d++) {
-        size_t count = first[d];
-        first[d] = sum;
+    uint32_t sum = 0;
+    for (size_t d = 0; d <= mask; d++) {
+        uint32_t count = next[d];
+        next[d] = sum;
         sum += count;
     }
-    for (size_t i = 0; i < n; i++) {
-        size_t at = first[from[i] >> shift & (N_DIGITS - 1)]++;
-        to[at] = from[i];
-        if (rows_from != NULL) {
-            rows_to[at] = rows_from[i];
+    for (size_t i = 0; i < r->n; i++) {
+        uint32_t at = next[r->words[i] >> shift & mask]++;
+        r->spare[at] = r->words[i];
+        if (r->rows != NULL) {
+            r->spare_rows[at] = r->rows[i];
+        }
+    }
+    uint64_t *words = r->words;
+    r->words = r->spare;
+    r->spare = words;
+    uint32_t *rows = r->rows;
+    r->rows = r->spare_rows;
+    r->spare_rows = rows;
+}
+
+/* Makes the words, and counts how often each digit occurs. */
+static void count_digits(radix *r, const int64_t *times, int64_t low, bool packed) {
+    const uint64_t mask = ((uint64_t)1 << r->digit_bits) - 1;
+    for (size_t i = 0; i < r->n; i++) {
+        uint64_t time = (uint64_t)times[i] - (uint64_t)low;
+        r->words[i] = time << r->first_bit | (packed ? i : 0);
+        uint32_t *counts = r->counts;
+        for (unsigned pass = 0; pass < r->n_passes; pass++) {
+            counts[time & mask]++;
+            counts += mask + 1;
+            time >>= r->digit_bits;
         }
     }
 }
 
-bool ps_times_order(const int64_t *times, size_t n, uint32_t *order) {
-    int64_t low = times[0];
+/* The number of passes and where a time lies in a word. True when the row fits beside it. */
+static bool plan(radix *r, const int64_t *times, int64_t *low) {
     int64_t high = times[0];
-    for (size_t i = 1; i < n; i++) {
-        low = times[i] < low ? times[i] : low;
+    *low = times[0];
+    for (size_t i = 1; i < r->n; i++) {
+        *low = times[i] < *low ? times[i] : *low;
         high = times[i] > high ? times[i] : high;
     }
-    unsigned row_bits = bits_of(n - 1);
-    unsigned time_bits = bits_of((uint64_t)high - (uint64_t)low);
-    bool packed = row_bits + time_bits <= 64;
-    unsigned first_bit = packed ? row_bits : 0;
-    uint64_t *a = ps_alloc(n * sizeof *a);
-    uint64_t *b = ps_alloc(n * sizeof *b);
+    unsigned row_bits = bits_of(r->n - 1);
+    unsigned time_bits = bits_of((uint64_t)high - (uint64_t)*low);
+    bool packed = time_bits > 0 && row_bits + time_bits <= 64;
+    r->first_bit = packed ? row_bits : 0;
+    r->n_passes = (time_bits + MAX_DIGIT_BITS - 1) / MAX_DIGIT_BITS;
+    r->digit_bits = r->n_passes > 0 ? (time_bits + r->n_passes - 1) / r->n_passes : 0;
+    return packed;
+}
+
+bool ps_times_order(const int64_t *times, size_t n, uint32_t *order) {
+    radix r = {.n = n};
+    int64_t low = 0;
+    bool packed = plan(&r, times, &low);
     uint32_t *rows = packed ? NULL : ps_alloc(n * sizeof *rows);
-    bool ok = a != NULL && b != NULL && (packed || rows != NULL);
+    r.words = ps_alloc(n * sizeof *r.words);
+    r.spare = ps_alloc(n * sizeof *r.spare);
+    r.counts = ps_calloc((size_t)r.n_passes << r.digit_bits, sizeof *r.counts);
+    bool ok = r.words != NULL && r.spare != NULL && r.counts != NULL && (packed || rows != NULL);
     for (size_t i = 0; ok && i < n; i++) {
-        a[i] = ((uint64_t)times[i] - (uint64_t)low) << first_bit | (packed ? i : 0);
         order[i] = (uint32_t)i;
     }
-    uint32_t *rows_from = packed ? NULL : order;
-    uint32_t *rows_to = rows;
-    for (unsigned done = 0; ok && done < time_bits; done += DIGIT_BITS) {
-        count_pass(a, b, rows_from, rows_to, n, first_bit + done);
-        uint64_t *swap = a;
-        a = b;
-        b = swap;
-        uint32_t *swap_rows = rows_from;
-        rows_from = rows_to;
-        rows_to = swap_rows;
+    r.rows = packed ? NULL : order;
+    r.spare_rows = rows;
+    if (ok) {
+        count_digits(&r, times, low, packed);
+    }
+    for (unsigned pass = 0; ok && pass < r.n_passes; pass++) {
+        distribute(&r, pass);
     }
     for (size_t i = 0; ok && packed && i < n; i++) {
-        order[i] = (uint32_t)(a[i] & (((uint64_t)1 << row_bits) - 1));
+        order[i] = (uint32_t)(r.words[i] & (((uint64_t)1 << r.first_bit) - 1));
     }
-    if (ok && !packed && rows_from != order) {
-        memcpy(order, rows_from, n * sizeof *order);
+    if (ok && !packed && r.rows != order) {
+        memcpy(order, r.rows, n * sizeof *order);
     }
-    ps_free(a);
-    ps_free(b);
+    ps_free(r.words);
+    ps_free(r.spare);
+    ps_free(r.counts);
     ps_free(rows);
     return ok;
 }
@@ -223,5 +262,57 @@ bool ps_counters_sort(ps_counters *c) {
     PS_COUNTER_COLS(X)
 #undef X
     ps_free(order);
+    return ok;
+}
+
+/* --- flows ----------------------------------------------------------------------------------------------- */
+
+static int compare_flows(const void *a, const void *b) {
+    const ps_flow *x = a;
+    const ps_flow *y = b;
+    if (x->to != y->to) {
+        return x->to < y->to ? -1 : 1;
+    }
+    return x->kind.id < y->kind.id ? -1 : x->kind.id > y->kind.id;
+}
+
+/* Those with the same origin, mostly one or two. */
+static void sort_run(ps_flow *flows, size_t n) {
+    enum { SMALL = 16 };
+    if (n > SMALL) {
+        qsort(flows, n, sizeof *flows, compare_flows);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        ps_flow flow = flows[i];
+        size_t at = i;
+        for (; at > 0 && compare_flows(&flow, &flows[at - 1]) < 0; at--) {
+            flows[at] = flows[at - 1];
+        }
+        flows[at] = flow;
+    }
+}
+
+bool ps_flows_sort(ps_flow **flows, size_t n) {
+    if (n < 2) {
+        return true;
+    }
+    int64_t *keys = ps_alloc(n * sizeof *keys);
+    uint32_t *order = ps_alloc(n * sizeof *order);
+    for (size_t i = 0; keys != NULL && i < n; i++) {
+        keys[i] = (*flows)[i].from;
+    }
+    bool ok = keys != NULL && order != NULL && ps_times_order(keys, n, order);
+    ps_free(keys);
+    GATHER(ok, *flows, n, order);
+    ps_free(order);
+    for (size_t i = 0; ok && i < n;) {
+        size_t end = i + 1;
+        while (end < n && (*flows)[end].from == (*flows)[i].from) {
+            end++;
+        }
+        sort_run(*flows + i, end - i);
+        i = end;
+    }
     return ok;
 }

@@ -21,4 +21,7 @@ bool ps_slices_sort(ps_slices *s, uint32_t *order, uint32_t **new_row);
 /* Sorts by track, time, then input order. False when memory is out. */
 bool ps_counters_sort(ps_counters *c);
 
+/* Sorts n flows by origin, end and kind; the array may become another. False when memory is out. */
+bool ps_flows_sort(ps_flow **flows, size_t n);
+
 #endif

@@ -313,6 +313,7 @@ static bool bind_track(ps_trace_model *m, const visits *v, uint32_t track, ps_op
         ps_point *point = &m->flows.points[v->points[i]];
         for (; next < end && s->start_ns[rows[next]] <= point->ts_ns; next++) {
             bool fits = true;
+            ps_model_prefetch(s, rows, next, end);
             if (!ps_open_stack_push(stack, s, rows[next], 0, &fits)) {
                 return false;
             }

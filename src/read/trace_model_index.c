@@ -101,6 +101,7 @@ static bool count_overlaps(ps_trace_model *m, ps_open_stack *stack, uint32_t tra
     for (uint32_t i = m->by_track.first[track]; i < m->by_track.first[track + 1]; i++) {
         uint32_t slice = m->by_track.rows[i];
         bool fits = true;
+        ps_model_prefetch(s, m->by_track.rows, i, m->by_track.first[track + 1]);
         if (!ps_open_stack_push(stack, s, slice, m->dialect.overlap_slack_ns, &fits)) {
             return false;
         }

@@ -115,7 +115,7 @@ typedef struct ps_held {
     ps_arena bytes;
 } ps_held;
 
-enum { PS_MODEL_THREAD_CACHE = 64 };
+enum { PS_MODEL_THREAD_CACHE = 512 };
 
 struct ps_trace_model {
     ps_builder *builder;
@@ -229,6 +229,16 @@ bool ps_track_rows_make(ps_track_rows *out, const int64_t *times, const uint32_t
 void ps_track_rows_fini(ps_track_rows *r);
 /* The slices of each track in the order of a sealed trace. */
 bool ps_model_index(ps_trace_model *m);
+
+/* While one walks along rows[at .. end): their times lie all over the columns. */
+static inline void ps_model_prefetch(const ps_slices *s, const uint32_t *rows, size_t at,
+                                     size_t end) {
+    enum { AHEAD = 16 };
+    if (at + AHEAD < end) {
+        __builtin_prefetch(&s->start_ns[rows[at + AHEAD]]);
+        __builtin_prefetch(&s->dur_ns[rows[at + AHEAD]]);
+    }
+}
 
 /* Innermost open slices while one walks along a track. */
 typedef struct ps_open_stack {
