@@ -317,7 +317,7 @@ FAST bool is_kept_whole(char ph) {
 
 /* Args may come before the phase that says whether they are kept: then the last event of the shape tells. */
 FAST const char *first_args(ps_stretch *x, ps_fast_event *f, ps_shape *s, const char *p) {
-    if (*p != '{') {
+    if (*p != '{' || s->is_string) { /* a string may begin with a bracket */
         return NULL;
     }
     f->args = s;

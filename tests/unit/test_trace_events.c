@@ -404,6 +404,8 @@ static void args(void **state) {
     expect_event("\"args\":null", "events=1");
     expect_event("\"args\":[]", "odd bad-text 1, byte 18");
     expect_event("\"args\":\"x\"", "odd bad-text 1, byte 19");
+    expect_event("\"args\":\"{\"", "odd bad-text 1, byte 19");
+    expect_event("\"args\":\"{}", "odd truncated 1, byte 1");
 }
 
 /* Values inside args stay JSON text, such that every reader takes it. */
@@ -608,21 +610,54 @@ static void random_documents(void **state) {
     }
 }
 
-/* The same with bytes changed, left out and cut off at random. */
+/* Events in two layouts, again and again, as profilers write them. */
+static void make_layouts(text *t, uint64_t seed) {
+    ps_buf_init(&t->buf, 0);
+    t->rng = ps_rng_seed(seed);
+    ps_buf_add_str(&t->buf, "{\"traceEvents\": [\n  ");
+    for (int i = 0; i < 24; i++) {
+        ps_buf_add_str(&t->buf, i > 0 ? ",\n  " : "");
+        if (pick(t, 2) == 0) {
+            ps_buf_addf(
+                &t->buf,
+                "{\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op %d\", \"pid\": 2910249, "
+                "\"tid\": %d,\n    \"ts\": 44586765242%02d.%d, \"dur\": 1.777,\n    \"args\": {\n      "
+                "\"k\": %d,\"grid\": [%d, 1], \"s\": \"a\", \"r\": 0.%d\n    }\n  }",
+                i % 3, i % 2, i, i, i, i, i);
+        } else {
+            ps_buf_addf(&t->buf,
+                        "{\"name\": \"x\", \"ts\": \"17364088836%02d.25\", \"pid\": 3, \"tid\": 0, "
+                        "\"args\": {\"value\": %d, \"k\": null}, \"id\": \"%d\", \"ph\": \"%c\"}",
+                        i, i, i, i % 4 == 0 ? 'X' : 'C');
+        }
+    }
+    ps_buf_add_str(&t->buf, "\n], \"baseTimeNanoseconds\": 1}");
+    assert_true(ps_buf_ok(&t->buf));
+}
+
+/* Changes a few bytes, or cuts the end off. */
+static void damage(text *t) {
+    static const char BYTES[] = "{}[]\",:\\ 0a\n";
+    for (uint64_t n = 1 + pick(t, 3); n > 0; n--) {
+        size_t at = pick(t, t->buf.len);
+        if (pick(t, 8) == 0) {
+            t->buf.len = at + 1;
+        } else {
+            t->buf.data[at] = BYTES[pick(t, sizeof BYTES - 1)];
+        }
+    }
+}
+
 static void damaged_documents(void **state) {
     (void)state;
-    static const char BYTES[] = "{}[]\",:\\ 0a\n";
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= 200; seed++) {
         text t;
-        make_document(&t, seed, 12);
-        for (uint64_t n = 1 + pick(&t, 3); n > 0; n--) {
-            size_t at = pick(&t, t.buf.len);
-            if (pick(&t, 8) == 0) {
-                t.buf.len = at + 1;
-            } else {
-                t.buf.data[at] = BYTES[pick(&t, sizeof BYTES - 1)];
-            }
+        if (seed % 4 == 0) {
+            make_document(&t, seed, 12);
+        } else {
+            make_layouts(&t, seed);
         }
+        damage(&t);
         check_schema(t.buf.data, t.buf.len, &ALL, true);
         check_schema(t.buf.data, t.buf.len, &NONE, true);
         ps_buf_fini(&t.buf);
