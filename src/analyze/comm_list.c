@@ -28,6 +28,11 @@ typedef enum comm_key {
     KEY_DTYPE,
     KEY_SEQUENCE,
     KEY_HOST_START,
+    KEY_MEMBERS,
+    KEY_OWN,
+    KEY_PEER,
+    KEY_SOURCE,
+    KEY_DESTINATION,
     N_KEYS
 } comm_key;
 
@@ -43,6 +48,11 @@ static const char *const KEYS[N_KEYS] = {
     [KEY_DTYPE] = "dtype",
     [KEY_SEQUENCE] = "Seq",
     [KEY_HOST_START] = "hostStart",
+    [KEY_MEMBERS] = "Process Group Ranks",
+    [KEY_OWN] = "srcRank",
+    [KEY_PEER] = "dstRank",
+    [KEY_SOURCE] = "Src Rank",
+    [KEY_DESTINATION] = "Dst Rank",
 };
 
 /* The arguments of one slice that matter; a text is NULL and a number -1 where it has none. */
@@ -357,6 +367,29 @@ static void set_times(const collection *c, ps_comm_op *op, uint32_t slice, const
         c->links != NULL ? ps_links_step(c->links, slice) : step_at(c->trace, s->start_ns[slice]);
 }
 
+/* --- ends ----------------------------------------------------------------------------------------------------- */
+
+#define MAX_RANK (INT64_C(1) << 24)
+
+static int32_t rank_of(int64_t value) {
+    return value >= 0 && value < MAX_RANK ? (int32_t)value : -1;
+}
+
+/* Databases give the own rank first, whatever the direction; kernels only name the other end. */
+static void set_ends(const collection *c, ps_comm_op *op, const comm_args *args) {
+    op->own = -1;
+    op->peer = -1;
+    if (!op->is_p2p) {
+        return;
+    }
+    const char *type = ps_comm_text(c->list, op->type);
+    const char *name = names_p2p(type) ? type : ps_comm_text(c->list, op->name);
+    op->is_send = strcasestr(name, "send") != NULL && strcasestr(name, "recv") == NULL;
+    op->own = rank_of(number_of(args, KEY_OWN));
+    op->peer = op->own >= 0 ? rank_of(number_of(args, KEY_PEER))
+                            : rank_of(number_of(args, op->is_send ? KEY_DESTINATION : KEY_SOURCE));
+}
+
 /* --- the list ------------------------------------------------------------------------------------------------ */
 
 static bool add_op(collection *c, uint32_t slice, bool is_kernel) {
@@ -375,6 +408,8 @@ static bool add_op(collection *c, uint32_t slice, bool is_kernel) {
         set_op_type(c, op, &args);
     }
     set_group(c, op, slice, &args);
+    set_ends(c, op, &args);
+    op->members = keep(c, args.texts[KEY_MEMBERS]);
     set_size(c, op, &args);
     set_times(c, op, slice, &args);
     list->n++;
