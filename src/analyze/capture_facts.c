@@ -2,6 +2,7 @@
  * captures whose steps have other numbers can be laid beside one another. */
 #include "analyze/capture_facts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -44,20 +45,24 @@ static const char *name_of(const adding *a, uint32_t slice) {
     return ps_trace_text(a->trace, a->slices->name[slice]);
 }
 
+/* Low levels of profiling write "N/A" for what they did not collect. */
 static const char *first_text(const adding *a, uint32_t slice, const char *const *keys) {
     const char *text = NULL;
     for (; text == NULL && *keys != NULL; keys++) {
         text = ps_trace_arg_text(a->trace, slice, *keys);
+        text = text != NULL && strcmp(text, "N/A") == 0 ? NULL : text;
     }
     return text;
 }
 
 /* The type that the profiler gives a kernel, else the operator that launched it. */
 static const char *type_of_kernel(const adding *a, uint32_t slice) {
-    static const char *const KEYS[] = {"opType", NULL};
-    const char *type = first_text(a, slice, KEYS);
+    const char *type = ps_trace_arg_text(a->trace, slice, "opType");
     uint32_t op = a->links->op[slice];
-    return type != NULL ? type : op != PS_NONE ? name_of(a, op) : "";
+    if (type == NULL) {
+        return op != PS_NONE ? name_of(a, op) : "";
+    }
+    return strcmp(type, "N/A") != 0 ? type : "";
 }
 
 /* Where kernels know no shapes, those of the operator that launched them. */
@@ -69,13 +74,42 @@ static const char *shapes_of_kernel(const adding *a, uint32_t slice) {
     return shapes != NULL ? shapes : "";
 }
 
+/* Compilers number kernels ("Conv2DBackpropFilter10", "trans_TransData_24") in an order that another run need not have:
+ * the length of the name without such a number, which follows the type. */
+static size_t length_without_number(const char *name, const char *type) {
+    size_t n = strlen(name);
+    size_t n_type = strlen(type);
+    size_t kept = n;
+    while (kept > 0 && name[kept - 1] >= '0' && name[kept - 1] <= '9') {
+        kept--;
+    }
+    kept -= kept > 0 && kept < n && name[kept - 1] == '_';
+    bool is_numbered =
+        n_type > 0 && kept < n && kept >= n_type && memcmp(name + kept - n_type, type, n_type) == 0;
+    return is_numbered ? kept : n;
+}
+
 static bool add_kernel(adding *a, uint32_t i) {
     const char *type = type_of_kernel(a, i);
-    const char *name = name_of(a, i);
+    char name[512];
+    (void)snprintf(name, sizeof name, "%.*s", (int)length_without_number(name_of(a, i), type),
+                   name_of(a, i));
     int64_t dur = a->slices->dur_ns[i];
     return add(a, PS_SUM_PART, ps_kernel_part(type, name), "", dur) &&
            add(a, PS_SUM_KERNEL_TYPE, type[0] != '\0' ? type : name, "", dur) &&
            add(a, PS_SUM_KERNEL, name, shapes_of_kernel(a, i), dur);
+}
+
+/* "hcom_allReduce_", "all_reduce", "allreduce": one name, so that devices of two makers can be compared. */
+static void plain_type(const char *type, char *out, size_t size) {
+    size_t n = 0;
+    type += strncmp(type, "hcom_", 5) == 0 ? 5 : 0;
+    for (; *type != '\0' && n + 1 < size; type++) {
+        if (*type != '_') {
+            out[n++] = *type >= 'A' && *type <= 'Z' ? (char)(*type - 'A' + 'a') : *type;
+        }
+    }
+    out[n] = '\0';
 }
 
 static bool add_communication(adding *a, uint32_t i) {
@@ -85,10 +119,12 @@ static bool add_communication(adding *a, uint32_t i) {
     const ps_track *track = &a->tracks[a->slices->track[i]];
     const char *group = track->kind == PS_TRACK_COMM_GROUP ? ps_trace_text(a->trace, track->label)
                                                            : first_text(a, i, GROUP);
-    return add(a, PS_SUM_COMMUNICATION, type != NULL ? type : name_of(a, i),
-               group != NULL ? group : "", a->slices->dur_ns[i]);
+    char plain[256];
+    plain_type(type != NULL ? type : name_of(a, i), plain, sizeof plain);
+    return add(a, PS_SUM_COMMUNICATION, plain, group != NULL ? group : "", a->slices->dur_ns[i]);
 }
 
+/* Device time of an operator; how often it was called is counted where it is met on the host. */
 static bool add_device_time(adding *a, uint32_t i) {
     uint32_t launch = a->links->op[i] != PS_NONE ? a->links->op[i] : a->links->call[i];
     uint32_t op = launch != PS_NONE ? a->outermost[launch] : PS_NONE;
@@ -97,9 +133,18 @@ static bool add_device_time(adding *a, uint32_t i) {
     }
     ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, name_of(a, op), "");
     if (sum != NULL) {
-        sum->device_ns += a->slices->dur_ns[i];
+        sum->time_ns += a->slices->dur_ns[i];
     }
     return sum != NULL;
+}
+
+static bool add_operator(adding *a, uint32_t i) {
+    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, name_of(a, i), "");
+    if (sum == NULL) {
+        return false;
+    }
+    sum->n++;
+    return add(a, PS_SUM_OPERATOR_HOST, name_of(a, i), "", a->slices->dur_ns[i]);
 }
 
 static bool add_slice(adding *a, uint32_t i, bool has_comm_ops) {
@@ -118,7 +163,7 @@ static bool add_slice(adding *a, uint32_t i, bool has_comm_ops) {
     case PS_SLICE_CALL:
         return add(a, PS_SUM_CALL, name_of(a, i), "", dur);
     case PS_SLICE_HOST_OP:
-        return a->outermost[i] != i || add(a, PS_SUM_OPERATOR, name_of(a, i), "", dur);
+        return a->outermost[i] != i || add_operator(a, i);
     default:
         return true;
     }
@@ -200,7 +245,6 @@ static const ps_column SUMS[PS_N_CS] = {
     [PS_CS_DETAIL] = {.name = "detail", .type = PS_COL_TEXT},
     [PS_CS_COUNT] = {.name = "count", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
     [PS_CS_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [PS_CS_DEVICE] = {.name = "device", .type = PS_COL_INT, .unit = PS_UNIT_NS},
 };
 
 static const ps_column STEPS[PS_N_CT] = {
@@ -233,7 +277,6 @@ static ps_code put_sums(const ps_named_sums *sums, ps_result *out, ps_err *err) 
             ps_table_set_int(t, PS_CS_CLASS, (int64_t)sum->class_);
             ps_table_set_int(t, PS_CS_COUNT, sum->n);
             ps_table_set_int(t, PS_CS_TIME, sum->time_ns);
-            ps_table_set_int(t, PS_CS_DEVICE, sum->device_ns);
         }
     }
     if (!ok) {

@@ -20,10 +20,10 @@ void ps_rank_capture_free(void *partial);
     (PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_ARGS)
 
 /* The tables that a capture is handed on as:
- *   CaptureSums (class, name, detail, count, time_ns, device_ns)     totals over ranks and steps
+ *   CaptureSums (class, name, detail, count, time_ns)   totals over ranks and steps
  *   CaptureSteps (order, step, n_ranks, then the parts of a step's time in ns: sums over the ranks)
  *   CaptureSize (ranks, rank_steps)                                  what totals are divided by */
-enum { PS_CS_CLASS, PS_CS_NAME, PS_CS_DETAIL, PS_CS_COUNT, PS_CS_TIME, PS_CS_DEVICE, PS_N_CS };
+enum { PS_CS_CLASS, PS_CS_NAME, PS_CS_DETAIL, PS_CS_COUNT, PS_CS_TIME, PS_N_CS };
 enum {
     PS_CT_ORDER,
     PS_CT_STEP,

@@ -118,8 +118,7 @@ static ps_code put_overall(const side *now, const side *base, ps_result *out, ps
                  {"  waiting to receive", PS_CT_BUBBLE},
                  {"free", PS_CT_FREE},
                  {"copies", PS_CT_MEMORY}};
-    ps_table *t =
-        ps_table_new("OverallCompare", "where a step's time went, a rank and step", OVERALL, N_O);
+    ps_table *t = ps_table_new("OverallCompare", "where the time of a step went", OVERALL, N_O);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < sizeof PARTS / sizeof *PARTS; i++) {
         ok = put_part(t, PARTS[i].name, per(total(now->steps, PARTS[i].column), now->n_rank_steps),
@@ -140,7 +139,6 @@ enum {
     S_NEW,
     S_BASE,
     S_LOST,
-    S_RATIO,
     S_COMPUTING,
     S_NOT_OVERLAPPED,
     S_FREE,
@@ -154,10 +152,9 @@ static const ps_column STEPS[N_S] = {
     [S_NEW] = {.name = "new", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [S_BASE] = {.name = "base", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [S_LOST] = {.name = "lost", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_RATIO] = {.name = "new / base", .type = PS_COL_REAL},
-    [S_COMPUTING] = {.name = "lost computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_NOT_OVERLAPPED] = {.name = "lost not overlapped", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_FREE] = {.name = "lost free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [S_COMPUTING] = {.name = "in computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [S_NOT_OVERLAPPED] = {.name = "not overlapped", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [S_FREE] = {.name = "in free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
 };
 
 /* The mean over the ranks that have the step. */
@@ -186,15 +183,14 @@ static void put_step(ps_table *t, const side *now, const side *base, size_t row)
                              step_mean(now->steps, row, FROM[i]) -
                                  step_mean(base->steps, row, FROM[i]));
         }
-        put_ratio(t, S_RATIO, step_mean(now->steps, row, PS_CT_TIME),
-                  step_mean(base->steps, row, PS_CT_TIME));
     }
 }
 
 static ps_code put_steps(const side *now, const side *base, ps_result *out, ps_err *err) {
     size_t n = now->steps->n_rows > base->steps->n_rows ? now->steps->n_rows : base->steps->n_rows;
-    ps_table *t =
-        ps_table_new("StepCompare", "steps by their order, mean over the ranks", STEPS, N_S);
+    ps_table *t = ps_table_new("StepCompare",
+                               "steps by their order, mean over the ranks, and where time was lost",
+                               STEPS, N_S);
     bool ok = t != NULL;
     for (size_t row = 0; ok && row < n; row++) {
         ok = ps_table_add_row(t);
@@ -211,7 +207,7 @@ static ps_code put_steps(const side *now, const side *base, ps_result *out, ps_e
 typedef struct pair {
     const char *name, *detail;
     int64_t class_;
-    int64_t count[2], time_ns[2], device_ns[2]; /* totals: [0] new, [1] base */
+    int64_t count[2], time_ns[2]; /* [0] new, [1] base; counts are totals */
 } pair;
 
 static int compare_keys(const void *x, const void *y) {
@@ -224,15 +220,26 @@ static int compare_keys(const void *x, const void *y) {
     return order != 0 ? order : strcmp(a->detail, b->detail);
 }
 
-static size_t take(pair *pairs, size_t n, const side *s, size_t which) {
+/* Whether any kernel of a side says its shapes: a capture of a low level has none, and then names alone are joined. */
+static bool has_shapes(const side *s) {
+    for (size_t r = 0; r < s->sums->n_rows; r++) {
+        if (int_at(s->sums, r, PS_CS_CLASS) == PS_SUM_KERNEL &&
+            ps_table_cell(s->sums, r, PS_CS_DETAIL)->u.text[0] != '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t take(pair *pairs, size_t n, const side *s, size_t which, bool with_shapes) {
     for (size_t r = 0; r < s->sums->n_rows; r++) {
         pair *p = &pairs[n++];
         *p = (pair){.name = ps_table_cell(s->sums, r, PS_CS_NAME)->u.text,
                     .detail = ps_table_cell(s->sums, r, PS_CS_DETAIL)->u.text,
                     .class_ = int_at(s->sums, r, PS_CS_CLASS)};
+        p->detail = with_shapes || p->class_ != PS_SUM_KERNEL ? p->detail : "";
         p->count[which] = int_at(s->sums, r, PS_CS_COUNT);
         p->time_ns[which] = per(int_at(s->sums, r, PS_CS_TIME), s->n_rank_steps);
-        p->device_ns[which] = per(int_at(s->sums, r, PS_CS_DEVICE), s->n_rank_steps);
     }
     return n;
 }
@@ -250,16 +257,13 @@ static size_t join(pair *pairs, size_t n) {
         for (size_t k = 0; k < 2; k++) {
             last->count[k] += pairs[i].count[k];
             last->time_ns[k] += pairs[i].time_ns[k];
-            last->device_ns[k] += pairs[i].device_ns[k];
         }
     }
     return kept;
 }
 
-/* What a name is judged by: operators by the kernels they launched, where they launched any. */
 static int64_t lost(const pair *p) {
-    bool by_device = p->device_ns[0] > 0 || p->device_ns[1] > 0;
-    return by_device ? p->device_ns[0] - p->device_ns[1] : p->time_ns[0] - p->time_ns[1];
+    return p->time_ns[0] - p->time_ns[1];
 }
 
 static int compare_losses(const void *x, const void *y) {
@@ -272,82 +276,54 @@ static int compare_losses(const void *x, const void *y) {
     return difference != 0 ? (difference < 0 ? -1 : 1) : compare_keys(x, y);
 }
 
-enum {
-    P_NAME,
-    P_DETAIL,
-    P_CALLS_NEW,
-    P_CALLS_BASE,
-    P_NEW,
-    P_BASE,
-    P_LOST,
-    P_RATIO,
-    P_DEVICE_NEW,
-    P_DEVICE_BASE,
-    N_P
-};
-#define N_P_PLAIN P_DEVICE_NEW
+enum { P_NAME, P_DETAIL, P_CALLS_NEW, P_CALLS_BASE, P_NEW, P_BASE, P_LOST, P_RATIO, N_P };
 
-#define PAIR_COLUMNS(detail_name, time_new, time_base)                                             \
-    {                                                                                              \
-        [P_NAME] = {.name = "name", .type = PS_COL_TEXT},                                          \
-        [P_DETAIL] = {.name = detail_name, .type = PS_COL_TEXT},                                   \
-        [P_CALLS_NEW] = {.name = "calls new", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},         \
-        [P_CALLS_BASE] = {.name = "calls base", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},       \
-        [P_NEW] = {.name = time_new, .type = PS_COL_INT, .unit = PS_UNIT_NS},                      \
-        [P_BASE] = {.name = time_base, .type = PS_COL_INT, .unit = PS_UNIT_NS},                    \
-        [P_LOST] = {.name = "lost", .type = PS_COL_INT, .unit = PS_UNIT_NS},                       \
-        [P_RATIO] = {.name = "new / base", .type = PS_COL_REAL},                                   \
-        [P_DEVICE_NEW] = {.name = "device new", .type = PS_COL_INT, .unit = PS_UNIT_NS},           \
-        [P_DEVICE_BASE] = {                                                                        \
-            .name = "device base",                                                                 \
-            .type = PS_COL_INT,                                                                    \
-            .unit = PS_UNIT_NS                                                                     \
-        }                                                                                          \
+#define PAIR_COLUMNS                                                                               \
+    {.name = "calls new", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},                             \
+        {.name = "calls base", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},                        \
+        {.name = "new", .type = PS_COL_INT, .unit = PS_UNIT_NS},                                   \
+        {.name = "base", .type = PS_COL_INT, .unit = PS_UNIT_NS},                                  \
+        {.name = "lost", .type = PS_COL_INT, .unit = PS_UNIT_NS}, {                                \
+        .name = "new / base", .type = PS_COL_REAL                                                  \
     }
 
-static const ps_column KERNELS[N_P] = PAIR_COLUMNS("shapes", "new", "base");
-static const ps_column GROUPS[N_P] = PAIR_COLUMNS("group", "new", "base");
-static const ps_column PLAIN[N_P] = PAIR_COLUMNS("", "new", "base");
-static const ps_column OPERATORS[N_P] = PAIR_COLUMNS("", "host new", "host base");
+static const ps_column KERNELS[N_P] = {
+    {.name = "name", .type = PS_COL_TEXT}, {.name = "shapes", .type = PS_COL_TEXT}, PAIR_COLUMNS};
+static const ps_column GROUPS[N_P] = {
+    {.name = "name", .type = PS_COL_TEXT}, {.name = "group", .type = PS_COL_TEXT}, PAIR_COLUMNS};
+static const ps_column PLAIN[N_P - 1] = {{.name = "name", .type = PS_COL_TEXT}, PAIR_COLUMNS};
 
 typedef struct class_table {
     ps_sum_class class_;
     const char *name, *title;
     const ps_column *columns;
-    size_t n_columns;
+    size_t n_columns; /* N_P, or one less without the detail */
 } class_table;
 
 static const class_table TABLES[] = {
-    {PS_SUM_KERNEL_TYPE, "KernelTypeCompare", "types of kernels, a rank and step", PLAIN,
-     N_P_PLAIN},
-    {PS_SUM_KERNEL, "KernelCompare", "kernels by name and shapes, a rank and step", KERNELS,
-     N_P_PLAIN},
-    {PS_SUM_OPERATOR, "OperatorCompare",
-     "operators as the program called them: lost time is that of the kernels they launched",
-     OPERATORS, N_P},
-    {PS_SUM_COMMUNICATION, "CommunicationCompare", "communication by type and group", GROUPS,
-     N_P_PLAIN},
-    {PS_SUM_COPY, "CopyCompare", "copies and fills by the device", PLAIN, N_P_PLAIN},
-    {PS_SUM_CALL, "ApiCompare", "calls into the driver or runtime, host time", PLAIN, N_P_PLAIN},
+    {PS_SUM_KERNEL_TYPE, "KernelTypeCompare", "types of kernels", PLAIN, N_P - 1},
+    {PS_SUM_KERNEL, "KernelCompare", "kernels by name and shapes", KERNELS, N_P},
+    {PS_SUM_OPERATOR, "OperatorCompare", "operators, device time of what they launched", PLAIN,
+     N_P - 1},
+    {PS_SUM_OPERATOR_HOST, "OperatorHostCompare", "operators, host time", PLAIN, N_P - 1},
+    {PS_SUM_COMMUNICATION, "CommunicationCompare", "communication by type and group", GROUPS, N_P},
+    {PS_SUM_COPY, "CopyCompare", "copies and fills by the device", PLAIN, N_P - 1},
+    {PS_SUM_CALL, "ApiCompare", "calls into the driver or runtime, host time", PLAIN, N_P - 1},
 };
 
 static bool put_pair(ps_table *t, const pair *p, const side *now, const side *base) {
+    bool has_detail = t->n_columns == N_P;
+    size_t left_out = has_detail ? 0 : 1;
     if (!ps_table_add_row(t) || !ps_table_set_text(t, P_NAME, p->name) ||
-        (p->detail[0] != '\0' && !ps_table_set_text(t, P_DETAIL, p->detail))) {
+        (has_detail && !ps_table_set_text(t, P_DETAIL, p->detail))) {
         return false;
     }
-    ps_table_set_real(t, P_CALLS_NEW, (double)p->count[0] / (double)now->n_rank_steps);
-    ps_table_set_real(t, P_CALLS_BASE, (double)p->count[1] / (double)base->n_rank_steps);
-    ps_table_set_int(t, P_NEW, p->time_ns[0]);
-    ps_table_set_int(t, P_BASE, p->time_ns[1]);
-    ps_table_set_int(t, P_LOST, lost(p));
-    bool by_device = p->device_ns[0] > 0 || p->device_ns[1] > 0;
-    put_ratio(t, P_RATIO, by_device ? p->device_ns[0] : p->time_ns[0],
-              by_device ? p->device_ns[1] : p->time_ns[1]);
-    if (t->n_columns == N_P) {
-        ps_table_set_int(t, P_DEVICE_NEW, p->device_ns[0]);
-        ps_table_set_int(t, P_DEVICE_BASE, p->device_ns[1]);
-    }
+    ps_table_set_real(t, P_CALLS_NEW - left_out, (double)p->count[0] / (double)now->n_rank_steps);
+    ps_table_set_real(t, P_CALLS_BASE - left_out, (double)p->count[1] / (double)base->n_rank_steps);
+    ps_table_set_int(t, P_NEW - left_out, p->time_ns[0]);
+    ps_table_set_int(t, P_BASE - left_out, p->time_ns[1]);
+    ps_table_set_int(t, P_LOST - left_out, lost(p));
+    put_ratio(t, P_RATIO - left_out, p->time_ns[0], p->time_ns[1]);
     return true;
 }
 
@@ -367,13 +343,16 @@ static ps_code put_names(const side *now, const side *base, ps_result *out, ps_e
     if (pairs == NULL) {
         return ps_fail_nomem(err);
     }
-    n = take(pairs, 0, now, 0);
-    n = take(pairs, n, base, 1);
+    bool with_shapes = has_shapes(now) && has_shapes(base);
+    n = take(pairs, 0, now, 0, with_shapes);
+    n = take(pairs, n, base, 1, with_shapes);
     n = join(pairs, n);
     qsort(pairs, n, sizeof *pairs, compare_losses);
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < sizeof TABLES / sizeof *TABLES; i++) {
-        code = put_class(&TABLES[i], pairs, n, now, base, out, err);
+        bool no_types =
+            TABLES[i].class_ == PS_SUM_KERNEL_TYPE && has_shapes(now) != has_shapes(base);
+        code = no_types ? PS_OK : put_class(&TABLES[i], pairs, n, now, base, out, err);
     }
     ps_free(pairs);
     return code;

@@ -60,7 +60,6 @@ bool ps_named_sums_add(ps_named_sums *s, const ps_named_sums *other) {
         }
         to->n += from->n;
         to->time_ns += from->time_ns;
-        to->device_ns += from->device_ns;
     }
     return true;
 }

@@ -14,8 +14,9 @@
 #define PS_SUM_CLASSES(X)                                                                          \
     X(PS_SUM_PART, "part") /* of computing time: matrix products, attention ... */                 \
     X(PS_SUM_KERNEL_TYPE, "kernel type")                                                           \
-    X(PS_SUM_KERNEL, "kernel")               /* by name and shapes */                              \
-    X(PS_SUM_OPERATOR, "operator")           /* as the program called it: the outermost one */     \
+    X(PS_SUM_KERNEL, "kernel")     /* by name and shapes */                                        \
+    X(PS_SUM_OPERATOR, "operator") /* as the program called it, the outermost one: device time */  \
+    X(PS_SUM_OPERATOR_HOST, "operator, host time")                                                 \
     X(PS_SUM_COMMUNICATION, "communication") /* by type and group */                               \
     X(PS_SUM_COPY, "copy")                                                                         \
     X(PS_SUM_CALL, "call") /* into the driver or runtime */
@@ -32,8 +33,7 @@ const char *ps_sum_class_name(ps_sum_class class_);
 typedef struct ps_named_sum {
     ps_str name, detail; /* of the pool of the list */
     int64_t n;
-    int64_t time_ns;   /* on the device; of operators and calls on the host */
-    int64_t device_ns; /* of operators: the kernels launched inside */
+    int64_t time_ns; /* on the device; of host time and calls on the host */
     ps_sum_class class_;
 } ps_named_sum;
 

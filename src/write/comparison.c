@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "write/number_text.h"
 #include "write/writers.h"
 
@@ -66,7 +67,7 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
     if (!ratio->is_null) {
         ps_buf_addf(out, " (%.3g times)", ratio->u.r);
     }
-    ps_buf_add_str(out, ".\n");
+    ps_buf_add_str(out, ". All times are those of a rank and step.\n");
 }
 
 /* Rows [first, first + n) as a table of their own; borrows everything. */
@@ -94,11 +95,26 @@ static size_t count_winners(const ps_table *t, size_t lost) {
     return n;
 }
 
-static ps_code put_rows(const ps_table *t, const char *what, size_t first, size_t n,
+/* The first `n` rows, or the last ones from the end on. */
+static ps_code put_rows(const ps_table *t, const char *what, size_t n, bool from_end,
                         const ps_text_style *style, ps_buf *out, ps_err *err) {
-    ps_table view = rows_of(t, first, n);
-    ps_buf_addf(out, "\n%s: %s\n\n", t->title, what);
-    return ps_write_table_text(&view, style, out, err);
+    char title[256];
+    ps_table view = rows_of(t, 0, n);
+    (void)snprintf(title, sizeof title, "%s: %s", t->title, what);
+    view.title = title;
+    view.cells = ps_calloc(n * t->n_columns, sizeof *view.cells);
+    if (view.cells == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (size_t r = 0; r < n; r++) {
+        size_t from = from_end ? t->n_rows - 1 - r : r;
+        memcpy(view.cells + r * t->n_columns, t->cells + from * t->n_columns,
+               t->n_columns * sizeof *view.cells);
+    }
+    ps_buf_add_char(out, '\n');
+    ps_code code = ps_write_table_text(&view, style, out, err);
+    ps_free(view.cells);
+    return code;
 }
 
 static void say_more(size_t n_all, size_t n_shown, const char *what, ps_buf *out) {
@@ -115,12 +131,12 @@ static ps_code put_ranked(const ps_table *t, size_t top, const ps_text_style *st
     size_t n = n_lost < top ? n_lost : top;
     ps_code code = PS_OK;
     if (n > 0) {
-        code = put_rows(t, "what lost time", 0, n, style, out, err);
+        code = put_rows(t, "what lost time", n, false, style, out, err);
         say_more(n_lost, n, "lost time", out);
     }
     n = n_won < (top + 2) / 3 ? n_won : (top + 2) / 3;
     if (code == PS_OK && n > 0) {
-        code = put_rows(t, "what gained time", t->n_rows - n, n, style, out, err);
+        code = put_rows(t, "what gained time", n, true, style, out, err);
         say_more(n_won, n, "gained time", out);
     }
     return code;
@@ -130,7 +146,7 @@ static ps_code put_whole(const ps_table *t, size_t top, const ps_text_style *sty
                          ps_err *err) {
     size_t n = t->n_rows < top ? t->n_rows : top;
     ps_table view = rows_of(t, 0, n);
-    ps_buf_addf(out, "\n%s\n\n", t->title);
+    ps_buf_add_char(out, '\n');
     ps_code code = ps_write_table_text(&view, style, out, err);
     if (code == PS_OK && t->n_rows > n) {
         ps_buf_addf(out, "and %zu more\n", t->n_rows - n);
