@@ -307,8 +307,8 @@ static void as_the_collector_in_a_cluster_of_two_stages(void **state) {
     }
 }
 
-/* The first nine columns behind the step of the only line. stage and preparing are printed in quarters of a us: the
- * stamps went through floating point. */
+/* trace_view.json has times in steps of 1/32 us where they went through floating point, the table beside it does not:
+ * the sums differ by some tens of ns of 10^8. Of the table, stage and preparing are in quarters of a us. */
 static void as_the_text_files_of_the_collector(void **state) {
     (void)state;
     for (int rank = 0; rank < 2; rank++) {
@@ -334,11 +334,13 @@ static void as_the_text_files_of_the_collector(void **state) {
         ps_overlaps o;
         measure_file(path, &o);
         assert_int_equal(o.n, 1);
-        us[5] = us[0] + us[1] + us[4]; /* checked below */
-        double preparing = us[8];
-        us[8] = (double)o.at[0].preparing_ns / 1000;
-        expect_us(dir, &o.at[0], us, 0.01);
-        assert_true(preparing - us[8] < 0.51 && us[8] - preparing < 0.51);
+        double preparing_off_us = us[8] - (double)o.at[0].preparing_ns / 1000;
+        double stage_off_us = us[5] - (double)ps_overlap_stage_ns(&o.at[0]) / 1000;
+        assert_true(stage_off_us < 0.51 && stage_off_us > -0.51);
+        assert_true(preparing_off_us < 0.51 && preparing_off_us > -0.51);
+        us[5] = us[0] + us[1] + us[4];
+        us[8] -= preparing_off_us;
+        expect_us(dir, &o.at[0], us, 60);
         ps_overlaps_fini(&o);
     }
 }
