@@ -18,6 +18,7 @@ typedef enum ps_export { PS_EXPORT_DB, PS_EXPORT_CSV, PS_EXPORT_JSON, PS_EXPORT_
 typedef struct ps_run_opts {
     const char
         *out_dir; /* -o, or NULL: rank databases in place, other files below the cluster's root */
+    const char *baseline_path; /* another capture, for analyses that compare; NULL: none */
     ps_export export_type;
     size_t n_threads; /* 0: one per processor */
     bool strict;      /* counted errors make a rank fail */
