@@ -100,7 +100,4 @@ typedef struct ps_late {
 PS_MUST_USE ps_code ps_late_measure(const ps_late_input *in, ps_late *out, ps_err *err);
 void ps_late_fini(ps_late *late);
 
-/* A collective in which nobody can finish before everybody has begun (by its name or type, any case). */
-bool ps_is_symmetric(const char *name);
-
 #endif
