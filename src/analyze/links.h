@@ -16,7 +16,8 @@ typedef struct ps_links {
     uint32_t *
         parent; /* host slices: the innermost on the same thread that began no later and ended no earlier */
     uint32_t *
-        call; /* device slices and communication operators: the call that launched them, the earliest one */
+        call; /* device slices and communication operators: the call that launched them, the earliest one; where no call is
+                         known, another host slice that a flow leads from */
     uint32_t *
         op; /* the same: the operator of the framework. By a flow from it, the shortest of several; else the
                          innermost operator around the call on its thread; where a queue lies between, the innermost around
