@@ -32,6 +32,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_MARK_CONTAINER, PS_SEV_INFO, "mark-container",                                                   \
       "%llu marks only wrap whole phases and were left out")                                                  \
     X(PS_ODD_MARK_NO_STEP, PS_SEV_LOSS, "mark-outside-steps", "%llu marks lie in no step")                    \
+    X(PS_ODD_MARK_UNPAIRED, PS_SEV_LOSS, "mark-unpaired",                                                     \
+      "%llu start or stop marks have no counterpart on their thread and were left out")                       \
     X(PS_ODD_MARK_UNLABELLED, PS_SEV_LOSS, "mark-unlabelled",                                                 \
       "%llu marks agree with no op of the schedule: named by their message")                                  \
     X(PS_ODD_MARK_MICROBATCH, PS_SEV_INFO, "mark-other-microbatch",                                           \
