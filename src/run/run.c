@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "read/reader.h"
+#include "run/baseline.h"
 #include "run/cluster_tables.h"
 #include "run/output.h"
 #include "write/sqlite.h"
@@ -18,8 +19,9 @@ typedef struct session {
     ps_rank_info *infos;
     ps_diag **diags;
     ps_rank_output *outputs;
-    void ***partials; /* [analysis][rank] */
-    void **shared;    /* [analysis] */
+    void ***partials;          /* [analysis][rank] */
+    void **shared;             /* [analysis] */
+    ps_analysis_opts *opts_of; /* [analysis] */
     size_t round;
     uint32_t needs; /* of this round, all analyses together */
     size_t n_progress;
@@ -107,7 +109,7 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace) 
     ps_err err = PS_ERR_INIT;
     ps_map_input in = {.trace = trace,
                        .rank = &s->infos[r],
-                       .opts = &s->opts->analysis,
+                       .opts = &s->opts_of[a],
                        .partial = s->partials[a][r],
                        .shared = s->shared[a],
                        .diag = &report->diag};
@@ -168,7 +170,7 @@ static ps_code reduce_analysis(session *s, size_t a, ps_err *err) {
                           .partials = s->partials[a],
                           .diags = s->diags,
                           .n_ranks = s->run->n_ranks,
-                          .opts = &s->opts->analysis,
+                          .opts = &s->opts_of[a],
                           .shared = s->shared[a],
                           .result = &s->run->results[a]};
     void *shared = s->shared[a];
@@ -326,12 +328,14 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     s->outputs = ps_calloc(n_ranks, sizeof *s->outputs);
     s->partials = ps_calloc(n_analyses, sizeof *s->partials);
     s->shared = ps_calloc(n_analyses, sizeof *s->shared);
+    s->opts_of = ps_calloc(n_analyses, sizeof *s->opts_of);
     bool ok = s->run->ranks != NULL && s->run->results != NULL && s->run->errors != NULL &&
               s->infos != NULL && s->diags != NULL && s->outputs != NULL && s->partials != NULL &&
-              s->shared != NULL;
+              s->shared != NULL && s->opts_of != NULL;
     s->run->n_ranks = ok ? n_ranks : 0;
     s->run->n_analyses = ok ? n_analyses : 0;
     for (size_t a = 0; ok && a < n_analyses; a++) {
+        s->opts_of[a] = s->opts->analysis;
         s->partials[a] = ps_calloc(n_ranks, sizeof **s->partials);
         ok = s->partials[a] != NULL;
     }
@@ -365,6 +369,7 @@ static void session_fini(session *s) {
     ps_free(s->outputs);
     ps_free(s->partials);
     ps_free(s->shared);
+    ps_free(s->opts_of);
 }
 
 static void count_statuses(ps_run *run) {
@@ -381,6 +386,13 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
                         size_t n_ranks, const ps_run_opts *opts, ps_err *err) {
     session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
     ps_code code = session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
+    ps_baseline baseline = {0};
+    if (code == PS_OK && opts->baseline_path != NULL) {
+        code = ps_baseline_run(&baseline, analyses, n_analyses, opts, err);
+        for (size_t a = 0; code == PS_OK && a < n_analyses; a++) {
+            s.opts_of[a].baseline = ps_baseline_of(&baseline, analyses[a]);
+        }
+    }
     code = code == PS_OK ? run_rounds(&s, err) : code;
     if (code == PS_OK) {
         refuse_ranks(&s);
@@ -388,6 +400,7 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
     }
     ps_run *run = s.run;
     session_fini(&s);
+    ps_baseline_free(&baseline);
     if (code != PS_OK) {
         ps_run_free(run);
         return NULL;
