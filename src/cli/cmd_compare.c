@@ -110,7 +110,7 @@ static int compare(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
     }
     int status = show(cli, run);
     ps_report_ranks(cli, run);
-    int ranks_status = ps_report_status(run, cluster);
+    int ranks_status = ps_report_status(run, cluster, NULL);
     ps_run_free(run);
     return status != PS_EXIT_OK ? status : ranks_status;
 }
