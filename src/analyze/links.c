@@ -49,7 +49,8 @@ static bool find_parents(ps_links *l, const ps_slices *s, behind *back) {
     (void)ps_trace_tracks(l->trace, &n_tracks);
     uint32_t *top = new_column((uint32_t)n_tracks);
     for (uint32_t i = 0; top != NULL && i < s->n; i++) {
-        if (!ps_is_host_range(s->kind[i])) {
+        bool is_range = ps_is_host_range(s->kind[i]);
+        if (!is_range && s->kind[i] != PS_SLICE_INSTANT) {
             continue;
         }
         uint32_t around = top[s->track[i]];
@@ -57,7 +58,7 @@ static bool find_parents(ps_links *l, const ps_slices *s, behind *back) {
             around = l->parent[around];
         }
         l->parent[i] = around;
-        top[s->track[i]] = i;
+        top[s->track[i]] = is_range ? i : around;
         back->op[i] = s->kind[i] == PS_SLICE_HOST_OP ? i
                       : around != PS_NONE            ? back->op[around]
                                                      : PS_NONE;
@@ -69,7 +70,8 @@ static bool find_parents(ps_links *l, const ps_slices *s, behind *back) {
 static void take_flow(ps_links *l, const ps_slices *s, const ps_flow *flow) {
     uint32_t from = flow->from;
     uint32_t to = flow->to;
-    if (!ps_is_launched(s->kind[to]) || !ps_is_host_range(s->kind[from])) {
+    bool is_host = ps_is_host_range(s->kind[from]) || s->kind[from] == PS_SLICE_INSTANT;
+    if (!ps_is_launched(s->kind[to]) || !is_host) {
         return;
     }
     if (s->kind[from] == PS_SLICE_HOST_OP) {
@@ -121,7 +123,8 @@ ps_code ps_links_init(ps_links *l, const ps_trace *trace, ps_err *err) {
         look_behind_queues(l, s, &back);
     }
     for (uint32_t i = 0; ok && i < s->n; i++) {
-        uint32_t call = l->call[i];
+        bool is_mark = s->kind[i] == PS_SLICE_MARK_HOST || s->kind[i] == PS_SLICE_INSTANT;
+        uint32_t call = is_mark ? i : l->call[i];
         if (l->op[i] == PS_NONE && call != PS_NONE) {
             l->op[i] = back.op[call] != PS_NONE ? back.op[call] : back.queue[call];
         }

@@ -162,6 +162,10 @@ int64_t ps_cli_ns(const ps_cli *cli, const char *name) {
     return ps_options_get(&cli->values, name)->number;
 }
 
+double ps_cli_real(const ps_cli *cli, const char *name) {
+    return (double)ps_options_get(&cli->values, name)->number / 1e6;
+}
+
 const char *ps_cli_text(const ps_cli *cli, const char *name) {
     return ps_options_get(&cli->values, name)->text;
 }

@@ -75,7 +75,8 @@ int ps_cli_main(int argc, char **argv);
 bool ps_cli_given(const ps_cli *cli, const char *name);
 bool ps_cli_flag(const ps_cli *cli, const char *name);
 int64_t ps_cli_int(const ps_cli *cli, const char *name);
-int64_t ps_cli_ns(const ps_cli *cli, const char *name);       /* of a PS_OPTION_US */
+int64_t ps_cli_ns(const ps_cli *cli, const char *name); /* of a PS_OPTION_US */
+double ps_cli_real(const ps_cli *cli, const char *name);
 const char *ps_cli_text(const ps_cli *cli, const char *name); /* TEXT, PATH, CHOICE */
 size_t ps_cli_n_positionals(const ps_cli *cli);
 const char *ps_cli_positional(const ps_cli *cli, size_t i); /* NULL past the end */

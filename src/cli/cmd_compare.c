@@ -10,9 +10,10 @@
 #include "run/run.h"
 #include "write/comparison.h"
 #include "write/sink.h"
+#include "write/table_xlsx.h"
 
 static int check_output(ps_cli *cli, const char *path) {
-    static const char *const ENDS[] = {".txt", ".json"};
+    static const char *const ENDS[] = {".txt", ".json", ".xlsx"};
     for (size_t i = 0; path != NULL && i < PS_N(ENDS); i++) {
         if (ps_ends_with(path, ENDS[i])) {
             return PS_EXIT_OK;
@@ -31,17 +32,25 @@ static ps_code render(const ps_comparison *c, const char *path, size_t top, ps_b
     return ps_write_comparison_text(c, top, &style, out, err);
 }
 
-static int write_file(ps_cli *cli, const ps_comparison *c, const char *path, size_t top) {
+static ps_code store(const ps_comparison *c, const char *path, size_t top, ps_err *err) {
     ps_buf out;
     ps_buf_init(&out, 0);
-    ps_err err = PS_ERR_INIT;
     ps_sink sink = {0};
-    ps_code code = render(c, path, top, &out, &err);
-    code = code == PS_OK ? ps_sink_open_file(&sink, path, &err) : code;
-    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, &err) : code;
-    code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;
+    ps_code code = render(c, path, top, &out, err);
+    code = code == PS_OK ? ps_sink_open_file(&sink, path, err) : code;
+    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, err) : code;
+    code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
     ps_sink_abort(&sink);
     ps_buf_fini(&out);
+    return code;
+}
+
+static int write_file(ps_cli *cli, const ps_comparison *c, const char *path, size_t top) {
+    ps_err err = PS_ERR_INIT;
+    ps_code code = ps_ends_with(path, ".xlsx")
+                       ? ps_write_tables_xlsx((const ps_table *const *)c->tables, c->n_tables, path,
+                                              NULL, &err)
+                       : store(c, path, top, &err);
     if (code != PS_OK) {
         return ps_cli_fail(cli, &err);
     }
@@ -101,7 +110,7 @@ static int compare(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
     }
     int status = show(cli, run);
     ps_report_ranks(cli, run);
-    int ranks_status = ps_report_status(run, cluster);
+    int ranks_status = ps_report_status(run, cluster, NULL);
     ps_run_free(run);
     return status != PS_EXIT_OK ? status : ranks_status;
 }

@@ -29,7 +29,10 @@ enum {
 #define CREATED 946684800 /* 2000-01-01: the same bytes whenever the file is made */
 
 typedef struct book {
-    const ps_table *table;
+    const ps_table *const *tables;
+    size_t n_tables;
+    bool names_sheets;     /* as their tables, else "Sheet1" and on */
+    const ps_table *table; /* the one at hand */
     ps_xlsx_limits limits;
     ps_xlsx_report report;
     lxw_workbook *workbook;
@@ -227,7 +230,10 @@ static lxw_error put_header(book *b, lxw_worksheet *sheet) {
 }
 
 static lxw_error put_sheet(book *b, size_t first, size_t end) {
-    lxw_worksheet *sheet = workbook_add_worksheet(b->workbook, NULL);
+    char name[LXW_SHEETNAME_MAX + 1];
+    (void)snprintf(name, sizeof name, "%.*s", LXW_SHEETNAME_MAX, b->table->name);
+    bool is_named = b->names_sheets && first == 0;
+    lxw_worksheet *sheet = workbook_add_worksheet(b->workbook, is_named ? name : NULL);
     if (sheet == NULL) {
         return LXW_ERROR_MEMORY_MALLOC_FAILED;
     }
@@ -286,15 +292,48 @@ static bool look_at_columns(book *b) {
         merges = merges || t->columns[c].merged;
     }
     b->has_merging = merges && t->n_rows * t->n_columns <= b->limits.merged_cells;
-    b->report.without_merging = merges && !b->has_merging;
+    b->report.without_merging = b->report.without_merging || (merges && !b->has_merging);
     return b->as_text != NULL;
+}
+
+static lxw_error put_table(book *b) {
+    lxw_error rc = LXW_NO_ERROR;
+    size_t rows = b->limits.rows - 1;
+    for (size_t first = 0; rc == LXW_NO_ERROR && (first == 0 || first < b->table->n_rows);
+         first += rows) {
+        size_t end = b->table->n_rows - first < rows ? b->table->n_rows : first + rows;
+        rc = put_sheet(b, first, end);
+    }
+    return rc;
+}
+
+static lxw_error put_tables(book *b) {
+    lxw_error rc = LXW_NO_ERROR;
+    for (size_t i = 0; rc == LXW_NO_ERROR && i < b->n_tables; i++) {
+        b->table = b->tables[i];
+        rc = look_at_columns(b) ? put_table(b) : LXW_ERROR_MEMORY_MALLOC_FAILED;
+    }
+    return rc;
+}
+
+/* Whether some table is made in memory, for its merged cells; false in *ok when memory is out. */
+static bool needs_memory(book *b, bool *ok) {
+    bool any = false;
+    for (size_t i = 0; *ok && i < b->n_tables; i++) {
+        b->table = b->tables[i];
+        *ok = look_at_columns(b);
+        any = any || b->has_merging;
+    }
+    return any;
 }
 
 /* Fills `tmp`, which exists and is empty. Big sheets pass through files in `dir`, which has room for the result too. */
 static ps_code make_book(book *b, const char *tmp, char *dir, ps_err *err) {
-    lxw_workbook_options options = {.constant_memory = b->has_merging ? LXW_FALSE : LXW_TRUE,
+    bool ok = true;
+    bool in_memory = needs_memory(b, &ok);
+    lxw_workbook_options options = {.constant_memory = in_memory ? LXW_FALSE : LXW_TRUE,
                                     .tmpdir = dir};
-    b->workbook = workbook_new_opt(tmp, &options);
+    b->workbook = ok ? workbook_new_opt(tmp, &options) : NULL;
     if (b->workbook == NULL) {
         return ps_fail_nomem(err);
     }
@@ -303,12 +342,7 @@ static ps_code make_book(book *b, const char *tmp, char *dir, ps_err *err) {
     b->header = add_format(b->workbook, true);
     b->data = add_format(b->workbook, false);
     rc = b->header != NULL && b->data != NULL ? rc : LXW_ERROR_MEMORY_MALLOC_FAILED;
-    size_t rows = b->limits.rows - 1;
-    for (size_t first = 0; rc == LXW_NO_ERROR && (first == 0 || first < b->table->n_rows);
-         first += rows) {
-        size_t end = b->table->n_rows - first < rows ? b->table->n_rows : first + rows;
-        rc = put_sheet(b, first, end);
-    }
+    rc = rc == LXW_NO_ERROR ? put_tables(b) : rc;
     if (rc != LXW_NO_ERROR) {
         lxw_workbook_free(b->workbook);
     } else {
@@ -342,21 +376,35 @@ static ps_code make_file(book *b, const char *path, ps_err *err) {
     return code;
 }
 
-ps_code ps_write_table_xlsx(const ps_table *table, const char *path, const ps_xlsx_limits *limits,
-                            ps_xlsx_report *report, ps_err *err) {
-    book b = {.table = table, .limits = {.rows = MAX_ROWS, .merged_cells = MAX_MERGED_CELLS}};
-    b.limits = limits != NULL ? *limits : b.limits;
-    if (table->n_columns > MAX_COLUMNS) {
-        return ps_fail_file(err, PS_RANGE, path, "%zu columns, and a sheet has %d at most",
-                            table->n_columns, MAX_COLUMNS);
+static ps_code write_book(book *b, const char *path, ps_xlsx_report *report, ps_err *err) {
+    for (size_t i = 0; i < b->n_tables; i++) {
+        if (b->tables[i]->n_columns > MAX_COLUMNS) {
+            return ps_fail_file(err, PS_RANGE, path, "%zu columns, and a sheet has %d at most",
+                                b->tables[i]->n_columns, MAX_COLUMNS);
+        }
     }
-    ps_arena_init(&b.arena);
-    ps_buf_init(&b.text, 0);
-    ps_code code = look_at_columns(&b) ? make_file(&b, path, err) : ps_fail_nomem(err);
-    ps_buf_fini(&b.text);
-    ps_arena_fini(&b.arena);
+    ps_arena_init(&b->arena);
+    ps_buf_init(&b->text, 0);
+    ps_code code = make_file(b, path, err);
+    ps_buf_fini(&b->text);
+    ps_arena_fini(&b->arena);
     if (report != NULL) {
-        *report = b.report;
+        *report = b->report;
     }
     return code;
+}
+
+static const ps_xlsx_limits OF_THE_FORMAT = {.rows = MAX_ROWS, .merged_cells = MAX_MERGED_CELLS};
+
+ps_code ps_write_table_xlsx(const ps_table *table, const char *path, const ps_xlsx_limits *limits,
+                            ps_xlsx_report *report, ps_err *err) {
+    book b = {.tables = &table, .n_tables = 1, .limits = limits != NULL ? *limits : OF_THE_FORMAT};
+    return write_book(&b, path, report, err);
+}
+
+ps_code ps_write_tables_xlsx(const ps_table *const *tables, size_t n_tables, const char *path,
+                             ps_xlsx_report *report, ps_err *err) {
+    book b = {
+        .tables = tables, .n_tables = n_tables, .names_sheets = true, .limits = OF_THE_FORMAT};
+    return write_book(&b, path, report, err);
 }

@@ -30,4 +30,8 @@ PS_MUST_USE ps_code ps_write_table_xlsx(const ps_table *table, const char *path,
                                         const ps_xlsx_limits *limits, ps_xlsx_report *report,
                                         ps_err *err);
 
+/* Several tables as sheets of one workbook, each named as its table (31 characters at most). */
+PS_MUST_USE ps_code ps_write_tables_xlsx(const ps_table *const *tables, size_t n_tables,
+                                         const char *path, ps_xlsx_report *report, ps_err *err);
+
 #endif
