@@ -379,7 +379,6 @@ const ps_analysis ps_analysis_operator_mfu = {
     .folder = "OperatorMfu",
     .summary = "FLOPs and share of the chip's peak of kernels that multiply matrices",
     .sets = PS_IN_EVERY,
-    .writes = PS_WRITES_RANK_COPY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_partial,

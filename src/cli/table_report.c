@@ -1,5 +1,6 @@
 #include "cli/table_report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fs.h"
@@ -103,10 +104,12 @@ static void say_tables(ps_cli *cli, const ps_run *run, ps_export type) {
     size_t n_shown = n < MAX_FILES_NAMED ? n : MAX_FILES_NAMED;
     size_t n_top = 0;
     size_t widest = 0;
+    size_t most = 0;
     for (size_t i = 0; i < n_shown; i++) {
         const char *below = path_below(run->written[i].path, FOLDER, &n_top);
         size_t width = strlen(in_database ? run->written[i].table->name : below);
         widest = width > widest ? width : widest;
+        most = run->written[i].table->n_rows > most ? run->written[i].table->n_rows : most;
     }
     if (in_database) {
         ps_cli_print(cli, "Wrote %zu table%s into %s\n", n, plural(n), run->written[0].path);
@@ -117,8 +120,8 @@ static void say_tables(ps_cli *cli, const ps_run *run, ps_export type) {
     for (size_t i = 0; i < n_shown; i++) {
         const ps_table *t = run->written[i].table;
         const char *below = path_below(run->written[i].path, FOLDER, &n_top);
-        ps_cli_print(cli, "  %-*s  %zu row%s\n", (int)widest, in_database ? t->name : below,
-                     t->n_rows, plural(t->n_rows));
+        ps_cli_print(cli, "  %-*s  %*zu row%s\n", (int)widest, in_database ? t->name : below,
+                     snprintf(NULL, 0, "%zu", most), t->n_rows, plural(t->n_rows));
     }
     if (n_shown < n) {
         ps_cli_print(cli, "  ... and %zu more\n", n - n_shown);
