@@ -86,7 +86,7 @@ typedef struct ps_round {
     ps_code (*reduce)(const ps_reduce_input *in, void **shared, ps_err *err);
 } ps_round;
 
-/* Where rank-homed tables go. */
+/* Where rank-homed tables go. The last two need databases of ranks: other formats are not read for them. */
 typedef enum ps_writes {
     PS_WRITES_CLUSTER,  /* it makes none: the ranks may be of any format */
     PS_WRITES_RANK_DB,  /* into the rank's own database, or its mirrored copy with -o */

@@ -1,5 +1,6 @@
 #include "cli/table_report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fs.h"
@@ -107,6 +108,7 @@ static void say_written(ps_cli *cli, const ps_run *run, bool in_database) {
     size_t n = 0;
     size_t n_top = 0;
     size_t widest = 0;
+    size_t most = 0;
     for (size_t i = 0; i < run->n_written; i++) {
         const ps_written *w = &run->written[i];
         if (is_in_database(w) != in_database || n++ >= MAX_FILES_NAMED) {
@@ -115,6 +117,7 @@ static void say_written(ps_cli *cli, const ps_run *run, bool in_database) {
         first = first == NULL ? w : first;
         size_t width = strlen(in_database ? w->table->name : path_below(w->path, FOLDER, &n_top));
         widest = width > widest ? width : widest;
+        most = w->table->n_rows > most ? w->table->n_rows : most;
     }
     if (n == 0) {
         return;
@@ -128,9 +131,10 @@ static void say_written(ps_cli *cli, const ps_run *run, bool in_database) {
     for (size_t i = 0; i < run->n_written && n_shown < MAX_FILES_NAMED; i++) {
         const ps_written *w = &run->written[i];
         if (is_in_database(w) == in_database) {
-            ps_cli_print(cli, "  %-*s  %zu row%s\n", (int)widest,
+            ps_cli_print(cli, "  %-*s  %*zu row%s\n", (int)widest,
                          in_database ? w->table->name : path_below(w->path, FOLDER, &n_top),
-                         w->table->n_rows, plural(w->table->n_rows));
+                         snprintf(NULL, 0, "%zu", most), w->table->n_rows,
+                         plural(w->table->n_rows));
             n_shown++;
         }
     }
