@@ -53,9 +53,10 @@ static bool same_table(const ps_table *a, const ps_table *b) {
     return same;
 }
 
-/* Lists of single events that only files hold, as today's tool writes them: csv also beside the database. */
+/* Lists of single events that only files hold, as today's tool writes them: csv also beside the database. A sheet is the
+ * database's table in another form. */
 static bool is_file_always(const ps_table *t) {
-    return t->to == PS_TO_FILES;
+    return t->to == PS_TO_FILES && !t->is_sheet;
 }
 
 static bool is_wanted(const ps_table *t, ps_export type) {
