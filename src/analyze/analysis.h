@@ -45,6 +45,8 @@ typedef struct ps_analysis_opts {
     bool exclude_op_name;       /* no table by operator name */
     double peak_tflops;         /* of 16-bit types; 0: from the profile */
     double fuzzy_threshold;     /* least likeness of module names, 0: 0.8 */
+    int64_t module_depth;       /* modules of this depth at most; 0: all */
+    const char *module_glob;    /* modules whose path or name matches; NULL: all */
     const ps_result *baseline;  /* what ps_analysis.baseline found in the baseline, or NULL */
 } ps_analysis_opts;
 
