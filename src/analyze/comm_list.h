@@ -28,8 +28,15 @@ typedef struct ps_comm_op {
     ps_str type;  /* "hcom_allReduce_", "allreduce", "nccl:all_reduce" */
     ps_str group; /* name of the communicator as the profile has it; may be none */
     ps_str data_type; /* may be none */
+    ps_str members;   /* ranks of the group as PyTorch writes them ("[0, 1]"); may be none */
     uint32_t slice;   /* in the trace it came from */
-    bool is_p2p;      /* its name or type holds send, receive or recv, any case */
+    /* Its name or type holds send, receive or recv, any case; of a kernel what was called decides, for an all-to-all
+     * runs as a kernel SendRecv. */
+    bool is_p2p;
+    bool is_send; /* of those: it sends */
+    /* Of a point-to-point operator: places in the group of this rank and of the other one, -1 unknown. With `own`
+     * unknown `peer` is a global rank. */
+    int32_t own, peer;
 } ps_comm_op;
 
 typedef struct ps_comm_list {
