@@ -46,6 +46,7 @@ typedef struct ps_analysis_opts {
     double peak_tflops;         /* of 16-bit types; 0: from the profile */
     double fuzzy_threshold;     /* least likeness of module names, 0: 0.8 */
     const ps_result *baseline;  /* what ps_analysis.baseline found in the baseline, or NULL */
+    const double *thresholds;   /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */
 } ps_analysis_opts;
 
 /* One rank of the run, as far as an analysis may know it. */
@@ -72,6 +73,8 @@ typedef struct ps_reduce_input {
     const ps_analysis_opts *opts;
     void *shared; /* the last reduce's, or NULL */
     ps_result *result;
+    const ps_result *before; /* of the analyses that stand before this one in the run, as far as their rounds have come */
+    size_t n_before;
 } ps_reduce_input;
 
 typedef struct ps_round {

@@ -3,6 +3,7 @@
 #define PS_ANALYZE_REPORT_H
 
 #include "analyze/analysis.h"
+#include "analyze/intervals.h"
 #include "analyze/report_facts.h"
 #include "analyze/report_findings.h"
 #include "model/chart.h"
@@ -15,7 +16,8 @@ typedef struct ps_report_member {
     int32_t stage, pipeline; /* -1 unknown */
     int64_t step_ns;         /* mean of Computing + Not Overlapped + Free */
     int64_t computing_ns, exposed_ns, free_ns, receive_ns; /* means per step */
-    int64_t bubble_ns; /* of free: the pipeline bubble, mean per step */
+    int64_t bubble_ns;    /* of free: the pipeline bubble, mean per step */
+    ps_intervals bubbles; /* of the chart, epoch; owned */
 } ps_report_member;
 
 typedef struct ps_report {
@@ -30,20 +32,17 @@ typedef struct ps_report {
     ps_vendor vendor;
 } ps_report;
 
+/* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);
-void ps_report_compute(ps_report *report);
+PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
 void ps_report_comm(ps_report *report);
 void ps_report_pipeline(ps_report *report);
 
 /* A table of the chart's result by name, or NULL. */
 const ps_table *ps_report_chart_table(const ps_report *report, const char *name);
 /* A cell by the name of its column; the fallback for NULL or an unknown column. */
-int64_t ps_cell_int(const ps_table *t, size_t row, const char *column, int64_t fallback);
-double ps_cell_real(const ps_table *t, size_t row, const char *column);
-const char *ps_cell_text(const ps_table *t, size_t row, const char *column);
-
-/* The members that stand on the same stage as member `m` (all of them when stages are unknown), as a list that the caller
- * frees with ps_free(); *n of them. NULL when memory is out. */
-size_t *ps_report_peers(const ps_report *report, size_t m, size_t *n);
+int64_t ps_column_int(const ps_table *t, size_t row, const char *column, int64_t fallback);
+double ps_column_real(const ps_table *t, size_t row, const char *column);
+const char *ps_column_text(const ps_table *t, size_t row, const char *column);
 
 #endif

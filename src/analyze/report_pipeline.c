@@ -46,8 +46,8 @@ static bool sum_stages(pipes *p) {
     const ps_table *bubble = ps_report_chart_table(p->report, "PipelineBubble");
     const ps_table *waits = ps_report_chart_table(p->report, "PipelineWaits");
     for (size_t r = 0; bubble != NULL && r < bubble->n_rows; r++) {
-        int32_t rank = (int32_t)ps_cell_int(bubble, r, "rank", -1);
-        int64_t step = ps_cell_int(bubble, r, "step", PS_STEP_OUTSIDE);
+        int32_t rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
+        int64_t step = ps_column_int(bubble, r, "step", PS_STEP_OUTSIDE);
         stage *s = stage_of_rank(p, rank);
         if (is_outside(step)) {
             continue;
@@ -57,23 +57,23 @@ static bool sum_stages(pipes *p) {
                 return false;
             }
             s = &p->stages[p->n++];
-            *s = (stage){.rank = rank, .stage = (int32_t)ps_cell_int(bubble, r, "stage", -1)};
+            *s = (stage){.rank = rank, .stage = (int32_t)ps_column_int(bubble, r, "stage", -1)};
         }
-        int64_t idle_ns = ps_cell_int(bubble, r, "bubble", 0);
+        int64_t idle_ns = ps_column_int(bubble, r, "bubble", 0);
         s->n_steps++;
-        s->busy_ns += ps_cell_int(bubble, r, "busy", 0);
+        s->busy_ns += ps_column_int(bubble, r, "busy", 0);
         s->bubble_ns += idle_ns;
-        s->warmup_ns += ps_cell_int(bubble, r, "warm-up", 0);
-        s->stall_ns += ps_cell_int(bubble, r, "stall", 0);
-        s->cooldown_ns += ps_cell_int(bubble, r, "cool-down", 0);
+        s->warmup_ns += ps_column_int(bubble, r, "warm-up", 0);
+        s->stall_ns += ps_column_int(bubble, r, "stall", 0);
+        s->cooldown_ns += ps_column_int(bubble, r, "cool-down", 0);
         if (s->n_steps == 1 || idle_ns > s->worst_bubble_ns) {
             s->worst_step = step;
             s->worst_bubble_ns = idle_ns;
         }
         if (waits != NULL && r < waits->n_rows) {
-            s->for_stages_ns += ps_cell_int(waits, r, "for stages", 0);
-            s->transfer_ns += ps_cell_int(waits, r, "for transfer", 0);
-            s->other_ns += ps_cell_int(waits, r, "other", 0);
+            s->for_stages_ns += ps_column_int(waits, r, "for stages", 0);
+            s->transfer_ns += ps_column_int(waits, r, "for transfer", 0);
+            s->other_ns += ps_column_int(waits, r, "other", 0);
         }
     }
     return true;
@@ -83,8 +83,8 @@ static void mean_step(pipes *p) {
     const ps_table *steps = ps_report_chart_table(p->report, "PipelineStep");
     int64_t sum = 0;
     for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
-        if (!is_outside(ps_cell_int(steps, r, "step", PS_STEP_OUTSIDE))) {
-            sum += ps_cell_int(steps, r, "time", 0);
+        if (!is_outside(ps_column_int(steps, r, "step", PS_STEP_OUTSIDE))) {
+            sum += ps_column_int(steps, r, "time", 0);
             p->n_steps++;
         }
     }
@@ -241,7 +241,7 @@ static void find_bubble(pipes *p) {
 static size_t replay_row(const ps_table *replay, const char *end) {
     size_t n_end = strlen(end);
     for (size_t r = 0; replay != NULL && r < replay->n_rows; r++) {
-        const char *name = ps_cell_text(replay, r, "schedule");
+        const char *name = ps_column_text(replay, r, "schedule");
         size_t n = strlen(name);
         if (n >= n_end && strcmp(name + n - n_end, end) == 0) {
             return r;
@@ -275,7 +275,7 @@ static void find_imbalance(pipes *p) {
     double share = ps_percent(most_ns - mean_ns, mean_ns);
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
     size_t row = replay_row(replay, "stages balanced");
-    int64_t gain_ns = row != SIZE_MAX ? ps_cell_int(replay, row, "gain", 0) : most_ns - mean_ns;
+    int64_t gain_ns = row != SIZE_MAX ? ps_column_int(replay, row, "gain", 0) : most_ns - mean_ns;
     ps_findings *f = &p->report->findings;
     if (p->n > 1 && ps_rule_fires(f, PS_RULE_STAGE_IMBALANCE, share)) {
         ps_findings_add(f,
@@ -379,16 +379,16 @@ static void find_schedule(pipes *p) {
     size_t best = SIZE_MAX;
     ps_findings *f = &p->report->findings;
     for (size_t r = 1; replay != NULL && r < replay->n_rows; r++) {
-        if (r != balanced && (best == SIZE_MAX || ps_cell_int(replay, r, "gain", 0) >
-                                                      ps_cell_int(replay, best, "gain", 0))) {
+        if (r != balanced && (best == SIZE_MAX || ps_column_int(replay, r, "gain", 0) >
+                                                      ps_column_int(replay, best, "gain", 0))) {
             best = r;
         }
     }
-    double share = best != SIZE_MAX ? ps_cell_real(replay, best, "gain share") : 0;
+    double share = best != SIZE_MAX ? ps_column_real(replay, best, "gain share") : 0;
     if (best == SIZE_MAX || !ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, share)) {
         return;
     }
-    int64_t gain_ns = ps_cell_int(replay, best, "gain", 0);
+    int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
     ps_findings_add(f,
                     (ps_finding){.rule = PS_RULE_OTHER_SCHEDULE,
                                  .rank = -1,
@@ -397,23 +397,23 @@ static void find_schedule(pipes *p) {
                                  .value = share},
                     "%s would take %s instead of %s, %s less (%.1f %%), holding %.3g microbatches of activations "
                     "instead of %.3g.",
-                    ps_cell_text(replay, best, "schedule"),
-                    ps_ns_text_of(ps_cell_int(replay, best, "step time", 0)).text,
-                    ps_ns_text_of(ps_cell_int(replay, 0, "step time", 0)).text,
-                    ps_ns_text_of(gain_ns).text, share, ps_cell_real(replay, best, "activations"),
-                    ps_cell_real(replay, 0, "activations"));
+                    ps_column_text(replay, best, "schedule"),
+                    ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
+                    ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text,
+                    ps_ns_text_of(gain_ns).text, share, ps_column_real(replay, best, "activations"),
+                    ps_column_real(replay, 0, "activations"));
     for (size_t r = 0; r < replay->n_rows; r++) {
-        bool gains = ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, ps_cell_real(replay, r, "gain share"));
+        bool gains = ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, ps_column_real(replay, r, "gain share"));
         char note[96];
         (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g",
-                       ps_cell_real(replay, r, "bubble"), ps_cell_real(replay, r, "activations"));
+                       ps_column_real(replay, r, "bubble"), ps_column_real(replay, r, "activations"));
         if (r != balanced && (r == 0 || gains)) {
             ps_findings_evidence(
                 f, (ps_evidence){.rank = -1,
                                  .step = PS_STEP_OUTSIDE,
                                  .start_ns = PS_NO_START,
-                                 .dur_ns = ps_cell_int(replay, r, "step time", 0),
-                                 .name = ps_cell_text(replay, r, "schedule"),
+                                 .dur_ns = ps_column_int(replay, r, "step time", 0),
+                                 .name = ps_column_text(replay, r, "schedule"),
                                  .note = note});
         }
     }

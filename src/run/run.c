@@ -145,13 +145,19 @@ static ps_code reduce_round(session *s, ps_err *err) {
                               .n_ranks = s->run->n_ranks,
                               .opts = &s->opts_of[a],
                               .shared = s->shared[a],
-                              .result = &s->run->results[a]};
+                              .result = &s->run->results[a],
+                              .before = s->run->results,
+                              .n_before = a};
         void *shared = s->shared[a];
         ps_code code = analysis->rounds[s->round].reduce(&in, &shared, err);
         if (shared != s->shared[a] && s->shared[a] != NULL && analysis->free_shared != NULL) {
             analysis->free_shared(s->shared[a]);
         }
         s->shared[a] = shared;
+        if (code == PS_NOTHING && analysis->hidden && s->run->n_analyses > 1) {
+            *err = PS_ERR_INIT; /* it only serves the others, which go on without it */
+            continue;
+        }
         if (code != PS_OK) {
             if (!analysis->hidden) {
                 ps_err_prefix(err, "%s", analysis->name);
