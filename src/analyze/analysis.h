@@ -88,6 +88,7 @@ typedef struct ps_round {
 
 /* Where rank-homed tables go. */
 typedef enum ps_writes {
+    PS_WRITES_CLUSTER,  /* it makes none: the ranks may be of any format */
     PS_WRITES_RANK_DB,  /* into the rank's own database, or its mirrored copy with -o */
     PS_WRITES_RANK_COPY /* always into copies in the output folder */
 } ps_writes;

@@ -1,5 +1,5 @@
-/* Slices come sorted by start, longer first, so a thread's slices open like brackets: a stack for each track, held in
- * one array of "the one below". */
+/* Slices come sorted by start, longer first, so a thread's slices open like brackets: a stack for each track, whose
+ * "one below" is the parent. Every step is linear in slices and flows, however deep they nest. */
 #include "analyze/links.h"
 
 #include "analyze/marks.h"
@@ -36,81 +36,72 @@ static uint32_t *new_column(uint32_t n) {
     return column;
 }
 
-/* below[i]: what lay under slice i on the stack of its track. */
-static bool find_parents(ps_links *l, const ps_slices *s) {
+/* What the walks up need of each host slice, found once: the innermost operator at or around it on its thread, and where
+ * a queue lies around it the operator behind that. */
+typedef struct behind {
+    uint32_t *op, *queue; /* [n_slices] */
+} behind;
+
+/* A slice that ends before a later one ends holds nothing that the later one does not hold: it leaves the stack, so that
+ * slices that overlap in part cost no more than others. */
+static bool find_parents(ps_links *l, const ps_slices *s, behind *back) {
     size_t n_tracks = 0;
     (void)ps_trace_tracks(l->trace, &n_tracks);
     uint32_t *top = new_column((uint32_t)n_tracks);
-    uint32_t *below = new_column(s->n);
-    bool ok = top != NULL && below != NULL;
-    for (uint32_t i = 0; ok && i < s->n; i++) {
-        if (!ps_is_host_range(s->kind[i])) {
+    for (uint32_t i = 0; top != NULL && i < s->n; i++) {
+        bool is_range = ps_is_host_range(s->kind[i]);
+        if (!is_range && s->kind[i] != PS_SLICE_INSTANT) {
             continue;
         }
-        uint32_t *open = &top[s->track[i]];
-        while (*open != PS_NONE && end_of(s, *open) < s->start_ns[i]) {
-            *open = below[*open];
-        }
-        uint32_t around = *open;
+        uint32_t around = top[s->track[i]];
         while (around != PS_NONE && end_of(s, around) < end_of(s, i)) {
-            around = below[around]; /* overlaps only in part */
+            around = l->parent[around];
         }
         l->parent[i] = around;
-        below[i] = *open;
-        *open = i;
+        top[s->track[i]] = is_range ? i : around;
+        back->op[i] = s->kind[i] == PS_SLICE_HOST_OP ? i
+                      : around != PS_NONE            ? back->op[around]
+                                                     : PS_NONE;
     }
     ps_free(top);
-    ps_free(below);
-    return ok;
-}
-
-/* The innermost operator at or around a host slice. */
-static uint32_t operator_around(const ps_links *l, const ps_slices *s, uint32_t i) {
-    while (i != PS_NONE && s->kind[i] != PS_SLICE_HOST_OP) {
-        i = l->parent[i];
-    }
-    return i;
+    return top != NULL;
 }
 
 static void take_flow(ps_links *l, const ps_slices *s, const ps_flow *flow) {
     uint32_t from = flow->from;
     uint32_t to = flow->to;
-    if (!ps_is_launched(s->kind[to]) || !ps_is_host_range(s->kind[from])) {
+    bool is_host = ps_is_host_range(s->kind[from]) || s->kind[from] == PS_SLICE_INSTANT;
+    if (!ps_is_launched(s->kind[to]) || !is_host) {
         return;
     }
     if (s->kind[from] == PS_SLICE_HOST_OP) {
         uint32_t known = l->op[to];
         bool better = known == PS_NONE || s->dur_ns[from] < s->dur_ns[known];
         l->op[to] = better ? from : known;
-    } else if (l->call[to] == PS_NONE) { /* flows come by the slice they start from */
+        return;
+    }
+    uint32_t known = l->call[to]; /* flows come by the slice they start from */
+    if (known == PS_NONE || (s->kind[known] != PS_SLICE_CALL && s->kind[from] == PS_SLICE_CALL)) {
         l->call[to] = from;
     }
 }
 
-/* enqueue[i]: of a dequeue, the slice that put it into the queue. */
-static uint32_t *find_enqueues(const ps_links *l, const ps_slices *s) {
-    uint32_t *enqueue = new_column(s->n);
+/* back->queue of each dequeue and of what lies inside of it. */
+static void look_behind_queues(const ps_links *l, const ps_slices *s, behind *back) {
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(l->trace, &n);
-    for (size_t i = 0; enqueue != NULL && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         uint32_t to = flows[i].to;
         bool queues = s->kind[flows[i].from] == PS_SLICE_QUEUE && s->kind[to] == PS_SLICE_QUEUE;
-        if (queues && enqueue[to] == PS_NONE) {
-            enqueue[to] = flows[i].from;
+        if (queues && back->queue[to] == PS_NONE) {
+            back->queue[to] = back->op[flows[i].from];
         }
     }
-    return enqueue;
-}
-
-static uint32_t operator_behind(const ps_links *l, const ps_slices *s, const uint32_t *enqueue,
-                                uint32_t call) {
-    uint32_t op = operator_around(l, s, call);
-    for (uint32_t i = call; op == PS_NONE && i != PS_NONE; i = l->parent[i]) {
-        if (s->kind[i] == PS_SLICE_QUEUE && enqueue[i] != PS_NONE) {
-            op = operator_around(l, s, enqueue[i]);
+    for (uint32_t i = 0; i < s->n; i++) { /* parents come first */
+        if (back->queue[i] == PS_NONE && l->parent[i] != PS_NONE) {
+            back->queue[i] = back->queue[l->parent[i]];
         }
     }
-    return op;
 }
 
 ps_code ps_links_init(ps_links *l, const ps_trace *trace, ps_err *err) {
@@ -119,21 +110,27 @@ ps_code ps_links_init(ps_links *l, const ps_trace *trace, ps_err *err) {
                     .parent = new_column(s->n),
                     .call = new_column(s->n),
                     .op = new_column(s->n)};
-    bool ok = l->parent != NULL && l->call != NULL && l->op != NULL;
-    ok = ps_step_index_init(&l->steps, trace) && ok && find_parents(l, s);
-    uint32_t *enqueue = ok ? find_enqueues(l, s) : NULL;
-    ok = ok && enqueue != NULL;
+    behind back = {new_column(s->n), new_column(s->n)};
+    bool ok = l->parent != NULL && l->call != NULL && l->op != NULL && back.op != NULL &&
+              back.queue != NULL;
+    ok = ps_step_index_init(&l->steps, trace) && ok && find_parents(l, s, &back);
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(trace, &n);
     for (size_t i = 0; ok && i < n; i++) {
         take_flow(l, s, &flows[i]);
     }
+    if (ok) {
+        look_behind_queues(l, s, &back);
+    }
     for (uint32_t i = 0; ok && i < s->n; i++) {
-        if (l->op[i] == PS_NONE && l->call[i] != PS_NONE) {
-            l->op[i] = operator_behind(l, s, enqueue, l->call[i]);
+        bool is_mark = s->kind[i] == PS_SLICE_MARK_HOST || s->kind[i] == PS_SLICE_INSTANT;
+        uint32_t call = is_mark ? i : l->call[i];
+        if (l->op[i] == PS_NONE && call != PS_NONE) {
+            l->op[i] = back.op[call] != PS_NONE ? back.op[call] : back.queue[call];
         }
     }
-    ps_free(enqueue);
+    ps_free(back.op);
+    ps_free(back.queue);
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 

@@ -14,13 +14,16 @@ typedef struct ps_links {
     const ps_trace *trace;
     /* Each [n_slices of the trace], PS_NONE where there is none. */
     uint32_t *
-        parent; /* host slices: the innermost on the same thread that began no later and ended no earlier */
+        parent; /* host slices: the innermost on the same thread that began no later and ended no earlier.
+                         Instants have one too, and are none */
     uint32_t *
-        call; /* device slices and communication operators: the call that launched them, the earliest one */
+        call; /* device slices and communication operators: the call that launched them, the earliest one; where no call is
+                         known, another host slice that a flow leads from */
     uint32_t *
         op; /* the same: the operator of the framework. By a flow from it, the shortest of several; else the
                          innermost operator around the call on its thread; where a queue lies between, the innermost around
-                         the enqueue that led there */
+                         the enqueue that led there. Marks and instants of the host have one too: the operator
+                         that set them */
     ps_step_index steps;
 } ps_links;
 

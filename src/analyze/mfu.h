@@ -34,6 +34,12 @@ void ps_mfu_free(ps_mfu *m); /* NULL is fine */
 /* Of a slice of kind KERNEL; all zero for what is not known. */
 ps_kernel_flops ps_mfu_of(const ps_mfu *m, uint32_t slice);
 
+/* What gave its FLOPs: the operator that a record or shapes belong to ("aten::linear"), or the type of kernel
+ * ("MatMulV3"); NULL without FLOPs. Lives as long as trace and m. */
+const char *ps_mfu_name_of(const ps_mfu *m, uint32_t slice);
+/* Whether it multiplies matrices, its FLOPs known or not. */
+bool ps_mfu_is_matrix(const ps_mfu *m, uint32_t slice);
+
 /* flops / seconds / peak, 0 when one of them is not known or the duration is 0. */
 double ps_mfu_ratio(ps_kernel_flops f, int64_t dur_ns);
 

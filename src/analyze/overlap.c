@@ -3,11 +3,9 @@
 #include "analyze/overlap.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #include "analyze/marks.h"
-#include "analyze/paddle_jobs.h"
+#include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 
@@ -22,14 +20,10 @@ typedef struct bucket {
     ps_overlap_spans spans;
 } bucket;
 
-typedef enum part { NEITHER, COMPUTING, COMMUNICATION, RECEIVING, COPYING } part;
-
 typedef struct measure {
     const ps_links *links;
-    const ps_trace *trace;
+    ps_work work;
     const ps_slices *s;
-    const ps_track *tracks;
-    ps_slice_kind computing, communication; /* which kinds count as these */
     bool with_spans;
     int64_t wanted_step;
     ps_idmap devices, steps; /* number -> running number */
@@ -39,65 +33,6 @@ typedef struct measure {
     size_t n, cap;
     size_t last; /* most slices go where the one before went */
 } measure;
-
-/* --- what counts as what ------------------------------------------------------------------------------ */
-
-static bool is_device_op(const measure *m, uint32_t i) {
-    return m->s->kind[i] == PS_SLICE_COMM_OP &&
-           m->tracks[m->s->track[i]].kind != PS_TRACK_HOST_THREAD;
-}
-
-/* Kernels before jobs; operators before their kernels. Operators seen on a host thread say nothing of the device. */
-static void choose_kinds(measure *m) {
-    m->computing = PS_SLICE_JOB;
-    m->communication = PS_SLICE_COMM_KERNEL;
-    for (uint32_t i = 0; i < m->s->n; i++) {
-        if (m->s->kind[i] == PS_SLICE_KERNEL) {
-            m->computing = PS_SLICE_KERNEL;
-        } else if (is_device_op(m, i)) {
-            m->communication = PS_SLICE_COMM_OP;
-        }
-    }
-}
-
-static bool holds(const char *text, const char *word) {
-    return text != NULL && strcasestr(text, word) != NULL;
-}
-
-/* NCCL has one kernel for both directions: which of them it was, its arguments or the operator behind it say. */
-static bool receives(const measure *m, uint32_t i) {
-    const char *name = ps_trace_text(m->trace, m->s->name[i]);
-    if (strncasecmp(name, "hcom_", 5) == 0) {
-        return strncasecmp(name, "hcom_receive", 12) == 0 || strncasecmp(name, "hcom_recv", 9) == 0;
-    }
-    const char *collective = ps_trace_arg_text(m->trace, i, "Collective name");
-    if (collective != NULL) {
-        return holds(collective, "recv") && !holds(collective, "send");
-    }
-    if (holds(name, "sendrecv")) {
-        uint32_t behind = m->links->op[i] != PS_NONE ? m->links->op[i] : m->links->call[i];
-        name = behind != PS_NONE ? ps_trace_text(m->trace, m->s->name[behind]) : "";
-    }
-    return (holds(name, "recv") || holds(name, "receive")) && !holds(name, "send");
-}
-
-static part part_of_job(const measure *m, uint32_t i) {
-    ps_op_kind kind = PS_OP_OTHER;
-    int chunk = -1;
-    (void)ps_paddle_job_kind(ps_trace_text(m->trace, m->s->name[i]), &kind, &chunk);
-    return kind == PS_OP_RECV ? RECEIVING : kind == PS_OP_SEND ? COMMUNICATION : COMPUTING;
-}
-
-static part part_of(const measure *m, uint32_t i) {
-    ps_slice_kind kind = (ps_slice_kind)m->s->kind[i];
-    if (kind == m->computing) {
-        return kind == PS_SLICE_JOB ? part_of_job(m, i) : COMPUTING;
-    }
-    if (kind == PS_SLICE_COMM_OP ? is_device_op(m, i) : kind == m->communication) {
-        return receives(m, i) ? RECEIVING : COMMUNICATION;
-    }
-    return kind == PS_SLICE_COPY ? COPYING : NEITHER;
-}
 
 /* --- where it goes ------------------------------------------------------------------------------------ */
 
@@ -158,11 +93,11 @@ static bool extend_list(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
     return ps_intervals_add(list, start_ns, end_ns);
 }
 
-static bool take_busy(const measure *m, bucket *b, part p, int64_t start, int64_t end) {
+static bool take_busy(const measure *m, bucket *b, ps_part p, int64_t start, int64_t end) {
     if (b->busy.total_ns == 0) {
         b->o.first_ns = start;
     }
-    bool computes = p == COMPUTING;
+    bool computes = p == PS_PART_COMPUTING;
     extend(computes ? &b->computing : &b->communication, start, end);
     extend(&b->busy, start, end);
     return !m->with_spans ||
@@ -171,21 +106,21 @@ static bool take_busy(const measure *m, bucket *b, part p, int64_t start, int64_
 }
 
 static bool take_slice(measure *m, uint32_t i) {
-    part p = m->s->dur_ns[i] > 0 ? part_of(m, i) : NEITHER;
-    int64_t step = p != NEITHER ? ps_links_step(m->links, i) : PS_STEP_OUTSIDE;
+    ps_part p = m->s->dur_ns[i] > 0 ? ps_work_part(&m->work, i) : PS_PART_NONE;
+    int64_t step = p != PS_PART_NONE ? ps_links_step(m->links, i) : PS_STEP_OUTSIDE;
     if (step == PS_STEP_OUTSIDE || (m->wanted_step >= 0 && step != m->wanted_step)) {
         return true;
     }
     bucket *b = NULL;
-    if (!find_bucket(m, m->tracks[m->s->track[i]].device, step, &b)) {
+    if (!find_bucket(m, ps_work_device(&m->work, i), step, &b)) {
         return false;
     }
     int64_t start = m->s->start_ns[i];
     int64_t dur = m->s->dur_ns[i];
     extend(&b->all, start, start + dur);
-    b->o.memory_ns += p == COPYING ? dur : 0;
-    b->o.bubble_ns += p == RECEIVING ? dur : 0;
-    return p == COPYING || take_busy(m, b, p, start, start + dur);
+    b->o.memory_ns += p == PS_PART_COPYING ? dur : 0;
+    b->o.bubble_ns += p == PS_PART_RECEIVING ? dur : 0;
+    return p == PS_PART_COPYING || take_busy(m, b, p, start, start + dur);
 }
 
 /* --- results ------------------------------------------------------------------------------------------ */
@@ -222,7 +157,7 @@ static int by_device_and_step(const void *a, const void *b) {
 /* The window of a step whose id stands in several rows is that of all of them. */
 static bool set_windows(measure *m) {
     size_t n = 0;
-    const ps_step *steps = ps_trace_steps(m->trace, &n);
+    const ps_step *steps = ps_trace_steps(m->links->trace, &n);
     ps_step *windows = ps_calloc((size_t)m->n_steps + 1, sizeof *windows);
     for (uint32_t i = 0; windows != NULL && i < m->n_steps; i++) {
         windows[i] = (ps_step){.start_ns = INT64_MAX, .end_ns = INT64_MIN};
@@ -274,18 +209,15 @@ static bool hand_out(measure *m, ps_overlaps *out) {
 
 ps_code ps_overlaps_measure(const ps_links *links, int64_t wanted_step, bool with_spans,
                             ps_overlaps *out, ps_err *err) {
-    size_t n_tracks = 0;
     measure m = {.links = links,
-                 .trace = links->trace,
+                 .work = ps_work_of(links),
                  .s = ps_trace_slices(links->trace),
-                 .tracks = ps_trace_tracks(links->trace, &n_tracks),
                  .with_spans = with_spans,
                  .wanted_step = wanted_step};
     *out = (ps_overlaps){0};
     ps_idmap_init(&m.devices);
     ps_idmap_init(&m.steps);
     ps_idmap_init(&m.of);
-    choose_kinds(&m);
     bool ok = true;
     for (uint32_t i = 0; ok && i < m.s->n; i++) {
         ok = take_slice(&m, i);

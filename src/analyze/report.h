@@ -36,6 +36,7 @@ typedef struct ps_report {
 void ps_report_dispatch(ps_report *report);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
 void ps_report_comm(ps_report *report);
+void ps_report_network(ps_report *report); /* links and packets, for comm */
 void ps_report_pipeline(ps_report *report);
 
 /* A table of the chart's result by name, or NULL. */

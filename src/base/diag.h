@@ -32,6 +32,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_MARK_CONTAINER, PS_SEV_INFO, "mark-container",                                                   \
       "%llu marks only wrap whole phases and were left out")                                                  \
     X(PS_ODD_MARK_NO_STEP, PS_SEV_LOSS, "mark-outside-steps", "%llu marks lie in no step")                    \
+    X(PS_ODD_MARK_UNPAIRED, PS_SEV_LOSS, "mark-unpaired",                                                     \
+      "%llu start or stop marks have no counterpart on their thread and were left out")                       \
     X(PS_ODD_MARK_UNLABELLED, PS_SEV_LOSS, "mark-unlabelled",                                                 \
       "%llu marks agree with no op of the schedule: named by their message")                                  \
     X(PS_ODD_MARK_MICROBATCH, PS_SEV_INFO, "mark-other-microbatch",                                           \
@@ -138,6 +140,16 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu files are named for another rank than their directory says")                                      \
     X(PS_ODD_RANK_DUPLICATE, PS_SEV_INFO, "older-duplicate",                                                  \
       "%llu older profiles of a rank were left out")                                                          \
+    X(PS_ODD_FLOPS_SHAPE, PS_SEV_INFO, "flops-unknown",                                                       \
+      "%llu kernels multiply matrices, but shapes that tell how many operations were not found")              \
+    X(PS_ODD_FLOPS_ATTENTION, PS_SEV_INFO, "attention-unknown",                                               \
+      "%llu attention kernels lack a marker with a layout and mask that is known: no FLOPs")                  \
+    X(PS_ODD_FLOPS_HEADS, PS_SEV_INFO, "attention-heads",                                                     \
+      "%llu attention kernels hide their number of key heads: their sizes are taken from the query")          \
+    X(PS_ODD_FLOPS_TYPE, PS_SEV_INFO, "peak-unknown",                                                         \
+      "%llu kernels have FLOPs, but no peak of their type is known: no MFU (see --peak-tflops)")              \
+    X(PS_ODD_FLOPS_RECORD, PS_SEV_INFO, "odd-flops-record",                                                   \
+      "%llu ranges of domain mfu_flops say no number of operations or launched no kernel for them")           \
     X(PS_ODD_STALE, PS_SEV_INFO, "stale-result", "%llu results of an earlier run were removed")
 
 typedef enum ps_oddity {

@@ -95,6 +95,15 @@ void ps_table_file_name(const ps_table *t, size_t column, char *out, size_t size
     (void)snprintf(out, size, "%s%s%s", c->name, plain ? "" : "_", plain ? "" : unit);
 }
 
+void ps_table_header(const ps_table *t, size_t column, char *out, size_t size) {
+    const char *header = t->columns[column].header;
+    if (header != NULL) {
+        (void)snprintf(out, size, "%s", header);
+    } else {
+        ps_table_file_name(t, column, out, size);
+    }
+}
+
 const char *ps_unit_name(ps_unit unit) {
     switch (unit) {
     case PS_UNIT_NS:

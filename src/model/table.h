@@ -123,6 +123,9 @@ size_t ps_table_column(const ps_table *t, const char *name);
  * names are fixed. */
 void ps_table_file_name(const ps_table *t, size_t column, char *out, size_t size);
 
+/* What stands above a column in csv and xlsx files: its header, or the name above. */
+void ps_table_header(const ps_table *t, size_t column, char *out, size_t size);
+
 /* "ns", "%", "" ... */
 const char *ps_unit_name(ps_unit unit);
 

@@ -130,6 +130,7 @@ static ps_code read_small_tables(ps_ascend *a, ps_err *err) {
             code = PS_ASCEND_SCAN(a->db, "META_DATA", take_metadata, a, err, "name", "value");
         }
         code = code == PS_OK ? ps_ascend_metadata(a->src->rank_dir, a->builder, err) : code;
+        code = code == PS_OK ? ps_ascend_device_facts(a->src->rank_dir, a->builder, err) : code;
     }
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_STEPS) && ps_db_has_table(a->db, "STEP_TIME")) {
         code = PS_ASCEND_SCAN(a->db, "STEP_TIME", take_steps, a, err, "id", "startNs", "endNs");

@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "read/reader.h"
 #include "run/baseline.h"
+#include "run/cluster_tables.h"
 #include "run/output.h"
 #include "write/sqlite.h"
 
@@ -37,8 +38,29 @@ static uint32_t round_needs(const session *s) {
     return s->opts->analysis.in_full ? needs : needs & ~(uint32_t)PS_NEED_LABELS;
 }
 
-/* An analysis has nothing to do for the rank. The rank has nothing when that goes for all of them. */
-static void note_nothing(const session *s, ps_rank_report *report, const ps_err *err) {
+/* Keeps the first failure; one outranks what is missing. */
+static void note_failure(ps_rank_report *report, const ps_err *err) {
+    if (report->status != PS_RANK_FAILED) {
+        report->status = PS_RANK_FAILED;
+        report->err = *err;
+    }
+}
+
+/* Analysis `a` has nothing to do for the rank. The rank has nothing when that goes for all of them. */
+static void note_nothing(const session *s, ps_rank_report *report, size_t a, ps_err *err) {
+    if (report->missing[a] != NULL) {
+        return;
+    }
+    report->missing[a] = ps_strdup(err->msg);
+    if (report->missing[a] == NULL) {
+        ps_err nomem = PS_ERR_INIT;
+        (void)ps_fail_nomem(&nomem);
+        note_failure(report, &nomem);
+        return;
+    }
+    if (s->run->n_analyses > 1) {
+        ps_err_prefix(err, "%s", s->analyses[a]->name);
+    }
     report->n_nothing++;
     if (report->err.code == PS_OK) {
         report->err = *err;
@@ -48,16 +70,6 @@ static void note_nothing(const session *s, ps_rank_report *report, const ps_err 
     }
     if (report->n_nothing == s->run->n_analyses && report->status == PS_RANK_DONE) {
         report->status = PS_RANK_NOTHING;
-    }
-}
-
-/* Keeps the first failure; one outranks what is missing. */
-static void note(const session *s, ps_rank_report *report, ps_code code, const ps_err *err) {
-    if (code == PS_NOTHING) {
-        note_nothing(s, report, err);
-    } else if (report->status != PS_RANK_FAILED) {
-        report->status = PS_RANK_FAILED;
-        report->err = *err;
     }
 }
 
@@ -82,7 +94,7 @@ static ps_trace *read_rank(session *s, size_t r) {
     }
     ps_trace *trace = ps_read(&src, s->needs, &err);
     if (trace == NULL) {
-        note(s, report, PS_IO, &err);
+        note_failure(report, &err);
         return NULL;
     }
     s->outputs[r].stamp = ps_trace_stamp(trace);
@@ -104,11 +116,13 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace) 
     void *partial = in.partial;
     ps_code code = round->map(&in, &partial, &err);
     s->partials[a][r] = partial;
-    if (code != PS_OK) {
+    if (code == PS_NOTHING) {
+        note_nothing(s, report, a, &err);
+    } else if (code != PS_OK) {
         if (s->run->n_analyses > 1) {
             ps_err_prefix(&err, "%s", s->analyses[a]->name);
         }
-        note(s, report, code, &err);
+        note_failure(report, &err);
     }
 }
 
@@ -118,7 +132,7 @@ static void map_rank(void *context, size_t r) {
     ps_trace *trace = NULL;
     bool lost = s->needs != 0 && (trace = read_rank(s, r)) == NULL;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
-        bool has_round = s->round < s->analyses[a]->n_rounds;
+        bool has_round = s->round < s->analyses[a]->n_rounds && s->run->errors[a].code == PS_OK;
         bool goes_on = s->round == 0 || s->partials[a][r] != NULL;
         if (has_round && goes_on && !lost) {
             map_analysis(s, a, r, s->analyses[a]->rounds[s->round].needs != 0 ? trace : NULL);
@@ -133,36 +147,74 @@ static void map_rank(void *context, size_t r) {
 
 /* --- reduce -------------------------------------------------------------------------------------------------- */
 
+/* --strict: a rank with counted errors fails, and nothing is written for it. */
+static bool is_refused(const session *s, size_t r) {
+    return s->opts->strict && ps_diag_n_errors(&s->run->ranks[r].diag) > 0;
+}
+
+/* Tables of the cluster are made without the ranks that --strict refuses. */
+static void forget_refused(session *s, size_t a) {
+    bool of_cluster = s->analyses[a]->writes == PS_WRITES_CLUSTER;
+    for (size_t r = 0; of_cluster && r < s->run->n_ranks; r++) {
+        if (is_refused(s, r) && s->partials[a][r] != NULL) {
+            s->analyses[a]->free_partial(s->partials[a][r]);
+            s->partials[a][r] = NULL;
+        }
+    }
+}
+
+static ps_code reduce_analysis(session *s, size_t a, ps_err *err) {
+    const ps_analysis *analysis = s->analyses[a];
+    forget_refused(s, a);
+    ps_reduce_input in = {.ranks = s->infos,
+                          .partials = s->partials[a],
+                          .diags = s->diags,
+                          .n_ranks = s->run->n_ranks,
+                          .opts = &s->opts_of[a],
+                          .shared = s->shared[a],
+                          .result = &s->run->results[a],
+                          .before = s->run->results,
+                          .n_before = a};
+    void *shared = s->shared[a];
+    ps_code code = analysis->rounds[s->round].reduce(&in, &shared, err);
+    if (shared != s->shared[a] && s->shared[a] != NULL && analysis->free_shared != NULL) {
+        analysis->free_shared(s->shared[a]);
+    }
+    s->shared[a] = shared;
+    return code;
+}
+
+/* One of several analyses ended without a result: the others go on. */
+static void end_analysis(session *s, size_t a, const ps_err *err) {
+    ps_result_fini(&s->run->results[a]);
+    s->run->results[a] = (ps_result){0};
+    s->run->errors[a] = *err;
+    for (size_t r = 0; err->code == PS_NOTHING && r < s->run->n_ranks; r++) {
+        ps_err own = *err;
+        note_nothing(s, &s->run->ranks[r], a, &own);
+    }
+}
+
 static ps_code reduce_round(session *s, ps_err *err) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         const ps_analysis *analysis = s->analyses[a];
-        if (s->round >= analysis->n_rounds || analysis->rounds[s->round].reduce == NULL) {
+        bool has_round = s->round < analysis->n_rounds && s->run->errors[a].code == PS_OK;
+        if (!has_round || analysis->rounds[s->round].reduce == NULL) {
             continue;
         }
-        ps_reduce_input in = {.ranks = s->infos,
-                              .partials = s->partials[a],
-                              .diags = s->diags,
-                              .n_ranks = s->run->n_ranks,
-                              .opts = &s->opts_of[a],
-                              .shared = s->shared[a],
-                              .result = &s->run->results[a],
-                              .before = s->run->results,
-                              .n_before = a};
-        void *shared = s->shared[a];
-        ps_code code = analysis->rounds[s->round].reduce(&in, &shared, err);
-        if (shared != s->shared[a] && s->shared[a] != NULL && analysis->free_shared != NULL) {
-            analysis->free_shared(s->shared[a]);
-        }
-        s->shared[a] = shared;
-        if (code == PS_NOTHING && analysis->hidden && s->run->n_analyses > 1) {
-            *err = PS_ERR_INIT; /* it only serves the others, which go on without it */
-            continue;
-        }
-        if (code != PS_OK) {
+        ps_err local = PS_ERR_INIT;
+        ps_code code = reduce_analysis(s, a, &local);
+        if (code != PS_OK && (s->run->n_analyses == 1 || code == PS_NOMEM)) {
             if (!analysis->hidden) {
-                ps_err_prefix(err, "%s", analysis->name);
+                ps_err_prefix(&local, "%s", analysis->name);
+            }
+            if (err != NULL) {
+                *err = local;
             }
             return code;
+        }
+        if (code != PS_OK) {
+            end_analysis(s, a, &local);
         }
     }
     return PS_OK;
@@ -185,11 +237,6 @@ static ps_code run_rounds(session *s, ps_err *err) {
 }
 
 /* --- output -------------------------------------------------------------------------------------------------- */
-
-/* --strict: a rank with counted errors fails, and nothing is written for it. */
-static bool is_refused(const session *s, size_t r) {
-    return s->opts->strict && ps_diag_n_errors(&s->run->ranks[r].diag) > 0;
-}
 
 static void refuse_ranks(session *s) {
     for (size_t r = 0; r < s->run->n_ranks; r++) {
@@ -260,13 +307,10 @@ static ps_code each_output(session *s, output_fn *fn, ps_err *err) {
 /* All is checked before the first byte is written. */
 static ps_code write_outputs(session *s, ps_err *err) {
     ps_code code = each_output(s, ps_check_rank_outputs, err);
-    code = code == PS_OK ? each_output(s, ps_write_rank_outputs, err) : code;
-    bool files = s->opts->export_type != PS_EXPORT_DB;
-    for (size_t a = 0; code == PS_OK && files && a < s->run->n_analyses; a++) {
-        code = ps_write_cluster_tables(s->run, s->cluster, &s->run->results[a],
-                                       s->analyses[a]->folder, s->opts, err);
-    }
-    return code;
+    code = code == PS_OK ? ps_plan_cluster_tables(s->run, s->analyses, s->cluster, s->opts, err)
+                         : code;
+    code = code == PS_OK ? ps_write_cluster_tables(s->run, s->opts, err) : code;
+    return code == PS_OK ? each_output(s, ps_write_rank_outputs, err) : code;
 }
 
 /* --- setting up ---------------------------------------------------------------------------------------------- */
@@ -280,15 +324,16 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     ps_arena_init(&s->run->arena);
     s->run->ranks = ps_calloc(n_ranks, sizeof *s->run->ranks);
     s->run->results = ps_calloc(n_analyses, sizeof *s->run->results);
+    s->run->errors = ps_calloc(n_analyses, sizeof *s->run->errors);
     s->infos = ps_calloc(n_ranks, sizeof *s->infos);
     s->diags = ps_calloc(n_ranks, sizeof *s->diags);
     s->outputs = ps_calloc(n_ranks, sizeof *s->outputs);
     s->partials = ps_calloc(n_analyses, sizeof *s->partials);
     s->shared = ps_calloc(n_analyses, sizeof *s->shared);
     s->opts_of = ps_calloc(n_analyses, sizeof *s->opts_of);
-    bool ok = s->run->ranks != NULL && s->run->results != NULL && s->infos != NULL &&
-              s->diags != NULL && s->outputs != NULL && s->partials != NULL && s->shared != NULL &&
-              s->opts_of != NULL;
+    bool ok = s->run->ranks != NULL && s->run->results != NULL && s->run->errors != NULL &&
+              s->infos != NULL && s->diags != NULL && s->outputs != NULL && s->partials != NULL &&
+              s->shared != NULL && s->opts_of != NULL;
     s->run->n_ranks = ok ? n_ranks : 0;
     s->run->n_analyses = ok ? n_analyses : 0;
     for (size_t a = 0; ok && a < n_analyses; a++) {
@@ -302,6 +347,8 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
                                      .machine = ranks[r]->machine,
                                      .profiler = ps_cluster_profiler(ranks[r])};
         s->diags[r] = &s->run->ranks[r].diag;
+        s->run->ranks[r].missing = ps_calloc(n_analyses, sizeof(char *));
+        ok = s->run->ranks[r].missing != NULL;
     }
     return ok;
 }
@@ -369,8 +416,17 @@ void ps_run_free(ps_run *run) {
         for (size_t a = 0; a < run->n_analyses; a++) {
             ps_result_fini(&run->results[a]);
         }
+        for (size_t r = 0; r < run->n_ranks; r++) {
+            for (size_t a = 0; run->ranks[r].missing != NULL && a < run->n_analyses; a++) {
+                ps_free(run->ranks[r].missing[a]);
+            }
+            ps_free(run->ranks[r].missing);
+        }
         ps_free(run->results);
+        ps_free(run->errors);
         ps_free(run->ranks);
+        ps_free(run->written);
+        ps_free(run->notes);
         ps_arena_fini(&run->arena);
         ps_free(run);
     }
