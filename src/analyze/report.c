@@ -133,6 +133,9 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job) {
     report->step_ns = m->step_ns > report->step_ns ? m->step_ns : report->step_ns;
     bool first = report->n_members == 1 || facts->first_ns < report->start_ns;
     report->start_ns = first ? facts->first_ns : report->start_ns;
+    if (in_chart == NULL && facts->n_steps > 0) {
+        m->bubble_ns = facts->gap_ns[PS_GAP_RECEIVE] / (int64_t)facts->n_steps;
+    }
     return in_chart == NULL || measure_bubble(report, m, row);
 }
 
@@ -202,7 +205,8 @@ static const ps_column OVERVIEW[N_O] = {
 };
 
 static ps_code add_overview(const ps_report *report, ps_err *err) {
-    ps_table *t = ps_table_new("overview", "where a step of each rank goes, mean of its steps", OVERVIEW, N_O);
+    ps_table *t = ps_table_new("overview", "where a step of each rank goes, mean of its steps",
+                               OVERVIEW, N_O);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
@@ -231,6 +235,20 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
     return ps_result_add(report->in->result, t, err);
 }
 
+static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+                                {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS}};
+
+static ps_code add_job(const ps_report *report, ps_err *err) {
+    ps_table *t = ps_table_new("job", "what shares and times are counted from", JOB, 2);
+    if (t == NULL || !ps_table_add_row(t)) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    ps_table_set_int(t, 0, report->step_ns);
+    ps_table_set_int(t, 1, report->start_ns);
+    return ps_result_add(report->in->result, t, err);
+}
+
 /* --- reduce -------------------------------------------------------------------------------------------------------------- */
 
 static ps_code look_and_tell(ps_report *report, ps_err *err) {
@@ -242,6 +260,7 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
         code = ps_findings_tables(&report->findings, report->vendor, report->step_ns,
                                   report->start_ns, report->in->result, err);
     }
+    code = code == PS_OK ? add_job(report, err) : code;
     return code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
 }
 
@@ -255,9 +274,10 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     take_chart(&report);
     ps_code code = gather_members(&report, err);
     if (code == PS_OK && report.n_members == 0 && report.chart == NULL) {
-        code = ps_fail(err, PS_NOTHING,
-                       "no rank ran anything on a device, and there is no pipeline of the host: collect with the "
-                       "activities of the device");
+        code = ps_fail(
+            err, PS_NOTHING,
+            "no rank ran anything on a device, and there is no pipeline of the host: collect with the "
+            "activities of the device");
     }
     if (code == PS_OK) {
         look_at_chart(&report);
@@ -282,18 +302,18 @@ static void free_partial(void *partial) {
     ps_report_rank_free(partial);
 }
 
-static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_SLICES |
-              PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS,
-     .map = ps_report_map},
-    {.map = wait_for_chart, .reduce = reduce}};
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
+                                            PS_NEED_COMM_OPS | PS_NEED_SLICES | PS_NEED_FLOWS |
+                                            PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS,
+                                   .map = ps_report_map},
+                                  {.map = wait_for_chart, .reduce = reduce}};
 
 const ps_analysis ps_analysis_report = {
     .name = "report",
     .folder = "Report",
     .summary = "findings with evidence: dispatch, compute, communication, pipeline",
     .hidden = true,
-    .writes = PS_WRITES_RANK_DB,
+    .writes = PS_WRITES_CLUSTER,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_partial,

@@ -22,47 +22,44 @@ static void show_event(ps_report *report, const ps_report_member *m, const ps_re
 /* --- free ---------------------------------------------------------------------------------------------------------- */
 
 /* Whether most of a gap lies in a bubble of the rank. */
-static bool in_bubble(const ps_report_member *m, const ps_report_gap *g) {
-    int64_t covered = ps_intervals_within_ns(&m->bubbles, g->start_ns, g->end_ns);
-    return covered * 2 > g->end_ns - g->start_ns;
+static bool in_bubble(const ps_report_member *m, const ps_report_wait *w) {
+    int64_t covered = ps_intervals_within_ns(&m->bubbles, w->start_ns, w->end_ns);
+    return w->cause == PS_GAP_RECEIVE || covered * 2 > w->end_ns - w->start_ns;
 }
 
-static bool longer(const ps_report_gap *a, const ps_report_gap *b) {
-    int64_t da = a->end_ns - a->start_ns;
-    int64_t db = b->end_ns - b->start_ns;
-    return da != db ? da > db : a->start_ns < b->start_ns;
-}
-
+/* The longest ones that are neither a bubble nor at the edge of a step. */
 static void show_gaps(ps_report *report, const ps_report_member *m) {
-    const ps_report_gap *top[PS_EVIDENCE_MAX];
-    size_t n = 0;
-    for (size_t i = 0; i < m->facts->n_gaps; i++) {
-        const ps_report_gap *g = &m->facts->gaps[i];
-        size_t at = n;
-        if (in_bubble(m, g)) {
+    for (size_t i = 0; i < m->facts->n_waits; i++) {
+        const ps_report_wait *w = &m->facts->waits[i];
+        char note[256];
+        if (in_bubble(m, w) || w->cause == PS_GAP_EDGE) {
             continue;
         }
-        while (at > 0 && longer(g, top[at - 1])) {
-            at--;
-        }
-        if (at == PS_EVIDENCE_MAX) {
-            continue;
-        }
-        n += n < PS_EVIDENCE_MAX;
-        for (size_t k = n - 1; k > at; k--) {
-            top[k] = top[k - 1];
-        }
-        top[at] = g;
+        (void)snprintf(note, sizeof note, "%s%s%.100s", ps_gap_cause_name(w->cause),
+                       w->blocking[0] != '\0' ? ": the host is in " : "", w->blocking);
+        char name[160];
+        (void)snprintf(name, sizeof name, "idle before %.140s", w->next[0] != '\0' ? w->next : "?");
+        ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
+                                                              .step = w->step,
+                                                              .start_ns = w->start_ns,
+                                                              .dur_ns = w->end_ns - w->start_ns,
+                                                              .name = name,
+                                                              .note = note});
     }
-    for (size_t i = 0; i < n; i++) {
-        ps_findings_evidence(&report->findings,
-                             (ps_evidence){.rank = m->rank,
-                                           .step = top[i]->step,
-                                           .start_ns = top[i]->start_ns,
-                                           .dur_ns = top[i]->end_ns - top[i]->start_ns,
-                                           .name = "the device is idle",
-                                           .note = ""});
-    }
+}
+
+/* The causes that dispatch.h tells. */
+static void say_causes(const ps_report_member *m, char *out, size_t size) {
+    const ps_report_rank *r = m->facts;
+    int64_t n = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
+    (void)snprintf(
+        out, size,
+        "By cause, bubbles included: the framework was late for %s, the launch for %s, other tasks ran for "
+        "%s, launched work waited for an event or another stream for %s; gaps under 20 us are %s.",
+        ps_ns_text_of(r->gap_ns[PS_GAP_FRAMEWORK] / n).text,
+        ps_ns_text_of(r->gap_ns[PS_GAP_LAUNCH] / n).text,
+        ps_ns_text_of(r->gap_ns[PS_GAP_TASKS] / n).text,
+        ps_ns_text_of(r->gap_ns[PS_GAP_QUEUED] / n).text, ps_ns_text_of(r->short_gaps_ns / n).text);
 }
 
 static const ps_report_member *worst_free(const ps_report *report, double *share) {
@@ -89,24 +86,27 @@ static bool find_free(ps_report *report) {
     }
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *other = &report->members[i];
-        n_over += ps_rule_fires(f, PS_RULE_FREE_SHARE,
-                                ps_percent(host_free_ns(other), other->step_ns));
+        n_over +=
+            ps_rule_fires(f, PS_RULE_FREE_SHARE, ps_percent(host_free_ns(other), other->step_ns));
     }
+    char causes[400];
+    say_causes(m, causes, sizeof causes);
     char bubble[96] = "";
     if (m->bubble_ns > 0) {
         (void)snprintf(bubble, sizeof bubble, " (and %s more in the pipeline bubble)",
                        ps_ns_text_of(m->bubble_ns).text);
     }
-    ps_findings_add(f,
-                    (ps_finding){.rule = PS_RULE_FREE_SHARE,
-                                 .rank = m->rank,
-                                 .stage = m->stage,
-                                 .gain_ns = host_free_ns(m),
-                                 .value = share},
-                    "On rank %lld the device has nothing to do for %s of a step of %s, %.1f %%%s. %zu of %zu "
-                    "ranks are over the threshold.",
-                    (long long)m->rank, ps_ns_text_of(host_free_ns(m)).text,
-                    ps_ns_text_of(m->step_ns).text, share, bubble, n_over, report->n_members);
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_FREE_SHARE,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = host_free_ns(m),
+                     .value = share},
+        "On rank %lld the device has nothing to do for %s of a step of %s, %.1f %%%s. %zu of %zu "
+        "ranks are over the threshold. %s",
+        (long long)m->rank, ps_ns_text_of(host_free_ns(m)).text, ps_ns_text_of(m->step_ns).text,
+        share, bubble, n_over, report->n_members, causes);
     show_gaps(report, m);
     return true;
 }
@@ -128,15 +128,19 @@ static void find_prompt(ps_report *report) {
     if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_LAUNCH_DELAY, share)) {
         return;
     }
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_LAUNCH_DELAY,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .value = share},
-                    "On rank %lld %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
-                    "device was waiting for them.",
-                    (long long)worst->rank, (long long)worst->facts->n_prompt,
-                    (long long)worst->facts->n_launches, share);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_LAUNCH_DELAY,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = share},
+        "On rank %lld %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
+        "device was waiting for them. The median of all launched work is %s, 95 %% are below %s.",
+        (long long)worst->rank, (long long)worst->facts->n_prompt,
+        (long long)worst->facts->n_launches, share,
+        ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
+        ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text);
+    show_gaps(report, worst);
 }
 
 /* --- what stops the launches ------------------------------------------------------------------------------------------- */
@@ -168,17 +172,17 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
         return;
     }
     const ps_report_stops *stops = &worst->facts->stops[rule->class];
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = rule->rule,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .gain_ns = most_ns,
-                                 .value = share},
-                    "On rank %lld the device is idle for %s of each step while the host is in %s: %lld of them in "
-                    "%zu step%s.",
-                    (long long)worst->rank, ps_ns_text_of(most_ns).text, rule->what,
-                    (long long)stops->n, worst->facts->n_steps,
-                    worst->facts->n_steps == 1 ? "" : "s");
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = rule->rule,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = most_ns,
+                     .value = share},
+        "On rank %lld the device is idle for %s of each step while the host is in %s: %lld of them in "
+        "%zu step%s.",
+        (long long)worst->rank, ps_ns_text_of(most_ns).text, rule->what, (long long)stops->n,
+        worst->facts->n_steps, worst->facts->n_steps == 1 ? "" : "s");
     for (size_t i = 0; i < stops->n_top; i++) {
         char note[64];
         (void)snprintf(note, sizeof note, "device idle %s",
@@ -208,17 +212,17 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
         return;
     }
     const ps_report_stops *stops = &worst->facts->stops[rule->class];
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = rule->rule,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .gain_ns = most_ns,
-                                 .value = ms},
-                    "On rank %lld %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
-                    "each step.",
-                    (long long)worst->rank, rule->what, ps_ns_text_of(longest->dur_ns).text,
-                    (long long)stops->n, ps_ns_text_of(stops->sum_ns).text,
-                    ps_ns_text_of(most_ns).text);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = rule->rule,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = most_ns,
+                     .value = ms},
+        "On rank %lld %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
+        "each step.",
+        (long long)worst->rank, rule->what, ps_ns_text_of(longest->dur_ns).text,
+        (long long)stops->n, ps_ns_text_of(stops->sum_ns).text, ps_ns_text_of(most_ns).text);
     for (size_t i = 0; i < stops->n_top; i++) {
         char note[64];
         (void)snprintf(note, sizeof note, "device idle %s",
@@ -228,7 +232,8 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
 }
 
 static int64_t comm_ns(const ps_report_member *m) {
-    return per_step(m, m->facts->stops[PS_HOST_COPY].comm_ns + m->facts->stops[PS_HOST_SYNC].comm_ns);
+    return per_step(m,
+                    m->facts->stops[PS_HOST_COPY].comm_ns + m->facts->stops[PS_HOST_SYNC].comm_ns);
 }
 
 /* How much of it is lost is not known: the launches that would have come are not in the trace. */
@@ -242,14 +247,15 @@ static void find_comm_stop(ps_report *report) {
     if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_HOST_WAITS_COMM, share)) {
         return;
     }
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_HOST_WAITS_COMM,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .value = share},
-                    "On rank %lld the host is in a blocking call for %s of each step in which the device does nothing "
-                    "but communicate; what it could launch meanwhile comes later.",
-                    (long long)worst->rank, ps_ns_text_of(comm_ns(worst)).text);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_HOST_WAITS_COMM,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = share},
+        "On rank %lld the host is in a blocking call for %s of each step in which the device does nothing "
+        "but communicate; what it could launch meanwhile comes later.",
+        (long long)worst->rank, ps_ns_text_of(comm_ns(worst)).text);
     for (int class = PS_HOST_COPY; class <= PS_HOST_SYNC; class ++) {
         const ps_report_stops *stops = &worst->facts->stops[class];
         for (size_t i = 0; i < stops->n_top; i++) {
@@ -296,8 +302,8 @@ static void find_cpu_frequency(ps_report *report) {
         const ps_report_member *m = &report->members[i];
         const ps_report_frequency *c = &m->facts->cpu_frequency;
         double share = c->is_known ? ps_percent(c->below_ns, c->all_ns) : 0;
-        bool governed = m->facts->governor[0] != '\0' &&
-                        strcmp(m->facts->governor, "performance") != 0;
+        bool governed =
+            m->facts->governor[0] != '\0' && strcmp(m->facts->governor, "performance") != 0;
         if (!governed && !ps_rule_fires(f, PS_RULE_CPU_FREQUENCY, share)) {
             continue;
         }
@@ -307,10 +313,11 @@ static void find_cpu_frequency(ps_report *report) {
             ps_findings_add(f, found, "The governor of the CPUs of rank %lld is %.60s.",
                             (long long)m->rank, m->facts->governor);
         } else {
-            ps_findings_add(f, found,
-                            "%.60s of rank %lld was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
-                            "time, down to %.0f MHz.",
-                            c->series, (long long)m->rank, c->usual_mhz, share, c->lowest_mhz);
+            ps_findings_add(
+                f, found,
+                "%.60s of rank %lld was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
+                "time, down to %.0f MHz.",
+                c->series, (long long)m->rank, c->usual_mhz, share, c->lowest_mhz);
             ps_findings_evidence(f, (ps_evidence){.rank = m->rank,
                                                   .step = PS_STEP_OUTSIDE,
                                                   .start_ns = c->longest_start_ns,

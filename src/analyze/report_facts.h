@@ -8,6 +8,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/comm_list.h"
+#include "analyze/dispatch.h"
 #include "analyze/links.h"
 #include "analyze/overlap.h"
 #include "analyze/report_rules.h"
@@ -62,6 +63,17 @@ typedef struct ps_report_gap {
     int64_t step;
 } ps_report_gap;
 
+/* One of the longest gaps, with what it waited for. */
+typedef struct ps_report_wait {
+    int64_t start_ns, end_ns; /* epoch */
+    int64_t step;
+    ps_gap_cause cause;
+    const char *next;     /* the work behind it, "" unknown */
+    const char *blocking; /* the longest call of the host inside it, "" none */
+} ps_report_wait;
+
+#define PS_REPORT_WAITS_KEPT 64
+
 /* A counter below its usual value. */
 typedef struct ps_report_frequency {
     bool is_known;
@@ -99,12 +111,19 @@ typedef struct ps_report_rank {
     size_t n_gaps, cap_gaps;
     int64_t dropped_gaps_ns; /* of those that were too many */
 
+    ps_report_wait waits[PS_REPORT_WAITS_KEPT]; /* the longest first */
+    size_t n_waits;
+    int64_t gap_ns[PS_N_GAP_CAUSES]; /* over all steps */
+    int64_t short_gaps_ns;           /* of the host-bound ones, those up to 20 us */
+    ps_delays delays;                /* from the end of a call to the start of its work */
+
     ps_report_kernel *kernels; /* by sum_ns, the most first */
     size_t n_kernels, cap_kernels;
     int64_t kernels_ns; /* sum over all, also those not kept */
 
     ps_report_stops stops[PS_N_REPORT_HOSTS];
-    int64_t n_launches, n_prompt; /* launched work, and what of it started within 20 us of the end of its call */
+    int64_t n_launches,
+        n_prompt; /* launched work, and what of it started within 20 us of the end of its call */
     int64_t task_queue, cpu_affinity; /* -1 unknown */
     const char *governor;             /* "" unknown */
     ps_report_frequency device_frequency, cpu_frequency;
@@ -123,6 +142,8 @@ void ps_report_rank_free(ps_report_rank *r); /* NULL is fine */
 bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
                               ps_err *err);
 bool ps_report_gather_host(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
+bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r,
+                            ps_err *err);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
 bool ps_report_gather_links(const ps_trace *trace, ps_report_rank *r);
 

@@ -40,7 +40,7 @@ static void look_around(const ps_trace *trace, const char *profiler, ps_report_r
     if (r->vendor == PS_VENDOR_OTHER && profiler != NULL) {
         bool ascend = strstr(profiler, "Ascend") != NULL || strcmp(profiler, "MindSpore") == 0 ||
                       strcmp(profiler, "msMonitor") == 0;
-        r->vendor = ascend                                ? PS_VENDOR_ASCEND
+        r->vendor = ascend                               ? PS_VENDOR_ASCEND
                     : strstr(profiler, "Nsight") != NULL ? PS_VENDOR_NVIDIA
                                                          : PS_VENDOR_OTHER;
     }
@@ -117,9 +117,9 @@ static bool keep_gaps(const ps_overlaps *o, ps_report_rank *r) {
             if (!ps_grow(&r->gaps, &r->cap_gaps, r->n_gaps + 1, UINT32_MAX, sizeof *r->gaps)) {
                 return false;
             }
-            r->gaps[r->n_gaps++] = (ps_report_gap){r->origin_ns + busy->at[k - 1].end_ns,
-                                                   r->origin_ns + busy->at[k].start_ns,
-                                                   o->at[i].step};
+            r->gaps[r->n_gaps++] =
+                (ps_report_gap){r->origin_ns + busy->at[k - 1].end_ns,
+                                r->origin_ns + busy->at[k].start_ns, o->at[i].step};
         }
     }
     if (r->n_gaps > MAX_GAPS) {
@@ -156,6 +156,7 @@ static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_r
         bool ok = keep_steps(&overlaps, r) && keep_gaps(&overlaps, r) &&
                   ps_report_gather_kernels(in, links, r, err) &&
                   ps_report_gather_host(links, &overlaps, r) &&
+                  ps_report_gather_waits(links, &overlaps, r, err) &&
                   ps_report_gather_counters(in->trace, r) && ps_report_gather_links(in->trace, r);
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
@@ -186,6 +187,7 @@ ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
     }
     *partial = r;
     return r->any_device ? PS_OK
-                         : ps_fail(err, PS_NOTHING, "nothing in it ran on a device: collect with "
-                                                    "the activities of the device too");
+                         : ps_fail(err, PS_NOTHING,
+                                   "nothing in it ran on a device: collect with "
+                                   "the activities of the device too");
 }
