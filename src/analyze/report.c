@@ -139,6 +139,22 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job) {
     return in_chart == NULL || measure_bubble(report, m, row);
 }
 
+/* Some profiles say of every rank that it is the first of its pipeline: then the sizes of the job decide. */
+static void mend_stages(ps_report *report, const ps_job *job) {
+    bool equal = report->n_members > 1 && job->n_stages > 1;
+    for (size_t i = 0; equal && i < report->n_members; i++) {
+        equal = report->members[i].stage == report->members[0].stage;
+    }
+    for (size_t i = 0; equal && i < report->n_members; i++) {
+        ps_report_member *m = &report->members[i];
+        ps_rank_facts sizes = m->facts->facts;
+        sizes.n_groups = 0;
+        ps_place place = ps_job_place(job, m->rank, &sizes);
+        m->stage = place.stage;
+        m->pipeline = place.pipeline;
+    }
+}
+
 static ps_code gather_members(ps_report *report, ps_err *err) {
     const ps_reduce_input *in = report->in;
     const ps_rank_facts **facts = ps_calloc(in->n_ranks + 1, sizeof *facts);
@@ -154,20 +170,30 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
             const ps_report_rank *part = in->partials[r];
             ok = part == NULL || !part->any_device || add_member(report, r, &job);
         }
+        if (report->chart == NULL) {
+            mend_stages(report, &job);
+        }
     }
     ps_free(facts);
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
-/* A chart of host times alone has neither members nor their step. */
+/* The step of a pipeline may be longer than what its ranks do in it; a chart of host times has no members at all. */
 static void look_at_chart(ps_report *report) {
     const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
+    int64_t sum = 0;
+    int64_t n = 0;
+    for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
+        if (ps_column_int(steps, r, "step", PS_STEP_OUTSIDE) != PS_STEP_OUTSIDE) {
+            sum += ps_column_int(steps, r, "time", 0);
+            n++;
+        }
+    }
+    if (n > 0 && sum / n > report->step_ns) {
+        report->step_ns = sum / n;
+    }
     if (report->n_members == 0 && report->chart != NULL) {
         report->start_ns = report->chart->origin_ns;
-        for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
-            int64_t ns = ps_column_int(steps, r, "time", 0);
-            report->step_ns = ns > report->step_ns ? ns : report->step_ns;
-        }
     }
 }
 
@@ -198,7 +224,7 @@ static const ps_column OVERVIEW[N_O] = {
     [O_EXPOSED] = {.name = "exposed", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_RECEIVE] = {.name = "receives", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_BUBBLE] = {.name = "in bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_COMPUTING_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [O_EXPOSED_SHARE] = {.name = "exposed", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [O_FREE_SHARE] = {.name = "free", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},

@@ -78,17 +78,18 @@ static void find_exposed(ps_report *report) {
         (void)snprintf(receives, sizeof receives, "; receives (%s more) are left to the pipeline",
                        ps_ns_text_of(worst->receive_ns).text);
     }
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_COMM_EXPOSED,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .gain_ns = exposed_ns(worst),
-                                 .value = share},
-                    "On rank %lld the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
-                    "Computing takes %s.",
-                    (long long)worst->rank, ps_ns_text_of(exposed_ns(worst)).text,
-                    ps_ns_text_of(worst->step_ns).text, share, receives,
-                    ps_ns_text_of(worst->computing_ns).text);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_COMM_EXPOSED,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = exposed_ns(worst),
+                     .value = share},
+        "On rank %lld the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
+        "Computing takes %s.",
+        (long long)worst->rank, ps_ns_text_of(exposed_ns(worst)).text,
+        ps_ns_text_of(worst->step_ns).text, share, receives,
+        ps_ns_text_of(worst->computing_ns).text);
     show_longest(report, worst);
 }
 
@@ -131,8 +132,7 @@ static int by_kind(const void *a, const void *b) {
 }
 
 static bool is_alike(const ps_comm_op *x, const ps_comm_op *y) {
-    return x->group.id == y->group.id && x->type.id == y->type.id &&
-           x->size_bytes == y->size_bytes;
+    return x->group.id == y->group.id && x->type.id == y->type.id && x->size_bytes == y->size_bytes;
 }
 
 static bool sort_ops(const ps_report_member *m, int (*compare)(const void *, const void *),
@@ -202,17 +202,17 @@ static void find_heavy(ps_report *report) {
     }
     const ps_report_member *m = worst.member;
     const char *group = ps_comm_text(&m->facts->comm, worst.longest->group);
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_COMM_OVER_COMPUTE,
-                                 .rank = m->rank,
-                                 .stage = m->stage,
-                                 .value = worst.share},
-                    "On rank %lld the operators of group %.80s take %s in a step, computing takes %s. So it is for "
-                    "%zu group%s of a rank.",
-                    (long long)m->rank, group[0] != '\0' ? group : "(unnamed)",
-                    ps_ns_text_of(per_step(m, worst.sum_ns)).text,
-                    ps_ns_text_of(m->computing_ns).text, worst.n_over,
-                    worst.n_over == 1 ? "" : "s");
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_COMM_OVER_COMPUTE,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .value = worst.share},
+        "On rank %lld the operators of group %.80s take %s in a step, computing takes %s. So it is for "
+        "%zu group%s of a rank.",
+        (long long)m->rank, group[0] != '\0' ? group : "(unnamed)",
+        ps_ns_text_of(per_step(m, worst.sum_ns)).text, ps_ns_text_of(m->computing_ns).text,
+        worst.n_over, worst.n_over == 1 ? "" : "s");
     show_op(report, m, worst.longest, dur_of(worst.longest), "the longest one");
 }
 
@@ -262,16 +262,18 @@ static size_t outliers_of(const ps_report *report, const sorted *s, outlier *out
 static void say_outliers(ps_report *report, const ps_report_member *m, outlier *all, size_t n,
                          int64_t gain_ns) {
     qsort(all, n, sizeof *all, longest_first);
-    double times = (double)dur_of(all[0].op) / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_COMM_OUTLIER,
-                                 .rank = m->rank,
-                                 .stage = m->stage,
-                                 .gain_ns = gain_ns,
-                                 .value = times},
-                    "On rank %lld %zu operator%s took far longer than the others of the same kind, group and size: %s in "
-                    "each step.",
-                    (long long)m->rank, n, n == 1 ? "" : "s", ps_ns_text_of(gain_ns).text);
+    double times =
+        (double)dur_of(all[0].op) / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_COMM_OUTLIER,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = gain_ns,
+                     .value = times},
+        "On rank %lld %zu operator%s took far longer than the others of the same kind, group and size: %s in "
+        "each step.",
+        (long long)m->rank, n, n == 1 ? "" : "s", ps_ns_text_of(gain_ns).text);
     for (size_t i = 0; i < n; i++) {
         char note[96];
         (void)snprintf(note, sizeof note, "median of its like %s",
@@ -368,7 +370,8 @@ static void show_meetings(ps_report *report, const ps_late *late, const ps_repor
     for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
         const ps_comm_op *op = &m->facts->comm.ops[late->parts[own[i]->last].op];
         char note[128];
-        (void)snprintf(note, sizeof note, "last of %u ranks, %s after the one before; took %s itself",
+        (void)snprintf(note, sizeof note,
+                       "last of %u ranks, %s after the one before; took %s itself",
                        (unsigned)own[i]->n, ps_ns_text_of(own[i]->late_ns).text,
                        ps_ns_text_of(dur_of(op)).text);
         show_op(report, m, op, own[i]->late_ns, note);
@@ -390,16 +393,16 @@ static void find_late(ps_report *report, const ps_late *late) {
         n_last += own ? late->rows[r].n_last : 0;
         n += own ? late->rows[r].n : 0;
     }
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_LATE_ARRIVAL,
-                                 .rank = m->rank,
-                                 .stage = m->stage,
-                                 .gain_ns = per_step(m, late_ns),
-                                 .value = share},
-                    "Rank %lld comes last to %zu of its %zu collectives; the others wait %s in each step for it alone "
-                    "(%.1f %%).",
-                    (long long)m->rank, n_last, n, ps_ns_text_of(per_step(m, late_ns)).text,
-                    share);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_LATE_ARRIVAL,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = per_step(m, late_ns),
+                     .value = share},
+        "Rank %lld comes last to %zu of its %zu collectives; the others wait %s in each step for it alone "
+        "(%.1f %%).",
+        (long long)m->rank, n_last, n, ps_ns_text_of(per_step(m, late_ns)).text, share);
     show_meetings(report, late, m);
 }
 
@@ -448,14 +451,13 @@ static void find_receives(ps_report *report, const ps_late *late) {
     if (m->stage >= 0) {
         (void)snprintf(stage, sizeof stage, " (stage %d)", (int)m->stage);
     }
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_RECEIVE_WAIT,
-                                 .rank = m->rank,
-                                 .stage = m->stage,
-                                 .value = share},
-                    "Receives wait %s in each step for sends of rank %lld%s (%.1f %% of a step). A part of it is the "
-                    "bubble that the schedule has anyway.",
-                    ps_ns_text_of(per_step(m, late_ns)).text, (long long)m->rank, stage, share);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){
+            .rule = PS_RULE_RECEIVE_WAIT, .rank = m->rank, .stage = m->stage, .value = share},
+        "Receives wait %s in each step for sends of rank %lld%s (%.1f %% of a step). A part of it is the "
+        "bubble that the schedule has anyway.",
+        ps_ns_text_of(per_step(m, late_ns)).text, (long long)m->rank, stage, share);
     show_receives(report, late, m);
 }
 
@@ -494,7 +496,7 @@ static int64_t computing_of(const ps_report_member *m) {
     return m->computing_ns;
 }
 static int64_t free_of(const ps_report_member *m) {
-    return m->free_ns > m->bubble_ns ? m->free_ns - m->bubble_ns : 0;
+    return m->computing_ns > 0 && m->free_ns > m->bubble_ns ? m->free_ns - m->bubble_ns : 0;
 }
 
 typedef struct spread {
@@ -564,17 +566,18 @@ static void find_spread(ps_report *report, const metric *x) {
         return;
     }
     const ps_report_member *slow = x->most_is_slow ? worst.most : worst.least;
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_SLOW_RANK,
-                                 .rank = slow->rank,
-                                 .stage = slow->stage,
-                                 .gain_ns = x->most_is_slow ? x->of(worst.most) - worst.mean_ns : 0,
-                                 .value = worst.share},
-                    "%s differs by %.1f %% over %zu ranks%s: rank %lld %s, rank %lld %s in a step.%s", x->what,
-                    worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "",
-                    (long long)worst.most->rank, ps_ns_text_of(x->of(worst.most)).text,
-                    (long long)worst.least->rank, ps_ns_text_of(x->of(worst.least)).text,
-                    x->most_is_slow ? "" : " The one with the least is the one that the others wait for.");
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_SLOW_RANK,
+                     .rank = slow->rank,
+                     .stage = slow->stage,
+                     .gain_ns = x->most_is_slow ? x->of(worst.most) - worst.mean_ns : 0,
+                     .value = worst.share},
+        "%s differs by %.1f %% over %zu ranks%s: rank %lld %s, rank %lld %s in a step.%s", x->what,
+        worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "", (long long)worst.most->rank,
+        ps_ns_text_of(x->of(worst.most)).text, (long long)worst.least->rank,
+        ps_ns_text_of(x->of(worst.least)).text,
+        x->most_is_slow ? "" : " The one with the least is the one that the others wait for.");
     show_ranks(report, &worst, x);
 }
 

@@ -130,12 +130,12 @@ static void find_top(compute *c) {
     if (c->n_kinds < 2 || !ps_rule_fires(f, PS_RULE_TOP_KERNEL, share)) {
         return;
     }
-    ps_findings_add(f,
-                    (ps_finding){
-                        .rule = PS_RULE_TOP_KERNEL, .rank = -1, .stage = -1, .value = share},
-                    "%.120s%s%.200s takes %.1f %% of the computing, %s in a step of the mean rank.",
-                    top->one->type, top->one->shapes[0] != '\0' ? " of " : "", top->one->shapes,
-                    share, ps_ns_text_of(mean_step_ns(c, top->sum_ns)).text);
+    ps_findings_add(
+        f, (ps_finding){.rule = PS_RULE_TOP_KERNEL, .rank = -1, .stage = -1, .value = share},
+        "%.100s%s%.80s%s takes %.1f %% of the computing, %s in a step of the mean rank.",
+        top->one->type, top->one->shapes[0] != '\0' ? " of " : "", top->one->shapes,
+        strlen(top->one->shapes) > 80 ? "..." : "", share,
+        ps_ns_text_of(mean_step_ns(c, top->sum_ns)).text);
     for (size_t i = 0; i < c->n_kinds && i < PS_EVIDENCE_MAX; i++) {
         char note[96];
         (void)snprintf(note, sizeof note, "longest of %lld, %.1f %% of the computing",
@@ -170,16 +170,17 @@ static void find_mfu(compute *c) {
         return;
     }
     double mfu = 100 * worst->flops / worst->peak_flops;
-    ps_findings_add(f,
-                    (ps_finding){.rule = PS_RULE_LOW_MFU,
-                                 .rank = -1,
-                                 .stage = -1,
-                                 .gain_ns = mean_step_ns(c, gain_ns),
-                                 .value = mfu},
-                    "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.120s of %.200s %.1f %%. At %.4g "
-                    "%% they would take %s less in each step.",
-                    n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
-                    worst->one->shapes, mfu, limit, ps_ns_text_of(mean_step_ns(c, gain_ns)).text);
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_LOW_MFU,
+                     .rank = -1,
+                     .stage = -1,
+                     .gain_ns = mean_step_ns(c, gain_ns),
+                     .value = mfu},
+        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%. At %.4g "
+        "%% they would take %s less in each step.",
+        n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
+        worst->one->shapes, mfu, limit, ps_ns_text_of(mean_step_ns(c, gain_ns)).text);
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
         char note[96];
@@ -281,15 +282,16 @@ static void find_varying(compute *c) {
     if (worst == NULL || !ps_rule_fires(&r->findings, PS_RULE_KERNEL_VARIES, share)) {
         return;
     }
-    ps_findings_add(&r->findings,
-                    (ps_finding){.rule = PS_RULE_KERNEL_VARIES,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .gain_ns = most_ns,
-                                 .value = share},
-                    "On rank %lld kernels that took more than 1.5 times the median of their like cost %s in each step "
-                    "(%.1f %%).",
-                    (long long)worst->rank, ps_ns_text_of(most_ns).text, share);
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_KERNEL_VARIES,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = most_ns,
+                     .value = share},
+        "On rank %lld kernels that took more than 1.5 times the median of their like cost %s in each step "
+        "(%.1f %%).",
+        (long long)worst->rank, ps_ns_text_of(most_ns).text, share);
     show_varying(r, worst);
 }
 
@@ -337,15 +339,16 @@ static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t e
     if (!ps_rule_fires(&r->findings, PS_RULE_SLOW_KERNEL, share)) {
         return;
     }
-    ps_findings_add(&r->findings,
-                    (ps_finding){.rule = PS_RULE_SLOW_KERNEL,
-                                 .rank = m->rank,
-                                 .stage = m->stage,
-                                 .gain_ns = extra_ns,
-                                 .value = share},
-                    "The kernels of rank %lld take %s longer in each step (%.1f %%) than the same ones of the median "
-                    "rank of its stage.",
-                    (long long)m->rank, ps_ns_text_of(extra_ns).text, share);
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_SLOW_KERNEL,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = extra_ns,
+                     .value = share},
+        "The kernels of rank %lld take %s longer in each step (%.1f %%) than the same ones of the median "
+        "rank of its stage.",
+        (long long)m->rank, ps_ns_text_of(extra_ns).text, share);
     qsort(all, n, sizeof *all, most_extra);
     for (size_t i = 0; i < n && all[i].extra_ns > 0; i++) {
         char note[128];
@@ -415,14 +418,15 @@ static void find_frequency(compute *c) {
         return;
     }
     const ps_report_frequency *d = &worst->facts->device_frequency;
-    ps_findings_add(&r->findings,
-                    (ps_finding){.rule = PS_RULE_FREQUENCY_DROP,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .value = share},
-                    "The device of rank %lld was below 0.95 of its usual %.0f MHz for %.1f %% of the time, down to "
-                    "%.0f MHz.",
-                    (long long)worst->rank, d->usual_mhz, share, d->lowest_mhz);
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_FREQUENCY_DROP,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = share},
+        "The device of rank %lld was below 0.95 of its usual %.0f MHz for %.1f %% of the time, down to "
+        "%.0f MHz.",
+        (long long)worst->rank, d->usual_mhz, share, d->lowest_mhz);
     ps_findings_evidence(&r->findings, (ps_evidence){.rank = worst->rank,
                                                      .step = PS_STEP_OUTSIDE,
                                                      .start_ns = d->longest_start_ns,

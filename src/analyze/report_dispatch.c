@@ -5,8 +5,9 @@
 #include "analyze/marks.h"
 #include "analyze/report.h"
 
+/* A profile without computing kernels does not say when the device was idle. */
 static int64_t host_free_ns(const ps_report_member *m) {
-    return m->free_ns > m->bubble_ns ? m->free_ns - m->bubble_ns : 0;
+    return m->computing_ns > 0 && m->free_ns > m->bubble_ns ? m->free_ns - m->bubble_ns : 0;
 }
 
 static void show_event(ps_report *report, const ps_report_member *m, const ps_report_event *e,
@@ -48,18 +49,31 @@ static void show_gaps(ps_report *report, const ps_report_member *m) {
     }
 }
 
-/* The causes that dispatch.h tells. */
+/* The causes that dispatch.h tells, without those of no time. */
 static void say_causes(const ps_report_member *m, char *out, size_t size) {
     const ps_report_rank *r = m->facts;
     int64_t n = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
-    (void)snprintf(
-        out, size,
-        "By cause, bubbles included: the framework was late for %s, the launch for %s, other tasks ran for "
-        "%s, launched work waited for an event or another stream for %s; gaps under 20 us are %s.",
-        ps_ns_text_of(r->gap_ns[PS_GAP_FRAMEWORK] / n).text,
-        ps_ns_text_of(r->gap_ns[PS_GAP_LAUNCH] / n).text,
-        ps_ns_text_of(r->gap_ns[PS_GAP_TASKS] / n).text,
-        ps_ns_text_of(r->gap_ns[PS_GAP_QUEUED] / n).text, ps_ns_text_of(r->short_gaps_ns / n).text);
+    const struct {
+        const char *what;
+        int64_t ns;
+    } parts[] = {
+        {"the framework was late for", r->gap_ns[PS_GAP_FRAMEWORK] / n},
+        {"the launch was late for", r->gap_ns[PS_GAP_LAUNCH] / n},
+        {"other tasks ran for", r->gap_ns[PS_GAP_TASKS] / n},
+        {"launched work waited for an event or another stream for", r->gap_ns[PS_GAP_QUEUED] / n},
+        {"gaps under 20 us are", r->short_gaps_ns / n}};
+    size_t at = (size_t)snprintf(out, size, "By cause, with bubbles and what lies between steps: ");
+    bool any = false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].ns > 0 && at < size) {
+            at += (size_t)snprintf(out + at, size - at, "%s%s %s", any ? ", " : "", parts[i].what,
+                                   ps_ns_text_of(parts[i].ns).text);
+            any = true;
+        }
+    }
+    if (at < size) {
+        (void)snprintf(any ? out + at : out, any ? size - at : size, "%s", any ? "." : "");
+    }
 }
 
 static const ps_report_member *worst_free(const ps_report *report, double *share) {

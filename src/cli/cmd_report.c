@@ -290,6 +290,7 @@ static int run(ps_cli *cli) {
     opts.analysis.step_id = -1;
     opts.analysis.in_full = true;
     opts.analysis.max_activations = ps_cli_int(cli, "max-activations");
+    opts.analysis.peak_tflops = ps_cli_real(cli, "peak-tflops");
     opts.analysis.thresholds = thresholds;
     ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
     if (cluster == NULL) {
@@ -327,6 +328,12 @@ static const ps_option OPTIONS[] = {
      .min = 1,
      .max = 1 << 30,
      .help = "replay only schedules that hold no more activations on a stage (in microbatches)"},
+    {.name = "peak-tflops",
+     .kind = PS_OPTION_REAL,
+     .arg = "X",
+     .max = 1000000,
+     .fallback_shown = "from the profile",
+     .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
     PS_FORMAT_OPTION,
     {.name = "jobs",
      .short_name = 'j',

@@ -8,7 +8,7 @@
  *      On rank 3 the device has nothing to do for ...
  *      rule free-share: Free outside ... is more than 10 %
  *      try: ...
- *      rank  step  from start (ms)  ...            where to look */
+ *      rank  step  from start, ms  duration  what  where to look */
 #include <stdio.h>
 #include <string.h>
 
@@ -86,12 +86,15 @@ static void put_table(page *p, const ps_table *t, size_t indent) {
     ps_buf_fini(&text);
 }
 
-/* Columns that say nothing (all NULL or empty) take no room. */
+/* Columns that say nothing (all NULL, empty or 0 ns) take no room. */
 static bool is_empty(const ps_table *t, size_t column) {
-    bool is_text = t->columns[column].type == PS_COL_TEXT;
+    const ps_column *c = &t->columns[column];
+    bool is_text = c->type == PS_COL_TEXT;
+    bool is_time = c->type == PS_COL_INT && c->unit == PS_UNIT_NS;
     for (size_t r = 0; r < t->n_rows; r++) {
         const ps_value *v = ps_table_cell(t, r, column);
-        if (!v->is_null && !(is_text && v->u.text[0] == '\0')) {
+        bool nothing = v->is_null || (is_text && v->u.text[0] == '\0') || (is_time && v->u.i == 0);
+        if (!nothing) {
             return false;
         }
     }
@@ -101,11 +104,17 @@ static bool is_empty(const ps_table *t, size_t column) {
 #define MAX_COLUMNS 16
 
 /* NULL when memory is out; at least one column must say something. */
-static ps_table *without_empty(const ps_table *t, ps_column columns[MAX_COLUMNS]) {
+static ps_table *without_empty(const ps_table *t, const char *const *hidden, size_t n_hidden,
+                               ps_column columns[MAX_COLUMNS]) {
     size_t kept[MAX_COLUMNS];
     size_t n = 0;
     for (size_t c = 0; c < t->n_columns && n < MAX_COLUMNS; c++) {
-        if (!is_empty(t, c)) {
+        bool is_hidden = false;
+        for (size_t i = 0; i < n_hidden; i++) {
+            bool is_length = t->columns[c].unit == PS_UNIT_NS; /* of the same name as its share */
+            is_hidden = is_hidden || (!is_length && strcmp(hidden[i], t->columns[c].name) == 0);
+        }
+        if (!is_hidden && !is_empty(t, c)) {
             kept[n] = c;
             columns[n++] = t->columns[c];
         }
@@ -123,14 +132,82 @@ static ps_table *without_empty(const ps_table *t, ps_column columns[MAX_COLUMNS]
     return out;
 }
 
-static void put_full_columns(page *p, const ps_table *t, size_t indent) {
+static void put_full_columns(page *p, const ps_table *t, const char *const *hidden, size_t n_hidden,
+                             size_t indent) {
     ps_column columns[MAX_COLUMNS];
-    ps_table *full = without_empty(t, columns);
+    ps_table *full = without_empty(t, hidden, n_hidden, columns);
     p->failed = p->failed || full == NULL;
     if (full != NULL) {
         put_table(p, full, indent);
     }
     ps_table_free(full);
+}
+
+/* --- evidence -------------------------------------------------------------------------------------------------------- */
+
+enum { INDENT = 4, WHAT = 44 }; /* where the names begin */
+
+/* Milliseconds to the microsecond: a place in the trace, not a length. */
+static void place_text(const ps_table *t, size_t row, char out[32]) {
+    (void)snprintf(out, 32, "%s", "");
+    if (!ps_view_is_null(t, row, "from start")) {
+        int64_t us = ps_view_int(t, row, "from start") / 1000;
+        (void)snprintf(out, 32, "%s%lld.%03lld", us < 0 ? "-" : "",
+                       (long long)(us < 0 ? -us : us) / 1000,
+                       (long long)(us < 0 ? -us : us) % 1000);
+    }
+}
+
+static void int_text(const ps_table *t, size_t row, const char *column, char out[32]) {
+    (void)snprintf(out, 32, "%s", ps_view_is_null(t, row, column) ? "" : "-");
+    if (!ps_view_is_null(t, row, column)) {
+        (void)snprintf(out, 32, "%lld", (long long)ps_view_int(t, row, column));
+    }
+}
+
+/* A line with what can be looked up, and one with what there is to say of it. */
+static void put_evidence_row(page *p, size_t row) {
+    const ps_table *t = p->view->evidence;
+    char rank[32];
+    char step[32];
+    char place[32];
+    char duration[32];
+    char note[400];
+    int_text(t, row, "rank", rank);
+    int_text(t, row, "step", step);
+    place_text(t, row, place);
+    ps_view_duration(ps_view_int(t, row, "duration"), duration);
+    const char *name = ps_text_clean(&p->arena, ps_view_text(t, row, "name"));
+    p->failed = p->failed || name == NULL;
+    ps_buf_addf(p->out, "%*s%5s  %5s  %14s  %8s  ", INDENT, "", rank, step, place, duration);
+    if (name != NULL) {
+        ps_text_middle(p->out, name, p->width - WHAT > 8 ? p->width - WHAT : 8, p->style->utf8);
+    }
+    ps_buf_add_char(p->out, '\n');
+    const char *said = ps_view_text(t, row, "note");
+    bool placed = !ps_view_is_null(t, row, "at");
+    if (placed || said[0] != '\0') {
+        char at[48] = "";
+        if (placed) {
+            (void)snprintf(at, sizeof at, "%sat %lld ns", said[0] != '\0' ? "; " : "",
+                           (long long)ps_view_int(t, row, "at"));
+        }
+        (void)snprintf(note, sizeof note, "%.300s%s", said, at);
+        ps_buf_add_str(p->out, quiet(p, true));
+        wrap(p, note, p->width >= 100 ? WHAT : INDENT + 8);
+        ps_buf_add_str(p->out, quiet(p, false));
+    }
+}
+
+static void put_evidence(page *p, size_t from, size_t to) {
+    if (from == to) {
+        return;
+    }
+    ps_buf_addf(p->out, "\n%*s%s%5s  %5s  %14s  %8s  %s%s\n", INDENT, "", bold(p, true), "rank",
+                "step", "from start, ms", "duration", "what", bold(p, false));
+    for (size_t row = from; row < to; row++) {
+        put_evidence_row(p, row);
+    }
 }
 
 /* --- findings -------------------------------------------------------------------------------------------------------- */
@@ -183,15 +260,7 @@ static void put_finding(page *p, size_t row) {
     size_t from = 0;
     size_t to = 0;
     ps_view_evidence(p->view, ps_view_int(t, row, "finding"), &from, &to);
-    if (to > from) {
-        ps_table *rows = ps_view_rows(p->view->evidence, from, to);
-        p->failed = p->failed || rows == NULL;
-        ps_buf_add_char(p->out, '\n');
-        if (rows != NULL) {
-            put_full_columns(p, rows, 4);
-        }
-        ps_table_free(rows);
-    }
+    put_evidence(p, from, to);
     ps_buf_add_char(p->out, '\n');
 }
 
@@ -208,10 +277,7 @@ static void put_section(page *p, size_t section) {
         }
     }
     if (n == 0) {
-        bool nothing = strcmp(name, "pipeline") == 0 && p->view->chart == NULL;
-        ps_buf_addf(p->out, "    %s\n\n",
-                    nothing ? "Nothing says that the ranks are a pipeline."
-                            : "Nothing is over its threshold.");
+        ps_buf_addf(p->out, "    %s\n\n", ps_view_silence(p->view, section));
     }
 }
 
@@ -255,13 +321,14 @@ ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *st
     ps_arena_init(&p.arena);
     put_title(&p);
     if (view->overview != NULL && view->overview->n_rows > 0) {
-        put_full_columns(&p, view->overview, 0);
+        static const char *const HIDDEN[] = {"steps", "computing", "exposed", "free"};
+        put_full_columns(&p, view->overview, HIDDEN, sizeof HIDDEN / sizeof *HIDDEN, 0);
         ps_buf_add_char(out, '\n');
     }
     for (size_t s = 0; s < PS_N_REPORT_SECTIONS; s++) {
         put_section(&p, s);
         if (s == 1 && view->kernels != NULL && view->kernels->n_rows > 0) {
-            put_full_columns(&p, view->kernels, 4);
+            put_full_columns(&p, view->kernels, NULL, 0, INDENT);
             ps_buf_add_char(out, '\n');
         }
     }

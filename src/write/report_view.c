@@ -42,6 +42,24 @@ bool ps_view_is_null(const ps_table *t, size_t row, const char *column) {
     return cell(t, row, column, &type) == NULL;
 }
 
+static bool has_computing(const ps_report_view *view) {
+    for (size_t r = 0; view->overview != NULL && r < view->overview->n_rows; r++) {
+        if (ps_view_int(view->overview, r, "computing") > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *ps_view_silence(const ps_report_view *view, size_t section) {
+    if (section == PS_N_REPORT_SECTIONS - 1 && view->chart == NULL) {
+        return "Nothing says that the ranks are a pipeline.";
+    }
+    return section < 2 && !has_computing(view)
+               ? "The profile has no computing kernels: nothing can be said."
+               : "Nothing is over its threshold.";
+}
+
 void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to) {
     const ps_table *t = view->evidence;
     *from = 0;
@@ -52,19 +70,6 @@ void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, 
     while (*to < t->n_rows && ps_view_int(t, *to, "finding") == number) {
         (*to)++;
     }
-}
-
-ps_table *ps_view_rows(const ps_table *t, size_t from, size_t to) {
-    ps_table *out = ps_table_new(t->name, "", t->columns + 1, t->n_columns - 1);
-    for (size_t r = from; out != NULL && r < to; r++) {
-        if (!ps_table_add_row(out)) {
-            ps_table_free(out);
-            return NULL;
-        }
-        memcpy(out->cells + (out->n_rows - 1) * out->n_columns, ps_table_cell(t, r, 1),
-               out->n_columns * sizeof *out->cells);
-    }
-    return out;
 }
 
 void ps_view_duration(int64_t ns, char out[32]) {

@@ -43,6 +43,9 @@ enum { PS_N_REPORT_SECTIONS = 4 };
 /* "dispatch" ...: what the column `section` holds, in the order of the report. */
 const char *ps_report_section_name(size_t section);
 
+/* What stands in a section without findings. */
+const char *ps_view_silence(const ps_report_view *view, size_t section);
+
 /* A cell by the name of its column; "" and 0 for NULL and for columns that are not there. */
 const char *ps_view_text(const ps_table *t, size_t row, const char *column);
 int64_t ps_view_int(const ps_table *t, size_t row, const char *column);
@@ -51,10 +54,6 @@ bool ps_view_is_null(const ps_table *t, size_t row, const char *column);
 
 /* The rows of the evidence of finding `number` are [*from, *to). */
 void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to);
-/* A view of rows [from, to) without the first column; texts stay with the original, which must outlive it. NULL when
- * memory is out; the caller frees it. */
-ps_table *ps_view_rows(const ps_table *t, size_t from, size_t to);
-
 /* "18.3 ms": three significant digits. */
 void ps_view_duration(int64_t ns, char out[32]);
 
