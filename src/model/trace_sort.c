@@ -22,11 +22,16 @@ static unsigned least(unsigned a, unsigned b) {
 
 /* What a sort works with. */
 typedef struct sorter {
-    const int64_t *times;
+    const uint8_t *times;
+    size_t stride_bytes;
     uint64_t words[FEW], spare[FEW]; /* of a bucket: time above its number in the bucket */
     uint32_t rows[FEW];
     uint32_t counts[MAX_DIGITS << DIGIT_BITS];
 } sorter;
+
+static int64_t time_of(const sorter *s, size_t row) {
+    return *(const int64_t *)(const void *)(s->times + row * s->stride_bytes);
+}
 
 /* --- few rows -------------------------------------------------------------------------------------------- */
 
@@ -77,12 +82,12 @@ static const uint64_t *sort_words(sorter *s, size_t n, unsigned bits) {
 
 /* Up to FEW rows, in input order. False when their times are too far apart for this. */
 static bool order_few(sorter *s, uint32_t *rows, size_t n) {
-    int64_t low = s->times[rows[0]];
+    int64_t low = time_of(s, rows[0]);
     int64_t high = low;
     int64_t last = low;
     bool in_order = true;
     for (size_t i = 0; i < n; i++) {
-        int64_t time = s->times[rows[i]];
+        int64_t time = time_of(s, rows[i]);
         low = time < low ? time : low;
         high = time > high ? time : high;
         in_order = in_order && time >= last;
@@ -137,12 +142,12 @@ typedef struct deal {
 
 /* False when the rows are in order. */
 static bool plan(const sorter *s, const uint32_t *old, size_t n, deal *d) {
-    int64_t last = s->times[old != NULL ? old[0] : 0];
+    int64_t last = time_of(s, old != NULL ? old[0] : 0);
     int64_t high = last;
     bool in_order = true;
     *d = (deal){.low = last};
     for (size_t i = 1; i < n; i++) {
-        int64_t time = s->times[old != NULL ? old[i] : i];
+        int64_t time = time_of(s, old != NULL ? old[i] : i);
         d->low = time < d->low ? time : d->low;
         high = time > high ? time : high;
         in_order = in_order && time >= last;
@@ -163,7 +168,7 @@ static bool order_rows(sorter *s, const uint32_t *old, uint32_t *rows, size_t n)
         return true;
     }
     for (size_t i = 0; i < n; i++) {
-        int64_t time = s->times[old != NULL ? old[i] : i];
+        int64_t time = time_of(s, old != NULL ? old[i] : i);
         next[((uint64_t)time - (uint64_t)d.low) >> d.shift]++;
     }
     uint32_t sum = 0;
@@ -174,7 +179,7 @@ static bool order_rows(sorter *s, const uint32_t *old, uint32_t *rows, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         uint32_t row = old != NULL ? old[i] : (uint32_t)i;
-        rows[next[((uint64_t)s->times[row] - (uint64_t)d.low) >> d.shift]++] = row;
+        rows[next[((uint64_t)time_of(s, row) - (uint64_t)d.low) >> d.shift]++] = row;
     }
     uint32_t begin = 0;
     bool ok = true;
@@ -185,18 +190,23 @@ static bool order_rows(sorter *s, const uint32_t *old, uint32_t *rows, size_t n)
     return ok;
 }
 
-bool ps_times_order(const int64_t *times, size_t n, uint32_t *order) {
+bool ps_times_order_in(const int64_t *first, size_t stride_bytes, size_t n, uint32_t *order) {
     sorter *s = ps_alloc(sizeof *s);
     if (s == NULL) {
         return false;
     }
-    s->times = times;
+    s->times = (const uint8_t *)first;
+    s->stride_bytes = stride_bytes;
     for (size_t i = 0; i < n; i++) {
         order[i] = (uint32_t)i;
     }
     bool ok = order_rows(s, NULL, order, n);
     ps_free(s);
     return ok;
+}
+
+bool ps_times_order(const int64_t *times, size_t n, uint32_t *order) {
+    return ps_times_order_in(times, sizeof *times, n, order);
 }
 
 /* --- slices ---------------------------------------------------------------------------------------------- */

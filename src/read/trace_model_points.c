@@ -121,14 +121,10 @@ bool ps_points_group(ps_points *p) {
     if (p->n == 0) {
         return true;
     }
-    int64_t *keys = ps_alloc(p->n * sizeof *keys);
+    /* Any order brings equal ones together. */
+    const int64_t *first = (const int64_t *)&p->points[0].id_low;
     p->order = ps_alloc(p->n * sizeof *p->order);
-    bool ok = keys != NULL && p->order != NULL;
-    for (size_t i = 0; ok && i < p->n; i++) {
-        keys[i] = (int64_t)p->points[i].id_low; /* any order that brings equal ones together */
-    }
-    ok = ok && ps_times_order(keys, p->n, p->order);
-    ps_free(keys);
+    bool ok = p->order != NULL && ps_times_order_in(first, sizeof *p->points, p->n, p->order);
     for (size_t i = 0; ok && i < p->n;) {
         size_t end = i + 1;
         while (end < p->n && p->points[p->order[end]].id_low == p->points[p->order[i]].id_low) {
