@@ -38,7 +38,7 @@ static uint32_t family_row(ps_points *p, const ps_point_family *f) {
             return row;
         }
     }
-    if (!ps_grow(&p->families, &p->cap_families, p->n_families + 1, PS_MODEL_MAX,
+    if (!ps_grow(&p->families, &p->cap_families, p->n_families + 1, (size_t)1 << PS_FAMILY_BITS,
                  sizeof *p->families) ||
         !ps_idmap_put(&p->family_rows, hash, (uint32_t)p->n_families)) {
         return PS_NONE;
@@ -56,10 +56,9 @@ ps_point *ps_points_add(ps_points *p, const ps_point_family *family, uint64_t id
     }
     p->points[p->n] = (ps_point){.id_low = id_low,
                                  .ts_ns = ts_ns,
-                                 .family = row,
-                                 .thread = PS_NONE,
-                                 .slice = PS_NONE,
-                                 .phase = (uint8_t)phase};
+                                 .family = row & (((uint32_t)1 << PS_FAMILY_BITS) - 1),
+                                 .phase = (unsigned)phase & 3,
+                                 .place = PS_NONE};
     return &p->points[p->n++];
 }
 
