@@ -6,11 +6,12 @@
 
 /* Debug builds keep the exact sizes: a sanitizer is to see every step beyond an array. */
 #if defined(MADV_HUGEPAGE) && defined(NDEBUG)
-#define HUGE_BYTES ((size_t)2 << 20)
+#define HAS_HUGE_PAGES 1
 #else
-#define HUGE_BYTES ((size_t)0)
+#define HAS_HUGE_PAGES 0
 #endif
-#define AROUND ((size_t)24)
+#define HUGE_BYTES ((size_t)2 << 20)
+#define AROUND ((size_t)24) /* that the library puts around an array */
 
 static _Thread_local int64_t fail_at = -1;
 static _Thread_local int64_t n_done;
@@ -26,10 +27,10 @@ int64_t ps_alloc_fail_at(int64_t n) {
     return done;
 }
 
-/* What to ask the C library for. Together with what it puts around them, big arrays fill whole huge pages: then the
- * kernel aligns them so, and they grow without being copied. */
+/* What to ask the C library for. Together with what is around them, big arrays fill whole huge pages: then the kernel
+ * aligns them so, and they grow without being copied. */
 static size_t whole_bytes(size_t n) {
-    if (HUGE_BYTES == 0 || n < HUGE_BYTES || n > SIZE_MAX / 2) {
+    if (!HAS_HUGE_PAGES || n < HUGE_BYTES || n > SIZE_MAX / 2) {
         return n > 0 ? n : 1;
     }
     return (n + AROUND + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES - AROUND;
@@ -37,7 +38,7 @@ static size_t whole_bytes(size_t n) {
 
 /* Filling a big array one small page after the other costs as much as reading what goes into it. */
 static void *prefer_huge_pages(void *p, size_t n) {
-#if defined(MADV_HUGEPAGE) && defined(NDEBUG)
+#if HAS_HUGE_PAGES
     const uintptr_t small_page = 4096;
     if (p != NULL && n >= HUGE_BYTES) {
         void *begin = (uint8_t *)p - (uintptr_t)p % small_page;
@@ -51,7 +52,7 @@ static void *prefer_huge_pages(void *p, size_t n) {
 
 /* What does not fill a huge page is left to small ones: all of it will be used, and no more. */
 void *ps_alloc(size_t size_bytes) {
-    size_t huge_bytes = HUGE_BYTES > 0 ? size_bytes / HUGE_BYTES * HUGE_BYTES : 0;
+    size_t huge_bytes = size_bytes / HUGE_BYTES * HUGE_BYTES;
     return may_allocate() ? prefer_huge_pages(malloc(whole_bytes(size_bytes)), huge_bytes) : NULL;
 }
 
