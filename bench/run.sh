@@ -2,6 +2,7 @@
 # The benchmarks behind the figures in the documentation; called by `./dev bench` after a release build.
 #
 #   scan      table scanner against sqlite3_step, in one process
+#   intervals unions of sorted spans, beside a plain loop and Python
 #   simulate  plan and run of large schedules; 64 stages x 1024 microbatches of DualPipeV within 50 ms
 #   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
 #   paddle    worker logs, 1 GB with 2 million jobs: into traces, and with both files of `timeline`
@@ -19,6 +20,13 @@ echo "== table scanner"
 gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc bench/scan.c -o "$work/scan" build/release/libpipescope_core.a \
     -lsqlite3 -lisal -lpthread -lm
 "$work/scan"
+
+echo
+echo "== unions of spans"
+gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc bench/intervals.c -o "$work/intervals" build/release/libpipescope_core.a \
+    -lsqlite3 -lisal -lpthread -lm
+"$work/intervals"
+python3 bench/intervals.py
 
 echo
 echo "== simulator"

@@ -18,6 +18,13 @@
 #include "model/table.h"
 #include "model/trace.h"
 
+/* What an analysis hands out. Tables and chart are owned by the result. */
+typedef struct ps_result {
+    ps_table **tables;
+    size_t n_tables, cap_tables;
+    ps_chart *chart; /* or NULL */
+} ps_result;
+
 /* What the user said; the same for all analyses of a run. 0 or NULL: not said. */
 typedef struct ps_analysis_opts {
     int64_t step_id; /* -1: all steps */
@@ -32,6 +39,15 @@ typedef struct ps_analysis_opts {
     bool align; /* charts: bring the clocks of the machines together */
     int64_t
         max_activations; /* of those, only schedules that hold no more (microbatches of a whole stage); 0: all */
+    int64_t top_num;            /* 0: the analysis's own default */
+    int64_t rank_id;            /* the rank that is looked at (communication_bottleneck); 0 */
+    const char *parallel_types; /* "dp,edp;pp", as in recipes of msprof-analyze */
+    bool exclude_op_name;       /* no table by operator name */
+    double peak_tflops;         /* of 16-bit types; 0: from the profile */
+    double fuzzy_threshold;     /* least likeness of module names, 0: 0.8 */
+    int64_t module_depth;       /* modules of this depth at most; 0: all */
+    const char *module_glob;    /* modules whose path or name matches; NULL: all */
+    const ps_result *baseline;  /* what ps_analysis.baseline found in the baseline, or NULL */
 } ps_analysis_opts;
 
 /* One rank of the run, as far as an analysis may know it. */
@@ -39,14 +55,8 @@ typedef struct ps_rank_info {
     int64_t rank;         /* global rank, -1 unknown */
     int32_t machine;      /* number of the host in a job of several, -1 unknown */
     const char *profiler; /* profiles of different profilers are never paired with one another */
+    const char *dir;      /* its directory, below the input directory; "." itself, NULL unknown */
 } ps_rank_info;
-
-/* What an analysis hands out. Tables and chart are owned by the result. */
-typedef struct ps_result {
-    ps_table **tables;
-    size_t n_tables, cap_tables;
-    ps_chart *chart; /* or NULL */
-} ps_result;
 
 typedef struct ps_map_input {
     const ps_trace *trace; /* NULL in a round without needs */
@@ -76,17 +86,28 @@ typedef struct ps_round {
     ps_code (*reduce)(const ps_reduce_input *in, void **shared, ps_err *err);
 } ps_round;
 
-/* Where rank-homed tables go. */
+/* Where rank-homed tables go. The last two need databases of ranks: other formats are not read for them. */
 typedef enum ps_writes {
+    PS_WRITES_CLUSTER,  /* it makes none: the ranks may be of any format */
     PS_WRITES_RANK_DB,  /* into the rank's own database, or its mirrored copy with -o */
     PS_WRITES_RANK_COPY /* always into copies in the output folder */
 } ps_writes;
+
+/* The modes that stand for several. */
+typedef enum ps_mode_set {
+    PS_IN_ALL = 1u << 0, /* -m all: the basic tables of a cluster */
+    PS_IN_EVERY =
+        1u << 1 /* -m every: all that need no further input and write only to the output folder */
+} ps_mode_set;
 
 typedef struct ps_analysis {
     const char *name;    /* -m NAME */
     const char *folder;  /* in cluster_analysis_output/ */
     const char *summary; /* one line for `pipescope modes` */
     bool hidden;         /* no mode of `cluster`: other commands use it */
+    uint32_t sets;       /* ps_mode_set bits */
+    const char
+        *baseline; /* name of the analysis that is run over the baseline's ranks first, or NULL */
     ps_writes writes;
     const ps_round *rounds;
     size_t n_rounds;

@@ -14,7 +14,7 @@
 
 enum { GROUP_SIZE = 256, KEY_SIZE = 384 }; /* texts are cut to fit */
 
-static bool is_symmetric(const char *name) {
+bool ps_is_symmetric(const char *name) {
     static const char *const WORDS[] = {"allreduce",  "all_reduce",    "allgather",
                                         "all_gather", "reducescatter", "reduce_scatter",
                                         "all_to_all", "alltoall",      "barrier"};
@@ -100,7 +100,7 @@ static bool add_kernel(ps_transfers *t, const ps_trace *trace, uint32_t slice, i
         }
         return add_p2p(t, trace, slice, group, rank, peer, is_send, sequence < 0 ? 0 : sequence);
     }
-    if (!is_symmetric(name)) {
+    if (!ps_is_symmetric(name)) {
         return true;
     }
     char who[GROUP_SIZE];
@@ -119,7 +119,7 @@ static bool add_operator(ps_transfers *t, const ps_trace *trace, uint32_t slice,
     const char *name = ps_trace_text(trace, s->name[slice]);
     const char *group = ps_trace_text(trace, track->name);
     const char *end = strstr(name, "__");
-    if (!is_symmetric(name) || track->kind != PS_TRACK_COMM_GROUP ||
+    if (!ps_is_symmetric(name) || track->kind != PS_TRACK_COMM_GROUP ||
         strspn(group, "0123456789") == strlen(group)) {
         return true;
     }

@@ -42,4 +42,7 @@ PS_MUST_USE ps_code ps_transfers_collect(const ps_trace *trace, const ps_analysi
                                          ps_transfers *out, ps_diag *diag, ps_err *err);
 void ps_transfers_fini(ps_transfers *t);
 
+/* By its name, any case: a collective in which nobody can finish before everybody has begun. */
+bool ps_is_symmetric(const char *name);
+
 #endif

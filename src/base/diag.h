@@ -32,6 +32,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_MARK_CONTAINER, PS_SEV_INFO, "mark-container",                                                   \
       "%llu marks only wrap whole phases and were left out")                                                  \
     X(PS_ODD_MARK_NO_STEP, PS_SEV_LOSS, "mark-outside-steps", "%llu marks lie in no step")                    \
+    X(PS_ODD_MARK_UNPAIRED, PS_SEV_LOSS, "mark-unpaired",                                                     \
+      "%llu start or stop marks have no counterpart on their thread and were left out")                       \
     X(PS_ODD_MARK_UNLABELLED, PS_SEV_LOSS, "mark-unlabelled",                                                 \
       "%llu marks agree with no op of the schedule: named by their message")                                  \
     X(PS_ODD_MARK_MICROBATCH, PS_SEV_INFO, "mark-other-microbatch",                                           \
@@ -131,6 +133,13 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_INFERRED, PS_SEV_INFO, "inferred", "%llu ops are inferred, not marked")                          \
     X(PS_ODD_EARLY, PS_SEV_LOSS, "starts-before-input",                                                       \
       "%llu ops start before what they need has ended: waiting inside them counts as busy, or clocks differ") \
+    X(PS_ODD_COMM_STATISTICS, PS_SEV_INFO, "no-communication-statistics",                                     \
+      "%llu ranks carry no statistics of communication (Ascend: level 1 or higher has them): waits come "     \
+      "from the operators, sizes and transit times are unknown")                                              \
+    X(PS_ODD_COMM_UNMATCHED, PS_SEV_INFO, "communication-unmatched",                                          \
+      "%llu communication operators have no counterpart on the other ranks of their group: not compared")     \
+    X(PS_ODD_LINK_RANK, PS_SEV_LOSS, "link-rank-unknown",                                                     \
+      "%llu links lead to a place of a group whose global rank is not known: left out")                       \
     X(PS_ODD_FILE, PS_SEV_ERROR, "unreadable", "%llu files or directories could not be read")                 \
     X(PS_ODD_PROCESSES, PS_SEV_INFO, "many-processes",                                                        \
       "%llu processes of a file with very many were read as one rank")                                        \
@@ -138,6 +147,16 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu files are named for another rank than their directory says")                                      \
     X(PS_ODD_RANK_DUPLICATE, PS_SEV_INFO, "older-duplicate",                                                  \
       "%llu older profiles of a rank were left out")                                                          \
+    X(PS_ODD_FLOPS_SHAPE, PS_SEV_INFO, "flops-unknown",                                                       \
+      "%llu kernels multiply matrices, but shapes that tell how many operations were not found")              \
+    X(PS_ODD_FLOPS_ATTENTION, PS_SEV_INFO, "attention-unknown",                                               \
+      "%llu attention kernels lack a marker with a layout and mask that is known: no FLOPs")                  \
+    X(PS_ODD_FLOPS_HEADS, PS_SEV_INFO, "attention-heads",                                                     \
+      "%llu attention kernels hide their number of key heads: their sizes are taken from the query")          \
+    X(PS_ODD_FLOPS_TYPE, PS_SEV_INFO, "peak-unknown",                                                         \
+      "%llu kernels have FLOPs, but no peak of their type is known: no MFU (see --peak-tflops)")              \
+    X(PS_ODD_FLOPS_RECORD, PS_SEV_INFO, "odd-flops-record",                                                   \
+      "%llu ranges of domain mfu_flops say no number of operations or launched no kernel for them")           \
     X(PS_ODD_STALE, PS_SEV_INFO, "stale-result", "%llu results of an earlier run were removed")
 
 typedef enum ps_oddity {

@@ -162,6 +162,10 @@ int64_t ps_cli_ns(const ps_cli *cli, const char *name) {
     return ps_options_get(&cli->values, name)->number;
 }
 
+double ps_cli_real(const ps_cli *cli, const char *name) {
+    return (double)ps_options_get(&cli->values, name)->number / 1e6;
+}
+
 const char *ps_cli_text(const ps_cli *cli, const char *name) {
     return ps_options_get(&cli->values, name)->text;
 }
@@ -191,7 +195,7 @@ void ps_cli_print(ps_cli *cli, const char *fmt, ...) {
     va_end(ap);
 }
 
-static ps_text_style style_of(const ps_cli *cli) {
+ps_text_style ps_cli_style(const ps_cli *cli) {
     return (ps_text_style){
         .width = cli->term.width, .colours = cli->term.colours, .utf8 = cli->term.utf8};
 }
@@ -208,7 +212,7 @@ static int put_written(ps_cli *cli, ps_code code, ps_buf *text, const ps_err *er
 }
 
 int ps_cli_put_table(ps_cli *cli, const ps_table *table) {
-    ps_text_style style = style_of(cli);
+    ps_text_style style = ps_cli_style(cli);
     ps_err err = PS_ERR_INIT;
     ps_buf text;
     ps_buf_init(&text, 0);
@@ -225,7 +229,7 @@ int ps_cli_put_json(ps_cli *cli, const ps_table *table) {
 }
 
 int ps_cli_put_chart(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline) {
-    ps_chart_text_opts opts = {.style = style_of(cli), .step = step, .pipeline = pipeline};
+    ps_chart_text_opts opts = {.style = ps_cli_style(cli), .step = step, .pipeline = pipeline};
     ps_err err = PS_ERR_INIT;
     ps_buf text;
     ps_buf_init(&text, 0);

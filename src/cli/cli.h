@@ -25,6 +25,7 @@
 #include "cli/term.h"
 #include "model/chart.h"
 #include "model/table.h"
+#include "write/text_style.h"
 
 /* Exit statuses, for users and scripts. */
 enum {
@@ -74,7 +75,8 @@ int ps_cli_main(int argc, char **argv);
 bool ps_cli_given(const ps_cli *cli, const char *name);
 bool ps_cli_flag(const ps_cli *cli, const char *name);
 int64_t ps_cli_int(const ps_cli *cli, const char *name);
-int64_t ps_cli_ns(const ps_cli *cli, const char *name);       /* of a PS_OPTION_US */
+int64_t ps_cli_ns(const ps_cli *cli, const char *name); /* of a PS_OPTION_US */
+double ps_cli_real(const ps_cli *cli, const char *name);
 const char *ps_cli_text(const ps_cli *cli, const char *name); /* TEXT, PATH, CHOICE */
 size_t ps_cli_n_positionals(const ps_cli *cli);
 const char *ps_cli_positional(const ps_cli *cli, size_t i); /* NULL past the end */
@@ -82,6 +84,8 @@ const char *ps_cli_positional(const ps_cli *cli, size_t i); /* NULL past the end
 /* stdout. A failed write is remembered and reported once, at the end, with exit status 1. */
 void ps_cli_print(ps_cli *cli, const char *fmt, ...) PS_PRINTF(2, 3);
 void ps_cli_put(ps_cli *cli, const void *bytes, size_t n);
+/* How text may look on this terminal. */
+ps_text_style ps_cli_style(const ps_cli *cli);
 /* The table as text for this terminal; the chart of one step (INT64_MIN: the first) and pipeline (-1: the first).
  * Return an exit status, having said what went wrong. */
 int ps_cli_put_table(ps_cli *cli, const ps_table *table);

@@ -187,7 +187,7 @@ static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
     ps_cli_name_chart(run->results[0].chart, cluster);
     int status = draw(cli, run);
     ps_report_ranks(cli, run);
-    int ranks_status = ps_report_status(run, cluster);
+    int ranks_status = ps_report_status(run, cluster, NULL);
     ps_run_free(run);
     return status != PS_EXIT_OK ? status : ranks_status;
 }

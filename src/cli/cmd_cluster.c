@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analyze/analysis.h"
 #include "base/alloc.h"
@@ -10,15 +11,18 @@
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "cli/table_report.h"
 #include "run/cluster.h"
 #include "run/run.h"
 
 /* --- what the user asked for ------------------------------------------------------------------------------- */
 
-#define MAX_MODES 32
+#define MAX_MODES 64
 
 typedef struct request {
     const ps_analysis *analyses[MAX_MODES];
+    bool optional
+        [MAX_MODES]; /* it is there because a set of modes has it: it may have nothing to do */
     size_t n_analyses;
     const char *path;
     ps_run_opts opts;
@@ -27,15 +31,51 @@ typedef struct request {
     size_t n_absent; /* ranks asked for that are not there */
 } request;
 
-static int parse_modes(ps_cli *cli, request *q) {
-    const char *modes = ps_cli_text(cli, "mode");
-    const char *known[MAX_MODES];
-    size_t n_known = 0;
-    for (const ps_analysis *const *a = ps_analyses(); *a != NULL && n_known < MAX_MODES; a++) {
-        if (!(*a)->hidden) {
-            known[n_known++] = (*a)->name;
+static void add_mode(request *q, const ps_analysis *a, bool optional) {
+    for (size_t i = 0; i < q->n_analyses; i++) {
+        if (q->analyses[i] == a) {
+            q->optional[i] = q->optional[i] && optional;
+            return;
         }
     }
+    if (q->n_analyses < MAX_MODES) {
+        q->optional[q->n_analyses] = optional;
+        q->analyses[q->n_analyses++] = a;
+    }
+}
+
+/* Whether the word names modes; they are added. */
+static bool add_modes(request *q, const char *word) {
+    uint32_t set = strcasecmp(word, "all") == 0     ? PS_IN_ALL
+                   : strcasecmp(word, "every") == 0 ? PS_IN_EVERY
+                                                    : 0;
+    const ps_analysis *one = ps_analysis_find(word);
+    bool found = one != NULL && !one->hidden;
+    if (found) {
+        add_mode(q, one, false);
+    }
+    for (const ps_analysis *const *a = ps_analyses(); *a != NULL; a++) {
+        if (!(*a)->hidden && ((*a)->sets & set) != 0) {
+            add_mode(q, *a, true);
+            found = true;
+        }
+    }
+    return found;
+}
+
+static int unknown_mode(const ps_cli *cli, const char *word) {
+    const char *known[MAX_MODES + 2] = {"all", "every"};
+    size_t n = 2;
+    for (const ps_analysis *const *a = ps_analyses(); *a != NULL && n < PS_N(known); a++) {
+        if (!(*a)->hidden) {
+            known[n++] = (*a)->name;
+        }
+    }
+    return ps_cli_unknown(cli, "mode", word, known, n);
+}
+
+static int parse_modes(ps_cli *cli, request *q) {
+    const char *modes = ps_cli_text(cli, "mode");
     if (modes == NULL || modes[0] == '\0') {
         return ps_cli_usage(cli, "no mode given: -m MODE (see: pipescope modes)");
     }
@@ -43,16 +83,8 @@ static int parse_modes(ps_cli *cli, request *q) {
         size_t n = strcspn(p, ",");
         char word[64];
         (void)snprintf(word, sizeof word, "%.*s", (int)n, p);
-        const ps_analysis *a = ps_analysis_find(word);
-        if (a == NULL || a->hidden) {
-            return ps_cli_unknown(cli, "mode", word, known, n_known);
-        }
-        bool again = false;
-        for (size_t i = 0; i < q->n_analyses; i++) {
-            again = again || q->analyses[i] == a;
-        }
-        if (!again && q->n_analyses < MAX_MODES) {
-            q->analyses[q->n_analyses++] = a;
+        if (!add_modes(q, word)) {
+            return unknown_mode(cli, word);
         }
         p += n + (p[n] == ',');
     }
@@ -63,11 +95,11 @@ static int parse_export(ps_cli *cli, request *q) {
     const char *type = ps_cli_text(cli, "export_type");
     if (strcmp(type, "notebook") == 0) {
         return ps_cli_usage(
-            cli, "--export_type notebook: no notebooks are written; take db, csv or json");
+            cli, "--export_type notebook: no notebooks are written; take db, csv, json or xlsx");
     }
-    static const char *const TYPES[] = {"db", "text", "csv", "json"};
-    static const ps_export MEANINGS[] = {PS_EXPORT_DB, PS_EXPORT_CSV, PS_EXPORT_CSV,
-                                         PS_EXPORT_JSON};
+    static const char *const TYPES[] = {"db", "text", "csv", "json", "xlsx"};
+    static const ps_export MEANINGS[] = {PS_EXPORT_DB, PS_EXPORT_TEXT, PS_EXPORT_CSV,
+                                         PS_EXPORT_JSON, PS_EXPORT_XLSX};
     for (size_t i = 0; i < PS_N(TYPES); i++) {
         if (strcmp(TYPES[i], type) == 0) {
             q->opts.export_type = MEANINGS[i];
@@ -75,6 +107,31 @@ static int parse_export(ps_cli *cli, request *q) {
         }
     }
     return ps_cli_unknown(cli, "export type", type, TYPES, PS_N(TYPES));
+}
+
+/* Options of the public tool that have nothing to switch here. */
+static void say_ignored(const ps_cli *cli) {
+    static const char *const WHY[][2] = {
+        {"parallel_mode", "ranks are always analysed in parallel (-j)"},
+        {"force", "there are no limits of size to lift"},
+        {"dump_intermediate_results", "nothing is kept between the passes"}};
+    for (size_t i = 0; i < PS_N(WHY); i++) {
+        if (ps_cli_given(cli, WHY[i][0])) {
+            ps_cli_detail(cli, "--%s is accepted and does nothing: %s", WHY[i][0], WHY[i][1]);
+        }
+    }
+}
+
+static void parse_limits(const ps_cli *cli, request *q) {
+    ps_analysis_opts *o = &q->opts.analysis;
+    o->top_num = ps_cli_int(cli, "top_num");
+    o->rank_id = ps_cli_int(cli, "rank_id");
+    o->parallel_types = ps_cli_text(cli, "parallel_types");
+    o->exclude_op_name = ps_cli_flag(cli, "exclude_op_name");
+    o->peak_tflops = ps_cli_real(cli, "peak-tflops");
+    o->fuzzy_threshold = ps_cli_real(cli, "fuzzy_threshold");
+    const char *bp = ps_cli_text(cli, "bp");
+    q->opts.baseline_path = bp != NULL ? bp : ps_cli_text(cli, "baseline_profiling_path");
 }
 
 static int parse_request(ps_cli *cli, request *q) {
@@ -85,6 +142,8 @@ static int parse_request(ps_cli *cli, request *q) {
     }
     status = status == PS_EXIT_OK ? parse_export(cli, q) : status;
     status = status == PS_EXIT_OK ? ps_cli_job(cli, &q->opts.analysis, "step_id") : status;
+    parse_limits(cli, q);
+    say_ignored(cli);
     q->opts.out_dir = ps_cli_text(cli, "output_path");
     q->opts.n_threads = (size_t)ps_cli_int(cli, "jobs");
     q->opts.strict = ps_cli_flag(cli, "strict");
@@ -145,59 +204,6 @@ static void on_progress(void *context, size_t done, size_t total) {
     ps_progress_step(context, 1);
 }
 
-/* Tables with a row for each step are shown for the step of the chart: -o and --export_type have them all. */
-static int print_result(ps_cli *cli, const ps_run *run) {
-    int status = PS_EXIT_OK;
-    for (size_t a = 0; a < run->n_analyses; a++) {
-        const ps_result *result = &run->results[a];
-        bool has_chart = result->chart != NULL && result->chart->n_ops > 0;
-        int64_t step = has_chart ? ps_cli_usual_step(result->chart) : 0;
-        for (size_t i = 0; i < result->n_tables && status == PS_EXIT_OK; i++) {
-            if (result->tables[i]->home == PS_HOME_CLUSTER && result->tables[i]->n_rows > 0) {
-                status = ps_cli_put_step_rows(cli, result->tables[i], step);
-                ps_cli_print(cli, "\n");
-            }
-        }
-        if (has_chart && status == PS_EXIT_OK) {
-            status = ps_cli_put_chart(cli, result->chart, step, -1);
-            ps_cli_print(cli, "\n");
-            ps_cli_say_what_else(cli, result->chart);
-        }
-    }
-    return status;
-}
-
-static void say_end(ps_cli *cli, const request *q, const ps_run *run) {
-    size_t n_written =
-        0; /* of the ranks done; others only lost a stale table, which is reported by itself */
-    const char *first = NULL;
-    bool in_place = false;
-    for (size_t r = 0; r < run->n_ranks; r++) {
-        const ps_rank_report *rank = &run->ranks[r];
-        if (rank->status == PS_RANK_DONE && rank->written != NULL) {
-            n_written++;
-            first = first == NULL ? rank->written : first;
-            in_place = in_place || strcmp(rank->written, rank->rank->path) == 0;
-        }
-    }
-    if (n_written == 0) {
-        return;
-    }
-    if (q->opts.export_type != PS_EXPORT_DB) {
-        ps_cli_print(cli, "Files of %zu rank%s are in %s\n", n_written, n_written == 1 ? "" : "s",
-                     first);
-    } else if (!in_place && n_written == 1) {
-        ps_cli_print(cli, "Wrote the copy %s\n", first);
-    } else if (!in_place) {
-        ps_cli_print(cli, "Wrote %zu copies, the first is %s\n", n_written, first);
-    } else if (n_written == 1) {
-        ps_cli_print(cli, "Wrote into %s; MindStudio Insight shows it.\n", first);
-    } else {
-        ps_cli_print(cli, "Wrote into %zu databases below %s; MindStudio Insight shows them.\n",
-                     n_written, q->path);
-    }
-}
-
 static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     ps_progress *progress = ps_progress_begin(&cli->term, cli->quiet, "reading ranks", q->n_ranks);
     q->opts.progress = on_progress;
@@ -212,10 +218,14 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     for (size_t a = 0; a < run->n_analyses; a++) {
         ps_cli_name_chart(run->results[a].chart, cluster);
     }
-    int printed = print_result(cli, run);
-    say_end(cli, q, run);
-    ps_report_ranks(cli, run);
-    int status = ps_report_status(run, cluster);
+    int printed = ps_report_results(cli, run);
+    ps_report_written(cli, run, q->opts.export_type, q->path);
+    if (q->n_analyses > 1) {
+        ps_report_modes(cli, run, q->analyses, q->optional);
+    } else {
+        ps_report_ranks(cli, run);
+    }
+    int status = ps_report_status(run, cluster, q->optional);
     status = status == PS_EXIT_OK && q->n_absent > 0 ? PS_EXIT_PARTIAL : status;
     const char *summary = ps_cli_text(cli, "json-summary");
     if (summary != NULL &&
@@ -227,20 +237,37 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     return status == PS_EXIT_OK ? printed : status;
 }
 
+/* Modes that write into databases of ranks need such, the others take every format. NULL with *status set. */
+static ps_cluster *find_ranks(ps_cli *cli, const request *q, bool of_databases, int *status) {
+    if (!of_databases) {
+        return ps_cli_find_ranks(cli, q->path, status);
+    }
+    ps_err err = PS_ERR_INIT;
+    ps_cluster *cluster = ps_cluster_find_databases(q->path, &err);
+    if (cluster == NULL) {
+        *status = ps_cli_fail(cli, &err);
+    }
+    return cluster;
+}
+
 static int run(ps_cli *cli) {
     request q = {0};
     int status = parse_request(cli, &q);
     if (status != PS_EXIT_OK) {
         return status;
     }
-    ps_err err = PS_ERR_INIT;
-    ps_cluster *cluster = ps_cluster_find_databases(q.path, &err);
+    bool of_databases = false;
+    for (size_t a = 0; a < q.n_analyses; a++) {
+        of_databases = of_databases || q.analyses[a]->writes != PS_WRITES_CLUSTER;
+    }
+    ps_cluster *cluster = find_ranks(cli, &q, of_databases, &status);
     if (cluster == NULL) {
-        return ps_cli_fail(cli, &err);
+        return status;
     }
     ps_report_cluster(cli, cluster);
     if (cluster->n_ranks == 0) {
-        status = ps_report_no_ranks(cli, cluster);
+        status =
+            of_databases ? ps_report_no_ranks(cli, cluster) : ps_report_no_profile(cli, cluster);
     } else {
         status = select_ranks(cli, &q, cluster);
         if (status == PS_EXIT_OK && q.n_ranks == 0) {
@@ -254,28 +281,34 @@ static int run(ps_cli *cli) {
     return status;
 }
 
+#define MODE_GROUP "Of single modes"
+
 static const ps_option OPTIONS[] = {
     {.name = "mode",
      .short_name = 'm',
      .kind = PS_OPTION_TEXT,
      .arg = "MODE[,MODE...]",
-     .help = "the analyses to run, in one read (see: pipescope modes)"},
+     .help =
+         "the analyses to run, in one read; all: the basic tables of a cluster, every: all that need no "
+         "further input and write only to the output folder (see: pipescope modes)"},
     {.name = "profiling_path",
      .short_name = 'd',
      .kind = PS_OPTION_PATH,
      .arg = "DIR",
-     .help = "directory of rank directories, one rank directory, or one database"},
+     .help = "directory of rank directories, one rank directory, or one profile"},
     {.name = "output_path",
      .short_name = 'o',
      .kind = PS_OPTION_PATH,
      .arg = "DIR",
-     .help = "write mirrored copies of the databases here and leave the input as it is"},
+     .help =
+         "write results, and mirrored copies of databases that modes write into, here; the input stays as it is"},
     {.name = "export_type",
      .kind = PS_OPTION_TEXT,
      .arg = "TYPE",
      .fallback = "db",
      .help =
-         "db writes into the databases; text, csv or json write files into cluster_analysis_output/"},
+         "db writes into the databases of ranks, or cluster_analysis_output/cluster_analysis.db; csv, json or "
+         "xlsx write files beside that; text is xlsx for tables that are sheets, else csv"},
     {.name = "step_id",
      .kind = PS_OPTION_INT,
      .arg = "N",
@@ -287,6 +320,55 @@ static const ps_option OPTIONS[] = {
      .arg = "LIST",
      .fallback = "all",
      .help = "all, or ranks as in 0,1,5"},
+    {.name = "top_num",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .min = 1,
+     .max = 1000000,
+     .help = "as many rows where a mode lists the largest",
+     .group = MODE_GROUP},
+    {.name = "rank_id",
+     .kind = PS_OPTION_INT,
+     .arg = "R",
+     .min = 0,
+     .max = INT64_MAX,
+     .fallback_shown = "0",
+     .help = "the rank that communication_bottleneck looks at",
+     .group = MODE_GROUP},
+    {.name = "parallel_types",
+     .kind = PS_OPTION_TEXT,
+     .arg = "LIST",
+     .help = "groups of parallel dimensions, as in \"dp,edp;pp\"",
+     .group = MODE_GROUP},
+    {.name = "exclude_op_name",
+     .kind = PS_OPTION_FLAG,
+     .help = "no table by name of operator",
+     .group = MODE_GROUP},
+    {.name = "peak-tflops",
+     .kind = PS_OPTION_REAL,
+     .arg = "X",
+     .min = 0,
+     .max = 1000000,
+     .fallback_shown = "from the profile",
+     .help = "what the device can do with 16-bit types",
+     .group = MODE_GROUP},
+    {.name = "fuzzy_threshold",
+     .kind = PS_OPTION_REAL,
+     .arg = "X",
+     .min = 0,
+     .max = 1,
+     .fallback_shown = "0.8",
+     .help = "least likeness of module names that are taken for one another",
+     .group = MODE_GROUP},
+    {.name = "bp",
+     .kind = PS_OPTION_PATH,
+     .arg = "DIR",
+     .help = "profiles to compare with, for modes that compare (also --baseline_profiling_path)",
+     .group = MODE_GROUP},
+    {.name = "baseline_profiling_path", .kind = PS_OPTION_PATH, .arg = "DIR", .hidden = true},
+    {.name = "parallel_mode", .kind = PS_OPTION_TEXT, .arg = "MODE", .hidden = true},
+    {.name = "force", .kind = PS_OPTION_FLAG, .hidden = true},
+    {.name = "dump_intermediate_results", .kind = PS_OPTION_FLAG, .hidden = true},
     {.name = "jobs",
      .short_name = 'j',
      .kind = PS_OPTION_INT,
@@ -303,6 +385,7 @@ static const ps_option OPTIONS[] = {
      .kind = PS_OPTION_PATH,
      .arg = "FILE",
      .help = "what ran, what was written and every counted oddity, as JSON"},
+    PS_FORMAT_OPTION,
     PS_JOB_OPTIONS,
 };
 

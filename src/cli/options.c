@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 
 #define MAX_WORD 64 /* longer words are compared by their beginning */
+#define MILLIONTHS 1000000
 
 /* --- nearest words ----------------------------------------------------------------------------------------- */
 
@@ -199,6 +200,15 @@ static ps_code parse_value(const ps_option *o, const char *text, ps_option_value
                 text);
         }
         break;
+    case PS_OPTION_REAL:
+        if (!ps_parse_scaled(text, strlen(text), MILLIONTHS, &v->number)) {
+            return ps_fail(err, PS_USAGE, "--%s: '%s' is not a decimal number (12, 0.25)", o->name,
+                           text);
+        }
+        if (bounded && (v->number < o->min * MILLIONTHS || v->number > o->max * MILLIONTHS)) {
+            return fail_range(o, text, err);
+        }
+        return PS_OK;
     case PS_OPTION_CHOICE:
         return parse_choice(o, text, v, err);
     case PS_OPTION_PATH:

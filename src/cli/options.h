@@ -21,7 +21,8 @@ typedef enum ps_option_kind {
     PS_OPTION_TEXT,   /* anything */
     PS_OPTION_PATH,   /* a file or directory; not looked at while parsing */
     PS_OPTION_CHOICE, /* one of `choices` */
-    PS_OPTION_US      /* decimal microseconds ("0.25"), kept as ns; min..max in ns */
+    PS_OPTION_US,     /* decimal microseconds ("0.25"), kept as ns; min..max in ns */
+    PS_OPTION_REAL    /* a decimal of up to six digits after the point; min..max in whole numbers */
 } ps_option_kind;
 
 typedef struct ps_option {
@@ -53,7 +54,7 @@ typedef struct ps_option_spec {
 typedef struct ps_option_value {
     const char *
         text; /* as given or the fallback, NULL for neither; of a CHOICE the spelling of the list */
-    int64_t number; /* INT; US in ns; FLAG 0 or 1 */
+    int64_t number; /* INT; US in ns; REAL in millionths; FLAG 0 or 1 */
     bool given;
 } ps_option_value;
 

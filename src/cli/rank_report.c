@@ -52,38 +52,165 @@ static void report_rank(const ps_cli *cli, const ps_rank_report *r) {
                 where[0] != '\0' ? ": " : "", text);
 }
 
-void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
+static void report_all_oddities(const ps_cli *cli, const ps_run *run) {
     ps_diag *all = ps_calloc(1, sizeof *all);
+    if (all == NULL) {
+        return;
+    }
     for (size_t r = 0; r < run->n_ranks; r++) {
-        const ps_rank_report *report = &run->ranks[r];
-        if (report->err.code != PS_OK) {
-            report_rank(cli, report);
-        }
-        if (all != NULL) {
-            char who[32];
-            (void)snprintf(who, sizeof who, "rank %lld", (long long)report->rank->rank);
-            ps_diag_merge(all, &report->diag, who);
-        }
+        char who[32];
+        (void)snprintf(who, sizeof who, "rank %lld", (long long)run->ranks[r].rank->rank);
+        ps_diag_merge(all, &run->ranks[r].diag, who);
     }
-    if (all != NULL) {
-        ps_report_oddities(cli, all);
-    }
+    ps_report_oddities(cli, all);
     ps_free(all);
 }
 
-int ps_report_status(const ps_run *run, const ps_cluster *cluster) {
-    if (run->n_done == run->n_ranks) {
-        /* The search read everything, and every mode had something to do for every rank. */
-        bool whole = ps_diag_n_errors(&cluster->diag) == 0;
-        for (size_t r = 0; r < run->n_ranks; r++) {
-            whole = whole && run->ranks[r].n_nothing == 0;
+/* --- sentences that ranks share ------------------------------------------------------------------------------ */
+
+enum { MAX_NAMED = 4, MAX_SENTENCES = 8 };
+
+/* "rank 3", "all 8 ranks", "5 of 8 ranks (0, 1, 2, 3, ...)" for those whose sentence is that of rank `first`. Returns
+ * how many they are. */
+static size_t name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first) {
+    const char *sentence = run->ranks[first].missing[a];
+    ps_buf names;
+    ps_buf_init(&names, 0);
+    size_t n = 0;
+    for (size_t r = first; r < run->n_ranks; r++) {
+        const char *other = run->ranks[r].missing[a];
+        if (other == NULL || strcmp(other, sentence) != 0) {
+            continue;
         }
-        return whole ? PS_EXIT_OK : PS_EXIT_PARTIAL;
+        if (n < MAX_NAMED) {
+            ps_buf_addf(&names, "%s%lld", n > 0 ? ", " : "", (long long)run->ranks[r].rank->rank);
+        }
+        n++;
+    }
+    if (n == 1) {
+        ps_buf_addf(out, "rank %s", ps_buf_str(&names));
+    } else if (n == run->n_ranks) {
+        ps_buf_addf(out, "all %zu ranks", n);
+    } else {
+        ps_buf_addf(out, "%zu of %zu ranks (%s%s)", n, run->n_ranks, ps_buf_str(&names),
+                    n > MAX_NAMED ? ", ..." : "");
+    }
+    ps_buf_fini(&names);
+    return n;
+}
+
+static bool was_said(const ps_run *run, size_t a, size_t r) {
+    for (size_t k = 0; k < r; k++) {
+        const char *earlier = run->ranks[k].missing[a];
+        if (earlier != NULL && strcmp(earlier, run->ranks[r].missing[a]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of a single mode: a line each for few ranks, one for many that lack the same. */
+static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r) {
+    const char *sentence = run->ranks[r].missing[0];
+    size_t first = 0;
+    while (run->ranks[first].missing[0] == NULL ||
+           strcmp(run->ranks[first].missing[0], sentence) != 0) {
+        first++;
+    }
+    ps_buf who;
+    ps_buf_init(&who, 0);
+    if (name_ranks(&who, run, 0, first) <= MAX_NAMED) {
+        report_rank(cli, &run->ranks[r]);
+    } else if (first == r) {
+        ps_cli_warn(cli, "%s: %s", ps_buf_str(&who), sentence);
+    }
+    ps_buf_fini(&who);
+}
+
+void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        const ps_rank_report *report = &run->ranks[r];
+        bool shares =
+            report->status == PS_RANK_NOTHING && run->n_analyses == 1 && report->missing[0] != NULL;
+        if (shares) {
+            report_nothing(cli, run, r);
+        } else if (report->err.code != PS_OK) {
+            report_rank(cli, report);
+        }
+    }
+    report_all_oddities(cli, run);
+}
+
+static void report_missing(const ps_cli *cli, const ps_run *run, size_t a, const char *name,
+                           bool optional) {
+    size_t n_sentences = 0;
+    for (size_t r = 0; r < run->n_ranks && n_sentences <= MAX_SENTENCES; r++) {
+        if (run->ranks[r].missing[a] == NULL || was_said(run, a, r)) {
+            continue;
+        }
+        ps_buf line;
+        ps_buf_init(&line, 0);
+        ps_buf_addf(&line, "%s: ", name);
+        if (n_sentences == MAX_SENTENCES) {
+            ps_buf_add_str(
+                &line, "further ranks have nothing for it for other reasons (see --json-summary)");
+        } else {
+            (void)name_ranks(&line, run, a, r);
+            ps_buf_addf(&line, ": %s", run->ranks[r].missing[a]);
+        }
+        if (optional) {
+            ps_cli_note(cli, "%s", ps_buf_str(&line));
+        } else {
+            ps_cli_warn(cli, "%s", ps_buf_str(&line));
+        }
+        ps_buf_fini(&line);
+        n_sentences++;
+    }
+}
+
+void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses,
+                     const bool *optional) {
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        if (run->ranks[r].status == PS_RANK_FAILED) {
+            report_rank(cli, &run->ranks[r]);
+        }
+    }
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        const ps_err *err = &run->errors[a];
+        if (err->code != PS_OK && err->code != PS_NOTHING) {
+            char text[1024];
+            ps_err_format(err, text, sizeof text);
+            ps_cli_warn(cli, "%s: %s", analyses[a]->name, text);
+        }
+        report_missing(cli, run, a, analyses[a]->name, optional != NULL && optional[a]);
+    }
+    report_all_oddities(cli, run);
+}
+
+/* The search read everything, and every mode that was asked for had something to do for every rank. */
+static bool is_whole(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
+    bool whole = ps_diag_n_errors(&cluster->diag) == 0;
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        bool must = optional == NULL || !optional[a];
+        for (size_t r = 0; must && r < run->n_ranks; r++) {
+            whole = whole && run->ranks[r].missing[a] == NULL;
+        }
+    }
+    return whole;
+}
+
+int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
+    size_t n_failed = 0; /* analyses */
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        n_failed += run->errors[a].code != PS_OK && run->errors[a].code != PS_NOTHING;
+    }
+    if (run->n_done == run->n_ranks && n_failed == 0) {
+        return is_whole(run, cluster, optional) ? PS_EXIT_OK : PS_EXIT_PARTIAL;
     }
     if (run->n_nothing == run->n_ranks) {
         return PS_EXIT_NOTHING;
     }
-    return run->n_done > 0 ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
+    return run->n_done > 0 && n_failed < run->n_analyses ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
 }
 
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
@@ -171,7 +298,7 @@ static int put_some_rows(ps_cli *cli, const ps_table *t) {
 }
 
 int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step) {
-    if (strcmp(t->columns[0].name, "step") != 0) {
+    if (strcmp(t->columns[0].name, "step") != 0 || t->columns[0].type != PS_COL_INT) {
         return put_some_rows(cli, t);
     }
     ps_table *rows = rows_of_step(t, step);
@@ -256,6 +383,70 @@ static void add_rank(ps_buf *out, const ps_rank_report *r) {
     ps_buf_add_char(out, '}');
 }
 
+/* The tables of the cluster that were written, and what their files could not hold. */
+static void add_tables(ps_buf *out, const ps_run *run, const ps_analysis *const *analyses) {
+    ps_buf_add_str(out, ",\n  \"tables\": [");
+    for (size_t i = 0; i < run->n_written; i++) {
+        const ps_written *w = &run->written[i];
+        ps_buf_add_str(out, i > 0 ? ",\n    {" : "\n    {");
+        add_str(out, "mode", analyses[w->analysis]->name);
+        ps_buf_add_str(out, ", ");
+        add_str(out, "name", w->table->name);
+        ps_buf_addf(out, ", \"rows\": %zu, ", w->table->n_rows);
+        add_str(out, "path", w->path);
+        ps_buf_add_char(out, '}');
+    }
+    ps_buf_add_str(out, "],\n  \"notes\": [");
+    for (size_t i = 0; i < run->n_notes; i++) {
+        ps_buf_add_str(out, i > 0 ? ", " : "");
+        ps_buf_add_json_str(out, run->notes[i], strlen(run->notes[i]));
+    }
+    ps_buf_add_char(out, ']');
+}
+
+/* What each mode lacks, with the ranks, and modes that failed. */
+static void add_missing(ps_buf *out, const ps_run *run, const ps_analysis *const *analyses) {
+    ps_buf_add_str(out, ",\n  \"missing\": [");
+    const char *comma = "";
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        for (size_t r = 0; r < run->n_ranks; r++) {
+            const char *sentence = run->ranks[r].missing[a];
+            if (sentence == NULL || was_said(run, a, r)) {
+                continue;
+            }
+            ps_buf_addf(out, "%s\n    {", comma);
+            comma = ",";
+            add_str(out, "mode", analyses[a]->name);
+            ps_buf_add_str(out, ", ");
+            add_str(out, "message", sentence);
+            ps_buf_addf(out, ", \"ranks\": [%lld", (long long)run->ranks[r].rank->rank);
+            for (size_t k = r + 1; k < run->n_ranks; k++) {
+                const char *other = run->ranks[k].missing[a];
+                if (other != NULL && strcmp(other, sentence) == 0) {
+                    ps_buf_addf(out, ", %lld", (long long)run->ranks[k].rank->rank);
+                }
+            }
+            ps_buf_add_str(out, "]}");
+        }
+    }
+    ps_buf_add_str(out, "],\n  \"failed_modes\": [");
+    comma = "";
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        const ps_err *err = &run->errors[a];
+        if (err->code != PS_OK && err->code != PS_NOTHING) {
+            char text[1024];
+            ps_err_format(err, text, sizeof text);
+            ps_buf_addf(out, "%s{", comma);
+            comma = ", ";
+            add_str(out, "mode", analyses[a]->name);
+            ps_buf_add_str(out, ", ");
+            add_str(out, "message", text);
+            ps_buf_add_char(out, '}');
+        }
+    }
+    ps_buf_add_char(out, ']');
+}
+
 ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,
                        const ps_analysis *const *analyses, int exit_status, ps_err *err) {
     ps_buf out;
@@ -270,6 +461,8 @@ ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run
                 "], \"done\": %zu, \"nothing\": %zu, \"failed\": %zu,\n  \"search\": ", run->n_done,
                 run->n_nothing, run->n_failed);
     add_diag(&out, &cluster->diag);
+    add_tables(&out, run, analyses);
+    add_missing(&out, run, analyses);
     ps_buf_add_str(&out, ",\n  \"ranks\": [\n");
     for (size_t r = 0; r < run->n_ranks; r++) {
         add_rank(&out, &run->ranks[r]);

@@ -13,12 +13,16 @@ void ps_report_oddities(const ps_cli *cli, const ps_diag *d);
 /* Notes and counted oddities of the search for ranks, on stderr. */
 void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster);
 
-/* One line for each rank that failed or had nothing, then the oddities of all ranks together, on stderr. Equal
- * lines of many ranks are joined. */
+/* One line for each rank that failed or had nothing, then the oddities of all ranks together, on stderr. */
 void ps_report_ranks(const ps_cli *cli, const ps_run *run);
 
-/* Exit status of a run: all done, nothing, some, none. */
-int ps_report_status(const ps_run *run, const ps_cluster *cluster);
+/* The same for a run of several analyses, whose names are known: what an analysis lacks is said once for all ranks that
+ * lack it. `optional` [analysis]: it ran only because a set of modes has it, or NULL. */
+void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses,
+                     const bool *optional);
+
+/* Exit status of a run: all done, nothing, some, none. An optional analysis may have nothing to do. */
+int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *optional);
 
 /* Says why there is no database to read below the path; an exit status. */
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *cluster);
@@ -32,8 +36,8 @@ void ps_cli_name_chart(ps_chart *chart, const ps_cluster *cluster);
 /* The first step of the chart's first rank that has as many ops as any: an incomplete first step is a poor picture. */
 int64_t ps_cli_usual_step(const ps_chart *chart);
 
-/* Prints a table; of one whose first column is "step" only the rows of that step, without that column, and at
- * most 64 of them. An exit status. */
+/* Prints a table; of one whose first column is the number "step" only the rows of that step, without that column, and
+ * at most 64 of them. An exit status. */
 int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step);
 
 /* Says that there are other steps and pipelines than the one drawn, when there are. */

@@ -79,9 +79,20 @@ const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column) {
 
 void ps_table_file_name(const ps_table *t, size_t column, char *out, size_t size) {
     const ps_column *c = &t->columns[column];
-    const char *unit = c->unit == PS_UNIT_PERCENT ? "percent" : ps_unit_name(c->unit);
-    bool plain = t->home == PS_HOME_RANK || unit[0] == '\0';
+    const char *unit = c->unit == PS_UNIT_PERCENT    ? "percent"
+                       : c->unit == PS_UNIT_GB_PER_S ? "gb_per_s"
+                                                     : ps_unit_name(c->unit);
+    bool plain = t->home == PS_HOME_RANK || t->names_fixed || unit[0] == '\0';
     (void)snprintf(out, size, "%s%s%s", c->name, plain ? "" : "_", plain ? "" : unit);
+}
+
+void ps_table_header(const ps_table *t, size_t column, char *out, size_t size) {
+    const char *header = t->columns[column].header;
+    if (header != NULL) {
+        (void)snprintf(out, size, "%s", header);
+    } else {
+        ps_table_file_name(t, column, out, size);
+    }
 }
 
 const char *ps_unit_name(ps_unit unit) {
@@ -96,6 +107,14 @@ const char *ps_unit_name(ps_unit unit) {
         return "bytes";
     case PS_UNIT_PERCENT:
         return "%";
+    case PS_UNIT_MB:
+        return "MB";
+    case PS_UNIT_GB_PER_S:
+        return "GB/s";
+    case PS_UNIT_TFLOPS:
+        return "TFLOPS";
+    case PS_UNIT_MHZ:
+        return "MHz";
     case PS_UNIT_NONE:
     case PS_UNIT_COUNT:
         break;

@@ -26,7 +26,11 @@ typedef enum ps_unit {
     PS_UNIT_MS,
     PS_UNIT_BYTES,
     PS_UNIT_PERCENT,
-    PS_UNIT_COUNT
+    PS_UNIT_COUNT,
+    PS_UNIT_MB, /* 10^6 bytes */
+    PS_UNIT_GB_PER_S,
+    PS_UNIT_TFLOPS,
+    PS_UNIT_MHZ
 } ps_unit;
 
 /* Where a table is written. */
@@ -49,7 +53,21 @@ typedef struct ps_column {
     const char *
         sql_type; /* type in SQLite when it is not the natural one ("INTEGER PRIMARY KEY"), or NULL */
     bool exact;   /* text output: digits as they are, no scaling of the unit */
+    const char *header; /* in csv and xlsx files, when not the name of the column in files */
+    bool is_key;        /* SQLite: part of the index ix_<table>_<key>[_<key>...] */
+    double width;       /* xlsx, in characters; 0: by its content */
+    bool
+        merged; /* xlsx: runs of equal values are one cell, inside runs of the merged column before it */
 } ps_column;
+
+/* Which outputs a cluster-homed table goes to. */
+typedef enum ps_table_to {
+    PS_TO_DB = 1u << 0,     /* cluster_analysis.db */
+    PS_TO_FILES = 1u << 1,  /* csv, json, xlsx */
+    PS_TO_SCREEN = 1u << 2, /* the first rows, on the terminal */
+    PS_TO_ALL = 7,
+    PS_TO_BESIDE_DB = 1u << 3 /* with FILES: a csv file also where the database is written */
+} ps_table_to;
 
 /* One cell; NULL is `is_null`. */
 typedef struct ps_value {
@@ -67,6 +85,13 @@ typedef struct ps_table {
     ps_table_home home;
     ps_table_mode mode;
     size_t rank_index; /* with PS_HOME_RANK */
+    uint32_t to;       /* ps_table_to bits; 0: FILES and SCREEN, for what only people read */
+    const char *
+        file; /* base name in files, may begin with a folder ("3/kernel_details"); NULL: the name. In the arena
+                          or static */
+    bool is_sheet; /* --export_type text writes xlsx instead of csv */
+    bool
+        names_fixed; /* column names as they are, whatever the unit: a table that other programs read */
     const ps_column *columns;
     size_t n_columns;
     ps_value *cells; /* row-major: n_rows * n_columns */
@@ -95,6 +120,9 @@ const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column);
 /* The name of a column in files: with its unit ("busy_ns", "idle_percent"), but for tables of a rank database, whose
  * names are fixed. */
 void ps_table_file_name(const ps_table *t, size_t column, char *out, size_t size);
+
+/* What stands above a column in csv and xlsx files: its header, or the name above. */
+void ps_table_header(const ps_table *t, size_t column, char *out, size_t size);
 
 /* "ns", "%", "" ... */
 const char *ps_unit_name(ps_unit unit);

@@ -179,7 +179,11 @@ typedef enum ps_needs {
     PS_NEED_ARGS =
         1u << 11, /* every argument; without it those that the analyses name (docs/formats) */
     PS_NEED_TABLES =
-        1u << 12 /* side tables: memory, PMU values, statistics that a profiler wrote */
+        1u << 12, /* side tables: memory, PMU values, statistics that a profiler wrote */
+    PS_NEED_STATISTICS =
+        1u
+        << 13 /* of those only the small ones: StepTraceTime, CommAnalyzerTime, CommAnalyzerBandwidth,
+                                     CommAnalyzerMatrix, NPU_INFO, HOST_INFO, RANK_DEVICE_MAP */
 } ps_needs;
 
 /* Which parts the input has at all, so that "no marks" and "marks not collected" can be told apart. */

@@ -130,6 +130,7 @@ static ps_code read_small_tables(ps_ascend *a, ps_err *err) {
             code = PS_ASCEND_SCAN(a->db, "META_DATA", take_metadata, a, err, "name", "value");
         }
         code = code == PS_OK ? ps_ascend_metadata(a->src->rank_dir, a->builder, err) : code;
+        code = code == PS_OK ? ps_ascend_device_facts(a->src->rank_dir, a->builder, err) : code;
     }
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_STEPS) && ps_db_has_table(a->db, "STEP_TIME")) {
         code = PS_ASCEND_SCAN(a->db, "STEP_TIME", take_steps, a, err, "id", "startNs", "endNs");
@@ -200,14 +201,15 @@ static ps_code read_slices(ps_ascend *a, ps_err *err) {
 static ps_code read_parts(ps_ascend *a, ps_err *err) {
     say_what_is_there(a);
     ps_code code = read_small_tables(a, err);
-    if (code == PS_OK && ps_ascend_wants(a, PS_NEED_SLICES | PS_NEED_COUNTERS | PS_NEED_TABLES)) {
+    if (code == PS_OK && ps_ascend_wants(a, PS_NEED_SLICES | PS_NEED_COUNTERS | PS_NEED_TABLES |
+                                                PS_NEED_STATISTICS)) {
         code = ps_ascend_strings_read(a, true, err);
     }
     code = code == PS_OK ? read_slices(a, err) : code;
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_COUNTERS)) {
         code = ps_ascend_counters_read(a, err);
     }
-    if (code == PS_OK && ps_ascend_wants(a, PS_NEED_TABLES)) {
+    if (code == PS_OK && ps_ascend_wants(a, PS_NEED_TABLES | PS_NEED_STATISTICS)) {
         code = ps_ascend_tables_copy(a, err);
     }
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_INVENTORY)) {

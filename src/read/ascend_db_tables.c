@@ -18,6 +18,10 @@ static const copied_table OWN[] = {
     {"MEMORY_RECORD", {"component"}},
     {"NPU_OP_MEM", {"operatorName", "type", "component"}},
     {"TASK_PMU_INFO", {"name"}},
+};
+
+/* Of a few rows, which analyses ask for by themselves. */
+static const copied_table SMALL[] = {
     {"NPU_INFO", {NULL}},
     {"HOST_INFO", {NULL}},
     {"RANK_DEVICE_MAP", {NULL}},
@@ -214,7 +218,11 @@ static ps_code copy_sibling(ps_ascend *a, const char *name, ps_err *err) {
 }
 
 ps_code ps_ascend_tables_copy(ps_ascend *a, ps_err *err) {
-    ps_code code = copy_all(a, a->db, OWN, sizeof OWN / sizeof *OWN, err);
+    ps_code code = PS_OK;
+    if (ps_ascend_wants(a, PS_NEED_TABLES)) {
+        code = copy_all(a, a->db, OWN, sizeof OWN / sizeof *OWN, err);
+    }
+    code = code == PS_OK ? copy_all(a, a->db, SMALL, sizeof SMALL / sizeof *SMALL, err) : code;
     code = code == PS_OK ? copy_all(a, a->db, ANALYSIS, sizeof ANALYSIS / sizeof *ANALYSIS, err)
                          : code;
     code = code == PS_OK ? copy_sibling(a, "analysis.db", err) : code;

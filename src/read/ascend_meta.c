@@ -63,6 +63,109 @@ ps_code ps_ascend_metadata(const char *rank_dir, ps_builder *b, ps_err *err) {
     return code;
 }
 
+/* --- facts of the device ------------------------------------------------------------------------------ */
+
+#define MAX_PROF_FOLDERS ((size_t)64)
+#define MAX_DEVICE_FOLDERS ((size_t)128)
+
+/* "device_" and one or two digits; "info.json." likewise. */
+static bool is_numbered(const char *name, const char *head) {
+    size_t n = strlen(head);
+    size_t digits = strncmp(name, head, n) == 0 ? strspn(name + n, "0123456789") : 0;
+    return digits >= 1 && digits <= 2 && name[n + digits] == '\0';
+}
+
+/* Cores and MHz, decimal. */
+static void take_device(const ps_lit *doc, const char *path, ps_builder *b) {
+    const ps_lit *list = ps_lit_get(doc, "DeviceInfo");
+    const ps_lit *device = list != NULL && list->kind == PS_LIT_ARRAY ? list->child : NULL;
+    int64_t cores = 0;
+    int64_t mhz = 0;
+    if (!ps_lit_int(ps_lit_get(device, "ai_core_num"), &cores) ||
+        !ps_lit_int(ps_lit_get(device, "aic_frequency"), &mhz) || cores <= 0 || mhz <= 0) {
+        ps_diag_add(ps_builder_diag(b), PS_ODD_METADATA,
+                    "%s: no ai_core_num and aic_frequency above 0", ps_path_base(path));
+        return;
+    }
+    char text[24];
+    (void)snprintf(text, sizeof text, "%lld", (long long)cores);
+    ps_builder_meta(b, "ai_core_num", text);
+    (void)snprintf(text, sizeof text, "%lld", (long long)mhz);
+    ps_builder_meta(b, "aic_frequency_mhz", text);
+}
+
+typedef struct device_search {
+    ps_arena arena;
+    ps_buf text;
+    ps_builder *b;
+    bool found;
+} device_search;
+
+/* Entries of a folder; none when it cannot be read. PS_NOMEM only. */
+static ps_code list_or_none(device_search *d, const char *dir, const char ***names, size_t *n,
+                            ps_err *err) {
+    ps_code code = ps_list_dir(dir, &d->arena, names, n, NULL);
+    *n = code == PS_OK ? *n : 0;
+    return code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
+}
+
+static ps_code search_device(device_search *d, const char *dir, ps_err *err) {
+    const char **names = NULL;
+    size_t n = 0;
+    ps_code code = list_or_none(d, dir, &names, &n, err);
+    for (size_t i = 0; code == PS_OK && i < n && !d->found; i++) {
+        if (!is_numbered(names[i], "info.json.")) {
+            continue;
+        }
+        const ps_lit *doc = NULL;
+        const char *path = ps_path_join(&d->arena, dir, names[i]);
+        code = path != NULL ? read_document(&d->arena, &d->text, path, MAX_INFO_BYTES,
+                                            ps_builder_diag(d->b), &doc, err)
+                            : ps_fail_nomem(err);
+        if (doc != NULL) {
+            d->found = true;
+            take_device(doc, path, d->b);
+        }
+    }
+    return code;
+}
+
+/* The folders device_N in `dir`, and of a rank's folder also those in its folders PROF_*. */
+static ps_code search_folder(device_search *d, const char *dir, bool is_rank_dir, ps_err *err) {
+    const char **names = NULL;
+    size_t n = 0;
+    size_t n_devices = 0;
+    size_t n_profs = 0;
+    ps_code code = list_or_none(d, dir, &names, &n, err);
+    for (size_t i = 0; code == PS_OK && i < n && !d->found; i++) {
+        bool is_device = is_numbered(names[i], "device_") && n_devices++ < MAX_DEVICE_FOLDERS;
+        bool is_prof =
+            is_rank_dir && strncmp(names[i], "PROF_", 5) == 0 && n_profs++ < MAX_PROF_FOLDERS;
+        const char *path = is_device || is_prof ? ps_path_join(&d->arena, dir, names[i]) : "";
+        if (path == NULL) {
+            code = ps_fail_nomem(err);
+        } else if (is_device) {
+            code = search_device(d, path, err);
+        } else if (is_prof) {
+            code = search_folder(d, path, false, err);
+        }
+    }
+    return code;
+}
+
+ps_code ps_ascend_device_facts(const char *rank_dir, ps_builder *b, ps_err *err) {
+    if (rank_dir == NULL) {
+        return PS_OK;
+    }
+    device_search d = {.b = b};
+    ps_arena_init(&d.arena);
+    ps_buf_init(&d.text, MAX_INFO_BYTES);
+    ps_code code = search_folder(&d, rank_dir, true, err);
+    ps_buf_fini(&d.text);
+    ps_arena_fini(&d.arena);
+    return code;
+}
+
 /* --- profiler_info ------------------------------------------------------------------------------------ */
 
 static bool is_true(const ps_lit *object, const char *key) {

@@ -168,6 +168,7 @@ static ps_code read_text(const ps_src *src, uint32_t needs, ps_builder *b, ps_er
     code = code == PS_OK ? ps_ascend_places_find(src, &arena, &places, err) : code;
     if (code == PS_OK && (needs & PS_NEED_META) != 0) {
         code = ps_ascend_metadata(places.rank_dir, b, err);
+        code = code == PS_OK ? ps_ascend_device_facts(places.rank_dir, b, err) : code;
     }
     if (code == PS_OK) {
         files = ps_ascend_files_open(&places, needs, b, err);

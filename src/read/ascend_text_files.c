@@ -117,6 +117,10 @@ static bool is_known_table(const char *table) {
     return starts_with(table, "minddata_");
 }
 
+static bool is_statistic(const char *table) {
+    return strcmp(table, "step_trace_time") == 0;
+}
+
 static bool is_kernels(const char *table) {
     return strcmp(table, "kernel_details") == 0 || strcmp(table, "op_summary") == 0;
 }
@@ -145,6 +149,7 @@ static ps_code add_csv(ps_ascend_files *f, const char *name, ps_diag *diag, ps_e
         (void)snprintf(file.table, sizeof file.table, "%.*s", (int)(strlen(name) - 4), name);
     }
     bool is_wanted = (f->needs & PS_NEED_TABLES) != 0 ||
+                     ((f->needs & PS_NEED_STATISTICS) != 0 && is_statistic(file.table)) ||
                      ((f->needs & PS_NEED_ARGS) != 0 && is_kernels(file.table)) ||
                      ((f->needs & PS_NEED_COUNTERS) != 0 && is_memory(file.table));
     if (!is_wanted || !(f->places.is_output || is_known_table(file.table)) ||
@@ -160,7 +165,7 @@ static ps_code add_csv(ps_ascend_files *f, const char *name, ps_diag *diag, ps_e
 }
 
 static ps_code read_csvs(ps_ascend_files *f, ps_diag *diag, ps_err *err) {
-    const uint32_t some = PS_NEED_TABLES | PS_NEED_ARGS | PS_NEED_COUNTERS;
+    const uint32_t some = PS_NEED_TABLES | PS_NEED_STATISTICS | PS_NEED_ARGS | PS_NEED_COUNTERS;
     if (f->places.dir == NULL || (f->needs & some) == 0) {
         return PS_OK;
     }
@@ -304,14 +309,17 @@ ps_code ps_ascend_files_finish(ps_ascend_files *f, bool has_comm_ops, ps_builder
         if ((f->needs & PS_NEED_COUNTERS) != 0) {
             ps_ascend_csv_counters(table, b);
         }
-        if ((f->needs & PS_NEED_TABLES) != 0) {
+        if ((f->needs & PS_NEED_TABLES) != 0 ||
+            ((f->needs & PS_NEED_STATISTICS) != 0 && is_statistic(table->name))) {
             f->csvs[i].csv.table = NULL;
             ps_builder_side_table(b, table);
         }
     }
-    if ((f->needs & PS_NEED_TABLES) != 0 && f->places.dir != NULL) {
+    if ((f->needs & (PS_NEED_TABLES | PS_NEED_STATISTICS)) != 0 && f->places.dir != NULL) {
         code = read_comm(f, "communication.json", false, b, err);
         code = code == PS_OK ? read_comm(f, "communication_matrix.json", true, b, err) : code;
+    }
+    if (code == PS_OK && (f->needs & PS_NEED_TABLES) != 0 && f->places.dir != NULL) {
         name_missing(f, has_comm_ops, ps_builder_diag(b));
     }
     return code == PS_OK && ps_builder_failed(b) ? ps_fail_nomem(err) : code;

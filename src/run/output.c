@@ -8,10 +8,8 @@
 #include "base/fs.h"
 #include "base/threads.h"
 #include "read/sqlite/db.h"
+#include "run/table_file.h"
 #include "write/sqlite.h"
-#include "write/writers.h"
-
-#define OUTPUT_FOLDER "cluster_analysis_output"
 
 typedef struct output {
     ps_run *run;
@@ -45,7 +43,7 @@ static const char *copy_target(output *o, const char *folder, const ps_cluster_r
     if (folder == NULL) {
         return ps_path_join(arena, base, rank->rel_path);
     }
-    const char *top = join3(arena, base, OUTPUT_FOLDER, folder);
+    const char *top = join3(arena, base, PS_OUTPUT_FOLDER, folder);
     return top != NULL ? ps_path_join(arena, top, rank->rel_path) : NULL;
 }
 
@@ -59,7 +57,7 @@ static ps_code choose_targets(output *o, const char *folder, bool in_place, ps_e
         }
         if (files) {
             const char *base = o->opts->out_dir != NULL ? o->opts->out_dir : o->cluster->root;
-            o->targets[r] = join3(&o->run->arena, base, OUTPUT_FOLDER, folder);
+            o->targets[r] = join3(&o->run->arena, base, PS_OUTPUT_FOLDER, folder);
         } else {
             o->targets[r] = o->copies ? copy_target(o, in_place ? NULL : folder, rank) : rank->path;
         }
@@ -227,20 +225,10 @@ static ps_code write_copy(output *o, size_t r, ps_err *err) {
     return code == PS_OK ? copy_sidecars(rank, target, err) : code;
 }
 
-static ps_code write_table_file(const ps_table *t, const char *path, bool csv, ps_err *err) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
-    ps_code code = csv ? ps_write_table_csv(t, &text, err) : ps_write_table_json(t, &text, err);
-    code = code == PS_OK ? ps_write_file(path, ps_buf_str(&text), text.len, err) : code;
-    ps_buf_fini(&text);
-    return code;
-}
-
 /* <folder>/<table>_<rank>.csv, <table>_<profiler>_<rank>.csv where several profilers know a rank of that number */
 static ps_code write_files(output *o, size_t r, ps_err *err) {
     ps_buf path;
     ps_buf_init(&path, 0);
-    bool csv = o->opts->export_type == PS_EXPORT_CSV;
     ps_code code = ps_make_dirs(o->targets[r], err);
     for (size_t i = 0; code == PS_OK && i < o->outputs[r].n_tables; i++) {
         const ps_table *t = o->outputs[r].tables[i];
@@ -252,32 +240,10 @@ static ps_code write_files(output *o, size_t r, ps_err *err) {
         const ps_cluster_rank *rank = o->run->ranks[r].rank;
         ps_buf_addf(&path, "%s/%s%s_%s%s%lld.%s", o->targets[r], t->name, suffix,
                     o->many_profilers ? ps_cluster_profiler(rank) : "",
-                    o->many_profilers ? "_" : "", (long long)rank->rank, csv ? "csv" : "json");
-        code = ps_buf_ok(&path) ? write_table_file(t, ps_buf_str(&path), csv, err)
+                    o->many_profilers ? "_" : "", (long long)rank->rank,
+                    ps_table_file_end(t, o->opts->export_type));
+        code = ps_buf_ok(&path) ? ps_table_file_write(t, ps_buf_str(&path), NULL, err)
                                 : ps_fail_nomem(err);
-    }
-    ps_buf_fini(&path);
-    return code;
-}
-
-ps_code ps_write_cluster_tables(ps_run *run, const ps_cluster *cluster, const ps_result *result,
-                                const char *folder, const ps_run_opts *opts, ps_err *err) {
-    bool csv = opts->export_type == PS_EXPORT_CSV;
-    const char *base = opts->out_dir != NULL ? opts->out_dir : cluster->root;
-    const char *dir = join3(&run->arena, base, OUTPUT_FOLDER, folder);
-    ps_buf path;
-    ps_buf_init(&path, 0);
-    ps_code code = dir != NULL ? PS_OK : ps_fail_nomem(err);
-    for (size_t i = 0; code == PS_OK && i < result->n_tables; i++) {
-        const ps_table *t = result->tables[i];
-        if (t->home != PS_HOME_CLUSTER || t->n_rows == 0) {
-            continue;
-        }
-        ps_buf_clear(&path);
-        ps_buf_addf(&path, "%s/%s.%s", dir, t->name, csv ? "csv" : "json");
-        code = ps_make_dirs(dir, err);
-        code = code == PS_OK && !ps_buf_ok(&path) ? ps_fail_nomem(err) : code;
-        code = code == PS_OK ? write_table_file(t, ps_buf_str(&path), csv, err) : code;
     }
     ps_buf_fini(&path);
     return code;

@@ -25,9 +25,4 @@ PS_MUST_USE ps_code ps_check_rank_outputs(ps_run *run, const ps_cluster *cluster
                                           const ps_rank_output *outputs, const char *folder,
                                           bool in_place, const ps_run_opts *opts, ps_err *err);
 
-/* With a file export: the cluster-homed tables of one analysis as <table>.csv or .json in the same folder. */
-PS_MUST_USE ps_code ps_write_cluster_tables(ps_run *run, const ps_cluster *cluster,
-                                            const ps_result *result, const char *folder,
-                                            const ps_run_opts *opts, ps_err *err);
-
 #endif

@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "read/reader.h"
+#include "run/baseline.h"
+#include "run/cluster_tables.h"
 #include "run/output.h"
 #include "write/sqlite.h"
 
@@ -17,8 +19,9 @@ typedef struct session {
     ps_rank_info *infos;
     ps_diag **diags;
     ps_rank_output *outputs;
-    void ***partials; /* [analysis][rank] */
-    void **shared;    /* [analysis] */
+    void ***partials;          /* [analysis][rank] */
+    void **shared;             /* [analysis] */
+    ps_analysis_opts *opts_of; /* [analysis] */
     size_t round;
     uint32_t needs; /* of this round, all analyses together */
     size_t n_progress;
@@ -35,8 +38,29 @@ static uint32_t round_needs(const session *s) {
     return s->opts->analysis.in_full ? needs : needs & ~(uint32_t)PS_NEED_LABELS;
 }
 
-/* An analysis has nothing to do for the rank. The rank has nothing when that goes for all of them. */
-static void note_nothing(const session *s, ps_rank_report *report, const ps_err *err) {
+/* Keeps the first failure; one outranks what is missing. */
+static void note_failure(ps_rank_report *report, const ps_err *err) {
+    if (report->status != PS_RANK_FAILED) {
+        report->status = PS_RANK_FAILED;
+        report->err = *err;
+    }
+}
+
+/* Analysis `a` has nothing to do for the rank. The rank has nothing when that goes for all of them. */
+static void note_nothing(const session *s, ps_rank_report *report, size_t a, ps_err *err) {
+    if (report->missing[a] != NULL) {
+        return;
+    }
+    report->missing[a] = ps_strdup(err->msg);
+    if (report->missing[a] == NULL) {
+        ps_err nomem = PS_ERR_INIT;
+        (void)ps_fail_nomem(&nomem);
+        note_failure(report, &nomem);
+        return;
+    }
+    if (s->run->n_analyses > 1) {
+        ps_err_prefix(err, "%s", s->analyses[a]->name);
+    }
     report->n_nothing++;
     if (report->err.code == PS_OK) {
         report->err = *err;
@@ -46,16 +70,6 @@ static void note_nothing(const session *s, ps_rank_report *report, const ps_err 
     }
     if (report->n_nothing == s->run->n_analyses && report->status == PS_RANK_DONE) {
         report->status = PS_RANK_NOTHING;
-    }
-}
-
-/* Keeps the first failure; one outranks what is missing. */
-static void note(const session *s, ps_rank_report *report, ps_code code, const ps_err *err) {
-    if (code == PS_NOTHING) {
-        note_nothing(s, report, err);
-    } else if (report->status != PS_RANK_FAILED) {
-        report->status = PS_RANK_FAILED;
-        report->err = *err;
     }
 }
 
@@ -80,7 +94,7 @@ static ps_trace *read_rank(session *s, size_t r) {
     }
     ps_trace *trace = ps_read(&src, s->needs, &err);
     if (trace == NULL) {
-        note(s, report, PS_IO, &err);
+        note_failure(report, &err);
         return NULL;
     }
     s->outputs[r].stamp = ps_trace_stamp(trace);
@@ -95,18 +109,20 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace) 
     ps_err err = PS_ERR_INIT;
     ps_map_input in = {.trace = trace,
                        .rank = &s->infos[r],
-                       .opts = &s->opts->analysis,
+                       .opts = &s->opts_of[a],
                        .partial = s->partials[a][r],
                        .shared = s->shared[a],
                        .diag = &report->diag};
     void *partial = in.partial;
     ps_code code = round->map(&in, &partial, &err);
     s->partials[a][r] = partial;
-    if (code != PS_OK) {
+    if (code == PS_NOTHING) {
+        note_nothing(s, report, a, &err);
+    } else if (code != PS_OK) {
         if (s->run->n_analyses > 1) {
             ps_err_prefix(&err, "%s", s->analyses[a]->name);
         }
-        note(s, report, code, &err);
+        note_failure(report, &err);
     }
 }
 
@@ -116,7 +132,7 @@ static void map_rank(void *context, size_t r) {
     ps_trace *trace = NULL;
     bool lost = s->needs != 0 && (trace = read_rank(s, r)) == NULL;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
-        bool has_round = s->round < s->analyses[a]->n_rounds;
+        bool has_round = s->round < s->analyses[a]->n_rounds && s->run->errors[a].code == PS_OK;
         bool goes_on = s->round == 0 || s->partials[a][r] != NULL;
         if (has_round && goes_on && !lost) {
             map_analysis(s, a, r, s->analyses[a]->rounds[s->round].needs != 0 ? trace : NULL);
@@ -131,30 +147,72 @@ static void map_rank(void *context, size_t r) {
 
 /* --- reduce -------------------------------------------------------------------------------------------------- */
 
+/* --strict: a rank with counted errors fails, and nothing is written for it. */
+static bool is_refused(const session *s, size_t r) {
+    return s->opts->strict && ps_diag_n_errors(&s->run->ranks[r].diag) > 0;
+}
+
+/* Tables of the cluster are made without the ranks that --strict refuses. */
+static void forget_refused(session *s, size_t a) {
+    bool of_cluster = s->analyses[a]->writes == PS_WRITES_CLUSTER;
+    for (size_t r = 0; of_cluster && r < s->run->n_ranks; r++) {
+        if (is_refused(s, r) && s->partials[a][r] != NULL) {
+            s->analyses[a]->free_partial(s->partials[a][r]);
+            s->partials[a][r] = NULL;
+        }
+    }
+}
+
+static ps_code reduce_analysis(session *s, size_t a, ps_err *err) {
+    const ps_analysis *analysis = s->analyses[a];
+    forget_refused(s, a);
+    ps_reduce_input in = {.ranks = s->infos,
+                          .partials = s->partials[a],
+                          .diags = s->diags,
+                          .n_ranks = s->run->n_ranks,
+                          .opts = &s->opts_of[a],
+                          .shared = s->shared[a],
+                          .result = &s->run->results[a]};
+    void *shared = s->shared[a];
+    ps_code code = analysis->rounds[s->round].reduce(&in, &shared, err);
+    if (shared != s->shared[a] && s->shared[a] != NULL && analysis->free_shared != NULL) {
+        analysis->free_shared(s->shared[a]);
+    }
+    s->shared[a] = shared;
+    return code;
+}
+
+/* One of several analyses ended without a result: the others go on. */
+static void end_analysis(session *s, size_t a, const ps_err *err) {
+    ps_result_fini(&s->run->results[a]);
+    s->run->results[a] = (ps_result){0};
+    s->run->errors[a] = *err;
+    for (size_t r = 0; err->code == PS_NOTHING && r < s->run->n_ranks; r++) {
+        ps_err own = *err;
+        note_nothing(s, &s->run->ranks[r], a, &own);
+    }
+}
+
 static ps_code reduce_round(session *s, ps_err *err) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         const ps_analysis *analysis = s->analyses[a];
-        if (s->round >= analysis->n_rounds || analysis->rounds[s->round].reduce == NULL) {
+        bool has_round = s->round < analysis->n_rounds && s->run->errors[a].code == PS_OK;
+        if (!has_round || analysis->rounds[s->round].reduce == NULL) {
             continue;
         }
-        ps_reduce_input in = {.ranks = s->infos,
-                              .partials = s->partials[a],
-                              .diags = s->diags,
-                              .n_ranks = s->run->n_ranks,
-                              .opts = &s->opts->analysis,
-                              .shared = s->shared[a],
-                              .result = &s->run->results[a]};
-        void *shared = s->shared[a];
-        ps_code code = analysis->rounds[s->round].reduce(&in, &shared, err);
-        if (shared != s->shared[a] && s->shared[a] != NULL && analysis->free_shared != NULL) {
-            analysis->free_shared(s->shared[a]);
-        }
-        s->shared[a] = shared;
-        if (code != PS_OK) {
+        ps_err local = PS_ERR_INIT;
+        ps_code code = reduce_analysis(s, a, &local);
+        if (code != PS_OK && (s->run->n_analyses == 1 || code == PS_NOMEM)) {
             if (!analysis->hidden) {
-                ps_err_prefix(err, "%s", analysis->name);
+                ps_err_prefix(&local, "%s", analysis->name);
+            }
+            if (err != NULL) {
+                *err = local;
             }
             return code;
+        }
+        if (code != PS_OK) {
+            end_analysis(s, a, &local);
         }
     }
     return PS_OK;
@@ -177,11 +235,6 @@ static ps_code run_rounds(session *s, ps_err *err) {
 }
 
 /* --- output -------------------------------------------------------------------------------------------------- */
-
-/* --strict: a rank with counted errors fails, and nothing is written for it. */
-static bool is_refused(const session *s, size_t r) {
-    return s->opts->strict && ps_diag_n_errors(&s->run->ranks[r].diag) > 0;
-}
 
 static void refuse_ranks(session *s) {
     for (size_t r = 0; r < s->run->n_ranks; r++) {
@@ -252,16 +305,26 @@ static ps_code each_output(session *s, output_fn *fn, ps_err *err) {
 /* All is checked before the first byte is written. */
 static ps_code write_outputs(session *s, ps_err *err) {
     ps_code code = each_output(s, ps_check_rank_outputs, err);
-    code = code == PS_OK ? each_output(s, ps_write_rank_outputs, err) : code;
-    bool files = s->opts->export_type != PS_EXPORT_DB;
-    for (size_t a = 0; code == PS_OK && files && a < s->run->n_analyses; a++) {
-        code = ps_write_cluster_tables(s->run, s->cluster, &s->run->results[a],
-                                       s->analyses[a]->folder, s->opts, err);
-    }
-    return code;
+    code = code == PS_OK ? ps_plan_cluster_tables(s->run, s->analyses, s->cluster, s->opts, err)
+                         : code;
+    code = code == PS_OK ? ps_write_cluster_tables(s->run, s->opts, err) : code;
+    return code == PS_OK ? each_output(s, ps_write_rank_outputs, err) : code;
 }
 
 /* --- setting up ---------------------------------------------------------------------------------------------- */
+
+/* Without a directory of its own the file stands for the rank. */
+static const char *dir_below_root(const ps_cluster *cluster, const ps_cluster_rank *rank) {
+    size_t n = strlen(cluster->root);
+    if (rank->rank_dir == NULL || strncmp(rank->rank_dir, cluster->root, n) != 0) {
+        return rank->rel_path;
+    }
+    const char *rest = rank->rank_dir + n;
+    while (*rest == '/') {
+        rest++;
+    }
+    return *rest != '\0' ? rest : ".";
+}
 
 static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
                          size_t n_analyses) {
@@ -272,16 +335,20 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     ps_arena_init(&s->run->arena);
     s->run->ranks = ps_calloc(n_ranks, sizeof *s->run->ranks);
     s->run->results = ps_calloc(n_analyses, sizeof *s->run->results);
+    s->run->errors = ps_calloc(n_analyses, sizeof *s->run->errors);
     s->infos = ps_calloc(n_ranks, sizeof *s->infos);
     s->diags = ps_calloc(n_ranks, sizeof *s->diags);
     s->outputs = ps_calloc(n_ranks, sizeof *s->outputs);
     s->partials = ps_calloc(n_analyses, sizeof *s->partials);
     s->shared = ps_calloc(n_analyses, sizeof *s->shared);
-    bool ok = s->run->ranks != NULL && s->run->results != NULL && s->infos != NULL &&
-              s->diags != NULL && s->outputs != NULL && s->partials != NULL && s->shared != NULL;
+    s->opts_of = ps_calloc(n_analyses, sizeof *s->opts_of);
+    bool ok = s->run->ranks != NULL && s->run->results != NULL && s->run->errors != NULL &&
+              s->infos != NULL && s->diags != NULL && s->outputs != NULL && s->partials != NULL &&
+              s->shared != NULL && s->opts_of != NULL;
     s->run->n_ranks = ok ? n_ranks : 0;
     s->run->n_analyses = ok ? n_analyses : 0;
     for (size_t a = 0; ok && a < n_analyses; a++) {
+        s->opts_of[a] = s->opts->analysis;
         s->partials[a] = ps_calloc(n_ranks, sizeof **s->partials);
         ok = s->partials[a] != NULL;
     }
@@ -289,8 +356,11 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
         s->run->ranks[r].rank = ranks[r];
         s->infos[r] = (ps_rank_info){.rank = ranks[r]->rank,
                                      .machine = ranks[r]->machine,
-                                     .profiler = ps_cluster_profiler(ranks[r])};
+                                     .profiler = ps_cluster_profiler(ranks[r]),
+                                     .dir = dir_below_root(s->cluster, ranks[r])};
         s->diags[r] = &s->run->ranks[r].diag;
+        s->run->ranks[r].missing = ps_calloc(n_analyses, sizeof(char *));
+        ok = s->run->ranks[r].missing != NULL;
     }
     return ok;
 }
@@ -313,6 +383,7 @@ static void session_fini(session *s) {
     ps_free(s->outputs);
     ps_free(s->partials);
     ps_free(s->shared);
+    ps_free(s->opts_of);
 }
 
 static void count_statuses(ps_run *run) {
@@ -329,6 +400,13 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
                         size_t n_ranks, const ps_run_opts *opts, ps_err *err) {
     session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
     ps_code code = session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
+    ps_baseline baseline = {0};
+    if (code == PS_OK && opts->baseline_path != NULL) {
+        code = ps_baseline_run(&baseline, analyses, n_analyses, opts, err);
+        for (size_t a = 0; code == PS_OK && a < n_analyses; a++) {
+            s.opts_of[a].baseline = ps_baseline_of(&baseline, analyses[a]);
+        }
+    }
     code = code == PS_OK ? run_rounds(&s, err) : code;
     if (code == PS_OK) {
         refuse_ranks(&s);
@@ -336,6 +414,7 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
     }
     ps_run *run = s.run;
     session_fini(&s);
+    ps_baseline_free(&baseline);
     if (code != PS_OK) {
         ps_run_free(run);
         return NULL;
@@ -349,8 +428,17 @@ void ps_run_free(ps_run *run) {
         for (size_t a = 0; a < run->n_analyses; a++) {
             ps_result_fini(&run->results[a]);
         }
+        for (size_t r = 0; r < run->n_ranks; r++) {
+            for (size_t a = 0; run->ranks[r].missing != NULL && a < run->n_analyses; a++) {
+                ps_free(run->ranks[r].missing[a]);
+            }
+            ps_free(run->ranks[r].missing);
+        }
         ps_free(run->results);
+        ps_free(run->errors);
         ps_free(run->ranks);
+        ps_free(run->written);
+        ps_free(run->notes);
         ps_arena_fini(&run->arena);
         ps_free(run);
     }

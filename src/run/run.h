@@ -12,15 +12,22 @@
 #include "base/err.h"
 #include "run/cluster.h"
 
-/* PS_EXPORT_NOTHING: results are only handed back, no file is touched. */
-typedef enum ps_export { PS_EXPORT_DB, PS_EXPORT_CSV, PS_EXPORT_JSON, PS_EXPORT_NOTHING } ps_export;
+typedef enum ps_export {
+    PS_EXPORT_DB,
+    PS_EXPORT_CSV,
+    PS_EXPORT_JSON,
+    PS_EXPORT_NOTHING, /* results are only handed back, no file is touched */
+    PS_EXPORT_TEXT,    /* xlsx for tables that are sheets, csv for the others */
+    PS_EXPORT_XLSX
+} ps_export;
 
 typedef struct ps_run_opts {
     const char
         *out_dir; /* -o, or NULL: rank databases in place, other files below the cluster's root */
     ps_export export_type;
-    size_t n_threads; /* 0: one per processor */
-    bool strict;      /* counted errors make a rank fail */
+    size_t n_threads;          /* 0: one per processor */
+    bool strict;               /* counted errors make a rank fail */
+    const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */
     ps_analysis_opts analysis;
     void (*progress)(void *context, size_t done,
                      size_t total); /* called from several threads; may be NULL */
@@ -39,21 +46,36 @@ typedef struct ps_rank_report {
     ps_err err; /* of the first failure, or what is missing */
     size_t
         n_nothing; /* analyses that have nothing to do for the rank; a rank that others did is done */
+    char **
+        missing; /* [analysis]: the sentence of one that has nothing to do, or NULL; owned by the run */
     ps_diag diag;
     const char *written; /* file written for this rank, NULL none; owned by the run */
 } ps_rank_report;
+
+/* A table of the cluster that was written. */
+typedef struct ps_written {
+    size_t analysis;       /* which of the run made it */
+    const ps_table *table; /* of its result */
+    const char *path;      /* the database, or a file of its own; owned by the run */
+} ps_written;
 
 typedef struct ps_run {
     ps_rank_report *ranks; /* those selected, in rank order */
     size_t n_ranks;
     ps_result *results; /* one per analysis, in the order given */
+    ps_err *errors;     /* the same: PS_OK, or why an analysis of several ended without a result */
     size_t n_analyses;
     size_t n_done, n_nothing, n_failed;
+    ps_written *written; /* tables of the cluster */
+    size_t n_written, cap_written;
+    const char **notes; /* sentences for people: what the output could not hold */
+    size_t n_notes, cap_notes;
     ps_arena arena;
 } ps_run;
 
 /* Runs `analyses` over `ranks` (of `cluster`, in rank order, n > 0) and writes what they made. NULL when nothing
- * could be done at all (`err`); a rank that failed is in its report, and the others went on. Nothing has been
+ * could be done at all (`err`); a rank that failed is in its report, and the others went on; so did the other analyses
+ * when one of several failed. Nothing has been
  * written when a target turned out read-only (PS_READONLY) or the output lacks space (PS_IO). The caller frees
  * the result with ps_run_free(), before the cluster. */
 ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,

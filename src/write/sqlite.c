@@ -21,6 +21,7 @@ typedef struct writer {
     sqlite3 *db;
     const char *path;
     ps_err *err;
+    bool makes_empty; /* a table without rows is made: readers of results expect it */
 } writer;
 
 static ps_code fail(const writer *w, const char *what) {
@@ -229,6 +230,37 @@ static ps_code create_table(const writer *w, const ps_table *t) {
     return code;
 }
 
+/* ix_<table>_<key>[_<key>...] over the key columns; nothing without any. */
+static ps_code create_index(const writer *w, const ps_table *t) {
+    ps_buf name;
+    ps_buf keys;
+    ps_buf sql;
+    ps_buf_init(&name, 0);
+    ps_buf_init(&keys, 0);
+    ps_buf_init(&sql, 0);
+    ps_buf_addf(&name, "ix_%s", t->name);
+    bool any = false;
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (t->columns[c].is_key) {
+            ps_buf_addf(&name, "_%s", t->columns[c].name);
+            ps_buf_add_str(&keys, any ? ", " : "");
+            add_name(&keys, t->columns[c].name);
+            any = true;
+        }
+    }
+    ps_buf_add_str(&sql, "CREATE INDEX ");
+    add_name(&sql, ps_buf_str(&name));
+    ps_buf_add_str(&sql, " ON ");
+    add_name(&sql, t->name);
+    ps_buf_addf(&sql, " (%s)", ps_buf_str(&keys));
+    bool ok = ps_buf_ok(&name) && ps_buf_ok(&keys) && ps_buf_ok(&sql);
+    ps_code code = !ok ? ps_fail_nomem(w->err) : any ? run_sql(w, ps_buf_str(&sql)) : PS_OK;
+    ps_buf_fini(&name);
+    ps_buf_fini(&keys);
+    ps_buf_fini(&sql);
+    return code;
+}
+
 static void bind_value(sqlite3_stmt *stmt, int at, const ps_table *t, size_t row, size_t c,
                        const string_ids *s) {
     const ps_value *v = ps_table_cell(t, row, c);
@@ -294,13 +326,15 @@ static ps_code write_table(const writer *w, const ps_table *t) {
         return PS_OK;
     }
     ps_code code = drop_table(w, t->name);
-    if (code != PS_OK || (t->mode == PS_TABLE_REPLACE && t->n_rows == 0)) {
+    bool only_drop = t->mode == PS_TABLE_REPLACE && t->n_rows == 0 && !w->makes_empty;
+    if (code != PS_OK || only_drop) {
         return code;
     }
     string_ids s;
     code = string_ids_init(w, t, &s);
     code = code == PS_OK ? create_table(w, t) : code;
     code = code == PS_OK ? insert_rows(w, t, &s) : code;
+    code = code == PS_OK ? create_index(w, t) : code;
     string_ids_fini(&s);
     return code;
 }
@@ -482,31 +516,68 @@ static ps_code open_for_writing(writer *w, int flags) {
     return run_sql(w, "PRAGMA cache_size = -65536");
 }
 
+static ps_code apply(writer *w, int flags, const ps_table *const *tables, size_t n,
+                     ps_sqlite_recheck_fn *recheck, void *context) {
+    ps_code code = open_for_writing(w, flags);
+    bool begun = false;
+    if (code == PS_OK) {
+        code = run_sql(w, "BEGIN IMMEDIATE");
+        begun = code == PS_OK;
+    }
+    if (code == PS_OK && recheck != NULL) {
+        code = recheck(context, w->db, w->err);
+    }
+    code = code == PS_OK ? write_all(w, tables, n) : code;
+    if (begun) {
+        if (code == PS_OK) {
+            code = run_sql(w, "COMMIT");
+        }
+        if (code != PS_OK) {
+            (void)sqlite3_exec(w->db, "ROLLBACK", NULL, NULL,
+                               NULL); /* the first error is the one to report */
+        }
+    }
+    (void)sqlite3_close(w->db);
+    return code;
+}
+
 ps_code ps_sqlite_apply(const char *path, const ps_table *const *tables, size_t n,
                         ps_sqlite_recheck_fn *recheck, void *context, ps_err *err) {
     ps_err local = PS_ERR_INIT;
     writer w = {.path = path, .err = err != NULL ? err : &local};
-    ps_code code = open_for_writing(&w, SQLITE_OPEN_READWRITE);
-    bool begun = false;
-    if (code == PS_OK) {
-        code = run_sql(&w, "BEGIN IMMEDIATE");
-        begun = code == PS_OK;
+    return apply(&w, SQLITE_OPEN_READWRITE, tables, n, recheck, context);
+}
+
+ps_code ps_sqlite_check_results(const char *path, ps_err *err) {
+    static const char MAGIC[] = "SQLite format 3"; /* with its zero byte */
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        return PS_OK; /* nothing there, or what opening it will say */
     }
-    if (code == PS_OK && recheck != NULL) {
-        code = recheck(context, w.db, w.err);
-    }
-    code = code == PS_OK ? write_all(&w, tables, n) : code;
-    if (begun) {
-        if (code == PS_OK) {
-            code = run_sql(&w, "COMMIT");
+    char head[sizeof MAGIC] = "";
+    ssize_t got = 0;
+    if (S_ISREG(st.st_mode)) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        got = fd >= 0 ? pread(fd, head, sizeof head, 0) : -1;
+        if (fd >= 0) {
+            (void)close(fd);
         }
-        if (code != PS_OK) {
-            (void)sqlite3_exec(w.db, "ROLLBACK", NULL, NULL,
-                               NULL); /* the first error is the one to report */
+        if (got == 0 || (got == (ssize_t)sizeof head && memcmp(head, MAGIC, sizeof head) == 0)) {
+            return PS_OK;
         }
     }
-    (void)sqlite3_close(w.db);
-    return code;
+    return ps_fail_file(err, PS_UNSUPPORTED, path,
+                        "exists and %s: nothing was written; move it away, or choose another -o "
+                        "directory",
+                        got < 0 ? "cannot be read" : "is no SQLite database");
+}
+
+ps_code ps_sqlite_merge(const char *path, const ps_table *const *tables, size_t n, ps_err *err) {
+    ps_err local = PS_ERR_INIT;
+    writer w = {.path = path, .err = err != NULL ? err : &local, .makes_empty = true};
+    ps_code code = ps_sqlite_check_results(path, w.err);
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    return code == PS_OK ? apply(&w, flags, tables, n, NULL, NULL) : code;
 }
 
 void ps_sqlite_recover(const char *path) {

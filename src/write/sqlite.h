@@ -19,6 +19,15 @@ typedef ps_code ps_sqlite_recheck_fn(void *context, sqlite3 *handle, ps_err *err
 PS_MUST_USE ps_code ps_sqlite_apply(const char *path, const ps_table *const *tables, size_t n,
                                     ps_sqlite_recheck_fn *recheck, void *context, ps_err *err);
 
+/* The same for a database of results, which is made when it is missing: tables of others in it stay. What
+ * ps_sqlite_check_results finds is an error here too. */
+PS_MUST_USE ps_code ps_sqlite_merge(const char *path, const ps_table *const *tables, size_t n,
+                                    ps_err *err);
+
+/* Whether results can be put there, as far as looking tells: PS_UNSUPPORTED when something other than an SQLite database
+ * is in the place. */
+PS_MUST_USE ps_code ps_sqlite_check_results(const char *path, ps_err *err);
+
 /* Undoes what a killed writer left half done (a rollback journal beside the file), as any program that opens the
  * database for writing does. Does nothing when there is no journal, when it names a file that would be deleted, or
  * when the database cannot be written. */

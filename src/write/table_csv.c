@@ -44,7 +44,7 @@ ps_code ps_write_table_csv(const ps_table *table, ps_buf *out, ps_err *err) {
     for (size_t c = 0; c < table->n_columns; c++) {
         ps_buf_add_str(out, c > 0 ? "," : "");
         char name[128];
-        ps_table_file_name(table, c, name, sizeof name);
+        ps_table_header(table, c, name, sizeof name);
         add_field(out, name);
     }
     ps_buf_add_str(out, "\r\n");

@@ -173,6 +173,10 @@ static column_look look_at(const ps_table *t, size_t c, bool exact) {
         look.as_is = exact || column->exact;
         look.decimals = 1;
         break;
+    case PS_UNIT_MB:
+    case PS_UNIT_GB_PER_S:
+    case PS_UNIT_TFLOPS:
+    case PS_UNIT_MHZ:
     case PS_UNIT_NONE:
     case PS_UNIT_COUNT:
         look.as_is = exact || column->exact || column->type == PS_COL_INT;

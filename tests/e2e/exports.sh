@@ -56,7 +56,7 @@ run 0 -m pp_chart -d "$T/in" -o "$T/csv" --export_type csv
 [ "$(cat "$T/csv/cluster_analysis_output/PPChart/notes.csv")" = mine ]
 
 run 2 -m pp_chart -d "$T/in" --export_type notebook
-says '--export_type notebook: no notebooks are written; take db, csv or json'
+says '--export_type notebook: no notebooks are written; take db, csv, json or xlsx'
 run 2 -m pp_chart -d "$T/in" --export_type cvs
 says "did you mean 'csv'?"
 unchanged "$T/in" "$T/before"

@@ -20,8 +20,10 @@ for from in "$PIPESCOPE_SHARED_DATA"/ascend/db/*; do
 
     # A mode that finds something among others that do not: in part, and each says so.
     run 4 -m p2p_pairing,mstx2commop,pp_chart -d "$T/$level" -o "$T/copies_$level"
-    [ "$(grep -c 'mstx2commop: COMMUNICATION_OP is there already.*; pp_chart: no MSTX_EVENTS' "$T/stderr")" -eq "$n" ] ||
-        fail "$level: $(cat "$T/stderr")"
+    for line in 'mstx2commop: all %s ranks: COMMUNICATION_OP is there already' 'pp_chart: all %s ranks: no MSTX_EVENTS'; do
+        # shellcheck disable=SC2059
+        says "$(printf "$line" "$n")"
+    done
     unchanged "$T/$level" "$T/before"
     run 0 info "$T/$level"
     says_out "$n ranks"

@@ -1,0 +1,458 @@
+/* capture_facts: the baseline of `compare`. One pass over the slices adds up names; steps are numbered by order, so that
+ * captures whose steps have other numbers can be laid beside one another. */
+#include "analyze/capture_facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/module_tree.h"
+#include "base/alloc.h"
+
+/* --- map ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct adding {
+    const ps_trace *trace;
+    const ps_slices *slices;
+    const ps_links *links;
+    const ps_track *tracks;
+    ps_named_sums *sums;
+    uint32_t
+        *outermost; /* [n_slices] of a host slice: the outermost operator around it, or itself */
+} adding;
+
+static bool find_outermost(adding *a) {
+    a->outermost = ps_alloc(((size_t)a->slices->n + 1) * sizeof *a->outermost);
+    for (uint32_t i = 0; a->outermost != NULL && i < a->slices->n; i++) {
+        uint32_t parent = a->links->parent[i]; /* begins no later: a lower row */
+        uint32_t own = a->slices->kind[i] == PS_SLICE_HOST_OP ? i : PS_NONE;
+        a->outermost[i] =
+            parent != PS_NONE && a->outermost[parent] != PS_NONE ? a->outermost[parent] : own;
+    }
+    return a->outermost != NULL;
+}
+
+static bool add(adding *a, ps_sum_class class_, const char *name, const char *detail,
+                int64_t time_ns) {
+    ps_named_sum *sum = ps_named_sums_of(a->sums, class_, name, detail);
+    if (sum == NULL) {
+        return false;
+    }
+    sum->n++;
+    sum->time_ns += time_ns;
+    return true;
+}
+
+static const char *name_of(const adding *a, uint32_t slice) {
+    return ps_trace_text(a->trace, a->slices->name[slice]);
+}
+
+/* Low levels of profiling write "N/A" for what they did not collect. */
+static const char *first_text(const adding *a, uint32_t slice, const char *const *keys) {
+    const char *text = NULL;
+    for (; text == NULL && *keys != NULL; keys++) {
+        text = ps_trace_arg_text(a->trace, slice, *keys);
+        text = text != NULL && strcmp(text, "N/A") == 0 ? NULL : text;
+    }
+    return text;
+}
+
+/* The type that the profiler gives a kernel, else the operator that launched it. */
+static const char *type_of_kernel(const adding *a, uint32_t slice) {
+    const char *type = ps_trace_arg_text(a->trace, slice, "opType");
+    uint32_t op = a->links->op[slice];
+    if (type == NULL) {
+        return op != PS_NONE ? name_of(a, op) : "";
+    }
+    return strcmp(type, "N/A") != 0 ? type : "";
+}
+
+/* Where kernels know no shapes, those of the operator that launched them. */
+static const char *shapes_of_kernel(const adding *a, uint32_t slice) {
+    static const char *const KEYS[] = {"inputShapes", "Input Shapes", "Input Dims", NULL};
+    const char *shapes = first_text(a, slice, KEYS);
+    uint32_t op = a->links->op[slice];
+    shapes = shapes == NULL && op != PS_NONE ? first_text(a, op, KEYS) : shapes;
+    return shapes != NULL ? shapes : "";
+}
+
+/* Compilers number kernels ("Conv2DBackpropFilter10", "trans_TransData_24") in an order that another run need not have:
+ * the length of the name without such a number, which follows the type. */
+static size_t length_without_number(const char *name, const char *type) {
+    size_t n = strlen(name);
+    size_t n_type = strlen(type);
+    size_t kept = n;
+    while (kept > 0 && name[kept - 1] >= '0' && name[kept - 1] <= '9') {
+        kept--;
+    }
+    kept -= kept > 0 && kept < n && name[kept - 1] == '_';
+    bool is_numbered =
+        n_type > 0 && kept < n && kept >= n_type && memcmp(name + kept - n_type, type, n_type) == 0;
+    return is_numbered ? kept : n;
+}
+
+static bool add_kernel(adding *a, uint32_t i) {
+    const char *type = type_of_kernel(a, i);
+    char name[512];
+    (void)snprintf(name, sizeof name, "%.*s", (int)length_without_number(name_of(a, i), type),
+                   name_of(a, i));
+    int64_t dur = a->slices->dur_ns[i];
+    return add(a, PS_SUM_PART, ps_kernel_part(type, name), "", dur) &&
+           add(a, PS_SUM_KERNEL_TYPE, type[0] != '\0' ? type : name, "", dur) &&
+           add(a, PS_SUM_KERNEL, name, shapes_of_kernel(a, i), dur);
+}
+
+/* "hcom_allReduce_", "all_reduce", "allreduce": one name, so that devices of two makers can be compared. */
+static void plain_type(const char *type, char *out, size_t size) {
+    size_t n = 0;
+    type += strncmp(type, "hcom_", 5) == 0 ? 5 : 0;
+    for (; *type != '\0' && n + 1 < size; type++) {
+        if (*type != '_') {
+            out[n++] = *type >= 'A' && *type <= 'Z' ? (char)(*type - 'A' + 'a') : *type;
+        }
+    }
+    out[n] = '\0';
+}
+
+static bool add_communication(adding *a, uint32_t i) {
+    static const char *const TYPE[] = {"opType", "Collective name", NULL};
+    static const char *const GROUP[] = {"Process Group Description", "Process Group Name", NULL};
+    const char *type = first_text(a, i, TYPE);
+    const ps_track *track = &a->tracks[a->slices->track[i]];
+    const char *group = track->kind == PS_TRACK_COMM_GROUP ? ps_trace_text(a->trace, track->label)
+                                                           : first_text(a, i, GROUP);
+    char plain[256];
+    plain_type(type != NULL ? type : name_of(a, i), plain, sizeof plain);
+    return add(a, PS_SUM_COMMUNICATION, plain, group != NULL ? group : "", a->slices->dur_ns[i]);
+}
+
+/* Device time of an operator; how often it was called is counted where it is met on the host. */
+static bool add_device_time(adding *a, uint32_t i) {
+    uint32_t launch = a->links->op[i] != PS_NONE ? a->links->op[i] : a->links->call[i];
+    uint32_t op = launch != PS_NONE ? a->outermost[launch] : PS_NONE;
+    if (op == PS_NONE) {
+        return true;
+    }
+    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, name_of(a, op), "");
+    if (sum != NULL) {
+        sum->time_ns += a->slices->dur_ns[i];
+    }
+    return sum != NULL;
+}
+
+static bool add_operator(adding *a, uint32_t i) {
+    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, name_of(a, i), "");
+    if (sum == NULL) {
+        return false;
+    }
+    sum->n++;
+    return add(a, PS_SUM_OPERATOR_HOST, name_of(a, i), "", a->slices->dur_ns[i]);
+}
+
+static bool add_slice(adding *a, uint32_t i, bool has_comm_ops) {
+    int64_t dur = a->slices->dur_ns[i];
+    switch (a->slices->kind[i]) {
+    case PS_SLICE_KERNEL:
+        return add_kernel(a, i) && add_device_time(a, i);
+    case PS_SLICE_JOB:
+        return add(a, PS_SUM_KERNEL_TYPE, name_of(a, i), "", dur);
+    case PS_SLICE_COMM_OP:
+        return add_communication(a, i) && add_device_time(a, i);
+    case PS_SLICE_COMM_KERNEL:
+        return has_comm_ops || (add_communication(a, i) && add_device_time(a, i));
+    case PS_SLICE_COPY:
+        return add(a, PS_SUM_COPY, name_of(a, i), "", dur);
+    case PS_SLICE_CALL:
+        return add(a, PS_SUM_CALL, name_of(a, i), "", dur);
+    case PS_SLICE_HOST_OP:
+        return a->outermost[i] != i || add_operator(a, i);
+    default:
+        return true;
+    }
+}
+
+static bool has_kind(const ps_slices *s, uint8_t kind) {
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->kind[i] == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ps_code add_up(const ps_map_input *in, const ps_links *links, ps_rank_capture *part,
+                      ps_err *err) {
+    size_t n_tracks = 0;
+    adding a = {.trace = in->trace,
+                .slices = ps_trace_slices(in->trace),
+                .links = links,
+                .tracks = ps_trace_tracks(in->trace, &n_tracks),
+                .sums = &part->sums};
+    bool has_comm_ops = has_kind(a.slices, PS_SLICE_COMM_OP);
+    bool ok = find_outermost(&a);
+    for (uint32_t i = 0; ok && i < a.slices->n; i++) {
+        ok = add_slice(&a, i, has_comm_ops);
+    }
+    ps_free(a.outermost);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+/* --- modules ------------------------------------------------------------------------------------------------------ */
+
+static int64_t own_time_ns(const ps_module_tree *t, const ps_slices *s, const ps_module_call *c) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < c->n_ops; i++) {
+        uint32_t op = t->ops[c->first_op + i];
+        for (uint32_t k = t->first_kernel[op]; k < t->first_kernel[op + 1]; k++) {
+            sum += s->dur_ns[t->kernels[k]];
+        }
+    }
+    return sum;
+}
+
+static bool add_call(const ps_module_tree *t, const ps_slices *s, const ps_module_call *c,
+                     ps_named_sums *sums) {
+    static const char *const PASSES[PS_N_MODULE_PASSES] = {[PS_MODULE_FORWARD] = "forward",
+                                                           [PS_MODULE_RECOMPUTE] = "recomputation",
+                                                           [PS_MODULE_BACKWARD] = "backward"};
+    char path[2048];
+    ps_module_path(t, c->node, path, sizeof path);
+    ps_named_sum *sum = ps_named_sums_of(sums, PS_SUM_MODULE, path, PASSES[c->pass]);
+    if (sum != NULL) {
+        sum->n++;
+        sum->time_ns += own_time_ns(t, s, c);
+    }
+    return sum != NULL;
+}
+
+/* A capture without modules has none to compare. */
+static ps_code add_modules(const ps_links *links, ps_named_sums *sums, ps_err *err) {
+    ps_module_tree tree;
+    ps_err why = PS_ERR_INIT;
+    ps_code code = ps_module_tree_build(&tree, links, true, &why);
+    const ps_slices *s = ps_trace_slices(links->trace);
+    bool ok = code != PS_NOMEM;
+    for (size_t i = 0; ok && code == PS_OK && i < tree.n_calls; i++) {
+        ok = add_call(&tree, s, &tree.calls[i], sums);
+    }
+    ps_module_tree_fini(&tree);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+/* --- the rank ----------------------------------------------------------------------------------------------------- */
+
+static int64_t count_steps(const ps_overlaps *o) {
+    int64_t n = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        n += i == 0 || o->at[i].device == o->at[0].device;
+    }
+    return n;
+}
+
+ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
+    ps_rank_capture *part = ps_calloc(1, sizeof *part);
+    if (part == NULL || !ps_named_sums_init(&part->sums)) {
+        ps_rank_capture_free(part);
+        return ps_fail_nomem(err);
+    }
+    ps_links links;
+    ps_code code = ps_links_init(&links, in->trace, err);
+    code = code == PS_OK
+               ? ps_overlaps_measure(&links, in->opts->step_id, false, &part->overlaps, err)
+               : code;
+    if (code == PS_OK && part->overlaps.n == 0) {
+        code = ps_fail(err, PS_NOTHING, "nothing ran on a device");
+    }
+    code = code == PS_OK ? add_up(in, &links, part, err) : code;
+    code = code == PS_OK ? add_modules(&links, &part->sums, err) : code;
+    ps_links_fini(&links);
+    part->n_steps = (size_t)count_steps(&part->overlaps);
+    if (code != PS_OK) {
+        ps_rank_capture_free(part);
+        return code;
+    }
+    *out = part;
+    return PS_OK;
+}
+
+void ps_rank_capture_free(void *partial) {
+    ps_rank_capture *part = partial;
+    if (part != NULL) {
+        ps_named_sums_fini(&part->sums);
+        ps_overlaps_fini(&part->overlaps);
+        ps_free(part);
+    }
+}
+
+/* --- reduce ------------------------------------------------------------------------------------------------------- */
+
+static const ps_column SUMS[PS_N_CS] = {
+    [PS_CS_CLASS] = {.name = "class", .type = PS_COL_INT},
+    [PS_CS_NAME] = {.name = "name", .type = PS_COL_TEXT},
+    [PS_CS_DETAIL] = {.name = "detail", .type = PS_COL_TEXT},
+    [PS_CS_COUNT] = {.name = "count", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [PS_CS_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+};
+
+static const ps_column STEPS[PS_N_CT] = {
+    [PS_CT_ORDER] = {.name = "order", .type = PS_COL_INT},
+    [PS_CT_STEP] = {.name = "step", .type = PS_COL_INT},
+    [PS_CT_RANKS] = {.name = "ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [PS_CT_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_COMPUTING] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_COMMUNICATION] = {.name = "communication", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_NOT_OVERLAPPED] = {.name = "not overlapped", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_MEMORY] = {.name = "memory", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+};
+
+static const ps_column SIZE[PS_N_CZ] = {
+    [PS_CZ_RANKS] = {.name = "ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [PS_CZ_RANK_STEPS] = {.name = "rank steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+};
+
+static ps_code put_sums(const ps_named_sums *sums, ps_result *out, ps_err *err) {
+    ps_table *t = ps_table_new("CaptureSums", "", SUMS, PS_N_CS);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < sums->n; i++) {
+        const ps_named_sum *sum = &sums->at[i];
+        ok = ps_table_add_row(t) &&
+             ps_table_set_text(t, PS_CS_NAME, ps_strpool_get(&sums->strings, sum->name)) &&
+             ps_table_set_text(t, PS_CS_DETAIL, ps_strpool_get(&sums->strings, sum->detail));
+        if (ok) {
+            ps_table_set_int(t, PS_CS_CLASS, (int64_t)sum->class_);
+            ps_table_set_int(t, PS_CS_COUNT, sum->n);
+            ps_table_set_int(t, PS_CS_TIME, sum->time_ns);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(out, t, err);
+}
+
+/* A step as all ranks together had it. */
+typedef struct step_sum {
+    int64_t values[PS_N_CT];
+} step_sum;
+
+static void add_step(step_sum *s, const ps_overlap *o) {
+    s->values[PS_CT_RANKS]++;
+    s->values[PS_CT_TIME] +=
+        o->has_step ? o->step_end_ns - o->step_start_ns : o->last_ns - o->first_ns;
+    s->values[PS_CT_COMPUTING] += o->computing_ns;
+    s->values[PS_CT_COMMUNICATION] += o->communication_ns;
+    s->values[PS_CT_NOT_OVERLAPPED] += o->not_overlapped_ns;
+    s->values[PS_CT_FREE] += o->free_ns;
+    s->values[PS_CT_BUBBLE] += o->bubble_ns;
+    s->values[PS_CT_MEMORY] += o->memory_ns;
+}
+
+static ps_code put_steps(const step_sum *steps, size_t n, ps_result *out, ps_err *err) {
+    ps_table *t = ps_table_new("CaptureSteps", "", STEPS, PS_N_CT);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = ps_table_add_row(t);
+        for (size_t c = 0; ok && c < PS_N_CT; c++) {
+            ps_table_set_int(t, c, steps[i].values[c]);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(out, t, err);
+}
+
+static size_t most_steps(const ps_reduce_input *in) {
+    size_t n = 0;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_rank_capture *part = in->partials[r];
+        n = part != NULL && part->n_steps > n ? part->n_steps : n;
+    }
+    return n;
+}
+
+/* The k-th step of every rank goes into row k. */
+static ps_code reduce_steps(const ps_reduce_input *in, ps_result *out, ps_err *err) {
+    size_t n = most_steps(in);
+    step_sum *steps = ps_calloc(n + 1, sizeof *steps);
+    if (steps == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_rank_capture *part = in->partials[r];
+        size_t order = 0;
+        for (size_t i = 0; part != NULL && i < part->overlaps.n; i++) {
+            const ps_overlap *o = &part->overlaps.at[i];
+            order = i > 0 && part->overlaps.at[i - 1].device != o->device ? 0 : order;
+            if (order < n) { /* a device with more steps than the first has no place in the order */
+                steps[order].values[PS_CT_ORDER] = (int64_t)order + 1;
+                steps[order].values[PS_CT_STEP] = o->step;
+                add_step(&steps[order], o);
+            }
+            order++;
+        }
+    }
+    ps_code code = put_steps(steps, n, out, err);
+    ps_free(steps);
+    return code;
+}
+
+static ps_code put_size(int64_t n_ranks, int64_t n_rank_steps, ps_result *out, ps_err *err) {
+    ps_table *t = ps_table_new("CaptureSize", "", SIZE, PS_N_CZ);
+    if (t == NULL || !ps_table_add_row(t)) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    ps_table_set_int(t, PS_CZ_RANKS, n_ranks);
+    ps_table_set_int(t, PS_CZ_RANK_STEPS, n_rank_steps);
+    return ps_result_add(out, t, err);
+}
+
+ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err) {
+    ps_named_sums all;
+    bool ok = ps_named_sums_init(&all);
+    int64_t n_ranks = 0;
+    int64_t n_rank_steps = 0;
+    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        const ps_rank_capture *part = in->partials[r];
+        if (part != NULL) {
+            n_ranks++;
+            n_rank_steps += (int64_t)part->n_steps;
+            ok = ps_named_sums_add(&all, &part->sums);
+        }
+    }
+    ps_code code = ok ? put_sums(&all, out, err) : ps_fail_nomem(err);
+    ps_named_sums_fini(&all);
+    code = code == PS_OK ? reduce_steps(in, out, err) : code;
+    return code == PS_OK ? put_size(n_ranks, n_rank_steps, out, err) : code;
+}
+
+const ps_table *ps_result_table(const ps_result *result, const char *name) {
+    for (size_t i = 0; result != NULL && i < result->n_tables; i++) {
+        if (strcmp(result->tables[i]->name, name) == 0) {
+            return result->tables[i];
+        }
+    }
+    return NULL;
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    *shared = NULL;
+    return ps_capture_tables(in, in->result, err);
+}
+
+static const ps_round ROUNDS[] = {
+    {.needs = PS_RANK_CAPTURE_NEEDS, .map = ps_rank_capture_map, .reduce = reduce}};
+
+const ps_analysis ps_analysis_capture_facts = {
+    .name = "capture_facts",
+    .folder = "CaptureFacts",
+    .summary = "what a capture is made of, for comparisons",
+    .hidden = true,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = ps_rank_capture_free,
+};

@@ -1,0 +1,187 @@
+#include "analyze/comm_part.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/group_hash.h"
+#include "analyze/links.h"
+#include "analyze/marks.h"
+#include "base/alloc.h"
+#include "base/lit.h"
+
+void ps_comm_key(const char *group, char *out, size_t size) {
+    size_t n = strlen(group);
+    bool is_number = n < PS_COMM_KEY_SIZE && strspn(group, "0123456789") == n;
+    char digits[PS_COMM_KEY_SIZE];
+    ps_group_hash_text(group, digits);
+    (void)snprintf(out, size, "%s", is_number ? group : digits);
+}
+
+/* --- groups --------------------------------------------------------------------------------------------------- */
+
+/* A metadata entry that is an object or array; also a text that holds one. NULL when it is not there or malformed. */
+static const ps_lit *entry(const ps_map_input *in, const char *key, ps_arena *arena, bool *nomem) {
+    const char *text = ps_trace_meta(in->trace, key);
+    if (text == NULL) {
+        return NULL;
+    }
+    ps_err odd = PS_ERR_INIT;
+    const ps_lit *v = ps_lit_parse(arena, text, strlen(text), &odd);
+    if (v != NULL && v->kind == PS_LIT_STRING) {
+        v = ps_lit_parse(arena, v->text, v->len, &odd);
+    }
+    *nomem = *nomem || odd.code == PS_NOMEM;
+    if (v == NULL) {
+        ps_diag_add(in->diag, PS_ODD_METADATA, "%s: not JSON", key);
+    }
+    return v;
+}
+
+static bool add_ranks(ps_comm_group *g, ps_arena *arena, const ps_lit *ranks) {
+    size_t n = 0;
+    bool is_array = ranks != NULL && ranks->kind == PS_LIT_ARRAY;
+    for (const ps_lit *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
+        n++;
+    }
+    g->ranks = ps_arena_alloc(arena, (n + 1) * sizeof *g->ranks);
+    if (g->ranks == NULL) {
+        return false;
+    }
+    for (const ps_lit *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
+        g->ranks[g->n_ranks] = -1;
+        (void)ps_lit_int(r, &g->ranks[g->n_ranks]);
+        g->n_ranks++;
+    }
+    return true;
+}
+
+static bool add_group(ps_comm_part *part, const char *id, const char *label, const ps_lit *ranks) {
+    ps_comm_group *g = &part->groups[part->n_groups++];
+    char key[PS_COMM_KEY_SIZE];
+    ps_comm_key(id, key, sizeof key);
+    label = label != NULL ? label : "";
+    *g = (ps_comm_group){.id = ps_arena_strndup(&part->arena, id, strlen(id)),
+                         .key = ps_arena_strndup(&part->arena, key, strlen(key)),
+                         .label = ps_arena_strndup(&part->arena, label, strlen(label))};
+    return g->id != NULL && g->key != NULL && g->label != NULL && add_ranks(g, &part->arena, ranks);
+}
+
+static size_t count_children(const ps_lit *v, ps_lit_kind kind) {
+    size_t n = 0;
+    for (const ps_lit *c = v != NULL && v->kind == kind ? v->child : NULL; c != NULL; c = c->next) {
+        n++;
+    }
+    return n;
+}
+
+/* "ranks" of PyTorch is an array, or a text that holds one. */
+static const ps_lit *ranks_of(const ps_lit *group, ps_arena *arena, bool *nomem) {
+    const ps_lit *ranks = ps_lit_get(group, "ranks");
+    if (ranks != NULL && ranks->kind == PS_LIT_STRING) {
+        ps_err odd = PS_ERR_INIT;
+        ranks = ps_lit_parse(arena, ranks->text, ranks->len, &odd);
+        *nomem = *nomem || odd.code == PS_NOMEM;
+    }
+    return ranks;
+}
+
+static bool read_groups(const ps_map_input *in, ps_comm_part *part) {
+    bool nomem = false;
+    ps_arena scratch;
+    ps_arena_init(&scratch);
+    const ps_lit *groups = entry(in, "parallel_group_info", &scratch, &nomem);
+    const ps_lit *info = entry(in, "distributedInfo", &scratch, &nomem);
+    const ps_lit *config = ps_lit_get(info, "pg_config");
+    size_t n = count_children(groups, PS_LIT_OBJECT);
+    size_t m = count_children(config, PS_LIT_ARRAY);
+    part->groups = ps_arena_alloc(&part->arena, (n + m + 1) * sizeof *part->groups);
+    bool ok = !nomem && part->groups != NULL;
+    for (const ps_lit *g = n > 0 ? groups->child : NULL; ok && g != NULL; g = g->next) {
+        ok = add_group(part, g->key, ps_lit_str(ps_lit_get(g, "group_name")),
+                       ps_lit_get(g, "global_ranks"));
+    }
+    for (const ps_lit *g = m > 0 ? config->child : NULL; ok && g != NULL; g = g->next) {
+        const char *name = ps_lit_str(ps_lit_get(g, "pg_name"));
+        const ps_lit *ranks = ranks_of(g, &scratch, &nomem);
+        ok = !nomem &&
+             (name == NULL || add_group(part, name, ps_lit_str(ps_lit_get(g, "pg_desc")), ranks));
+    }
+    ps_arena_fini(&scratch);
+    return ok;
+}
+
+/* --- the part ------------------------------------------------------------------------------------------------- */
+
+static void keep_step(ps_comm_list *list, int64_t step) {
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->ops[i].step == step) {
+            list->ops[n++] = list->ops[i];
+        }
+    }
+    list->n = n;
+}
+
+static ps_code read_list(const ps_map_input *in, ps_comm_part *part, ps_err *err) {
+    ps_links links;
+    ps_code code = ps_links_init(&links, in->trace, err);
+    if (code == PS_OK) {
+        code = ps_comm_list_collect(in->trace, &links, &part->list, in->diag, err);
+    }
+    ps_links_fini(&links);
+    if (code == PS_OK && in->opts->step_id >= 0) {
+        keep_step(&part->list, in->opts->step_id);
+    }
+    return code;
+}
+
+ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part **out,
+                          ps_err *err) {
+    *out = NULL;
+    ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    ps_comm_part *part = ps_calloc(1, sizeof *part);
+    if (part == NULL) {
+        return ps_fail_nomem(err);
+    }
+    *out = part;
+    ps_arena_init(&part->arena);
+    size_t n_steps = 0;
+    (void)ps_trace_steps(in->trace, &n_steps);
+    part->has_steps = n_steps > 0;
+    code = read_groups(in, part) ? read_list(in, part, err) : ps_fail_nomem(err);
+    if (code == PS_OK) {
+        code = ps_comm_tables_read(in->trace, tables, in->opts->step_id, &part->tables, err);
+    }
+    const ps_comm_tables *t = &part->tables;
+    if (code == PS_OK && part->list.n == 0 && t->n_times + t->n_bandwidths + t->n_links == 0) {
+        return ps_fail(
+            err, PS_NOTHING,
+            "no communication operators%s: the rank did not communicate, or they were not "
+            "collected (Ascend: level 0 or higher with activities of the NPU; PyTorch: "
+            "ProfilerActivity.CUDA)",
+            in->opts->step_id >= 0 ? " in that step" : "");
+    }
+    return code;
+}
+
+void ps_comm_part_free(void *p) {
+    ps_comm_part *part = p;
+    if (part != NULL) {
+        ps_comm_list_fini(&part->list);
+        ps_comm_tables_fini(&part->tables);
+        ps_arena_fini(&part->arena);
+        ps_free(part);
+    }
+}
+
+const ps_comm_list **ps_comm_lists(const ps_reduce_input *in) {
+    const ps_comm_list **lists = ps_calloc(in->n_ranks + 1, sizeof *lists);
+    for (size_t r = 0; lists != NULL && r < in->n_ranks; r++) {
+        const ps_comm_part *part = in->partials[r];
+        lists[r] = part != NULL ? &part->list : NULL;
+    }
+    return lists;
+}

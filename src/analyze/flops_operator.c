@@ -1,0 +1,127 @@
+/* Places of arguments are those of PyTorch's operator schemas (native_functions.yaml, 2.x) and of flash-attn 2.7. */
+#include "analyze/flops_operator.h"
+
+#include <string.h>
+
+#include "analyze/flops_attention.h"
+#include "analyze/flops_matmul.h"
+
+typedef enum op_kind {
+    OP_PRODUCT,   /* a[.., m, k] b[.., k, n] */
+    OP_LINEAR,    /* a[.., m, k] b[n, k] */
+    OP_CONVOLVE,  /* input, weight, bias, stride, padding, dilation */
+    OP_ATTENTION, /* q, k, v */
+    OP_ATTENTION_BACKWARD
+} op_kind;
+
+struct ps_operator_form {
+    const char *name;
+    op_kind kind;
+    unsigned first;  /* place of a, input or q; the others follow */
+    unsigned causal; /* place of the causal flag; OP_CONVOLVE: of `transposed`, 0 none */
+    ps_attention_layout layout;
+    int64_t causal_mode; /* the corner from which a causal mask counts */
+};
+
+#define BNSD PS_LAYOUT_BNSD
+#define BSND PS_LAYOUT_BSND
+
+static const ps_operator_form FORMS[] = {
+    {"aten::mm", OP_PRODUCT, 0, 0, 0, 0},
+    {"aten::bmm", OP_PRODUCT, 0, 0, 0, 0},
+    {"aten::matmul", OP_PRODUCT, 0, 0, 0, 0},
+    {"aten::_int_mm", OP_PRODUCT, 0, 0, 0, 0},
+    {"aten::_scaled_mm", OP_PRODUCT, 0, 0, 0, 0},
+    {"aten::addmm", OP_PRODUCT, 1, 0, 0, 0},
+    {"aten::baddbmm", OP_PRODUCT, 1, 0, 0, 0},
+    {"aten::_addmm_activation", OP_PRODUCT, 1, 0, 0, 0},
+    {"aten::linear", OP_LINEAR, 0, 0, 0, 0},
+    {"aten::conv1d", OP_CONVOLVE, 0, 0, 0, 0},
+    {"aten::conv2d", OP_CONVOLVE, 0, 0, 0, 0},
+    {"aten::conv3d", OP_CONVOLVE, 0, 0, 0, 0},
+    {"aten::convolution", OP_CONVOLVE, 0, 6, 0, 0},
+    {"aten::_convolution", OP_CONVOLVE, 0, 6, 0, 0},
+    {"aten::scaled_dot_product_attention", OP_ATTENTION, 0, 5, BNSD, 2},
+    {"aten::_scaled_dot_product_flash_attention", OP_ATTENTION, 0, 4, BNSD, 2},
+    {"aten::_scaled_dot_product_efficient_attention", OP_ATTENTION, 0, 6, BNSD, 2},
+    {"aten::_scaled_dot_product_cudnn_attention", OP_ATTENTION, 0, 6, BNSD, 2},
+    {"aten::_flash_attention_forward", OP_ATTENTION, 0, 8, BSND, 3},
+    {"flash_attn::_flash_attn_forward", OP_ATTENTION, 0, 5, BSND, 3},
+    {"aten::_scaled_dot_product_flash_attention_backward", OP_ATTENTION_BACKWARD, 1, 11, BNSD, 2},
+    {"aten::_scaled_dot_product_efficient_attention_backward", OP_ATTENTION_BACKWARD, 1, 11, BNSD,
+     2},
+    {"aten::_scaled_dot_product_cudnn_attention_backward", OP_ATTENTION_BACKWARD, 1, 14, BNSD, 2},
+    {"aten::_flash_attention_backward", OP_ATTENTION_BACKWARD, 1, 11, BSND, 3},
+    {"flash_attn::_flash_attn_backward", OP_ATTENTION_BACKWARD, 1, 11, BSND, 3},
+};
+
+const ps_operator_form *ps_operator_form_at(size_t index) {
+    return index < sizeof FORMS / sizeof *FORMS ? &FORMS[index] : NULL;
+}
+
+const char *ps_operator_form_name(const ps_operator_form *form) {
+    return form->name;
+}
+
+static double convolve(const ps_operator_form *form, const ps_operator_call *call,
+                       const ps_shapes *in) {
+    char transposed[16];
+    char stride[128];
+    char padding[128];
+    char dilation[128];
+    bool is_turned = form->causal > 0 &&
+                     (!ps_list_item(call->values, form->causal, transposed, sizeof transposed) ||
+                      strcmp(transposed, "False") != 0);
+    if (is_turned || !ps_list_item(call->values, 3, stride, sizeof stride) ||
+        !ps_list_item(call->values, 4, padding, sizeof padding) ||
+        !ps_list_item(call->values, 5, dilation, sizeof dilation)) {
+        return 0;
+    }
+    return ps_flops_convolution(ps_shapes_at(in, 0), ps_shapes_at(in, 1), stride, padding,
+                                dilation);
+}
+
+/* Whether it is causal must be said: there is no shape that tells. */
+static double attend(const ps_operator_form *form, const ps_operator_call *call,
+                     const ps_shapes *in) {
+    char flag[16];
+    if (!ps_list_item(call->values, form->causal, flag, sizeof flag)) {
+        return 0;
+    }
+    bool is_causal = strcmp(flag, "True") == 0;
+    if (!is_causal && strcmp(flag, "False") != 0) {
+        return 0;
+    }
+    ps_attention a = {.layout = form->layout, .sparse_mode = is_causal ? form->causal_mode : 0};
+    bool heads_hidden = false;
+    return ps_flops_attention(&a, in, form->first, &heads_hidden);
+}
+
+double ps_flops_operator(const ps_operator_form *form, const ps_operator_call *call,
+                         ps_shapes *scratch, ps_flop_type *type) {
+    char first[64];
+    char second[64];
+    *type = PS_FLOP_UNSAID;
+    if (!ps_shapes_parse(call->dims, scratch)) {
+        return 0;
+    }
+    if (ps_list_item(call->types, form->first, first, sizeof first) &&
+        ps_list_item(call->types, (size_t)form->first + 1, second, sizeof second)) {
+        *type = ps_flop_type_wider(ps_flop_type_of(first), ps_flop_type_of(second));
+    }
+    const ps_shape *a = ps_shapes_at(scratch, form->first);
+    const ps_shape *b = ps_shapes_at(scratch, (size_t)form->first + 1);
+    switch (form->kind) {
+    case OP_PRODUCT:
+        return ps_flops_product(a, b, false);
+    case OP_LINEAR:
+        return ps_flops_product(a, b, true);
+    case OP_CONVOLVE:
+        return convolve(form, call, scratch);
+    case OP_ATTENTION:
+        return attend(form, call, scratch);
+    case OP_ATTENTION_BACKWARD:
+        return PS_ATTENTION_BACKWARD * attend(form, call, scratch);
+    }
+    return 0;
+}

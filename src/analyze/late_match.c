@@ -1,0 +1,256 @@
+/* Sorted by group, step, type, rank and start, the operators of one collective type lie side by side; numbering them and
+ * sorting each such stretch once more brings those that belong together next to one another. */
+#include "analyze/late_match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* --- gathering ------------------------------------------------------------------------------------------------ */
+
+/* Texts of one list in the pool of the result; 0: not asked for yet. */
+typedef struct renaming {
+    ps_late_work *w;
+    const ps_comm_list *list;
+    uint32_t *to;
+} renaming;
+
+/* 0 when memory is out; "" for none. */
+static uint32_t renamed(renaming *r, ps_str s) {
+    if (r->to[s.id] == 0) {
+        const char *text = ps_comm_text(r->list, s);
+        r->to[s.id] = ps_strpool_add(&r->w->out->strings, text, strlen(text)).id;
+    }
+    return r->to[s.id];
+}
+
+static uint32_t type_of(renaming *r, const ps_comm_op *op) {
+    return renamed(r, ps_str_is_none(op->type) ? op->name : op->type);
+}
+
+/* Groups of one name are told apart by their members. */
+static uint32_t group_of(renaming *r, const ps_comm_op *op) {
+    ps_late_work *w = r->w;
+    ps_str group = {renamed(r, op->group)};
+    ps_str key = group;
+    if (!ps_str_is_none(group) && !ps_str_is_none(op->members)) {
+        char text[512];
+        const char *name = ps_comm_text(r->list, op->group);
+        const char *members = ps_comm_text(r->list, op->members);
+        size_t n = strlen(name) < 200 ? strlen(name) : 200;
+        size_t m = strlen(members) < sizeof text - 201 ? strlen(members) : sizeof text - 201;
+        memcpy(text, name, n);
+        text[n] = '\x1f';
+        memcpy(text + n + 1, members, m);
+        key = ps_strpool_add(&w->out->strings, text, n + 1 + m);
+    }
+    size_t before = w->n_plain;
+    if (ps_str_is_none(key) ||
+        !ps_grow(&w->plain, &w->cap_plain, (size_t)key.id + 1, UINT32_MAX, sizeof *w->plain)) {
+        return 0;
+    }
+    if (key.id >= before) {
+        memset(w->plain + before, 0, (key.id + 1 - before) * sizeof *w->plain);
+        w->n_plain = (size_t)key.id + 1;
+    }
+    w->plain[key.id] = group;
+    return key.id;
+}
+
+static bool gather_rank(ps_late_work *w, uint32_t rank, bool p2p) {
+    const ps_comm_list *list = w->in->lists[rank];
+    renaming r = {w, list, ps_calloc(list->strings.n + 1, sizeof *r.to)};
+    bool ok = r.to != NULL;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        const ps_comm_op *op = &list->ops[i];
+        if (op->is_p2p != p2p || (w->in->step >= 0 && op->step != w->in->step)) {
+            continue;
+        }
+        ps_late_entry *e = &w->entries[w->n++];
+        *e = (ps_late_entry){.start_ns = op->start_ns,
+                             .step = op->step,
+                             .group = group_of(&r, op),
+                             .type = type_of(&r, op),
+                             .name = renamed(&r, op->name),
+                             .rank = rank,
+                             .op = (uint32_t)i};
+        ok = e->group != 0 && e->type != 0 && e->name != 0;
+    }
+    ps_free(r.to);
+    return ok;
+}
+
+bool ps_late_gather(ps_late_work *w) {
+    size_t n = 0;
+    for (size_t r = 0; r < w->in->n_ranks; r++) {
+        n += w->in->lists[r] != NULL ? w->in->lists[r]->n : 0;
+    }
+    w->entries = ps_calloc(n + 1, sizeof *w->entries);
+    bool ok = w->entries != NULL && n < UINT32_MAX;
+    for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
+        ok = w->in->lists[r] == NULL || gather_rank(w, r, false);
+    }
+    w->n_collectives = w->n;
+    for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
+        ok = w->in->lists[r] == NULL || gather_rank(w, r, true);
+    }
+    return ok;
+}
+
+/* --- numbering ------------------------------------------------------------------------------------------------ */
+
+#define BY(field)                                                                                  \
+    if (x->field != y->field) {                                                                    \
+        return x->field < y->field ? -1 : 1;                                                       \
+    }
+
+static int by_group(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(group)
+    BY(step)
+    BY(type)
+    BY(rank)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+static int by_name(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(name)
+    BY(rank)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+static int by_number(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(name)
+    BY(number)
+    BY(rank)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+/* Whether each rank of the stretch, which is sorted by rank, has equally many. Numbers each rank's from 0. */
+static bool number_evenly(ps_late_entry *e, size_t n) {
+    int64_t first_count = -1;
+    bool even = true;
+    for (size_t i = 0; i < n;) {
+        size_t k = i;
+        for (; k < n && e[k].rank == e[i].rank; k++) {
+            e[k].number = (int64_t)(k - i);
+        }
+        first_count = first_count < 0 ? (int64_t)(k - i) : first_count;
+        even = even && (int64_t)(k - i) == first_count;
+        i = k;
+    }
+    return even;
+}
+
+static void forget_names(ps_late_entry *e, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        e[i].name = 0;
+    }
+}
+
+/* Numbers a stretch of one group, step and type. What cannot be matched gets the number -1. */
+static void number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
+    bool has_sequence = true;
+    for (size_t i = 0; i < n; i++) {
+        e[i].number = ps_late_op(w->in, e[i].rank, e[i].op)->sequence;
+        has_sequence = has_sequence && e[i].number >= 0;
+    }
+    if (has_sequence || number_evenly(e, n)) {
+        forget_names(e, n);
+        return;
+    }
+    qsort(e, n, sizeof *e, by_name);
+    for (size_t i = 0; i < n;) {
+        size_t k = i;
+        while (k < n && e[k].name == e[i].name) {
+            k++;
+        }
+        if (!number_evenly(e + i, k - i)) {
+            for (size_t j = i; j < k; j++) {
+                e[j].number = -1;
+            }
+            w->out->n_unmatched += k - i;
+        }
+        i = k;
+    }
+}
+
+/* --- meetings ------------------------------------------------------------------------------------------------- */
+
+/* A rank that carries a number twice takes part with the first of them. */
+static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n) {
+    ps_late *out = w->out;
+    ps_meeting m = {.group = w->plain[e->group],
+                    .step = e->step,
+                    .start_ns = e->start_ns,
+                    .first = (uint32_t)out->n_parts};
+    const ps_comm_op *op = ps_late_op(w->in, e->rank, e->op);
+    const char *name = ps_comm_text(w->in->lists[e->rank], op->name);
+    m.name = ps_strpool_find(&out->strings, name, strlen(name));
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || e[i].rank != e[i - 1].rank) {
+            out->parts[out->n_parts++] = (ps_meeting_part){.rank = e[i].rank, .op = e[i].op};
+        }
+    }
+    m.n = (uint32_t)(out->n_parts - m.first);
+    if (m.n < 2) {
+        out->n_parts = m.first;
+        return;
+    }
+    w->meeting_groups[out->n_meetings] = e->group;
+    out->meetings[out->n_meetings++] = m;
+}
+
+static void match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
+    if (e[0].rank == e[n - 1].rank) {
+        return; /* no other rank has any */
+    }
+    number_stretch(w, e, n);
+    qsort(e, n, sizeof *e, by_number);
+    for (size_t i = 0; i < n;) {
+        size_t k = i;
+        while (k < n && e[k].name == e[i].name && e[k].number == e[i].number) {
+            k++;
+        }
+        if (e[i].number >= 0) {
+            add_meeting(w, e + i, k - i);
+        }
+        i = k;
+    }
+}
+
+bool ps_late_match(ps_late_work *w) {
+    size_t n = w->n_collectives;
+    w->out->meetings = ps_calloc(n / 2 + 1, sizeof *w->out->meetings);
+    w->out->parts = ps_calloc(n + 1, sizeof *w->out->parts);
+    w->meeting_groups = ps_calloc(n / 2 + 1, sizeof *w->meeting_groups);
+    if (w->out->meetings == NULL || w->out->parts == NULL || w->meeting_groups == NULL) {
+        return false;
+    }
+    ps_late_entry *e = w->entries;
+    if (n > 1) {
+        qsort(e, n, sizeof *e, by_group);
+    }
+    for (size_t i = 0; i < n;) {
+        size_t k = i;
+        while (k < n && e[k].group == e[i].group && e[k].step == e[i].step &&
+               e[k].type == e[i].type) {
+            k++;
+        }
+        match_stretch(w, e + i, k - i);
+        i = k;
+    }
+    return true;
+}

@@ -1,0 +1,167 @@
+/* Slices come sorted by start, longer first, so a thread's slices open like brackets: a stack for each track, whose
+ * "one below" is the parent. Every step is linear in slices and flows, however deep they nest. */
+#include "analyze/links.h"
+
+#include "analyze/marks.h"
+#include "base/alloc.h"
+
+bool ps_is_host_range(uint8_t kind) {
+    switch (kind) {
+    case PS_SLICE_MARK_HOST:
+    case PS_SLICE_HOST_OP:
+    case PS_SLICE_ANNOTATION:
+    case PS_SLICE_QUEUE:
+    case PS_SLICE_CALL:
+    case PS_SLICE_PYTHON:
+    case PS_SLICE_HOST_OTHER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool ps_is_launched(uint8_t kind) {
+    return kind >= PS_SLICE_KERNEL || kind == PS_SLICE_MARK_DEVICE || kind == PS_SLICE_COMM_OP;
+}
+
+static int64_t end_of(const ps_slices *s, uint32_t i) {
+    return s->start_ns[i] + s->dur_ns[i];
+}
+
+static uint32_t *new_column(uint32_t n) {
+    uint32_t *column = ps_alloc(((size_t)n + 1) * sizeof *column);
+    for (uint32_t i = 0; column != NULL && i < n; i++) {
+        column[i] = PS_NONE;
+    }
+    return column;
+}
+
+/* What the walks up need of each host slice, found once: the innermost operator at or around it on its thread, and where
+ * a queue lies around it the operator behind that. */
+typedef struct behind {
+    uint32_t *op, *queue; /* [n_slices] */
+} behind;
+
+/* A slice that ends before a later one ends holds nothing that the later one does not hold: it leaves the stack, so that
+ * slices that overlap in part cost no more than others. */
+static bool find_parents(ps_links *l, const ps_slices *s, behind *back) {
+    size_t n_tracks = 0;
+    (void)ps_trace_tracks(l->trace, &n_tracks);
+    uint32_t *top = new_column((uint32_t)n_tracks);
+    for (uint32_t i = 0; top != NULL && i < s->n; i++) {
+        bool is_range = ps_is_host_range(s->kind[i]);
+        if (!is_range && s->kind[i] != PS_SLICE_INSTANT) {
+            continue;
+        }
+        uint32_t around = top[s->track[i]];
+        while (around != PS_NONE && end_of(s, around) < end_of(s, i)) {
+            around = l->parent[around];
+        }
+        l->parent[i] = around;
+        top[s->track[i]] = is_range ? i : around;
+        back->op[i] = s->kind[i] == PS_SLICE_HOST_OP ? i
+                      : around != PS_NONE            ? back->op[around]
+                                                     : PS_NONE;
+    }
+    ps_free(top);
+    return top != NULL;
+}
+
+static void take_flow(ps_links *l, const ps_slices *s, const ps_flow *flow) {
+    uint32_t from = flow->from;
+    uint32_t to = flow->to;
+    bool is_host = ps_is_host_range(s->kind[from]) || s->kind[from] == PS_SLICE_INSTANT;
+    if (!ps_is_launched(s->kind[to]) || !is_host) {
+        return;
+    }
+    if (s->kind[from] == PS_SLICE_HOST_OP) {
+        uint32_t known = l->op[to];
+        bool better = known == PS_NONE || s->dur_ns[from] < s->dur_ns[known];
+        l->op[to] = better ? from : known;
+        return;
+    }
+    uint32_t known = l->call[to]; /* flows come by the slice they start from */
+    if (known == PS_NONE || (s->kind[known] != PS_SLICE_CALL && s->kind[from] == PS_SLICE_CALL)) {
+        l->call[to] = from;
+    }
+}
+
+/* back->queue of each dequeue and of what lies inside of it. */
+static void look_behind_queues(const ps_links *l, const ps_slices *s, behind *back) {
+    size_t n = 0;
+    const ps_flow *flows = ps_trace_flows(l->trace, &n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t to = flows[i].to;
+        bool queues = s->kind[flows[i].from] == PS_SLICE_QUEUE && s->kind[to] == PS_SLICE_QUEUE;
+        if (queues && back->queue[to] == PS_NONE) {
+            back->queue[to] = back->op[flows[i].from];
+        }
+    }
+    for (uint32_t i = 0; i < s->n; i++) { /* parents come first */
+        if (back->queue[i] == PS_NONE && l->parent[i] != PS_NONE) {
+            back->queue[i] = back->queue[l->parent[i]];
+        }
+    }
+}
+
+ps_code ps_links_init(ps_links *l, const ps_trace *trace, ps_err *err) {
+    const ps_slices *s = ps_trace_slices(trace);
+    *l = (ps_links){.trace = trace,
+                    .parent = new_column(s->n),
+                    .call = new_column(s->n),
+                    .op = new_column(s->n)};
+    behind back = {new_column(s->n), new_column(s->n)};
+    bool ok = l->parent != NULL && l->call != NULL && l->op != NULL && back.op != NULL &&
+              back.queue != NULL;
+    ok = ps_step_index_init(&l->steps, trace) && ok && find_parents(l, s, &back);
+    size_t n = 0;
+    const ps_flow *flows = ps_trace_flows(trace, &n);
+    for (size_t i = 0; ok && i < n; i++) {
+        take_flow(l, s, &flows[i]);
+    }
+    if (ok) {
+        look_behind_queues(l, s, &back);
+    }
+    for (uint32_t i = 0; ok && i < s->n; i++) {
+        bool is_mark = s->kind[i] == PS_SLICE_MARK_HOST || s->kind[i] == PS_SLICE_INSTANT;
+        uint32_t call = is_mark ? i : l->call[i];
+        if (l->op[i] == PS_NONE && call != PS_NONE) {
+            l->op[i] = back.op[call] != PS_NONE ? back.op[call] : back.queue[call];
+        }
+    }
+    ps_free(back.op);
+    ps_free(back.queue);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+void ps_links_fini(ps_links *l) {
+    ps_free(l->parent);
+    ps_free(l->call);
+    ps_free(l->op);
+    ps_step_index_fini(&l->steps);
+    *l = (ps_links){0};
+}
+
+/* The last step that began at or before `at`, else the first. */
+static int64_t step_running_at(const ps_step_index *x, int64_t at) {
+    size_t low = 0;
+    size_t high = x->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (x->steps[middle].start_ns <= at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return x->n > 0 ? x->steps[low > 0 ? low - 1 : 0].id : 0;
+}
+
+int64_t ps_links_step(const ps_links *l, uint32_t slice) {
+    const ps_slices *s = ps_trace_slices(l->trace);
+    uint32_t launch = l->op[slice] != PS_NONE ? l->op[slice] : l->call[slice];
+    if (launch == PS_NONE) {
+        return step_running_at(&l->steps, s->start_ns[slice]);
+    }
+    return ps_step_of(&l->steps, s->start_ns[launch], s->start_ns[launch]);
+}

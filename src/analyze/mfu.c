@@ -1,0 +1,119 @@
+/* Kernels of matrix class and their FLOPs, in this order of trust: what the collector recorded; the kernel's own shapes;
+ * those of the operator that launched it. */
+#include "analyze/mfu.h"
+
+#include "analyze/mfu_parts.h"
+#include "base/alloc.h"
+
+struct ps_mfu {
+    ps_matrix_kernel *kernels; /* in slice order */
+    size_t n;
+    ps_peak peak;
+};
+
+static void count_oddities(const ps_mfu_work *w, const ps_peak *peak) {
+    for (size_t i = 0; i < w->n; i++) {
+        const ps_matrix_kernel *k = &w->kernels[i];
+        const char *name = ps_trace_text(w->trace, w->slices->name[k->slice]);
+        if (k->flops > 0 && ps_peak_for(peak, k->type) <= 0) {
+            ps_diag_add(w->diag, PS_ODD_FLOPS_TYPE, "%.100s%s%.40s", name,
+                        peak->how[0] != '\0' ? ": " : "", peak->how);
+        } else if (k->flops > 0 && k->heads_hidden) {
+            ps_diag_add(w->diag, PS_ODD_FLOPS_HEADS, "%.100s", name);
+        } else if (k->flops <= 0 && k->role != PS_ROLE_NONE) {
+            bool is_attention = k->role == PS_ROLE_ATTENTION || k->role == PS_ROLE_ATTENTION_GRAD;
+            ps_diag_add(w->diag, is_attention ? PS_ODD_FLOPS_ATTENTION : PS_ODD_FLOPS_SHAPE,
+                        "%.100s", name);
+        }
+    }
+}
+
+static ps_code work(ps_mfu_work *w, ps_err *err) {
+    ps_code code = ps_mfu_find_kernels(w, err);
+    code = code == PS_OK ? ps_mfu_attention(w, err) : code;
+    code = code == PS_OK ? ps_mfu_operators(w, err) : code;
+    return code == PS_OK ? ps_mfu_records(w, err) : code;
+}
+
+ps_mfu *ps_mfu_new(const ps_links *links, const ps_analysis_opts *opts, ps_diag *diag,
+                   ps_err *err) {
+    ps_mfu *m = ps_calloc(1, sizeof *m);
+    if (m == NULL) {
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    ps_mfu_work w = {.trace = links->trace,
+                     .slices = ps_trace_slices(links->trace),
+                     .links = links,
+                     .diag = diag,
+                     .in = ps_alloc(sizeof *w.in),
+                     .out = ps_alloc(sizeof *w.out)};
+    ps_code code = w.in != NULL && w.out != NULL ? PS_OK : ps_fail_nomem(err);
+    code = code == PS_OK ? ps_peak_find(links->trace, opts, &m->peak, err) : code;
+    code = code == PS_OK ? work(&w, err) : code;
+    m->kernels = w.kernels;
+    m->n = w.n;
+    if (code == PS_OK) {
+        count_oddities(&w, &m->peak);
+    }
+    ps_free(w.in);
+    ps_free(w.out);
+    if (code != PS_OK) {
+        ps_mfu_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void ps_mfu_free(ps_mfu *m) {
+    if (m != NULL) {
+        ps_free(m->kernels);
+        ps_free(m);
+    }
+}
+
+static const ps_matrix_kernel *find(const ps_mfu *m, uint32_t slice) {
+    size_t low = 0;
+    size_t high = m->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->kernels[middle].slice < slice) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < m->n && m->kernels[low].slice == slice ? &m->kernels[low] : NULL;
+}
+
+ps_kernel_flops ps_mfu_of(const ps_mfu *m, uint32_t slice) {
+    const ps_matrix_kernel *k = find(m, slice);
+    if (k == NULL || k->flops <= 0) {
+        return (ps_kernel_flops){0};
+    }
+    return (ps_kernel_flops){
+        .flops = k->flops, .peak_flop_s = ps_peak_for(&m->peak, k->type), .source = k->source};
+}
+
+const char *ps_mfu_name_of(const ps_mfu *m, uint32_t slice) {
+    const ps_matrix_kernel *k = find(m, slice);
+    return k != NULL && k->flops > 0 ? k->name : NULL;
+}
+
+bool ps_mfu_is_matrix(const ps_mfu *m, uint32_t slice) {
+    const ps_matrix_kernel *k = find(m, slice);
+    return k != NULL && k->role != PS_ROLE_NONE;
+}
+
+double ps_mfu_ratio(ps_kernel_flops f, int64_t dur_ns) {
+    return f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0
+               ? f.flops / ((double)dur_ns * 1e-9) / f.peak_flop_s
+               : 0;
+}
+
+double ps_mfu_peak_flop_s(const ps_mfu *m, const char **how) {
+    if (how != NULL) {
+        *how = m->peak.how;
+    }
+    return m->peak.flop_s;
+}

@@ -1,0 +1,165 @@
+/* FLOPs that the collector recorded: ranges of domain mfu_flops around the operators,
+ *
+ *   range "2147483648-aten::linear" { operator -> Cast, MatMulV3 }
+ *
+ * A kernel belongs to the innermost range on the launching thread in which its operator began. What a range says is
+ * divided over its kernels of matrix class by their durations, so that all of them reached the same rate; a cast gets
+ * none. A range around other ranges keeps what these leave. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/mfu_parts.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+#define MAX_RECORDS ((size_t)UINT32_MAX / 2)
+#define NO_RECORD UINT32_MAX
+
+typedef struct record {
+    int64_t start_ns, end_ns;
+    uint32_t track, slice;
+    uint32_t around;      /* the innermost range around it, when records are sorted */
+    double stated, flops; /* flops: without what inner ranges state */
+    int64_t dur_ns;       /* of its kernels */
+    uint32_t n_kernels;
+    const char *name;
+} record;
+
+typedef struct records {
+    record *list; /* by track, start, longer first */
+    size_t n, cap;
+} records;
+
+/* "2147483648-aten::linear"; *flops 0 when it says so. */
+static bool parse_message(const char *text, double *flops, const char **name) {
+    size_t digits = strspn(text, "0123456789");
+    int64_t value = 0;
+    if (digits == 0 || text[digits] != '-' || text[digits + 1] == '\0' ||
+        !ps_parse_i64(text, digits, &value)) {
+        return false;
+    }
+    *flops = (double)value;
+    *name = text + digits + 1;
+    return true;
+}
+
+static bool collect(ps_mfu_work *w, records *r) {
+    const ps_slices *s = w->slices;
+    ps_str domain = ps_trace_find_text(w->trace, "mfu_flops");
+    for (uint32_t i = 0; !ps_str_is_none(domain) && i < s->n; i++) {
+        if (!ps_mfu_in_domain(w, i, domain)) {
+            continue;
+        }
+        record x = {.start_ns = s->start_ns[i],
+                    .end_ns = s->start_ns[i] + s->dur_ns[i],
+                    .track = s->track[i],
+                    .slice = i,
+                    .around = NO_RECORD};
+        const char *text = ps_trace_text(w->trace, s->name[i]);
+        if (s->dur_ns[i] == 0 || !parse_message(text, &x.stated, &x.name)) {
+            ps_diag_add(w->diag, PS_ODD_FLOPS_RECORD, "%.100s", text);
+        } else if (x.stated > 0) {
+            x.flops = x.stated;
+            if (!ps_grow(&r->list, &r->cap, r->n + 1, MAX_RECORDS, sizeof *r->list)) {
+                return false;
+            }
+            r->list[r->n++] = x;
+        }
+    }
+    return true;
+}
+
+static int compare_records(const void *a, const void *b) {
+    const record *x = a;
+    const record *y = b;
+    if (x->track != y->track) {
+        return x->track < y->track ? -1 : 1;
+    }
+    return x->slice < y->slice ? -1 : x->slice > y->slice; /* slices are in this order */
+}
+
+/* What inner ranges state is theirs. A range that was left over from one that ended may be skipped on the way out: it
+ * ended earlier still. */
+static void find_nesting(records *r) {
+    uint32_t open = NO_RECORD;
+    for (uint32_t i = 0; i < r->n; i++) {
+        record *x = &r->list[i];
+        while (open != NO_RECORD &&
+               (r->list[open].track != x->track || r->list[open].end_ns < x->end_ns)) {
+            open = r->list[open].around;
+        }
+        x->around = open;
+        if (open != NO_RECORD) {
+            r->list[open].flops -= x->stated;
+        }
+        open = i;
+    }
+}
+
+/* The innermost range of the track that holds this time. */
+static uint32_t record_at(const records *r, uint32_t track, int64_t at) {
+    size_t low = 0;
+    size_t high = r->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const record *x = &r->list[middle];
+        bool is_before = x->track < track || (x->track == track && x->start_ns <= at);
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    uint32_t i = low > 0 && r->list[low - 1].track == track ? (uint32_t)(low - 1) : NO_RECORD;
+    while (i != NO_RECORD && r->list[i].end_ns < at) {
+        i = r->list[i].around;
+    }
+    return i;
+}
+
+/* of[kernel row] = its record. NULL when memory is out. */
+static uint32_t *give_out(const ps_mfu_work *w, records *r) {
+    uint32_t *of = ps_alloc((w->n + 1) * sizeof *of);
+    for (size_t i = 0; of != NULL && i < w->n; i++) {
+        const ps_matrix_kernel *k = &w->kernels[i];
+        of[i] = k->launch != PS_NONE && k->role != PS_ROLE_NONE
+                    ? record_at(r, w->slices->track[k->launch], w->slices->start_ns[k->launch])
+                    : NO_RECORD;
+        if (of[i] != NO_RECORD) {
+            r->list[of[i]].dur_ns += w->slices->dur_ns[k->slice];
+            r->list[of[i]].n_kernels++;
+        }
+    }
+    return of;
+}
+
+static void take_share(const ps_mfu_work *w, ps_matrix_kernel *k, const record *x) {
+    double share = x->dur_ns > 0 ? (double)w->slices->dur_ns[k->slice] / (double)x->dur_ns
+                                 : 1.0 / (double)x->n_kernels;
+    k->flops = x->n_kernels == 1 ? x->flops : x->flops * share;
+    k->source = PS_FLOPS_RECORDED;
+    k->heads_hidden = false;
+    k->name = x->name;
+}
+
+ps_code ps_mfu_records(ps_mfu_work *w, ps_err *err) {
+    records r = {0};
+    bool ok = collect(w, &r);
+    uint32_t *of = NULL;
+    if (ok && r.n > 0) {
+        qsort(r.list, r.n, sizeof *r.list, compare_records);
+        find_nesting(&r);
+        of = give_out(w, &r);
+        ok = of != NULL;
+    }
+    for (size_t i = 0; ok && r.n > 0 && i < w->n; i++) {
+        if (of[i] != NO_RECORD && r.list[of[i]].flops > 0) {
+            take_share(w, &w->kernels[i], &r.list[of[i]]);
+        }
+    }
+    for (size_t i = 0; ok && i < r.n; i++) {
+        if (r.list[i].n_kernels == 0 && r.list[i].flops > 0) {
+            ps_diag_add(w->diag, PS_ODD_FLOPS_RECORD, "%.100s: no kernel", r.list[i].name);
+        }
+    }
+    ps_free(of);
+    ps_free(r.list);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}

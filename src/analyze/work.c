@@ -1,0 +1,76 @@
+/* What counts as work. */
+#include "analyze/work.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/paddle_jobs.h"
+
+static bool is_device_op(const ps_work *w, uint32_t i) {
+    return w->s->kind[i] == PS_SLICE_COMM_OP &&
+           w->tracks[w->s->track[i]].kind != PS_TRACK_HOST_THREAD;
+}
+
+/* Kernels before jobs; operators before their kernels. Operators seen on a host thread say nothing of the device. */
+ps_work ps_work_of(const ps_links *links) {
+    size_t n_tracks = 0;
+    ps_work w = {.links = links,
+                 .trace = links->trace,
+                 .s = ps_trace_slices(links->trace),
+                 .tracks = ps_trace_tracks(links->trace, &n_tracks),
+                 .computing = PS_SLICE_JOB,
+                 .communication = PS_SLICE_COMM_KERNEL};
+    for (uint32_t i = 0; i < w.s->n; i++) {
+        if (w.s->kind[i] == PS_SLICE_KERNEL) {
+            w.computing = PS_SLICE_KERNEL;
+        } else if (is_device_op(&w, i)) {
+            w.communication = PS_SLICE_COMM_OP;
+        }
+    }
+    return w;
+}
+
+static bool holds(const char *text, const char *word) {
+    return text != NULL && strcasestr(text, word) != NULL;
+}
+
+/* NCCL has one kernel for both directions: which of them it was, its arguments or the operator behind it say. */
+static bool receives(const ps_work *w, uint32_t i) {
+    const char *name = ps_trace_text(w->trace, w->s->name[i]);
+    if (strncasecmp(name, "hcom_", 5) == 0) {
+        return strncasecmp(name, "hcom_receive", 12) == 0 || strncasecmp(name, "hcom_recv", 9) == 0;
+    }
+    const char *collective = ps_trace_arg_text(w->trace, i, "Collective name");
+    if (collective != NULL) {
+        return holds(collective, "recv") && !holds(collective, "send");
+    }
+    if (holds(name, "sendrecv")) {
+        uint32_t behind = w->links->op[i] != PS_NONE ? w->links->op[i] : w->links->call[i];
+        name = behind != PS_NONE ? ps_trace_text(w->trace, w->s->name[behind]) : "";
+    }
+    return (holds(name, "recv") || holds(name, "receive")) && !holds(name, "send");
+}
+
+static ps_part part_of_job(const ps_work *w, uint32_t i) {
+    ps_op_kind kind = PS_OP_OTHER;
+    int chunk = -1;
+    (void)ps_paddle_job_kind(ps_trace_text(w->trace, w->s->name[i]), &kind, &chunk);
+    return kind == PS_OP_RECV   ? PS_PART_RECEIVING
+           : kind == PS_OP_SEND ? PS_PART_COMMUNICATION
+                                : PS_PART_COMPUTING;
+}
+
+ps_part ps_work_part(const ps_work *w, uint32_t i) {
+    ps_slice_kind kind = (ps_slice_kind)w->s->kind[i];
+    if (kind == w->computing) {
+        return kind == PS_SLICE_JOB ? part_of_job(w, i) : PS_PART_COMPUTING;
+    }
+    if (kind == PS_SLICE_COMM_OP ? is_device_op(w, i) : kind == w->communication) {
+        return receives(w, i) ? PS_PART_RECEIVING : PS_PART_COMMUNICATION;
+    }
+    return kind == PS_SLICE_COPY ? PS_PART_COPYING : PS_PART_NONE;
+}
+
+int64_t ps_work_device(const ps_work *w, uint32_t slice) {
+    return w->tracks[w->s->track[slice]].device;
+}

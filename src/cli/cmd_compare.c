@@ -1,0 +1,176 @@
+/* pipescope compare NEW BASE: what a step lost or gained between two captures of one model. Reads only. */
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "cli/cli.h"
+#include "cli/job_options.h"
+#include "cli/rank_report.h"
+#include "run/run.h"
+#include "write/comparison.h"
+#include "write/sink.h"
+#include "write/table_xlsx.h"
+
+static int check_output(ps_cli *cli, const char *path) {
+    static const char *const ENDS[] = {".txt", ".json", ".xlsx"};
+    for (size_t i = 0; path != NULL && i < PS_N(ENDS); i++) {
+        if (ps_ends_with(path, ENDS[i])) {
+            return PS_EXIT_OK;
+        }
+    }
+    return path == NULL ? PS_EXIT_OK
+                        : ps_cli_usage(cli, "-o %s: end it in .txt, .json or .xlsx", path);
+}
+
+static ps_code render(const ps_comparison *c, const char *path, size_t top, ps_buf *out,
+                      ps_err *err) {
+    if (ps_ends_with(path, ".json")) {
+        return ps_write_comparison_json(c, out, err);
+    }
+    ps_text_style style = {.width = 120, .utf8 = true};
+    return ps_write_comparison_text(c, top, &style, out, err);
+}
+
+static ps_code store(const ps_comparison *c, const char *path, size_t top, ps_err *err) {
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    ps_sink sink = {0};
+    ps_code code = render(c, path, top, &out, err);
+    code = code == PS_OK ? ps_sink_open_file(&sink, path, err) : code;
+    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, err) : code;
+    code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
+    ps_sink_abort(&sink);
+    ps_buf_fini(&out);
+    return code;
+}
+
+static int write_file(ps_cli *cli, const ps_comparison *c, const char *path, size_t top) {
+    ps_err err = PS_ERR_INIT;
+    ps_code code = ps_ends_with(path, ".xlsx")
+                       ? ps_write_tables_xlsx((const ps_table *const *)c->tables, c->n_tables, path,
+                                              NULL, &err)
+                       : store(c, path, top, &err);
+    if (code != PS_OK) {
+        return ps_cli_fail(cli, &err);
+    }
+    ps_cli_print(cli, "wrote %s\n", path);
+    return PS_EXIT_OK;
+}
+
+static int print(ps_cli *cli, const ps_comparison *c, size_t top) {
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    ps_err err = PS_ERR_INIT;
+    ps_text_style style = ps_cli_style(cli);
+    ps_code code = ps_write_comparison_text(c, top, &style, &out, &err);
+    if (code == PS_OK) {
+        ps_cli_put(cli, ps_buf_str(&out), out.len);
+    }
+    ps_buf_fini(&out);
+    return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
+}
+
+static int show(ps_cli *cli, const ps_run *run) {
+    ps_table *tables[64];
+    ps_comparison c = {.new_name = ps_cli_positional(cli, 0),
+                       .base_name = ps_cli_positional(cli, 1),
+                       .tables = tables};
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        const ps_result *result = &run->results[a];
+        for (size_t i = 0; i < result->n_tables && c.n_tables < PS_N(tables); i++) {
+            tables[c.n_tables++] = result->tables[i];
+        }
+    }
+    if (c.n_tables == 0) {
+        return PS_EXIT_NOTHING; /* the ranks have said why */
+    }
+    size_t top = (size_t)ps_cli_int(cli, "top_num");
+    const char *path = ps_cli_text(cli, "output");
+    return path != NULL ? write_file(cli, &c, path, top) : print(cli, &c, top);
+}
+
+static int compare(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
+    ps_err err = PS_ERR_INIT;
+    const ps_analysis *analyses[] = {ps_analysis_find("compare")};
+    const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks, sizeof *ranks);
+    ps_run *run = NULL;
+    if (ranks == NULL) {
+        (void)ps_fail_nomem(&err);
+    } else {
+        for (size_t r = 0; r < cluster->n_ranks; r++) {
+            ranks[r] = &cluster->ranks[r];
+        }
+        run =
+            ps_run_analyses(analyses, PS_N(analyses), cluster, ranks, cluster->n_ranks, opts, &err);
+    }
+    ps_free(ranks);
+    if (run == NULL) {
+        return ps_cli_fail(cli, &err);
+    }
+    int status = show(cli, run);
+    ps_report_ranks(cli, run);
+    int ranks_status = ps_report_status(run, cluster, NULL);
+    ps_run_free(run);
+    return status != PS_EXIT_OK ? status : ranks_status;
+}
+
+static int run(ps_cli *cli) {
+    int status = check_output(cli, ps_cli_text(cli, "output"));
+    if (status != PS_EXIT_OK) {
+        return status;
+    }
+    ps_run_opts opts = {.baseline_path = ps_cli_positional(cli, 1),
+                        .export_type = PS_EXPORT_NOTHING,
+                        .n_threads = (size_t)ps_cli_int(cli, "jobs"),
+                        .analysis = {.step_id = -1}};
+    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
+    if (cluster == NULL) {
+        return status;
+    }
+    ps_report_cluster(cli, cluster);
+    status =
+        cluster->n_ranks > 0 ? compare(cli, cluster, &opts) : ps_report_no_profile(cli, cluster);
+    ps_cluster_free(cluster);
+    return status;
+}
+
+static const ps_option OPTIONS[] = {
+    {.name = "output",
+     .short_name = 'o',
+     .kind = PS_OPTION_PATH,
+     .arg = "FILE",
+     .help = "every row into a file (.json, .xlsx), or the text (.txt)"},
+    {.name = "top_num",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "10",
+     .min = 1,
+     .max = 1 << 20,
+     .help = "rows of each table in the text"},
+    PS_FORMAT_OPTION,
+    {.name = "jobs",
+     .short_name = 'j',
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "0",
+     .fallback_shown = "one per processor",
+     .min = 0,
+     .max = 4096,
+     .help = "threads"},
+};
+
+const ps_command ps_command_compare = {
+    .name = "compare",
+    .summary = "two captures of one model: what a step lost, by kernels, operators and calls",
+    .usage = "NEW BASE [-o FILE.{txt,json,xlsx}] [options]",
+    .options = OPTIONS,
+    .n_options = PS_N(OPTIONS),
+    .positional = "NEW BASE",
+    .min_positionals = 2,
+    .max_positionals = 2,
+    .notes =
+        "Each side is a capture of any format, of one rank or many; times are a rank and step. Steps are matched by "
+        "their order. A positive loss means that NEW is slower.",
+    .run = run,
+};

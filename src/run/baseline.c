@@ -1,0 +1,83 @@
+#include "run/baseline.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+static size_t wanted(const ps_baseline *b, const ps_analysis *const *analyses, size_t n) {
+    size_t n_wanted = 0;
+    for (size_t a = 0; a < n; a++) {
+        const ps_analysis *found =
+            analyses[a]->baseline != NULL ? ps_analysis_find(analyses[a]->baseline) : NULL;
+        bool again = false;
+        for (size_t i = 0; i < n_wanted; i++) {
+            again = again || b->analyses[i] == found;
+        }
+        if (found != NULL && !again) {
+            b->analyses[n_wanted++] = found;
+        }
+    }
+    return n_wanted;
+}
+
+static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err *err) {
+    b->cluster = ps_cluster_find(opts->baseline_path, err);
+    if (b->cluster == NULL) {
+        return err != NULL ? err->code : PS_IO;
+    }
+    if (b->cluster->n_ranks == 0) {
+        return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "no profile was found here");
+    }
+    const ps_cluster_rank **ranks = ps_calloc(b->cluster->n_ranks, sizeof *ranks);
+    if (ranks == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (size_t r = 0; r < b->cluster->n_ranks; r++) {
+        ranks[r] = &b->cluster->ranks[r];
+    }
+    ps_run_opts own = *opts;
+    own.baseline_path = NULL;
+    own.out_dir = NULL;
+    own.export_type = PS_EXPORT_NOTHING;
+    own.progress = NULL;
+    own.analysis.step_id = -1; /* steps of another run have other numbers */
+    b->run = ps_run_analyses(b->analyses, n, b->cluster, ranks, b->cluster->n_ranks, &own, err);
+    ps_free(ranks);
+    if (b->run == NULL) {
+        return err != NULL ? err->code : PS_IO;
+    }
+    return b->run->n_done > 0 ? PS_OK
+                              : ps_fail_file(err, PS_NOTHING, opts->baseline_path,
+                                             "no rank could be used: %s", b->run->ranks[0].err.msg);
+}
+
+ps_code ps_baseline_run(ps_baseline *b, const ps_analysis *const *analyses, size_t n_analyses,
+                        const ps_run_opts *opts, ps_err *err) {
+    b->analyses = ps_calloc(n_analyses, sizeof *b->analyses);
+    if (b->analyses == NULL) {
+        return ps_fail_nomem(err);
+    }
+    size_t n = wanted(b, analyses, n_analyses);
+    ps_code code = n > 0 ? run_all(b, n, opts, err) : PS_OK;
+    if (code != PS_OK) {
+        ps_err_prefix(err, "baseline");
+    }
+    return code;
+}
+
+const ps_result *ps_baseline_of(const ps_baseline *b, const ps_analysis *analysis) {
+    for (size_t i = 0; b->run != NULL && analysis->baseline != NULL && i < b->run->n_analyses;
+         i++) {
+        if (strcmp(b->analyses[i]->name, analysis->baseline) == 0) {
+            return &b->run->results[i];
+        }
+    }
+    return NULL;
+}
+
+void ps_baseline_free(ps_baseline *b) {
+    ps_run_free(b->run);
+    ps_cluster_free(b->cluster);
+    ps_free(b->analyses);
+    *b = (ps_baseline){0};
+}

@@ -1,0 +1,259 @@
+#include "run/cluster_tables.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "run/table_file.h"
+#include "write/sqlite.h"
+
+#define DATABASE "cluster_analysis.db"
+#define MAX_NOTES 1000
+
+static ps_code add_note(ps_run *run, const ps_buf *text, ps_err *err) {
+    const char *copy =
+        ps_buf_ok(text) ? ps_arena_strndup(&run->arena, ps_buf_str(text), text->len) : NULL;
+    if (copy == NULL ||
+        !ps_grow(&run->notes, &run->cap_notes, run->n_notes + 1, MAX_NOTES, sizeof *run->notes)) {
+        return ps_fail_nomem(err);
+    }
+    run->notes[run->n_notes++] = copy;
+    return PS_OK;
+}
+
+/* --- what goes where --------------------------------------------------------------------------------------- */
+
+static bool same_cell(const ps_column *column, const ps_value *a, const ps_value *b) {
+    if (a->is_null || b->is_null) {
+        return a->is_null == b->is_null;
+    }
+    switch (column->type) {
+    case PS_COL_INT:
+        return a->u.i == b->u.i;
+    case PS_COL_REAL:
+        return memcmp(&a->u.r, &b->u.r, sizeof a->u.r) == 0;
+    case PS_COL_TEXT:
+    case PS_COL_STRING_ID:
+        break;
+    }
+    return strcmp(a->u.text, b->u.text) == 0;
+}
+
+static bool same_table(const ps_table *a, const ps_table *b) {
+    bool same = a->n_columns == b->n_columns && a->n_rows == b->n_rows;
+    for (size_t c = 0; same && c < a->n_columns; c++) {
+        same = strcmp(a->columns[c].name, b->columns[c].name) == 0 &&
+               a->columns[c].type == b->columns[c].type;
+        for (size_t r = 0; same && r < a->n_rows; r++) {
+            same = same_cell(&a->columns[c], ps_table_cell(a, r, c), ps_table_cell(b, r, c));
+        }
+    }
+    return same;
+}
+
+static bool is_wanted(const ps_table *t, ps_export type) {
+    if (t->home != PS_HOME_CLUSTER) {
+        return false;
+    }
+    if (type == PS_EXPORT_DB) {
+        return (t->to & (PS_TO_DB | PS_TO_BESIDE_DB)) != 0;
+    }
+    /* Of what only people read, no file without content. */
+    return (t->to & PS_TO_FILES) != 0 || (t->to == 0 && t->n_rows > 0);
+}
+
+/* "3/kernel_details" as a path below the folder; names come from analyses, which may have them from a profile. */
+static void add_file(ps_buf *path, const char *name) {
+    bool at_start = true;
+    for (const char *p = name; *p != '\0'; p++) {
+        unsigned char c = (unsigned char)*p;
+        bool bad = c < 0x20 || c == 0x7F || c == '\\' || (at_start && (c == '.' || c == '/'));
+        ps_buf_add_char(path, bad ? '_' : *p);
+        at_start = c == '/';
+    }
+}
+
+static const char *target_of(ps_run *run, const ps_table *t, const char *dir, const char *folder,
+                             ps_export type) {
+    ps_buf path;
+    ps_buf_init(&path, 0);
+    if (type == PS_EXPORT_DB && (t->to & PS_TO_BESIDE_DB) == 0) {
+        ps_buf_addf(&path, "%s/%s", dir, DATABASE);
+    } else {
+        ps_buf_addf(&path, "%s/%s/", dir, folder);
+        add_file(&path, t->file != NULL ? t->file : t->name);
+        ps_buf_addf(&path, ".%s", ps_table_file_end(t, type));
+    }
+    const char *copy =
+        ps_buf_ok(&path) ? ps_arena_strndup(&run->arena, ps_buf_str(&path), path.len) : NULL;
+    ps_buf_fini(&path);
+    return copy;
+}
+
+/* The place of the one that has the name already, or NULL. SQLite does not tell names apart by case. */
+static ps_written *find_taken(const ps_run *run, const ps_table *t, const char *path) {
+    for (size_t i = 0; i < run->n_written; i++) {
+        ps_written *w = &run->written[i];
+        if (strcmp(w->path, path) == 0 &&
+            (!ps_ends_with(path, DATABASE) || strcasecmp(w->table->name, t->name) == 0)) {
+            return w;
+        }
+    }
+    return NULL;
+}
+
+static ps_code plan_table(ps_run *run, const ps_analysis *const *analyses, size_t a,
+                          const ps_table *t, const char *path, ps_err *err) {
+    ps_written new = {.analysis = a, .table = t, .path = path};
+    ps_written *old = find_taken(run, t, path);
+    if (old == NULL) {
+        if (!ps_grow(&run->written, &run->cap_written, run->n_written + 1, 1 << 20,
+                     sizeof *run->written)) {
+            return ps_fail_nomem(err);
+        }
+        run->written[run->n_written++] = new;
+        return PS_OK;
+    }
+    if (same_table(old->table, t)) {
+        return PS_OK;
+    }
+    if (old->table->n_rows == 0) {
+        *old = new;
+        return PS_OK;
+    }
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_buf_addf(&text, "%s: %s and %s disagree about it, that of %s was written; run one at a time",
+                t->name, analyses[old->analysis]->name, analyses[a]->name,
+                analyses[old->analysis]->name);
+    ps_code code = t->n_rows > 0 ? add_note(run, &text, err) : PS_OK;
+    ps_buf_fini(&text);
+    return code;
+}
+
+/* The nearest folder that exists; NULL when memory is out. */
+static const char *existing_folder(ps_arena *arena, const char *path) {
+    const char *dir = path;
+    while (dir != NULL && !ps_is_dir(dir) && strcmp(dir, ".") != 0 && strcmp(dir, "/") != 0) {
+        dir = ps_path_dir(arena, dir);
+    }
+    return dir;
+}
+
+static ps_code check_targets(ps_run *run, const char *dir, ps_err *err) {
+    const char *locked = NULL;
+    bool is_checked = false;
+    ps_code code = PS_OK;
+    for (size_t i = 0; i < run->n_written && locked == NULL && code == PS_OK; i++) {
+        const char *path = run->written[i].path;
+        bool is_database = ps_ends_with(path, DATABASE);
+        const char *folder = ps_path_dir(&run->arena, path);
+        folder = folder != NULL ? existing_folder(&run->arena, folder) : NULL;
+        if (folder == NULL) {
+            return ps_fail_nomem(err);
+        }
+        locked = ps_is_readonly(folder)                                    ? folder
+                 : is_database && ps_is_file(path) && ps_is_readonly(path) ? path
+                                                                           : NULL;
+        if (is_database && !is_checked) { /* the one for all that are in it */
+            code = ps_sqlite_check_results(path, err);
+            is_checked = true;
+        }
+    }
+    if (code == PS_OK && locked != NULL) {
+        return ps_fail_file(
+            err, PS_READONLY, locked,
+            "read-only, so results cannot be written below %s: nothing was written; name "
+            "another place with -o DIR",
+            dir);
+    }
+    return code;
+}
+
+ps_code ps_plan_cluster_tables(ps_run *run, const ps_analysis *const *analyses,
+                               const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+    const char *base = opts->out_dir != NULL ? opts->out_dir : cluster->root;
+    const char *dir = ps_path_join(&run->arena, base, PS_OUTPUT_FOLDER);
+    ps_code code = dir != NULL ? PS_OK : ps_fail_nomem(err);
+    for (size_t a = 0; code == PS_OK && a < run->n_analyses; a++) {
+        const ps_result *result = &run->results[a];
+        for (size_t i = 0; code == PS_OK && i < result->n_tables; i++) {
+            const ps_table *t = result->tables[i];
+            if (is_wanted(t, opts->export_type)) {
+                const char *path = target_of(run, t, dir, analyses[a]->folder, opts->export_type);
+                code =
+                    path != NULL ? plan_table(run, analyses, a, t, path, err) : ps_fail_nomem(err);
+            }
+        }
+    }
+    return code == PS_OK ? check_targets(run, dir, err) : code;
+}
+
+/* --- writing ----------------------------------------------------------------------------------------------- */
+
+static ps_code write_database(ps_run *run, ps_err *err) {
+    const ps_table **tables = ps_calloc(run->n_written + 1, sizeof *tables);
+    const char *path = NULL;
+    size_t n = 0;
+    for (size_t i = 0; tables != NULL && i < run->n_written; i++) {
+        if (ps_ends_with(run->written[i].path, DATABASE)) {
+            path = run->written[i].path;
+            tables[n++] = run->written[i].table;
+        }
+    }
+    const char *dir = path != NULL ? ps_path_dir(&run->arena, path) : NULL;
+    ps_code code = tables == NULL || (path != NULL && dir == NULL) ? ps_fail_nomem(err) : PS_OK;
+    if (code == PS_OK && n > 0) {
+        code = ps_make_dirs(dir, err);
+        code = code == PS_OK ? ps_sqlite_merge(path, tables, n, err) : code;
+    }
+    ps_free(tables);
+    return code;
+}
+
+static ps_code note_losses(ps_run *run, const char *path, const ps_xlsx_report *report,
+                           ps_err *err) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    const char *name = ps_path_base(path);
+    ps_code code = PS_OK;
+    if (report->n_cut > 0) {
+        ps_buf_addf(&text,
+                    "%s: %llu texts were longer than the 32767 characters of a cell and are cut; "
+                    "csv, json and db hold them whole",
+                    name, (unsigned long long)report->n_cut);
+        code = add_note(run, &text, err);
+    }
+    if (code == PS_OK && report->n_sheets > 1) {
+        ps_buf_clear(&text);
+        ps_buf_addf(&text, "%s: more rows than a sheet has, they go on in %zu sheets", name,
+                    report->n_sheets);
+        code = add_note(run, &text, err);
+    }
+    if (code == PS_OK && report->without_merging) {
+        ps_buf_clear(&text);
+        ps_buf_addf(&text, "%s: too large for merged cells, equal values stand in each row", name);
+        code = add_note(run, &text, err);
+    }
+    ps_buf_fini(&text);
+    return code;
+}
+
+ps_code ps_write_cluster_tables(ps_run *run, const ps_run_opts *opts, ps_err *err) {
+    ps_code code = opts->export_type == PS_EXPORT_DB ? write_database(run, err) : PS_OK;
+    for (size_t i = 0; code == PS_OK && i < run->n_written; i++) {
+        const char *path = run->written[i].path;
+        if (ps_ends_with(path, DATABASE)) {
+            continue;
+        }
+        const char *dir = ps_path_dir(&run->arena, path);
+        ps_xlsx_report report;
+        code = dir != NULL ? ps_make_dirs(dir, err) : ps_fail_nomem(err);
+        code =
+            code == PS_OK ? ps_table_file_write(run->written[i].table, path, &report, err) : code;
+        code = code == PS_OK ? note_losses(run, path, &report, err) : code;
+    }
+    return code;
+}

@@ -1,0 +1,18 @@
+/* A table as a file of the kind that the user asked for. */
+#ifndef PS_RUN_TABLE_FILE_H
+#define PS_RUN_TABLE_FILE_H
+
+#include "run/run.h"
+#include "write/table_xlsx.h"
+
+#define PS_OUTPUT_FOLDER "cluster_analysis_output"
+
+/* "csv", "json" or "xlsx". */
+const char *ps_table_file_end(const ps_table *table, ps_export type);
+
+/* Writes the kind of file that the path's end names, whole or not at all. `report` may be NULL; it says what a workbook
+ * could not hold and is all zero for other kinds. */
+PS_MUST_USE ps_code ps_table_file_write(const ps_table *table, const char *path,
+                                        ps_xlsx_report *report, ps_err *err);
+
+#endif

@@ -1,0 +1,190 @@
+#include "write/comparison.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "write/number_text.h"
+#include "write/writers.h"
+
+static size_t column_named(const ps_table *t, const char *name) {
+    size_t c = 0;
+    while (c < t->n_columns && strcmp(t->columns[c].name, name) != 0) {
+        c++;
+    }
+    return c;
+}
+
+static const ps_table *table_named(const ps_comparison *c, const char *name) {
+    for (size_t i = 0; i < c->n_tables; i++) {
+        if (strcmp(c->tables[i]->name, name) == 0) {
+            return c->tables[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+/* Three digits and a unit: "1.52 ms". */
+static void duration_text(int64_t ns, char out[PS_NUMBER_TEXT]) {
+    static const struct {
+        const char *name;
+        int64_t scale;
+    } UNITS[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
+    size_t i = 0;
+    while (i < 3 && ns < UNITS[i].scale) {
+        i++;
+    }
+    unsigned decimals = i == 3 ? 0 : ps_decimals_for((double)ns / (double)UNITS[i].scale);
+    ps_int_scaled(ns, UNITS[i].scale, decimals, out);
+    size_t n = strlen(out);
+    (void)snprintf(out + n, PS_NUMBER_TEXT - n, " %s", UNITS[i].name);
+}
+
+/* "a step takes 1.52 ms longer (13.4 ms instead of 11.9 ms, 1.13 times)" */
+static void put_sentence(const ps_comparison *c, ps_buf *out) {
+    const ps_table *t = table_named(c, "OverallCompare");
+    if (t == NULL || t->n_rows == 0) {
+        return;
+    }
+    int64_t now = ps_table_cell(t, 0, column_named(t, "new"))->u.i;
+    int64_t base = ps_table_cell(t, 0, column_named(t, "base"))->u.i;
+    int64_t lost = now - base;
+    const ps_value *ratio = ps_table_cell(t, 0, column_named(t, "new / base"));
+    char difference[PS_NUMBER_TEXT];
+    char times[2][PS_NUMBER_TEXT];
+    duration_text(lost < 0 ? -lost : lost, difference);
+    duration_text(now, times[0]);
+    duration_text(base, times[1]);
+    ps_buf_addf(out, "new   %s\nbase  %s\n\n", c->new_name, c->base_name);
+    if (lost == 0) {
+        ps_buf_addf(out, "A step takes as long as before: %s.\n", times[0]);
+        return;
+    }
+    ps_buf_addf(out, "A step takes %s %s: %s instead of %s", difference,
+                lost > 0 ? "longer" : "less", times[0], times[1]);
+    if (!ratio->is_null) {
+        ps_buf_addf(out, " (%.3g times)", ratio->u.r);
+    }
+    ps_buf_add_str(out, ". All times are those of a rank and step.\n");
+}
+
+/* Rows [first, first + n) as a table of their own; borrows everything. */
+static ps_table rows_of(const ps_table *t, size_t first, size_t n) {
+    ps_table view = *t;
+    view.cells = t->n_rows > 0 ? t->cells + first * t->n_columns : t->cells;
+    view.n_rows = n;
+    return view;
+}
+
+/* How many rows lost time; they stand first. */
+static size_t count_losers(const ps_table *t, size_t lost) {
+    size_t n = 0;
+    while (n < t->n_rows && ps_table_cell(t, n, lost)->u.i > 0) {
+        n++;
+    }
+    return n;
+}
+
+static size_t count_winners(const ps_table *t, size_t lost) {
+    size_t n = 0;
+    while (n < t->n_rows && ps_table_cell(t, t->n_rows - 1 - n, lost)->u.i < 0) {
+        n++;
+    }
+    return n;
+}
+
+/* The first `n` rows, or the last ones from the end on. */
+static ps_code put_rows(const ps_table *t, const char *what, size_t n, bool from_end,
+                        const ps_text_style *style, ps_buf *out, ps_err *err) {
+    char title[256];
+    ps_table view = rows_of(t, 0, n);
+    (void)snprintf(title, sizeof title, "%s: %s", t->title, what);
+    view.title = title;
+    view.cells = ps_calloc(n * t->n_columns, sizeof *view.cells);
+    if (view.cells == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (size_t r = 0; r < n; r++) {
+        size_t from = from_end ? t->n_rows - 1 - r : r;
+        memcpy(view.cells + r * t->n_columns, t->cells + from * t->n_columns,
+               t->n_columns * sizeof *view.cells);
+    }
+    ps_buf_add_char(out, '\n');
+    ps_code code = ps_write_table_text(&view, style, out, err);
+    ps_free(view.cells);
+    return code;
+}
+
+static void say_more(size_t n_all, size_t n_shown, const char *what, ps_buf *out) {
+    if (n_all > n_shown) {
+        ps_buf_addf(out, "and %zu more that %s\n", n_all - n_shown, what);
+    }
+}
+
+static ps_code put_ranked(const ps_table *t, size_t top, const ps_text_style *style, ps_buf *out,
+                          ps_err *err) {
+    size_t lost = column_named(t, "lost");
+    size_t n_lost = count_losers(t, lost);
+    size_t n_won = count_winners(t, lost);
+    size_t n = n_lost < top ? n_lost : top;
+    ps_code code = PS_OK;
+    if (n > 0) {
+        code = put_rows(t, "what lost time", n, false, style, out, err);
+        say_more(n_lost, n, "lost time", out);
+    }
+    n = n_won < (top + 2) / 3 ? n_won : (top + 2) / 3;
+    if (code == PS_OK && n > 0) {
+        code = put_rows(t, "what gained time", n, true, style, out, err);
+        say_more(n_won, n, "gained time", out);
+    }
+    return code;
+}
+
+static ps_code put_whole(const ps_table *t, size_t top, const ps_text_style *style, ps_buf *out,
+                         ps_err *err) {
+    size_t n = t->n_rows < top ? t->n_rows : top;
+    ps_table view = rows_of(t, 0, n);
+    ps_buf_add_char(out, '\n');
+    ps_code code = ps_write_table_text(&view, style, out, err);
+    if (code == PS_OK && t->n_rows > n) {
+        ps_buf_addf(out, "and %zu more\n", t->n_rows - n);
+    }
+    return code;
+}
+
+ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_text_style *style,
+                                 ps_buf *out, ps_err *err) {
+    put_sentence(c, out);
+    ps_code code = PS_OK;
+    for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {
+        const ps_table *t = c->tables[i];
+        bool overall = strcmp(t->name, "OverallCompare") == 0;
+        bool steps = strcmp(t->name, "StepCompare") == 0;
+        if (t->n_rows > 0) {
+            code = overall || steps ? put_whole(t, overall ? SIZE_MAX : top, style, out, err)
+                                    : put_ranked(t, top, style, out, err);
+        }
+    }
+    return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
+}
+
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
+
+ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *err) {
+    ps_buf_add_str(out, "{\"format\": \"pipescope-compare\", \"version\": 1,\n\"new\": ");
+    ps_buf_add_json_str(out, c->new_name, strlen(c->new_name));
+    ps_buf_add_str(out, ", \"base\": ");
+    ps_buf_add_json_str(out, c->base_name, strlen(c->base_name));
+    ps_buf_add_str(out, ",\n\"tables\": {");
+    ps_code code = PS_OK;
+    for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {
+        ps_buf_add_str(out, i > 0 ? ",\n" : "\n");
+        ps_buf_add_json_str(out, c->tables[i]->name, strlen(c->tables[i]->name));
+        ps_buf_add_str(out, ": ");
+        code = ps_write_table_json(c->tables[i], out, err);
+    }
+    ps_buf_add_str(out, "}}\n");
+    return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
+}

@@ -1,0 +1,267 @@
+/* Two captures side by side. Each is one rank made by hand:
+ *
+ *   base   step 1 [0, 100): kernel mul [10, 30), copy [40, 45), all-reduce [50, 80)
+ *          step 2 [100, 200): kernel mul [110, 130), kernel add [130, 140)
+ *   new    step 7 [0, 150): kernel mul [20, 80), all-reduce [60, 140)
+ *
+ * Per step and rank: base computing (20 + 30) / 2 = 25, new 60; base communication 30 / 2 = 15, new 80; not overlapped
+ * base 15, new 60; free base (20 + 0) / 2 = 10, new 0. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/capture_facts.h"
+#include "write/comparison.h"
+
+typedef struct capture {
+    ps_builder *b;
+    uint32_t thread, stream, group;
+} capture;
+
+static ps_str text(capture *c, const char *s) {
+    return ps_builder_str(c->b, s, strlen(s));
+}
+
+static capture new_capture(void) {
+    capture c = {.b = ps_builder_new()};
+    assert_non_null(c.b);
+    c.thread = ps_builder_track(
+        c.b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .pid = 1, .tid = 1, .device = -1});
+    c.stream = ps_builder_track(c.b, (ps_track){.kind = PS_TRACK_STREAM, .tid = 2});
+    c.group = ps_builder_track(
+        c.b, (ps_track){.kind = PS_TRACK_COMM_GROUP, .name = text(&c, "g"), .tid = -1});
+    return c;
+}
+
+/* An operator of one nanosecond at `at` launches it. */
+static void launched(capture *c, const char *op, int64_t at, ps_slice_kind kind, uint32_t track,
+                     const char *name, int64_t start, int64_t end) {
+    uint32_t from =
+        ps_builder_slice(c->b, PS_SLICE_HOST_OP, c->thread, text(c, op), at, at + 1, at);
+    uint32_t to = ps_builder_slice(c->b, kind, track, text(c, name), start, end, at);
+    ps_builder_flow_of(c->b, from, to, text(c, "async_npu"));
+}
+
+static ps_trace *sealed(capture *c) {
+    ps_trace *t = ps_builder_seal(c->b, NULL);
+    assert_non_null(t);
+    return t;
+}
+
+static ps_trace *base_capture(void) {
+    capture c = new_capture();
+    ps_builder_step(c.b, 1, 0, 100);
+    ps_builder_step(c.b, 2, 100, 200);
+    launched(&c, "aten::mul", 1, PS_SLICE_KERNEL, c.stream, "mul", 10, 30);
+    launched(&c, "aten::copy_", 2, PS_SLICE_COPY, c.stream, "MEMCPY", 40, 45);
+    launched(&c, "reduce", 3, PS_SLICE_COMM_OP, c.group, "hcom_allReduce_", 50, 80);
+    launched(&c, "aten::mul", 101, PS_SLICE_KERNEL, c.stream, "mul", 110, 130);
+    launched(&c, "aten::add", 102, PS_SLICE_KERNEL, c.stream, "add", 130, 140);
+    return sealed(&c);
+}
+
+static ps_trace *new_one(void) {
+    capture c = new_capture();
+    ps_builder_step(c.b, 7, 0, 150);
+    launched(&c, "aten::mul", 1, PS_SLICE_KERNEL, c.stream, "mul", 20, 80);
+    launched(&c, "reduce", 3, PS_SLICE_COMM_KERNEL, c.stream, "allreduce", 60, 140);
+    return sealed(&c);
+}
+
+/* Runs an analysis over one trace; the result is to be ended with ps_result_fini(). */
+static ps_code run_one(const char *name, const ps_trace *trace, const ps_result *baseline,
+                       ps_result *out) {
+    const ps_analysis *analysis = ps_analysis_find(name);
+    assert_non_null(analysis);
+    ps_analysis_opts opts = {.step_id = -1, .baseline = baseline};
+    ps_rank_info info = {.profiler = "test"};
+    ps_diag *diag = test_calloc(1, sizeof *diag);
+    void *partial = NULL;
+    void *shared = NULL;
+    ps_map_input map = {.trace = trace, .rank = &info, .opts = &opts, .diag = diag};
+    ps_code mapped = analysis->rounds[0].map(&map, &partial, NULL);
+    ps_reduce_input in = {.ranks = &info,
+                          .partials = &partial,
+                          .diags = &diag,
+                          .n_ranks = 1,
+                          .opts = &opts,
+                          .result = out};
+    *out = (ps_result){0};
+    ps_code reduced = analysis->rounds[0].reduce(&in, &shared, NULL);
+    analysis->free_partial(partial);
+    test_free(diag);
+    return mapped != PS_OK ? mapped : reduced;
+}
+
+static void compare_both(ps_result *base, ps_result *out) {
+    ps_trace *old = base_capture();
+    ps_trace *now = new_one();
+    assert_int_equal(run_one("capture_facts", old, NULL, base), PS_OK);
+    assert_int_equal(run_one("compare", now, base, out), PS_OK);
+    ps_trace_free(old);
+    ps_trace_free(now);
+}
+
+static size_t column_of(const ps_table *t, const char *name) {
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (strcmp(t->columns[c].name, name) == 0) {
+            return c;
+        }
+    }
+    fail_msg("%s has no column %s", t->name, name);
+    return 0;
+}
+
+/* The cell of the row whose first column is `row`. */
+static const ps_value *cell(const ps_result *r, const char *table, const char *row,
+                            const char *column) {
+    const ps_table *t = ps_result_table(r, table);
+    assert_non_null(t);
+    for (size_t i = 0; i < t->n_rows; i++) {
+        if (strcmp(ps_table_cell(t, i, 0)->u.text, row) == 0) {
+            return ps_table_cell(t, i, column_of(t, column));
+        }
+    }
+    fail_msg("%s has no row %s", table, row);
+    return NULL;
+}
+
+static void a_steps_time_is_split_per_step_and_rank(void **state) {
+    (void)state;
+    ps_result base;
+    ps_result out;
+    compare_both(&base, &out);
+    static const struct {
+        const char *part;
+        int64_t now, base;
+    } EXPECTED[] = {{"step", 150, 100},        {"computing", 60, 25},
+                    {"communication", 80, 15}, {"  not overlapped", 60, 15},
+                    {"free", 0, 10},           {"copies", 0, 3} /* 5 / 2 */};
+    for (size_t i = 0; i < sizeof EXPECTED / sizeof *EXPECTED; i++) {
+        assert_int_equal(cell(&out, "OverallCompare", EXPECTED[i].part, "new")->u.i,
+                         EXPECTED[i].now);
+        assert_int_equal(cell(&out, "OverallCompare", EXPECTED[i].part, "base")->u.i,
+                         EXPECTED[i].base);
+        assert_int_equal(cell(&out, "OverallCompare", EXPECTED[i].part, "lost")->u.i,
+                         EXPECTED[i].now - EXPECTED[i].base);
+    }
+    assert_true(cell(&out, "OverallCompare", "step", "new / base")->u.r == 1.5);
+    ps_result_fini(&out);
+    ps_result_fini(&base);
+}
+
+static void names_are_joined_and_the_largest_loss_comes_first(void **state) {
+    (void)state;
+    ps_result base;
+    ps_result out;
+    compare_both(&base, &out);
+    const ps_table *t = ps_result_table(&out, "KernelCompare");
+    assert_int_equal(t->n_rows, 2);
+    assert_string_equal(ps_table_cell(t, 0, 0)->u.text, "mul");
+    /* mul: base 40 in 2 steps, new 60 in one; add: base 10 / 2, new none */
+    assert_int_equal(cell(&out, "KernelCompare", "mul", "lost")->u.i, 60 - 20);
+    assert_int_equal(cell(&out, "KernelCompare", "add", "lost")->u.i, -5);
+    assert_true(cell(&out, "KernelCompare", "add", "calls base")->u.r == 0.5);
+    assert_true(cell(&out, "KernelCompare", "mul", "calls new")->u.r == 1.0);
+    /* the device time of an operator is that of what it launched */
+    assert_int_equal(cell(&out, "OperatorCompare", "reduce", "new")->u.i, 80);
+    assert_int_equal(cell(&out, "OperatorHostCompare", "aten::mul", "base")->u.i, 1);
+    ps_result_fini(&out);
+    ps_result_fini(&base);
+}
+
+static void collectives_of_two_makers_have_one_name(void **state) {
+    (void)state;
+    ps_result base;
+    ps_result out;
+    compare_both(&base, &out);
+    const ps_table *t = ps_result_table(&out, "CommunicationCompare");
+    assert_int_equal(t->n_rows, 1);
+    assert_string_equal(ps_table_cell(t, 0, 0)->u.text, "allreduce");
+    assert_int_equal(cell(&out, "CommunicationCompare", "allreduce", "lost")->u.i, 80 - 15);
+    ps_result_fini(&out);
+    ps_result_fini(&base);
+}
+
+static void steps_are_matched_by_their_order(void **state) {
+    (void)state;
+    ps_result base;
+    ps_result out;
+    compare_both(&base, &out);
+    const ps_table *t = ps_result_table(&out, "StepCompare");
+    assert_int_equal(t->n_rows, 2);
+    assert_int_equal(ps_table_cell(t, 0, column_of(t, "step new"))->u.i, 7);
+    assert_int_equal(ps_table_cell(t, 0, column_of(t, "step base"))->u.i, 1);
+    assert_int_equal(ps_table_cell(t, 0, column_of(t, "lost"))->u.i, 50);
+    assert_int_equal(ps_table_cell(t, 0, column_of(t, "in computing"))->u.i, 60 - 20);
+    assert_true(ps_table_cell(t, 1, column_of(t, "step new"))->is_null);
+    assert_int_equal(ps_table_cell(t, 1, column_of(t, "base"))->u.i, 100);
+    ps_result_fini(&out);
+    ps_result_fini(&base);
+}
+
+static void without_a_device_or_a_baseline_there_is_nothing(void **state) {
+    (void)state;
+    capture c = new_capture();
+    ps_builder_slice(c.b, PS_SLICE_HOST_OP, c.thread, text(&c, "aten::mul"), 0, 5, 0);
+    ps_trace *host_only = sealed(&c);
+    ps_trace *now = new_one();
+    ps_result out;
+    assert_int_equal(run_one("capture_facts", host_only, NULL, &out), PS_NOTHING);
+    ps_result_fini(&out);
+    assert_int_equal(run_one("compare", now, NULL, &out), PS_NOTHING);
+    ps_result_fini(&out);
+    ps_trace_free(host_only);
+    ps_trace_free(now);
+}
+
+static void kinds_of_work_are_told_by_names(void **state) {
+    (void)state;
+    assert_string_equal(ps_kernel_part("FlashAttentionScore", "x"), "attention");
+    assert_string_equal(ps_kernel_part("FlashAttentionScoreGrad", "x"), "attention backward");
+    assert_string_equal(ps_kernel_part("Conv2DBackpropFilter", "x"), "convolution");
+    assert_string_equal(ps_kernel_part("", "ampere_sgemm_128x64_nn"), "matrix products");
+    assert_string_equal(ps_kernel_part("TransData", "trans_TransData_9"), "moving data");
+    assert_string_equal(ps_kernel_part("Mul", "Mul5"), "other vector work");
+}
+
+static void text_and_json_hold_what_the_tables_do(void **state) {
+    (void)state;
+    ps_result base;
+    ps_result out;
+    compare_both(&base, &out);
+    ps_comparison c = {
+        .new_name = "new", .base_name = "base", .tables = out.tables, .n_tables = out.n_tables};
+    ps_text_style style = {.width = 100, .utf8 = false};
+    ps_buf buf;
+    ps_buf_init(&buf, 0);
+    assert_int_equal(ps_write_comparison_text(&c, 1, &style, &buf, NULL), PS_OK);
+    assert_non_null(
+        strstr(ps_buf_str(&buf), "A step takes 50 ns longer: 150 ns instead of 100 ns"));
+    assert_non_null(strstr(ps_buf_str(&buf), "kernels by name and shapes: what gained time"));
+    ps_buf_fini(&buf);
+    ps_buf_init(&buf, 0);
+    assert_int_equal(ps_write_comparison_json(&c, &buf, NULL), PS_OK);
+    assert_non_null(
+        strstr(ps_buf_str(&buf), "\"OverallCompare\": [\n {\"part of a step\": \"step\""));
+    ps_buf_fini(&buf);
+    ps_result_fini(&out);
+    ps_result_fini(&base);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_steps_time_is_split_per_step_and_rank),
+        cmocka_unit_test(names_are_joined_and_the_largest_loss_comes_first),
+        cmocka_unit_test(collectives_of_two_makers_have_one_name),
+        cmocka_unit_test(steps_are_matched_by_their_order),
+        cmocka_unit_test(without_a_device_or_a_baseline_there_is_nothing),
+        cmocka_unit_test(kinds_of_work_are_told_by_names),
+        cmocka_unit_test(text_and_json_hold_what_the_tables_do),
+    };
+    return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
+}

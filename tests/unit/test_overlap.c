@@ -1,0 +1,363 @@
+/* Computing, communication, both, neither: by hand, and against what the profilers themselves wrote. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/overlap.h"
+#include "base/alloc.h"
+#include "read/reader.h"
+#include "support/profile.h"
+
+#define NEEDS (PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS)
+
+static void measure(const ps_trace *t, int64_t step, bool with_spans, ps_overlaps *out) {
+    ps_links links;
+    assert_int_equal(ps_links_init(&links, t, NULL), PS_OK);
+    assert_int_equal(ps_overlaps_measure(&links, step, with_spans, out, NULL), PS_OK);
+    ps_links_fini(&links);
+}
+
+/* --- by hand ------------------------------------------------------------------------------------------ */
+
+typedef struct maker {
+    ps_builder *b;
+    uint32_t host, stream, group;
+} maker;
+
+static maker begin(void) {
+    maker m = {.b = ps_builder_new()};
+    assert_non_null(m.b);
+    m.host = ps_builder_track(m.b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .device = -1});
+    m.stream = ps_builder_track(m.b, (ps_track){.kind = PS_TRACK_STREAM, .tid = 2, .device = 5});
+    m.group = ps_builder_track(m.b, (ps_track){.kind = PS_TRACK_COMM_GROUP, .device = 5});
+    return m;
+}
+
+static uint32_t add(maker *m, ps_slice_kind kind, uint32_t track, const char *name, int64_t start,
+                    int64_t end) {
+    return ps_builder_slice(m->b, kind, track, ps_builder_str(m->b, name, strlen(name)), start, end,
+                            0);
+}
+
+/* A kernel that a call of one nanosecond at `call` launched. */
+static void launch(maker *m, int64_t call, int64_t start, int64_t end) {
+    uint32_t from = add(m, PS_SLICE_CALL, m->host, "launch", call, call + 1);
+    ps_builder_flow(m->b, from, add(m, PS_SLICE_KERNEL, m->stream, "k", start, end));
+}
+
+static ps_trace *seal(maker *m) {
+    ps_trace *t = ps_builder_seal(m->b, NULL);
+    assert_non_null(t);
+    return t;
+}
+
+/*   0    10   20   30   40   50   60   70   80
+ *   |    CCCCCCCCC |    CCCC      |    |    |       computing 10-30, 40-50 (two kernels overlap)
+ *   |    |    MMMMMMMMM |    |    MMMM |    |       communication 20-40, 60-70 (the second a receive)
+ *   |  c---c  |    |    |    c-c  |    |    c-c     copies 5-12, 50-55, 80-85: alone 5-10, 50-55, 80-85
+ * C = 30, M = 30, M - C = 20, first 10, last 70, busy 50, free 10. */
+static void one_step_by_hand(void **state) {
+    (void)state;
+    maker m = begin();
+    ps_builder_step(m.b, 7, 0, 100);
+    (void)add(&m, PS_SLICE_ANNOTATION, m.host, "origin", 0, 100);
+    (void)add(&m, PS_SLICE_KERNEL, m.stream, "a", 10, 25);
+    (void)add(&m, PS_SLICE_KERNEL, m.stream, "b", 20, 30);
+    (void)add(&m, PS_SLICE_KERNEL, m.stream, "c", 40, 50);
+    (void)add(&m, PS_SLICE_KERNEL, m.stream, "empty", 90, 90);
+    (void)add(&m, PS_SLICE_COMM_OP, m.group, "hcom_allReduce__1", 20, 40);
+    (void)add(&m, PS_SLICE_COMM_KERNEL, m.stream, "not counted twice", 60, 95);
+    (void)add(&m, PS_SLICE_COMM_OP, m.group, "hcom_receive__2", 60, 70);
+    (void)add(&m, PS_SLICE_COPY, m.stream, "copy", 5, 12);
+    (void)add(&m, PS_SLICE_COPY, m.stream, "copy", 50, 55);
+    (void)add(&m, PS_SLICE_COPY, m.stream, "copy", 80, 85);
+    (void)add(&m, PS_SLICE_SYNC, m.stream, "wait", 0, 95);
+    ps_trace *t = seal(&m);
+    ps_overlaps o;
+    measure(t, -1, true, &o);
+    assert_int_equal(o.n, 1);
+    assert_int_equal(o.at[0].step, 7);
+    assert_true(o.at[0].has_step);
+    assert_int_equal(o.at[0].device, 5);
+    assert_int_equal(o.at[0].first_ns, 10);
+    assert_int_equal(o.at[0].last_ns, 70);
+    assert_int_equal(o.at[0].computing_ns, 30);
+    assert_int_equal(o.at[0].communication_ns, 30);
+    assert_int_equal(o.at[0].not_overlapped_ns, 20);
+    assert_int_equal(ps_overlap_overlapped_ns(&o.at[0]), 10);
+    assert_int_equal(o.at[0].free_ns, 10);
+    assert_int_equal(o.at[0].bubble_ns, 10);
+    assert_int_equal(o.at[0].preparing_ns, 10);
+    assert_int_equal(ps_overlap_stage_ns(&o.at[0]), 30 + 20 + 10 - 10);
+    assert_int_equal(o.at[0].memory_ns, 17);
+    assert_int_equal(o.at[0].memory_alone_ns, 15);
+    assert_int_equal(o.at[0].memory_in_gaps_ns, 5);
+    assert_int_equal(o.spans[0].busy.n, 2); /* 10-50, 60-70 */
+    assert_int_equal(ps_intervals_length_ns(&o.spans[0].computing), 30);
+    assert_int_equal(ps_intervals_minus_ns(&o.spans[0].communication, &o.spans[0].computing), 20);
+    ps_overlaps_fini(&o);
+    ps_trace_free(t);
+}
+
+/* The device runs behind: what step 1 launched is still running when step 2 begins, and belongs to step 1. A call
+ * between the steps belongs to none. Work nobody launched goes by the device's clock. */
+static void work_belongs_to_the_step_that_launched_it(void **state) {
+    (void)state;
+    maker m = begin();
+    ps_builder_step(m.b, 1, 0, 100);
+    ps_builder_step(m.b, 2, 110, 200);
+    launch(&m, 0, 30, 60);
+    launch(&m, 90, 120, 150); /* runs in the window of step 2 */
+    launch(&m, 105, 150, 160);
+    launch(&m, 120, 160, 180);
+    launch(&m, 190, 250, 260); /* beyond the end of all steps */
+    (void)add(&m, PS_SLICE_KERNEL, m.stream, "k", 130, 170);
+    ps_trace *t = seal(&m);
+    ps_overlaps o;
+    measure(t, -1, false, &o);
+    assert_null(o.spans);
+    assert_int_equal(o.n, 2);
+    assert_int_equal(o.at[0].step, 1);
+    assert_int_equal(o.at[0].computing_ns, 60);
+    assert_int_equal(o.at[0].free_ns, 60);
+    assert_int_equal(o.at[1].step, 2);
+    assert_int_equal(o.at[1].computing_ns,
+                     50 + 10); /* 130-180 with the one nobody launched, 250-260 */
+    assert_int_equal(o.at[1].preparing_ns, 20);
+    ps_overlaps_fini(&o);
+    measure(t, 2, false, &o);
+    assert_int_equal(o.n, 1);
+    assert_int_equal(o.at[0].step, 2);
+    ps_overlaps_fini(&o);
+    ps_trace_free(t);
+}
+
+/* No steps, two devices; NCCL kernels, of which those that received are told by the operator that called. */
+static void devices_and_receiving_kernels(void **state) {
+    (void)state;
+    maker m = begin();
+    uint32_t second =
+        ps_builder_track(m.b, (ps_track){.kind = PS_TRACK_STREAM, .tid = 3, .device = 2});
+    (void)add(&m, PS_SLICE_KERNEL, m.stream, "k", 0, 10);
+    uint32_t op = add(&m, PS_SLICE_HOST_OP, m.host, "c10d::recv_", 0, 1);
+    ps_builder_flow(m.b, op,
+                    add(&m, PS_SLICE_COMM_KERNEL, second, "ncclDevKernel_SendRecv(x)", 5, 9));
+    (void)add(&m, PS_SLICE_COMM_KERNEL, second, "ncclDevKernel_SendRecv(x)", 10, 20);
+    (void)add(&m, PS_SLICE_COMM_OP, m.host, "recv seen by the host", 0, 90);
+    ps_trace *t = seal(&m);
+    ps_overlaps o;
+    measure(t, -1, false, &o);
+    assert_int_equal(o.n, 2);
+    assert_int_equal(o.at[0].device, 2);
+    assert_false(o.at[0].has_step);
+    assert_int_equal(o.at[0].step, 0);
+    assert_int_equal(o.at[0].communication_ns, 14);
+    assert_int_equal(o.at[0].free_ns, 1);
+    assert_int_equal(o.at[0].bubble_ns, 4);
+    assert_int_equal(o.at[1].device, 5);
+    assert_int_equal(o.at[1].computing_ns, 10);
+    ps_overlaps_fini(&o);
+    ps_trace_free(t);
+}
+
+static void jobs_where_there_are_no_kernels(void **state) {
+    (void)state;
+    maker m = begin();
+    (void)add(&m, PS_SLICE_JOB, m.stream, "recv_forward", 0, 10);
+    (void)add(&m, PS_SLICE_JOB, m.stream, "forward", 8, 20);
+    (void)add(&m, PS_SLICE_JOB, m.stream, "send_forward", 25, 30);
+    ps_trace *t = seal(&m);
+    ps_overlaps o;
+    measure(t, -1, false, &o);
+    assert_int_equal(o.n, 1);
+    assert_int_equal(o.at[0].computing_ns, 12);
+    assert_int_equal(o.at[0].communication_ns, 15);
+    assert_int_equal(o.at[0].not_overlapped_ns, 13);
+    assert_int_equal(o.at[0].bubble_ns, 10);
+    assert_int_equal(o.at[0].free_ns, 5);
+    ps_overlaps_fini(&o);
+    ps_trace_free(t);
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    maker m = begin();
+    ps_builder_step(m.b, 1, 0, 100);
+    launch(&m, 0, 30, 60);
+    launch(&m, 50, 70, 80);
+    (void)add(&m, PS_SLICE_COMM_OP, m.group, "hcom_receive__2", 60, 70);
+    ps_trace *t = seal(&m);
+    ps_links links;
+    assert_int_equal(ps_links_init(&links, t, NULL), PS_OK);
+    ps_code code = PS_NOMEM;
+    for (int64_t n = 0; code != PS_OK; n++) {
+        ps_overlaps o;
+        (void)ps_alloc_fail_at(n);
+        code = ps_overlaps_measure(&links, -1, true, &o, NULL);
+        (void)ps_alloc_fail_at(-1);
+        assert_true(code == PS_OK || code == PS_NOMEM);
+        assert_int_equal(o.n, code == PS_OK ? 1 : 0);
+        ps_overlaps_fini(&o);
+        assert_true(n < 100);
+    }
+    ps_links_fini(&links);
+    ps_trace_free(t);
+}
+
+/* --- what the profilers wrote ------------------------------------------------------------------------- */
+
+static const char *shared_path(const char *name) {
+    static char path[TEST_PATH];
+    const char *shared = getenv("PIPESCOPE_SHARED_DATA");
+    int n = snprintf(path, sizeof path, "%s/%s", shared != NULL ? shared : "../shared/data", name);
+    if (n >= TEST_PATH || access(path, R_OK) != 0) {
+        print_message("needs ../shared/data/%s\n", name);
+        skip();
+    }
+    return path;
+}
+
+static void measure_file(const char *name, ps_overlaps *out) {
+    ps_src src = {.path = shared_path(name)};
+    ps_err err = PS_ERR_INIT;
+    ps_trace *t = ps_read(&src, NEEDS, &err);
+    if (t == NULL) {
+        fail_msg("%s: %s", name, err.msg);
+    }
+    measure(t, -1, false, out);
+    ps_trace_free(t);
+}
+
+/* Columns of StepTraceTime behind the step, in ns: numbers of us with three digits. */
+static void expect_us(const char *name, const ps_overlap *o, const double us[9],
+                      double tolerance_ns) {
+    const int64_t ns[9] = {o->computing_ns,
+                           o->not_overlapped_ns,
+                           ps_overlap_overlapped_ns(o),
+                           o->communication_ns,
+                           o->free_ns,
+                           ps_overlap_stage_ns(o),
+                           o->bubble_ns,
+                           o->not_overlapped_ns - o->bubble_ns,
+                           o->preparing_ns};
+    for (int c = 0; c < 9; c++) {
+        double off = (double)ns[c] - us[c] * 1000;
+        if (off > tolerance_ns || off < -tolerance_ns) {
+            fail_msg("%s: step %lld, column %d: %lld ns, expected %.3f us", name,
+                     (long long)o->step, c, (long long)ns[c], us[c]);
+        }
+    }
+}
+
+static void expect_step_trace_time(const char *dir, const char *db) {
+    char path[TEST_PATH];
+    char analysis[TEST_PATH];
+    (void)snprintf(path, sizeof path, "%s/ASCEND_PROFILER_OUTPUT/%s", dir, db);
+    ps_overlaps o;
+    measure_file(path, &o);
+    (void)snprintf(path, sizeof path, "%s/ASCEND_PROFILER_OUTPUT/analysis.db", dir);
+    (void)snprintf(analysis, sizeof analysis, "%s", shared_path(path));
+    sqlite3 *handle = NULL;
+    sqlite3_stmt *q = NULL;
+    assert_int_equal(sqlite3_open_v2(analysis, &handle, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(handle,
+                           "SELECT step, computing, communication_not_overlapped, overlapped,"
+                           " communication, free, stage, bubble,"
+                           " communication_not_overlapped_and_exclude_receive, preparing"
+                           " FROM StepTraceTime ORDER BY CAST(step AS INTEGER)",
+                           -1, &q, NULL),
+        SQLITE_OK);
+    size_t n = 0;
+    for (; sqlite3_step(q) == SQLITE_ROW; n++) {
+        double us[9];
+        for (int c = 0; c < 9; c++) {
+            us[c] = sqlite3_column_double(q, c + 1);
+        }
+        assert_true(n < o.n);
+        assert_int_equal(o.at[n].step, sqlite3_column_int64(q, 0));
+        expect_us(dir, &o.at[n], us, 0.01);
+    }
+    assert_int_equal(n, o.n);
+    assert_true(n > 0);
+    assert_int_equal(sqlite3_finalize(q), SQLITE_OK);
+    assert_int_equal(sqlite3_close(handle), SQLITE_OK);
+    ps_overlaps_fini(&o);
+}
+
+static void as_the_collector_at_level0(void **state) {
+    (void)state;
+    expect_step_trace_time("ascend/db/level0/rank0_ascend_pt", "ascend_pytorch_profiler_0.db");
+    expect_step_trace_time("ascend/db/level0/rank1_ascend_pt", "ascend_pytorch_profiler_1.db");
+}
+
+static void as_the_collector_at_level1(void **state) {
+    (void)state;
+    expect_step_trace_time("ascend/db/level1/rank0_ascend_pt", "ascend_pytorch_profiler_0.db");
+    expect_step_trace_time("ascend/db/level1/rank1_ascend_pt", "ascend_pytorch_profiler_1.db");
+}
+
+static void as_the_collector_in_a_cluster_of_two_stages(void **state) {
+    (void)state;
+    for (int rank = 0; rank < 8; rank++) {
+        char dir[TEST_PATH / 2];
+        char db[TEST_PATH / 4];
+        (void)snprintf(dir, sizeof dir, "cluster/pp2_dp4/input/rank%d_ascend_pt", rank);
+        (void)snprintf(db, sizeof db, "ascend_pytorch_profiler_%d.db", rank);
+        expect_step_trace_time(dir, db);
+    }
+}
+
+/* trace_view.json has times in steps of 1/32 us where they went through floating point, the table beside it does not:
+ * the sums differ by some tens of ns of 10^8. Of the table, stage and preparing are in quarters of a us. */
+static void as_the_text_files_of_the_collector(void **state) {
+    (void)state;
+    for (int rank = 0; rank < 2; rank++) {
+        char dir[TEST_PATH / 2];
+        char path[TEST_PATH];
+        char line[1024];
+        (void)snprintf(dir, sizeof dir, "ascend/text/level1/rank%d_ascend_pt/%s", rank,
+                       "ASCEND_PROFILER_OUTPUT");
+        (void)snprintf(path, sizeof path, "%s/step_trace_time.csv", dir);
+        FILE *f = fopen(shared_path(path), "r");
+        assert_non_null(f);
+        assert_non_null(fgets(line, sizeof line, f));
+        assert_non_null(fgets(line, sizeof line, f));
+        assert_int_equal(fclose(f), 0);
+        double us[9];
+        char *at = line;
+        assert_int_equal(strtoll(at, &at, 10), 50);
+        for (int c = 0; c < 9; c++) {
+            assert_int_equal(*at, ',');
+            us[c] = strtod(at + 1, &at);
+        }
+        (void)snprintf(path, sizeof path, "%s/trace_view.json", dir);
+        ps_overlaps o;
+        measure_file(path, &o);
+        assert_int_equal(o.n, 1);
+        double preparing_off_us = us[8] - (double)o.at[0].preparing_ns / 1000;
+        double stage_off_us = us[5] - (double)ps_overlap_stage_ns(&o.at[0]) / 1000;
+        assert_true(stage_off_us < 0.51 && stage_off_us > -0.51);
+        assert_true(preparing_off_us < 0.51 && preparing_off_us > -0.51);
+        us[5] = us[0] + us[1] + us[4];
+        us[8] -= preparing_off_us;
+        expect_us(dir, &o.at[0], us, 60);
+        ps_overlaps_fini(&o);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_step_by_hand),
+        cmocka_unit_test(work_belongs_to_the_step_that_launched_it),
+        cmocka_unit_test(devices_and_receiving_kernels),
+        cmocka_unit_test(jobs_where_there_are_no_kernels),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(as_the_collector_at_level0),
+        cmocka_unit_test(as_the_collector_at_level1),
+        cmocka_unit_test(as_the_collector_in_a_cluster_of_two_stages),
+        cmocka_unit_test(as_the_text_files_of_the_collector),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
