@@ -400,7 +400,7 @@ static bool name_file(ps_table *t, const ps_reduce_input *in, size_t r) {
             : snprintf(file, sizeof file, "%lld/%s", (long long)in->ranks[r].rank, t->name);
     t->file = ps_arena_strndup(&t->arena, file, (size_t)n);
     t->names_fixed = true;
-    t->to = PS_TO_FILES;
+    t->to = PS_TO_FILES | PS_TO_BESIDE_DB;
     return t->file != NULL;
 }
 
