@@ -117,6 +117,9 @@ void ps_table_share_text(ps_table *t, size_t column, const char *text);
 
 const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column);
 
+/* The column of that name, SIZE_MAX when there is none. */
+size_t ps_table_column(const ps_table *t, const char *name);
+
 /* The name of a column in files: with its unit ("busy_ns", "idle_percent"), but for tables of a rank database, whose
  * names are fixed. */
 void ps_table_file_name(const ps_table *t, size_t column, char *out, size_t size);
