@@ -31,9 +31,10 @@ static void add_cell(ps_buf *out, const ps_column *column, const ps_value *cell)
     }
 }
 
-ps_code ps_write_table_json(const ps_table *table, ps_buf *out, ps_err *err) {
-    ps_buf_add_char(out, '[');
-    for (size_t r = 0; r < table->n_rows; r++) {
+ps_code ps_write_table_json_part(const ps_table *table, size_t first, size_t end, ps_buf *out,
+                                 ps_err *err) {
+    ps_buf_add_str(out, first == 0 ? "[" : "");
+    for (size_t r = first; r < end; r++) {
         ps_buf_add_str(out, r > 0 ? ",\n {" : "\n {");
         for (size_t c = 0; c < table->n_columns; c++) {
             char name[128];
@@ -45,6 +46,12 @@ ps_code ps_write_table_json(const ps_table *table, ps_buf *out, ps_err *err) {
         }
         ps_buf_add_char(out, '}');
     }
-    ps_buf_add_str(out, table->n_rows > 0 ? "\n]\n" : "]\n");
+    if (end == table->n_rows) {
+        ps_buf_add_str(out, table->n_rows > 0 ? "\n]\n" : "]\n");
+    }
     return ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+}
+
+ps_code ps_write_table_json(const ps_table *table, ps_buf *out, ps_err *err) {
+    return ps_write_table_json_part(table, 0, table->n_rows, out, err);
 }
