@@ -129,8 +129,8 @@ static const struct {
     {"Type", K_TYPE},
     {"OP Type", K_TYPE},
     {"taskType", K_TASK_TYPE},
-    {"Task Type", K_TASK_TYPE},
     {"Accelerator Core", K_TASK_TYPE},
+    {"Task Type", K_TASK_TYPE},
     {"inputFormats", K_IN_FORMATS},
     {"Input Formats", K_IN_FORMATS},
     {"outputFormats", K_OUT_FORMATS},
@@ -289,9 +289,10 @@ static bool add_row(lister *l, uint32_t slice, bool is_kernel) {
         (track->device < 0 || set_number(l, K_DEVICE, track->device)) &&
         (track->kind != PS_TRACK_STREAM || track->tid < 0 || set_number(l, K_STREAM, track->tid));
     if (!is_kernel) {
+        const char *type = ps_trace_arg_text(l->trace, slice, "opType");
         ps_table_share_text(l->table, K_TYPE, "COMMUNICATION");
         ps_table_share_text(l->table, K_TASK_TYPE, "COMMUNICATION");
-        return ok;
+        return ok && ps_table_set_text(l->table, K_TYPE, type);
     }
     ok = ok &&
          (ps_str_is_none(l->s->category[slice]) || set_text(l, K_TASK_TYPE, l->s->category[slice]));
@@ -400,7 +401,7 @@ static bool name_file(ps_table *t, const ps_reduce_input *in, size_t r) {
             : snprintf(file, sizeof file, "%lld/%s", (long long)in->ranks[r].rank, t->name);
     t->file = ps_arena_strndup(&t->arena, file, (size_t)n);
     t->names_fixed = true;
-    t->to = PS_TO_FILES;
+    t->to = PS_TO_FILES | PS_TO_BESIDE_DB;
     return t->file != NULL;
 }
 

@@ -188,7 +188,7 @@ static int64_t step_of(const making *m, const ps_module_call *call, bool *has) {
     return *has ? step : 0;
 }
 
-/* Of all steps, or of the one that was asked for; without steps from the first kernel to the end of the last. */
+/* The steps, or from the first kernel to the end of the last, whichever is longer: a device may run far behind its host. */
 static int64_t time_of_steps(const making *m) {
     const ps_step_index *x = &m->tree->links->steps;
     int64_t sum = 0;
@@ -199,14 +199,14 @@ static int64_t time_of_steps(const making *m) {
     }
     int64_t first = INT64_MAX;
     int64_t last = INT64_MIN;
-    for (uint32_t i = 0; x->n == 0 && i < m->s->n; i++) {
+    for (uint32_t i = 0; i < m->s->n; i++) {
         if (m->f->measures->place[i] != 0) {
             int64_t end = m->s->start_ns[i] + m->s->dur_ns[i];
             first = m->s->start_ns[i] < first ? m->s->start_ns[i] : first;
             last = end > last ? end : last;
         }
     }
-    return last > first ? last - first : sum;
+    return last > first && last - first > sum ? last - first : sum;
 }
 
 static bool was_called(const ps_module_sum *sum) {

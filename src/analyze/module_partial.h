@@ -28,7 +28,7 @@ typedef struct ps_module_out_node {
     uint64_t key; /* of the module in all ranks */
     uint32_t depth;
     ps_module_sum sum;
-    double share; /* of the time of all steps in which it kept the device busy, -1 unknown */
+    double share; /* of the steps' time in which it kept the device busy, -1 unknown */
     int64_t slowest_step;
     bool has_step;
 } ps_module_out_node;

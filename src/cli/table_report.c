@@ -6,7 +6,8 @@
 #include "base/fs.h"
 #include "cli/rank_report.h"
 
-enum { MAX_ROWS_SHOWN = 20, MAX_FILES_NAMED = 64 };
+/* Of more analyses than a screen can show, only the list of what was written. */
+enum { MAX_ROWS_SHOWN = 20, MAX_FILES_NAMED = 64, MAX_ANALYSES_SHOWN = 4 };
 
 /* --- results ------------------------------------------------------------------------------------------------- */
 
@@ -66,7 +67,8 @@ int ps_report_results(ps_cli *cli, const ps_run *run) {
         int64_t step = has_chart ? ps_cli_usual_step(result->chart) : 0;
         for (size_t i = 0; i < result->n_tables && status == PS_EXIT_OK; i++) {
             const ps_table *t = result->tables[i];
-            if (is_shown(t) && !was_shown(run, a, t)) {
+            bool is_listed = run->n_analyses > MAX_ANALYSES_SHOWN && place_of(run, t) != NULL;
+            if (is_shown(t) && !is_listed && !was_shown(run, a, t)) {
                 status =
                     t->to == 0 ? ps_cli_put_step_rows(cli, t, step) : put_first_rows(cli, run, t);
                 ps_cli_print(cli, "\n");

@@ -53,17 +53,12 @@ static bool same_table(const ps_table *a, const ps_table *b) {
     return same;
 }
 
-/* Lists of single events that only files hold, as today's tool writes them: csv also beside the database. */
-static bool is_file_always(const ps_table *t) {
-    return t->to == PS_TO_FILES;
-}
-
 static bool is_wanted(const ps_table *t, ps_export type) {
     if (t->home != PS_HOME_CLUSTER) {
         return false;
     }
     if (type == PS_EXPORT_DB) {
-        return (t->to & PS_TO_DB) != 0 || is_file_always(t);
+        return (t->to & (PS_TO_DB | PS_TO_BESIDE_DB)) != 0;
     }
     /* Of what only people read, no file without content. */
     return (t->to & PS_TO_FILES) != 0 || (t->to == 0 && t->n_rows > 0);
@@ -84,7 +79,7 @@ static const char *target_of(ps_run *run, const ps_table *t, const char *dir, co
                              ps_export type) {
     ps_buf path;
     ps_buf_init(&path, 0);
-    if (type == PS_EXPORT_DB && !is_file_always(t)) {
+    if (type == PS_EXPORT_DB && (t->to & PS_TO_BESIDE_DB) == 0) {
         ps_buf_addf(&path, "%s/%s", dir, DATABASE);
     } else {
         ps_buf_addf(&path, "%s/%s/", dir, folder);
