@@ -21,17 +21,17 @@ static void add_field(ps_buf *out, const char *text) {
 }
 
 static void add_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
-    char real[PS_NUMBER_TEXT];
+    char number[PS_NUMBER_TEXT];
     if (cell->is_null) {
         return;
     }
     switch (column->type) {
     case PS_COL_INT:
-        ps_buf_addf(out, "%lld", (long long)cell->u.i);
+        ps_buf_add(out, number, ps_int_text(cell->u.i, number));
         break;
     case PS_COL_REAL:
-        ps_real_shortest(cell->u.r, real);
-        ps_buf_add_str(out, real);
+        ps_real_shortest(cell->u.r, number);
+        ps_buf_add_str(out, number);
         break;
     case PS_COL_TEXT:
     case PS_COL_STRING_ID:
