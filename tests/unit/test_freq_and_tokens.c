@@ -176,7 +176,7 @@ static void memory_runs_out(void **state) {
             bool failed = o.code == PS_NOMEM || o.map_codes[0] == PS_NOMEM;
             small_run_fini(&o);
             if (!failed) {
-                assert_true(i > 5);
+                assert_true(i > 2); /* some allocation did fail */
                 break;
             }
         }

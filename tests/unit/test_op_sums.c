@@ -215,7 +215,7 @@ static void lists_of_a_rank(void **state) {
         "hcom_allReduce__1_0_1|N/A|N/A|COMMUNICATION|COMMUNICATION|N/A|N/A|N/A|N/A|N/A|N/A|N/A|"
         "1700000000000003.550|0.451|0|N/A|N/A|N/A|N/A|0\n");
     assert_string_equal(small_table(&o, "kernel_details")->file, "0/kernel_details");
-    assert_int_equal(small_table(&o, "kernel_details")->to, PS_TO_FILES);
+    assert_int_equal(small_table(&o, "kernel_details")->to, PS_TO_FILES | PS_TO_BESIDE_DB);
     small_run_fini(&o);
     ps_trace_free(t);
 }
