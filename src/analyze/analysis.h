@@ -48,6 +48,7 @@ typedef struct ps_analysis_opts {
     int64_t module_depth;       /* modules of this depth at most; 0: all */
     const char *module_glob;    /* modules whose path or name matches; NULL: all */
     const ps_result *baseline;  /* what ps_analysis.baseline found in the baseline, or NULL */
+    const double *thresholds;   /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */
 } ps_analysis_opts;
 
 /* One rank of the run, as far as an analysis may know it. */
@@ -75,6 +76,8 @@ typedef struct ps_reduce_input {
     const ps_analysis_opts *opts;
     void *shared; /* the last reduce's, or NULL */
     ps_result *result;
+    const ps_result *before; /* of the analyses that stand before this one in the run, as far as their rounds have come */
+    size_t n_before;
 } ps_reduce_input;
 
 typedef struct ps_round {
@@ -86,7 +89,7 @@ typedef struct ps_round {
     ps_code (*reduce)(const ps_reduce_input *in, void **shared, ps_err *err);
 } ps_round;
 
-/* Where rank-homed tables go. */
+/* Where rank-homed tables go. The last two need databases of ranks: other formats are not read for them. */
 typedef enum ps_writes {
     PS_WRITES_CLUSTER,  /* it makes none: the ranks may be of any format */
     PS_WRITES_RANK_DB,  /* into the rank's own database, or its mirrored copy with -o */

@@ -6,6 +6,7 @@
 #include "analyze/links.h"
 #include "analyze/marks.h"
 #include "analyze/mfu.h"
+#include "analyze/module_mfu.h"
 #include "base/alloc.h"
 #include "base/strpool.h"
 
@@ -21,6 +22,7 @@ typedef struct partial {
     ps_strpool texts;
     row *rows; /* by start */
     size_t n, cap;
+    ps_module_mfu modules;
     int64_t n_unknown;
     double peak_flop_s;
     char peak_from[160];
@@ -30,6 +32,7 @@ static void free_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_strpool_fini(&part->texts);
+        ps_module_mfu_fini(&part->modules);
         ps_free(part->rows);
         ps_free(part);
     }
@@ -137,6 +140,9 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     if (code == PS_OK) {
         mfu = ps_mfu_new(&links, in->opts, in->diag, err);
         code = mfu != NULL ? take_all(part, &links, mfu, in->opts->step_id, err) : PS_NOMEM;
+    }
+    if (code == PS_OK && part->n > 0) {
+        code = ps_module_mfu_collect(&links, mfu, in->opts->step_id, &part->modules, err);
     }
     ps_mfu_free(mfu);
     ps_links_fini(&links);
@@ -342,6 +348,43 @@ static ps_code rank_sheet(const ps_reduce_input *in, size_t k, ps_err *err) {
     return ps_result_add(in->result, t, err);
 }
 
+/* Of all ranks, or of rank `only`; none without modules. */
+static ps_code module_table(const ps_reduce_input *in, size_t only, bool is_sheet, ps_err *err) {
+    char name[64] = "ModuleMFU";
+    bool any = false;
+    bool any_mfu = false;
+    for (size_t k = 0; k < in->n_ranks; k++) {
+        const partial *part = in->partials[k];
+        bool counts = part != NULL && (!is_sheet || k == only) && part->modules.n > 0;
+        any = any || counts;
+        any_mfu = any_mfu || (counts && part->modules.any_mfu);
+    }
+    if (!any) {
+        return PS_OK;
+    }
+    if (is_sheet) {
+        (void)snprintf(name, sizeof name, "operator_mfu_module_%lld",
+                       (long long)in->ranks[only].rank);
+    }
+    ps_table *t =
+        table_to(ps_module_mfu_table(name, any_mfu), is_sheet ? PS_TO_FILES : PS_TO_DB, true);
+    bool ok = t != NULL;
+    if (ok) {
+        t->is_sheet = is_sheet;
+    }
+    for (size_t k = 0; ok && k < in->n_ranks; k++) {
+        const partial *part = in->partials[k];
+        if (part != NULL && (!is_sheet || k == only)) {
+            ok = ps_module_mfu_put(t, in->ranks[k].rank, &part->modules);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(in->result, t, err);
+}
+
 static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_code code =
@@ -362,8 +405,12 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
                      PS_TO_DB | PS_TO_FILES, true),
             put_source, err);
     }
+    if (code == PS_OK) {
+        code = module_table(in, 0, false, err);
+    }
     for (size_t k = 0; code == PS_OK && k < in->n_ranks; k++) {
         code = in->partials[k] != NULL ? rank_sheet(in, k, err) : PS_OK;
+        code = code == PS_OK ? module_table(in, k, true, err) : code;
     }
     return code;
 }
@@ -379,7 +426,6 @@ const ps_analysis ps_analysis_operator_mfu = {
     .folder = "OperatorMfu",
     .summary = "FLOPs and share of the chip's peak of kernels that multiply matrices",
     .sets = PS_IN_EVERY,
-    .writes = PS_WRITES_RANK_COPY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_partial,

@@ -419,7 +419,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 }
 
 static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_STATISTICS,
+    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_DEVICE_SPANS | PS_NEED_STATISTICS,
      .map = map,
      .reduce = reduce}};
 

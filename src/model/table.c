@@ -73,6 +73,15 @@ void ps_table_share_text(ps_table *t, size_t column, const char *text) {
     *last_cell(t, column) = (ps_value){.u.text = text};
 }
 
+size_t ps_table_column(const ps_table *t, const char *name) {
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (strcmp(t->columns[c].name, name) == 0) {
+            return c;
+        }
+    }
+    return SIZE_MAX;
+}
+
 const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column) {
     return &t->cells[row * t->n_columns + column];
 }

@@ -65,7 +65,8 @@ typedef enum ps_table_to {
     PS_TO_DB = 1u << 0,     /* cluster_analysis.db */
     PS_TO_FILES = 1u << 1,  /* csv, json, xlsx */
     PS_TO_SCREEN = 1u << 2, /* the first rows, on the terminal */
-    PS_TO_ALL = 7
+    PS_TO_ALL = 7,
+    PS_TO_BESIDE_DB = 1u << 3 /* with FILES: a csv file also where the database is written */
 } ps_table_to;
 
 /* One cell; NULL is `is_null`. */
@@ -115,6 +116,9 @@ bool ps_table_set_text(ps_table *t, size_t column, const char *text);
 void ps_table_share_text(ps_table *t, size_t column, const char *text);
 
 const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column);
+
+/* The column of that name, SIZE_MAX when there is none. */
+size_t ps_table_column(const ps_table *t, const char *name);
 
 /* The name of a column in files: with its unit ("busy_ns", "idle_percent"), but for tables of a rank database, whose
  * names are fixed. */

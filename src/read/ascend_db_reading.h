@@ -83,6 +83,7 @@ typedef struct ps_ascend {
     ps_builder *builder;
     ps_diag *diag;
     uint32_t needs;
+    bool spans_only; /* PS_NEED_DEVICE_SPANS: `needs` has slices and flows then */
     ps_ascend_strings strings;
     ps_ascend_names enums[PS_ASCEND_N_ENUMS];
     bool is_epoch; /* times count from 1970, as far as was seen: a time of 0 is none */

@@ -172,7 +172,9 @@ static ps_code reduce_analysis(session *s, size_t a, ps_err *err) {
                           .n_ranks = s->run->n_ranks,
                           .opts = &s->opts_of[a],
                           .shared = s->shared[a],
-                          .result = &s->run->results[a]};
+                          .result = &s->run->results[a],
+                          .before = s->run->results,
+                          .n_before = a};
     void *shared = s->shared[a];
     ps_code code = analysis->rounds[s->round].reduce(&in, &shared, err);
     if (shared != s->shared[a] && s->shared[a] != NULL && analysis->free_shared != NULL) {

@@ -37,6 +37,14 @@ ps_rgb ps_theme_phase_dark(int phase) {
     return COLOURS[phase];
 }
 
+ps_rgb ps_theme_lane(ps_lane lane, bool dark) {
+    static const ps_rgb LIGHT[PS_N_LANES] = {HEX(0x2F6BD0), HEX(0xF2994A), HEX(0xC2303F),
+                                             HEX(0xDDE2E8)};
+    static const ps_rgb DARK[PS_N_LANES] = {HEX(0x4F8BF0), HEX(0xF7AE6B), HEX(0xE0525F),
+                                            HEX(0x48525D)};
+    return dark ? DARK[lane] : LIGHT[lane];
+}
+
 const ps_surfaces *ps_theme_surfaces(bool dark) {
     static const ps_surfaces LIGHT = {
         .page = HEX(0xFFFFFF),

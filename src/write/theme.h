@@ -22,6 +22,16 @@ ps_rgb ps_theme_phase(int phase); /* 0..6 */
 ps_rgb ps_theme_kind_dark(ps_op_kind kind);
 ps_rgb ps_theme_phase_dark(int phase);
 
+/* What a step's time goes into, where it is drawn as lanes or bars. */
+typedef enum ps_lane {
+    PS_LANE_COMPUTING,
+    PS_LANE_COMMUNICATION,
+    PS_LANE_EXPOSED, /* Communication (Not Overlapped) */
+    PS_LANE_FREE,
+    PS_N_LANES
+} ps_lane;
+ps_rgb ps_theme_lane(ps_lane lane, bool dark);
+
 /* What lies around the blocks. `hatch` is the thin pattern of waiting time, `accent` selection and links. */
 typedef struct ps_surfaces {
     ps_rgb page, panel, line, ink, quiet, hatch, accent;

@@ -55,7 +55,7 @@ static ps_trace *seal(maker *m) {
 /*   0    10   20   30   40   50   60   70   80
  *   |    CCCCCCCCC |    CCCC      |    |    |       computing 10-30, 40-50 (two kernels overlap)
  *   |    |    MMMMMMMMM |    |    MMMM |    |       communication 20-40, 60-70 (the second a receive)
- *   |    |    |    |    |    c-c  |    |    c-c     copies 50-55, 80-85
+ *   |  c---c  |    |    |    c-c  |    |    c-c     copies 5-12, 50-55, 80-85: alone 5-10, 50-55, 80-85
  * C = 30, M = 30, M - C = 20, first 10, last 70, busy 50, free 10. */
 static void one_step_by_hand(void **state) {
     (void)state;
@@ -69,6 +69,7 @@ static void one_step_by_hand(void **state) {
     (void)add(&m, PS_SLICE_COMM_OP, m.group, "hcom_allReduce__1", 20, 40);
     (void)add(&m, PS_SLICE_COMM_KERNEL, m.stream, "not counted twice", 60, 95);
     (void)add(&m, PS_SLICE_COMM_OP, m.group, "hcom_receive__2", 60, 70);
+    (void)add(&m, PS_SLICE_COPY, m.stream, "copy", 5, 12);
     (void)add(&m, PS_SLICE_COPY, m.stream, "copy", 50, 55);
     (void)add(&m, PS_SLICE_COPY, m.stream, "copy", 80, 85);
     (void)add(&m, PS_SLICE_SYNC, m.stream, "wait", 0, 95);
@@ -89,8 +90,9 @@ static void one_step_by_hand(void **state) {
     assert_int_equal(o.at[0].bubble_ns, 10);
     assert_int_equal(o.at[0].preparing_ns, 10);
     assert_int_equal(ps_overlap_stage_ns(&o.at[0]), 30 + 20 + 10 - 10);
-    assert_int_equal(o.at[0].memory_ns, 10);
-    assert_int_equal(o.at[0].memory_alone_ns, 10);
+    assert_int_equal(o.at[0].memory_ns, 17);
+    assert_int_equal(o.at[0].memory_alone_ns, 15);
+    assert_int_equal(o.at[0].memory_in_gaps_ns, 5);
     assert_int_equal(o.spans[0].busy.n, 2); /* 10-50, 60-70 */
     assert_int_equal(ps_intervals_length_ns(&o.spans[0].computing), 30);
     assert_int_equal(ps_intervals_minus_ns(&o.spans[0].communication, &o.spans[0].computing), 20);

@@ -1,0 +1,346 @@
+/* report: the tuning flow that people follow by hand, as findings with evidence. Runs after the analyses that make the
+ * chart, whose results it finds in `before`. */
+#include "analyze/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "analyze/report_gather.h"
+#include "base/alloc.h"
+
+/* --- tables of others ------------------------------------------------------------------------------------------------ */
+
+const ps_table *ps_report_chart_table(const ps_report *report, const char *name) {
+    const ps_result *r = report->chart_tables;
+    for (size_t i = 0; r != NULL && i < r->n_tables; i++) {
+        if (strcmp(r->tables[i]->name, name) == 0) {
+            return r->tables[i];
+        }
+    }
+    return NULL;
+}
+
+static const ps_value *cell(const ps_table *t, size_t row, const char *column, ps_col_type *type) {
+    size_t c = ps_table_column(t, column);
+    const ps_value *v = c != SIZE_MAX ? ps_table_cell(t, row, c) : NULL;
+    *type = v != NULL ? t->columns[c].type : PS_COL_TEXT;
+    return v != NULL && !v->is_null ? v : NULL;
+}
+
+int64_t ps_column_int(const ps_table *t, size_t row, const char *column, int64_t fallback) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v != NULL && type == PS_COL_INT ? v->u.i : fallback;
+}
+
+double ps_column_real(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v == NULL ? 0 : type == PS_COL_REAL ? v->u.r : type == PS_COL_INT ? (double)v->u.i : 0;
+}
+
+const char *ps_column_text(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v != NULL && (type == PS_COL_TEXT || type == PS_COL_STRING_ID) ? v->u.text : "";
+}
+
+/* --- the members ------------------------------------------------------------------------------------------------------- */
+
+static int64_t device_ns(const ps_overlap *o) {
+    return o->computing_ns + o->not_overlapped_ns + o->free_ns;
+}
+static int64_t computing_ns(const ps_overlap *o) {
+    return o->computing_ns;
+}
+static int64_t exposed_ns(const ps_overlap *o) {
+    return o->not_overlapped_ns;
+}
+static int64_t free_ns(const ps_overlap *o) {
+    return o->free_ns;
+}
+static int64_t receive_ns(const ps_overlap *o) {
+    return o->bubble_ns;
+}
+
+/* The first chart that an analysis before this one made. */
+static void take_chart(ps_report *report) {
+    for (size_t i = 0; i < report->in->n_before && report->chart == NULL; i++) {
+        const ps_result *r = &report->in->before[i];
+        if (r->chart != NULL && r->chart->n_ops > 0) {
+            report->chart = r->chart;
+            report->chart_tables = r;
+        }
+    }
+}
+
+static const ps_chart_rank *chart_rank(const ps_report *report, int64_t rank, uint32_t *row) {
+    for (size_t r = 0; report->chart != NULL && r < report->chart->n_ranks; r++) {
+        if (report->chart->ranks[r].rank == rank) {
+            *row = (uint32_t)r;
+            return &report->chart->ranks[r];
+        }
+    }
+    return NULL;
+}
+
+/* What of the rank's free time lies in the bubble of the chart. */
+static bool measure_bubble(ps_report *report, ps_report_member *m, uint32_t row) {
+    const ps_chart *chart = report->chart;
+    ps_intervals gaps = {0};
+    ps_intervals both = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < chart->n_bubbles; i++) {
+        const ps_bubble *b = &chart->bubbles[i];
+        if (b->rank == row) {
+            ok = ps_intervals_add(&m->bubbles, chart->origin_ns + b->start_ns,
+                                  chart->origin_ns + b->end_ns);
+        }
+    }
+    for (size_t i = 0; ok && i < m->facts->n_gaps; i++) {
+        ok = ps_intervals_add(&gaps, m->facts->gaps[i].start_ns, m->facts->gaps[i].end_ns);
+    }
+    ps_intervals_unite(&m->bubbles);
+    ps_intervals_unite(&gaps);
+    ok = ok && ps_intervals_both(&gaps, &m->bubbles, &both);
+    if (ok && m->facts->n_steps > 0) {
+        m->bubble_ns = ps_intervals_length_ns(&both) / (int64_t)m->facts->n_steps;
+    }
+    ps_intervals_fini(&gaps);
+    ps_intervals_fini(&both);
+    return ok;
+}
+
+static bool add_member(ps_report *report, size_t r, const ps_job *job) {
+    const ps_report_rank *facts = report->in->partials[r];
+    ps_report_member *m = &report->members[report->n_members++];
+    uint32_t row = 0;
+    *m = (ps_report_member){.facts = facts,
+                            .rank = report->in->ranks[r].rank,
+                            .index = r,
+                            .step_ns = ps_report_mean_ns(facts, device_ns),
+                            .computing_ns = ps_report_mean_ns(facts, computing_ns),
+                            .exposed_ns = ps_report_mean_ns(facts, exposed_ns),
+                            .free_ns = ps_report_mean_ns(facts, free_ns),
+                            .receive_ns = ps_report_mean_ns(facts, receive_ns)};
+    const ps_chart_rank *in_chart = chart_rank(report, m->rank, &row);
+    ps_place place = in_chart != NULL ? (ps_place){in_chart->stage, in_chart->pipeline}
+                                      : ps_job_place(job, m->rank, &facts->facts);
+    m->stage = place.stage;
+    m->pipeline = place.pipeline;
+    report->vendor = report->vendor == PS_VENDOR_OTHER ? facts->vendor : report->vendor;
+    report->step_ns = m->step_ns > report->step_ns ? m->step_ns : report->step_ns;
+    bool first = report->n_members == 1 || facts->first_ns < report->start_ns;
+    report->start_ns = first ? facts->first_ns : report->start_ns;
+    if (in_chart == NULL && facts->n_steps > 0) {
+        m->bubble_ns = facts->gap_ns[PS_GAP_RECEIVE] / (int64_t)facts->n_steps;
+    }
+    return in_chart == NULL || measure_bubble(report, m, row);
+}
+
+/* Some profiles say of every rank that it is the first of its pipeline: then the sizes of the job decide. */
+static void mend_stages(ps_report *report, const ps_job *job) {
+    bool equal = report->n_members > 1 && job->n_stages > 1;
+    for (size_t i = 0; equal && i < report->n_members; i++) {
+        equal = report->members[i].stage == report->members[0].stage;
+    }
+    for (size_t i = 0; equal && i < report->n_members; i++) {
+        ps_report_member *m = &report->members[i];
+        ps_rank_facts sizes = m->facts->facts;
+        sizes.n_groups = 0;
+        ps_place place = ps_job_place(job, m->rank, &sizes);
+        m->stage = place.stage;
+        m->pipeline = place.pipeline;
+    }
+}
+
+static ps_code gather_members(ps_report *report, ps_err *err) {
+    const ps_reduce_input *in = report->in;
+    const ps_rank_facts **facts = ps_calloc(in->n_ranks + 1, sizeof *facts);
+    report->members = ps_calloc(in->n_ranks + 1, sizeof *report->members);
+    bool ok = facts != NULL && report->members != NULL;
+    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        const ps_report_rank *part = in->partials[r];
+        facts[r] = part != NULL ? &part->facts : NULL;
+    }
+    if (ok) {
+        ps_job job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
+        for (size_t r = 0; ok && r < in->n_ranks; r++) {
+            const ps_report_rank *part = in->partials[r];
+            ok = part == NULL || !part->any_device || add_member(report, r, &job);
+        }
+        if (report->chart == NULL) {
+            mend_stages(report, &job);
+        }
+    }
+    ps_free(facts);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+/* The step of a pipeline may be longer than what its ranks do in it; a chart of host times has no members at all. */
+static void look_at_chart(ps_report *report) {
+    const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
+    int64_t sum = 0;
+    int64_t n = 0;
+    for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
+        if (ps_column_int(steps, r, "step", PS_STEP_OUTSIDE) != PS_STEP_OUTSIDE) {
+            sum += ps_column_int(steps, r, "time", 0);
+            n++;
+        }
+    }
+    if (n > 0 && sum / n > report->step_ns) {
+        report->step_ns = sum / n;
+    }
+    if (report->n_members == 0 && report->chart != NULL) {
+        report->start_ns = report->chart->origin_ns;
+    }
+}
+
+/* --- the overview -------------------------------------------------------------------------------------------------------- */
+
+enum {
+    O_RANK,
+    O_STAGE,
+    O_STEPS,
+    O_STEP,
+    O_COMPUTING,
+    O_EXPOSED,
+    O_RECEIVE,
+    O_FREE,
+    O_BUBBLE,
+    O_COMPUTING_SHARE,
+    O_EXPOSED_SHARE,
+    O_FREE_SHARE,
+    N_O
+};
+
+static const ps_column OVERVIEW[N_O] = {
+    [O_RANK] = {.name = "rank", .type = PS_COL_INT},
+    [O_STAGE] = {.name = "stage", .type = PS_COL_INT},
+    [O_STEPS] = {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [O_STEP] = {.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_COMPUTING] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_EXPOSED] = {.name = "exposed", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_RECEIVE] = {.name = "receives", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_COMPUTING_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [O_EXPOSED_SHARE] = {.name = "exposed", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [O_FREE_SHARE] = {.name = "free", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+};
+
+static ps_code add_overview(const ps_report *report, ps_err *err) {
+    ps_table *t = ps_table_new("overview", "where a step of each rank goes, mean of its steps",
+                               OVERVIEW, N_O);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        ok = ps_table_add_row(t);
+        if (ok) {
+            ps_table_set_int(t, O_RANK, m->rank);
+            ps_table_set_int(t, O_STEPS, (int64_t)m->facts->n_steps);
+            ps_table_set_int(t, O_STEP, m->step_ns);
+            ps_table_set_int(t, O_COMPUTING, m->computing_ns);
+            ps_table_set_int(t, O_EXPOSED, m->exposed_ns);
+            ps_table_set_int(t, O_RECEIVE, m->receive_ns);
+            ps_table_set_int(t, O_FREE, m->free_ns);
+            ps_table_set_int(t, O_BUBBLE, m->bubble_ns);
+            ps_table_set_real(t, O_COMPUTING_SHARE, ps_percent(m->computing_ns, m->step_ns));
+            ps_table_set_real(t, O_EXPOSED_SHARE, ps_percent(m->exposed_ns, m->step_ns));
+            ps_table_set_real(t, O_FREE_SHARE, ps_percent(m->free_ns, m->step_ns));
+        }
+        if (ok && m->stage >= 0) {
+            ps_table_set_int(t, O_STAGE, m->stage);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(report->in->result, t, err);
+}
+
+static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+                                {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS}};
+
+static ps_code add_job(const ps_report *report, ps_err *err) {
+    ps_table *t = ps_table_new("job", "what shares and times are counted from", JOB, 2);
+    if (t == NULL || !ps_table_add_row(t)) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    ps_table_set_int(t, 0, report->step_ns);
+    ps_table_set_int(t, 1, report->start_ns);
+    return ps_result_add(report->in->result, t, err);
+}
+
+/* --- reduce -------------------------------------------------------------------------------------------------------------- */
+
+static ps_code look_and_tell(ps_report *report, ps_err *err) {
+    ps_report_dispatch(report);
+    ps_code code = ps_report_compute(report, err);
+    ps_report_comm(report);
+    ps_report_pipeline(report);
+    if (code == PS_OK) {
+        code = ps_findings_tables(&report->findings, report->vendor, report->step_ns,
+                                  report->start_ns, report->in->result, err);
+    }
+    code = code == PS_OK ? add_job(report, err) : code;
+    return code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    double defaults[PS_N_RULES];
+    ps_report report = {.in = in};
+    *shared = NULL;
+    ps_thresholds_default(defaults);
+    ps_arena_init(&report.findings.arena);
+    report.findings.thresholds = in->opts->thresholds != NULL ? in->opts->thresholds : defaults;
+    take_chart(&report);
+    ps_code code = gather_members(&report, err);
+    if (code == PS_OK && report.n_members == 0 && report.chart == NULL) {
+        code = ps_fail(
+            err, PS_NOTHING,
+            "no rank ran anything on a device, and there is no pipeline of the host: collect with the "
+            "activities of the device");
+    }
+    if (code == PS_OK) {
+        look_at_chart(&report);
+        code = look_and_tell(&report, err);
+    }
+    for (size_t i = 0; i < report.n_members; i++) {
+        ps_intervals_fini(&report.members[i].bubbles);
+    }
+    ps_free(report.members);
+    ps_findings_fini(&report.findings);
+    return code;
+}
+
+/* The chart of pp_chart is there after its second round. */
+static ps_code wait_for_chart(const ps_map_input *in, void **partial, ps_err *err) {
+    (void)err;
+    *partial = in->partial;
+    return PS_OK;
+}
+
+static void free_partial(void *partial) {
+    ps_report_rank_free(partial);
+}
+
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
+                                            PS_NEED_COMM_OPS | PS_NEED_SLICES | PS_NEED_FLOWS |
+                                            PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS,
+                                   .map = ps_report_map},
+                                  {.map = wait_for_chart, .reduce = reduce}};
+
+const ps_analysis ps_analysis_report = {
+    .name = "report",
+    .folder = "Report",
+    .summary = "findings with evidence: dispatch, compute, communication, pipeline",
+    .hidden = true,
+    .writes = PS_WRITES_CLUSTER,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = free_partial,
+};

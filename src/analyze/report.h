@@ -1,0 +1,49 @@
+/* The report: what reduce works with, and its sections. Each section looks at the facts and adds its findings. */
+#ifndef PS_ANALYZE_REPORT_H
+#define PS_ANALYZE_REPORT_H
+
+#include "analyze/analysis.h"
+#include "analyze/intervals.h"
+#include "analyze/report_facts.h"
+#include "analyze/report_findings.h"
+#include "model/chart.h"
+
+/* One rank in the report. */
+typedef struct ps_report_member {
+    const ps_report_rank *facts; /* never NULL */
+    int64_t rank;
+    size_t index; /* in the run */
+    int32_t stage, pipeline; /* -1 unknown */
+    int64_t step_ns;         /* mean of Computing + Not Overlapped + Free */
+    int64_t computing_ns, exposed_ns, free_ns, receive_ns; /* means per step */
+    int64_t bubble_ns;    /* of free: the pipeline bubble, mean per step */
+    ps_intervals bubbles; /* of the chart, epoch; owned */
+} ps_report_member;
+
+typedef struct ps_report {
+    const ps_reduce_input *in;
+    ps_findings findings;
+    ps_report_member *members; /* in rank order */
+    size_t n_members;
+    const ps_chart *chart;          /* or NULL */
+    const ps_result *chart_tables;  /* what came with it, or NULL */
+    int64_t start_ns;               /* of the capture, epoch */
+    int64_t step_ns;                /* of the job: the longest of its members, or of its chart */
+    ps_vendor vendor;
+} ps_report;
+
+/* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
+void ps_report_dispatch(ps_report *report);
+PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
+void ps_report_comm(ps_report *report);
+void ps_report_network(ps_report *report); /* links and packets, for comm */
+void ps_report_pipeline(ps_report *report);
+
+/* A table of the chart's result by name, or NULL. */
+const ps_table *ps_report_chart_table(const ps_report *report, const char *name);
+/* A cell by the name of its column; the fallback for NULL or an unknown column. */
+int64_t ps_column_int(const ps_table *t, size_t row, const char *column, int64_t fallback);
+double ps_column_real(const ps_table *t, size_t row, const char *column);
+const char *ps_column_text(const ps_table *t, size_t row, const char *column);
+
+#endif

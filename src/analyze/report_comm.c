@@ -1,0 +1,596 @@
+/* Communication: what nothing hides, operators and links that are slower than their like, and who waits for whom. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/late.h"
+#include "analyze/marks.h"
+#include "analyze/report.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+static int64_t dur_of(const ps_comm_op *op) {
+    return op->end_ns - op->start_ns;
+}
+
+static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
+    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+}
+
+static void show_op(ps_report *report, const ps_report_member *m, const ps_comm_op *op,
+                    int64_t dur_ns, const char *note) {
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = m->rank,
+                                       .step = op->step,
+                                       .start_ns = op->start_ns,
+                                       .dur_ns = dur_ns,
+                                       .name = ps_comm_text(&m->facts->comm, op->name),
+                                       .note = note});
+}
+
+/* --- exposed --------------------------------------------------------------------------------------------------------- */
+
+/* Waiting in receives is the pipeline's. */
+static int64_t exposed_ns(const ps_report_member *m) {
+    return m->exposed_ns > m->receive_ns ? m->exposed_ns - m->receive_ns : 0;
+}
+
+/* The longest operators that are not point-to-point. */
+static void show_longest(ps_report *report, const ps_report_member *m) {
+    const ps_comm_op *top[PS_EVIDENCE_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < m->facts->comm.n; i++) {
+        const ps_comm_op *op = &m->facts->comm.ops[i];
+        size_t at = n;
+        while (at > 0 && dur_of(op) > dur_of(top[at - 1])) {
+            at--;
+        }
+        if (op->is_p2p || at == PS_EVIDENCE_MAX) {
+            continue;
+        }
+        n += n < PS_EVIDENCE_MAX;
+        for (size_t k = n - 1; k > at; k--) {
+            top[k] = top[k - 1];
+        }
+        top[at] = op;
+    }
+    for (size_t i = 0; i < n; i++) {
+        show_op(report, m, top[i], dur_of(top[i]), "");
+    }
+}
+
+static void find_exposed(ps_report *report) {
+    const ps_report_member *worst = NULL;
+    double share = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        double here = ps_percent(exposed_ns(m), m->step_ns);
+        if (here > share) {
+            share = here;
+            worst = m;
+        }
+    }
+    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_COMM_EXPOSED, share)) {
+        return;
+    }
+    char receives[96] = "";
+    if (worst->receive_ns > 0) {
+        (void)snprintf(receives, sizeof receives, "; receives (%s more) are left to the pipeline",
+                       ps_ns_text_of(worst->receive_ns).text);
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_COMM_EXPOSED,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = exposed_ns(worst),
+                     .value = share},
+        "On rank %lld the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
+        "Computing takes %s.",
+        (long long)worst->rank, ps_ns_text_of(exposed_ns(worst)).text,
+        ps_ns_text_of(worst->step_ns).text, share, receives,
+        ps_ns_text_of(worst->computing_ns).text);
+    show_longest(report, worst);
+}
+
+/* --- kinds of operators ------------------------------------------------------------------------------------------------ */
+
+/* Operators of a rank, sorted so that what is alike stands together. */
+typedef struct sorted {
+    const ps_comm_list *list;
+    const ps_comm_op **ops; /* no point-to-point ones */
+    size_t n;
+} sorted;
+
+static const ps_comm_op *at(const void *p) {
+    return *(const ps_comm_op *const *)p;
+}
+
+/* By ids, which differ from run to run: only neighbourhood is used, never the order. */
+static int by_group(const void *a, const void *b) {
+    uint32_t x = at(a)->group.id;
+    uint32_t y = at(b)->group.id;
+    return x < y ? -1 : x > y ? 1 : at(a)->slice < at(b)->slice ? -1 : at(a)->slice > at(b)->slice;
+}
+
+static int by_kind(const void *a, const void *b) {
+    const ps_comm_op *x = at(a);
+    const ps_comm_op *y = at(b);
+    if (x->group.id != y->group.id) {
+        return x->group.id < y->group.id ? -1 : 1;
+    }
+    if (x->type.id != y->type.id) {
+        return x->type.id < y->type.id ? -1 : 1;
+    }
+    if (x->size_bytes != y->size_bytes) {
+        return x->size_bytes < y->size_bytes ? -1 : 1;
+    }
+    if (dur_of(x) != dur_of(y)) {
+        return dur_of(x) < dur_of(y) ? -1 : 1;
+    }
+    return x->slice < y->slice ? -1 : x->slice > y->slice;
+}
+
+static bool is_alike(const ps_comm_op *x, const ps_comm_op *y) {
+    return x->group.id == y->group.id && x->type.id == y->type.id && x->size_bytes == y->size_bytes;
+}
+
+static bool sort_ops(const ps_report_member *m, int (*compare)(const void *, const void *),
+                     sorted *out) {
+    *out = (sorted){.list = &m->facts->comm};
+    out->ops = ps_calloc(m->facts->comm.n + 1, sizeof *out->ops);
+    for (size_t i = 0; out->ops != NULL && i < m->facts->comm.n; i++) {
+        if (!m->facts->comm.ops[i].is_p2p) {
+            out->ops[out->n++] = &m->facts->comm.ops[i];
+        }
+    }
+    if (out->n > 1) {
+        qsort(out->ops, out->n, sizeof *out->ops, compare);
+    }
+    return out->ops != NULL;
+}
+
+/* --- groups longer than computing ---------------------------------------------------------------------------------------- */
+
+typedef struct heavy {
+    const ps_report_member *member;
+    const ps_comm_op *longest;
+    int64_t sum_ns;
+    double share;
+    size_t n_over;
+} heavy;
+
+static void look_at_group(ps_report *report, const ps_report_member *m, const sorted *s,
+                          size_t from, size_t to, heavy *worst) {
+    int64_t computing = 0;
+    int64_t sum = 0;
+    const ps_comm_op *longest = s->ops[from];
+    for (size_t i = 0; i < m->facts->n_steps; i++) {
+        computing += m->facts->steps[i].computing_ns;
+    }
+    for (size_t i = from; i < to; i++) {
+        sum += dur_of(s->ops[i]);
+        longest = dur_of(s->ops[i]) > dur_of(longest) ? s->ops[i] : longest;
+    }
+    double share = ps_percent(sum, computing);
+    worst->n_over += ps_rule_fires(&report->findings, PS_RULE_COMM_OVER_COMPUTE, share);
+    if (share > worst->share) {
+        *worst = (heavy){m, longest, sum, share, worst->n_over};
+    }
+}
+
+static void find_heavy(ps_report *report) {
+    heavy worst = {0};
+    for (size_t k = 0; k < report->n_members; k++) {
+        sorted s;
+        if (!sort_ops(&report->members[k], by_group, &s)) {
+            report->findings.failed = true;
+            return;
+        }
+        for (size_t i = 0; i < s.n;) {
+            size_t end = i + 1;
+            while (end < s.n && s.ops[end]->group.id == s.ops[i]->group.id) {
+                end++;
+            }
+            look_at_group(report, &report->members[k], &s, i, end, &worst);
+            i = end;
+        }
+        ps_free(s.ops);
+    }
+    if (!ps_rule_fires(&report->findings, PS_RULE_COMM_OVER_COMPUTE, worst.share)) {
+        return;
+    }
+    const ps_report_member *m = worst.member;
+    const char *group = ps_comm_text(&m->facts->comm, worst.longest->group);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_COMM_OVER_COMPUTE,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .value = worst.share},
+        "On rank %lld the operators of group %.80s take %s in a step, computing takes %s. So it is for "
+        "%zu group%s of a rank.",
+        (long long)m->rank, group[0] != '\0' ? group : "(unnamed)",
+        ps_ns_text_of(per_step(m, worst.sum_ns)).text, ps_ns_text_of(m->computing_ns).text,
+        worst.n_over, worst.n_over == 1 ? "" : "s");
+    show_op(report, m, worst.longest, dur_of(worst.longest), "the longest one");
+}
+
+/* --- outliers ------------------------------------------------------------------------------------------------------------ */
+
+#define LEAST_ALIKE 5 /* fewer have no median worth the name */
+
+typedef struct outlier {
+    const ps_comm_op *op;
+    int64_t median_ns;
+} outlier;
+
+static int longest_first(const void *a, const void *b) {
+    const outlier *x = a;
+    const outlier *y = b;
+    int64_t ex = dur_of(x->op) - x->median_ns;
+    int64_t ey = dur_of(y->op) - y->median_ns;
+    if (ex != ey) {
+        return ex > ey ? -1 : 1;
+    }
+    return x->op->slice < y->op->slice ? -1 : x->op->slice > y->op->slice;
+}
+
+/* All of a rank; *excess_ns is their time beyond the medians. */
+static size_t outliers_of(const ps_report *report, const sorted *s, outlier *out,
+                          int64_t *excess_ns) {
+    size_t n = 0;
+    *excess_ns = 0;
+    for (size_t i = 0; i < s->n;) {
+        size_t end = i + 1;
+        while (end < s->n && is_alike(s->ops[end], s->ops[i])) {
+            end++;
+        }
+        int64_t median = dur_of(s->ops[i + (end - i - 1) / 2]);
+        double limit = (double)median * report->findings.thresholds[PS_RULE_COMM_OUTLIER];
+        for (size_t k = i; end - i >= LEAST_ALIKE && k < end; k++) {
+            if ((double)dur_of(s->ops[k]) > limit) {
+                out[n++] = (outlier){s->ops[k], median};
+                *excess_ns += dur_of(s->ops[k]) - median;
+            }
+        }
+        i = end;
+    }
+    return n;
+}
+
+static void say_outliers(ps_report *report, const ps_report_member *m, outlier *all, size_t n,
+                         int64_t gain_ns) {
+    qsort(all, n, sizeof *all, longest_first);
+    double times =
+        (double)dur_of(all[0].op) / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_COMM_OUTLIER,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = gain_ns,
+                     .value = times},
+        "On rank %lld %zu operator%s took far longer than the others of the same kind, group and size: %s in "
+        "each step.",
+        (long long)m->rank, n, n == 1 ? "" : "s", ps_ns_text_of(gain_ns).text);
+    for (size_t i = 0; i < n; i++) {
+        char note[96];
+        (void)snprintf(note, sizeof note, "median of its like %s",
+                       ps_ns_text_of(all[i].median_ns).text);
+        show_op(report, m, all[i].op, dur_of(all[i].op), note);
+    }
+}
+
+static void find_outliers(ps_report *report) {
+    const ps_report_member *worst = NULL;
+    outlier *worst_all = NULL;
+    size_t worst_n = 0;
+    int64_t most_ns = 0;
+    for (size_t k = 0; k < report->n_members; k++) {
+        const ps_report_member *m = &report->members[k];
+        sorted s;
+        outlier *all = ps_calloc(m->facts->comm.n + 1, sizeof *all);
+        int64_t excess_ns = 0;
+        if (!sort_ops(m, by_kind, &s) || all == NULL) {
+            report->findings.failed = true;
+        } else {
+            size_t n = outliers_of(report, &s, all, &excess_ns);
+            bool counts = ps_percent(per_step(m, excess_ns), m->step_ns) > 1;
+            if (counts && per_step(m, excess_ns) > most_ns) {
+                outlier *other = worst_all;
+                worst_all = all;
+                all = other;
+                worst = m;
+                worst_n = n;
+                most_ns = per_step(m, excess_ns);
+            }
+        }
+        ps_free(s.ops);
+        ps_free(all);
+    }
+    if (worst != NULL) {
+        say_outliers(report, worst, worst_all, worst_n, most_ns);
+    }
+    ps_free(worst_all);
+}
+
+/* --- who waits for whom ---------------------------------------------------------------------------------------------------- */
+
+static const ps_report_member *member_of(const ps_report *report, uint32_t index) {
+    for (size_t i = 0; i < report->n_members; i++) {
+        if (report->members[i].index == index) {
+            return &report->members[i];
+        }
+    }
+    return NULL;
+}
+
+/* The rank for which others waited longest in sum, and how long; collectives or receives. */
+static const ps_report_member *most_late(const ps_report *report, const ps_late *late, bool p2p,
+                                         int64_t *late_ns) {
+    const ps_report_member *worst = NULL;
+    *late_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        int64_t sum = 0;
+        for (size_t r = 0; r < late->n_rows; r++) {
+            const ps_late_row *row = &late->rows[r];
+            sum += row->rank == report->members[i].index && row->is_p2p == p2p ? row->late_ns : 0;
+        }
+        if (sum > *late_ns) {
+            *late_ns = sum;
+            worst = &report->members[i];
+        }
+    }
+    return worst;
+}
+
+static int latest_first(const void *a, const void *b) {
+    const ps_meeting *x = *(const ps_meeting *const *)a;
+    const ps_meeting *y = *(const ps_meeting *const *)b;
+    if (x->late_ns != y->late_ns) {
+        return x->late_ns > y->late_ns ? -1 : 1;
+    }
+    return x < y ? -1 : x > y; /* both point into one array */
+}
+
+static void show_meetings(ps_report *report, const ps_late *late, const ps_report_member *m) {
+    const ps_meeting **own = ps_calloc(late->n_meetings + 1, sizeof *own);
+    size_t n = 0;
+    if (own == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < late->n_meetings; i++) {
+        if (late->parts[late->meetings[i].last].rank == m->index) {
+            own[n++] = &late->meetings[i];
+        }
+    }
+    qsort(own, n, sizeof *own, latest_first);
+    for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
+        const ps_comm_op *op = &m->facts->comm.ops[late->parts[own[i]->last].op];
+        char note[128];
+        (void)snprintf(note, sizeof note,
+                       "last of %u ranks, %s after the one before; took %s itself",
+                       (unsigned)own[i]->n, ps_ns_text_of(own[i]->late_ns).text,
+                       ps_ns_text_of(dur_of(op)).text);
+        show_op(report, m, op, own[i]->late_ns, note);
+    }
+    ps_free(own);
+}
+
+static void find_late(ps_report *report, const ps_late *late) {
+    int64_t late_ns = 0;
+    const ps_report_member *m = most_late(report, late, false, &late_ns);
+    double share = m != NULL ? ps_percent(per_step(m, late_ns), report->step_ns) : 0;
+    if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_LATE_ARRIVAL, share)) {
+        return;
+    }
+    size_t n_last = 0;
+    size_t n = 0;
+    for (size_t r = 0; r < late->n_rows; r++) {
+        bool own = late->rows[r].rank == m->index && !late->rows[r].is_p2p;
+        n_last += own ? late->rows[r].n_last : 0;
+        n += own ? late->rows[r].n : 0;
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_LATE_ARRIVAL,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = per_step(m, late_ns),
+                     .value = share},
+        "Rank %lld comes last to %zu of its %zu collectives; the others wait %s in each step for it alone "
+        "(%.1f %%).",
+        (long long)m->rank, n_last, n, ps_ns_text_of(per_step(m, late_ns)).text, share);
+    show_meetings(report, late, m);
+}
+
+static int most_waited(const void *a, const void *b) {
+    const ps_late_receive *x = *(const ps_late_receive *const *)a;
+    const ps_late_receive *y = *(const ps_late_receive *const *)b;
+    if (x->waited_ns != y->waited_ns) {
+        return x->waited_ns > y->waited_ns ? -1 : 1;
+    }
+    return x < y ? -1 : x > y;
+}
+
+static void show_receives(ps_report *report, const ps_late *late, const ps_report_member *m) {
+    const ps_late_receive **own = ps_calloc(late->n_receives + 1, sizeof *own);
+    size_t n = 0;
+    if (own == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < late->n_receives; i++) {
+        if (late->receives[i].sender == m->index) {
+            own[n++] = &late->receives[i];
+        }
+    }
+    qsort(own, n, sizeof *own, most_waited);
+    for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
+        const ps_report_member *to = member_of(report, own[i]->receiver);
+        char note[96];
+        (void)snprintf(note, sizeof note, "waits for the send of rank %lld", (long long)m->rank);
+        if (to != NULL && own[i]->waited_ns > 0) {
+            show_op(report, to, &to->facts->comm.ops[own[i]->receive_op], own[i]->waited_ns, note);
+        }
+    }
+    ps_free(own);
+}
+
+/* Part of it is the bubble that every schedule has: no gain is told. */
+static void find_receives(ps_report *report, const ps_late *late) {
+    int64_t late_ns = 0;
+    const ps_report_member *m = most_late(report, late, true, &late_ns);
+    double share = m != NULL ? ps_percent(per_step(m, late_ns), report->step_ns) : 0;
+    if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_RECEIVE_WAIT, share)) {
+        return;
+    }
+    char stage[32] = "";
+    if (m->stage >= 0) {
+        (void)snprintf(stage, sizeof stage, " (stage %d)", (int)m->stage);
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){
+            .rule = PS_RULE_RECEIVE_WAIT, .rank = m->rank, .stage = m->stage, .value = share},
+        "Receives wait %s in each step for sends of rank %lld%s (%.1f %% of a step). A part of it is the "
+        "bubble that the schedule has anyway.",
+        ps_ns_text_of(per_step(m, late_ns)).text, (long long)m->rank, stage, share);
+    show_receives(report, late, m);
+}
+
+static void find_waiting(ps_report *report) {
+    size_t n = report->in->n_ranks;
+    const ps_comm_list **lists = ps_calloc(n + 1, sizeof *lists);
+    ps_late late = {0};
+    ps_err err = PS_ERR_INIT;
+    if (lists == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < report->n_members; i++) {
+        lists[report->members[i].index] = &report->members[i].facts->comm;
+    }
+    ps_late_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
+    if (ps_late_measure(&in, &late, &err) == PS_OK) {
+        find_late(report, &late);
+        find_receives(report, &late);
+    } else {
+        report->findings.failed = true;
+    }
+    ps_late_fini(&late);
+    ps_free(lists);
+}
+
+/* --- ranks that differ -------------------------------------------------------------------------------------------------------- */
+
+typedef struct metric {
+    const char *what;
+    int64_t (*of)(const ps_report_member *m);
+    bool most_is_slow; /* else the rank with the least is the one that others wait for */
+} metric;
+
+static int64_t computing_of(const ps_report_member *m) {
+    return m->computing_ns;
+}
+static int64_t free_of(const ps_report_member *m) {
+    return m->computing_ns > 0 && m->free_ns > m->bubble_ns ? m->free_ns - m->bubble_ns : 0;
+}
+
+typedef struct spread {
+    const ps_report_member *most, *least;
+    int64_t mean_ns;
+    double share;
+    size_t n;
+} spread;
+
+static spread spread_of(const ps_report *report, int32_t stage, const metric *x) {
+    spread s = {0};
+    int64_t sum = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        if (m->stage != stage) {
+            continue;
+        }
+        s.most = s.most == NULL || x->of(m) > x->of(s.most) ? m : s.most;
+        s.least = s.least == NULL || x->of(m) < x->of(s.least) ? m : s.least;
+        sum += x->of(m);
+        s.n++;
+    }
+    s.mean_ns = s.n > 0 ? sum / (int64_t)s.n : 0;
+    s.share = s.n > 1 ? ps_percent(x->of(s.most) - x->of(s.least), s.mean_ns) : 0;
+    return s;
+}
+
+static void show_ranks(ps_report *report, const spread *s, const metric *x) {
+    const ps_report_member *ends[] = {s->most, s->least};
+    for (size_t i = 0; i < 2; i++) {
+        ps_findings_evidence(&report->findings, (ps_evidence){.rank = ends[i]->rank,
+                                                              .step = PS_STEP_OUTSIDE,
+                                                              .start_ns = PS_NO_START,
+                                                              .dur_ns = x->of(ends[i]),
+                                                              .name = x->what,
+                                                              .note = i == 0 ? "most, in a step"
+                                                                             : "least, in a step"});
+    }
+}
+
+static bool is_first_of_stage(const ps_report *report, size_t i) {
+    for (size_t k = 0; k < i; k++) {
+        if (report->members[k].stage == report->members[i].stage) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void find_spread(ps_report *report, const metric *x) {
+    spread worst = {0};
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        if (!is_first_of_stage(report, i)) {
+            continue;
+        }
+        spread s = spread_of(report, report->members[i].stage, x);
+        int64_t ns = x->of(s.most) - x->of(s.least);
+        bool fires = ps_rule_fires(&report->findings, PS_RULE_SLOW_RANK, s.share) &&
+                     ps_percent(ns, report->step_ns) > 1;
+        if (fires && ns > most_ns) {
+            worst = s;
+            most_ns = ns;
+        }
+    }
+    if (worst.most == NULL) {
+        return;
+    }
+    const ps_report_member *slow = x->most_is_slow ? worst.most : worst.least;
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_SLOW_RANK,
+                     .rank = slow->rank,
+                     .stage = slow->stage,
+                     .gain_ns = x->most_is_slow ? x->of(worst.most) - worst.mean_ns : 0,
+                     .value = worst.share},
+        "%s differs by %.1f %% over %zu ranks%s: rank %lld %s, rank %lld %s in a step.%s", x->what,
+        worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "", (long long)worst.most->rank,
+        ps_ns_text_of(x->of(worst.most)).text, (long long)worst.least->rank,
+        ps_ns_text_of(x->of(worst.least)).text,
+        x->most_is_slow ? "" : " The one with the least is the one that the others wait for.");
+    show_ranks(report, &worst, x);
+}
+
+void ps_report_comm(ps_report *report) {
+    static const metric METRICS[] = {{"Computing", computing_of, true},
+                                     {"Exposed communication", exposed_ns, false},
+                                     {"Free", free_of, true}};
+    find_exposed(report);
+    find_heavy(report);
+    find_outliers(report);
+    find_waiting(report);
+    for (size_t i = 0; i < sizeof METRICS / sizeof *METRICS; i++) {
+        find_spread(report, &METRICS[i]);
+    }
+    ps_report_network(report);
+}

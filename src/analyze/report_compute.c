@@ -1,0 +1,495 @@
+/* Compute: which kernels, how far from the peak, and whether equal ones take equal time, on one rank and between ranks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "analyze/report.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+/* Kernels of one type and shape, over all ranks. */
+typedef struct kind {
+    const ps_report_kernel *one; /* of the rank on which it took longest */
+    const ps_report_member *where;
+    int64_t n, sum_ns;
+    double flops, peak_flops;
+} kind;
+
+typedef struct entry {
+    const ps_report_kernel *kernel;
+    size_t member;
+    int32_t stage;
+} entry;
+
+typedef struct compute {
+    ps_report *report;
+    entry *entries; /* by type, shapes, stage, member */
+    size_t n_entries;
+    kind *kinds; /* by sum, the most first */
+    size_t n_kinds;
+    int64_t sum_ns; /* of all kernels of all ranks */
+} compute;
+
+static int compare_entries(const void *a, const void *b) {
+    const entry *x = a;
+    const entry *y = b;
+    int c = strcmp(x->kernel->type, y->kernel->type);
+    c = c != 0 ? c : strcmp(x->kernel->shapes, y->kernel->shapes);
+    if (c != 0) {
+        return c;
+    }
+    if (x->stage != y->stage) {
+        return x->stage < y->stage ? -1 : 1;
+    }
+    return x->member < y->member ? -1 : x->member > y->member;
+}
+
+static bool same_kind(const entry *a, const entry *b) {
+    return strcmp(a->kernel->type, b->kernel->type) == 0 &&
+           strcmp(a->kernel->shapes, b->kernel->shapes) == 0;
+}
+
+static int compare_kinds(const void *a, const void *b) {
+    const kind *x = a;
+    const kind *y = b;
+    if (x->sum_ns != y->sum_ns) {
+        return x->sum_ns > y->sum_ns ? -1 : 1;
+    }
+    int c = strcmp(x->one->type, y->one->type);
+    return c != 0 ? c : strcmp(x->one->shapes, y->one->shapes);
+}
+
+static bool join(compute *c) {
+    const ps_report *r = c->report;
+    size_t n = 0;
+    for (size_t m = 0; m < r->n_members; m++) {
+        n += r->members[m].facts->n_kernels;
+        c->sum_ns += r->members[m].facts->kernels_ns;
+    }
+    c->entries = ps_calloc(n + 1, sizeof *c->entries);
+    c->kinds = ps_calloc(n + 1, sizeof *c->kinds);
+    if (c->entries == NULL || c->kinds == NULL) {
+        return false;
+    }
+    for (size_t m = 0; m < r->n_members; m++) {
+        for (size_t k = 0; k < r->members[m].facts->n_kernels; k++) {
+            c->entries[c->n_entries++] =
+                (entry){&r->members[m].facts->kernels[k], m, r->members[m].stage};
+        }
+    }
+    if (c->n_entries > 1) {
+        qsort(c->entries, c->n_entries, sizeof *c->entries, compare_entries);
+    }
+    for (size_t i = 0; i < c->n_entries; i++) {
+        const entry *e = &c->entries[i];
+        if (i == 0 || !same_kind(e, &c->entries[i - 1])) {
+            c->kinds[c->n_kinds++] = (kind){.one = e->kernel, .where = &r->members[e->member]};
+        }
+        kind *k = &c->kinds[c->n_kinds - 1];
+        k->n += e->kernel->n;
+        k->sum_ns += e->kernel->sum_ns;
+        k->flops += e->kernel->flops;
+        k->peak_flops += e->kernel->peak_flops;
+        if (e->kernel->longest_ns > k->one->longest_ns) {
+            k->one = e->kernel;
+            k->where = &r->members[e->member];
+        }
+    }
+    if (c->n_kinds > 1) {
+        qsort(c->kinds, c->n_kinds, sizeof *c->kinds, compare_kinds);
+    }
+    return true;
+}
+
+/* --- one kernel ------------------------------------------------------------------------------------------------------ */
+
+/* Sums over ranks and steps, as a mean of ranks and steps. */
+static int64_t mean_step_ns(const compute *c, int64_t sum_ns) {
+    size_t n = 0;
+    for (size_t m = 0; m < c->report->n_members; m++) {
+        n += c->report->members[m].facts->n_steps;
+    }
+    return n > 0 ? sum_ns / (int64_t)n : sum_ns;
+}
+
+static void show_kind(compute *c, const kind *k, const char *note) {
+    ps_findings_evidence(&c->report->findings, (ps_evidence){.rank = k->where->rank,
+                                                             .step = k->one->longest_step,
+                                                             .start_ns = k->one->longest_start_ns,
+                                                             .dur_ns = k->one->longest_ns,
+                                                             .name = k->one->name,
+                                                             .note = note});
+}
+
+/* No gain: that it takes long is no fault. */
+static void find_top(compute *c) {
+    ps_findings *f = &c->report->findings;
+    const kind *top = &c->kinds[0];
+    double share = ps_percent(top->sum_ns, c->sum_ns);
+    if (c->n_kinds < 2 || !ps_rule_fires(f, PS_RULE_TOP_KERNEL, share)) {
+        return;
+    }
+    ps_findings_add(
+        f, (ps_finding){.rule = PS_RULE_TOP_KERNEL, .rank = -1, .stage = -1, .value = share},
+        "%.100s%s%.80s%s takes %.1f %% of the computing, %s in a step of the mean rank.",
+        top->one->type, top->one->shapes[0] != '\0' ? " of " : "", top->one->shapes,
+        strlen(top->one->shapes) > 80 ? "..." : "", share,
+        ps_ns_text_of(mean_step_ns(c, top->sum_ns)).text);
+    for (size_t i = 0; i < c->n_kinds && i < PS_EVIDENCE_MAX; i++) {
+        char note[96];
+        (void)snprintf(note, sizeof note, "longest of %lld, %.1f %% of the computing",
+                       (long long)c->kinds[i].n, ps_percent(c->kinds[i].sum_ns, c->sum_ns));
+        show_kind(c, &c->kinds[i], note);
+    }
+}
+
+/* With the threshold's share of the peak instead, the work would take ratio / threshold of its time. */
+static void find_mfu(compute *c) {
+    ps_findings *f = &c->report->findings;
+    double limit = f->thresholds[PS_RULE_LOW_MFU];
+    int64_t gain_ns = 0;
+    const kind *worst = NULL;
+    int64_t worst_ns = 0;
+    size_t n_low = 0;
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        const kind *k = &c->kinds[i];
+        double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : limit;
+        if (mfu >= limit || ps_percent(k->sum_ns, c->sum_ns) <= 1) {
+            continue;
+        }
+        int64_t ns = (int64_t)((double)k->sum_ns * (1 - mfu / limit));
+        gain_ns += ns;
+        n_low++;
+        if (ns > worst_ns) {
+            worst = k;
+            worst_ns = ns;
+        }
+    }
+    if (worst == NULL) {
+        return;
+    }
+    double mfu = 100 * worst->flops / worst->peak_flops;
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_LOW_MFU,
+                     .rank = -1,
+                     .stage = -1,
+                     .gain_ns = mean_step_ns(c, gain_ns),
+                     .value = mfu},
+        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%. At %.4g "
+        "%% they would take %s less in each step.",
+        n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
+        worst->one->shapes, mfu, limit, ps_ns_text_of(mean_step_ns(c, gain_ns)).text);
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        const kind *k = &c->kinds[i];
+        char note[96];
+        mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : limit;
+        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld", mfu, (long long)k->n);
+        if (mfu < limit && ps_percent(k->sum_ns, c->sum_ns) > 1) {
+            show_kind(c, k, note);
+        }
+    }
+}
+
+static void find_aicpu(compute *c) {
+    ps_findings *f = &c->report->findings;
+    int64_t sum_ns = 0;
+    int64_t n = 0;
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        sum_ns += c->kinds[i].one->is_aicpu ? c->kinds[i].sum_ns : 0;
+        n += c->kinds[i].one->is_aicpu ? c->kinds[i].n : 0;
+    }
+    double share = ps_percent(sum_ns, c->sum_ns);
+    if (!ps_rule_fires(f, PS_RULE_AICPU, share)) {
+        return;
+    }
+    ps_findings_add(f,
+                    (ps_finding){.rule = PS_RULE_AICPU,
+                                 .rank = -1,
+                                 .stage = -1,
+                                 .gain_ns = mean_step_ns(c, sum_ns),
+                                 .value = share},
+                    "%lld kernels on the AI CPU take %.1f %% of the computing, %s in a step.",
+                    (long long)n, share, ps_ns_text_of(mean_step_ns(c, sum_ns)).text);
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        char note[64];
+        (void)snprintf(note, sizeof note, "longest of %lld", (long long)c->kinds[i].n);
+        if (c->kinds[i].one->is_aicpu) {
+            show_kind(c, &c->kinds[i], note);
+        }
+    }
+}
+
+/* --- equal kernels ----------------------------------------------------------------------------------------------------- */
+
+static int more_excess(const void *a, const void *b) {
+    const ps_report_kernel *x = *(const ps_report_kernel *const *)a;
+    const ps_report_kernel *y = *(const ps_report_kernel *const *)b;
+    if (x->excess_ns != y->excess_ns) {
+        return x->excess_ns > y->excess_ns ? -1 : 1;
+    }
+    int by_type = strcmp(x->type, y->type);
+    return by_type != 0 ? by_type : strcmp(x->shapes, y->shapes);
+}
+
+static int64_t excess_of(const ps_report_member *m) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < m->facts->n_kernels; k++) {
+        sum += m->facts->kernels[k].excess_ns;
+    }
+    return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
+}
+
+static void show_varying(ps_report *report, const ps_report_member *m) {
+    const ps_report_kernel **order = ps_calloc(m->facts->n_kernels + 1, sizeof *order);
+    if (order == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    for (size_t k = 0; k < m->facts->n_kernels; k++) {
+        order[k] = &m->facts->kernels[k];
+    }
+    qsort(order, m->facts->n_kernels, sizeof *order, more_excess);
+    for (size_t k = 0; k < m->facts->n_kernels && order[k]->excess_ns > 0; k++) {
+        char note[128];
+        (void)snprintf(note, sizeof note, "median %s; %lld of %lld are slow",
+                       ps_ns_text_of(order[k]->median_ns).text, (long long)order[k]->n_excess,
+                       (long long)order[k]->n);
+        ps_findings_evidence(&report->findings,
+                             (ps_evidence){.rank = m->rank,
+                                           .step = order[k]->longest_step,
+                                           .start_ns = order[k]->longest_start_ns,
+                                           .dur_ns = order[k]->longest_ns,
+                                           .name = order[k]->name,
+                                           .note = note});
+    }
+    ps_free(order);
+}
+
+static void find_varying(compute *c) {
+    ps_report *r = c->report;
+    const ps_report_member *worst = NULL;
+    int64_t most_ns = 0;
+    for (size_t m = 0; m < r->n_members; m++) {
+        int64_t ns = excess_of(&r->members[m]);
+        if (ns > most_ns) {
+            most_ns = ns;
+            worst = &r->members[m];
+        }
+    }
+    double share = worst != NULL ? ps_percent(most_ns, worst->step_ns) : 0;
+    if (worst == NULL || !ps_rule_fires(&r->findings, PS_RULE_KERNEL_VARIES, share)) {
+        return;
+    }
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_KERNEL_VARIES,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = most_ns,
+                     .value = share},
+        "On rank %lld kernels that took more than 1.5 times the median of their like cost %s in each step "
+        "(%.1f %%).",
+        (long long)worst->rank, ps_ns_text_of(most_ns).text, share);
+    show_varying(r, worst);
+}
+
+/* What a rank's kernels of one kind took longer than with the median of its peers' means; 0 when it is not slower, or
+ * fewer than two peers ran it. */
+typedef struct slower {
+    size_t member;
+    const ps_report_kernel *kernel;
+    int64_t extra_ns, peer_ns; /* in a step; mean of the peers */
+} slower;
+
+/* Rows [from, to) are one kind on one stage; `means` has room for them. */
+static int64_t median_mean(const compute *c, size_t from, size_t to, int64_t *means) {
+    for (size_t i = from; i < to; i++) {
+        const ps_report_kernel *k = c->entries[i].kernel;
+        means[i - from] = k->sum_ns / k->n;
+    }
+    qsort(means, to - from, sizeof *means, ps_compare_i64);
+    return to - from >= 2 ? means[(to - from - 1) / 2] : 0; /* of two the lower one */
+}
+
+static slower slower_of(const compute *c, const entry *e, int64_t peer_ns) {
+    const ps_report_member *m = &c->report->members[e->member];
+    slower out = {.member = e->member, .kernel = e->kernel, .peer_ns = peer_ns};
+    int64_t extra = e->kernel->sum_ns - peer_ns * e->kernel->n; /* at most sum_ns */
+    bool counts = peer_ns > 0 && extra > 0 && m->facts->n_steps > 0;
+    out.extra_ns = counts ? extra / (int64_t)m->facts->n_steps : 0;
+    return out;
+}
+
+static int most_extra(const void *a, const void *b) {
+    const slower *x = a;
+    const slower *y = b;
+    if (x->extra_ns != y->extra_ns) {
+        return x->extra_ns > y->extra_ns ? -1 : 1;
+    }
+    int by_type = strcmp(x->kernel->type, y->kernel->type);
+    return by_type != 0 ? by_type : strcmp(x->kernel->shapes, y->kernel->shapes);
+}
+
+static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t extra_ns) {
+    ps_report *r = c->report;
+    const ps_report_member *m = &r->members[member];
+    double share = ps_percent(extra_ns, m->step_ns);
+    if (!ps_rule_fires(&r->findings, PS_RULE_SLOW_KERNEL, share)) {
+        return;
+    }
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_SLOW_KERNEL,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = extra_ns,
+                     .value = share},
+        "The kernels of rank %lld take %s longer in each step (%.1f %%) than the same ones of the median "
+        "rank of its stage.",
+        (long long)m->rank, ps_ns_text_of(extra_ns).text, share);
+    qsort(all, n, sizeof *all, most_extra);
+    for (size_t i = 0; i < n && all[i].extra_ns > 0; i++) {
+        char note[128];
+        if (all[i].member != member) {
+            continue;
+        }
+        (void)snprintf(note, sizeof note, "mean %s, of the peers %s; %s in a step",
+                       ps_ns_text_of(all[i].kernel->sum_ns / all[i].kernel->n).text,
+                       ps_ns_text_of(all[i].peer_ns).text, ps_ns_text_of(all[i].extra_ns).text);
+        ps_findings_evidence(&r->findings,
+                             (ps_evidence){.rank = m->rank,
+                                           .step = all[i].kernel->longest_step,
+                                           .start_ns = all[i].kernel->longest_start_ns,
+                                           .dur_ns = all[i].kernel->longest_ns,
+                                           .name = all[i].kernel->name,
+                                           .note = note});
+    }
+}
+
+static void find_slow(compute *c) {
+    ps_report *r = c->report;
+    int64_t *means = ps_calloc(c->n_entries + 1, sizeof *means);
+    int64_t *extra = ps_calloc(r->n_members + 1, sizeof *extra);
+    slower *all = ps_calloc(c->n_entries + 1, sizeof *all);
+    bool ok = means != NULL && extra != NULL && all != NULL;
+    for (size_t i = 0; ok && i < c->n_entries;) {
+        size_t end = i + 1;
+        while (end < c->n_entries && c->entries[end].stage == c->entries[i].stage &&
+               same_kind(&c->entries[end], &c->entries[i])) {
+            end++;
+        }
+        int64_t peer_ns = median_mean(c, i, end, means);
+        for (size_t k = i; k < end; k++) {
+            all[k] = slower_of(c, &c->entries[k], peer_ns);
+            extra[all[k].member] += all[k].extra_ns;
+        }
+        i = end;
+    }
+    size_t worst = 0;
+    for (size_t m = 1; ok && m < r->n_members; m++) {
+        worst = extra[m] > extra[worst] ? m : worst;
+    }
+    if (ok && r->n_members > 1) {
+        say_slow(c, all, c->n_entries, worst, extra[worst]);
+    }
+    r->findings.failed = r->findings.failed || !ok;
+    ps_free(means);
+    ps_free(extra);
+    ps_free(all);
+}
+
+/* --- frequency --------------------------------------------------------------------------------------------------------- */
+
+static void find_frequency(compute *c) {
+    ps_report *r = c->report;
+    const ps_report_member *worst = NULL;
+    double share = 0;
+    for (size_t i = 0; i < r->n_members; i++) {
+        const ps_report_frequency *d = &r->members[i].facts->device_frequency;
+        double here = d->is_known ? ps_percent(d->below_ns, d->all_ns) : 0;
+        if (here > share) {
+            share = here;
+            worst = &r->members[i];
+        }
+    }
+    if (worst == NULL || !ps_rule_fires(&r->findings, PS_RULE_FREQUENCY_DROP, share)) {
+        return;
+    }
+    const ps_report_frequency *d = &worst->facts->device_frequency;
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_FREQUENCY_DROP,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = share},
+        "The device of rank %lld was below 0.95 of its usual %.0f MHz for %.1f %% of the time, down to "
+        "%.0f MHz.",
+        (long long)worst->rank, d->usual_mhz, share, d->lowest_mhz);
+    ps_findings_evidence(&r->findings, (ps_evidence){.rank = worst->rank,
+                                                     .step = PS_STEP_OUTSIDE,
+                                                     .start_ns = d->longest_start_ns,
+                                                     .dur_ns = d->longest_ns,
+                                                     .name = d->series,
+                                                     .note = "the longest stretch below"});
+}
+
+/* --- the table ----------------------------------------------------------------------------------------------------------- */
+
+enum { K_TYPE, K_SHAPES, K_CALLS, K_STEP, K_SHARE, K_MEAN, K_LONGEST, K_MFU, N_K };
+
+static const ps_column KERNELS[N_K] = {
+    [K_TYPE] = {.name = "kernel", .type = PS_COL_TEXT},
+    [K_SHAPES] = {.name = "shapes", .type = PS_COL_TEXT},
+    [K_CALLS] = {.name = "calls", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [K_STEP] = {.name = "in a step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [K_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [K_MEAN] = {.name = "mean", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [K_LONGEST] = {.name = "longest", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [K_MFU] = {.name = "MFU", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+};
+
+static ps_code add_table(compute *c, ps_err *err) {
+    ps_table *t = ps_table_new("kernels", "top kernels, mean of ranks and steps", KERNELS, N_K);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < c->n_kinds && i < 10; i++) {
+        const kind *k = &c->kinds[i];
+        ok = ps_table_add_row(t) && ps_table_set_text(t, K_TYPE, k->one->type) &&
+             ps_table_set_text(t, K_SHAPES, k->one->shapes);
+        if (ok) {
+            ps_table_set_int(t, K_CALLS, k->n);
+            ps_table_set_int(t, K_STEP, mean_step_ns(c, k->sum_ns));
+            ps_table_set_real(t, K_SHARE, ps_percent(k->sum_ns, c->sum_ns));
+            ps_table_set_int(t, K_MEAN, k->n > 0 ? k->sum_ns / k->n : 0);
+            ps_table_set_int(t, K_LONGEST, k->one->longest_ns);
+            if (k->peak_flops > 0) {
+                ps_table_set_real(t, K_MFU, 100 * k->flops / k->peak_flops);
+            }
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(c->report->in->result, t, err);
+}
+
+ps_code ps_report_compute(ps_report *report, ps_err *err) {
+    compute c = {.report = report};
+    ps_code code = join(&c) ? PS_OK : ps_fail_nomem(err);
+    if (code == PS_OK && c.n_kinds > 0) {
+        find_top(&c);
+        find_mfu(&c);
+        find_varying(&c);
+        find_aicpu(&c);
+        find_slow(&c);
+    }
+    if (code == PS_OK) {
+        find_frequency(&c);
+        code = c.n_kinds > 0 ? add_table(&c, err) : PS_OK;
+    }
+    ps_free(c.entries);
+    ps_free(c.kinds);
+    return code;
+}

@@ -1,0 +1,369 @@
+/* Dispatch: does the device wait for the host, and for what. Free time inside the pipeline bubble is not the host's. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "analyze/report.h"
+
+/* A profile without computing kernels does not say when the device was idle. */
+static int64_t host_free_ns(const ps_report_member *m) {
+    return m->computing_ns > 0 && m->free_ns > m->bubble_ns ? m->free_ns - m->bubble_ns : 0;
+}
+
+static void show_event(ps_report *report, const ps_report_member *m, const ps_report_event *e,
+                       const char *note) {
+    ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
+                                                          .step = e->step,
+                                                          .start_ns = e->start_ns,
+                                                          .dur_ns = e->dur_ns,
+                                                          .name = e->name,
+                                                          .note = note});
+}
+
+/* --- free ---------------------------------------------------------------------------------------------------------- */
+
+/* Whether most of a gap lies in a bubble of the rank. */
+static bool in_bubble(const ps_report_member *m, const ps_report_wait *w) {
+    int64_t covered = ps_intervals_within_ns(&m->bubbles, w->start_ns, w->end_ns);
+    return w->cause == PS_GAP_RECEIVE || covered * 2 > w->end_ns - w->start_ns;
+}
+
+/* The longest ones that are neither a bubble nor at the edge of a step. */
+static void show_gaps(ps_report *report, const ps_report_member *m) {
+    for (size_t i = 0; i < m->facts->n_waits; i++) {
+        const ps_report_wait *w = &m->facts->waits[i];
+        char note[256];
+        if (in_bubble(m, w) || w->cause == PS_GAP_EDGE) {
+            continue;
+        }
+        (void)snprintf(note, sizeof note, "%s%s%.100s", ps_gap_cause_name(w->cause),
+                       w->blocking[0] != '\0' ? ": the host is in " : "", w->blocking);
+        char name[160];
+        (void)snprintf(name, sizeof name, "idle before %.140s", w->next[0] != '\0' ? w->next : "?");
+        ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
+                                                              .step = w->step,
+                                                              .start_ns = w->start_ns,
+                                                              .dur_ns = w->end_ns - w->start_ns,
+                                                              .name = name,
+                                                              .note = note});
+    }
+}
+
+/* The causes that dispatch.h tells, without those of no time. */
+static void say_causes(const ps_report_member *m, char *out, size_t size) {
+    const ps_report_rank *r = m->facts;
+    int64_t n = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
+    const struct {
+        const char *what;
+        int64_t ns;
+    } parts[] = {
+        {"the framework was late for", r->gap_ns[PS_GAP_FRAMEWORK] / n},
+        {"the launch was late for", r->gap_ns[PS_GAP_LAUNCH] / n},
+        {"other tasks ran for", r->gap_ns[PS_GAP_TASKS] / n},
+        {"launched work waited for an event or another stream for", r->gap_ns[PS_GAP_QUEUED] / n},
+        {"gaps under 20 us are", r->short_gaps_ns / n}};
+    size_t at = (size_t)snprintf(out, size, "By cause, with bubbles and what lies between steps: ");
+    bool any = false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].ns > 0 && at < size) {
+            at += (size_t)snprintf(out + at, size - at, "%s%s %s", any ? ", " : "", parts[i].what,
+                                   ps_ns_text_of(parts[i].ns).text);
+            any = true;
+        }
+    }
+    if (at < size) {
+        (void)snprintf(any ? out + at : out, any ? size - at : size, "%s", any ? "." : "");
+    }
+}
+
+static const ps_report_member *worst_free(const ps_report *report, double *share) {
+    const ps_report_member *worst = NULL;
+    *share = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        double here = ps_percent(host_free_ns(m), m->step_ns);
+        if (here > *share) {
+            *share = here;
+            worst = m;
+        }
+    }
+    return worst;
+}
+
+static bool find_free(ps_report *report) {
+    double share = 0;
+    const ps_report_member *m = worst_free(report, &share);
+    size_t n_over = 0;
+    ps_findings *f = &report->findings;
+    if (m == NULL || !ps_rule_fires(f, PS_RULE_FREE_SHARE, share)) {
+        return false;
+    }
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *other = &report->members[i];
+        n_over +=
+            ps_rule_fires(f, PS_RULE_FREE_SHARE, ps_percent(host_free_ns(other), other->step_ns));
+    }
+    char causes[400];
+    say_causes(m, causes, sizeof causes);
+    char bubble[96] = "";
+    if (m->bubble_ns > 0) {
+        (void)snprintf(bubble, sizeof bubble, " (and %s more in the pipeline bubble)",
+                       ps_ns_text_of(m->bubble_ns).text);
+    }
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_FREE_SHARE,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = host_free_ns(m),
+                     .value = share},
+        "On rank %lld the device has nothing to do for %s of a step of %s, %.1f %%%s. %zu of %zu "
+        "ranks are over the threshold. %s",
+        (long long)m->rank, ps_ns_text_of(host_free_ns(m)).text, ps_ns_text_of(m->step_ns).text,
+        share, bubble, n_over, report->n_members, causes);
+    show_gaps(report, m);
+    return true;
+}
+
+/* --- launches ------------------------------------------------------------------------------------------------------ */
+
+static void find_prompt(ps_report *report) {
+    const ps_report_member *worst = NULL;
+    double share = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        double here = ps_percent(m->facts->n_prompt, m->facts->n_launches);
+        bool busy_enough = ps_percent(host_free_ns(m), m->step_ns) > 1; /* else nobody waits */
+        if (busy_enough && here > share) {
+            share = here;
+            worst = m;
+        }
+    }
+    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_LAUNCH_DELAY, share)) {
+        return;
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_LAUNCH_DELAY,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = share},
+        "On rank %lld %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
+        "device was waiting for them. The median of all launched work is %s, 95 %% are below %s.",
+        (long long)worst->rank, (long long)worst->facts->n_prompt,
+        (long long)worst->facts->n_launches, share,
+        ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
+        ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text);
+    show_gaps(report, worst);
+}
+
+/* --- what stops the launches ------------------------------------------------------------------------------------------- */
+
+typedef struct stop_rule {
+    ps_rule_id rule;
+    ps_report_host class;
+    const char *what;
+} stop_rule;
+
+static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
+    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+}
+
+/* The rank whose device lost most. */
+static void find_idle_stop(ps_report *report, const stop_rule *rule) {
+    const ps_report_member *worst = NULL;
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        int64_t ns = per_step(m, m->facts->stops[rule->class].idle_ns);
+        if (ns > most_ns) {
+            most_ns = ns;
+            worst = m;
+        }
+    }
+    double share = worst != NULL ? ps_percent(most_ns, worst->step_ns) : 0;
+    if (worst == NULL || !ps_rule_fires(&report->findings, rule->rule, share)) {
+        return;
+    }
+    const ps_report_stops *stops = &worst->facts->stops[rule->class];
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = rule->rule,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = most_ns,
+                     .value = share},
+        "On rank %lld the device is idle for %s of each step while the host is in %s: %lld of them in "
+        "%zu step%s.",
+        (long long)worst->rank, ps_ns_text_of(most_ns).text, rule->what, (long long)stops->n,
+        worst->facts->n_steps, worst->facts->n_steps == 1 ? "" : "s");
+    for (size_t i = 0; i < stops->n_top; i++) {
+        char note[64];
+        (void)snprintf(note, sizeof note, "device idle %s",
+                       ps_ns_text_of(stops->top[i].idle_ns).text);
+        show_event(report, worst, &stops->top[i], note);
+    }
+}
+
+/* A single range longer than the threshold, in ms. */
+static void find_long_stop(ps_report *report, const stop_rule *rule) {
+    const ps_report_member *worst = NULL;
+    const ps_report_event *longest = NULL;
+    int64_t most_ns = 0; /* that the device lost, on any rank */
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_stops *stops = &report->members[i].facts->stops[rule->class];
+        int64_t idle_ns = per_step(&report->members[i], stops->idle_ns);
+        for (size_t k = 0; k < stops->n_top; k++) {
+            if (longest == NULL || stops->top[k].dur_ns > longest->dur_ns) {
+                longest = &stops->top[k];
+                worst = &report->members[i];
+                most_ns = idle_ns;
+            }
+        }
+    }
+    double ms = longest != NULL ? (double)longest->dur_ns / 1e6 : 0;
+    if (longest == NULL || !ps_rule_fires(&report->findings, rule->rule, ms)) {
+        return;
+    }
+    const ps_report_stops *stops = &worst->facts->stops[rule->class];
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = rule->rule,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = most_ns,
+                     .value = ms},
+        "On rank %lld %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
+        "each step.",
+        (long long)worst->rank, rule->what, ps_ns_text_of(longest->dur_ns).text,
+        (long long)stops->n, ps_ns_text_of(stops->sum_ns).text, ps_ns_text_of(most_ns).text);
+    for (size_t i = 0; i < stops->n_top; i++) {
+        char note[64];
+        (void)snprintf(note, sizeof note, "device idle %s",
+                       ps_ns_text_of(stops->top[i].idle_ns).text);
+        show_event(report, worst, &stops->top[i], note);
+    }
+}
+
+static int64_t comm_ns(const ps_report_member *m) {
+    return per_step(m,
+                    m->facts->stops[PS_HOST_COPY].comm_ns + m->facts->stops[PS_HOST_SYNC].comm_ns);
+}
+
+/* How much of it is lost is not known: the launches that would have come are not in the trace. */
+static void find_comm_stop(ps_report *report) {
+    const ps_report_member *worst = NULL;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        worst = worst == NULL || comm_ns(m) > comm_ns(worst) ? m : worst;
+    }
+    double share = worst != NULL ? ps_percent(comm_ns(worst), worst->step_ns) : 0;
+    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_HOST_WAITS_COMM, share)) {
+        return;
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_HOST_WAITS_COMM,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = share},
+        "On rank %lld the host is in a blocking call for %s of each step in which the device does nothing "
+        "but communicate; what it could launch meanwhile comes later.",
+        (long long)worst->rank, ps_ns_text_of(comm_ns(worst)).text);
+    for (int class = PS_HOST_COPY; class <= PS_HOST_SYNC; class ++) {
+        const ps_report_stops *stops = &worst->facts->stops[class];
+        for (size_t i = 0; i < stops->n_top; i++) {
+            char note[64];
+            (void)snprintf(note, sizeof note, "communication alone %s",
+                           ps_ns_text_of(stops->top[i].comm_ns).text);
+            if (stops->top[i].comm_ns > 0) {
+                show_event(report, worst, &stops->top[i], note);
+            }
+        }
+    }
+}
+
+/* --- the environment ------------------------------------------------------------------------------------------------- */
+
+static void find_level(ps_report *report, ps_rule_id rule, const char *variable,
+                       int64_t (*level_of)(const ps_report_rank *)) {
+    ps_findings *f = &report->findings;
+    for (size_t i = 0; i < report->n_members; i++) {
+        int64_t level = level_of(report->members[i].facts);
+        if (level >= 0 && (double)level < f->thresholds[rule]) {
+            ps_findings_add(f,
+                            (ps_finding){.rule = rule,
+                                         .rank = report->members[i].rank,
+                                         .stage = -1,
+                                         .value = (double)level},
+                            "%s is %lld on rank %lld, and the device waits for the host.", variable,
+                            (long long)level, (long long)report->members[i].rank);
+            return;
+        }
+    }
+}
+
+static int64_t task_queue(const ps_report_rank *r) {
+    return r->task_queue;
+}
+static int64_t cpu_affinity(const ps_report_rank *r) {
+    return r->cpu_affinity;
+}
+
+static void find_cpu_frequency(ps_report *report) {
+    ps_findings *f = &report->findings;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        const ps_report_frequency *c = &m->facts->cpu_frequency;
+        double share = c->is_known ? ps_percent(c->below_ns, c->all_ns) : 0;
+        bool governed =
+            m->facts->governor[0] != '\0' && strcmp(m->facts->governor, "performance") != 0;
+        if (!governed && !ps_rule_fires(f, PS_RULE_CPU_FREQUENCY, share)) {
+            continue;
+        }
+        ps_finding found = {
+            .rule = PS_RULE_CPU_FREQUENCY, .rank = m->rank, .stage = -1, .value = share};
+        if (governed) {
+            ps_findings_add(f, found, "The governor of the CPUs of rank %lld is %.60s.",
+                            (long long)m->rank, m->facts->governor);
+        } else {
+            ps_findings_add(
+                f, found,
+                "%.60s of rank %lld was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
+                "time, down to %.0f MHz.",
+                c->series, (long long)m->rank, c->usual_mhz, share, c->lowest_mhz);
+            ps_findings_evidence(f, (ps_evidence){.rank = m->rank,
+                                                  .step = PS_STEP_OUTSIDE,
+                                                  .start_ns = c->longest_start_ns,
+                                                  .dur_ns = c->longest_ns,
+                                                  .name = c->series,
+                                                  .note = "the longest stretch below"});
+        }
+        return;
+    }
+}
+
+void ps_report_dispatch(ps_report *report) {
+    static const stop_rule IDLE[] = {
+        {PS_RULE_BLOCKING_COPY, PS_HOST_COPY, "blocking copies"},
+        {PS_RULE_BLOCKING_SYNC, PS_HOST_SYNC, "synchronising calls"},
+    };
+    static const stop_rule LONG[] = {
+        {PS_RULE_GC_PAUSE, PS_HOST_GC, "garbage collection"},
+        {PS_RULE_DATA_LOADING, PS_HOST_DATA, "fetching a batch"},
+    };
+    bool host_bound = find_free(report);
+    find_prompt(report);
+    for (size_t i = 0; i < sizeof IDLE / sizeof *IDLE; i++) {
+        find_idle_stop(report, &IDLE[i]);
+    }
+    find_comm_stop(report);
+    for (size_t i = 0; i < sizeof LONG / sizeof *LONG; i++) {
+        find_long_stop(report, &LONG[i]);
+    }
+    if (host_bound) {
+        find_level(report, PS_RULE_TASK_QUEUE, "TASK_QUEUE_ENABLE", task_queue);
+        find_level(report, PS_RULE_CPU_BINDING, "CPU_AFFINITY_CONF", cpu_affinity);
+    }
+    find_cpu_frequency(report);
+}

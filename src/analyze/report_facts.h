@@ -1,0 +1,153 @@
+/* What the report keeps of one rank: the partial of its map. Small, and free of the trace. */
+#ifndef PS_ANALYZE_REPORT_FACTS_H
+#define PS_ANALYZE_REPORT_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/analysis.h"
+#include "analyze/comm_list.h"
+#include "analyze/dispatch.h"
+#include "analyze/links.h"
+#include "analyze/overlap.h"
+#include "analyze/report_rules.h"
+#include "analyze/topology.h"
+#include "base/arena.h"
+
+/* Kernels of one type and shape (of one name, where the profile has no types). Times are sums over the capture. */
+typedef struct ps_report_kernel {
+    const char *type;   /* the type, else the name */
+    const char *shapes; /* of the inputs; "" unknown */
+    const char *name;   /* of the longest one */
+    int64_t n, sum_ns, longest_ns;
+    int64_t longest_start_ns; /* epoch */
+    int64_t longest_step;
+    int64_t median_ns;
+    int64_t excess_ns; /* beyond 1.5 medians each */
+    int64_t n_excess;
+    double flops;      /* of those whose FLOPs are known, all together */
+    double peak_flops; /* what the chip could have done in that time */
+    bool is_aicpu;
+} ps_report_kernel;
+
+/* What a host range that stops the launches is. */
+typedef enum ps_report_host {
+    PS_HOST_COPY, /* item, nonzero, a blocking copy */
+    PS_HOST_SYNC, /* a synchronising call */
+    PS_HOST_GC,
+    PS_HOST_DATA,
+    PS_N_REPORT_HOSTS
+} ps_report_host;
+
+typedef struct ps_report_event {
+    const char *name;
+    int64_t start_ns, dur_ns; /* epoch */
+    int64_t idle_ns;          /* of it, the device did nothing */
+    int64_t comm_ns;          /* of it, the device did nothing but communicate */
+    int64_t step;
+} ps_report_event;
+
+#define PS_REPORT_EVENTS_KEPT 8
+
+/* All ranges of one kind; nested ones are one. */
+typedef struct ps_report_stops {
+    int64_t n, sum_ns, idle_ns, comm_ns;
+    ps_report_event top[PS_REPORT_EVENTS_KEPT]; /* by idle time, then length, the most first */
+    size_t n_top;
+} ps_report_stops;
+
+/* Time in which the device neither computed nor communicated. */
+typedef struct ps_report_gap {
+    int64_t start_ns, end_ns; /* epoch */
+    int64_t step;
+} ps_report_gap;
+
+/* One of the longest gaps, with what it waited for. */
+typedef struct ps_report_wait {
+    int64_t start_ns, end_ns; /* epoch */
+    int64_t step;
+    ps_gap_cause cause;
+    const char *next;     /* the work behind it, "" unknown */
+    const char *blocking; /* the longest call of the host inside it, "" none */
+} ps_report_wait;
+
+#define PS_REPORT_WAITS_KEPT 64
+
+/* A counter below its usual value. */
+typedef struct ps_report_frequency {
+    bool is_known;
+    double usual_mhz, lowest_mhz;
+    int64_t below_ns, all_ns;
+    int64_t longest_start_ns, longest_ns; /* the longest stretch below, epoch */
+    const char *series;
+} ps_report_frequency;
+
+/* One link of the communication matrix, summed. */
+typedef struct ps_report_link {
+    const char *transport;
+    int64_t from, to; /* as the profile numbers them, in the group */
+    double size_mb, time_ms;
+    const char *group;
+} ps_report_link;
+
+/* Volume by transport. */
+typedef struct ps_report_packets {
+    const char *transport;
+    double all_mb, small_mb;
+} ps_report_packets;
+
+typedef struct ps_report_rank {
+    ps_arena arena;
+    ps_vendor vendor;
+    int64_t first_ns, last_ns; /* of all slices, epoch */
+    bool any_device;
+    ps_rank_facts facts; /* where it stands */
+
+    int64_t origin_ns;
+    ps_overlap *steps; /* times from the origin */
+    size_t n_steps;
+    ps_report_gap *gaps; /* by start; the longest ones */
+    size_t n_gaps, cap_gaps;
+    int64_t dropped_gaps_ns; /* of those that were too many */
+
+    ps_report_wait waits[PS_REPORT_WAITS_KEPT]; /* the longest first */
+    size_t n_waits;
+    int64_t gap_ns[PS_N_GAP_CAUSES]; /* over all steps */
+    int64_t short_gaps_ns;           /* of the host-bound ones, those up to 20 us */
+    ps_delays delays;                /* from the end of a call to the start of its work */
+
+    ps_report_kernel *kernels; /* by sum_ns, the most first */
+    size_t n_kernels, cap_kernels;
+    int64_t kernels_ns; /* sum over all, also those not kept */
+
+    ps_report_stops stops[PS_N_REPORT_HOSTS];
+    int64_t n_launches,
+        n_prompt; /* launched work, and what of it started within 20 us of the end of its call */
+    int64_t task_queue, cpu_affinity; /* -1 unknown */
+    const char *governor;             /* "" unknown */
+    ps_report_frequency device_frequency, cpu_frequency;
+
+    ps_comm_list comm;
+    ps_report_link *links;
+    size_t n_links, cap_links;
+    ps_report_packets packets[8];
+    size_t n_packets;
+    ps_report_event retransmitted; /* the longest transit over RDMA; dur_ns 0: none */
+} ps_report_rank;
+
+void ps_report_rank_free(ps_report_rank *r); /* NULL is fine */
+
+/* The pieces of the map, each filling its part; false when memory is out. */
+bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
+                              ps_err *err);
+bool ps_report_gather_host(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
+bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r,
+                            ps_err *err);
+bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
+bool ps_report_gather_links(const ps_trace *trace, ps_report_rank *r);
+
+/* Mean over the rank's steps, 0 without any. */
+int64_t ps_report_mean_ns(const ps_report_rank *r, int64_t (*of)(const ps_overlap *));
+
+#endif

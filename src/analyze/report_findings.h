@@ -1,0 +1,74 @@
+/* Findings of the report with their evidence, while they are being collected. Texts live in the list's arena. */
+#ifndef PS_ANALYZE_REPORT_FINDINGS_H
+#define PS_ANALYZE_REPORT_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/analysis.h"
+#include "analyze/report_rules.h"
+#include "base/arena.h"
+
+#define PS_EVIDENCE_MAX 5 /* rows of a finding; more are for other commands */
+
+/* One thing that can be looked up in the trace. */
+typedef struct ps_evidence {
+    int64_t rank;             /* -1: none in particular */
+    int64_t step;             /* PS_STEP_OUTSIDE (marks.h): none */
+    int64_t start_ns, dur_ns; /* epoch; PS_NO_START: a sum without a place */
+    const char *name;         /* copied */
+    const char *note;         /* copied; may be "" */
+} ps_evidence;
+
+#define PS_NO_START INT64_MIN
+
+typedef struct ps_finding {
+    ps_rule_id rule;
+    int64_t rank;    /* -1: several */
+    int32_t stage;   /* -1: several or unknown */
+    int64_t gain_ns; /* per step, at most; 0 unknown */
+    double value;    /* what the rule compares, in its unit */
+    const char *text;
+    size_t n_evidence;
+} ps_finding;
+
+/* Zero it and set `thresholds` to begin; end with ps_findings_fini(). */
+typedef struct ps_findings {
+    ps_finding *all;
+    size_t n, cap;
+    ps_evidence *evidence; /* in the order of the findings */
+    size_t n_evidence, cap_evidence;
+    const double *thresholds; /* [PS_N_RULES] */
+    ps_arena arena;
+    bool failed; /* memory ran out */
+} ps_findings;
+
+void ps_findings_fini(ps_findings *f);
+
+/* Whether `value` passes the rule's threshold. */
+bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value);
+
+/* Adds a finding; the sentence is printf-like. What follows are its rows of evidence, at most PS_EVIDENCE_MAX (more are
+ * ignored). */
+void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) PS_PRINTF(3, 4);
+void ps_findings_evidence(ps_findings *f, ps_evidence e);
+
+/* "18.3 ms": three significant digits. */
+typedef struct ps_ns_text {
+    char text[32];
+} ps_ns_text;
+ps_ns_text ps_ns_text_of(int64_t ns);
+
+/* 100 part / whole; 0 when the whole is none. */
+double ps_percent(int64_t part, int64_t whole);
+
+/* "high" from 10 % of the step, "medium" from 3 %, "low" below, "info" without an estimate. */
+const char *ps_severity_of(int64_t gain_ns, int64_t step_ns);
+
+/* The tables `findings` and `evidence`, in sections by the order of rules, within one by gain. `start_ns` is the beginning
+ * of the capture, from which the evidence is counted, too. */
+PS_MUST_USE ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_ns,
+                                       int64_t start_ns, ps_result *result, ps_err *err);
+
+#endif

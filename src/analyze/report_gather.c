@@ -1,0 +1,193 @@
+/* The map of the report: the facts of one rank. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/report_gather.h"
+#include "base/alloc.h"
+#include "base/lit.h"
+#include "base/num.h"
+
+#define MAX_GAPS 200000 /* of a rank; of more the longest are kept */
+
+/* --- what it is ---------------------------------------------------------------------------------------------------- */
+
+static ps_vendor vendor_of_call(const char *name) {
+    if (strncmp(name, "cuda", 4) == 0 || strncmp(name, "cuLaunch", 8) == 0) {
+        return PS_VENDOR_NVIDIA;
+    }
+    bool acl = strncmp(name, "acl", 3) == 0 || strncmp(name, "Dequeue@", 8) == 0;
+    return acl || strncmp(name, "hcom_", 5) == 0 ? PS_VENDOR_ASCEND : PS_VENDOR_OTHER;
+}
+
+/* By the driver that was called, else by who wrote the profile. */
+static void look_around(const ps_trace *trace, const char *profiler, ps_report_rank *r) {
+    const ps_slices *s = ps_trace_slices(trace);
+    r->origin_ns = ps_trace_origin_ns(trace);
+    r->first_ns = r->origin_ns + (s->n > 0 ? s->start_ns[0] : 0);
+    r->last_ns = r->first_ns;
+    for (uint32_t i = 0; i < s->n; i++) {
+        int64_t end = r->origin_ns + s->start_ns[i] + s->dur_ns[i];
+        bool derived = s->kind[i] == PS_SLICE_DERIVED;
+        r->last_ns = !derived && end > r->last_ns ? end : r->last_ns;
+        r->any_device = r->any_device || ps_is_launched(s->kind[i]) || s->kind[i] == PS_SLICE_JOB;
+        if (r->vendor == PS_VENDOR_OTHER &&
+            (s->kind[i] == PS_SLICE_CALL || s->kind[i] == PS_SLICE_QUEUE ||
+             s->kind[i] == PS_SLICE_COMM_OP)) {
+            r->vendor = vendor_of_call(ps_trace_text(trace, s->name[i]));
+        }
+    }
+    if (r->vendor == PS_VENDOR_OTHER && profiler != NULL) {
+        bool ascend = strstr(profiler, "Ascend") != NULL || strcmp(profiler, "MindSpore") == 0 ||
+                      strcmp(profiler, "msMonitor") == 0;
+        r->vendor = ascend                               ? PS_VENDOR_ASCEND
+                    : strstr(profiler, "Nsight") != NULL ? PS_VENDOR_NVIDIA
+                                                         : PS_VENDOR_OTHER;
+    }
+}
+
+/* --- the environment ----------------------------------------------------------------------------------------------- */
+
+/* "2", or "mode:1,npu0:0-7". */
+static int64_t level_of(const char *text) {
+    int64_t level = -1;
+    if (text == NULL || text[0] == '\0') {
+        return -1;
+    }
+    const char *mode = strncmp(text, "mode:", 5) == 0 ? text + 5 : text;
+    size_t n = strspn(mode, "0123456789");
+    return n > 0 && ps_parse_i64(mode, n, &level) ? level : -1;
+}
+
+/* What is in the list with an empty value was not set; what is not in the list is unknown. */
+static bool read_environment(const ps_trace *trace, ps_report_rank *r, ps_err *err) {
+    r->task_queue = -1;
+    r->cpu_affinity = -1;
+    r->governor = "";
+    const char *text = ps_trace_meta(trace, "ENV_VARIABLES");
+    if (text != NULL) {
+        ps_err why = PS_ERR_INIT;
+        const ps_lit *env = ps_lit_parse(&r->arena, text, strlen(text), &why);
+        if (env == NULL && why.code == PS_NOMEM) {
+            (void)ps_fail_nomem(err);
+            return false;
+        }
+        const char *queue = ps_lit_str(ps_lit_get(env, "TASK_QUEUE_ENABLE"));
+        const char *affinity = ps_lit_str(ps_lit_get(env, "CPU_AFFINITY_CONF"));
+        r->task_queue = queue != NULL && queue[0] == '\0' ? 1 : level_of(queue);
+        r->cpu_affinity = affinity != NULL && affinity[0] == '\0' ? 0 : level_of(affinity);
+    }
+    size_t n = 0;
+    const ps_meta *metas = ps_trace_metas(trace, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (strcasestr(metas[i].key, "governor") != NULL && r->governor[0] == '\0') {
+            r->governor = ps_arena_strndup(&r->arena, metas[i].value, strlen(metas[i].value));
+            if (r->governor == NULL) {
+                (void)ps_fail_nomem(err);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* --- steps and gaps -------------------------------------------------------------------------------------------------- */
+
+static int by_length(const void *a, const void *b) {
+    const ps_report_gap *x = a;
+    const ps_report_gap *y = b;
+    int64_t dx = x->end_ns - x->start_ns;
+    int64_t dy = y->end_ns - y->start_ns;
+    if (dx != dy) {
+        return dx > dy ? -1 : 1;
+    }
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static int by_start(const void *a, const void *b) {
+    const ps_report_gap *x = a;
+    const ps_report_gap *y = b;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static bool keep_gaps(const ps_overlaps *o, ps_report_rank *r) {
+    for (size_t i = 0; i < o->n; i++) {
+        const ps_intervals *busy = &o->spans[i].busy;
+        for (size_t k = 1; k < busy->n; k++) {
+            if (!ps_grow(&r->gaps, &r->cap_gaps, r->n_gaps + 1, UINT32_MAX, sizeof *r->gaps)) {
+                return false;
+            }
+            r->gaps[r->n_gaps++] =
+                (ps_report_gap){r->origin_ns + busy->at[k - 1].end_ns,
+                                r->origin_ns + busy->at[k].start_ns, o->at[i].step};
+        }
+    }
+    if (r->n_gaps > MAX_GAPS) {
+        qsort(r->gaps, r->n_gaps, sizeof *r->gaps, by_length);
+        for (size_t i = MAX_GAPS; i < r->n_gaps; i++) {
+            r->dropped_gaps_ns += r->gaps[i].end_ns - r->gaps[i].start_ns;
+        }
+        r->n_gaps = MAX_GAPS;
+    }
+    if (r->n_gaps > 1) {
+        qsort(r->gaps, r->n_gaps, sizeof *r->gaps, by_start);
+    }
+    return true;
+}
+
+static bool keep_steps(const ps_overlaps *o, ps_report_rank *r) {
+    r->steps = ps_calloc(o->n + 1, sizeof *r->steps);
+    for (size_t i = 0; r->steps != NULL && i < o->n; i++) {
+        r->steps[r->n_steps++] = o->at[i];
+    }
+    return r->steps != NULL;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------------- */
+
+static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
+                      ps_err *err) {
+    ps_overlaps overlaps = {0};
+    ps_code code = ps_overlaps_measure(links, -1, true, &overlaps, err);
+    if (code == PS_OK) {
+        code = ps_comm_list_collect(in->trace, links, &r->comm, in->diag, err);
+    }
+    if (code == PS_OK) {
+        bool ok = keep_steps(&overlaps, r) && keep_gaps(&overlaps, r) &&
+                  ps_report_gather_kernels(in, links, r, err) &&
+                  ps_report_gather_host(links, &overlaps, r) &&
+                  ps_report_gather_waits(links, &overlaps, r, err) &&
+                  ps_report_gather_counters(in->trace, r) && ps_report_gather_links(in->trace, r);
+        code = ok ? PS_OK : ps_fail_nomem(err);
+    }
+    ps_overlaps_fini(&overlaps);
+    return code;
+}
+
+ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
+    ps_report_rank *r = ps_calloc(1, sizeof *r);
+    if (r == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_arena_init(&r->arena);
+    look_around(in->trace, in->rank->profiler, r);
+    ps_code code = ps_rank_facts_read(in->trace, &r->arena, &r->facts, in->diag, err);
+    if (code == PS_OK && !read_environment(in->trace, r, err)) {
+        code = PS_NOMEM;
+    }
+    ps_links links = {0};
+    if (code == PS_OK && r->any_device) {
+        code = ps_links_init(&links, in->trace, err);
+        code = code == PS_OK ? gather(in, &links, r, err) : code;
+        ps_links_fini(&links);
+    }
+    if (code != PS_OK) {
+        ps_report_rank_free(r);
+        return code;
+    }
+    *partial = r;
+    return r->any_device ? PS_OK
+                         : ps_fail(err, PS_NOTHING,
+                                   "nothing in it ran on a device: collect with "
+                                   "the activities of the device too");
+}

@@ -1,0 +1,175 @@
+/* Kernels of one rank by type and shape. Names may carry running numbers ("Conv2D7") where the profile has types, so
+ * the type stands for the name there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/mfu.h"
+#include "analyze/report_facts.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+#include "base/num.h"
+#include "base/strpool.h"
+
+#define MAX_KEPT 2000 /* kinds of kernels of a rank; the rest only counts in the sum */
+
+typedef struct timed {
+    uint32_t row;
+    int64_t dur_ns;
+} timed;
+
+typedef struct kernels {
+    const ps_links *links;
+    const ps_trace *trace;
+    const ps_slices *s;
+    const ps_mfu *mfu;
+    ps_report_rank *out;
+    ps_strpool texts; /* types and shapes */
+    ps_idmap rows;    /* type, shape -> row */
+    timed *all;
+    size_t n, cap;
+} kernels;
+
+static const char *shapes_of(const kernels *k, uint32_t slice) {
+    static const char *const KEYS[] = {"inputShapes", "Input Shapes", "Input Dims", "Input dims"};
+    for (int at_op = 0; at_op < 2; at_op++) {
+        uint32_t row = at_op == 0 ? slice : k->links->op[slice];
+        for (size_t i = 0; row != PS_NONE && i < sizeof KEYS / sizeof *KEYS; i++) {
+            const char *text = ps_trace_arg_text(k->trace, row, KEYS[i]);
+            if (text != NULL && strcmp(text, "N/A") != 0) {
+                return text;
+            }
+        }
+    }
+    return "";
+}
+
+static const char *type_of(const kernels *k, uint32_t slice) {
+    const char *type = ps_trace_arg_text(k->trace, slice, "opType");
+    bool known = type != NULL && type[0] != '\0' && strcmp(type, "N/A") != 0;
+    return known ? type : ps_trace_text(k->trace, k->s->name[slice]);
+}
+
+static bool is_aicpu(const kernels *k, uint32_t slice) {
+    const char *type = ps_trace_arg_text(k->trace, slice, "taskType");
+    return type != NULL && (strstr(type, "AI_CPU") != NULL || strstr(type, "AICPU") != NULL);
+}
+
+/* Long lists of shapes are cut: they are for people. */
+static const char *keep_text(kernels *k, const char *text) {
+    size_t n = strlen(text);
+    return ps_arena_strndup(&k->out->arena, text, n < 400 ? n : 400);
+}
+
+/* The row of the slice's kind, added when new; PS_NONE when memory is out. */
+static uint32_t row_of(kernels *k, uint32_t slice) {
+    const char *type = type_of(k, slice);
+    const char *shapes = shapes_of(k, slice);
+    ps_str t = ps_strpool_add(&k->texts, type, strlen(type));
+    ps_str s = ps_strpool_add(&k->texts, shapes, strlen(shapes));
+    if (ps_str_is_none(t) || ps_str_is_none(s)) {
+        return PS_NONE;
+    }
+    uint64_t key = (uint64_t)t.id << 32 | s.id;
+    uint32_t row = ps_idmap_get(&k->rows, key);
+    ps_report_rank *r = k->out;
+    if (row != PS_IDMAP_NONE) {
+        return row;
+    }
+    row = (uint32_t)r->n_kernels;
+    if (!ps_grow(&r->kernels, &r->cap_kernels, r->n_kernels + 1, UINT32_MAX - 1,
+                 sizeof *r->kernels) ||
+        !ps_idmap_put(&k->rows, key, row)) {
+        return PS_NONE;
+    }
+    r->kernels[r->n_kernels++] =
+        (ps_report_kernel){.type = keep_text(k, type), .shapes = keep_text(k, shapes)};
+    return r->kernels[row].type != NULL && r->kernels[row].shapes != NULL ? row : PS_NONE;
+}
+
+static bool add(kernels *k, uint32_t slice) {
+    int64_t dur_ns = k->s->dur_ns[slice];
+    uint32_t row = row_of(k, slice);
+    if (row == PS_NONE || !ps_grow(&k->all, &k->cap, k->n + 1, UINT32_MAX, sizeof *k->all)) {
+        return false;
+    }
+    k->all[k->n++] = (timed){row, dur_ns};
+    ps_report_kernel *kind = &k->out->kernels[row];
+    kind->n++;
+    kind->sum_ns += dur_ns;
+    kind->is_aicpu = kind->is_aicpu || is_aicpu(k, slice);
+    k->out->kernels_ns += dur_ns;
+    if (dur_ns > kind->longest_ns || kind->name == NULL) {
+        kind->longest_ns = dur_ns;
+        kind->longest_start_ns = k->out->origin_ns + k->s->start_ns[slice];
+        kind->longest_step = ps_links_step(k->links, slice);
+        kind->name = keep_text(k, ps_trace_text(k->trace, k->s->name[slice]));
+    }
+    ps_kernel_flops f = ps_mfu_of(k->mfu, slice);
+    if (f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0) {
+        kind->flops += f.flops;
+        kind->peak_flops += f.peak_flop_s * (double)dur_ns / 1e9;
+    }
+    return kind->name != NULL;
+}
+
+static int compare_timed(const void *a, const void *b) {
+    const timed *x = a;
+    const timed *y = b;
+    if (x->row != y->row) {
+        return x->row < y->row ? -1 : 1;
+    }
+    return x->dur_ns < y->dur_ns ? -1 : x->dur_ns > y->dur_ns;
+}
+
+static void find_excess(kernels *k) {
+    qsort(k->all, k->n, sizeof *k->all, compare_timed);
+    for (size_t i = 0; i < k->n;) {
+        size_t end = i;
+        while (end < k->n && k->all[end].row == k->all[i].row) {
+            end++;
+        }
+        ps_report_kernel *kind = &k->out->kernels[k->all[i].row];
+        kind->median_ns = k->all[i + (end - i) / 2].dur_ns;
+        int64_t limit_ns = kind->median_ns + kind->median_ns / 2;
+        for (size_t j = end; j > i && k->all[j - 1].dur_ns > limit_ns; j--) {
+            kind->excess_ns += k->all[j - 1].dur_ns - kind->median_ns;
+            kind->n_excess++;
+        }
+        i = end;
+    }
+}
+
+static int compare_kinds(const void *a, const void *b) {
+    const ps_report_kernel *x = a;
+    const ps_report_kernel *y = b;
+    if (x->sum_ns != y->sum_ns) {
+        return x->sum_ns > y->sum_ns ? -1 : 1;
+    }
+    int by_type = strcmp(x->type, y->type);
+    return by_type != 0 ? by_type : strcmp(x->shapes, y->shapes);
+}
+
+bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
+                              ps_err *err) {
+    kernels k = {.links = links,
+                 .trace = links->trace,
+                 .s = ps_trace_slices(links->trace),
+                 .out = r};
+    ps_idmap_init(&k.rows);
+    ps_mfu *mfu = ps_mfu_new(links, in->opts, in->diag, err);
+    k.mfu = mfu;
+    bool ok = ps_strpool_init(&k.texts) && mfu != NULL;
+    for (uint32_t i = 0; ok && i < k.s->n; i++) {
+        ok = k.s->kind[i] != PS_SLICE_KERNEL || add(&k, i);
+    }
+    if (ok && k.n > 0) {
+        find_excess(&k);
+        qsort(r->kernels, r->n_kernels, sizeof *r->kernels, compare_kinds);
+    }
+    r->n_kernels = r->n_kernels < MAX_KEPT ? r->n_kernels : MAX_KEPT;
+    ps_mfu_free(mfu);
+    ps_free(k.all);
+    ps_idmap_fini(&k.rows);
+    ps_strpool_fini(&k.texts);
+    return ok;
+}

@@ -1,0 +1,445 @@
+/* The pipeline in findings: from the tables that the chart came with (docs/bubble.md), as means over its steps. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "analyze/report.h"
+#include "base/alloc.h"
+
+/* One stage of one pipeline, sums over the steps. */
+typedef struct stage {
+    int32_t stage, rank;
+    int64_t n_steps;
+    int64_t busy_ns, bubble_ns, warmup_ns, stall_ns, cooldown_ns;
+    int64_t for_stages_ns, transfer_ns, other_ns;
+    int64_t worst_step, worst_bubble_ns;
+} stage;
+
+typedef struct pipes {
+    ps_report *report;
+    stage *stages; /* in the order of PipelineBubble's first step */
+    size_t n, cap;
+    int64_t step_ns; /* mean */
+    size_t n_steps;
+} pipes;
+
+static int64_t mean(int64_t sum, int64_t n) {
+    return n > 0 ? sum / n : 0;
+}
+
+static stage *stage_of_rank(pipes *p, int32_t rank) {
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->stages[i].rank == rank) {
+            return &p->stages[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_outside(int64_t step) {
+    return step == PS_STEP_OUTSIDE;
+}
+
+/* PipelineBubble and PipelineWaits have the same rows in the same order. */
+static bool sum_stages(pipes *p) {
+    const ps_table *bubble = ps_report_chart_table(p->report, "PipelineBubble");
+    const ps_table *waits = ps_report_chart_table(p->report, "PipelineWaits");
+    for (size_t r = 0; bubble != NULL && r < bubble->n_rows; r++) {
+        int32_t rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
+        int64_t step = ps_column_int(bubble, r, "step", PS_STEP_OUTSIDE);
+        stage *s = stage_of_rank(p, rank);
+        if (is_outside(step)) {
+            continue;
+        }
+        if (s == NULL) {
+            if (!ps_grow(&p->stages, &p->cap, p->n + 1, UINT32_MAX, sizeof *p->stages)) {
+                return false;
+            }
+            s = &p->stages[p->n++];
+            *s = (stage){.rank = rank, .stage = (int32_t)ps_column_int(bubble, r, "stage", -1)};
+        }
+        int64_t idle_ns = ps_column_int(bubble, r, "bubble", 0);
+        s->n_steps++;
+        s->busy_ns += ps_column_int(bubble, r, "busy", 0);
+        s->bubble_ns += idle_ns;
+        s->warmup_ns += ps_column_int(bubble, r, "warm-up", 0);
+        s->stall_ns += ps_column_int(bubble, r, "stall", 0);
+        s->cooldown_ns += ps_column_int(bubble, r, "cool-down", 0);
+        if (s->n_steps == 1 || idle_ns > s->worst_bubble_ns) {
+            s->worst_step = step;
+            s->worst_bubble_ns = idle_ns;
+        }
+        if (waits != NULL && r < waits->n_rows) {
+            s->for_stages_ns += ps_column_int(waits, r, "for stages", 0);
+            s->transfer_ns += ps_column_int(waits, r, "for transfer", 0);
+            s->other_ns += ps_column_int(waits, r, "other", 0);
+        }
+    }
+    return true;
+}
+
+static void mean_step(pipes *p) {
+    const ps_table *steps = ps_report_chart_table(p->report, "PipelineStep");
+    int64_t sum = 0;
+    for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
+        if (!is_outside(ps_column_int(steps, r, "step", PS_STEP_OUTSIDE))) {
+            sum += ps_column_int(steps, r, "time", 0);
+            p->n_steps++;
+        }
+    }
+    p->step_ns = mean(sum, (int64_t)p->n_steps);
+}
+
+/* --- the longest bubbles --------------------------------------------------------------------------------------------- */
+
+/* What of a stall was spent after the other stage's result had come. */
+static int64_t after_result(const ps_chart *chart, const ps_bubble *b) {
+    if (b->waits_for == PS_NO_INDEX) {
+        return 0;
+    }
+    int64_t there = chart->ops[b->waits_for].end_ns;
+    return there >= b->end_ns ? 0 : b->end_ns - (there > b->start_ns ? there : b->start_ns);
+}
+
+static int64_t before_result(const ps_chart *chart, const ps_bubble *b) {
+    return b->waits_for == PS_NO_INDEX ? 0 : b->end_ns - b->start_ns - after_result(chart, b);
+}
+
+static int64_t without_result(const ps_chart *chart, const ps_bubble *b) {
+    (void)chart;
+    return b->waits_for == PS_NO_INDEX ? b->end_ns - b->start_ns : 0;
+}
+
+static int64_t whole(const ps_chart *chart, const ps_bubble *b) {
+    (void)chart;
+    return b->end_ns - b->start_ns;
+}
+
+typedef int64_t measure_fn(const ps_chart *chart, const ps_bubble *b);
+
+typedef struct wanted {
+    measure_fn *of;
+    bool stalls_only;
+    int32_t rank; /* -1: any */
+} wanted;
+
+static bool is_wanted(const ps_chart *chart, const ps_bubble *b, const wanted *w) {
+    return !is_outside(b->step) &&
+           (!w->stalls_only || b->cause == PS_BUBBLE_STALL) &&
+           (w->rank < 0 || chart->ranks[b->rank].rank == w->rank) && w->of(chart, b) > 0;
+}
+
+static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
+    const ps_chart *chart = report->chart;
+    char note[128];
+    if (b->waits_for != PS_NO_INDEX) {
+        const ps_op *op = &chart->ops[b->waits_for];
+        (void)snprintf(note, sizeof note, "waits for %s of stage %d", op->name,
+                       (int)chart->ranks[op->rank].stage);
+    } else {
+        (void)snprintf(note, sizeof note, "%s", "waits for no other stage");
+    }
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = chart->ranks[b->rank].rank,
+                                       .step = b->step,
+                                       .start_ns = chart->origin_ns + b->start_ns,
+                                       .dur_ns = dur_ns,
+                                       .name = ps_bubble_cause_name((ps_bubble_cause)b->cause),
+                                       .note = note});
+}
+
+/* The longest ones, the earliest of equals. */
+static void show_bubbles(ps_report *report, wanted w, size_t n) {
+    const ps_chart *chart = report->chart;
+    const ps_bubble *shown[PS_EVIDENCE_MAX];
+    size_t n_shown = 0;
+    for (size_t i = 0; i < chart->n_bubbles; i++) {
+        const ps_bubble *b = &chart->bubbles[i];
+        if (!is_wanted(chart, b, &w)) {
+            continue;
+        }
+        size_t at = n_shown;
+        while (at > 0 && w.of(chart, shown[at - 1]) < w.of(chart, b)) {
+            at--;
+        }
+        if (at >= n) {
+            continue;
+        }
+        n_shown += n_shown < n;
+        for (size_t k = n_shown - 1; k > at; k--) {
+            shown[k] = shown[k - 1];
+        }
+        shown[at] = b;
+    }
+    for (size_t i = 0; i < n_shown; i++) {
+        add_bubble(report, shown[i], w.of(chart, shown[i]));
+    }
+}
+
+/* --- the rules ------------------------------------------------------------------------------------------------------- */
+
+static void show_stage(ps_report *report, const stage *s, int64_t value_ns) {
+    char name[32];
+    char note[160];
+    (void)snprintf(name, sizeof name, "stage %d", (int)s->stage);
+    (void)snprintf(note, sizeof note, "busy %s, warm-up %s, stall %s, cool-down %s",
+                   ps_ns_text_of(mean(s->busy_ns, s->n_steps)).text,
+                   ps_ns_text_of(mean(s->warmup_ns, s->n_steps)).text,
+                   ps_ns_text_of(mean(s->stall_ns, s->n_steps)).text,
+                   ps_ns_text_of(mean(s->cooldown_ns, s->n_steps)).text);
+    ps_findings_evidence(&report->findings, (ps_evidence){.rank = s->rank,
+                                                          .step = s->worst_step,
+                                                          .start_ns = PS_NO_START,
+                                                          .dur_ns = value_ns,
+                                                          .name = name,
+                                                          .note = note});
+}
+
+/* The bubble of the mean stage is warm-up + stall + cool-down; another cut of it is what the slowest stage is busier than
+ * the mean, and what would be left with equal stages. */
+static void find_bubble(pipes *p) {
+    stage sum = {0};
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const stage *s = &p->stages[i];
+        int64_t busy_ns = mean(s->busy_ns, s->n_steps);
+        sum.busy_ns += busy_ns;
+        sum.bubble_ns += mean(s->bubble_ns, s->n_steps);
+        sum.warmup_ns += mean(s->warmup_ns, s->n_steps);
+        sum.stall_ns += mean(s->stall_ns, s->n_steps);
+        sum.cooldown_ns += mean(s->cooldown_ns, s->n_steps);
+        most_ns = busy_ns > most_ns ? busy_ns : most_ns;
+    }
+    int64_t n = (int64_t)p->n;
+    int64_t bubble_ns = mean(sum.bubble_ns, n);
+    double share = ps_percent(bubble_ns, p->step_ns);
+    ps_findings *f = &p->report->findings;
+    if (!ps_rule_fires(f, PS_RULE_BUBBLE, share)) {
+        return;
+    }
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_BUBBLE,
+                     .rank = -1,
+                     .stage = -1,
+                     .gain_ns = bubble_ns,
+                     .value = share},
+        "%s of a step of %s are bubble (%.1f %%, mean of %zu stages): warm-up %s, stalls %s, cool-down "
+        "%s. Of it, %s come from stages that are not equally fast.",
+        ps_ns_text_of(bubble_ns).text, ps_ns_text_of(p->step_ns).text, share, p->n,
+        ps_ns_text_of(mean(sum.warmup_ns, n)).text, ps_ns_text_of(mean(sum.stall_ns, n)).text,
+        ps_ns_text_of(mean(sum.cooldown_ns, n)).text,
+        ps_ns_text_of(most_ns - mean(sum.busy_ns, n)).text);
+    for (size_t i = 0; i < p->n && i < 2; i++) {
+        show_stage(p->report, &p->stages[i], mean(p->stages[i].bubble_ns, p->stages[i].n_steps));
+    }
+    show_bubbles(p->report, (wanted){.of = whole, .rank = -1}, 3);
+}
+
+/* The row of PipelineReplay whose name ends so, SIZE_MAX for none. */
+static size_t replay_row(const ps_table *replay, const char *end) {
+    size_t n_end = strlen(end);
+    for (size_t r = 0; replay != NULL && r < replay->n_rows; r++) {
+        const char *name = ps_column_text(replay, r, "schedule");
+        size_t n = strlen(name);
+        if (n >= n_end && strcmp(name + n - n_end, end) == 0) {
+            return r;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static int more_busy(const void *a, const void *b) {
+    const stage *x = a;
+    const stage *y = b;
+    int64_t bx = mean(x->busy_ns, x->n_steps);
+    int64_t by = mean(y->busy_ns, y->n_steps);
+    return bx != by ? (bx > by ? -1 : 1) : x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void find_imbalance(pipes *p) {
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        sum_ns += mean(p->stages[i].busy_ns, p->stages[i].n_steps);
+    }
+    stage *order = ps_calloc(p->n, sizeof *order);
+    if (order == NULL) {
+        p->report->findings.failed = true;
+        return;
+    }
+    memcpy(order, p->stages, p->n * sizeof *order);
+    qsort(order, p->n, sizeof *order, more_busy);
+    int64_t mean_ns = mean(sum_ns, (int64_t)p->n);
+    int64_t most_ns = mean(order[0].busy_ns, order[0].n_steps);
+    double share = ps_percent(most_ns - mean_ns, mean_ns);
+    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
+    size_t row = replay_row(replay, "stages balanced");
+    int64_t gain_ns = row != SIZE_MAX ? ps_column_int(replay, row, "gain", 0) : most_ns - mean_ns;
+    ps_findings *f = &p->report->findings;
+    if (p->n > 1 && ps_rule_fires(f, PS_RULE_STAGE_IMBALANCE, share)) {
+        ps_findings_add(f,
+                        (ps_finding){.rule = PS_RULE_STAGE_IMBALANCE,
+                                     .rank = order[0].rank,
+                                     .stage = order[0].stage,
+                                     .gain_ns = gain_ns > 0 ? gain_ns : 0,
+                                     .value = share},
+                        "Stage %d is busy %s in a step, %.1f %% more than the mean of %s. With all stages equally "
+                        "fast the same schedule would take %s less%s.",
+                        (int)order[0].stage, ps_ns_text_of(most_ns).text, share,
+                        ps_ns_text_of(mean_ns).text, ps_ns_text_of(gain_ns > 0 ? gain_ns : 0).text,
+                        row != SIZE_MAX ? " (replayed with the measured durations)" : "");
+        for (size_t i = 0; i < p->n && i < 4; i++) {
+            show_stage(p->report, &order[i], mean(order[i].busy_ns, order[i].n_steps));
+        }
+    }
+    ps_free(order);
+}
+
+typedef struct stall_rule {
+    ps_rule_id rule;
+    int64_t (*of)(const stage *s); /* sum over the steps */
+    measure_fn *in_bubble;
+    const char *what;
+} stall_rule;
+
+static int64_t for_stages(const stage *s) {
+    return s->for_stages_ns;
+}
+static int64_t for_transfer(const stage *s) {
+    return s->transfer_ns;
+}
+static int64_t for_other(const stage *s) {
+    return s->other_ns;
+}
+
+/* Which stage the stalls of a rank were most for; -1 none, or memory is out. */
+static int32_t most_awaited(const ps_chart *chart, int32_t rank) {
+    int32_t n_stages = 0;
+    for (size_t r = 0; r < chart->n_ranks; r++) {
+        n_stages = chart->ranks[r].stage >= n_stages ? chart->ranks[r].stage + 1 : n_stages;
+    }
+    int64_t *sums = ps_calloc((size_t)n_stages + 1, sizeof *sums);
+    wanted w = {before_result, true, rank};
+    int32_t best = -1;
+    for (size_t i = 0; sums != NULL && i < chart->n_bubbles; i++) {
+        const ps_bubble *b = &chart->bubbles[i];
+        if (is_wanted(chart, b, &w)) {
+            int32_t stage_of = chart->ranks[chart->ops[b->waits_for].rank].stage;
+            if (stage_of >= 0) {
+                sums[stage_of] += before_result(chart, b);
+            }
+        }
+    }
+    for (int32_t s = 0; sums != NULL && s < n_stages; s++) {
+        best = sums[s] > 0 && (best < 0 || sums[s] > sums[best]) ? s : best;
+    }
+    ps_free(sums);
+    return best;
+}
+
+static void find_stall(pipes *p, const stall_rule *rule) {
+    const stage *worst = NULL;
+    size_t n_over = 0;
+    ps_findings *f = &p->report->findings;
+    for (size_t i = 0; i < p->n; i++) {
+        const stage *s = &p->stages[i];
+        int64_t ns = mean(rule->of(s), s->n_steps);
+        n_over += ps_rule_fires(f, rule->rule, ps_percent(ns, p->step_ns));
+        if (worst == NULL || ns > mean(rule->of(worst), worst->n_steps)) {
+            worst = s;
+        }
+    }
+    if (n_over == 0) {
+        return;
+    }
+    int64_t ns = mean(rule->of(worst), worst->n_steps);
+    char for_whom[64] = "";
+    if (rule->rule == PS_RULE_STAGE_WAIT) {
+        int32_t awaited = most_awaited(p->report->chart, worst->rank);
+        if (awaited >= 0) {
+            (void)snprintf(for_whom, sizeof for_whom, ", most of it for stage %d", (int)awaited);
+        }
+    }
+    ps_findings_add(f,
+                    (ps_finding){.rule = rule->rule,
+                                 .rank = worst->rank,
+                                 .stage = worst->stage,
+                                 .gain_ns = ns,
+                                 .value = ps_percent(ns, p->step_ns)},
+                    "Stage %d (rank %d) %s %s in each step%s. %zu of %zu stages are over the threshold.",
+                    (int)worst->stage, (int)worst->rank, rule->what, ps_ns_text_of(ns).text,
+                    for_whom, n_over, p->n);
+    show_bubbles(p->report, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
+}
+
+static void find_schedule(pipes *p) {
+    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
+    size_t balanced = replay_row(replay, "stages balanced");
+    size_t best = SIZE_MAX;
+    ps_findings *f = &p->report->findings;
+    for (size_t r = 1; replay != NULL && r < replay->n_rows; r++) {
+        if (r != balanced && (best == SIZE_MAX || ps_column_int(replay, r, "gain", 0) >
+                                                      ps_column_int(replay, best, "gain", 0))) {
+            best = r;
+        }
+    }
+    double share = best != SIZE_MAX ? ps_column_real(replay, best, "gain share") : 0;
+    if (best == SIZE_MAX || !ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, share)) {
+        return;
+    }
+    int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
+    ps_findings_add(f,
+                    (ps_finding){.rule = PS_RULE_OTHER_SCHEDULE,
+                                 .rank = -1,
+                                 .stage = -1,
+                                 .gain_ns = gain_ns,
+                                 .value = share},
+                    "%s would take %s instead of %s, %s less (%.1f %%), holding %.3g microbatches of activations "
+                    "instead of %.3g.",
+                    ps_column_text(replay, best, "schedule"),
+                    ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
+                    ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text,
+                    ps_ns_text_of(gain_ns).text, share, ps_column_real(replay, best, "activations"),
+                    ps_column_real(replay, 0, "activations"));
+    for (size_t r = 0; r < replay->n_rows; r++) {
+        bool gains = ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, ps_column_real(replay, r, "gain share"));
+        char note[96];
+        (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g",
+                       ps_column_real(replay, r, "bubble"), ps_column_real(replay, r, "activations"));
+        if (r != balanced && (r == 0 || gains)) {
+            ps_findings_evidence(
+                f, (ps_evidence){.rank = -1,
+                                 .step = PS_STEP_OUTSIDE,
+                                 .start_ns = PS_NO_START,
+                                 .dur_ns = ps_column_int(replay, r, "step time", 0),
+                                 .name = ps_column_text(replay, r, "schedule"),
+                                 .note = note});
+        }
+    }
+}
+
+void ps_report_pipeline(ps_report *report) {
+    static const stall_rule STALLS[] = {
+        {PS_RULE_STAGE_WAIT, for_stages, before_result, "waits in the middle of the step for other stages for"},
+        {PS_RULE_TRANSFER_WAIT, for_transfer, after_result, "has what it needs and does not start for"},
+        {PS_RULE_OTHER_STALL, for_other, without_result, "stands still without waiting for another stage for"},
+    };
+    pipes p = {.report = report};
+    if (report->chart == NULL) {
+        return;
+    }
+    if (!sum_stages(&p)) {
+        report->findings.failed = true;
+    }
+    mean_step(&p);
+    if (!report->findings.failed && p.n > 0 && p.n_steps > 0) {
+        find_bubble(&p);
+        find_imbalance(&p);
+        for (size_t i = 0; i < sizeof STALLS / sizeof *STALLS; i++) {
+            find_stall(&p, &STALLS[i]);
+        }
+        find_schedule(&p);
+    }
+    ps_free(p.stages);
+}

@@ -1,0 +1,363 @@
+/* pipescope report PATH: the tuning flow that people follow by hand, as findings with evidence. Reads only. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/report_rules.h"
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/num.h"
+#include "cli/cli.h"
+#include "cli/job_options.h"
+#include "cli/rank_report.h"
+#include "run/cluster.h"
+#include "run/run.h"
+#include "write/report_view.h"
+#include "write/sink.h"
+#include "write/writers.h"
+
+/* --- thresholds ------------------------------------------------------------------------------------------------------ */
+
+#define MAX_THRESHOLD 1000000000000 /* in thousandths */
+
+/* One "NAME=VALUE" of n bytes. */
+static int set_threshold(ps_cli *cli, const char *text, size_t n, double out[PS_N_RULES]) {
+    char word[128];
+    const char *equals = memchr(text, '=', n);
+    int64_t thousandths = 0;
+    if (n >= sizeof word || equals == NULL) {
+        return ps_cli_usage(cli,
+                            "--threshold %.*s: give NAME=VALUE[,NAME=VALUE...], as free-share=15",
+                            (int)(n < 100 ? n : 100), text);
+    }
+    (void)snprintf(word, sizeof word, "%.*s", (int)(equals - text), text);
+    const char *names[PS_N_RULES];
+    for (size_t i = 0; i < PS_N_RULES; i++) {
+        names[i] = ps_rule_of((ps_rule_id)i)->name;
+    }
+    size_t n_value = n - (size_t)(equals + 1 - text);
+    for (size_t i = 0; i < PS_N_RULES; i++) {
+        if (strcmp(names[i], word) != 0) {
+            continue;
+        }
+        if (!ps_parse_scaled(equals + 1, n_value, 1000, &thousandths) ||
+            thousandths > MAX_THRESHOLD) {
+            return ps_cli_usage(cli, "--threshold %s: '%.*s' is no number from 0 to 1000000000",
+                                word, (int)n_value, equals + 1);
+        }
+        out[i] = (double)thousandths / 1000;
+        return PS_EXIT_OK;
+    }
+    return ps_cli_unknown(cli, "rule", word, names, PS_N_RULES);
+}
+
+static int read_thresholds(ps_cli *cli, double out[PS_N_RULES]) {
+    const char *text = ps_cli_text(cli, "threshold");
+    int status = PS_EXIT_OK;
+    ps_thresholds_default(out);
+    while (text != NULL && *text != '\0' && status == PS_EXIT_OK) {
+        size_t n = strcspn(text, ",");
+        status = set_threshold(cli, text, n, out);
+        text += n + (text[n] == ',');
+    }
+    return status;
+}
+
+static int list_rules(ps_cli *cli, const double *thresholds) {
+    ps_table *rules = ps_rules_table(thresholds);
+    if (rules == NULL) {
+        ps_err err;
+        (void)ps_fail_nomem(&err);
+        return ps_cli_fail(cli, &err);
+    }
+    int status = ps_cli_flag(cli, "json") ? ps_cli_put_json(cli, rules) : PS_EXIT_OK;
+    const char *section = "";
+    for (size_t r = 0; !ps_cli_flag(cli, "json") && r < rules->n_rows; r++) {
+        if (strcmp(section, ps_view_text(rules, r, "section")) != 0) {
+            section = ps_view_text(rules, r, "section");
+            ps_cli_print(cli, "%s%s\n", r > 0 ? "\n" : "", section);
+        }
+        ps_buf line;
+        ps_buf_init(&line, 0);
+        ps_wrap(&line, ps_view_text(rules, r, "fires when"), 32, 32, cli->term.width);
+        ps_cli_print(cli, "  %-18s  %-9s %s\n", ps_view_text(rules, r, "rule"),
+                     ps_view_text(rules, r, "threshold"), ps_buf_str(&line));
+        ps_buf_fini(&line);
+    }
+    ps_table_free(rules);
+    return status;
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------------ */
+
+static int check_output(ps_cli *cli, const char *path) {
+    static const char *const ENDS[] = {".txt", ".json", ".html"};
+    for (size_t i = 0; path != NULL && i < PS_N(ENDS); i++) {
+        if (ps_ends_with(path, ENDS[i])) {
+            return PS_EXIT_OK;
+        }
+    }
+    return path == NULL ? PS_EXIT_OK
+                        : ps_cli_usage(cli, "-o %s: end it in .txt, .json or .html", path);
+}
+
+static ps_code render(const ps_report_view *view, const char *path, ps_buf *out, ps_err *err) {
+    ps_text_style style = {.width = 100, .utf8 = true};
+    return ps_ends_with(path, ".json")   ? ps_write_report_json(view, out, err)
+           : ps_ends_with(path, ".html") ? ps_write_report_html(view, out, err)
+                                         : ps_write_report_text(view, &style, out, err);
+}
+
+static int write_file(ps_cli *cli, const ps_report_view *view, const char *path) {
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    ps_err err = PS_ERR_INIT;
+    ps_sink sink = {0};
+    ps_code code = render(view, path, &out, &err);
+    code = code == PS_OK ? ps_sink_open_file(&sink, path, &err) : code;
+    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, &err) : code;
+    code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;
+    ps_sink_abort(&sink);
+    ps_buf_fini(&out);
+    if (code != PS_OK) {
+        return ps_cli_fail(cli, &err);
+    }
+    ps_cli_print(cli, "wrote %s\n", path);
+    return PS_EXIT_OK;
+}
+
+static int print(ps_cli *cli, const ps_report_view *view) {
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    ps_err err = PS_ERR_INIT;
+    ps_text_style style = ps_cli_style(cli);
+    ps_code code = ps_write_report_text(view, &style, &out, &err);
+    if (code == PS_OK) {
+        ps_cli_put(cli, ps_buf_str(&out), out.len);
+    }
+    ps_buf_fini(&out);
+    return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
+}
+
+/* --- the run ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct plan {
+    const ps_analysis *analyses[3]; /* those that make the chart, then the report */
+    bool optional[3];
+    size_t n;
+} plan;
+
+/* Marks are looked for in what Ascend's profilers wrote, as in chart: first where every rank may have them. */
+static plan plan_for(const ps_cluster *cluster) {
+    plan p = {.n = 0};
+    size_t n_marks = 0;
+    for (size_t r = 0; r < cluster->n_ranks; r++) {
+        const ps_reader *reader = cluster->ranks[r].reader;
+        n_marks += reader == NULL || strcmp(reader->name, "ascend-db") == 0 ||
+                   strcmp(reader->name, "ascend-text") == 0;
+    }
+    bool marks_first = n_marks == cluster->n_ranks;
+    const char *const names[] = {marks_first ? "pp_chart" : "pp_labels",
+                                 marks_first   ? "pp_labels"
+                                 : n_marks > 0 ? "pp_chart"
+                                               : NULL,
+                                 "report"};
+    for (size_t i = 0; i < PS_N(names); i++) {
+        if (names[i] != NULL) {
+            p.optional[p.n] = i < 2;
+            p.analyses[p.n++] = ps_analysis_find(names[i]);
+        }
+    }
+    return p;
+}
+
+static const ps_table *table_of(const ps_result *result, const char *name) {
+    for (size_t i = 0; i < result->n_tables; i++) {
+        if (strcmp(result->tables[i]->name, name) == 0) {
+            return result->tables[i];
+        }
+    }
+    return NULL;
+}
+
+/* The chart that the report took: the first one that there is. */
+static void add_chart(ps_cli *cli, ps_report_view *view, const ps_run *run,
+                      const ps_cluster *cluster) {
+    for (size_t a = 0; a + 1 < run->n_analyses && view->chart == NULL; a++) {
+        const ps_result *r = &run->results[a];
+        if (r->chart == NULL || r->chart->n_ops == 0) {
+            continue;
+        }
+        ps_cli_name_chart(r->chart, cluster);
+        view->chart = r->chart;
+        view->chart_step =
+            ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : ps_cli_usual_step(r->chart);
+        for (size_t i = 0; i < r->n_tables && view->n_pipelines < PS_N(view->pipelines); i++) {
+            const ps_table *t = r->tables[i];
+            if (t->home == PS_HOME_CLUSTER && strncmp(t->name, "Pipeline", 8) == 0 &&
+                t->n_rows > 0) {
+                view->pipelines[view->n_pipelines++] = t;
+            }
+        }
+    }
+}
+
+static size_t most_steps(const ps_report_view *view) {
+    size_t most = 0;
+    for (size_t r = 0; view->overview != NULL && r < view->overview->n_rows; r++) {
+        size_t n = (size_t)ps_view_int(view->overview, r, "steps");
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
+    const ps_result *result = &run->results[run->n_analyses - 1];
+    const char *name = ps_path_base(cluster->root);
+    const ps_err *failed = &run->errors[run->n_analyses - 1];
+    if (failed->code != PS_OK && failed->code != PS_NOTHING) {
+        return ps_cli_fail(cli, failed);
+    }
+    ps_report_view view = {.title = name[0] != '.' && name[0] != '/' ? name : "",
+                           .n_ranks = run->n_ranks,
+                           .findings = table_of(result, "findings"),
+                           .evidence = table_of(result, "evidence"),
+                           .overview = table_of(result, "overview"),
+                           .kernels = table_of(result, "kernels"),
+                           .pipeline = -1};
+    const ps_table *job = table_of(result, "job");
+    if (view.findings == NULL || view.evidence == NULL || job == NULL) {
+        return PS_EXIT_NOTHING; /* the ranks have said why */
+    }
+    view.step_ns = ps_view_int(job, 0, "step");
+    view.n_steps = most_steps(&view);
+    add_chart(cli, &view, run, cluster);
+    const char *path = ps_cli_text(cli, "output");
+    return path != NULL ? write_file(cli, &view, path) : print(cli, &view);
+}
+
+/* What only the makers of the chart miss is no news: the report says whether there is a pipeline. */
+static void forget_optional(const ps_run *run) {
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        ps_rank_report *report = &run->ranks[r];
+        if (report->status == PS_RANK_DONE) {
+            report->err = PS_ERR_INIT;
+        }
+    }
+}
+
+static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
+    ps_err err = PS_ERR_INIT;
+    plan p = plan_for(cluster);
+    const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks, sizeof *ranks);
+    ps_run *run = NULL;
+    if (ranks == NULL) {
+        (void)ps_fail_nomem(&err);
+    } else {
+        for (size_t r = 0; r < cluster->n_ranks; r++) {
+            ranks[r] = &cluster->ranks[r];
+        }
+        run = ps_run_analyses(p.analyses, p.n, cluster, ranks, cluster->n_ranks, opts, &err);
+    }
+    ps_free(ranks);
+    if (run == NULL) {
+        return ps_cli_fail(cli, &err);
+    }
+    int status = show(cli, run, cluster);
+    forget_optional(run);
+    ps_report_ranks(cli, run);
+    int ranks_status = ps_report_status(run, cluster, p.optional);
+    ps_run_free(run);
+    return status != PS_EXIT_OK ? status : ranks_status;
+}
+
+static int run(ps_cli *cli) {
+    double thresholds[PS_N_RULES];
+    ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING,
+                        .n_threads = (size_t)ps_cli_int(cli, "jobs")};
+    int status = read_thresholds(cli, thresholds);
+    if (status == PS_EXIT_OK && ps_cli_flag(cli, "rules")) {
+        return list_rules(cli, thresholds);
+    }
+    if (status == PS_EXIT_OK && ps_cli_n_positionals(cli) == 0) {
+        status = ps_cli_usage(cli, "PATH is missing");
+    }
+    status = status == PS_EXIT_OK ? check_output(cli, ps_cli_text(cli, "output")) : status;
+    status = status == PS_EXIT_OK ? ps_cli_job(cli, &opts.analysis, "step") : status;
+    if (status != PS_EXIT_OK) {
+        return status;
+    }
+    opts.analysis.step_id = -1;
+    opts.analysis.in_full = true;
+    opts.analysis.max_activations = ps_cli_int(cli, "max-activations");
+    opts.analysis.peak_tflops = ps_cli_real(cli, "peak-tflops");
+    opts.analysis.thresholds = thresholds;
+    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
+    if (cluster == NULL) {
+        return status;
+    }
+    ps_report_cluster(cli, cluster);
+    status =
+        cluster->n_ranks > 0 ? analyse(cli, cluster, &opts) : ps_report_no_profile(cli, cluster);
+    ps_cluster_free(cluster);
+    return status;
+}
+
+static const ps_option OPTIONS[] = {
+    {.name = "output",
+     .short_name = 'o',
+     .kind = PS_OPTION_PATH,
+     .arg = "FILE",
+     .help = "a page (.html), the data (.json) or the text (.txt) instead of text on the terminal"},
+    {.name = "rules", .kind = PS_OPTION_FLAG, .help = "list the rules and their thresholds"},
+    {.name = "threshold",
+     .kind = PS_OPTION_TEXT,
+     .arg = "NAME=VALUE,...",
+     .help = "other thresholds than those that --rules lists"},
+    {.name = "json", .kind = PS_OPTION_FLAG, .help = "with --rules: as JSON"},
+    {.name = "step",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .min = 0,
+     .max = INT64_MAX,
+     .fallback_shown = "the first full one",
+     .help = "step of the pipeline to draw; findings are means of all steps"},
+    {.name = "max-activations",
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .min = 1,
+     .max = 1 << 30,
+     .help = "replay only schedules that hold no more activations on a stage (in microbatches)"},
+    {.name = "peak-tflops",
+     .kind = PS_OPTION_REAL,
+     .arg = "X",
+     .max = 1000000,
+     .fallback_shown = "from the profile",
+     .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
+    PS_FORMAT_OPTION,
+    {.name = "jobs",
+     .short_name = 'j',
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "0",
+     .fallback_shown = "one per processor",
+     .min = 0,
+     .max = 4096,
+     .help = "threads"},
+    PS_JOB_OPTIONS,
+};
+
+const ps_command ps_command_report = {
+    .name = "report",
+    .summary = "findings with evidence: dispatch, compute, communication, pipeline",
+    .usage = "PATH [-o FILE.{txt,json,html}] [options]\n--rules",
+    .options = OPTIONS,
+    .n_options = PS_N(OPTIONS),
+    .positional = "PATH",
+    .min_positionals = 0,
+    .max_positionals = 1,
+    .notes =
+        "Reads profiles of any format and never writes to them. Every finding names its figure, its rule with the "
+        "threshold, where to look in the trace, and one thing to try.",
+    .run = run,
+};

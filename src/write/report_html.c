@@ -1,0 +1,522 @@
+/* The page is plain HTML without a script: tokens of colour, the words of the report, the chart's picture twice (for light
+ * and for dark), tables. A policy in the page forbids every request. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/version.h"
+#include "write/chart_svg.h"
+#include "write/number_text.h"
+#include "write/report_view.h"
+#include "write/theme.h"
+
+typedef struct page {
+    const ps_report_view *view;
+    ps_buf *out;
+} page;
+
+/* --- text ------------------------------------------------------------------------------------------------------------ */
+
+/* Control characters become blanks: they mean nothing on a page. */
+static void put(page *p, const char *s) {
+    for (; *s != '\0'; s++) {
+        switch (*s) {
+        case '&':
+            ps_buf_add_str(p->out, "&amp;");
+            break;
+        case '<':
+            ps_buf_add_str(p->out, "&lt;");
+            break;
+        case '>':
+            ps_buf_add_str(p->out, "&gt;");
+            break;
+        case '"':
+            ps_buf_add_str(p->out, "&quot;");
+            break;
+        default:
+            ps_buf_add_char(p->out, (unsigned char)*s < 0x20 ? ' ' : *s);
+            break;
+        }
+    }
+}
+
+static void put_tag(page *p, const char *before, const char *text, const char *after) {
+    ps_buf_add_str(p->out, before);
+    put(p, text);
+    ps_buf_add_str(p->out, after);
+}
+
+/* --- style ----------------------------------------------------------------------------------------------------------- */
+
+static void put_rgb(ps_buf *out, const char *name, ps_rgb c) {
+    ps_buf_addf(out, "--%s:#%02x%02x%02x;", name, c.r, c.g, c.b);
+}
+
+static void put_tokens(ps_buf *out, bool dark) {
+    const ps_surfaces *s = ps_theme_surfaces(dark);
+    put_rgb(out, "page", s->page);
+    put_rgb(out, "panel", s->panel);
+    put_rgb(out, "line", s->line);
+    put_rgb(out, "ink", s->ink);
+    put_rgb(out, "quiet", s->quiet);
+    put_rgb(out, "hatch", s->hatch);
+    put_rgb(out, "accent", s->accent);
+    put_rgb(out, "computing", ps_theme_lane(PS_LANE_COMPUTING, dark));
+    put_rgb(out, "exposed", ps_theme_lane(PS_LANE_EXPOSED, dark));
+    put_rgb(out, "free", ps_theme_lane(PS_LANE_FREE, dark));
+    ps_buf_addf(out, "color-scheme:%s", dark ? "dark" : "light");
+}
+
+static const char STYLE[] =
+    "*{box-sizing:border-box}\n"
+    "body{margin:0;background:var(--page);color:var(--ink);font:14px/20px system-ui,sans-serif;"
+    "font-variant-numeric:tabular-nums}\n"
+    "main{max-width:1080px;margin:0 auto;padding:24px 24px 64px}\n"
+    "h1{font-size:18px;line-height:24px;margin:0 0 4px}\n"
+    "h2{font-size:18px;line-height:24px;margin:40px 0 12px;padding-bottom:4px;"
+    "border-bottom:1px solid var(--line)}\n"
+    "h3{font-size:14px;line-height:20px;margin:0;font-weight:600}\n"
+    "p{margin:0}a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}\n"
+    ".quiet{color:var(--quiet);font-size:12px;line-height:16px}\n"
+    ".tiles{display:flex;flex-wrap:wrap;gap:12px;margin:16px 0 0}\n"
+    ".tile{background:var(--panel);border-radius:2px;padding:8px 16px;min-width:112px}\n"
+    ".tile b{display:block;font-size:18px;line-height:24px;font-weight:600}\n"
+    ".card{background:var(--panel);border-left:4px solid var(--line);border-radius:2px;"
+    "padding:12px 16px;margin:0 0 12px}\n"
+    ".high{border-left-color:var(--exposed)}.medium{border-left-color:#F0A92B}"
+    ".low{border-left-color:var(--accent)}.info{border-left-color:var(--quiet)}\n"
+    ".head{display:flex;gap:12px;align-items:baseline;flex-wrap:wrap;margin-bottom:4px}\n"
+    ".head .gain{margin-left:auto;font-weight:600}\n"
+    ".chip{font-size:11px;line-height:16px;padding:0 8px;border-radius:2px;border:1px solid "
+    "var(--line);color:var(--quiet)}\n"
+    ".card dl{display:grid;grid-template-columns:48px 1fr;gap:4px 8px;margin:8px 0 0;"
+    "font-size:12px;line-height:16px}\n"
+    ".card dt{color:var(--quiet)}.card dd{margin:0}\n"
+    ".scroll{overflow-x:auto}\n"
+    "table{border-collapse:collapse;margin:8px 0 0;font-size:12px;line-height:16px}\n"
+    "th{font-weight:600;text-align:left;color:var(--quiet);border-bottom:1px solid var(--line)}\n"
+    "th,td{padding:4px 16px 4px 0;vertical-align:top;white-space:nowrap}\n"
+    "td{border-bottom:1px solid var(--line)}tr:last-child td{border-bottom:0}\n"
+    ".n{text-align:right}.name{font-family:ui-monospace,monospace;font-size:11px;"
+    "max-width:360px;overflow:hidden;text-overflow:ellipsis}.wide{white-space:normal;"
+    "min-width:200px}\n"
+    ".bar{display:flex;width:320px;height:12px;gap:1px;background:var(--page)}"
+    ".bar i{display:block;height:12px}\n"
+    ".c{background:var(--computing)}.e{background:var(--exposed)}.f{background:var(--free)}"
+    ".w{background:repeating-linear-gradient(45deg,var(--hatch) 0 1px,transparent 1px 5px)}\n"
+    ".key{display:inline-block;width:12px;height:12px;margin:0 4px 0 12px;vertical-align:-1px;"
+    "border:1px solid var(--line)}\n"
+    ".chart{margin:0 0 12px;overflow-x:auto}.chart svg{max-width:100%;height:auto;display:block}\n"
+    ".only-dark{display:none}\n"
+    "@media(prefers-color-scheme:dark){.only-dark{display:block}.only-light{display:none}}\n"
+    "details{margin:12px 0}summary{cursor:pointer;color:var(--accent)}\n"
+    "@media print{.card{break-inside:avoid}}\n";
+
+static void put_style(page *p) {
+    ps_buf_add_str(p->out, "<style>\n:root{");
+    put_tokens(p->out, false);
+    ps_buf_add_str(p->out, "}\n@media(prefers-color-scheme:dark){:root{");
+    put_tokens(p->out, true);
+    ps_buf_add_str(p->out, "}}\n");
+    ps_buf_add_str(p->out, STYLE);
+    ps_buf_add_str(p->out, "</style>\n");
+}
+
+/* --- tables ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct unit {
+    const char *name;
+    double scale; /* ns */
+    int decimals;
+} unit;
+
+/* One unit for a column of times, so that the largest has three significant digits. */
+static unit unit_of(const ps_table *t, size_t column, size_t from, size_t to) {
+    static const unit UNITS[] = {{"s", 1e9, 0}, {"ms", 1e6, 0}, {"us", 1e3, 0}, {"ns", 1, 0}};
+    double largest = 0;
+    for (size_t r = from; r < to; r++) {
+        const ps_value *v = ps_table_cell(t, r, column);
+        double size = v->is_null ? 0 : fabs((double)v->u.i);
+        largest = size > largest ? size : largest;
+    }
+    size_t u = 0;
+    while (u < 3 && largest < UNITS[u].scale) {
+        u++;
+    }
+    unit out = UNITS[u];
+    double shown = largest / out.scale;
+    out.decimals = u == 3 || shown >= 100 ? 0 : shown >= 10 ? 1 : 2;
+    return out;
+}
+
+static bool is_time(const ps_column *c) {
+    return c->type == PS_COL_INT && c->unit == PS_UNIT_NS && !c->exact;
+}
+
+static bool is_text(const ps_column *c) {
+    return c->type == PS_COL_TEXT || c->type == PS_COL_STRING_ID;
+}
+
+static bool says_something(const ps_table *t, size_t column, size_t from, size_t to) {
+    for (size_t r = from; r < to; r++) {
+        const ps_value *v = ps_table_cell(t, r, column);
+        if (!v->is_null && !(is_text(&t->columns[column]) && v->u.text[0] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A place in the trace keeps its microseconds. */
+static bool is_place(const ps_column *c) {
+    return strcmp(c->name, "from start") == 0;
+}
+
+static void put_cell(page *p, const ps_column *c, const ps_value *v, unit u) {
+    char text[PS_NUMBER_TEXT];
+    if (v->is_null) {
+        ps_buf_add_str(p->out, "<td class=n>");
+    } else if (is_text(c)) {
+        bool is_name = strcmp(c->name, "name") == 0 || strcmp(c->name, "kernel") == 0 ||
+                       strcmp(c->name, "shapes") == 0;
+        ps_buf_addf(p->out, "<td class=%s title=\"", is_name ? "name" : "wide");
+        put_tag(p, "", v->u.text, "\">");
+        put(p, v->u.text);
+    } else if (is_place(c)) {
+        ps_buf_addf(p->out, "<td class=n title=\"%lld ns\">%.3f", (long long)v->u.i,
+                    (double)v->u.i / 1e6);
+    } else if (is_time(c)) {
+        ps_buf_addf(p->out, "<td class=n title=\"%lld ns\">%.*f", (long long)v->u.i, u.decimals,
+                    (double)v->u.i / u.scale);
+    } else if (c->type == PS_COL_INT) {
+        ps_buf_addf(p->out, "<td class=n>%lld", (long long)v->u.i);
+    } else if (isfinite(v->u.r)) {
+        int decimals = c->unit == PS_UNIT_PERCENT ? 1 : (int)ps_decimals_for(v->u.r);
+        (void)snprintf(text, sizeof text, "%.*f", decimals, v->u.r);
+        put_tag(p, "<td class=n>", text, "");
+    } else {
+        ps_buf_add_str(p->out, "<td class=n>");
+    }
+    ps_buf_add_str(p->out, "</td>");
+}
+
+static void put_header(page *p, const ps_column *c, unit u) {
+    put_tag(p, is_text(c) ? "<th>" : "<th class=n>", c->name, "");
+    const char *name = is_place(c) ? "ms" : is_time(c) ? u.name : ps_unit_name(c->unit);
+    if (name[0] != '\0') {
+        ps_buf_addf(p->out, " (%s)", name);
+    }
+    ps_buf_add_str(p->out, "</th>");
+}
+
+enum { MAX_COLUMNS = 24, MAX_ROWS = 500 };
+
+/* Rows [from, to) without the first `skip` columns and those that say nothing. */
+static void put_table(page *p, const ps_table *t, size_t from, size_t to, size_t skip) {
+    unit units[MAX_COLUMNS] = {{0}};
+    bool shown[MAX_COLUMNS] = {false};
+    size_t n = t->n_columns < MAX_COLUMNS ? t->n_columns : MAX_COLUMNS;
+    size_t end = to - from > MAX_ROWS ? from + MAX_ROWS : to;
+    ps_buf_add_str(p->out, "<div class=scroll><table><tr>");
+    for (size_t c = skip; c < n; c++) {
+        shown[c] = says_something(t, c, from, end);
+        units[c] = is_time(&t->columns[c]) ? unit_of(t, c, from, end) : (unit){"", 1, 0};
+        if (shown[c]) {
+            put_header(p, &t->columns[c], units[c]);
+        }
+    }
+    ps_buf_add_str(p->out, "</tr>\n");
+    for (size_t r = from; r < end; r++) {
+        ps_buf_add_str(p->out, "<tr>");
+        for (size_t c = skip; c < n; c++) {
+            if (shown[c]) {
+                put_cell(p, &t->columns[c], ps_table_cell(t, r, c), units[c]);
+            }
+        }
+        ps_buf_add_str(p->out, "</tr>\n");
+    }
+    ps_buf_add_str(p->out, "</table></div>\n");
+    if (end < to) {
+        ps_buf_addf(p->out, "<p class=quiet>and %zu more rows: -o FILE.json has them all</p>\n",
+                    to - end);
+    }
+}
+
+/* --- where a step goes ----------------------------------------------------------------------------------------------- */
+
+static void put_part(page *p, const char *class_name, const char *what, int64_t ns, int64_t of_ns) {
+    char duration[32];
+    ps_view_duration(ns, duration);
+    if (ns > 0 && of_ns > 0) {
+        ps_buf_addf(p->out, "<i class=%s style=\"width:%.2f%%\" title=\"%s %s\"></i>", class_name,
+                    100.0 * (double)ns / (double)of_ns, what, duration);
+    }
+}
+
+static int64_t at_least_0(int64_t ns) {
+    return ns > 0 ? ns : 0;
+}
+
+static void put_bar(page *p, const ps_table *t, size_t row, int64_t longest_ns) {
+    int64_t receives = ps_view_int(t, row, "receives");
+    int64_t bubble = ps_view_int(t, row, "bubble");
+    ps_buf_add_str(p->out, "<td><div class=bar>");
+    put_part(p, "c", "computing", ps_view_int(t, row, "computing"), longest_ns);
+    put_part(p, "e", "exposed communication", at_least_0(ps_view_int(t, row, "exposed") - receives),
+             longest_ns);
+    put_part(p, "w", "waiting in receives", receives, longest_ns);
+    put_part(p, "w", "free in the pipeline bubble", bubble, longest_ns);
+    put_part(p, "f", "free", at_least_0(ps_view_int(t, row, "free") - bubble), longest_ns);
+    ps_buf_add_str(p->out, "</div></td>");
+}
+
+enum { MAX_RANKS = 64 };
+
+static void put_overview(page *p) {
+    static const char *const NUMBERS[] = {"step",     "computing", "exposed",
+                                          "receives", "free",      "bubble"};
+    const ps_table *t = p->view->overview;
+    int64_t longest_ns = 0;
+    size_t n = t->n_rows < MAX_RANKS ? t->n_rows : MAX_RANKS;
+    for (size_t r = 0; r < n; r++) {
+        int64_t ns = ps_view_int(t, r, "step");
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    ps_buf_add_str(p->out,
+                   "<h2>Where a step goes</h2>\n<p class=quiet>Mean of the steps of each rank."
+                   "<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
+                   "communication<span class=\"key w\"></span>receives, bubble<span class=\"key "
+                   "f\"></span>free</p>\n<div class=scroll><table><tr><th class=n>rank</th><th "
+                   "class=n>stage</th><th></th>");
+    unit units[sizeof NUMBERS / sizeof *NUMBERS];
+    for (size_t c = 0; c < sizeof NUMBERS / sizeof *NUMBERS; c++) {
+        units[c] = unit_of(t, ps_table_column(t, "step"), 0, t->n_rows);
+        ps_buf_addf(p->out, "<th class=n>%s (%s)</th>", NUMBERS[c], units[c].name);
+    }
+    ps_buf_add_str(p->out, "</tr>\n");
+    for (size_t r = 0; r < n; r++) {
+        ps_buf_addf(p->out, "<tr><td class=n>%lld</td><td class=n>",
+                    (long long)ps_view_int(t, r, "rank"));
+        if (!ps_view_is_null(t, r, "stage")) {
+            ps_buf_addf(p->out, "%lld", (long long)ps_view_int(t, r, "stage"));
+        }
+        ps_buf_add_str(p->out, "</td>");
+        put_bar(p, t, r, longest_ns);
+        for (size_t c = 0; c < sizeof NUMBERS / sizeof *NUMBERS; c++) {
+            size_t column = ps_table_column(t, NUMBERS[c]);
+            put_cell(p, &t->columns[column], ps_table_cell(t, r, column), units[c]);
+        }
+        ps_buf_add_str(p->out, "</tr>\n");
+    }
+    ps_buf_add_str(p->out, "</table></div>\n");
+    if (n < t->n_rows) {
+        ps_buf_addf(p->out, "<p class=quiet>and %zu more ranks: -o FILE.json has them all</p>\n",
+                    t->n_rows - n);
+    }
+}
+
+/* --- findings -------------------------------------------------------------------------------------------------------- */
+
+static void gain_text(const ps_table *t, size_t row, char out[96]) {
+    char duration[32];
+    ps_view_duration(ps_view_int(t, row, "gain"), duration);
+    (void)snprintf(out, 96, "at most %s, %.1f %%", duration,
+                   ps_view_real(t, row, "gain of the step"));
+}
+
+static void put_finding(page *p, size_t row) {
+    const ps_table *t = p->view->findings;
+    char gain[96];
+    size_t from = 0;
+    size_t to = 0;
+    int64_t number = ps_view_int(t, row, "finding");
+    const char *severity = ps_view_text(t, row, "severity");
+    ps_buf_addf(p->out, "<div class=\"card %s\" id=f%lld><div class=head><h3>%lld. ", severity,
+                (long long)number, (long long)number);
+    put_tag(p, "", ps_view_text(t, row, "title"), "</h3>");
+    ps_buf_addf(p->out, "<span class=chip>%s</span>", severity);
+    if (!ps_view_is_null(t, row, "gain")) {
+        gain_text(t, row, gain);
+        put_tag(p, "<span class=gain>", gain, "</span>");
+    }
+    put_tag(p, "</div>\n<p>", ps_view_text(t, row, "what"), "</p>\n");
+    ps_view_evidence(p->view, number, &from, &to);
+    if (to > from) {
+        put_table(p, p->view->evidence, from, to, 1);
+    }
+    put_tag(p, "<dl><dt>Rule</dt><dd>", ps_view_text(t, row, "fires when"), ". Here ");
+    put_tag(p, "", ps_view_text(t, row, "value"), ". <span class=quiet>--threshold ");
+    put_tag(p, "", ps_view_text(t, row, "rule"), "=N</span></dd>");
+    if (ps_view_text(t, row, "try")[0] != '\0') {
+        put_tag(p, "<dt>Try</dt><dd>", ps_view_text(t, row, "try"), "</dd>");
+    }
+    ps_buf_add_str(p->out, "</dl></div>\n");
+}
+
+/* The findings with the largest gains, to begin with. */
+static void put_first(page *p) {
+    const ps_table *t = p->view->findings;
+    size_t top[3];
+    size_t n = 0;
+    for (size_t r = 0; r < t->n_rows; r++) {
+        int64_t ns = ps_view_int(t, r, "gain");
+        size_t at = n;
+        while (at > 0 && ps_view_int(t, top[at - 1], "gain") < ns) {
+            at--;
+        }
+        if (ns <= 0 || at == 3) {
+            continue;
+        }
+        n += n < 3;
+        for (size_t k = n - 1; k > at; k--) {
+            top[k] = top[k - 1];
+        }
+        top[at] = r;
+    }
+    if (n > 0) {
+        ps_buf_add_str(p->out, "<h2>What costs most</h2>\n<table>\n");
+    }
+    for (size_t i = 0; i < n; i++) {
+        char gain[96];
+        gain_text(t, top[i], gain);
+        ps_buf_addf(p->out, "<tr><td><a href=\"#f%lld\">",
+                    (long long)ps_view_int(t, top[i], "finding"));
+        put_tag(p, "", ps_view_text(t, top[i], "title"), "</a></td><td class=n>");
+        put_tag(p, "", gain, "</td></tr>\n");
+    }
+    ps_buf_add_str(p->out, n > 0 ? "</table>\n" : "");
+}
+
+/* --- the chart ------------------------------------------------------------------------------------------------------- */
+
+/* A picture inside the page shares its ids with the other one: those of the dark one begin with "d". */
+static void put_renamed(ps_buf *out, const char *svg) {
+    static const char *const PLACES[] = {"id=\"", "url(#"};
+    while (*svg != '\0') {
+        size_t skip = 0;
+        for (size_t i = 0; i < 2; i++) {
+            size_t n = strlen(PLACES[i]);
+            skip = strncmp(svg, PLACES[i], n) == 0 ? n : skip;
+        }
+        if (skip > 0) {
+            ps_buf_add(out, svg, skip);
+            ps_buf_add_char(out, 'd');
+            svg += skip;
+        } else {
+            ps_buf_add_char(out, *svg++);
+        }
+    }
+}
+
+static ps_code put_chart(page *p, bool dark, ps_err *err) {
+    ps_chart_svg_opts opts = {
+        .step = p->view->chart_step, .pipeline = p->view->pipeline, .dark = dark, .width = 1032};
+    ps_buf svg;
+    ps_buf_init(&svg, 0);
+    ps_code code = ps_write_chart_svg(p->view->chart, NULL, &opts, &svg, err);
+    if (code == PS_OK) {
+        const char *begin = strstr(ps_buf_str(&svg), "<svg"); /* without the XML declaration */
+        ps_buf_addf(p->out, "<div class=\"chart only-%s\">", dark ? "dark" : "light");
+        if (begin != NULL && dark) {
+            put_renamed(p->out, begin);
+        } else if (begin != NULL) {
+            ps_buf_add_str(p->out, begin);
+        }
+        ps_buf_add_str(p->out, "</div>\n");
+    }
+    ps_buf_fini(&svg);
+    return code;
+}
+
+static ps_code put_pipeline(page *p, ps_err *err) {
+    const ps_report_view *v = p->view;
+    ps_code code = v->chart != NULL ? put_chart(p, false, err) : PS_OK;
+    code = code == PS_OK && v->chart != NULL ? put_chart(p, true, err) : code;
+    for (size_t i = 0; i < v->n_pipelines; i++) {
+        put_tag(p, "<details><summary>", v->pipelines[i]->title, "</summary>");
+        put_table(p, v->pipelines[i], 0, v->pipelines[i]->n_rows, 0);
+        ps_buf_add_str(p->out, "</details>\n");
+    }
+    return code == PS_NOTHING ? PS_OK : code; /* a step without ops has no picture */
+}
+
+/* --- the page -------------------------------------------------------------------------------------------------------- */
+
+static void put_tile(page *p, const char *value, const char *what) {
+    put_tag(p, "<div class=tile><b>", value, "</b><span class=quiet>");
+    put_tag(p, "", what, "</span></div>\n");
+}
+
+static void put_count(page *p, size_t n, const char *what) {
+    char text[32];
+    (void)snprintf(text, sizeof text, "%zu", n);
+    put_tile(p, text, what);
+}
+
+static void put_top(page *p) {
+    const ps_report_view *v = p->view;
+    char step[32];
+    ps_view_duration(v->step_ns, step);
+    put_tag(p, "<h1>Report", v->title[0] != '\0' ? ": " : "", "");
+    put_tag(p, "", v->title, "</h1>\n");
+    ps_buf_add_str(p->out, "<p class=quiet>A gain is what a step would save at most if that cause "
+                           "went away; gains overlap and do not add up.</p>\n<div class=tiles>\n");
+    put_tile(p, step, "a step");
+    put_count(p, v->n_ranks, v->n_ranks == 1 ? "rank" : "ranks");
+    put_count(p, v->n_steps, v->n_steps == 1 ? "step" : "steps");
+    put_count(p, ps_view_count(v, "high"), "high");
+    put_count(p, ps_view_count(v, "medium"), "medium");
+    put_count(p, ps_view_count(v, "low"), "low");
+    put_count(p, ps_view_count(v, "info"), "to know");
+    ps_buf_add_str(p->out, "</div>\n");
+}
+
+static ps_code put_section(page *p, size_t section, ps_err *err) {
+    const ps_report_view *v = p->view;
+    const char *name = ps_report_section_name(section);
+    size_t n = 0;
+    ps_code code = PS_OK;
+    ps_buf_addf(p->out, "<h2>%c%s</h2>\n", name[0] - 'a' + 'A', name + 1);
+    if (strcmp(name, "pipeline") == 0) {
+        code = put_pipeline(p, err);
+    }
+    for (size_t r = 0; r < v->findings->n_rows; r++) {
+        if (strcmp(ps_view_text(v->findings, r, "section"), name) == 0) {
+            put_finding(p, r);
+            n++;
+        }
+    }
+    if (n == 0) {
+        put_tag(p, "<p class=quiet>", ps_view_silence(v, section), "</p>\n");
+    }
+    if (strcmp(name, "compute") == 0 && v->kernels != NULL && v->kernels->n_rows > 0) {
+        put_tag(p, "<details open><summary>", v->kernels->title, "</summary>");
+        put_table(p, v->kernels, 0, v->kernels->n_rows, 0);
+        ps_buf_add_str(p->out, "</details>\n");
+    }
+    return code;
+}
+
+ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *err) {
+    page p = {view, out};
+    ps_buf_add_str(
+        out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+             "style-src 'unsafe-inline'; img-src data:\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width\">\n"
+             "<meta name=\"generator\" content=\"pipescope " PS_VERSION "\">\n<title>Report ");
+    put_tag(&p, "", view->title, "</title>\n");
+    put_style(&p);
+    ps_buf_add_str(out, "</head>\n<body>\n<main>\n");
+    put_top(&p);
+    put_first(&p);
+    if (view->overview != NULL && view->overview->n_rows > 0) {
+        put_overview(&p);
+    }
+    ps_code code = PS_OK;
+    for (size_t s = 0; code == PS_OK && s < PS_N_REPORT_SECTIONS; s++) {
+        code = put_section(&p, s, err);
+    }
+    ps_buf_add_str(out, "</main>\n</body>\n</html>\n");
+    return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
+}

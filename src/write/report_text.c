@@ -1,0 +1,338 @@
+/* The report on a terminal or in a text file:
+ *
+ *   rank  stage  step (ms) ...                     where a step goes
+ *
+ *   Dispatch
+ *
+ *   1  high  The device waits for the host                  at most 12.3 ms, 23.1 % of a step
+ *      On rank 3 the device has nothing to do for ...
+ *      rule free-share: Free outside ... is more than 10 %
+ *      try: ...
+ *      rank  step  from start, ms  duration  what  where to look */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/utf8.h"
+#include "write/report_view.h"
+#include "write/shorten.h"
+#include "write/writers.h"
+
+typedef struct page {
+    const ps_report_view *view;
+    const ps_text_style *style;
+    ps_arena arena;
+    ps_buf *out;
+    size_t width;
+    bool failed;
+} page;
+
+static const char *bold(const page *p, bool on) {
+    return p->style->colours == PS_COLOURS_NONE ? "" : on ? "\033[1m" : "\033[0m";
+}
+
+static const char *quiet(const page *p, bool on) {
+    return p->style->colours == PS_COLOURS_NONE ? "" : on ? "\033[2m" : "\033[0m";
+}
+
+/* --- wrapped text ---------------------------------------------------------------------------------------------------- */
+
+/* One word after the other; words wider than the line are broken by nobody. */
+static void wrap(page *p, const char *text, size_t indent) {
+    const char *clean = ps_text_clean(&p->arena, text);
+    size_t column = 0;
+    if (clean == NULL) {
+        p->failed = true;
+        return;
+    }
+    while (*clean != '\0') {
+        size_t n = strcspn(clean, " ");
+        size_t columns = ps_utf8_columns(clean, n);
+        bool fits = column == 0 || indent + column + 1 + columns <= p->width;
+        if (n > 0 && !fits) {
+            ps_buf_add_char(p->out, '\n');
+            column = 0;
+        }
+        if (n > 0 && column == 0) {
+            ps_buf_add_fill(p->out, ' ', indent);
+        } else if (n > 0) {
+            ps_buf_add_char(p->out, ' ');
+            column++;
+        }
+        ps_buf_add(p->out, clean, n);
+        column += columns;
+        clean += n + (clean[n] == ' ');
+    }
+    ps_buf_add_char(p->out, '\n');
+}
+
+/* --- tables ---------------------------------------------------------------------------------------------------------- */
+
+static void put_table(page *p, const ps_table *t, size_t indent) {
+    ps_buf text;
+    ps_err err = PS_ERR_INIT;
+    ps_text_style style = *p->style;
+    style.width = (uint32_t)(p->width - indent);
+    ps_buf_init(&text, 0);
+    p->failed = ps_write_table_text(t, &style, &text, &err) != PS_OK || p->failed;
+    const char *line = ps_buf_str(&text);
+    while (!p->failed && *line != '\0') {
+        size_t n = strcspn(line, "\n");
+        ps_buf_add_fill(p->out, ' ', n > 0 ? indent : 0);
+        ps_buf_add(p->out, line, n);
+        ps_buf_add_char(p->out, '\n');
+        line += n + (line[n] == '\n');
+    }
+    ps_buf_fini(&text);
+}
+
+/* Columns that say nothing (all NULL, empty or 0 ns) take no room. */
+static bool is_empty(const ps_table *t, size_t column) {
+    const ps_column *c = &t->columns[column];
+    bool is_text = c->type == PS_COL_TEXT;
+    bool is_time = c->type == PS_COL_INT && c->unit == PS_UNIT_NS;
+    for (size_t r = 0; r < t->n_rows; r++) {
+        const ps_value *v = ps_table_cell(t, r, column);
+        bool nothing = v->is_null || (is_text && v->u.text[0] == '\0') || (is_time && v->u.i == 0);
+        if (!nothing) {
+            return false;
+        }
+    }
+    return true;
+}
+
+#define MAX_COLUMNS 16
+
+/* NULL when memory is out; at least one column must say something. */
+static ps_table *without_empty(const ps_table *t, const char *const *hidden, size_t n_hidden,
+                               ps_column columns[MAX_COLUMNS]) {
+    size_t kept[MAX_COLUMNS];
+    size_t n = 0;
+    for (size_t c = 0; c < t->n_columns && n < MAX_COLUMNS; c++) {
+        bool is_hidden = false;
+        for (size_t i = 0; i < n_hidden; i++) {
+            bool is_length = t->columns[c].unit == PS_UNIT_NS; /* of the same name as its share */
+            is_hidden = is_hidden || (!is_length && strcmp(hidden[i], t->columns[c].name) == 0);
+        }
+        if (!is_hidden && !is_empty(t, c)) {
+            kept[n] = c;
+            columns[n++] = t->columns[c];
+        }
+    }
+    ps_table *out = n > 0 ? ps_table_new(t->name, t->title, columns, n) : NULL;
+    for (size_t r = 0; out != NULL && r < t->n_rows; r++) {
+        if (!ps_table_add_row(out)) {
+            ps_table_free(out);
+            return NULL;
+        }
+        for (size_t c = 0; c < n; c++) {
+            out->cells[(out->n_rows - 1) * n + c] = *ps_table_cell(t, r, kept[c]);
+        }
+    }
+    return out;
+}
+
+static void put_full_columns(page *p, const ps_table *t, const char *const *hidden, size_t n_hidden,
+                             size_t indent) {
+    ps_column columns[MAX_COLUMNS];
+    ps_table *full = without_empty(t, hidden, n_hidden, columns);
+    p->failed = p->failed || full == NULL;
+    if (full != NULL) {
+        put_table(p, full, indent);
+    }
+    ps_table_free(full);
+}
+
+/* --- evidence -------------------------------------------------------------------------------------------------------- */
+
+enum { INDENT = 4, WHAT = 44 }; /* where the names begin */
+
+/* Milliseconds to the microsecond: a place in the trace, not a length. */
+static void place_text(const ps_table *t, size_t row, char out[32]) {
+    (void)snprintf(out, 32, "%s", "");
+    if (!ps_view_is_null(t, row, "from start")) {
+        int64_t us = ps_view_int(t, row, "from start") / 1000;
+        (void)snprintf(out, 32, "%s%lld.%03lld", us < 0 ? "-" : "",
+                       (long long)(us < 0 ? -us : us) / 1000,
+                       (long long)(us < 0 ? -us : us) % 1000);
+    }
+}
+
+static void int_text(const ps_table *t, size_t row, const char *column, char out[32]) {
+    (void)snprintf(out, 32, "%s", ps_view_is_null(t, row, column) ? "" : "-");
+    if (!ps_view_is_null(t, row, column)) {
+        (void)snprintf(out, 32, "%lld", (long long)ps_view_int(t, row, column));
+    }
+}
+
+/* A line with what can be looked up, and one with what there is to say of it. */
+static void put_evidence_row(page *p, size_t row) {
+    const ps_table *t = p->view->evidence;
+    char rank[32];
+    char step[32];
+    char place[32];
+    char duration[32];
+    char note[400];
+    int_text(t, row, "rank", rank);
+    int_text(t, row, "step", step);
+    place_text(t, row, place);
+    ps_view_duration(ps_view_int(t, row, "duration"), duration);
+    const char *name = ps_text_clean(&p->arena, ps_view_text(t, row, "name"));
+    p->failed = p->failed || name == NULL;
+    ps_buf_addf(p->out, "%*s%5s  %5s  %14s  %8s  ", INDENT, "", rank, step, place, duration);
+    if (name != NULL) {
+        ps_text_middle(p->out, name, p->width - WHAT > 8 ? p->width - WHAT : 8, p->style->utf8);
+    }
+    ps_buf_add_char(p->out, '\n');
+    const char *said = ps_view_text(t, row, "note");
+    bool placed = !ps_view_is_null(t, row, "at");
+    if (placed || said[0] != '\0') {
+        char at[48] = "";
+        if (placed) {
+            (void)snprintf(at, sizeof at, "%sat %lld ns", said[0] != '\0' ? "; " : "",
+                           (long long)ps_view_int(t, row, "at"));
+        }
+        (void)snprintf(note, sizeof note, "%.300s%s", said, at);
+        ps_buf_add_str(p->out, quiet(p, true));
+        wrap(p, note, p->width >= 100 ? WHAT : INDENT + 8);
+        ps_buf_add_str(p->out, quiet(p, false));
+    }
+}
+
+static void put_evidence(page *p, size_t from, size_t to) {
+    if (from == to) {
+        return;
+    }
+    ps_buf_addf(p->out, "\n%*s%s%5s  %5s  %14s  %8s  %s%s\n", INDENT, "", bold(p, true), "rank",
+                "step", "from start, ms", "duration", "what", bold(p, false));
+    for (size_t row = from; row < to; row++) {
+        put_evidence_row(p, row);
+    }
+}
+
+/* --- findings -------------------------------------------------------------------------------------------------------- */
+
+static void put_head(page *p, size_t row) {
+    const ps_table *t = p->view->findings;
+    char gain[96] = "";
+    char head[256];
+    if (!ps_view_is_null(t, row, "gain")) {
+        char duration[32];
+        ps_view_duration(ps_view_int(t, row, "gain"), duration);
+        (void)snprintf(gain, sizeof gain, "at most %s, %.1f %% of a step", duration,
+                       ps_view_real(t, row, "gain of the step"));
+    }
+    int n =
+        snprintf(head, sizeof head, "%2lld  %-6s  %s", (long long)ps_view_int(t, row, "finding"),
+                 ps_view_text(t, row, "severity"), ps_view_text(t, row, "title"));
+    size_t used = n > 0 ? (size_t)n : 0;
+    ps_buf_addf(p->out, "%s%s%s", bold(p, true), head, bold(p, false));
+    if (gain[0] != '\0' && used + 2 + strlen(gain) <= p->width) {
+        ps_buf_add_fill(p->out, ' ', p->width - used - strlen(gain));
+        ps_buf_addf(p->out, "%s\n", gain);
+    } else if (gain[0] != '\0') {
+        ps_buf_addf(p->out, "\n    %s\n", gain);
+    } else {
+        ps_buf_add_char(p->out, '\n');
+    }
+}
+
+static void put_labelled(page *p, const char *label, const char *text) {
+    char line[1600];
+    (void)snprintf(line, sizeof line, "%s: %s", label, text);
+    ps_buf_add_str(p->out, quiet(p, true));
+    wrap(p, line, 4);
+    ps_buf_add_str(p->out, quiet(p, false));
+}
+
+static void put_finding(page *p, size_t row) {
+    const ps_table *t = p->view->findings;
+    char rule[600];
+    put_head(p, row);
+    wrap(p, ps_view_text(t, row, "what"), 4);
+    (void)snprintf(rule, sizeof rule, "%s. Here: %s (--threshold %s=N)",
+                   ps_view_text(t, row, "fires when"), ps_view_text(t, row, "value"),
+                   ps_view_text(t, row, "rule"));
+    put_labelled(p, "Rule", rule);
+    if (ps_view_text(t, row, "try")[0] != '\0') {
+        put_labelled(p, "Try", ps_view_text(t, row, "try"));
+    }
+    size_t from = 0;
+    size_t to = 0;
+    ps_view_evidence(p->view, ps_view_int(t, row, "finding"), &from, &to);
+    put_evidence(p, from, to);
+    ps_buf_add_char(p->out, '\n');
+}
+
+static void put_section(page *p, size_t section) {
+    const ps_table *t = p->view->findings;
+    const char *name = ps_report_section_name(section);
+    size_t n = 0;
+    ps_buf_addf(p->out, "%s%c%s%s\n\n", bold(p, true), name[0] - 'a' + 'A', name + 1,
+                bold(p, false));
+    for (size_t r = 0; r < t->n_rows; r++) {
+        if (strcmp(ps_view_text(t, r, "section"), name) == 0) {
+            put_finding(p, r);
+            n++;
+        }
+    }
+    if (n == 0) {
+        ps_buf_addf(p->out, "    %s\n\n", ps_view_silence(p->view, section));
+    }
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------------- */
+
+static void put_title(page *p) {
+    const ps_report_view *v = p->view;
+    char step[32];
+    char line[512];
+    ps_view_duration(v->step_ns, step);
+    (void)snprintf(
+        line, sizeof line,
+        "%.200s%s%zu rank%s, %zu step%s of %s: %zu findings, %zu of them high, %zu medium.",
+        v->title, v->title[0] != '\0' ? ": " : "", v->n_ranks, v->n_ranks == 1 ? "" : "s",
+        v->n_steps, v->n_steps == 1 ? "" : "s", step, v->findings->n_rows, ps_view_count(v, "high"),
+        ps_view_count(v, "medium"));
+    wrap(p, line, 0);
+    wrap(
+        p,
+        "A gain is what a step would save at most if that cause went away; gains overlap and do not add up.",
+        0);
+    ps_buf_add_char(p->out, '\n');
+}
+
+static void put_chart(page *p) {
+    const ps_report_view *v = p->view;
+    ps_chart_text_opts opts = {.style = *p->style, .step = v->chart_step, .pipeline = v->pipeline};
+    ps_err err = PS_ERR_INIT;
+    if (v->chart != NULL) {
+        ps_code code = ps_write_chart_text(v->chart, &opts, p->out, &err);
+        p->failed = p->failed || code == PS_NOMEM;
+        ps_buf_add_char(p->out, '\n');
+    }
+}
+
+ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *style, ps_buf *out,
+                             ps_err *err) {
+    page p = {.view = view, .style = style, .out = out};
+    p.width = style->width > 0 ? style->width : 100;
+    p.width = p.width < 60 ? 60 : p.width;
+    ps_arena_init(&p.arena);
+    put_title(&p);
+    if (view->overview != NULL && view->overview->n_rows > 0) {
+        static const char *const HIDDEN[] = {"steps", "computing", "exposed", "free"};
+        put_full_columns(&p, view->overview, HIDDEN, sizeof HIDDEN / sizeof *HIDDEN, 0);
+        ps_buf_add_char(out, '\n');
+    }
+    for (size_t s = 0; s < PS_N_REPORT_SECTIONS; s++) {
+        put_section(&p, s);
+        if (s == 1 && view->kernels != NULL && view->kernels->n_rows > 0) {
+            put_full_columns(&p, view->kernels, NULL, 0, INDENT);
+            ps_buf_add_char(out, '\n');
+        }
+    }
+    put_chart(&p);
+    ps_arena_fini(&p.arena);
+    return !p.failed && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+}

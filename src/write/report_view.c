@@ -1,0 +1,95 @@
+#include "write/report_view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *ps_report_section_name(size_t section) {
+    static const char *const NAMES[PS_N_REPORT_SECTIONS] = {"dispatch", "compute", "communication",
+                                                            "pipeline"};
+    return NAMES[section];
+}
+
+static const ps_value *cell(const ps_table *t, size_t row, const char *column, ps_col_type *type) {
+    size_t c = ps_table_column(t, column);
+    if (c == SIZE_MAX || ps_table_cell(t, row, c)->is_null) {
+        return NULL;
+    }
+    *type = t->columns[c].type;
+    return ps_table_cell(t, row, c);
+}
+
+const char *ps_view_text(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v != NULL && (type == PS_COL_TEXT || type == PS_COL_STRING_ID) ? v->u.text : "";
+}
+
+int64_t ps_view_int(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v != NULL && type == PS_COL_INT ? v->u.i : 0;
+}
+
+double ps_view_real(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v != NULL && type == PS_COL_REAL ? v->u.r : 0;
+}
+
+bool ps_view_is_null(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    return cell(t, row, column, &type) == NULL;
+}
+
+static bool has_computing(const ps_report_view *view) {
+    for (size_t r = 0; view->overview != NULL && r < view->overview->n_rows; r++) {
+        if (ps_view_int(view->overview, r, "computing") > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *ps_view_silence(const ps_report_view *view, size_t section) {
+    if (section == PS_N_REPORT_SECTIONS - 1 && view->chart == NULL) {
+        return "Nothing says that the ranks are a pipeline.";
+    }
+    return section < 2 && !has_computing(view)
+               ? "The profile has no computing kernels: nothing can be said."
+               : "Nothing is over its threshold.";
+}
+
+void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to) {
+    const ps_table *t = view->evidence;
+    *from = 0;
+    while (*from < t->n_rows && ps_view_int(t, *from, "finding") != number) {
+        (*from)++;
+    }
+    *to = *from;
+    while (*to < t->n_rows && ps_view_int(t, *to, "finding") == number) {
+        (*to)++;
+    }
+}
+
+void ps_view_duration(int64_t ns, char out[32]) {
+    static const struct {
+        const char *unit;
+        double scale;
+    } UNITS[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    size_t u = 0;
+    while (u < 3 && fabs((double)ns) < UNITS[u].scale) {
+        u++;
+    }
+    double value = (double)ns / UNITS[u].scale;
+    int decimals = u == 3 || fabs(value) >= 100 ? 0 : fabs(value) >= 10 ? 1 : 2;
+    (void)snprintf(out, 32, "%.*f %s", decimals, value, UNITS[u].unit);
+}
+
+size_t ps_view_count(const ps_report_view *view, const char *severity) {
+    size_t n = 0;
+    for (size_t r = 0; r < view->findings->n_rows; r++) {
+        n += strcmp(ps_view_text(view->findings, r, "severity"), severity) == 0;
+    }
+    return n;
+}

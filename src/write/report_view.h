@@ -1,0 +1,63 @@
+/* The report (tables of the analysis `report`) for people and for programs: what its three writers share. */
+#ifndef PS_WRITE_REPORT_VIEW_H
+#define PS_WRITE_REPORT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/chart.h"
+#include "model/table.h"
+#include "write/text_style.h"
+
+typedef struct ps_report_view {
+    const char *title;            /* where it comes from; "" */
+    size_t n_ranks, n_steps;      /* that were looked at; steps: of the rank with the most */
+    int64_t step_ns;              /* that shares are of */
+    const ps_table *findings;     /* never NULL */
+    const ps_table *evidence;     /* never NULL */
+    const ps_table *overview;     /* or NULL */
+    const ps_table *kernels;      /* or NULL */
+    const ps_chart *chart;        /* or NULL */
+    int64_t chart_step;           /* drawn */
+    int32_t pipeline;             /* drawn, -1: the first */
+    const ps_table *pipelines[8]; /* of the chart */
+    size_t n_pipelines;
+} ps_report_view;
+
+/* Where the report's step goes, then the findings by section with their evidence, the rule and what to try, then the
+ * chart. At most style->width columns. Appends; PS_NOMEM only. */
+PS_MUST_USE ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *style,
+                                         ps_buf *out, ps_err *err);
+
+/* {"format":"pipescope-report","version":1, ..., "findings":[{..., "evidence":[..]}], "overview":[..], "kernels":[..]}.
+ * Appends; PS_NOMEM only. */
+PS_MUST_USE ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *err);
+
+/* One page that needs nothing else, light or dark as the reader's system is. Appends. */
+PS_MUST_USE ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *err);
+
+enum { PS_N_REPORT_SECTIONS = 4 };
+/* "dispatch" ...: what the column `section` holds, in the order of the report. */
+const char *ps_report_section_name(size_t section);
+
+/* What stands in a section without findings. */
+const char *ps_view_silence(const ps_report_view *view, size_t section);
+
+/* A cell by the name of its column; "" and 0 for NULL and for columns that are not there. */
+const char *ps_view_text(const ps_table *t, size_t row, const char *column);
+int64_t ps_view_int(const ps_table *t, size_t row, const char *column);
+double ps_view_real(const ps_table *t, size_t row, const char *column);
+bool ps_view_is_null(const ps_table *t, size_t row, const char *column);
+
+/* The rows of the evidence of finding `number` are [*from, *to). */
+void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to);
+/* "18.3 ms": three significant digits. */
+void ps_view_duration(int64_t ns, char out[32]);
+
+/* How many findings of the severity there are. */
+size_t ps_view_count(const ps_report_view *view, const char *severity);
+
+#endif
