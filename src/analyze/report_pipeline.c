@@ -374,17 +374,41 @@ static void find_stall(pipes *p, const stall_rule *rule) {
     show_bubbles(p->report, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
 }
 
+static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
+    char note[96];
+    (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g",
+                   ps_column_real(replay, row, "bubble"),
+                   ps_column_real(replay, row, "activations"));
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = -1,
+                                       .step = PS_STEP_OUTSIDE,
+                                       .start_ns = PS_NO_START,
+                                       .dur_ns = ps_column_int(replay, row, "step time", 0),
+                                       .name = ps_column_text(replay, row, "schedule"),
+                                       .note = note});
+}
+
+/* The row with the most gain after row `last` in the order of gains (0: the first one); those without gain do not count. */
+static size_t next_best(const ps_table *replay, size_t last, size_t balanced) {
+    int64_t limit = last > 0 ? ps_column_int(replay, last, "gain", 0) : INT64_MAX;
+    size_t best = SIZE_MAX;
+    int64_t most = 0;
+    for (size_t r = 1; r < replay->n_rows; r++) {
+        int64_t gain = ps_column_int(replay, r, "gain", 0);
+        bool after = gain < limit || (gain == limit && r > last);
+        if (r != balanced && after && gain > most) {
+            best = r;
+            most = gain;
+        }
+    }
+    return best;
+}
+
 static void find_schedule(pipes *p) {
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
     size_t balanced = replay_row(replay, "stages balanced");
-    size_t best = SIZE_MAX;
     ps_findings *f = &p->report->findings;
-    for (size_t r = 1; replay != NULL && r < replay->n_rows; r++) {
-        if (r != balanced && (best == SIZE_MAX || ps_column_int(replay, r, "gain", 0) >
-                                                      ps_column_int(replay, best, "gain", 0))) {
-            best = r;
-        }
-    }
+    size_t best = replay != NULL ? next_best(replay, 0, balanced) : SIZE_MAX;
     double share = best != SIZE_MAX ? ps_column_real(replay, best, "gain share") : 0;
     if (best == SIZE_MAX || !ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, share)) {
         return;
@@ -404,22 +428,10 @@ static void find_schedule(pipes *p) {
         ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text, ps_ns_text_of(gain_ns).text,
         share, ps_column_real(replay, best, "activations"),
         ps_column_real(replay, 0, "activations"));
-    for (size_t r = 0; r < replay->n_rows; r++) {
-        bool gains =
-            ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, ps_column_real(replay, r, "gain share"));
-        char note[96];
-        (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g",
-                       ps_column_real(replay, r, "bubble"),
-                       ps_column_real(replay, r, "activations"));
-        if (r != balanced && (r == 0 || gains)) {
-            ps_findings_evidence(f,
-                                 (ps_evidence){.rank = -1,
-                                               .step = PS_STEP_OUTSIDE,
-                                               .start_ns = PS_NO_START,
-                                               .dur_ns = ps_column_int(replay, r, "step time", 0),
-                                               .name = ps_column_text(replay, r, "schedule"),
-                                               .note = note});
-        }
+    show_schedule(p->report, replay, 0);
+    for (size_t shown = 0; best != SIZE_MAX && shown < PS_EVIDENCE_MAX; shown++) {
+        show_schedule(p->report, replay, best);
+        best = next_best(replay, best, balanced);
     }
 }
 

@@ -2,6 +2,7 @@
  * one in which it is silent. Times in the comments are microseconds. */
 #include "support/report_run.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -570,6 +571,36 @@ static void evidence_can_be_looked_up(void **state) {
     report_fini(&o);
 }
 
+/* The page of the command lists every rule as it is. */
+static void documented(void **state) {
+    (void)state;
+    FILE *page = fopen("docs/commands/report.md", "r");
+    assert_non_null(page);
+    double limits[PS_N_RULES];
+    bool seen[PS_N_RULES] = {false};
+    char line[1024];
+    ps_thresholds_default(limits);
+    while (fgets(line, sizeof line, page) != NULL) {
+        for (size_t i = 0; i < PS_N_RULES; i++) {
+            const ps_rule *rule = ps_rule_of((ps_rule_id)i);
+            char value[32];
+            char text[512];
+            char want[1024];
+            ps_rule_value_text(rule, limits[i], value, sizeof value);
+            ps_rule_text(rule, limits[i], text, sizeof text);
+            (void)snprintf(want, sizeof want, "| `%s` | %s | %s |\n", rule->name, value, text);
+            seen[i] = seen[i] || strcmp(line, want) == 0;
+        }
+    }
+    (void)fclose(page);
+    for (size_t i = 0; i < PS_N_RULES; i++) {
+        if (!seen[i]) {
+            fail_msg("docs/commands/report.md lacks the row of %s",
+                     ps_rule_of((ps_rule_id)i)->name);
+        }
+    }
+}
+
 /* A trace of the host alone has nothing to report. */
 static void host_alone(void **state) {
     (void)state;
@@ -658,6 +689,7 @@ int main(void) {
         cmocka_unit_test(byte_alignment),
         cmocka_unit_test(thresholds),
         cmocka_unit_test(evidence_can_be_looked_up),
+        cmocka_unit_test(documented),
         cmocka_unit_test(host_alone),
         cmocka_unit_test(out_of_memory),
     };
