@@ -202,6 +202,35 @@ static void kernels_and_their_groups(void **state) {
     free_all(traces, 4);
 }
 
+/* Numbers match what is not equally frequent: rank 1 lacks 4. Two operators launched as one carry 5. */
+static void numbers_match(void **state) {
+    (void)state;
+    static const struct {
+        int64_t number, start_us[2], end_us;
+    } OPS[] = {{3, {0, 10}, 100}, {4, {200, -1}, 300}, {5, {400, 400}, 500}, {5, {600, 630}, 700}};
+    ps_trace *traces[2];
+    for (int r = 0; r < 2; r++) {
+        ps_builder *b = ps_builder_new();
+        for (size_t i = 0; i < sizeof OPS / sizeof *OPS; i++) {
+            if (OPS[i].start_us[r] >= 0) {
+                uint32_t k = small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, 1), "nccl",
+                                         OPS[i].start_us[r] * 1000, OPS[i].end_us * 1000);
+                small_arg(b, k, "Collective name", "_allgather_base");
+                small_arg(b, k, "Process Group Name", "0");
+                ps_builder_arg_int(b, k, "Seq", OPS[i].number);
+            }
+        }
+        traces[r] = small_seal(b);
+    }
+    small_run o;
+    small_run_mode(&o, "slow_rank", traces, 2, NULL);
+    small_expect(&o, "SlowRankLateness",
+                 "1|0||collective|3|2|40|13.33333333|30|0|0|0\n0|0||collective|3|0|0|0|0|40|0|0\n");
+    assert_int_equal(o.diags[0].counts[PS_ODD_COMM_UNMATCHED], 1);
+    small_run_fini(&o);
+    free_all(traces, 2);
+}
+
 /* Rank 1 lacks the operator in the middle: names tell which of the others belong together. A name that ranks have unequally
  * often is left out (3 operators), and so is a match in which one ends long before the other begins (2). */
 static void what_does_not_match_is_counted(void **state) {
@@ -600,6 +629,7 @@ int main(void) {
         cmocka_unit_test(receives_are_charged_to_the_sender),
         cmocka_unit_test(places_tell_the_other_end),
         cmocka_unit_test(kernels_and_their_groups),
+        cmocka_unit_test(numbers_match),
         cmocka_unit_test(what_does_not_match_is_counted),
         cmocka_unit_test(times_and_bandwidths),
         cmocka_unit_test(matrix),
