@@ -7,7 +7,8 @@ set -eu
 
 cluster=$PIPESCOPE_SHARED_DATA/cluster/pp2_dp4
 real=$PIPESCOPE_SHARED_DATA/ascend
-[ -d "$cluster" ] && [ -d "$real" ] || skip "no shared data cluster/pp2_dp4, ascend"
+[ -d "$cluster" ] || skip "no shared data cluster/pp2_dp4"
+[ -d "$real" ] || skip "no shared data ascend"
 db=cluster_analysis_output/cluster_analysis.db
 
 run 0 -m step_trace_time,free_analysis,cluster_time_summary -d "$cluster/input" -o "$T/cluster"
