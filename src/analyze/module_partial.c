@@ -213,16 +213,51 @@ static bool was_called(const ps_module_sum *sum) {
     return sum->calls[0] + sum->calls[1] + sum->calls[2] > 0;
 }
 
+/* All nodes, each after the module around it, siblings by their first call. NULL when memory is out. */
+static uint32_t *tree_order(const ps_module_tree *t) {
+    uint32_t *order = ps_alloc((t->n_nodes + 1) * sizeof *order);
+    uint32_t *child = ps_alloc((t->n_nodes + 1) * sizeof *child); /* the last one is for the top */
+    uint32_t *next = ps_alloc((t->n_nodes + 1) * sizeof *next);
+    bool ok = order != NULL && child != NULL && next != NULL;
+    for (size_t n = 0; ok && n <= t->n_nodes; n++) {
+        child[n] = PS_NONE;
+    }
+    for (size_t n = t->n_nodes; ok && n > 0; n--) {
+        uint32_t parent = t->nodes[n - 1].parent;
+        uint32_t *first = &child[parent == PS_NONE ? t->n_nodes : parent];
+        next[n - 1] = *first;
+        *first = (uint32_t)(n - 1);
+    }
+    uint32_t at = ok ? child[t->n_nodes] : PS_NONE;
+    for (size_t n = 0; at != PS_NONE; n++) {
+        order[n] = at;
+        uint32_t down = child[at];
+        while (down == PS_NONE && at != PS_NONE) {
+            down = next[at];
+            at = t->nodes[at].parent;
+        }
+        at = down;
+    }
+    ps_free(child);
+    ps_free(next);
+    if (!ok) {
+        ps_free(order);
+    }
+    return ok ? order : NULL;
+}
+
 static bool add_nodes(making *m) {
     const ps_module_tree *t = m->tree;
     int64_t steps_ns = time_of_steps(m);
-    bool ok = true;
-    for (size_t n = 0; ok && n < t->n_nodes; n++) {
+    uint32_t *order = tree_order(t);
+    bool ok = order != NULL;
+    for (size_t i = 0; ok && i < t->n_nodes; i++) {
+        uint32_t n = order[i];
         const ps_module_sum *sum = &m->f->measures->nodes[n];
         if (m->shown[n] == 0 || !was_called(sum)) {
             continue;
         }
-        ps_module_out_node out = {.path = path_around(m, (uint32_t)n),
+        ps_module_out_node out = {.path = path_around(m, n),
                                   .module = m->names[n],
                                   .key = t->nodes[n].key,
                                   .depth = t->nodes[n].depth,
@@ -235,6 +270,7 @@ static bool add_nodes(making *m) {
         }
         ok = ADD(m, nodes, out);
     }
+    ps_free(order);
     return ok;
 }
 

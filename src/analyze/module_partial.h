@@ -55,7 +55,7 @@ typedef struct ps_module_out_share {
 typedef struct ps_module_partial {
     const char *modules_from;
     ps_module_out_row *rows;
-    ps_module_out_node *nodes; /* in the order of their first call */
+    ps_module_out_node *nodes; /* each after the one around it, siblings by their first call */
     ps_module_out_call *calls; /* the slowest of each module */
     ps_module_out_step *steps;
     ps_module_out_share *shares;

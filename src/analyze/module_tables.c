@@ -267,6 +267,83 @@ static bool put_nodes(const ps_reduce_input *in, ps_table *t, const spreads *s) 
     return ok;
 }
 
+/* For the terminal: one rank, and what matters first. */
+
+enum {
+    M_MODULE,
+    M_CALLS,
+    M_KERNEL,
+    M_SHARE,
+    M_RATIO,
+    M_EXPOSED,
+    M_GAP,
+    M_SPREAD,
+    M_MFU,
+    N_MODULES
+};
+
+static const ps_column MODULES[N_MODULES] = {
+    [M_MODULE] = {.name = "module", .type = PS_COL_TEXT},
+    [M_CALLS] = {.name = "calls", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [M_KERNEL] = {.name = "kernels", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [M_SHARE] = {.name = "busy", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [M_RATIO] = {.name = "bwd/fwd", .type = PS_COL_REAL},
+    [M_EXPOSED] = {.name = "exposed", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [M_GAP] = {.name = "gaps", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [M_SPREAD] = {.name = "max/mean", .type = PS_COL_REAL},
+    [M_MFU] = {.name = "mfu", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+};
+
+static void copy_cell(ps_table *to, size_t column, const ps_table *from, size_t row, size_t of) {
+    const ps_value *cell = ps_table_cell(from, row, of);
+    if (cell->is_null) {
+        return;
+    }
+    if (from->columns[of].type == PS_COL_INT) {
+        ps_table_set_int(to, column, cell->u.i);
+    } else {
+        ps_table_set_real(to, column, cell->u.r);
+    }
+}
+
+static bool put_module(ps_table *t, const ps_table *tree, size_t row) {
+    static const size_t FROM[N_MODULES] = {
+        [M_CALLS] = T_CALLS,     [M_KERNEL] = T_KERNEL, [M_SHARE] = T_SHARE,   [M_RATIO] = T_RATIO,
+        [M_EXPOSED] = T_EXPOSED, [M_GAP] = T_GAP,       [M_SPREAD] = T_SPREAD, [M_MFU] = T_MFU};
+    enum { MAX_INDENT = 20 };
+    int64_t depth = ps_table_cell(tree, row, T_DEPTH)->u.i - 1;
+    const char *name = ps_table_cell(tree, row, T_MODULE)->u.text;
+    char text[256];
+    (void)snprintf(text, sizeof text, "%*s%s", (int)(2 * (depth < MAX_INDENT ? depth : MAX_INDENT)),
+                   "", name);
+    if (!ps_table_add_row(t) || !ps_table_set_text(t, M_MODULE, text)) {
+        return false;
+    }
+    for (size_t c = M_CALLS; c < N_MODULES; c++) {
+        copy_cell(t, c, tree, row, FROM[c]);
+    }
+    return true;
+}
+
+/* Of the first rank in the tree. */
+static ps_code give_modules(const ps_reduce_input *in, const ps_table *tree, ps_err *err) {
+    int64_t rank = ps_table_cell(tree, 0, T_RANK)->u.i;
+    const char *from = "";
+    for (size_t r = in->n_ranks; r > 0; r--) {
+        const ps_module_partial *p = in->partials[r - 1];
+        from = p != NULL ? p->modules_from : from;
+    }
+    char title[160];
+    (void)snprintf(title, sizeof title, "modules of rank %lld, by %s; ModuleTree has more",
+                   (long long)rank, from);
+    ps_table *t = ps_table_new("Modules", title, MODULES, N_MODULES);
+    bool ok = t != NULL;
+    for (size_t row = 0; ok && row < tree->n_rows; row++) {
+        ok = ps_table_cell(tree, row, T_RANK)->u.i != rank || put_module(t, tree, row);
+    }
+    return give(in, t, ok, PS_TO_SCREEN, err);
+}
+
 static ps_code give_tree(const ps_reduce_input *in, ps_err *err) {
     spreads s = {0};
     ps_idmap_init(&s.rows);
@@ -282,7 +359,12 @@ static ps_code give_tree(const ps_reduce_input *in, ps_err *err) {
     ok = ok && put_nodes(in, t, &s);
     ps_idmap_fini(&s.rows);
     ps_free(s.at);
-    return give(in, t, ok, PS_TO_ALL, err);
+    ps_code code = ok && t->n_rows > 0 ? give_modules(in, t, err) : PS_OK;
+    if (code != PS_OK) {
+        ps_table_free(t);
+        return code;
+    }
+    return give(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
 }
 
 /* --- ModuleOp --------------------------------------------------------------------------------------------------- */

@@ -497,6 +497,20 @@ static void recomputation(void **state) {
     ps_trace_free(t);
 }
 
+/* A range inside a backward operator that never ran forward is no recomputation but a part of the backward pass. */
+static void ranges_of_the_backward_pass(void **state) {
+    (void)state;
+    scene s = scene_new();
+    module(&s, "M", 0, 100);
+    uint32_t f = op(&s, "f", 10, 20, 1);
+    uint32_t b = plain_op(&s, s.autograd, "b", 200, 300);
+    pair(&s, f, b);
+    (void)module_on(&s, s.autograd, "AllToAllBackward", 210, 290);
+    back(&s, "c10d::alltoall_", 220, 230, 2);
+    expect(&s, "|M|f|k|1|1|1|0\n"
+               "M|[Backward]AllToAllBackward|c10d::alltoall_|k|2|2|1|0\n");
+}
+
 /* --- what marks modules ----------------------------------------------------------------------------------------- */
 
 static void push_pop_ranges_and_other_domains_are_no_modules(void **state) {
@@ -751,6 +765,7 @@ int main(void) {
         cmocka_unit_test(equal_numbers_of_two_threads),
         cmocka_unit_test(a_trainer_around_the_backward_pass),
         cmocka_unit_test(recomputation),
+        cmocka_unit_test(ranges_of_the_backward_pass),
         cmocka_unit_test(push_pop_ranges_and_other_domains_are_no_modules),
         cmocka_unit_test(python_modules),
         cmocka_unit_test(annotations_then_ranges),
