@@ -45,6 +45,8 @@ typedef struct ps_analysis_opts {
     bool exclude_op_name;       /* no table by operator name */
     double peak_tflops;         /* of 16-bit types; 0: from the profile */
     double fuzzy_threshold;     /* least likeness of module names, 0: 0.8 */
+    int64_t module_depth;       /* modules of this depth at most; 0: all */
+    const char *module_glob;    /* modules whose path or name matches; NULL: all */
     const ps_result *baseline;  /* what ps_analysis.baseline found in the baseline, or NULL */
     const double *thresholds;   /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */
 } ps_analysis_opts;
@@ -54,6 +56,7 @@ typedef struct ps_rank_info {
     int64_t rank;         /* global rank, -1 unknown */
     int32_t machine;      /* number of the host in a job of several, -1 unknown */
     const char *profiler; /* profiles of different profilers are never paired with one another */
+    const char *dir;      /* its directory, below the input directory; "." itself, NULL unknown */
 } ps_rank_info;
 
 typedef struct ps_map_input {
@@ -86,7 +89,7 @@ typedef struct ps_round {
     ps_code (*reduce)(const ps_reduce_input *in, void **shared, ps_err *err);
 } ps_round;
 
-/* Where rank-homed tables go. */
+/* Where rank-homed tables go. The last two need databases of ranks: other formats are not read for them. */
 typedef enum ps_writes {
     PS_WRITES_CLUSTER,  /* it makes none: the ranks may be of any format */
     PS_WRITES_RANK_DB,  /* into the rank's own database, or its mirrored copy with -o */

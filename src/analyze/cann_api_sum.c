@@ -1,14 +1,9 @@
-/* cann_api_sum: the time in calls of the driver and runtime (CANN, CUDA), by name, for each rank and over all.
- *
- * Where calls carry a level or category, those without one (calls of the C library in Ascend databases) do not count:
- * they wait for most of their time and would drown the others. */
+/* cann_api_sum: the time in calls of the driver and runtime (CANN, CUDA), by name, for each rank and over all. */
 #include <math.h>
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "analyze/marks.h"
-#include "analyze/step_index.h"
-#include "analyze/value_sums.h"
+#include "analyze/call_sums.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 
@@ -21,39 +16,9 @@ static void free_partial(void *p) {
     }
 }
 
-static bool calls_have_categories(const ps_slices *s) {
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (s->kind[i] == PS_SLICE_CALL && !ps_str_is_none(s->category[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static ps_code collect(const ps_map_input *in, ps_value_adder *adder, ps_err *err) {
-    const ps_slices *s = ps_trace_slices(in->trace);
-    int64_t step = in->opts->step_id;
-    ps_code code = ps_check_step(in->trace, step, err);
-    if (code != PS_OK) {
-        return code;
-    }
-    bool with_category = calls_have_categories(s);
-    ps_step_index steps;
-    bool ok = ps_step_index_init(&steps, in->trace);
-    for (uint32_t i = 0; ok && i < s->n; i++) {
-        bool is_wanted = s->kind[i] == PS_SLICE_CALL &&
-                         (!with_category || !ps_str_is_none(s->category[i])) &&
-                         (step < 0 || ps_step_of(&steps, s->start_ns[i], s->start_ns[i]) == step);
-        const ps_str keys[PS_SUM_KEYS] = {s->name[i]};
-        ok = !is_wanted || ps_value_adder_add(adder, keys, s->dur_ns[i]);
-    }
-    ps_step_index_fini(&steps);
-    return ok ? PS_OK : ps_fail_nomem(err);
-}
-
 static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     ps_value_adder adder = {.trace = in->trace};
-    ps_code code = collect(in, &adder, err);
+    ps_code code = ps_call_sums_collect(in, &adder, err);
     if (code == PS_OK && adder.n == 0) {
         code = ps_fail(err, PS_NOTHING,
                        "no calls of the driver or runtime%s: they were not recorded (Ascend: "

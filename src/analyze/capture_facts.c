@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/module_tree.h"
 #include "base/alloc.h"
 
 /* --- map ---------------------------------------------------------------------------------------------------------- */
@@ -195,6 +196,50 @@ static ps_code add_up(const ps_map_input *in, const ps_links *links, ps_rank_cap
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
+/* --- modules ------------------------------------------------------------------------------------------------------ */
+
+static int64_t own_time_ns(const ps_module_tree *t, const ps_slices *s, const ps_module_call *c) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < c->n_ops; i++) {
+        uint32_t op = t->ops[c->first_op + i];
+        for (uint32_t k = t->first_kernel[op]; k < t->first_kernel[op + 1]; k++) {
+            sum += s->dur_ns[t->kernels[k]];
+        }
+    }
+    return sum;
+}
+
+static bool add_call(const ps_module_tree *t, const ps_slices *s, const ps_module_call *c,
+                     ps_named_sums *sums) {
+    static const char *const PASSES[PS_N_MODULE_PASSES] = {[PS_MODULE_FORWARD] = "forward",
+                                                           [PS_MODULE_RECOMPUTE] = "recomputation",
+                                                           [PS_MODULE_BACKWARD] = "backward"};
+    char path[2048];
+    ps_module_path(t, c->node, path, sizeof path);
+    ps_named_sum *sum = ps_named_sums_of(sums, PS_SUM_MODULE, path, PASSES[c->pass]);
+    if (sum != NULL) {
+        sum->n++;
+        sum->time_ns += own_time_ns(t, s, c);
+    }
+    return sum != NULL;
+}
+
+/* A capture without modules has none to compare. */
+static ps_code add_modules(const ps_links *links, ps_named_sums *sums, ps_err *err) {
+    ps_module_tree tree;
+    ps_err why = PS_ERR_INIT;
+    ps_code code = ps_module_tree_build(&tree, links, true, &why);
+    const ps_slices *s = ps_trace_slices(links->trace);
+    bool ok = code != PS_NOMEM;
+    for (size_t i = 0; ok && code == PS_OK && i < tree.n_calls; i++) {
+        ok = add_call(&tree, s, &tree.calls[i], sums);
+    }
+    ps_module_tree_fini(&tree);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+/* --- the rank ----------------------------------------------------------------------------------------------------- */
+
 static int64_t count_steps(const ps_overlaps *o) {
     int64_t n = 0;
     for (size_t i = 0; i < o->n; i++) {
@@ -218,6 +263,7 @@ ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
         code = ps_fail(err, PS_NOTHING, "nothing ran on a device");
     }
     code = code == PS_OK ? add_up(in, &links, part, err) : code;
+    code = code == PS_OK ? add_modules(&links, &part->sums, err) : code;
     ps_links_fini(&links);
     part->n_steps = (size_t)count_steps(&part->overlaps);
     if (code != PS_OK) {

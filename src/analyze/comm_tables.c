@@ -205,12 +205,15 @@ static bool take_link(source *s) {
 
 /* --- tables --------------------------------------------------------------------------------------------------- */
 
-/* The step is column 2 in all of them. */
+/* Column 0 is the operator, column 2 the step in all of them. */
 static bool take_rows(source *s, int64_t step_id, bool (*take)(source *)) {
     char wanted[32];
     (void)snprintf(wanted, sizeof wanted, "step%lld", (long long)step_id);
     for (s->row = 0; s->row < s->table->n_rows; s->row++) {
-        bool is_wanted = step_id < 0 || is_text(s, 2, wanted) || is_text(s, 2, wanted + 4);
+        bool is_total =
+            is_text(s, 0, "Total Op Info"); /* of communication.json: sums of the rest */
+        bool is_wanted =
+            !is_total && (step_id < 0 || is_text(s, 2, wanted) || is_text(s, 2, wanted + 4));
         if (is_wanted && !take(s)) {
             return false;
         }

@@ -291,6 +291,8 @@ static const ps_column KERNELS[N_P] = {
     {.name = "name", .type = PS_COL_TEXT}, {.name = "shapes", .type = PS_COL_TEXT}, PAIR_COLUMNS};
 static const ps_column GROUPS[N_P] = {
     {.name = "name", .type = PS_COL_TEXT}, {.name = "group", .type = PS_COL_TEXT}, PAIR_COLUMNS};
+static const ps_column PASSES[N_P] = {
+    {.name = "name", .type = PS_COL_TEXT}, {.name = "pass", .type = PS_COL_TEXT}, PAIR_COLUMNS};
 static const ps_column PLAIN[N_P - 1] = {{.name = "name", .type = PS_COL_TEXT}, PAIR_COLUMNS};
 
 typedef struct class_table {
@@ -301,6 +303,7 @@ typedef struct class_table {
 } class_table;
 
 static const class_table TABLES[] = {
+    {PS_SUM_MODULE, "ModuleCompare", "modules, device time of their own operators", PASSES, N_P},
     {PS_SUM_KERNEL_TYPE, "KernelTypeCompare", "types of kernels", PLAIN, N_P - 1},
     {PS_SUM_KERNEL, "KernelCompare", "kernels by name and shapes", KERNELS, N_P},
     {PS_SUM_OPERATOR, "OperatorCompare", "operators, device time of what they launched", PLAIN,

@@ -22,9 +22,14 @@ static const struct {
     const char *arg;
     int key;
 } WANTED[] = {
-    {"opType", OP_TYPE},     {"Type", OP_TYPE},        {"OP Type", OP_TYPE},
-    {"taskType", TASK_TYPE}, {"Task Type", TASK_TYPE}, {"Accelerator Core", TASK_TYPE},
-    {"inputShapes", SHAPES}, {"Input Shapes", SHAPES},
+    {"opType", OP_TYPE},
+    {"Type", OP_TYPE},
+    {"OP Type", OP_TYPE},
+    {"taskType", TASK_TYPE},
+    {"Accelerator Core", TASK_TYPE},
+    {"Task Type", TASK_TYPE},
+    {"inputShapes", SHAPES},
+    {"Input Shapes", SHAPES},
 };
 enum { N_WANTED = sizeof WANTED / sizeof *WANTED };
 

@@ -28,7 +28,25 @@ static int64_t start_of(const ps_late_work *w, const ps_meeting_part *p, bool co
     return comparable ? ps_late_time(w->out, p->rank, op->start_ns) : -duration_of(op);
 }
 
-static void measure_meeting(ps_late_work *w, ps_meeting *m) {
+/* A mistaken match: nobody can leave before the last one came. */
+enum { CLOCK_TOLERANCE_NS = 1000000 };
+
+static bool is_possible(const ps_late_work *w, const ps_meeting *m, int64_t last) {
+    const ps_meeting_part *parts = &w->out->parts[m->first];
+    if (!is_comparable(w->out, m) || !ps_late_is_symmetric(w, m)) {
+        return true;
+    }
+    int64_t first_end = INT64_MAX;
+    for (uint32_t i = 0; i < m->n; i++) {
+        const ps_comm_op *op = ps_late_op(w->in, parts[i].rank, parts[i].op);
+        int64_t end = ps_late_time(w->out, parts[i].rank, op->end_ns);
+        first_end = end < first_end ? end : first_end;
+    }
+    return last <= ps_late_plus(first_end, CLOCK_TOLERANCE_NS);
+}
+
+/* False when the parts cannot be of one collective. */
+static bool measure_meeting(ps_late_work *w, ps_meeting *m) {
     ps_meeting_part *parts = &w->out->parts[m->first];
     bool comparable = is_comparable(w->out, m);
     int64_t first = INT64_MAX;
@@ -59,6 +77,22 @@ static void measure_meeting(ps_late_work *w, ps_meeting *m) {
         m->waited_ns = ps_late_plus(m->waited_ns, wait < duration ? wait : duration);
         parts[i].late_ns = ps_late_minus(parts[i].late_ns, first);
     }
+    return is_possible(w, m, last);
+}
+
+static void measure_all(ps_late_work *w) {
+    ps_late *out = w->out;
+    size_t n = 0;
+    for (size_t i = 0; i < out->n_meetings; i++) {
+        ps_meeting m = out->meetings[i];
+        if (!measure_meeting(w, &m)) {
+            out->n_unmatched += m.n;
+            continue;
+        }
+        w->meeting_groups[n] = w->meeting_groups[i];
+        out->meetings[n++] = m;
+    }
+    out->n_meetings = n;
 }
 
 /* --- sums ----------------------------------------------------------------------------------------------------- */
@@ -222,10 +256,10 @@ ps_code ps_late_measure(const ps_late_input *in, ps_late *out, ps_err *err) {
     ps_late_work w = {.in = in, .out = out};
     bool ok = ps_strpool_init(&out->strings) && ps_late_gather(&w) && ps_late_match(&w) &&
               ps_late_clocks(&w) && ps_late_receives(&w);
-    for (size_t i = 0; ok && i < out->n_meetings; i++) {
-        measure_meeting(&w, &out->meetings[i]);
+    if (ok) {
+        measure_all(&w);
+        ok = sum_up(&w);
     }
-    ok = ok && sum_up(&w);
     if (ok) {
         sort_all(&w);
     }

@@ -125,7 +125,7 @@ static bool find_members(clocks *c) {
 
 /* --- placing -------------------------------------------------------------------------------------------------- */
 
-static bool is_symmetric(const ps_late_work *w, const ps_meeting *m) {
+bool ps_late_is_symmetric(const ps_late_work *w, const ps_meeting *m) {
     const ps_meeting_part *p = &w->out->parts[m->first];
     const ps_comm_list *list = w->in->lists[p->rank];
     const ps_comm_op *op = &list->ops[p->op];
@@ -147,7 +147,7 @@ static bool compare_ends(clocks *c, uint32_t group, uint32_t rank) {
         while (own < m->n && parts[own].rank != rank) {
             own++;
         }
-        if (own == m->n || !is_symmetric(c->w, m)) {
+        if (own == m->n || !ps_late_is_symmetric(c->w, m)) {
             continue;
         }
         int64_t end = ps_late_minus(end_of(c->w, &parts[own]), c->offset[c->clock_of[rank]]);

@@ -206,6 +206,7 @@ static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n) {
     }
     m.n = (uint32_t)(out->n_parts - m.first);
     if (m.n < 2) {
+        out->n_unmatched += n;
         out->n_parts = m.first;
         return;
     }

@@ -30,6 +30,8 @@ bool ps_late_gather(ps_late_work *w);
 bool ps_late_match(ps_late_work *w);
 /* Fills out->clocks from these. */
 bool ps_late_clocks(ps_late_work *w);
+/* Nobody can finish before everybody has begun. */
+bool ps_late_is_symmetric(const ps_late_work *w, const ps_meeting *m);
 /* Receives with their sends; wants the clocks. */
 bool ps_late_receives(ps_late_work *w);
 

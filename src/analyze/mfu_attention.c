@@ -98,7 +98,9 @@ static bool take_forwards(const ps_mfu_work *w, backward *b) {
         if (k->role != PS_ROLE_ATTENTION || k->flops <= 0) {
             continue;
         }
-        for (uint32_t op = k->launch; ok && op != PS_NONE; op = w->links->parent[op]) {
+        uint32_t op = k->launch;
+        for (int up = 0; ok && op != PS_NONE && up < PS_MFU_MAX_AROUND;
+             up++, op = w->links->parent[op]) {
             ok = w->slices->kind[op] != PS_SLICE_HOST_OP || ps_idmap_put(&b->kernel_of, op, i);
         }
     }
@@ -106,7 +108,8 @@ static bool take_forwards(const ps_mfu_work *w, backward *b) {
 }
 
 static void take_backward(ps_mfu_work *w, const backward *b, ps_matrix_kernel *k) {
-    for (uint32_t op = k->launch; op != PS_NONE; op = w->links->parent[op]) {
+    uint32_t op = k->launch;
+    for (int up = 0; op != PS_NONE && up < PS_MFU_MAX_AROUND; up++, op = w->links->parent[op]) {
         uint32_t forward = ps_idmap_get(&b->forward_op, op);
         uint32_t row =
             forward != PS_IDMAP_NONE ? ps_idmap_get(&b->kernel_of, forward) : PS_IDMAP_NONE;

@@ -13,10 +13,15 @@
 
 /* --- roles ---------------------------------------------------------------------------------------------------- */
 
-/* "convert" is no convolution. */
-static bool has_convolution(const char *name) {
-    for (const char *at = strstr(name, "conv"); at != NULL; at = strstr(at + 1, "conv")) {
-        if (strncmp(at, "convert", 7) != 0) {
+/* A word, but not where `before` precedes it or `after` follows: "convert" is no convolution, fbgemm is a library. */
+static bool has_word(const char *name, const char *word, const char *before, const char *after) {
+    size_t n_word = strlen(word);
+    size_t n_before = strlen(before);
+    for (const char *at = strstr(name, word); at != NULL; at = strstr(at + 1, word)) {
+        bool is_preceded = n_before > 0 && (size_t)(at - name) >= n_before &&
+                           strncmp(at - n_before, before, n_before) == 0;
+        bool is_followed = *after != '\0' && strncmp(at + n_word, after, strlen(after)) == 0;
+        if (!is_preceded && !is_followed) {
             return true;
         }
     }
@@ -26,9 +31,9 @@ static bool has_convolution(const char *name) {
 /* By the words that libraries put into the names of their kernels: cuBLAS (gemm, gemv, nvjet, xmma), CUTLASS, cuDNN,
  * flash attention, rocBLAS (Cijk), Inductor templates, Ascend's operators. */
 static bool is_matrix_name(const char *name) {
-    static const char *const WORDS[] = {"gemm",  "gemv",  "matmul",    "cutlass",   "xmma",
-                                        "nvjet", "cijk_", "fmha",      "attention", "flash_",
-                                        "wgrad", "dgrad", "triton_tem"};
+    static const char *const WORDS[] = {"gemv",   "matmul", "cutlass", "xmma",
+                                        "nvjet",  "cijk_",  "fmha",    "attention",
+                                        "flash_", "wgrad",  "dgrad",   "triton_tem"};
     char lower[MAX_WORD];
     size_t n = 0;
     for (; name[n] != '\0' && n + 1 < sizeof lower; n++) {
@@ -43,7 +48,7 @@ static bool is_matrix_name(const char *name) {
             return true;
         }
     }
-    return has_convolution(lower);
+    return has_word(lower, "gemm", "fb", "") || has_word(lower, "conv", "", "ert");
 }
 
 /* "MatMulV3" is "MatMul" with a version. */

@@ -1,11 +1,13 @@
 /* Kernels without shapes of their own: the FLOPs of the innermost operator around the launch that has a formula go to
  * the longest kernel of matrix class that it launched. The others (a split sum, a conversion) get none. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/mfu_parts.h"
 #include "base/alloc.h"
 
 #define MAX_FORMS 64
+#define MAX_TEXT ((size_t)65536)
 
 typedef struct forms {
     const ps_operator_form *form[MAX_FORMS];
@@ -35,16 +37,18 @@ static const ps_operator_form *form_of(const forms *f, ps_str name) {
     return NULL;
 }
 
+/* The first of the two arguments that is there. Texts that long are no arguments of one operator. */
 static const char *first_text(const ps_trace *trace, uint32_t slice, const char *a, const char *b) {
     const char *text = ps_trace_arg_text(trace, slice, a);
-    return text != NULL ? text : ps_trace_arg_text(trace, slice, b);
+    text = text == NULL && b != NULL ? ps_trace_arg_text(trace, slice, b) : text;
+    return text != NULL && strnlen(text, MAX_TEXT) < MAX_TEXT ? text : NULL;
 }
 
 static double flops_of(const ps_mfu_work *w, const ps_operator_form *form, uint32_t op,
                        ps_flop_type *type) {
     ps_operator_call call = {.dims = first_text(w->trace, op, "Input Dims", "inputShapes"),
                              .types = first_text(w->trace, op, "Input type", "inputDtypes"),
-                             .values = ps_trace_arg_text(w->trace, op, "Concrete Inputs")};
+                             .values = first_text(w->trace, op, "Concrete Inputs", NULL)};
     return ps_flops_operator(form, &call, w->in, type);
 }
 
@@ -68,7 +72,8 @@ static int compare_claims(const void *a, const void *b) {
 
 /* The operator that tells, PS_NONE when none around the launch does. */
 static uint32_t telling_operator(const ps_mfu_work *w, const forms *f, uint32_t launch) {
-    for (uint32_t op = launch; op != PS_NONE; op = w->links->parent[op]) {
+    uint32_t op = launch;
+    for (int up = 0; op != PS_NONE && up < PS_MFU_MAX_AROUND; up++, op = w->links->parent[op]) {
         if (w->slices->kind[op] == PS_SLICE_HOST_OP) {
             const ps_operator_form *form = form_of(f, w->slices->name[op]);
             ps_flop_type type = PS_FLOP_UNSAID;

@@ -10,6 +10,9 @@
 #include "analyze/mfu_peak.h"
 #include "analyze/shapes.h"
 
+/* How far up the ranges around a launch are looked at. */
+#define PS_MFU_MAX_AROUND 1024
+
 typedef enum ps_kernel_role {
     PS_ROLE_NONE, /* does not multiply matrices: cast, sum, copy ... */
     PS_ROLE_MATMUL,

@@ -96,37 +96,35 @@ static void find_nesting(records *r) {
     }
 }
 
-/* The innermost range of the track that holds this time. */
-static uint32_t record_at(const records *r, uint32_t track, int64_t at) {
-    size_t low = 0;
-    size_t high = r->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const record *x = &r->list[middle];
-        bool is_before = x->track < track || (x->track == track && x->start_ns <= at);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    uint32_t i = low > 0 && r->list[low - 1].track == track ? (uint32_t)(low - 1) : NO_RECORD;
-    while (i != NO_RECORD && r->list[i].end_ns < at) {
-        i = r->list[i].around;
-    }
-    return i;
-}
-
-/* of[kernel row] = its record. NULL when memory is out. */
+/* of[kernel row] = the innermost range around its launch. NULL when memory is out. A range that has ended is never asked
+ * for again, since launches come in the order of time. */
 static uint32_t *give_out(const ps_mfu_work *w, records *r) {
-    uint32_t *of = ps_alloc((w->n + 1) * sizeof *of);
+    size_t n = 0;
+    uint32_t *rows = ps_mfu_by_launch(w, PS_ROLE_NONE, &n);
+    uint32_t *of = rows != NULL ? ps_alloc((w->n + 1) * sizeof *of) : NULL;
     for (size_t i = 0; of != NULL && i < w->n; i++) {
-        const ps_matrix_kernel *k = &w->kernels[i];
-        of[i] = k->launch != PS_NONE && k->role != PS_ROLE_NONE
-                    ? record_at(r, w->slices->track[k->launch], w->slices->start_ns[k->launch])
-                    : NO_RECORD;
-        if (of[i] != NO_RECORD) {
-            r->list[of[i]].dur_ns += w->slices->dur_ns[k->slice];
-            r->list[of[i]].n_kernels++;
+        of[i] = NO_RECORD;
+    }
+    uint32_t open = NO_RECORD;
+    uint32_t next = 0;
+    for (size_t i = 0; of != NULL && i < n; i++) {
+        const ps_matrix_kernel *k = &w->kernels[rows[i]];
+        uint32_t track = w->slices->track[k->launch];
+        int64_t at = w->slices->start_ns[k->launch];
+        while (next < r->n && (r->list[next].track < track ||
+                               (r->list[next].track == track && r->list[next].start_ns <= at))) {
+            open = next++;
+        }
+        while (open != NO_RECORD && (r->list[open].track != track || r->list[open].end_ns < at)) {
+            open = r->list[open].around;
+        }
+        of[rows[i]] = k->role != PS_ROLE_NONE ? open : NO_RECORD;
+        if (of[rows[i]] != NO_RECORD) {
+            r->list[open].dur_ns += w->slices->dur_ns[k->slice];
+            r->list[open].n_kernels++;
         }
     }
+    ps_free(rows);
     return of;
 }
 

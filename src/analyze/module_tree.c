@@ -128,8 +128,9 @@ static bool add_call(ps_module_tree *t, ps_module_call call) {
 }
 
 static uint64_t key_of(const ps_module_tree *t, uint32_t parent, ps_str name) {
-    uint64_t fields[2] = {parent == PS_NONE ? 0 : t->nodes[parent].key,
-                          ps_hash64(ps_strpool_get(&t->names, name), ps_strpool_len(&t->names, name))};
+    uint64_t fields[2] = {
+        parent == PS_NONE ? 0 : t->nodes[parent].key,
+        ps_hash64(ps_strpool_get(&t->names, name), ps_strpool_len(&t->names, name))};
     return ps_hash64(fields, sizeof fields);
 }
 
@@ -266,12 +267,17 @@ static bool place_marked(building *b, uint32_t slice) {
         again = again || a->pass != PS_MODULE_FORWARD;
         c->parent = a->forward;
     }
-    c->pass = again ? PS_MODULE_RECOMPUTE : PS_MODULE_FORWARD;
     ps_str name = name_of(b, slice);
     uint32_t parent = c->parent == PS_NONE ? PS_NONE : t->calls[c->parent].node;
     c->node = ps_str_is_none(name) ? PS_NONE : node_of(b, parent, name);
     open_call(b, t->call_of[slice]);
-    return c->node != PS_NONE;
+    if (c->node == PS_NONE) {
+        return false;
+    }
+    bool known = t->nodes[c->node].ran_forward;
+    c->pass = !again ? PS_MODULE_FORWARD : known ? PS_MODULE_RECOMPUTE : PS_MODULE_BACKWARD;
+    t->nodes[c->node].ran_forward = known || !again;
+    return true;
 }
 
 static void place_backward(building *b, uint32_t call) {
@@ -391,9 +397,10 @@ static ps_code choose_source(ps_module_tree *t, bool marks_too, ps_str *domain, 
             return PS_OK;
         }
     }
-    return ps_fail(err, PS_NOTHING,
-                   "no modules are marked: wrap each nn.Module call in an mstx start/end range of domain "
-                   "Module, a record_function or an NVTX range (docs/modes/module_statistic.md)");
+    return ps_fail(
+        err, PS_NOTHING,
+        "no modules are marked: wrap each nn.Module call in an mstx start/end range of domain "
+        "Module, a record_function or an NVTX range (docs/modes/module_statistic.md)");
 }
 
 static ps_code check_launches(const ps_module_tree *t, const ps_slices *s, ps_err *err) {
@@ -408,13 +415,16 @@ static ps_code check_launches(const ps_module_tree *t, const ps_slices *s, ps_er
         n_kernels += ps_is_launched(s->kind[i]) && s->kind[i] != PS_SLICE_MARK_DEVICE;
     }
     (void)ps_trace_flows(t->links->trace, &n_flows);
-    const char *missing = n_ops == 0 ? "the profile has no framework operators (PYTORCH_API is empty)"
-                          : n_kernels == 0 ? "the profile has no kernels (TASK and its tables are empty)"
-                          : n_flows == 0 ? "no operator is linked to a kernel (CONNECTION_IDS is empty)"
-                                         : "no flow leads from an operator to a kernel (CONNECTION_IDS and PYTORCH_API do not agree)";
-    return ps_fail(err, PS_NOTHING,
-                   "%s: modules are marked, but what they ran is not known; record with CPU and NPU activities",
-                   missing);
+    const char *missing =
+        n_ops == 0       ? "the profile has no framework operators (PYTORCH_API is empty)"
+        : n_kernels == 0 ? "the profile has no kernels (TASK and its tables are empty)"
+        : n_flows == 0
+            ? "no operator is linked to a kernel (CONNECTION_IDS is empty)"
+            : "no flow leads from an operator to a kernel (CONNECTION_IDS and PYTORCH_API do not agree)";
+    return ps_fail(
+        err, PS_NOTHING,
+        "%s: modules are marked, but what they ran is not known; record with CPU and NPU activities",
+        missing);
 }
 
 ps_code ps_module_tree_build(ps_module_tree *t, const ps_links *links, bool marks_too,

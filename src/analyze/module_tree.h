@@ -3,7 +3,8 @@
  *
  * A call contains what its own thread issued while it was the innermost: an operator belongs to the innermost call that
  * contains its start. The backward of a call is made of the backward operators of its forward operators, on their
- * thread; runs of them are one call each. A module that runs inside a backward operator is a recomputation. */
+ * thread; runs of them are one call each. A module that runs inside a backward operator is a recomputation when it ran in
+ * the forward pass before, else a part of the backward pass that was marked. */
 #ifndef PS_ANALYZE_MODULE_TREE_H
 #define PS_ANALYZE_MODULE_TREE_H
 
@@ -40,15 +41,17 @@ typedef struct ps_module_node {
     uint32_t depth;  /* 1 at the top */
     ps_str name;     /* in the tree's pool */
     uint64_t key;    /* of the names down to here: equal in all ranks */
+    bool ran_forward;
 } ps_module_node;
 
 typedef struct ps_module_call {
     int64_t start_ns, end_ns; /* on the host */
     uint32_t track;
     uint32_t node;
-    uint32_t parent;  /* call around it, PS_NONE; of recomputed and backward ones in the forward pass */
-    uint32_t forward; /* of a backward call: the call it is the backward of; else itself */
-    uint32_t below;   /* while building */
+    uint32_t
+        parent; /* call around it, PS_NONE; of recomputed and backward ones in the forward pass */
+    uint32_t forward;         /* of a backward call: the call it is the backward of; else itself */
+    uint32_t below;           /* while building */
     uint32_t first_op, n_ops; /* in tree->ops, by start */
     uint8_t pass;             /* ps_module_pass */
 } ps_module_call;
@@ -61,10 +64,12 @@ typedef struct ps_module_tree {
     size_t n_nodes, cap_nodes;
     ps_module_call *calls; /* those marked by start, then the backward ones by start */
     size_t n_calls, cap_calls, n_marked;
-    uint32_t *call_of; /* [n_slices]: of operators that launched something, and of marks; PS_NONE outside */
+    uint32_t *
+        call_of; /* [n_slices]: of operators that launched something, and of marks; PS_NONE outside */
     uint32_t *ops;     /* operators with kernels, by call */
     uint32_t *kernels; /* what operators launched, by operator, then start */
-    uint32_t *first_kernel; /* [n_slices + 1]: of slice i those from first_kernel[i] to first_kernel[i + 1] */
+    uint32_t *
+        first_kernel; /* [n_slices + 1]: of slice i those from first_kernel[i] to first_kernel[i + 1] */
     size_t n_ops, n_kernels, n_pairs;
 } ps_module_tree;
 

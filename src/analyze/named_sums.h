@@ -12,7 +12,8 @@
 
 /* What a name is the name of; the classes are compared in this order. */
 #define PS_SUM_CLASSES(X)                                                                          \
-    X(PS_SUM_PART, "part") /* of computing time: matrix products, attention ... */                 \
+    X(PS_SUM_PART, "part")     /* of computing time: matrix products, attention ... */             \
+    X(PS_SUM_MODULE, "module") /* by path: device time of its own operators */                     \
     X(PS_SUM_KERNEL_TYPE, "kernel type")                                                           \
     X(PS_SUM_KERNEL, "kernel")     /* by name and shapes */                                        \
     X(PS_SUM_OPERATOR, "operator") /* as the program called it, the outermost one: device time */  \

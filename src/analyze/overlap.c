@@ -17,6 +17,8 @@ typedef struct reach {
 typedef struct bucket {
     ps_overlap o;
     reach computing, communication, busy, all; /* all: with copies */
+    int64_t alone_before_ns;                   /* copies before the first work */
+    int64_t alone_ns; /* copies outside of work, up to the end of the last work */
     ps_overlap_spans spans;
 } bucket;
 
@@ -83,6 +85,11 @@ static void extend(reach *r, int64_t start_ns, int64_t end_ns) {
     r->end_ns = end_ns > r->end_ns ? end_ns : r->end_ns;
 }
 
+/* What of the last span of a union lies after a time at which all its spans have begun. */
+static int64_t beyond(const reach *r, int64_t time_ns) {
+    return r->end_ns > time_ns ? r->end_ns - time_ns : 0;
+}
+
 /* Keeps a united list united; spans come by start. */
 static bool extend_list(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
     ps_interval *last = list->n > 0 ? &list->at[list->n - 1] : NULL;
@@ -96,10 +103,13 @@ static bool extend_list(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
 static bool take_busy(const measure *m, bucket *b, ps_part p, int64_t start, int64_t end) {
     if (b->busy.total_ns == 0) {
         b->o.first_ns = start;
+        b->alone_before_ns = b->all.total_ns - beyond(&b->all, start);
     }
     bool computes = p == PS_PART_COMPUTING;
     extend(computes ? &b->computing : &b->communication, start, end);
     extend(&b->busy, start, end);
+    extend(&b->all, start, end);
+    b->alone_ns = b->all.total_ns - b->busy.total_ns - beyond(&b->all, b->busy.end_ns);
     return !m->with_spans ||
            (extend_list(computes ? &b->spans.computing : &b->spans.communication, start, end) &&
             extend_list(&b->spans.busy, start, end));
@@ -117,10 +127,13 @@ static bool take_slice(measure *m, uint32_t i) {
     }
     int64_t start = m->s->start_ns[i];
     int64_t dur = m->s->dur_ns[i];
-    extend(&b->all, start, start + dur);
     b->o.memory_ns += p == PS_PART_COPYING ? dur : 0;
     b->o.bubble_ns += p == PS_PART_RECEIVING ? dur : 0;
-    return p == PS_PART_COPYING || take_busy(m, b, p, start, start + dur);
+    if (p == PS_PART_COPYING) {
+        extend(&b->all, start, start + dur);
+        return true;
+    }
+    return take_busy(m, b, p, start, start + dur);
 }
 
 /* --- results ------------------------------------------------------------------------------------------ */
@@ -134,6 +147,7 @@ static void finish(bucket *b) {
     o->free_ns = o->last_ns - o->first_ns - b->busy.total_ns;
     o->preparing_ns = o->has_step ? o->first_ns - o->step_start_ns : 0;
     o->memory_alone_ns = b->all.total_ns - b->busy.total_ns;
+    o->memory_in_gaps_ns = b->alone_ns - b->alone_before_ns;
 }
 
 static void free_spans(ps_overlap_spans *spans) {

@@ -25,7 +25,9 @@ typedef struct ps_overlap {
     int64_t first_ns, last_ns;          /* of B, from the origin */
     int64_t computing_ns, communication_ns, not_overlapped_ns, free_ns, bubble_ns, preparing_ns;
     int64_t memory_ns;       /* plain sum of copies */
-    int64_t memory_alone_ns; /* what of them lies outside of B */
+    int64_t memory_alone_ns; /* what of them lies outside of B, each moment once */
+    int64_t
+        memory_in_gaps_ns; /* of that, what lies in free time: not before first, not after last */
 } ps_overlap;
 
 static inline int64_t ps_overlap_overlapped_ns(const ps_overlap *o) {

@@ -60,6 +60,12 @@ static ps_part part_of_job(const ps_work *w, uint32_t i) {
                                 : PS_PART_COMPUTING;
 }
 
+/* Text captures show the transfers of a communication operator once more on its stream. */
+static bool is_part_of_op(const ps_work *w, uint32_t i) {
+    return w->communication == PS_SLICE_COMM_OP &&
+           strcmp(ps_trace_text(w->trace, w->s->name[i]), "SDMA") == 0;
+}
+
 ps_part ps_work_part(const ps_work *w, uint32_t i) {
     ps_slice_kind kind = (ps_slice_kind)w->s->kind[i];
     if (kind == w->computing) {
@@ -68,7 +74,7 @@ ps_part ps_work_part(const ps_work *w, uint32_t i) {
     if (kind == PS_SLICE_COMM_OP ? is_device_op(w, i) : kind == w->communication) {
         return receives(w, i) ? PS_PART_RECEIVING : PS_PART_COMMUNICATION;
     }
-    return kind == PS_SLICE_COPY ? PS_PART_COPYING : PS_PART_NONE;
+    return kind == PS_SLICE_COPY && !is_part_of_op(w, i) ? PS_PART_COPYING : PS_PART_NONE;
 }
 
 int64_t ps_work_device(const ps_work *w, uint32_t slice) {

@@ -133,6 +133,13 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_INFERRED, PS_SEV_INFO, "inferred", "%llu ops are inferred, not marked")                          \
     X(PS_ODD_EARLY, PS_SEV_LOSS, "starts-before-input",                                                       \
       "%llu ops start before what they need has ended: waiting inside them counts as busy, or clocks differ") \
+    X(PS_ODD_COMM_STATISTICS, PS_SEV_INFO, "no-communication-statistics",                                     \
+      "%llu ranks carry no statistics of communication (Ascend: level 1 or higher has them): waits come "     \
+      "from the operators, sizes and transit times are unknown")                                              \
+    X(PS_ODD_COMM_UNMATCHED, PS_SEV_INFO, "communication-unmatched",                                          \
+      "%llu communication operators have no counterpart on the other ranks of their group: not compared")     \
+    X(PS_ODD_LINK_RANK, PS_SEV_LOSS, "link-rank-unknown",                                                     \
+      "%llu links lead to a place of a group whose global rank is not known: left out")                       \
     X(PS_ODD_FILE, PS_SEV_ERROR, "unreadable", "%llu files or directories could not be read")                 \
     X(PS_ODD_PROCESSES, PS_SEV_INFO, "many-processes",                                                        \
       "%llu processes of a file with very many were read as one rank")                                        \

@@ -1,9 +1,12 @@
 /* pipescope modes */
+#include <string.h>
+
 #include "analyze/analysis.h"
 #include "cli/cli.h"
 
-static const ps_column COLUMNS[] = {{.name = "mode", .type = PS_COL_TEXT},
-                                    {.name = "what it does", .type = PS_COL_TEXT}};
+static size_t width_of(const ps_cli *cli) {
+    return cli->term.width > 60 ? cli->term.width : 100;
+}
 
 static void print_set(ps_cli *cli, const char *name, const char *what, uint32_t set) {
     ps_buf names;
@@ -18,35 +21,37 @@ static void print_set(ps_cli *cli, const char *name, const char *what, uint32_t 
     ps_buf_addf(&text, "%s: %s", what, names.len > 0 ? ps_buf_str(&names) : "none yet");
     ps_cli_print(cli, "-m %-5s  ", name);
     ps_buf_clear(&names);
-    ps_wrap(&names, ps_buf_str(&text), 10, 10, cli->term.width > 40 ? cli->term.width : 100);
+    ps_wrap(&names, ps_buf_str(&text), 10, 10, width_of(cli));
     ps_cli_print(cli, "%s\n", ps_buf_str(&names));
     ps_buf_fini(&names);
     ps_buf_fini(&text);
 }
 
+static void print_mode(ps_cli *cli, const ps_analysis *a, size_t left) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_wrap(&text, a->summary, left, left, width_of(cli));
+    ps_cli_print(cli, "%-*s%s\n", (int)left, a->name, ps_buf_str(&text));
+    ps_buf_fini(&text);
+}
+
 static int run(ps_cli *cli) {
-    ps_table *t = ps_table_new("modes", "", COLUMNS, PS_N(COLUMNS));
-    bool ok = t != NULL;
-    for (const ps_analysis *const *a = ps_analyses(); ok && *a != NULL; a++) {
-        ok = (*a)->hidden || (ps_table_add_row(t) && ps_table_set_text(t, 0, (*a)->name) &&
-                              ps_table_set_text(t, 1, (*a)->summary));
+    size_t left = 0;
+    for (const ps_analysis *const *a = ps_analyses(); *a != NULL; a++) {
+        size_t n = strlen((*a)->name) + 2;
+        left = !(*a)->hidden && n > left ? n : left;
     }
-    int status = PS_EXIT_FAILED;
-    if (ok) {
-        status = ps_cli_put_table(cli, t);
-        ps_cli_print(cli, "\n");
-        print_set(cli, "all", "the basic tables of a cluster", PS_IN_ALL);
-        print_set(cli, "every",
-                  "all that need no further input and write only to the output folder",
-                  PS_IN_EVERY);
-        ps_cli_print(cli, "\nRun one: pipescope cluster -m pp_chart -d DIR\n");
-    } else {
-        ps_err err;
-        (void)ps_fail_nomem(&err);
-        status = ps_cli_fail(cli, &err);
+    for (const ps_analysis *const *a = ps_analyses(); *a != NULL; a++) {
+        if (!(*a)->hidden) {
+            print_mode(cli, *a, left);
+        }
     }
-    ps_table_free(t);
-    return status;
+    ps_cli_print(cli, "\n");
+    print_set(cli, "all", "the basic tables of a cluster", PS_IN_ALL);
+    print_set(cli, "every", "all that need no further input and write only to the output folder",
+              PS_IN_EVERY);
+    ps_cli_print(cli, "\nRun one: pipescope cluster -m pp_chart -d DIR\n");
+    return PS_EXIT_OK;
 }
 
 const ps_command ps_command_modes = {

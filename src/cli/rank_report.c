@@ -66,21 +66,13 @@ static void report_all_oddities(const ps_cli *cli, const ps_run *run) {
     ps_free(all);
 }
 
-void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
-    for (size_t r = 0; r < run->n_ranks; r++) {
-        if (run->ranks[r].err.code != PS_OK) {
-            report_rank(cli, &run->ranks[r]);
-        }
-    }
-    report_all_oddities(cli, run);
-}
-
-/* --- several modes ------------------------------------------------------------------------------------------- */
+/* --- sentences that ranks share ------------------------------------------------------------------------------ */
 
 enum { MAX_NAMED = 4, MAX_SENTENCES = 8 };
 
-/* "rank 3", "all 8 ranks", "5 of 8 ranks (0, 1, 2, 3, ...)" for those whose sentence is that of rank `first`. */
-static void name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first) {
+/* "rank 3", "all 8 ranks", "5 of 8 ranks (0, 1, 2, 3, ...)" for those whose sentence is that of rank `first`. Returns
+ * how many they are. */
+static size_t name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first) {
     const char *sentence = run->ranks[first].missing[a];
     ps_buf names;
     ps_buf_init(&names, 0);
@@ -104,6 +96,7 @@ static void name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first) {
                     n > MAX_NAMED ? ", ..." : "");
     }
     ps_buf_fini(&names);
+    return n;
 }
 
 static bool was_said(const ps_run *run, size_t a, size_t r) {
@@ -114,6 +107,38 @@ static bool was_said(const ps_run *run, size_t a, size_t r) {
         }
     }
     return false;
+}
+
+/* Of a single mode: a line each for few ranks, one for many that lack the same. */
+static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r) {
+    const char *sentence = run->ranks[r].missing[0];
+    size_t first = 0;
+    while (run->ranks[first].missing[0] == NULL ||
+           strcmp(run->ranks[first].missing[0], sentence) != 0) {
+        first++;
+    }
+    ps_buf who;
+    ps_buf_init(&who, 0);
+    if (name_ranks(&who, run, 0, first) <= MAX_NAMED) {
+        report_rank(cli, &run->ranks[r]);
+    } else if (first == r) {
+        ps_cli_warn(cli, "%s: %s", ps_buf_str(&who), sentence);
+    }
+    ps_buf_fini(&who);
+}
+
+void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        const ps_rank_report *report = &run->ranks[r];
+        bool shares =
+            report->status == PS_RANK_NOTHING && run->n_analyses == 1 && report->missing[0] != NULL;
+        if (shares) {
+            report_nothing(cli, run, r);
+        } else if (report->err.code != PS_OK) {
+            report_rank(cli, report);
+        }
+    }
+    report_all_oddities(cli, run);
 }
 
 static void report_missing(const ps_cli *cli, const ps_run *run, size_t a, const char *name,
@@ -130,7 +155,7 @@ static void report_missing(const ps_cli *cli, const ps_run *run, size_t a, const
             ps_buf_add_str(
                 &line, "further ranks have nothing for it for other reasons (see --json-summary)");
         } else {
-            name_ranks(&line, run, a, r);
+            (void)name_ranks(&line, run, a, r);
             ps_buf_addf(&line, ": %s", run->ranks[r].missing[a]);
         }
         if (optional) {

@@ -1,11 +1,13 @@
 #include "cli/table_report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "cli/rank_report.h"
 
-enum { MAX_ROWS_SHOWN = 20, MAX_FILES_NAMED = 64 };
+/* Of more analyses than a screen can show, only the list of what was written. */
+enum { MAX_ROWS_SHOWN = 20, MAX_FILES_NAMED = 64, MAX_ANALYSES_SHOWN = 4 };
 
 /* --- results ------------------------------------------------------------------------------------------------- */
 
@@ -65,7 +67,8 @@ int ps_report_results(ps_cli *cli, const ps_run *run) {
         int64_t step = has_chart ? ps_cli_usual_step(result->chart) : 0;
         for (size_t i = 0; i < result->n_tables && status == PS_EXIT_OK; i++) {
             const ps_table *t = result->tables[i];
-            if (is_shown(t) && !was_shown(run, a, t)) {
+            bool is_listed = run->n_analyses > MAX_ANALYSES_SHOWN && place_of(run, t) != NULL;
+            if (is_shown(t) && !is_listed && !was_shown(run, a, t)) {
                 status =
                     t->to == 0 ? ps_cli_put_step_rows(cli, t, step) : put_first_rows(cli, run, t);
                 ps_cli_print(cli, "\n");
@@ -96,29 +99,46 @@ static const char *plural(size_t n) {
     return n == 1 ? "" : "s";
 }
 
-static void say_tables(ps_cli *cli, const ps_run *run, ps_export type) {
+static bool is_in_database(const ps_written *w) {
+    return ps_ends_with(w->path, ".db");
+}
+
+/* The tables in the database, or those in files: with a database, lists that only files hold. */
+static void say_written(ps_cli *cli, const ps_run *run, bool in_database) {
     static const char FOLDER[] = "/cluster_analysis_output/";
-    size_t n = run->n_written;
-    bool in_database = type == PS_EXPORT_DB;
-    size_t n_shown = n < MAX_FILES_NAMED ? n : MAX_FILES_NAMED;
+    const ps_written *first = NULL;
+    size_t n = 0;
     size_t n_top = 0;
     size_t widest = 0;
-    for (size_t i = 0; i < n_shown; i++) {
-        const char *below = path_below(run->written[i].path, FOLDER, &n_top);
-        size_t width = strlen(in_database ? run->written[i].table->name : below);
+    size_t most = 0;
+    for (size_t i = 0; i < run->n_written; i++) {
+        const ps_written *w = &run->written[i];
+        if (is_in_database(w) != in_database || n++ >= MAX_FILES_NAMED) {
+            continue;
+        }
+        first = first == NULL ? w : first;
+        size_t width = strlen(in_database ? w->table->name : path_below(w->path, FOLDER, &n_top));
         widest = width > widest ? width : widest;
+        most = w->table->n_rows > most ? w->table->n_rows : most;
+    }
+    if (n == 0) {
+        return;
     }
     if (in_database) {
-        ps_cli_print(cli, "Wrote %zu table%s into %s\n", n, plural(n), run->written[0].path);
+        ps_cli_print(cli, "Wrote %zu table%s into %s\n", n, plural(n), first->path);
     } else {
-        ps_cli_print(cli, "Wrote %zu file%s into %.*s\n", n, plural(n), (int)n_top,
-                     run->written[0].path);
+        ps_cli_print(cli, "Wrote %zu file%s into %.*s\n", n, plural(n), (int)n_top, first->path);
     }
-    for (size_t i = 0; i < n_shown; i++) {
-        const ps_table *t = run->written[i].table;
-        const char *below = path_below(run->written[i].path, FOLDER, &n_top);
-        ps_cli_print(cli, "  %-*s  %zu row%s\n", (int)widest, in_database ? t->name : below,
-                     t->n_rows, plural(t->n_rows));
+    size_t n_shown = 0;
+    for (size_t i = 0; i < run->n_written && n_shown < MAX_FILES_NAMED; i++) {
+        const ps_written *w = &run->written[i];
+        if (is_in_database(w) == in_database) {
+            ps_cli_print(cli, "  %-*s  %*zu row%s\n", (int)widest,
+                         in_database ? w->table->name : path_below(w->path, FOLDER, &n_top),
+                         snprintf(NULL, 0, "%zu", most), w->table->n_rows,
+                         plural(w->table->n_rows));
+            n_shown++;
+        }
     }
     if (n_shown < n) {
         ps_cli_print(cli, "  ... and %zu more\n", n - n_shown);
@@ -158,7 +178,8 @@ static void say_ranks(ps_cli *cli, const ps_run *run, ps_export type, const char
 void ps_report_written(ps_cli *cli, const ps_run *run, ps_export type, const char *input) {
     say_ranks(cli, run, type, input);
     if (run->n_written > 0) {
-        say_tables(cli, run, type);
+        say_written(cli, run, true);
+        say_written(cli, run, false);
     }
     for (size_t i = 0; i < run->n_notes; i++) {
         ps_cli_warn(cli, "%s", run->notes[i]);

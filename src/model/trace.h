@@ -184,6 +184,10 @@ typedef enum ps_needs {
         1u
         << 13 /* of those only the small ones: StepTraceTime, CommAnalyzerTime, CommAnalyzerBandwidth,
                                      CommAnalyzerMatrix, NPU_INFO, HOST_INFO, RANK_DEVICE_MAP */
+    ,
+    /* Of the slices only kernels (perhaps without names) and communication operators, with their devices, and launches
+     * as far as steps cannot be told without; a reader that has no cheaper way gives PS_NEED_SLICES | PS_NEED_FLOWS */
+    PS_NEED_DEVICE_SPANS = 1u << 14
 } ps_needs;
 
 /* Which parts the input has at all, so that "no marks" and "marks not collected" can be told apart. */

@@ -20,6 +20,7 @@
 #include "read/ascend_db_marks.h"
 #include "read/ascend_db_reading.h"
 #include "read/ascend_db_sniff.h"
+#include "read/ascend_db_spans.h"
 #include "read/ascend_db_tables.h"
 #include "read/ascend_info.h"
 #include "read/ascend_meta.h"
@@ -186,7 +187,23 @@ static ps_code read_timeline(ps_ascend *a, ps_ascend_marks *marks, ps_ascend_ops
     return code == PS_OK ? ps_ascend_flows_add(a, err) : code;
 }
 
+static ps_code read_spans(ps_ascend *a, bool *done, ps_err *err) {
+    static const char *const SESSION[] = {"startTimeNs"};
+    ps_ascend_ops ops;
+    ps_ascend_ops_init(&ops, a);
+    ps_code code = ps_ascend_scan(a, "SESSION_TIME_INFO", SESSION, 1, NULL, take_session, a, err);
+    code = code == PS_OK ? ps_ascend_ops_scan(&ops, err) : code;
+    code = code == PS_OK ? ps_ascend_spans_read(a, &ops, done, err) : code;
+    ps_ascend_ops_fini(&ops);
+    return code;
+}
+
 static ps_code read_slices(ps_ascend *a, ps_err *err) {
+    bool done = false;
+    ps_code spans = a->spans_only ? read_spans(a, &done, err) : PS_OK;
+    if (spans != PS_OK || done) {
+        return spans;
+    }
     ps_ascend_marks marks;
     ps_ascend_ops ops;
     ps_ascend_marks_init(&marks, a);
@@ -219,7 +236,12 @@ static ps_code read_parts(ps_ascend *a, ps_err *err) {
 }
 
 static ps_code read_db(const ps_src *src, uint32_t needs, ps_builder *b, ps_err *err) {
-    ps_ascend a = {.src = src, .builder = b, .diag = ps_builder_diag(b), .needs = needs};
+    ps_ascend a = {.src = src,
+                   .builder = b,
+                   .diag = ps_builder_diag(b),
+                   .needs = needs,
+                   .spans_only = (needs & PS_NEED_DEVICE_SPANS) != 0};
+    a.needs |= a.spans_only ? PS_NEED_SLICES | PS_NEED_FLOWS : 0;
     a.db = ps_db_open(src->path, err);
     if (a.db == NULL) {
         if (ps_ascend_is_json_lines(src->path)) {
@@ -244,5 +266,6 @@ const ps_reader ps_reader_ascend_db = {
     .profiler = "Ascend",
     .summary = "Ascend PyTorch / MindSpore / msMonitor profiler database (SQLite)",
     .sniff = ps_ascend_sniff,
+    .gives_spans = true,
     .read = read_db,
 };

@@ -150,7 +150,7 @@ static void key_text(const counters *c, size_t k, const ps_scan_batch *b, size_t
         if (s != NULL) {
             (void)snprintf(out, size, "%s", s->text);
         } else {
-            (void)snprintf(out, size, "name %lld", (long long)id);
+            (void)snprintf(out, size, "<id %lld>", (long long)id);
         }
     }
     if (kind == KEY_TITLE) {

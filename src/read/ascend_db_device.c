@@ -245,9 +245,9 @@ static bool add_other(tasks *t, const task *k) {
     uint32_t slice = add_slice(t, k, kind, stream_track(t, k, PS_STR_NONE), name);
     if (schedule != NULL) {
         add_args(t, k, slice, &t->schedule, schedule, 1);
-    } else {
-        add_args(t, k, slice, copy != NULL ? &t->copies : NULL, copy, 0);
+        return ps_ascend_add_end(t->a, ps_cell_int(&k->b->columns[CONNECTION], k->i, -1), slice);
     }
+    add_args(t, k, slice, copy != NULL ? &t->copies : NULL, copy, 0);
     return true;
 }
 

@@ -142,6 +142,11 @@ static bool add_queue(const flows *f, const group *g) {
     return any;
 }
 
+/* A number of a launch joins every operator around it: that alone makes no pair of them. */
+static bool is_launch(const flows *f, const group *g) {
+    return first_end_of(f, g->pairs[0].number) != PS_NONE;
+}
+
 static bool same_sequence(const ps_ascend_torch *x, const ps_ascend_torch *y) {
     return x->sequence == y->sequence; /* both -1 in files that do not know them */
 }
@@ -157,7 +162,8 @@ static bool add_backward(const flows *f, const group *g, const ps_ascend_torch *
         }
         if (first == NULL) {
             first = row;
-        } else if (same_sequence(first, row) && first->slice != row->slice) {
+        } else if (same_sequence(first, row) && first->slice != row->slice &&
+                   (first->sequence >= 0 || !is_launch(f, g))) {
             flow(f, first->slice, row->slice, f->backward);
             *forward = first;
         }
@@ -216,7 +222,8 @@ static void add_calls(const flows *f) {
         uint32_t call = ps_idmap_get(&a->call_of_connection, (uint64_t)a->ends[i].connection);
         if (call != PS_IDMAP_NONE) {
             flow(f, call, a->ends[i].slice, f->to_device);
-        } else if (has_calls) {
+        } else if (has_calls &&
+                   ps_builder_slice_kind(a->builder, a->ends[i].slice) != PS_SLICE_TASK) {
             ps_diag_add(a->diag, PS_ODD_NO_CALL, "connection %lld",
                         (long long)a->ends[i].connection);
         }

@@ -83,6 +83,7 @@ typedef struct ps_ascend {
     ps_builder *builder;
     ps_diag *diag;
     uint32_t needs;
+    bool spans_only; /* PS_NEED_DEVICE_SPANS: `needs` has slices and flows then */
     ps_ascend_strings strings;
     ps_ascend_names enums[PS_ASCEND_N_ENUMS];
     bool is_epoch; /* times count from 1970, as far as was seen: a time of 0 is none */
@@ -117,7 +118,7 @@ PS_MUST_USE ps_code ps_ascend_strings_read(ps_ascend *a, bool all, ps_err *err);
 ps_str ps_ascend_text(ps_ascend *a, int64_t id);
 /* The bytes without interning them; NULL when STRING_IDS does not have it. */
 const ps_ascend_string *ps_ascend_raw_text(const ps_ascend *a, int64_t id);
-/* "name 123" for an id that STRING_IDS does not have; *missing is then set, else left alone. */
+/* "<id 123>" for an id that STRING_IDS does not have; *missing is then set, else left alone. */
 ps_str ps_ascend_name(ps_ascend *a, int64_t id, bool *missing);
 /* A cell that is an id of STRING_IDS or, in old files, the text itself. None for an empty cell. */
 ps_str ps_ascend_cell_name(ps_ascend *a, const ps_scan_column *column, size_t row, bool *missing);

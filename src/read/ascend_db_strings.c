@@ -90,7 +90,7 @@ ps_str ps_ascend_name(ps_ascend *a, int64_t id, bool *missing) {
     ps_str str = ps_ascend_text(a, id);
     if (ps_str_is_none(str)) {
         char text[32];
-        int n = snprintf(text, sizeof text, "name %lld", (long long)id);
+        int n = snprintf(text, sizeof text, "<id %lld>", (long long)id);
         *missing = true;
         str = ps_builder_str(a->builder, text, (size_t)n);
     }

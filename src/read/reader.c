@@ -88,6 +88,17 @@ const ps_reader *ps_reader_for(const char *path, ps_err *err) {
     return best;
 }
 
+/* The work of the device alone is asked for only when nobody wants more, and only of readers that know how. */
+static uint32_t needs_of(const ps_reader *reader, uint32_t needs) {
+    const uint32_t more = PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_MARKS | PS_NEED_COMM_OPS |
+                          PS_NEED_COMM_HOST | PS_NEED_COMM_MARKS | PS_NEED_ARGS;
+    bool alone = (needs & more) == 0;
+    if ((needs & PS_NEED_DEVICE_SPANS) == 0 || (alone && reader->gives_spans)) {
+        return needs;
+    }
+    return (needs & ~(uint32_t)PS_NEED_DEVICE_SPANS) | PS_NEED_SLICES | PS_NEED_FLOWS;
+}
+
 ps_trace *ps_read(const ps_src *src, uint32_t needs, ps_err *err) {
     const ps_reader *reader = src->reader != NULL ? src->reader : ps_reader_for(src->path, err);
     if (reader == NULL) {
@@ -98,7 +109,7 @@ ps_trace *ps_read(const ps_src *src, uint32_t needs, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    if (reader->read(src, needs, b, err) != PS_OK) {
+    if (reader->read(src, needs_of(reader, needs), b, err) != PS_OK) {
         ps_builder_free(b);
         return NULL;
     }

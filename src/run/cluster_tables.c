@@ -58,7 +58,7 @@ static bool is_wanted(const ps_table *t, ps_export type) {
         return false;
     }
     if (type == PS_EXPORT_DB) {
-        return (t->to & PS_TO_DB) != 0;
+        return (t->to & (PS_TO_DB | PS_TO_BESIDE_DB)) != 0;
     }
     /* Of what only people read, no file without content. */
     return (t->to & PS_TO_FILES) != 0 || (t->to == 0 && t->n_rows > 0);
@@ -79,7 +79,7 @@ static const char *target_of(ps_run *run, const ps_table *t, const char *dir, co
                              ps_export type) {
     ps_buf path;
     ps_buf_init(&path, 0);
-    if (type == PS_EXPORT_DB) {
+    if (type == PS_EXPORT_DB && (t->to & PS_TO_BESIDE_DB) == 0) {
         ps_buf_addf(&path, "%s/%s", dir, DATABASE);
     } else {
         ps_buf_addf(&path, "%s/%s/", dir, folder);
@@ -144,6 +144,7 @@ static const char *existing_folder(ps_arena *arena, const char *path) {
 
 static ps_code check_targets(ps_run *run, const char *dir, ps_err *err) {
     const char *locked = NULL;
+    bool is_checked = false;
     ps_code code = PS_OK;
     for (size_t i = 0; i < run->n_written && locked == NULL && code == PS_OK; i++) {
         const char *path = run->written[i].path;
@@ -156,9 +157,9 @@ static ps_code check_targets(ps_run *run, const char *dir, ps_err *err) {
         locked = ps_is_readonly(folder)                                    ? folder
                  : is_database && ps_is_file(path) && ps_is_readonly(path) ? path
                                                                            : NULL;
-        code = is_database ? ps_sqlite_check_results(path, err) : PS_OK;
-        if (is_database) {
-            break; /* all are in the one */
+        if (is_database && !is_checked) { /* the one for all that are in it */
+            code = ps_sqlite_check_results(path, err);
+            is_checked = true;
         }
     }
     if (code == PS_OK && locked != NULL) {
@@ -193,14 +194,21 @@ ps_code ps_plan_cluster_tables(ps_run *run, const ps_analysis *const *analyses,
 /* --- writing ----------------------------------------------------------------------------------------------- */
 
 static ps_code write_database(ps_run *run, ps_err *err) {
-    const char *path = run->written[0].path;
-    const ps_table **tables = ps_calloc(run->n_written, sizeof *tables);
-    const char *dir = ps_path_dir(&run->arena, path);
-    ps_code code = tables != NULL && dir != NULL ? ps_make_dirs(dir, err) : ps_fail_nomem(err);
-    for (size_t i = 0; code == PS_OK && i < run->n_written; i++) {
-        tables[i] = run->written[i].table;
+    const ps_table **tables = ps_calloc(run->n_written + 1, sizeof *tables);
+    const char *path = NULL;
+    size_t n = 0;
+    for (size_t i = 0; tables != NULL && i < run->n_written; i++) {
+        if (ps_ends_with(run->written[i].path, DATABASE)) {
+            path = run->written[i].path;
+            tables[n++] = run->written[i].table;
+        }
     }
-    code = code == PS_OK ? ps_sqlite_merge(path, tables, run->n_written, err) : code;
+    const char *dir = path != NULL ? ps_path_dir(&run->arena, path) : NULL;
+    ps_code code = tables == NULL || (path != NULL && dir == NULL) ? ps_fail_nomem(err) : PS_OK;
+    if (code == PS_OK && n > 0) {
+        code = ps_make_dirs(dir, err);
+        code = code == PS_OK ? ps_sqlite_merge(path, tables, n, err) : code;
+    }
     ps_free(tables);
     return code;
 }
@@ -234,12 +242,12 @@ static ps_code note_losses(ps_run *run, const char *path, const ps_xlsx_report *
 }
 
 ps_code ps_write_cluster_tables(ps_run *run, const ps_run_opts *opts, ps_err *err) {
-    if (opts->export_type == PS_EXPORT_DB) {
-        return run->n_written > 0 ? write_database(run, err) : PS_OK;
-    }
-    ps_code code = PS_OK;
+    ps_code code = opts->export_type == PS_EXPORT_DB ? write_database(run, err) : PS_OK;
     for (size_t i = 0; code == PS_OK && i < run->n_written; i++) {
         const char *path = run->written[i].path;
+        if (ps_ends_with(path, DATABASE)) {
+            continue;
+        }
         const char *dir = ps_path_dir(&run->arena, path);
         ps_xlsx_report report;
         code = dir != NULL ? ps_make_dirs(dir, err) : ps_fail_nomem(err);

@@ -315,6 +315,19 @@ static ps_code write_outputs(session *s, ps_err *err) {
 
 /* --- setting up ---------------------------------------------------------------------------------------------- */
 
+/* Without a directory of its own the file stands for the rank. */
+static const char *dir_below_root(const ps_cluster *cluster, const ps_cluster_rank *rank) {
+    size_t n = strlen(cluster->root);
+    if (rank->rank_dir == NULL || strncmp(rank->rank_dir, cluster->root, n) != 0) {
+        return rank->rel_path;
+    }
+    const char *rest = rank->rank_dir + n;
+    while (*rest == '/') {
+        rest++;
+    }
+    return *rest != '\0' ? rest : ".";
+}
+
 static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
                          size_t n_analyses) {
     s->run = ps_calloc(1, sizeof *s->run);
@@ -345,7 +358,8 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
         s->run->ranks[r].rank = ranks[r];
         s->infos[r] = (ps_rank_info){.rank = ranks[r]->rank,
                                      .machine = ranks[r]->machine,
-                                     .profiler = ps_cluster_profiler(ranks[r])};
+                                     .profiler = ps_cluster_profiler(ranks[r]),
+                                     .dir = dir_below_root(s->cluster, ranks[r])};
         s->diags[r] = &s->run->ranks[r].diag;
         s->run->ranks[r].missing = ps_calloc(n_analyses, sizeof(char *));
         ok = s->run->ranks[r].missing != NULL;

@@ -263,6 +263,19 @@ static void numbers_of_other_kinds_do_not_link(void **state) {
     ps_trace_free(t);
 }
 
+/* The same in a file without sequence numbers: number 9 pairs all its three operators, but the two that share number 100
+ * of a launch are no pair. */
+static void a_launch_is_no_pair(void **state) {
+    const char *db = place_path(*state, "p.db");
+    make("pytorch", db);
+    run_sql(db, "INSERT INTO CONNECTION_IDS VALUES (5, 100);"
+                "UPDATE PYTORCH_API SET sequenceNumber = NULL");
+    ps_trace *t = read_as(db, EVERYTHING);
+    assert_int_equal(count_flows(t, "fwdbwd"), 2);
+    assert_int_equal(count_flows(t, "async_npu"), 4);
+    ps_trace_free(t);
+}
+
 /* One id with many numbers and many rows: the product of both is not made. */
 static void connections_do_not_multiply(void **state) {
     const char *db = place_path(*state, "p.db");
@@ -473,6 +486,7 @@ int main(void) {
         IN_PLACE(only_what_is_needed_is_read),
         IN_PLACE(marks_are_the_same_on_the_whole_timeline),
         IN_PLACE(numbers_of_other_kinds_do_not_link),
+        IN_PLACE(a_launch_is_no_pair),
         IN_PLACE(connections_do_not_multiply),
         IN_PLACE(call_chains_have_a_budget),
         IN_PLACE(views_are_not_read),

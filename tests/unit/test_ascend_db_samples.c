@@ -74,10 +74,9 @@ static const sample SAMPLES[] = {
                [PS_SLICE_KERNEL] = 142,
                [PS_SLICE_TASK] = 2},
      .backward = 50,
-     .npu = 144,
+     .npu = 146,
      .to_device = 144,
      .steps = 2,
-     .one_sided = 2,
      .host_only = 80},
 };
 #define N_SAMPLES (sizeof SAMPLES / sizeof *SAMPLES)
@@ -339,10 +338,13 @@ static void list_flows(const ps_trace *t, const char *kind, ps_buf *out) {
     }
 }
 
-#define DEVICE_ENDS                                                                                \
+#define DEVICE_ENDS /* %s: SCHEDULES or nothing */                                                 \
     "(SELECT connectionId AS number, 'kernel ' || TASK.rowid AS what FROM TASK "                   \
     "JOIN COMPUTE_TASK_INFO USING (globalTaskId) UNION ALL "                                       \
-    "SELECT connectionId, 'communication ' || opId FROM COMMUNICATION_OP)"
+    "%s SELECT connectionId, 'communication ' || opId FROM COMMUNICATION_OP)"
+#define SCHEDULES                                                                                  \
+    "SELECT connectionId, 'task ' || TASK.rowid FROM TASK "                                        \
+    "JOIN COMMUNICATION_SCHEDULE_TASK_INFO USING (globalTaskId) UNION ALL "
 #define NUMBERS                                                                                    \
     "(SELECT p.rowid AS row, c.connectionId AS number, CAST(startNs AS INTEGER) AS start, value "  \
     "AS name FROM PYTORCH_API p JOIN CONNECTION_IDS c ON c.id = p.connectionId "                   \
@@ -350,14 +352,17 @@ static void list_flows(const ps_trace *t, const char *kind, ps_buf *out) {
 
 static void check_flows(const sample *s, const opened *o) {
     (void)s;
+    const char *schedules = has(o, "COMMUNICATION_SCHEDULE_TASK_INFO") ? SCHEDULES : "";
+    char sql[2048];
     ps_buf got;
     ps_buf_init(&got, 0);
     list_flows(o->trace, "HostToDevice", &got);
     if (has(o, "COMPUTE_TASK_INFO")) {
-        expect_lines(o,
-                     "SELECT a.rowid || ' ' || what FROM CANN_API a JOIN " DEVICE_ENDS
-                     " ON number = a.connectionId",
-                     &got);
+        (void)snprintf(sql, sizeof sql,
+                       "SELECT a.rowid || ' ' || what FROM CANN_API a JOIN " DEVICE_ENDS
+                       " ON number = a.connectionId",
+                       schedules);
+        expect_lines(o, sql, &got);
     } else {
         expect_lines(o,
                      "SELECT a.rowid || ' communication ' || opId FROM CANN_API a JOIN "
@@ -366,10 +371,11 @@ static void check_flows(const sample *s, const opened *o) {
     }
     if (has(o, "CONNECTION_IDS")) {
         list_flows(o->trace, "async_npu", &got);
-        expect_lines(o,
-                     "SELECT row || ' ' || what FROM " NUMBERS " n JOIN " DEVICE_ENDS
-                     " e ON e.number = n.number",
-                     &got);
+        (void)snprintf(sql, sizeof sql,
+                       "SELECT row || ' ' || what FROM " NUMBERS " n JOIN " DEVICE_ENDS
+                       " e ON e.number = n.number",
+                       schedules);
+        expect_lines(o, sql, &got);
         list_flows(o->trace, "async_task_queue", &got);
         expect_lines(o,
                      "SELECT a.row || ' queue ' || b.row FROM " NUMBERS " a JOIN " NUMBERS
