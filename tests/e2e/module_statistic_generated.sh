@@ -29,7 +29,7 @@ Model/Layer|[Backward]MLP|5|20|20" ] || fail "rows: $(rows "SELECT * FROM Module
 # Every kernel of a marked layer is in a module: 20 layers with 9 forward and 9 backward ones, and the transfer of each
 # step; collectives run outside.
 [ "$(rows "SELECT kernels FROM ModuleCoverage WHERE rankID = 0 AND part = 'in modules'")" = 362 ] || fail "coverage"
-[ "$(rows "SELECT kernels FROM ModuleCoverage WHERE rankID = 0 AND part = 'no operator known' AND name = ''")" = 0 ] ||
+[ "$(rows "SELECT kernels FROM ModuleCoverage WHERE rankID = 0 AND part = 'launch not known' AND name = ''")" = 0 ] ||
     fail "coverage"
 
 # What the tree holds is what the rows hold, and steps add up to it.
