@@ -40,6 +40,10 @@ Model/Layer|[Backward]MLP|5|20|20" ] || fail "rows: $(rows "SELECT * FROM Module
 [ "$(rows "SELECT count(*) FROM ModuleTree WHERE busyTime > kernelTime OR exposedCommunication > busyTime")" = 0 ] ||
     fail "busy"
 
+# 20 products of 4096x1024 by 1024x1024 on 24 cores at 1800 MHz, 8192 FLOP a cycle: 353.8944 TFLOPS.
+[ "$(rows "SELECT count(*) FROM ModuleTree WHERE module = 'Linear' AND
+    abs(mfu - 100.0 * 20 * 2 * 4096 * 1024 * 1024 / (kernelTime * 1e-9 * 353.8944e12)) < 1e-9")" = 2 ] || fail "mfu"
+
 # One step is half of it.
 run 0 cluster -m module_statistic -d "$T/in" -o "$T/step" --step_id 6
 [ "$(sql "$T/step/cluster_analysis_output/cluster_analysis.db" "SELECT DISTINCT opCount FROM ModuleStatistic WHERE module != 'Model'")" = 10 ] ||
