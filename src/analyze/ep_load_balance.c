@@ -34,23 +34,25 @@ static void free_partial(void *p) {
     }
 }
 
-/* The ranks of a group as text; NULL when the rank is not in it (or unknown members: *odd) or memory is out. */
-static const char *group_text(partial *part, const ps_lit *ranks, int64_t own, bool *odd) {
+typedef enum membership { MEMBER, NO_MEMBER, ODD, NO_MEMORY } membership;
+
+/* Whether the rank is in a group, and then its ranks as text. */
+static membership read_members(partial *part, const ps_lit *ranks, int64_t own,
+                               const char **members) {
     ps_buf text;
     ps_buf_init(&text, 0);
     bool has_own = own < 0; /* a rank without a number is in all that its metadata names */
+    bool is_odd = false;
     for (const ps_lit *r = ranks->child; r != NULL; r = r->next) {
         int64_t rank = -1;
-        *odd = *odd || !ps_lit_int(r, &rank);
+        is_odd = is_odd || !ps_lit_int(r, &rank);
         has_own = has_own || rank == own;
         ps_buf_addf(&text, "%s%lld", text.len > 0 ? "," : "", (long long)rank);
     }
-    const char *copy = has_own && !*odd && ps_buf_ok(&text)
-                           ? ps_arena_strndup(&part->arena, ps_buf_str(&text), text.len)
-                           : NULL;
-    *odd = *odd || !ps_buf_ok(&text);
+    *members =
+        ps_buf_ok(&text) ? ps_arena_strndup(&part->arena, ps_buf_str(&text), text.len) : NULL;
     ps_buf_fini(&text);
-    return copy;
+    return *members == NULL ? NO_MEMORY : is_odd ? ODD : has_own ? MEMBER : NO_MEMBER;
 }
 
 static bool add_group(partial *part, const char *text) {
@@ -88,12 +90,13 @@ static ps_code read_groups(partial *part, const ps_map_input *in, ps_err *err) {
             ranks->kind != PS_LIT_ARRAY || ranks->child == NULL) {
             continue;
         }
-        bool is_odd = false;
-        const char *members = group_text(part, ranks, in->rank->rank, &is_odd);
-        if (is_odd) {
+        const char *members = NULL;
+        membership is = read_members(part, ranks, in->rank->rank, &members);
+        if (is == ODD) {
             ps_diag_add(in->diag, PS_ODD_METADATA, "parallel_group_info: ranks of %s",
                         g->key != NULL ? g->key : "a group");
-        } else if (members != NULL && !add_group(part, members)) {
+        }
+        if (is == NO_MEMORY || (is == MEMBER && !add_group(part, members))) {
             return ps_fail_nomem(err);
         }
     }

@@ -28,6 +28,17 @@ static void count_oddities(const ps_mfu_work *w, const ps_peak *peak) {
     }
 }
 
+/* Several analyses of a run may ask for the FLOPs of one rank: what the first one counted is not counted again. */
+static void hand_over(ps_diag *found, ps_diag *diag) {
+    for (size_t kind = 0; kind < PS_N_ODDITIES; kind++) {
+        if (diag->counts[kind] > 0) {
+            found->counts[kind] = 0;
+            found->places[kind][0][0] = '\0';
+        }
+    }
+    ps_diag_merge(diag, found, NULL);
+}
+
 static ps_code work(ps_mfu_work *w, ps_err *err) {
     ps_code code = ps_mfu_find_kernels(w, err);
     code = code == PS_OK ? ps_mfu_attention(w, err) : code;
@@ -45,17 +56,19 @@ ps_mfu *ps_mfu_new(const ps_links *links, const ps_analysis_opts *opts, ps_diag 
     ps_mfu_work w = {.trace = links->trace,
                      .slices = ps_trace_slices(links->trace),
                      .links = links,
-                     .diag = diag,
+                     .diag = ps_calloc(1, sizeof *w.diag),
                      .in = ps_alloc(sizeof *w.in),
                      .out = ps_alloc(sizeof *w.out)};
-    ps_code code = w.in != NULL && w.out != NULL ? PS_OK : ps_fail_nomem(err);
+    ps_code code = w.in != NULL && w.out != NULL && w.diag != NULL ? PS_OK : ps_fail_nomem(err);
     code = code == PS_OK ? ps_peak_find(links->trace, opts, &m->peak, err) : code;
     code = code == PS_OK ? work(&w, err) : code;
     m->kernels = w.kernels;
     m->n = w.n;
     if (code == PS_OK) {
         count_oddities(&w, &m->peak);
+        hand_over(w.diag, diag);
     }
+    ps_free(w.diag);
     ps_free(w.in);
     ps_free(w.out);
     if (code != PS_OK) {

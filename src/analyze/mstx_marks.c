@@ -4,7 +4,8 @@
  *   markers   <x>_start ... <x>_stop of one thread and domain, the last one opened is the first one closed; each
  *             duration is from one's start to the other's
  *   ranges    the range on the host, and its device side; inside of other ranges of the thread named outer::inner.
- *             Ranges without a device side do not count, unless no mark of the profile has one (NVTX)
+ *             Ranges without a device side do not count, unless no mark of the profile has one (NVTX): then the device's
+ *             time is from the first to the last kernel launched inside
  *
  * One walk over the slices, hashes for what is open, and a sort. */
 #include "analyze/mstx_sum.h"
@@ -14,6 +15,7 @@
 
 #include "analyze/links.h"
 #include "analyze/marks.h"
+#include "analyze/project.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/hash.h"
@@ -215,6 +217,58 @@ static bool take_range(collector *c, uint32_t i) {
                                .row = i});
 }
 
+/* --- ranges without a device side of their own ---------------------------------------------------------- */
+
+/* Each range has the kernels launched in those inside of it, too: these come later. */
+static void add_inner_extents(const collector *c, const ps_host_span *spans, size_t n,
+                              ps_extent *extents) {
+    for (size_t i = n; i > 0; i--) {
+        const ps_extent *inner = &extents[i - 1];
+        uint32_t around = c->around[spans[i - 1].slice];
+        if (around == PS_NONE || c->device[around] == PS_NONE || inner->n_kernels == 0) {
+            continue;
+        }
+        ps_extent *outer = &extents[c->device[around]];
+        bool is_first = outer->n_kernels == 0;
+        if (is_first || inner->start_ns < outer->start_ns) {
+            outer->start_ns = inner->start_ns;
+        }
+        if (is_first || inner->end_ns > outer->end_ns) {
+            outer->end_ns = inner->end_ns;
+        }
+        outer->n_kernels += inner->n_kernels;
+    }
+}
+
+/* Of NVTX ranges: from the first to the last kernel launched inside. `device` holds the number of a range's span here,
+ * since no mark of the trace has a device side. */
+static ps_code project_ranges(collector *c, ps_err *err) {
+    size_t n = 0;
+    ps_host_span *spans = ps_calloc((size_t)c->s->n + 1, sizeof *spans);
+    ps_extent *extents = ps_calloc((size_t)c->s->n + 1, sizeof *extents);
+    ps_code code = spans != NULL && extents != NULL ? PS_OK : ps_fail_nomem(err);
+    for (uint32_t i = 0; code == PS_OK && i < c->s->n; i++) {
+        if (!ps_str_is_none(c->names[i])) {
+            c->device[i] = (uint32_t)n;
+            spans[n++] = (ps_host_span){c->s->start_ns[i], c->s->start_ns[i] + c->s->dur_ns[i], i};
+        }
+    }
+    code = code == PS_OK ? ps_project(c->trace, spans, n, extents, err) : code;
+    if (code == PS_OK) {
+        add_inner_extents(c, spans, n, extents);
+    }
+    for (size_t i = 0; code == PS_OK && i < c->out->n; i++) {
+        ps_timed_mark *m = &c->out->marks[i];
+        const ps_extent *e = c->device[m->row] != PS_NONE ? &extents[c->device[m->row]] : NULL;
+        if (e != NULL && e->n_kernels > 0) {
+            m->device_ns = e->end_ns - e->start_ns;
+        }
+    }
+    ps_free(spans);
+    ps_free(extents);
+    return code;
+}
+
 /* --- repeats -------------------------------------------------------------------------------------------- */
 
 static int compare_marks(const void *a, const void *b) {
@@ -341,6 +395,9 @@ static ps_code collect(collector *c, ps_err *err) {
     ps_code code = ps_links_init(&c->links, c->trace, err);
     if (code == PS_OK && !take_all(c)) {
         code = ps_fail_nomem(err);
+    }
+    if (code == PS_OK && !c->any_device && ps_trace_has_device(c->trace)) {
+        code = project_ranges(c, err);
     }
     if (code == PS_OK && c->out->n == 0) {
         code = ps_fail(err, PS_NOTHING,

@@ -241,13 +241,15 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
             ps_table_set_int(t, O_RANK, m->rank);
             ps_table_set_int(t, O_STEPS, (int64_t)m->facts->n_steps);
             ps_table_set_int(t, O_STEP, m->step_ns);
-            ps_table_set_int(t, O_COMPUTING, m->computing_ns);
             ps_table_set_int(t, O_EXPOSED, m->exposed_ns);
             ps_table_set_int(t, O_RECEIVE, m->receive_ns);
+            ps_table_set_real(t, O_EXPOSED_SHARE, ps_percent(m->exposed_ns, m->step_ns));
+        }
+        if (ok && m->computing_ns > 0) { /* else nobody knows when the device was idle */
+            ps_table_set_int(t, O_COMPUTING, m->computing_ns);
             ps_table_set_int(t, O_FREE, m->free_ns);
             ps_table_set_int(t, O_BUBBLE, m->bubble_ns);
             ps_table_set_real(t, O_COMPUTING_SHARE, ps_percent(m->computing_ns, m->step_ns));
-            ps_table_set_real(t, O_EXPOSED_SHARE, ps_percent(m->exposed_ns, m->step_ns));
             ps_table_set_real(t, O_FREE_SHARE, ps_percent(m->free_ns, m->step_ns));
         }
         if (ok && m->stage >= 0) {

@@ -27,8 +27,7 @@ void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {
     va_end(args);
     finding.text = ps_arena_strndup(&f->arena, text, strlen(text));
     finding.n_evidence = 0;
-    if (finding.text == NULL ||
-        !ps_grow(&f->all, &f->cap, f->n + 1, UINT32_MAX, sizeof *f->all)) {
+    if (finding.text == NULL || !ps_grow(&f->all, &f->cap, f->n + 1, UINT32_MAX, sizeof *f->all)) {
         f->failed = true;
         return;
     }
@@ -111,7 +110,7 @@ static const ps_column FINDINGS[N_F] = {
     [F_STAGE] = {.name = "stage", .type = PS_COL_INT},
     [F_RANK] = {.name = "rank", .type = PS_COL_INT},
     [F_GAIN] = {.name = "gain", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [F_SHARE] = {.name = "gain of the step", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [F_SHARE] = {.name = "gain share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [F_VALUE] = {.name = "value", .type = PS_COL_TEXT},
     [F_THRESHOLD] = {.name = "threshold", .type = PS_COL_TEXT},
     [F_FIRES] = {.name = "fires when", .type = PS_COL_TEXT},

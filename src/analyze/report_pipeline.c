@@ -125,8 +125,7 @@ typedef struct wanted {
 } wanted;
 
 static bool is_wanted(const ps_chart *chart, const ps_bubble *b, const wanted *w) {
-    return !is_outside(b->step) &&
-           (!w->stalls_only || b->cause == PS_BUBBLE_STALL) &&
+    return !is_outside(b->step) && (!w->stalls_only || b->cause == PS_BUBBLE_STALL) &&
            (w->rank < 0 || chart->ranks[b->rank].rank == w->rank) && w->of(chart, b) > 0;
 }
 
@@ -135,10 +134,13 @@ static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
     char note[128];
     if (b->waits_for != PS_NO_INDEX) {
         const ps_op *op = &chart->ops[b->waits_for];
-        (void)snprintf(note, sizeof note, "waits for %s of stage %d", op->name,
+        (void)snprintf(note, sizeof note, "waits for %.60s of stage %d", op->name,
                        (int)chart->ranks[op->rank].stage);
     } else {
-        (void)snprintf(note, sizeof note, "%s", "waits for no other stage");
+        (void)snprintf(note, sizeof note, "%s",
+                       b->cause == PS_BUBBLE_WARMUP     ? "before its first op of the step"
+                       : b->cause == PS_BUBBLE_COOLDOWN ? "after its last op of the step"
+                                                        : "waits for no other stage");
     }
     ps_findings_evidence(&report->findings,
                          (ps_evidence){.rank = chart->ranks[b->rank].rank,
@@ -220,11 +222,8 @@ static void find_bubble(pipes *p) {
     }
     ps_findings_add(
         f,
-        (ps_finding){.rule = PS_RULE_BUBBLE,
-                     .rank = -1,
-                     .stage = -1,
-                     .gain_ns = bubble_ns,
-                     .value = share},
+        (ps_finding){
+            .rule = PS_RULE_BUBBLE, .rank = -1, .stage = -1, .gain_ns = bubble_ns, .value = share},
         "%s of a step of %s are bubble (%.1f %%, mean of %zu stages): warm-up %s, stalls %s, cool-down "
         "%s. Of it, %s come from stages that are not equally fast.",
         ps_ns_text_of(bubble_ns).text, ps_ns_text_of(p->step_ns).text, share, p->n,
@@ -278,17 +277,18 @@ static void find_imbalance(pipes *p) {
     int64_t gain_ns = row != SIZE_MAX ? ps_column_int(replay, row, "gain", 0) : most_ns - mean_ns;
     ps_findings *f = &p->report->findings;
     if (p->n > 1 && ps_rule_fires(f, PS_RULE_STAGE_IMBALANCE, share)) {
-        ps_findings_add(f,
-                        (ps_finding){.rule = PS_RULE_STAGE_IMBALANCE,
-                                     .rank = order[0].rank,
-                                     .stage = order[0].stage,
-                                     .gain_ns = gain_ns > 0 ? gain_ns : 0,
-                                     .value = share},
-                        "Stage %d is busy %s in a step, %.1f %% more than the mean of %s. With all stages equally "
-                        "fast the same schedule would take %s less%s.",
-                        (int)order[0].stage, ps_ns_text_of(most_ns).text, share,
-                        ps_ns_text_of(mean_ns).text, ps_ns_text_of(gain_ns > 0 ? gain_ns : 0).text,
-                        row != SIZE_MAX ? " (replayed with the measured durations)" : "");
+        ps_findings_add(
+            f,
+            (ps_finding){.rule = PS_RULE_STAGE_IMBALANCE,
+                         .rank = order[0].rank,
+                         .stage = order[0].stage,
+                         .gain_ns = gain_ns > 0 ? gain_ns : 0,
+                         .value = share},
+            "Stage %d is busy %s in a step, %.1f %% more than the mean of %s. With all stages equally "
+            "fast the same schedule would take %s less%s.",
+            (int)order[0].stage, ps_ns_text_of(most_ns).text, share, ps_ns_text_of(mean_ns).text,
+            ps_ns_text_of(gain_ns > 0 ? gain_ns : 0).text,
+            row != SIZE_MAX ? " (replayed with the measured durations)" : "");
         for (size_t i = 0; i < p->n && i < 4; i++) {
             show_stage(p->report, &order[i], mean(order[i].busy_ns, order[i].n_steps));
         }
@@ -361,69 +361,88 @@ static void find_stall(pipes *p, const stall_rule *rule) {
             (void)snprintf(for_whom, sizeof for_whom, ", most of it for stage %d", (int)awaited);
         }
     }
-    ps_findings_add(f,
-                    (ps_finding){.rule = rule->rule,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .gain_ns = ns,
-                                 .value = ps_percent(ns, p->step_ns)},
-                    "Stage %d (rank %d) %s %s in each step%s. %zu of %zu stages are over the threshold.",
-                    (int)worst->stage, (int)worst->rank, rule->what, ps_ns_text_of(ns).text,
-                    for_whom, n_over, p->n);
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = rule->rule,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = ns,
+                     .value = ps_percent(ns, p->step_ns)},
+        "Stage %d (rank %d) %s %s in each step%s. %zu of %zu stages are over the threshold.",
+        (int)worst->stage, (int)worst->rank, rule->what, ps_ns_text_of(ns).text, for_whom, n_over,
+        p->n);
     show_bubbles(p->report, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
+}
+
+static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
+    char note[96];
+    (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g",
+                   ps_column_real(replay, row, "bubble"),
+                   ps_column_real(replay, row, "activations"));
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = -1,
+                                       .step = PS_STEP_OUTSIDE,
+                                       .start_ns = PS_NO_START,
+                                       .dur_ns = ps_column_int(replay, row, "step time", 0),
+                                       .name = ps_column_text(replay, row, "schedule"),
+                                       .note = note});
+}
+
+/* The row with the most gain after row `last` in the order of gains (0: the first one); those without gain do not count. */
+static size_t next_best(const ps_table *replay, size_t last, size_t balanced) {
+    int64_t limit = last > 0 ? ps_column_int(replay, last, "gain", 0) : INT64_MAX;
+    size_t best = SIZE_MAX;
+    int64_t most = 0;
+    for (size_t r = 1; r < replay->n_rows; r++) {
+        int64_t gain = ps_column_int(replay, r, "gain", 0);
+        bool after = gain < limit || (gain == limit && r > last);
+        if (r != balanced && after && gain > most) {
+            best = r;
+            most = gain;
+        }
+    }
+    return best;
 }
 
 static void find_schedule(pipes *p) {
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
     size_t balanced = replay_row(replay, "stages balanced");
-    size_t best = SIZE_MAX;
     ps_findings *f = &p->report->findings;
-    for (size_t r = 1; replay != NULL && r < replay->n_rows; r++) {
-        if (r != balanced && (best == SIZE_MAX || ps_column_int(replay, r, "gain", 0) >
-                                                      ps_column_int(replay, best, "gain", 0))) {
-            best = r;
-        }
-    }
+    size_t best = replay != NULL ? next_best(replay, 0, balanced) : SIZE_MAX;
     double share = best != SIZE_MAX ? ps_column_real(replay, best, "gain share") : 0;
     if (best == SIZE_MAX || !ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, share)) {
         return;
     }
     int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
-    ps_findings_add(f,
-                    (ps_finding){.rule = PS_RULE_OTHER_SCHEDULE,
-                                 .rank = -1,
-                                 .stage = -1,
-                                 .gain_ns = gain_ns,
-                                 .value = share},
-                    "%s would take %s instead of %s, %s less (%.1f %%), holding %.3g microbatches of activations "
-                    "instead of %.3g.",
-                    ps_column_text(replay, best, "schedule"),
-                    ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
-                    ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text,
-                    ps_ns_text_of(gain_ns).text, share, ps_column_real(replay, best, "activations"),
-                    ps_column_real(replay, 0, "activations"));
-    for (size_t r = 0; r < replay->n_rows; r++) {
-        bool gains = ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, ps_column_real(replay, r, "gain share"));
-        char note[96];
-        (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g",
-                       ps_column_real(replay, r, "bubble"), ps_column_real(replay, r, "activations"));
-        if (r != balanced && (r == 0 || gains)) {
-            ps_findings_evidence(
-                f, (ps_evidence){.rank = -1,
-                                 .step = PS_STEP_OUTSIDE,
-                                 .start_ns = PS_NO_START,
-                                 .dur_ns = ps_column_int(replay, r, "step time", 0),
-                                 .name = ps_column_text(replay, r, "schedule"),
-                                 .note = note});
-        }
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_OTHER_SCHEDULE,
+                     .rank = -1,
+                     .stage = -1,
+                     .gain_ns = gain_ns,
+                     .value = share},
+        "%s would take %s instead of %s, %s less (%.1f %%), holding %.3g microbatches of activations "
+        "instead of %.3g.",
+        ps_column_text(replay, best, "schedule"),
+        ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
+        ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text, ps_ns_text_of(gain_ns).text,
+        share, ps_column_real(replay, best, "activations"),
+        ps_column_real(replay, 0, "activations"));
+    show_schedule(p->report, replay, 0);
+    for (size_t shown = 0; best != SIZE_MAX && shown < PS_EVIDENCE_MAX; shown++) {
+        show_schedule(p->report, replay, best);
+        best = next_best(replay, best, balanced);
     }
 }
 
 void ps_report_pipeline(ps_report *report) {
     static const stall_rule STALLS[] = {
-        {PS_RULE_STAGE_WAIT, for_stages, before_result, "waits in the middle of the step for other stages for"},
-        {PS_RULE_TRANSFER_WAIT, for_transfer, after_result, "has what it needs and does not start for"},
-        {PS_RULE_OTHER_STALL, for_other, without_result, "stands still without waiting for another stage for"},
+        {PS_RULE_STAGE_WAIT, for_stages, before_result,
+         "waits in the middle of the step for other stages for"},
+        {PS_RULE_TRANSFER_WAIT, for_transfer, after_result,
+         "has what it needs and does not start for"},
+        {PS_RULE_OTHER_STALL, for_other, without_result,
+         "stands still without waiting for another stage for"},
     };
     pipes p = {.report = report};
     if (report->chart == NULL) {

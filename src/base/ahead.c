@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 
 enum { N_PIECES = 3 };
-#define PIECE_BYTES ((size_t)1 << 20)
+#define PIECE_BYTES ((size_t)1 << 19)
 
 typedef struct piece {
     uint8_t *bytes;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Uninitialised; size 0 gives a unique pointer. */
+/* Uninitialised; size 0 gives a unique pointer. In release builds arrays of 2 MB and more ask for huge pages. */
 void *ps_alloc(size_t size_bytes);
 
 /* n * size zeroed bytes; NULL also on overflow of the product. */

@@ -73,10 +73,26 @@ void ps_buf_addf(ps_buf *b, const char *fmt, ...) {
     b->len += (size_t)n;
 }
 
+/* Bytes up to the first that a JSON string may not hold as it is, or that is not ASCII. */
+static size_t n_plain(const char *s, size_t n) {
+    size_t i = 0;
+    while (i < n && (unsigned char)s[i] >= 0x20 && (unsigned char)s[i] < 0x80 && s[i] != '"' &&
+           s[i] != '\\') {
+        i++;
+    }
+    return i;
+}
+
 void ps_buf_add_json_str(ps_buf *b, const char *s, size_t n) {
     ps_buf_add_char(b, '"');
     size_t i = 0;
     while (i < n) {
+        size_t plain = n_plain(s + i, n - i);
+        ps_buf_add(b, s + i, plain);
+        i += plain;
+        if (i == n) {
+            break;
+        }
         unsigned char c = (unsigned char)s[i];
         if (c == '"' || c == '\\') {
             ps_buf_addf(b, "\\%c", c);

@@ -11,6 +11,7 @@
 #include "base/ahead.h"
 #include "base/alloc.h"
 #include "base/inflate.h"
+#include "base/threads.h"
 
 enum { HEAD_BYTES = 4096, GZIP_BLOCK = 1 << 18, AHEAD_FROM = 1 << 20 };
 
@@ -27,7 +28,7 @@ struct ps_input {
     size_t n_packed;
     bool packed_end, is_cut, ended;
     ps_ahead *ahead; /* once there is much to inflate: its thread has all of the above */
-    bool alone;      /* there was no thread to be had */
+    bool alone;      /* no thread: it would be of no use, or there was none to be had */
     uint64_t offset, raw_offset, file_bytes;
 };
 
@@ -104,11 +105,19 @@ static ps_code inflate_some(void *context, uint8_t *out, size_t cap, size_t *n, 
 /* The first bytes are inflated here: whoever only looks at the head of a file needs no thread. */
 static ps_code read_gzip(ps_input *in, uint8_t *out, size_t cap, size_t *n, ps_err *err) {
     if (in->ahead == NULL && !in->alone && !in->ended && in->offset >= AHEAD_FROM) {
-        in->ahead = ps_ahead_new(inflate_some, in);
+        in->ahead = ps_n_processors() > 1 ? ps_ahead_new(inflate_some, in) : NULL;
         in->alone = in->ahead == NULL;
     }
-    return in->ahead != NULL ? ps_ahead_read(in->ahead, out, cap, n, err)
-                             : inflate_some(in, out, cap, n, err);
+    if (in->ahead == NULL) {
+        return inflate_some(in, out, cap, n, err);
+    }
+    ps_code code = ps_ahead_read(in->ahead, out, cap, n, err);
+    if (code == PS_OK && *n < cap) { /* the end: what was read may need the memory */
+        ps_ahead_free(in->ahead);
+        in->ahead = NULL;
+        in->alone = true;
+    }
+    return code;
 }
 
 /* Looks at the first bytes and prepares for gzip. */

@@ -1,6 +1,6 @@
-/* Times are sorted by radix: a stable counting sort over up to 12 bits at a time of (time - first time). Row numbers ride
- * in the low bits of the same word while both fit into 64 bits (half an hour of a billion rows, five days of ten
- * million); else in words of their own. Equal times are put into order afterwards, run by run. */
+/* Times are sorted from the top: rows are dealt into buckets by the leading bits of (time - first time), and each bucket,
+ * small enough for the cache, by radix over the bits that differ in it. Large buckets are dealt again. Beside the
+ * result it needs next to no memory. */
 #include "model/trace_sort.h"
 
 #include <stdlib.h>
@@ -8,114 +8,205 @@
 
 #include "base/alloc.h"
 
-#define MAX_DIGIT_BITS 12u
+/* A deal takes MIN_DEAL_BITS at least, and so there are no more than eight of them one within another. */
+enum { FEW_BITS = 12, FEW = 1 << FEW_BITS, MIN_DEAL_BITS = 8, MAX_DEAL_BITS = 11, DIGIT_BITS = 9 };
+enum { MAX_DIGITS = (64 - FEW_BITS + DIGIT_BITS - 1) / DIGIT_BITS, RUN = 24 };
 
 static unsigned bits_of(uint64_t v) {
     return v == 0 ? 0 : 64 - (unsigned)__builtin_clzll(v);
 }
 
-/* What a sort works with. */
-typedef struct radix {
-    size_t n;
-    unsigned n_passes, digit_bits;
-    unsigned first_bit;          /* of the time in a word; below it the row, when it fits */
-    uint64_t *words, *spare;     /* [n] */
-    uint32_t *rows, *spare_rows; /* NULL when they ride in the words */
-    uint32_t *counts;            /* [n_passes << digit_bits] */
-} radix;
+static unsigned least(unsigned a, unsigned b) {
+    return a < b ? a : b;
+}
 
-/* One pass by the digit number `pass`. A digit that is the same everywhere costs nothing. */
-static void distribute(radix *r, unsigned pass) {
-    const uint64_t mask = ((uint64_t)1 << r->digit_bits) - 1;
-    const unsigned shift = r->first_bit + pass * r->digit_bits;
-    uint32_t *next = r->counts + ((size_t)pass << r->digit_bits);
-    if (shift > 63 || next[r->words[0] >> shift & mask] == r->n) {
-        return;
+/* What a sort works with. */
+typedef struct sorter {
+    const uint8_t *times;
+    size_t stride_bytes;
+    uint64_t words[FEW], spare[FEW]; /* of a bucket: time above its number in the bucket */
+    uint32_t rows[FEW];
+    uint32_t counts[MAX_DIGITS << DIGIT_BITS];
+} sorter;
+
+static int64_t time_of(const sorter *s, size_t row) {
+    return *(const int64_t *)(const void *)(s->times + row * s->stride_bytes);
+}
+
+/* --- few rows -------------------------------------------------------------------------------------------- */
+
+static void insert_each(uint64_t *words, size_t n) {
+    for (size_t i = 1; i < n; i++) {
+        uint64_t word = words[i];
+        size_t at = i;
+        for (; at > 0 && words[at - 1] > word; at--) {
+            words[at] = words[at - 1];
+        }
+        words[at] = word;
+    }
+}
+
+/* Sorts by the `bits` above FEW_BITS; what is below is in order already. Returns where the words are now. */
+static const uint64_t *sort_words(sorter *s, size_t n, unsigned bits) {
+    unsigned n_digits = (bits + DIGIT_BITS - 1) / DIGIT_BITS;
+    unsigned digit_bits = (bits + n_digits - 1) / n_digits;
+    const uint64_t mask = ((uint64_t)1 << digit_bits) - 1;
+    uint64_t *from = s->words;
+    uint64_t *to = s->spare;
+    memset(s->counts, 0, ((size_t)n_digits << digit_bits) * sizeof *s->counts);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word = from[i] >> FEW_BITS;
+        for (unsigned d = 0; d < n_digits; d++) {
+            s->counts[d << digit_bits | (word & mask)]++;
+            word >>= digit_bits;
+        }
+    }
+    for (unsigned d = 0; d < n_digits; d++) {
+        uint32_t *next = s->counts + ((size_t)d << digit_bits);
+        unsigned shift = FEW_BITS + d * digit_bits;
+        uint32_t sum = 0;
+        for (size_t i = 0; i <= mask; i++) {
+            uint32_t count = next[i];
+            next[i] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++) {
+            to[next[from[i] >> shift & mask]++] = from[i];
+        }
+        uint64_t *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    return from;
+}
+
+/* Up to FEW rows, in input order. False when their times are too far apart for this. */
+static bool order_few(sorter *s, uint32_t *rows, size_t n) {
+    int64_t low = time_of(s, rows[0]);
+    int64_t high = low;
+    int64_t last = low;
+    bool in_order = true;
+    for (size_t i = 0; i < n; i++) {
+        int64_t time = time_of(s, rows[i]);
+        low = time < low ? time : low;
+        high = time > high ? time : high;
+        in_order = in_order && time >= last;
+        last = time;
+        s->words[i] = (uint64_t)time;
+        s->rows[i] = rows[i];
+    }
+    unsigned bits = bits_of((uint64_t)high - (uint64_t)low);
+    if (in_order || bits > 64 - FEW_BITS) {
+        return in_order;
+    }
+    for (size_t i = 0; i < n; i++) {
+        s->words[i] = (s->words[i] - (uint64_t)low) << FEW_BITS | i;
+    }
+    const uint64_t *sorted = s->words;
+    if (n <= RUN) {
+        insert_each(s->words, n);
+    } else {
+        sorted = sort_words(s, n, bits);
+    }
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = s->rows[sorted[i] & (FEW - 1)];
+    }
+    return true;
+}
+
+/* --- many rows ------------------------------------------------------------------------------------------- */
+
+/* Puts rows[0 .. n) into the order of their times. `old`: another array with the same rows, NULL when they are 0, 1, 2
+ * ... */
+static bool order_rows(sorter *s, const uint32_t *old, uint32_t *rows, size_t n);
+
+static bool order_bucket(sorter *s, uint32_t *rows, size_t n) {
+    if (n < 2 || (n <= FEW && order_few(s, rows, n))) {
+        return true;
+    }
+    uint32_t *old = ps_alloc(n * sizeof *old);
+    if (old == NULL) {
+        return false;
+    }
+    memcpy(old, rows, n * sizeof *old);
+    bool ok = order_rows(s, old, rows, n);
+    ps_free(old);
+    return ok;
+}
+
+/* How the rows are dealt. */
+typedef struct deal {
+    int64_t low;
+    unsigned bits, shift;
+} deal;
+
+/* False when the rows are in order. */
+static bool plan(const sorter *s, const uint32_t *old, size_t n, deal *d) {
+    int64_t last = time_of(s, old != NULL ? old[0] : 0);
+    int64_t high = last;
+    bool in_order = true;
+    *d = (deal){.low = last};
+    for (size_t i = 1; i < n; i++) {
+        int64_t time = time_of(s, old != NULL ? old[i] : i);
+        d->low = time < d->low ? time : d->low;
+        high = time > high ? time : high;
+        in_order = in_order && time >= last;
+        last = time;
+    }
+    unsigned time_bits = bits_of((uint64_t)high - (uint64_t)d->low);
+    unsigned want = bits_of(n) > FEW_BITS - 2 ? bits_of(n) - (FEW_BITS - 2) : 0;
+    want = want < MIN_DEAL_BITS ? MIN_DEAL_BITS : least(want, MAX_DEAL_BITS);
+    d->bits = least(want, time_bits);
+    d->shift = time_bits - d->bits;
+    return !in_order;
+}
+
+static bool order_rows(sorter *s, const uint32_t *old, uint32_t *rows, size_t n) {
+    uint32_t next[1 << MAX_DEAL_BITS] = {0};
+    deal d;
+    if (!plan(s, old, n, &d)) {
+        return true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int64_t time = time_of(s, old != NULL ? old[i] : i);
+        next[((uint64_t)time - (uint64_t)d.low) >> d.shift]++;
     }
     uint32_t sum = 0;
-    for (size_t d = 0; d <= mask; d++) {
-        uint32_t count = next[d];
-        next[d] = sum;
+    for (size_t b = 0; b < (size_t)1 << d.bits; b++) {
+        uint32_t count = next[b];
+        next[b] = sum;
         sum += count;
     }
-    for (size_t i = 0; i < r->n; i++) {
-        uint32_t at = next[r->words[i] >> shift & mask]++;
-        r->spare[at] = r->words[i];
-        if (r->rows != NULL) {
-            r->spare_rows[at] = r->rows[i];
-        }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t row = old != NULL ? old[i] : (uint32_t)i;
+        rows[next[((uint64_t)time_of(s, row) - (uint64_t)d.low) >> d.shift]++] = row;
     }
-    uint64_t *words = r->words;
-    r->words = r->spare;
-    r->spare = words;
-    uint32_t *rows = r->rows;
-    r->rows = r->spare_rows;
-    r->spare_rows = rows;
+    uint32_t begin = 0;
+    bool ok = true;
+    for (size_t b = 0; ok && d.shift > 0 && b < (size_t)1 << d.bits; b++) {
+        ok = order_bucket(s, rows + begin, next[b] - begin);
+        begin = next[b];
+    }
+    return ok;
 }
 
-/* Makes the words, and counts how often each digit occurs. */
-static void count_digits(radix *r, const int64_t *times, int64_t low, bool packed) {
-    const uint64_t mask = ((uint64_t)1 << r->digit_bits) - 1;
-    for (size_t i = 0; i < r->n; i++) {
-        uint64_t time = (uint64_t)times[i] - (uint64_t)low;
-        r->words[i] = time << r->first_bit | (packed ? i : 0);
-        uint32_t *counts = r->counts;
-        for (unsigned pass = 0; pass < r->n_passes; pass++) {
-            counts[time & mask]++;
-            counts += mask + 1;
-            time >>= r->digit_bits;
-        }
+bool ps_times_order_in(const int64_t *first, size_t stride_bytes, size_t n, uint32_t *order) {
+    sorter *s = ps_alloc(sizeof *s);
+    if (s == NULL) {
+        return false;
     }
-}
-
-/* The number of passes and where a time lies in a word. True when the row fits beside it. */
-static bool plan(radix *r, const int64_t *times, int64_t *low) {
-    int64_t high = times[0];
-    *low = times[0];
-    for (size_t i = 1; i < r->n; i++) {
-        *low = times[i] < *low ? times[i] : *low;
-        high = times[i] > high ? times[i] : high;
+    s->times = (const uint8_t *)first;
+    s->stride_bytes = stride_bytes;
+    for (size_t i = 0; i < n; i++) {
+        order[i] = (uint32_t)i;
     }
-    unsigned row_bits = bits_of(r->n - 1);
-    unsigned time_bits = bits_of((uint64_t)high - (uint64_t)*low);
-    bool packed = time_bits > 0 && row_bits + time_bits <= 64;
-    r->first_bit = packed ? row_bits : 0;
-    r->n_passes = (time_bits + MAX_DIGIT_BITS - 1) / MAX_DIGIT_BITS;
-    r->digit_bits = r->n_passes > 0 ? (time_bits + r->n_passes - 1) / r->n_passes : 0;
-    return packed;
+    bool ok = order_rows(s, NULL, order, n);
+    ps_free(s);
+    return ok;
 }
 
 bool ps_times_order(const int64_t *times, size_t n, uint32_t *order) {
-    radix r = {.n = n};
-    int64_t low = 0;
-    bool packed = plan(&r, times, &low);
-    uint32_t *rows = packed ? NULL : ps_alloc(n * sizeof *rows);
-    r.words = ps_alloc(n * sizeof *r.words);
-    r.spare = ps_alloc(n * sizeof *r.spare);
-    r.counts = ps_calloc((size_t)r.n_passes << r.digit_bits, sizeof *r.counts);
-    bool ok = r.words != NULL && r.spare != NULL && r.counts != NULL && (packed || rows != NULL);
-    for (size_t i = 0; ok && i < n; i++) {
-        order[i] = (uint32_t)i;
-    }
-    r.rows = packed ? NULL : order;
-    r.spare_rows = rows;
-    if (ok) {
-        count_digits(&r, times, low, packed);
-    }
-    for (unsigned pass = 0; ok && pass < r.n_passes; pass++) {
-        distribute(&r, pass);
-    }
-    for (size_t i = 0; ok && packed && i < n; i++) {
-        order[i] = (uint32_t)(r.words[i] & (((uint64_t)1 << r.first_bit) - 1));
-    }
-    if (ok && !packed && r.rows != order) {
-        memcpy(order, r.rows, n * sizeof *order);
-    }
-    ps_free(r.words);
-    ps_free(r.spare);
-    ps_free(r.counts);
-    ps_free(rows);
-    return ok;
+    return ps_times_order_in(times, sizeof *times, n, order);
 }
 
 /* --- slices ---------------------------------------------------------------------------------------------- */
@@ -158,18 +249,31 @@ bool ps_slices_order(const ps_slices *s, uint32_t *order) {
     return true;
 }
 
-/* column[i] = old column[order[i]]; the old array is freed. */
-#define GATHER(ok, column, n, order)                                                               \
+/* An array that is free to be written to, of elements of `width` bytes. */
+typedef struct spare_array {
+    void *array;
+    size_t width;
+} spare_array;
+
+static bool spare_of(spare_array *spare, size_t n, size_t width) {
+    if (spare->width != width) {
+        ps_free(spare->array);
+        *spare = (spare_array){ps_alloc(n * width), width};
+    }
+    return spare->array != NULL;
+}
+
+/* column[i] = old column[order[i]]; the old array is the spare one of the next column, which needs no fresh pages. */
+#define GATHER(ok, column, n, order, spare)                                                        \
     do {                                                                                           \
-        void *gathered_ = (ok) ? ps_alloc((n) * sizeof *(column)) : NULL;                          \
-        (ok) = (ok) && gathered_ != NULL;                                                          \
+        (ok) = (ok) && spare_of((spare), (n), sizeof *(column));                                   \
         if (ok) {                                                                                  \
-            __typeof__(column) to_ = gathered_;                                                    \
+            __typeof__(column) from_ = (column);                                                   \
+            (column) = (spare)->array;                                                             \
+            (spare)->array = from_;                                                                \
             for (size_t i_ = 0; i_ < (n); i_++) {                                                  \
-                to_[i_] = (column)[(order)[i_]];                                                   \
+                (column)[i_] = from_[(order)[i_]];                                                 \
             }                                                                                      \
-            ps_free(column);                                                                       \
-            (column) = to_;                                                                        \
         }                                                                                          \
     } while (0)
 
@@ -184,9 +288,11 @@ bool ps_slices_sort(ps_slices *s, uint32_t *order, uint32_t **new_row) {
         order = ps_alloc(s->n * sizeof *order);
         ok = order != NULL && ps_slices_order(s, order);
     }
-#define X(type, col) GATHER(ok, s->col, s->n, order);
+    spare_array spare = {0};
+#define X(type, col) GATHER(ok, s->col, s->n, order, &spare);
     PS_SLICE_COLS(X)
 #undef X
+    ps_free(spare.array);
     *new_row = ok ? ps_alloc(s->n * sizeof **new_row) : NULL;
     ok = ok && *new_row != NULL;
     for (uint32_t i = 0; ok && i < s->n; i++) {
@@ -258,9 +364,11 @@ bool ps_counters_sort(ps_counters *c) {
     }
     uint32_t *order = ps_alloc(c->n * sizeof *order);
     bool ok = order != NULL && order_by_track(c, order);
-#define X(type, col) GATHER(ok, c->col, c->n, order);
+    spare_array spare = {0};
+#define X(type, col) GATHER(ok, c->col, c->n, order, &spare);
     PS_COUNTER_COLS(X)
 #undef X
+    ps_free(spare.array);
     ps_free(order);
     return ok;
 }
@@ -304,7 +412,9 @@ bool ps_flows_sort(ps_flow **flows, size_t n) {
     }
     bool ok = keys != NULL && order != NULL && ps_times_order(keys, n, order);
     ps_free(keys);
-    GATHER(ok, *flows, n, order);
+    spare_array spare = {0};
+    GATHER(ok, *flows, n, order, &spare);
+    ps_free(spare.array);
     ps_free(order);
     for (size_t i = 0; ok && i < n;) {
         size_t end = i + 1;

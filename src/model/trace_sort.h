@@ -10,6 +10,9 @@
 /* order[i] = row of the i-th of n > 0 times, equal ones in input order. False when memory is out. */
 bool ps_times_order(const int64_t *times, size_t n, uint32_t *order);
 
+/* The same where the times lie `stride_bytes` apart, each in a record of its own. */
+bool ps_times_order_in(const int64_t *first, size_t stride_bytes, size_t n, uint32_t *order);
+
 /* order[i] = row of the i-th of n > 0 slices by start, longer first, then input order. False when memory is out. */
 bool ps_slices_order(const ps_slices *s, uint32_t *order);
 

@@ -119,6 +119,7 @@ static ps_code search_device(device_search *d, const char *dir, ps_err *err) {
         }
         const ps_lit *doc = NULL;
         const char *path = ps_path_join(&d->arena, dir, names[i]);
+        ps_buf_clear(&d->text);
         code = path != NULL ? read_document(&d->arena, &d->text, path, MAX_INFO_BYTES,
                                             ps_builder_diag(d->b), &doc, err)
                             : ps_fail_nomem(err);

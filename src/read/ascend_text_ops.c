@@ -28,7 +28,7 @@ typedef struct joining {
     comm_op *ops; /* by communicator and start */
     size_t n_ops, cap_ops;
     ps_idmap op_of_slice; /* -> row in ops */
-    ps_idmap calls;       /* connection id -> slice of the earliest call */
+    ps_idmap calls;       /* connection id of an operator -> slice of the earliest call */
     ps_idmap operators;   /* connection id -> slice of the operator, or SEVERAL */
 } joining;
 
@@ -87,27 +87,32 @@ static bool collect_ops(joining *j) {
     return true;
 }
 
-/* The connection ids of calls and operators. */
+static bool note_operator(joining *j, const ps_ascend_connection *c) {
+    bool is_new = ps_idmap_get(&j->operators, (uint64_t)c->id) == PS_IDMAP_NONE;
+    return ps_idmap_put(&j->operators, (uint64_t)c->id, is_new ? c->slice : SEVERAL);
+}
+
+static bool note_call(joining *j, const ps_ascend_connection *c) {
+    uint32_t known = ps_idmap_get(&j->calls, (uint64_t)c->id);
+    bool is_earlier =
+        known == PS_IDMAP_NONE || j->slices->start_ns[c->slice] < j->slices->start_ns[known];
+    return !is_earlier || ps_idmap_put(&j->calls, (uint64_t)c->id, c->slice);
+}
+
+/* The connection ids of operators, and of the calls that are theirs: most calls launch other work. */
 static bool collect_connections(joining *j) {
-    for (size_t i = 0; i < j->r->n_connections; i++) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < j->r->n_connections; i++) {
         const ps_ascend_connection *c = &j->r->connections[i];
-        bool is_op = is_group_lane(j, c->slice);
-        if (!is_op && j->r->lanes[j->slices->track[c->slice]] != PS_LANE_CANN) {
-            continue;
-        }
-        ps_idmap *map = is_op ? &j->operators : &j->calls;
-        uint32_t known = ps_idmap_get(map, (uint64_t)c->id);
-        uint32_t slice = c->slice;
-        if (known != PS_IDMAP_NONE && is_op) {
-            slice = SEVERAL;
-        } else if (known != PS_IDMAP_NONE) {
-            slice = j->slices->start_ns[slice] < j->slices->start_ns[known] ? slice : known;
-        }
-        if (slice != known && !ps_idmap_put(map, (uint64_t)c->id, slice)) {
-            return false;
-        }
+        ok = !is_group_lane(j, c->slice) || note_operator(j, c);
     }
-    return true;
+    for (size_t i = 0; ok && i < j->r->n_connections; i++) {
+        const ps_ascend_connection *c = &j->r->connections[i];
+        bool is_call = j->r->lanes[j->slices->track[c->slice]] == PS_LANE_CANN &&
+                       ps_idmap_get(&j->operators, (uint64_t)c->id) != PS_IDMAP_NONE;
+        ok = !is_call || note_call(j, c);
+    }
+    return ok;
 }
 
 /* --- tasks ------------------------------------------------------------------------------------------------ */
@@ -219,8 +224,9 @@ static void add_peers(const joining *j) {
 static void add_host_starts(const joining *j) {
     for (size_t i = 0; i < j->r->n_connections; i++) {
         const ps_ascend_connection *c = &j->r->connections[i];
-        uint32_t call = ps_idmap_get(&j->calls, (uint64_t)c->id);
-        if (call != PS_IDMAP_NONE && is_group_lane(j, c->slice)) {
+        uint32_t call =
+            is_group_lane(j, c->slice) ? ps_idmap_get(&j->calls, (uint64_t)c->id) : PS_IDMAP_NONE;
+        if (call != PS_IDMAP_NONE) {
             ps_builder_arg_time(j->r->builder, c->slice, "hostStart", j->slices->start_ns[call]);
         }
     }

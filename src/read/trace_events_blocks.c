@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/threads.h"
 
-#define BLOCK_BYTES ((size_t)1 << 20)
+#define BLOCK_BYTES ((size_t)1 << 19)
 enum { MAX_THREADS = 64 };
 
 enum { FREE, BUSY, READY, TAKEN };

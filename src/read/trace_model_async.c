@@ -75,7 +75,7 @@ void ps_model_async(ps_trace_model *m, const ps_model_event *e, ps_point_space s
         m->failed = true;
         return;
     }
-    point->slice = phase == PS_POINT_END ? keep_args(m, e) : slice;
+    point->place = phase == PS_POINT_END ? keep_args(m, e) : slice;
 }
 
 /* --- at the end -------------------------------------------------------------------------------------- */
@@ -87,13 +87,13 @@ static void count_point(ps_trace_model *m, ps_oddity kind, const ps_point *point
 }
 
 static void end_slice(ps_trace_model *m, const ps_point *begin, const ps_point *end) {
-    if (!ps_builder_slice_end(m->builder, begin->slice, end->ts_ns)) {
+    if (!ps_builder_slice_end(m->builder, begin->place, end->ts_ns)) {
         count_point(m, PS_ODD_TIME, end);
     }
-    if (end->slice != PS_NONE) {
-        const ps_late_args *late = &m->late[end->slice];
+    if (end->place != PS_NONE) {
+        const ps_late_args *late = &m->late[end->place];
         for (uint32_t i = 0; i < late->n; i++) {
-            ps_builder_arg(m->builder, begin->slice, m->late_args[late->first + i]);
+            ps_builder_arg(m->builder, begin->place, m->late_args[late->first + i]);
         }
     }
 }
@@ -113,7 +113,7 @@ static void pair_group(ps_trace_model *m, uint32_t *rows, size_t n) {
         }
     }
     for (size_t i = 0; i < open; i++) {
-        (void)ps_builder_slice_end(m->builder, points[rows[i]].slice, m->last_ns);
+        (void)ps_builder_slice_end(m->builder, points[rows[i]].place, m->last_ns);
         count_point(m, PS_ODD_BEGIN_OPEN, &points[rows[i]]);
     }
 }

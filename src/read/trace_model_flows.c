@@ -35,9 +35,9 @@ void ps_model_flow_point(ps_trace_model *m, const ps_model_event *e, ps_point_ph
         m->failed = true;
         return;
     }
-    point->thread = e->thread;
+    point->place = e->thread;
     bool enclosing = phase != PS_POINT_END || (e->event->flags & PS_EVENT_BIND_ENCLOSING) != 0;
-    point->flags = enclosing ? PS_POINT_ENCLOSING : 0;
+    point->enclosing = enclosing;
 }
 
 void ps_model_bind_point(ps_trace_model *m, const ps_model_event *e, uint32_t slice) {
@@ -55,7 +55,7 @@ void ps_model_bind_point(ps_trace_model *m, const ps_model_event *e, uint32_t sl
         m->failed = true;
         return;
     }
-    point->slice = slice;
+    point->place = slice;
 }
 
 /* --- which ids are complete -------------------------------------------------------------------------- */
@@ -182,7 +182,8 @@ static void thread_points_fini(thread_points *t) {
     ps_track_rows_fini(&t->rows);
 }
 
-static bool find_thread_points(const ps_trace_model *m, thread_points *out) {
+/* From now on a point has a slice, or none yet, and no thread. */
+static bool find_thread_points(ps_trace_model *m, thread_points *out) {
     size_t n = m->flows.n;
     uint32_t *threads = ps_alloc(n * sizeof *threads);
     int64_t *times = ps_alloc(n * sizeof *times);
@@ -190,11 +191,12 @@ static bool find_thread_points(const ps_trace_model *m, thread_points *out) {
     bool ok = threads != NULL && times != NULL && out->points != NULL;
     size_t n_kept = 0;
     for (size_t i = 0; ok && i < n; i++) {
-        const ps_point *point = &m->flows.points[i];
-        if (point->thread != PS_NONE) { /* else its slice is known */
+        ps_point *point = &m->flows.points[i];
+        if (m->flows.families[point->family].space == PS_POINT_FLOW) { /* else its slice is known */
             out->points[n_kept] = (uint32_t)i;
-            threads[n_kept] = point->thread;
+            threads[n_kept] = point->place;
             times[n_kept++] = point->ts_ns;
+            point->place = PS_NONE;
         }
     }
     ok = ok && ps_track_rows_make(&out->rows, times, threads, n_kept, m->n_threads);
@@ -259,10 +261,10 @@ static bool collect_visits(const ps_trace_model *m, const thread_points *t,
     return end - first < 2 || v->n < 2 || sort_visits(v);
 }
 
-static void bind_to(ps_point *point, uint32_t slice, uint8_t quality) {
+static void bind_to(ps_point *point, uint32_t slice, unsigned quality) {
     if (quality > point->quality) {
-        point->slice = slice;
-        point->quality = quality;
+        point->place = slice;
+        point->quality = quality & 3;
     }
 }
 
@@ -280,7 +282,7 @@ static bool may_be_meant(const ps_trace_model *m, const ps_point *point, uint32_
  * "bp":"e" the outermost. */
 static void bind_exact(const ps_trace_model *m, ps_point *point, const uint32_t *rows, size_t first,
                        size_t end) {
-    bool outer = m->dialect.takes == NULL && (point->flags & PS_POINT_ENCLOSING) == 0;
+    bool outer = m->dialect.takes == NULL && !point->enclosing;
     for (size_t i = 0; i < end - first && i < MAX_LOOK_BACK; i++) {
         uint32_t slice = rows[outer ? first + i : end - 1 - i];
         if (may_be_meant(m, point, slice)) {
@@ -323,7 +325,7 @@ static bool bind_track(ps_trace_model *m, const visits *v, uint32_t track, ps_op
             bind_exact(m, point, rows, together, next);
         } else if (m->dialect.exact_ends && point->phase == PS_POINT_END) {
             continue;
-        } else if ((point->flags & PS_POINT_ENCLOSING) == 0) {
+        } else if (!point->enclosing) {
             bind_to(point, next < end ? rows[next] : PS_NONE, next < end ? FIT_NEAR : NO_FIT);
         } else {
             uint32_t open = ps_open_stack_at(stack, s, point->ts_ns);
@@ -364,19 +366,19 @@ static ps_str kind_of(const ps_trace_model *m, const ps_point *begin) {
         return (ps_str){f->cat};
     }
     const ps_slices *s = ps_builder_slices(m->builder);
-    ps_str cat = s->category[begin->slice];
-    return ps_str_is_none(cat) ? s->name[begin->slice] : cat;
+    ps_str cat = s->category[begin->place];
+    return ps_str_is_none(cat) ? s->name[begin->place] : cat;
 }
 
 static void lead(ps_trace_model *m, const ps_point *from, const ps_point *to, ps_str kind) {
     const ps_dialect *d = &m->dialect;
-    if (from->slice == PS_NONE || to->slice == PS_NONE) {
+    if (from->place == PS_NONE || to->place == PS_NONE) {
         return; /* counted with the point */
     }
-    if (from->slice == to->slice) {
+    if (from->place == to->place) {
         count_half(m, to);
-    } else if (d->flow == NULL || d->flow(d->context, m->builder, from->slice, to->slice, kind)) {
-        ps_builder_flow_of(m->builder, from->slice, to->slice, kind);
+    } else if (d->flow == NULL || d->flow(d->context, m->builder, from->place, to->place, kind)) {
+        ps_builder_flow_of(m->builder, from->place, to->place, kind);
     }
 }
 
@@ -387,7 +389,7 @@ static void lead_group(ps_trace_model *m, const uint32_t *rows, size_t n) {
     ps_str kind = kind_of(m, from);
     for (size_t i = 0; i < n; i++) {
         const ps_point *point = &p->points[rows[i]];
-        if (point->slice == PS_NONE) {
+        if (point->place == PS_NONE) {
             char what[128];
             ps_point_describe(m, p, point, what, sizeof what);
             ps_diag_add(m->diag, PS_ODD_FLOW_NO_SLICE, "%s", what);

@@ -59,15 +59,19 @@ typedef struct ps_point_family {
     bool id_is_text;
 } ps_point_family;
 
-enum { PS_POINT_ENCLOSING = 1 };
+enum { PS_FAMILY_BITS = 27 };
 
+/* A large trace has millions of them. */
 typedef struct ps_point {
     uint64_t id_low; /* or the id of a text */
     int64_t ts_ns;
-    uint32_t family;
-    uint32_t thread; /* of a flow */
-    uint32_t slice;  /* PS_NONE: not known yet; of the end of a range: its arguments */
-    uint8_t phase, flags, quality;
+    uint32_t family : PS_FAMILY_BITS;
+    uint32_t phase : 2;     /* ps_point_phase */
+    uint32_t enclosing : 1; /* binds to the slice around it */
+    uint32_t quality : 2;   /* of the slice it is bound to */
+    uint32_t
+        place; /* of a flow: its thread, and once threads are known its slice, as of all others (PS_NONE:
+                               none); of the end of a range: its arguments */
 } ps_point;
 
 typedef struct ps_points {

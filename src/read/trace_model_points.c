@@ -38,7 +38,7 @@ static uint32_t family_row(ps_points *p, const ps_point_family *f) {
             return row;
         }
     }
-    if (!ps_grow(&p->families, &p->cap_families, p->n_families + 1, PS_MODEL_MAX,
+    if (!ps_grow(&p->families, &p->cap_families, p->n_families + 1, (size_t)1 << PS_FAMILY_BITS,
                  sizeof *p->families) ||
         !ps_idmap_put(&p->family_rows, hash, (uint32_t)p->n_families)) {
         return PS_NONE;
@@ -56,10 +56,9 @@ ps_point *ps_points_add(ps_points *p, const ps_point_family *family, uint64_t id
     }
     p->points[p->n] = (ps_point){.id_low = id_low,
                                  .ts_ns = ts_ns,
-                                 .family = row,
-                                 .thread = PS_NONE,
-                                 .slice = PS_NONE,
-                                 .phase = (uint8_t)phase};
+                                 .family = row & (((uint32_t)1 << PS_FAMILY_BITS) - 1),
+                                 .phase = (unsigned)phase & 3,
+                                 .place = PS_NONE};
     return &p->points[p->n++];
 }
 
@@ -121,14 +120,10 @@ bool ps_points_group(ps_points *p) {
     if (p->n == 0) {
         return true;
     }
-    int64_t *keys = ps_alloc(p->n * sizeof *keys);
+    /* Any order brings equal ones together. */
+    const int64_t *first = (const int64_t *)&p->points[0].id_low;
     p->order = ps_alloc(p->n * sizeof *p->order);
-    bool ok = keys != NULL && p->order != NULL;
-    for (size_t i = 0; ok && i < p->n; i++) {
-        keys[i] = (int64_t)p->points[i].id_low; /* any order that brings equal ones together */
-    }
-    ok = ok && ps_times_order(keys, p->n, p->order);
-    ps_free(keys);
+    bool ok = p->order != NULL && ps_times_order_in(first, sizeof *p->points, p->n, p->order);
     for (size_t i = 0; ok && i < p->n;) {
         size_t end = i + 1;
         while (end < p->n && p->points[p->order[end]].id_low == p->points[p->order[i]].id_low) {

@@ -1,8 +1,55 @@
 #include "write/number_text.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+size_t ps_int_text(int64_t value, char out[PS_NUMBER_TEXT]) {
+    char digits[24];
+    size_t n = 0;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do {
+        digits[n++] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    size_t length = 0;
+    if (value < 0) {
+        out[length++] = '-';
+    }
+    while (n > 0) {
+        out[length++] = digits[--n];
+    }
+    out[length] = '\0';
+    return length;
+}
+
+/* Numbers of at most 15 digits, three of them behind the point, such as microseconds: what %.15g would print, sooner. */
+static bool thousandths(double value, char out[PS_NUMBER_TEXT]) {
+    double scaled = value * 1000;
+    if (!(fabs(scaled) < 1e15) || (value == 0 && signbit(value))) {
+        return false;
+    }
+    int64_t whole = llround(scaled);
+    if ((double)whole / 1000 != value) {
+        return false;
+    }
+    int64_t part = whole % 1000 < 0 ? -(whole % 1000) : whole % 1000;
+    size_t n = 0;
+    if (whole < 0 && whole > -1000) {
+        out[n++] = '-';
+    }
+    n += ps_int_text(whole / 1000, out + n);
+    if (part > 0) {
+        out[n++] = '.';
+        for (int64_t step = 100; part > 0; step /= 10) {
+            out[n++] = (char)('0' + part / step);
+            part %= step;
+        }
+    }
+    out[n] = '\0';
+    return true;
+}
 
 void ps_real_shortest(double value, char out[PS_NUMBER_TEXT]) {
     if (isnan(value) || isinf(value)) {
@@ -10,6 +57,9 @@ void ps_real_shortest(double value, char out[PS_NUMBER_TEXT]) {
                        isnan(value) ? "nan"
                        : value > 0  ? "inf"
                                     : "-inf");
+        return;
+    }
+    if (thousandths(value, out)) {
         return;
     }
     /* 15 digits always survive a round trip as text, 17 always tell two doubles apart. */

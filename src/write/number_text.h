@@ -10,6 +10,9 @@ enum { PS_NUMBER_TEXT = 400 }; /* room for any of them: %f of the largest double
 /* The shortest decimal that reads back as the same double: "0.1", "1e+20"; "nan", "inf", "-inf". */
 void ps_real_shortest(double value, char out[PS_NUMBER_TEXT]);
 
+/* Decimal digits; returns how many bytes. */
+size_t ps_int_text(int64_t value, char out[PS_NUMBER_TEXT]);
+
 /* value / scale (a power of ten) with `decimals` digits after the point, rounded half away from zero; in integers
  * all the way. */
 void ps_int_scaled(int64_t value, int64_t scale, unsigned decimals, char out[PS_NUMBER_TEXT]);

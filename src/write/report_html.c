@@ -320,8 +320,7 @@ static void put_overview(page *p) {
 static void gain_text(const ps_table *t, size_t row, char out[96]) {
     char duration[32];
     ps_view_duration(ps_view_int(t, row, "gain"), duration);
-    (void)snprintf(out, 96, "at most %s, %.1f %%", duration,
-                   ps_view_real(t, row, "gain of the step"));
+    (void)snprintf(out, 96, "at most %s, %.1f %%", duration, ps_view_real(t, row, "gain share"));
 }
 
 static void put_finding(page *p, size_t row) {

@@ -220,7 +220,7 @@ static void put_head(page *p, size_t row) {
         char duration[32];
         ps_view_duration(ps_view_int(t, row, "gain"), duration);
         (void)snprintf(gain, sizeof gain, "at most %s, %.1f %% of a step", duration,
-                       ps_view_real(t, row, "gain of the step"));
+                       ps_view_real(t, row, "gain share"));
     }
     int n =
         snprintf(head, sizeof head, "%2lld  %-6s  %s", (long long)ps_view_int(t, row, "finding"),
@@ -277,7 +277,8 @@ static void put_section(page *p, size_t section) {
         }
     }
     if (n == 0) {
-        ps_buf_addf(p->out, "    %s\n\n", ps_view_silence(p->view, section));
+        wrap(p, ps_view_silence(p->view, section), INDENT);
+        ps_buf_add_char(p->out, '\n');
     }
 }
 
@@ -286,14 +287,22 @@ static void put_section(page *p, size_t section) {
 static void put_title(page *p) {
     const ps_report_view *v = p->view;
     char step[32];
+    char steps[64] = "steps";
+    char found[128] = "nothing is over its threshold";
     char line[512];
     ps_view_duration(v->step_ns, step);
-    (void)snprintf(
-        line, sizeof line,
-        "%.200s%s%zu rank%s, %zu step%s of %s: %zu findings, %zu of them high, %zu medium.",
-        v->title, v->title[0] != '\0' ? ": " : "", v->n_ranks, v->n_ranks == 1 ? "" : "s",
-        v->n_steps, v->n_steps == 1 ? "" : "s", step, v->findings->n_rows, ps_view_count(v, "high"),
-        ps_view_count(v, "medium"));
+    if (v->n_steps > 0) {
+        (void)snprintf(steps, sizeof steps, "%zu step%s", v->n_steps, v->n_steps == 1 ? "" : "s");
+    }
+    if (v->findings->n_rows > 0) {
+        (void)snprintf(
+            found, sizeof found, "%zu finding%s (%zu high, %zu medium, %zu low, %zu to know)",
+            v->findings->n_rows, v->findings->n_rows == 1 ? "" : "s", ps_view_count(v, "high"),
+            ps_view_count(v, "medium"), ps_view_count(v, "low"), ps_view_count(v, "info"));
+    }
+    (void)snprintf(line, sizeof line, "%.200s%s%zu rank%s, %s of %s: %s.", v->title,
+                   v->title[0] != '\0' ? ": " : "", v->n_ranks, v->n_ranks == 1 ? "" : "s", steps,
+                   step, found);
     wrap(p, line, 0);
     wrap(
         p,

@@ -53,7 +53,7 @@ static bool has_computing(const ps_report_view *view) {
 
 const char *ps_view_silence(const ps_report_view *view, size_t section) {
     if (section == PS_N_REPORT_SECTIONS - 1 && view->chart == NULL) {
-        return "Nothing says that the ranks are a pipeline.";
+        return "Nothing says that the ranks are a pipeline (pipescope chart tells what is looked for).";
     }
     return section < 2 && !has_computing(view)
                ? "The profile has no computing kernels: nothing can be said."

@@ -21,17 +21,17 @@ static void add_field(ps_buf *out, const char *text) {
 }
 
 static void add_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
-    char real[PS_NUMBER_TEXT];
+    char number[PS_NUMBER_TEXT];
     if (cell->is_null) {
         return;
     }
     switch (column->type) {
     case PS_COL_INT:
-        ps_buf_addf(out, "%lld", (long long)cell->u.i);
+        ps_buf_add(out, number, ps_int_text(cell->u.i, number));
         break;
     case PS_COL_REAL:
-        ps_real_shortest(cell->u.r, real);
-        ps_buf_add_str(out, real);
+        ps_real_shortest(cell->u.r, number);
+        ps_buf_add_str(out, number);
         break;
     case PS_COL_TEXT:
     case PS_COL_STRING_ID:
@@ -40,7 +40,7 @@ static void add_cell(ps_buf *out, const ps_column *column, const ps_value *cell)
     }
 }
 
-ps_code ps_write_table_csv(const ps_table *table, ps_buf *out, ps_err *err) {
+static void add_header(const ps_table *table, ps_buf *out) {
     for (size_t c = 0; c < table->n_columns; c++) {
         ps_buf_add_str(out, c > 0 ? "," : "");
         char name[128];
@@ -48,7 +48,14 @@ ps_code ps_write_table_csv(const ps_table *table, ps_buf *out, ps_err *err) {
         add_field(out, name);
     }
     ps_buf_add_str(out, "\r\n");
-    for (size_t r = 0; r < table->n_rows; r++) {
+}
+
+ps_code ps_write_table_csv_part(const ps_table *table, size_t first, size_t end, ps_buf *out,
+                                ps_err *err) {
+    if (first == 0) {
+        add_header(table, out);
+    }
+    for (size_t r = first; r < end; r++) {
         for (size_t c = 0; c < table->n_columns; c++) {
             ps_buf_add_str(out, c > 0 ? "," : "");
             add_cell(out, &table->columns[c], ps_table_cell(table, r, c));
@@ -56,4 +63,8 @@ ps_code ps_write_table_csv(const ps_table *table, ps_buf *out, ps_err *err) {
         ps_buf_add_str(out, "\r\n");
     }
     return ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+}
+
+ps_code ps_write_table_csv(const ps_table *table, ps_buf *out, ps_err *err) {
+    return ps_write_table_csv_part(table, 0, table->n_rows, out, err);
 }

@@ -70,12 +70,26 @@ static size_t add_character(ps_buf *out, const char *s, size_t n, size_t *units)
     return length > 0 ? length : 1;
 }
 
+/* Whether every byte stands for itself: the usual case. */
+static bool is_plain(const char *s, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] < 0x20 || s[i] > 0x7E || (s[i] == '_' && s[i + 1] == 'x')) {
+            return false;
+        }
+    }
+    return n <= MAX_TEXT;
+}
+
 /* The text of a cell in b->text; one that is too long ends in a mark. */
 static void make_text(book *b, const char *text) {
     size_t n = strlen(text);
     size_t used = 0;
     size_t keep = 0; /* bytes of out that leave room for the mark */
     ps_buf_clear(&b->text);
+    if (is_plain(text, n)) {
+        ps_buf_add(&b->text, text, n);
+        return;
+    }
     for (size_t i = 0; i < n;) {
         size_t units = 0;
         keep = used < MAX_TEXT ? b->text.len : keep;

@@ -23,6 +23,15 @@ PS_MUST_USE ps_code ps_write_table_csv(const ps_table *table, ps_buf *out, ps_er
  * doubles (JavaScript) lose digits there. A real that is not finite is null. */
 PS_MUST_USE ps_code ps_write_table_json(const ps_table *table, ps_buf *out, ps_err *err);
 
+/* Rows [first, end) of the same: what stands before the first row of the table comes with it, what stands behind the last
+ * one too. For files that are larger than memory. */
+typedef ps_code ps_table_part_fn(const ps_table *table, size_t first, size_t end, ps_buf *out,
+                                 ps_err *err);
+PS_MUST_USE ps_code ps_write_table_csv_part(const ps_table *table, size_t first, size_t end,
+                                            ps_buf *out, ps_err *err);
+PS_MUST_USE ps_code ps_write_table_json_part(const ps_table *table, size_t first, size_t end,
+                                             ps_buf *out, ps_err *err);
+
 typedef struct ps_chart_text_opts {
     ps_text_style style;
     int64_t step;        /* PS_FIRST_STEP: the first step of the chart */

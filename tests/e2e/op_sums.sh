@@ -7,7 +7,9 @@ set -eu
 
 cluster=$PIPESCOPE_SHARED_DATA/cluster/pp2_dp4
 real=$PIPESCOPE_SHARED_DATA/ascend
-[ -d "$cluster" ] && [ -d "$real" ] || skip "no shared data cluster/pp2_dp4, ascend"
+for data in "$cluster" "$real"; do
+    [ -d "$data" ] || skip "no shared data cluster/pp2_dp4, ascend"
+done
 db=cluster_analysis_output/cluster_analysis.db
 
 run 0 -m compute_op_sum -d "$cluster/input" -o "$T/cluster"
@@ -55,3 +57,10 @@ for rank in (0, 1):
             assert a[mine] == b[theirs], (mine, a[mine], b[theirs])
     assert waits > 100, waits
 PY
+
+# Any number of threads, the same bytes.
+modes=compute_op_sum,cann_api_sum,freq_analysis,export_summary
+for n in 1 3; do
+    run 0 -m $modes -d "$real/db/level1" -o "$T/threads$n" --export_type csv -j $n
+done
+diff -r "$T/threads1" "$T/threads3"

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 
 static ps_str str(ps_builder *b, const char *text) {
@@ -103,6 +104,25 @@ void small_run_mode(small_run *o, const char *mode, ps_trace *const *traces, siz
 
 void small_run_fini(small_run *o) {
     ps_result_fini(&o->result);
+}
+
+void small_run_without_memory(const char *mode, ps_trace *const *traces, size_t n) {
+    int64_t n_made = 0;
+    for (int64_t i = 0; i <= n_made; i++) {
+        small_run o;
+        (void)ps_alloc_fail_at(i);
+        small_run_mode(&o, mode, traces, n, NULL);
+        n_made = ps_alloc_fail_at(-1);
+        bool said = o.code == PS_NOMEM;
+        for (size_t r = 0; r < n; r++) {
+            said = said || o.map_codes[r] == PS_NOMEM;
+        }
+        small_run_fini(&o);
+        if (said != (i < n_made)) {
+            fail_msg("%s: allocation %d of %d failed, and %s says so", mode, (int)i, (int)n_made,
+                     said ? "somebody" : "nobody");
+        }
+    }
 }
 
 const ps_table *small_table(const small_run *o, const char *table) {

@@ -43,6 +43,9 @@ void small_run_mode(small_run *o, const char *mode, ps_trace *const *traces, siz
                     const ps_analysis_opts *opts);
 void small_run_fini(small_run *o);
 
+/* Makes allocation N of a run over the traces fail, for every N: each time somebody says that memory is out. */
+void small_run_without_memory(const char *mode, ps_trace *const *traces, size_t n);
+
 /* Rows as "a|b|c" lines, NULL as NULL, reals with up to ten digits. */
 void small_expect(const small_run *o, const char *table, const char *expected);
 const ps_table *small_table(const small_run *o, const char *table); /* or NULL */

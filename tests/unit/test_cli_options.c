@@ -59,6 +59,7 @@ static const ps_option OPTIONS[] = {
      .max = 1000000,
      .fallback = "10",
      .help = "forward"},
+    {.name = "likeness", .kind = PS_OPTION_REAL, .arg = "X", .max = 1, .hidden = true, .help = ""},
     {.name = "secret", .kind = PS_OPTION_FLAG, .hidden = true, .help = ""},
 };
 static const ps_option COMMON[] = {
@@ -147,6 +148,10 @@ static void test_spellings(void **context) {
     assert_string_equal(v.positionals[1], "-j");
     ps_options_fini(&v);
 
+    v = parsed("--likeness 0.8125");
+    assert_int_equal(ps_options_get(&v, "likeness")->number, 812500);
+    ps_options_fini(&v);
+
     v = parsed("--mode= --secret");
     assert_string_equal(ps_options_get(&v, "mode")->text, "");
     assert_true(ps_options_get(&v, "secret")->given);
@@ -171,6 +176,9 @@ static void test_values(void **context) {
     refuse("-m --dir x", "--mode needs a value: MODE");
     refuse("--dir=", "--dir: the DIR is empty");
     refuse("-d ''", "--dir: the DIR is empty");
+    refuse("--likeness 1.01", "--likeness: 1.01 is out of range (0 to 1)");
+    refuse("--likeness -1", "--likeness: '-1' is not a decimal number (12, 0.25)");
+    refuse("--likeness 1e-3", "--likeness: '1e-3' is not a decimal number (12, 0.25)");
     refuse("--quiet=yes", "--quiet takes no value");
     refuse("--step_id one", "--step_id: 'one' is not a whole number");
     refuse("--step_id 9223372036854775808",

@@ -79,7 +79,7 @@ static ps_code reduce_two(const ps_reduce_input *in, void **shared, ps_err *err)
     (void)shared;
     ps_code code = add(in, new_table("Shared", PS_TO_ALL, 2, 7), err);
     code = code == PS_OK ? add(in, new_table("own", PS_TO_DB, 1, 50), err) : code;
-    ps_table *t = code == PS_OK ? new_table("Deep", PS_TO_FILES, 1, 0) : NULL;
+    ps_table *t = code == PS_OK ? new_table("Deep", PS_TO_FILES | PS_TO_BESIDE_DB, 1, 0) : NULL;
     if (t != NULL) {
         t->file = "3/../deep\\est\n";
         t->is_sheet = true;
@@ -215,7 +215,11 @@ static void one_table_of_two_modes(void **state) {
     assert_int_equal(RUN(&j, &one, &two), PS_OK);
     expect_rows(db, "SELECT rank FROM Shared", "7\n8\n");
     expect_rows(db, "SELECT rank FROM Own", "0\n1\n");
-    assert_int_equal(j.run->n_written, 3);
+    /* Own, Empty, Shared; and Deep, beside the database */
+    assert_int_equal(j.run->n_written, 4);
+    assert_false(has_table(db, "Deep"));
+    expect_file(&j, "two_files/3/_./deep_est_.csv",
+                "rank,step,Busy(us),\"na\"\"me\"\r\n0,,0.5,it's\r\n");
     assert_int_equal(j.run->n_notes, 1);
     assert_string_equal(j.run->notes[0],
                         "own: one and two disagree about it, that of one was written; run one at a "

@@ -347,6 +347,161 @@ static void as_the_text_files_of_the_collector(void **state) {
     }
 }
 
+/* --- the work of the device alone --------------------------------------------------------------------- */
+
+static void measure_with(const char *path, uint32_t needs, ps_overlaps *out) {
+    ps_src src = {.path = path};
+    ps_err err = PS_ERR_INIT;
+    ps_trace *t = ps_read(&src, needs, &err);
+    if (t == NULL) {
+        fail_msg("%s: %s", path, err.msg);
+    }
+    measure(t, -1, false, out);
+    ps_trace_free(t);
+}
+
+/* All that step time asks for is the same whether everything was read or only the work. */
+static void expect_same_by_spans(const char *path) {
+    ps_overlaps all;
+    ps_overlaps lean;
+    measure_with(path, NEEDS, &all);
+    measure_with(path, PS_NEED_META | PS_NEED_STEPS | PS_NEED_DEVICE_SPANS, &lean);
+    assert_int_equal(all.n, lean.n);
+    assert_true(all.n > 0);
+    for (size_t i = 0; i < all.n; i++) {
+        const ps_overlap *x = &all.at[i];
+        const ps_overlap *y = &lean.at[i];
+        assert_int_equal(x->step, y->step);
+        assert_int_equal(x->device, y->device);
+        assert_int_equal(x->computing_ns, y->computing_ns);
+        assert_int_equal(x->communication_ns, y->communication_ns);
+        assert_int_equal(x->not_overlapped_ns, y->not_overlapped_ns);
+        assert_int_equal(x->free_ns, y->free_ns);
+        assert_int_equal(x->bubble_ns, y->bubble_ns);
+        assert_int_equal(x->preparing_ns, y->preparing_ns);
+    }
+    ps_overlaps_fini(&all);
+    ps_overlaps_fini(&lean);
+}
+
+static void spans_of_the_samples(void **state) {
+    (void)state;
+    expect_same_by_spans(shared_path("ascend/db/level0/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/"
+                                     "ascend_pytorch_profiler_0.db"));
+    expect_same_by_spans(shared_path("ascend/db/level1/rank1_ascend_pt/ASCEND_PROFILER_OUTPUT/"
+                                     "ascend_pytorch_profiler_1.db"));
+    expect_same_by_spans(shared_path("cluster/pp2_dp4/input/rank4_ascend_pt/ASCEND_PROFILER_OUTPUT/"
+                                     "ascend_pytorch_profiler_4.db"));
+}
+
+/* A database with steps 1 (1000-2000) and 2 (2000-3000) and kernels (launch, start, end):
+ *
+ *   100  1100 1200   launched before the steps             left out, though it runs in step 1
+ *   1100 1300 1400                                         step 1
+ *   1900 2100 2200   runs when step 2 has begun            step 1
+ *   2005 2300 2400   its operator began at 1990            step 1
+ *   2100 2500 2600                                         step 2
+ *   none 2700 2800   nobody launched it                    step 2, by its own time
+ *   3100 3200 3300   launched behind the steps             left out
+ *   and a communication operator 1950 2250 2350            step 1 */
+static void make_lagging(profile *p, const place *where) {
+    profile_begin(p, where, 0);
+    profile_step(p, 1, 1000, 2000);
+    profile_step(p, 2, 2000, 3000);
+    static const int ROWS[][3] = {{100, 1100, 1200},  {1100, 1300, 1400}, {1900, 2100, 2200},
+                                  {2005, 2300, 2400}, {2100, 2500, 2600}, {-1, 2700, 2800},
+                                  {3100, 3200, 3300}};
+    profile_sql(p,
+                "CREATE TABLE IF NOT EXISTS TASK(startNs INTEGER, endNs INTEGER, deviceId INTEGER,"
+                " connectionId INTEGER, globalTaskId INTEGER, globalPid INTEGER, taskType INTEGER,"
+                " contextId INTEGER, streamId INTEGER, taskId INTEGER, modelId INTEGER);"
+                "CREATE TABLE IF NOT EXISTS CANN_API(startNs INTEGER, endNs INTEGER, type INTEGER,"
+                " globalTid INTEGER, connectionId INTEGER, name INTEGER);"
+                "CREATE TABLE COMPUTE_TASK_INFO(name INTEGER, globalTaskId INTEGER);"
+                "CREATE TABLE COMMUNICATION_OP(opName INTEGER, startNs INTEGER, endNs INTEGER,"
+                " connectionId INTEGER, groupName INTEGER, opId INTEGER);"
+                "CREATE TABLE PYTORCH_API(startNs TEXT, endNs TEXT, globalTid INTEGER,"
+                " connectionId INTEGER, name INTEGER, sequenceNumber INTEGER, fwdThreadId INTEGER,"
+                " inputDtypes INTEGER, inputShapes INTEGER, callchainId INTEGER, type INTEGER);"
+                "CREATE TABLE CONNECTION_IDS(id INTEGER, connectionId INTEGER)");
+    long long name = (long long)profile_string(p, "k");
+    for (int i = 0; i < 7; i++) {
+        profile_sql(p,
+                    "INSERT INTO TASK VALUES (%d,%d,0,%d,%d,1,%lld,0,2,%d,0);"
+                    "INSERT INTO COMPUTE_TASK_INFO VALUES (%lld, %d)",
+                    ROWS[i][1], ROWS[i][2], 10 + i, i, name, i, name, i);
+        if (ROWS[i][0] >= 0) {
+            profile_sql(p, "INSERT INTO CANN_API VALUES (%d,%d,0,1,%d,%lld)", ROWS[i][0],
+                        ROWS[i][0] + 1, 10 + i, name);
+        }
+    }
+    profile_sql(p,
+                "INSERT INTO PYTORCH_API VALUES ('1990','2004',5,77,%lld,NULL,NULL,NULL,NULL,NULL,"
+                "NULL); INSERT INTO CONNECTION_IDS VALUES (77, 13);"
+                "INSERT INTO CANN_API VALUES (1950,1951,0,1,30,%lld);"
+                "INSERT INTO COMMUNICATION_OP VALUES (%lld,2250,2350,30,%lld,1)",
+                name, name, (long long)profile_string(p, "hcom_receive__1"),
+                (long long)profile_string(p, "group"));
+    profile_close(p);
+}
+
+static void spans_know_the_step_of_their_launch(void **state) {
+    profile p;
+    make_lagging(&p, *state);
+    ps_overlaps o;
+    measure_with(p.path, PS_NEED_STEPS | PS_NEED_DEVICE_SPANS, &o);
+    assert_int_equal(o.n, 2);
+    assert_int_equal(o.at[0].computing_ns, 300);
+    assert_int_equal(o.at[0].communication_ns, 100);
+    assert_int_equal(o.at[0].not_overlapped_ns, 50);
+    assert_int_equal(o.at[0].bubble_ns, 100);
+    assert_int_equal(o.at[0].preparing_ns, 300);
+    assert_int_equal(o.at[1].computing_ns, 200);
+    assert_int_equal(o.at[1].free_ns, 100);
+    ps_overlaps_fini(&o);
+    expect_same_by_spans(p.path);
+}
+
+/* Ids far apart, or steps that overlap: then everything is read, to the same result. */
+static void spans_of_an_unusual_file(void **state) {
+    profile p;
+    make_lagging(&p, *state);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(p.path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db,
+                     "UPDATE COMPUTE_TASK_INFO SET globalTaskId = globalTaskId + (1 << 40);"
+                     "UPDATE TASK SET globalTaskId = globalTaskId + (1 << 40)",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    expect_same_by_spans(p.path);
+    assert_int_equal(
+        sqlite3_exec(db,
+                     "UPDATE COMPUTE_TASK_INFO SET globalTaskId = globalTaskId - (1 << 40);"
+                     "UPDATE TASK SET globalTaskId = globalTaskId - (1 << 40);"
+                     "UPDATE STEP_TIME SET endNs = 2100 WHERE id = 1",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    expect_same_by_spans(p.path);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void reading_spans_without_memory(void **state) {
+    profile p;
+    make_lagging(&p, *state);
+    ps_src src = {.path = p.path, .n_threads = 1};
+    ps_trace *t = NULL;
+    for (int64_t n = 0; t == NULL; n++) {
+        ps_err err = PS_ERR_INIT;
+        (void)ps_alloc_fail_at(n);
+        t = ps_read(&src, PS_NEED_STEPS | PS_NEED_DEVICE_SPANS, &err);
+        (void)ps_alloc_fail_at(-1);
+        assert_true(t != NULL || err.code == PS_NOMEM);
+        assert_true(n < 2000);
+    }
+    ps_trace_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_step_by_hand),
@@ -358,6 +513,10 @@ int main(void) {
         cmocka_unit_test(as_the_collector_at_level1),
         cmocka_unit_test(as_the_collector_in_a_cluster_of_two_stages),
         cmocka_unit_test(as_the_text_files_of_the_collector),
+        cmocka_unit_test(spans_of_the_samples),
+        IN_PLACE(spans_know_the_step_of_their_launch),
+        IN_PLACE(spans_of_an_unusual_file),
+        IN_PLACE(reading_spans_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

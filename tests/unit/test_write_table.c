@@ -6,9 +6,12 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/rng.h"
 #include "base/utf8.h"
 #include "write/number_text.h"
 #include "write/writers.h"
@@ -268,12 +271,85 @@ static void test_memory(void **context) {
     ps_table_free(t);
 }
 
+/* By definition: the fewest digits, 15 to 17, that read back as the same double. */
+static void shortest_by_trial(double value, char *out, size_t size) {
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(out, size, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) {
+            return;
+        }
+    }
+}
+
+static void test_numbers(void **context) {
+    (void)context;
+    char text[PS_NUMBER_TEXT];
+    char wanted[PS_NUMBER_TEXT];
+    const double SPECIAL[] = {0,
+                              -0.0,
+                              1,
+                              -1,
+                              0.001,
+                              -0.001,
+                              0.0001,
+                              0.0005,
+                              999999999999.999,
+                              1e12,
+                              1e15,
+                              -1e15,
+                              1e14,
+                              123456789012345.0,
+                              0.1,
+                              1.0 / 3,
+                              1e-300,
+                              1e300,
+                              12.345,
+                              -99.99,
+                              9007199254740993.0};
+    ps_rng rng = {7};
+    for (size_t i = 0; i < 20000; i++) {
+        int64_t whole = (int64_t)ps_rng_next(&rng) >> ps_rng_below(&rng, 64);
+        double value = (double)whole / (i % 3 == 0 ? 1000 : i % 3 == 1 ? 1 : 7);
+        value = i < sizeof SPECIAL / sizeof *SPECIAL ? SPECIAL[i] : value;
+        shortest_by_trial(value, wanted, sizeof wanted);
+        ps_real_shortest(value, text);
+        assert_string_equal(text, wanted);
+        (void)snprintf(wanted, sizeof wanted, "%lld", (long long)whole);
+        assert_int_equal(ps_int_text(whole, text), strlen(wanted));
+        assert_string_equal(text, wanted);
+    }
+    assert_int_equal(ps_int_text(INT64_MIN, text), 20);
+    assert_string_equal(text, "-9223372036854775808");
+}
+
+/* In pieces or at once: the same bytes. */
+static void test_parts(void **context) {
+    (void)context;
+    ps_table *t = sample();
+    ps_table_part_fn *const PARTS[] = {ps_write_table_csv_part, ps_write_table_json_part};
+    for (size_t i = 0; i < 2; i++) {
+        ps_buf whole;
+        ps_buf pieces;
+        ps_buf_init(&whole, 0);
+        ps_buf_init(&pieces, 0);
+        assert_int_equal(PARTS[i](t, 0, t->n_rows, &whole, NULL), PS_OK);
+        for (size_t r = 0; r < t->n_rows; r++) {
+            assert_int_equal(PARTS[i](t, r, r + 1, &pieces, NULL), PS_OK);
+        }
+        assert_string_equal(ps_buf_str(&pieces), ps_buf_str(&whole));
+        ps_buf_fini(&whole);
+        ps_buf_fini(&pieces);
+    }
+    ps_table_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),          cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_width_is_kept), cmocka_unit_test(test_units),
         cmocka_unit_test(test_csv),           cmocka_unit_test(test_hostile_text),
         cmocka_unit_test(test_scaled),        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_numbers),       cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,66 @@
+#!/bin/sh
+# report on real captures: where a step goes equals what the profiler itself wrote, and what is known of the samples is found.
+set -eu
+
+data=${PIPESCOPE_SHARED_DATA:-../shared/data}
+if [ ! -d "$data/ascend/db/level1" ] || [ ! -d "$data/cluster/pp2_dp4" ]; then
+    echo "skipped: no $data/ascend and $data/cluster"
+    exit 77
+fi
+
+run() {
+    "$PIPESCOPE_BIN" report "$data/$1" -o "$T/$2.json" --quiet >/dev/null 2>"$T/err" || {
+        echo "FAILED: report $1: $(cat "$T/err")"
+        exit 1
+    }
+}
+
+run ascend/db/level1 level1
+run ascend/db/level0 level0
+run ascend/text/level1 text
+run cluster/pp2_dp4/input cluster
+run kineto/two_ranks kineto
+run kineto/nccl nccl
+
+python3 - "$data" "$T" <<'PY'
+import glob
+import json
+import sqlite3
+import sys
+
+data, out = sys.argv[1:]
+
+
+def load(name):
+    return json.load(open(f"{out}/{name}.json"))
+
+
+# The profiler's own step table, in microseconds.
+for level in ("level0", "level1"):
+    rows = {r["rank"]: r for r in load(level)["overview"]}
+    for rank in (0, 1):
+        (path,) = glob.glob(f"{data}/ascend/db/{level}/rank{rank}_ascend_pt/*/analysis.db")
+        db = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+        want = db.execute("SELECT computing, communication_not_overlapped, free FROM StepTraceTime").fetchone()
+        got = [rows[rank][k] / 1000 for k in ("computing_ns", "exposed_ns", "free_ns")]
+        for a, b in zip(want, got):
+            assert abs(a - b) < 0.01, (level, rank, want, got)
+
+# Rank 2 of the cluster is starved by its host and comes last to every collective.
+cluster = load("cluster")
+rules = {}
+for f in cluster["findings"]:
+    rules.setdefault(f["rule"], f)
+assert rules["free-share"]["rank"] == 2
+assert rules["late-arrival"]["rank"] == 2
+assert [r["stage"] for r in cluster["overview"]] == [0] * 4 + [1] * 4
+
+# item() waits for the allreduce that takes most of the real step.
+level1 = {f["rule"]: f for f in load("level1")["findings"]}
+assert any(e["name"] == "aten::item" for e in level1["host-waits-comm"]["evidence"])
+assert "HCCL" in level1["comm-exposed"]["try"] and "NCCL" not in level1["comm-exposed"]["try"]
+
+# The advice fits the device.
+nccl = {f["rule"]: f for f in load("nccl")["findings"]}
+assert "CUDA graphs" in nccl["free-share"]["try"] and "TASK_QUEUE" not in nccl["free-share"]["try"]
+PY

@@ -1,0 +1,697 @@
+/* Every rule of dispatch, compute and communication on traces made by hand: a case in which it fires, with its gain, and
+ * one in which it is silent. Times in the comments are microseconds. */
+#include "support/report_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* One trace, one report. */
+static void report_one(report_run *out, rig *r) {
+    ps_trace *t = rig_seal(r);
+    report_over(out, &t, 1, NULL, NULL);
+    assert_int_equal(out->code, PS_OK);
+}
+
+/* Two kernels in a step of 1000, with a gap from 400 to `until`, both launched just before they run. */
+static rig with_gap(int64_t until) {
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+    (void)rig_kernel(&r, "Add", NULL, until - 5, until, 1000);
+    return r;
+}
+
+/* --- dispatch -------------------------------------------------------------------------------------------------------- */
+
+/* Computing 398 + 400, free 200 of 998: 20.04 %. With a gap of 50: 5 %. */
+static void free_share(void **state) {
+    (void)state;
+    report_run o;
+    rig r = with_gap(600);
+    report_one(&o, &r);
+    assert_true(report_fired(&o, PS_RULE_FREE_SHARE));
+    assert_int_equal(report_gain(&o, PS_RULE_FREE_SHARE), 200 * US);
+    assert_non_null(strstr(report_text(&o, PS_RULE_FREE_SHARE), "200 us of a step of 998 us"));
+    report_fini(&o);
+    r = with_gap(450);
+    report_one(&o, &r);
+    assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
+    report_fini(&o);
+}
+
+/* The same gap is a stall of the rank's pipeline: no finding of the host, and the overview says so. */
+static void free_in_the_bubble_is_not_the_hosts(void **state) {
+    (void)state;
+    report_run o;
+    rig r = with_gap(600);
+    ps_trace *t = rig_seal(&r);
+    ps_chart *chart = ps_chart_new();
+    assert_non_null(chart);
+    chart->origin_ns = REPORT_EPOCH_NS;
+    assert_true(ps_chart_add_rank(chart, (ps_chart_rank){.rank = 0, .stage = 1}));
+    assert_true(ps_chart_add_op(chart, (ps_op){.end_ns = 400 * US, .step = 1, .name = "0"}));
+    assert_true(ps_chart_add_bubble(chart, (ps_bubble){.start_ns = 400 * US,
+                                                       .end_ns = 600 * US,
+                                                       .step = 1,
+                                                       .waits_for = PS_NO_INDEX,
+                                                       .cause = PS_BUBBLE_STALL}));
+    ps_result before = {.chart = chart};
+    report_over(&o, &t, 1, NULL, &before);
+    assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
+    const ps_table *overview = report_table(&o, "overview");
+    assert_int_equal(ps_table_cell(overview, 0, ps_table_column(overview, "bubble"))->u.i,
+                     200 * US);
+    assert_int_equal(ps_table_cell(overview, 0, ps_table_column(overview, "stage"))->u.i, 1);
+    report_fini(&o);
+    ps_chart_free(chart);
+}
+
+/* Both kernels of the gap start 1 and 4 us after their call; launched 100 us ahead none does. */
+static void launch_delay(void **state) {
+    (void)state;
+    report_run o;
+    rig r = with_gap(600);
+    report_one(&o, &r);
+    assert_true(report_fired(&o, PS_RULE_LAUNCH_DELAY));
+    report_fini(&o);
+    r = rig_begin(1000);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 102, 400);
+    (void)rig_kernel(&r, "Add", NULL, 450, 600, 1000);
+    report_one(&o, &r);
+    assert_false(report_fired(&o, PS_RULE_LAUNCH_DELAY));
+    report_fini(&o);
+}
+
+/* A host range from 300 to 590: of the gap 400 to 600 the device loses 190 in it. From 100 to 300 it loses nothing. */
+static void check_stop(ps_rule_id rule, const char *name, ps_rule_id other) {
+    report_run o;
+    rig r = with_gap(600);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, name, 300, 590);
+    report_one(&o, &r);
+    assert_true(report_fired(&o, rule));
+    assert_int_equal(report_gain(&o, rule), 190 * US);
+    assert_false(report_fired(&o, other));
+    report_fini(&o);
+    r = with_gap(600);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, name, 100, 300);
+    report_one(&o, &r);
+    assert_false(report_fired(&o, rule));
+    report_fini(&o);
+}
+
+static void blocking(void **state) {
+    (void)state;
+    check_stop(PS_RULE_BLOCKING_COPY, "aten::item", PS_RULE_BLOCKING_SYNC);
+    check_stop(PS_RULE_BLOCKING_COPY, "cudaMemcpy", PS_RULE_BLOCKING_SYNC);
+    check_stop(PS_RULE_BLOCKING_SYNC, "cudaStreamSynchronize", PS_RULE_BLOCKING_COPY);
+    check_stop(PS_RULE_BLOCKING_SYNC, "aclrtSynchronizeStreamWithTimeout", PS_RULE_BLOCKING_COPY);
+}
+
+/* The call inside of item() belongs to it; an asynchronous copy stops nobody. */
+static void blocking_is_counted_once(void **state) {
+    (void)state;
+    report_run o;
+    rig r = with_gap(600);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::item", 300, 590);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::_local_scalar_dense", 310, 580);
+    (void)rig_host(&r, PS_SLICE_CALL, "cudaStreamSynchronize", 320, 570);
+    report_one(&o, &r);
+    assert_int_equal(report_gain(&o, PS_RULE_BLOCKING_COPY), 190 * US);
+    assert_non_null(strstr(report_text(&o, PS_RULE_BLOCKING_COPY), "1 of them"));
+    assert_false(report_fired(&o, PS_RULE_BLOCKING_SYNC));
+    report_fini(&o);
+    r = with_gap(600);
+    (void)rig_host(&r, PS_SLICE_CALL, "cudaMemcpyAsync", 300, 590);
+    report_one(&o, &r);
+    assert_false(report_fired(&o, PS_RULE_BLOCKING_COPY));
+    report_fini(&o);
+}
+
+/* item() from 400 to 600 while an allreduce runs alone; the same while a kernel runs beside it. */
+static void host_waits_for_communication(void **state) {
+    (void)state;
+    report_run o;
+    rig r = with_gap(600);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 400, 600, 0);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::item", 400, 600);
+    report_one(&o, &r);
+    assert_true(report_fired(&o, PS_RULE_HOST_WAITS_COMM));
+    assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
+    report_fini(&o);
+    r = with_gap(600);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 100, 300, 0);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::item", 100, 300);
+    report_one(&o, &r);
+    assert_false(report_fired(&o, PS_RULE_HOST_WAITS_COMM));
+    report_fini(&o);
+}
+
+/* A range of `length` in a step of 40000 whose device is idle from 10000 to 20000. */
+static bool long_stop_fires(ps_rule_id rule, const char *name, int64_t length, int64_t *gain_ns) {
+    report_run o;
+    rig r = rig_begin(40000);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 10000);
+    (void)rig_kernel(&r, "Add", NULL, 19990, 20000, 40000);
+    (void)rig_host(&r, PS_SLICE_HOST_OTHER, name, 9000, 9000 + length);
+    report_one(&o, &r);
+    bool fired = report_fired(&o, rule);
+    *gain_ns = fired ? report_gain(&o, rule) : 0;
+    report_fini(&o);
+    return fired;
+}
+
+/* 9000 to 11000 is 2 ms long, 1000 of it in the gap; 9000 to 24000 is 15 ms long, all 10000 of the gap in it. */
+static void pauses(void **state) {
+    (void)state;
+    int64_t gain_ns = 0;
+    assert_true(long_stop_fires(PS_RULE_GC_PAUSE, "Python GC", 2000, &gain_ns));
+    assert_int_equal(gain_ns, 1000 * US);
+    assert_false(long_stop_fires(PS_RULE_GC_PAUSE, "Python GC", 1000, &gain_ns));
+    static const char NEXT[] = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+    assert_true(long_stop_fires(PS_RULE_DATA_LOADING, NEXT, 15000, &gain_ns));
+    assert_int_equal(gain_ns, 10000 * US);
+    assert_false(long_stop_fires(PS_RULE_DATA_LOADING, NEXT, 9000, &gain_ns));
+}
+
+static bool fires_in(ps_rule_id rule, const char *environment, int64_t gap_until) {
+    report_run o;
+    rig r = with_gap(gap_until);
+    ps_builder_meta(r.b, "ENV_VARIABLES", environment);
+    report_one(&o, &r);
+    bool fired = report_fired(&o, rule);
+    report_fini(&o);
+    return fired;
+}
+
+/* Only where the device waits for the host, and only when the variable is known. */
+static void environment(void **state) {
+    (void)state;
+    assert_true(fires_in(PS_RULE_TASK_QUEUE, "{\"TASK_QUEUE_ENABLE\": \"1\"}", 600));
+    assert_true(fires_in(PS_RULE_TASK_QUEUE, "{\"TASK_QUEUE_ENABLE\": \"\"}", 600));
+    assert_false(fires_in(PS_RULE_TASK_QUEUE, "{\"TASK_QUEUE_ENABLE\": \"2\"}", 600));
+    assert_false(fires_in(PS_RULE_TASK_QUEUE, "{\"TASK_QUEUE_ENABLE\": \"1\"}", 450));
+    assert_false(fires_in(PS_RULE_TASK_QUEUE, "{\"OTHER\": \"1\"}", 600));
+    assert_false(fires_in(PS_RULE_TASK_QUEUE, "no JSON", 600));
+    assert_true(fires_in(PS_RULE_CPU_BINDING, "{\"CPU_AFFINITY_CONF\": \"0\"}", 600));
+    assert_false(
+        fires_in(PS_RULE_CPU_BINDING, "{\"CPU_AFFINITY_CONF\": \"mode:1,npu0:0-7\"}", 600));
+}
+
+/* A counter at `high` from 0 to 800, at `low` to 1000: low for 20 % of the time. */
+static bool fires_at(ps_rule_id rule, const char *series, double high, double low) {
+    report_run o;
+    rig r = with_gap(450);
+    rig_counter(&r, series, 0, high);
+    rig_counter(&r, series, 800, low);
+    report_one(&o, &r);
+    bool fired = report_fired(&o, rule);
+    report_fini(&o);
+    return fired;
+}
+
+static void frequencies(void **state) {
+    (void)state;
+    assert_true(fires_at(PS_RULE_CPU_FREQUENCY, "CPU 0 Frequency", 3000, 2000));
+    assert_false(fires_at(PS_RULE_CPU_FREQUENCY, "CPU 0 Frequency", 3000, 2900));
+    assert_true(fires_at(PS_RULE_FREQUENCY_DROP, "AI Core Freq", 1800, 800));
+    assert_false(fires_at(PS_RULE_FREQUENCY_DROP, "AI Core Freq", 1800, 1800));
+    assert_false(fires_at(PS_RULE_FREQUENCY_DROP, "AI Core Freq", 800, 1800)); /* 800 is usual */
+    report_run o;
+    rig r = with_gap(450);
+    ps_builder_meta(r.b, "cpu_governor", "powersave");
+    report_one(&o, &r);
+    assert_true(report_fired(&o, PS_RULE_CPU_FREQUENCY));
+    report_fini(&o);
+}
+
+/* --- compute ------------------------------------------------------------------------------------------------------------- */
+
+/* Six kernels of 150 of five types: 33 % and 17 % each. Five of different types: 20 % each is not more than 20 %. */
+static void top_kernel(void **state) {
+    (void)state;
+    static const char *const TYPES[] = {"MatMul", "Add", "Mul", "Gelu", "Sub", "MatMul"};
+    for (int n = 5; n <= 6; n++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        for (int i = 0; i < n; i++) {
+            (void)rig_kernel(&r, TYPES[i], "4,4", 0, 10 + 150 * i, 160 + 150 * i);
+        }
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_TOP_KERNEL), n == 6);
+        report_fini(&o);
+    }
+}
+
+/* 2 * 1024^3 = 2.147e9 operations in 100 us are 21.47 T/s: 21.47 % of 100, 43 % of 50. At 30 % the kernel would take
+ * 100 * 21.47 / 30 = 71.58 us: 28.42 less. */
+static void low_mfu(void **state) {
+    (void)state;
+    static const double PEAKS[] = {100, 50};
+    for (size_t i = 0; i < 2; i++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        uint32_t k = rig_kernel(&r, "MatMulV2", "\"1024,1024;1024,1024\"", 0, 100, 200);
+        rig_text(&r, k, "inputDataTypes", "DT_BF16;DT_BF16");
+        rig_text(&r, k, "inputFormats", "ND;ND");
+        rig_text(&r, k, "outputShapes", "\"1024,1024\"");
+        rig_text(&r, k, "outputDataTypes", "DT_BF16");
+        ps_trace *t = rig_seal(&r);
+        ps_analysis_opts opts = {.step_id = -1, .peak_tflops = PEAKS[i]};
+        report_over(&o, &t, 1, &opts, NULL);
+        assert_int_equal(report_fired(&o, PS_RULE_LOW_MFU), i == 0);
+        if (i == 0) {
+            assert_in_range(report_gain(&o, PS_RULE_LOW_MFU), 28410, 28430);
+        }
+        report_fini(&o);
+    }
+}
+
+/* Eight kernels of 100 and one of 400: 300 beyond the median. All of 100 and one of 150: not beyond 1.5 medians. */
+static void kernel_varies(void **state) {
+    (void)state;
+    static const int64_t LAST[] = {400, 150};
+    for (size_t i = 0; i < 2; i++) {
+        report_run o;
+        rig r = rig_begin(1400);
+        for (int k = 0; k < 8; k++) {
+            (void)rig_kernel(&r, "Add", "4,4", 0, 10 + 100 * k, 110 + 100 * k);
+        }
+        (void)rig_kernel(&r, "Add", "4,4", 0, 810, 810 + LAST[i]);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_KERNEL_VARIES), i == 0);
+        if (i == 0) {
+            assert_int_equal(report_gain(&o, PS_RULE_KERNEL_VARIES), 300 * US);
+        }
+        report_fini(&o);
+    }
+}
+
+static void aicpu(void **state) {
+    (void)state;
+    static const char *const TASKS[] = {"AI_CPU", "AI_CORE"};
+    for (size_t i = 0; i < 2; i++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "Add", NULL, 0, 10, 900);
+        rig_text(&r, rig_kernel(&r, "Index", NULL, 0, 900, 950), "taskType", TASKS[i]);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_AICPU), i == 0);
+        if (i == 0) {
+            assert_int_equal(report_gain(&o, PS_RULE_AICPU), 50 * US);
+        }
+        report_fini(&o);
+    }
+}
+
+/* Three ranks; each runs five kernels of 100, the last one of `slow`. */
+static void run_three(report_run *o, int64_t slow) {
+    ps_trace *traces[3];
+    for (int rank = 0; rank < 3; rank++) {
+        rig r = rig_begin(1000);
+        int64_t length = rank == 2 ? slow : 100;
+        for (int k = 0; k < 5; k++) {
+            (void)rig_kernel(&r, "Add", "4,4", 0, 10 + length * k, 10 + length * (k + 1));
+        }
+        traces[rank] = rig_seal(&r);
+    }
+    report_over(o, traces, 3, NULL, NULL);
+    assert_int_equal(o->code, PS_OK);
+}
+
+/* 120 against a median of 100: 5 * 20 more. Computing 600, 500, 500: 100 / 533 = 18.8 %, 600 - 533.3 above the mean. */
+static void slow_ranks(void **state) {
+    (void)state;
+    report_run o;
+    run_three(&o, 120);
+    assert_true(report_fired(&o, PS_RULE_SLOW_KERNEL));
+    assert_int_equal(report_gain(&o, PS_RULE_SLOW_KERNEL), 100 * US);
+    assert_true(report_fired(&o, PS_RULE_SLOW_RANK));
+    assert_int_equal(report_gain(&o, PS_RULE_SLOW_RANK), 600 * US - 1600 * US / 3);
+    assert_non_null(strstr(report_text(&o, PS_RULE_SLOW_RANK), "rank 2 600 us"));
+    report_fini(&o);
+    run_three(&o, 100);
+    assert_false(report_fired(&o, PS_RULE_SLOW_KERNEL));
+    assert_false(report_fired(&o, PS_RULE_SLOW_RANK));
+    report_fini(&o);
+}
+
+/* --- communication --------------------------------------------------------------------------------------------------------- */
+
+/* Computing 10 to 500, an allreduce from 500 to 900, or beside the kernel. 400 of 890 exposed. */
+static void comm_exposed(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "Add", NULL, 0, 10, 500);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 500, 900, 0);
+    report_one(&o, &r);
+    assert_int_equal(report_gain(&o, PS_RULE_COMM_EXPOSED), 400 * US);
+    assert_false(report_fired(&o, PS_RULE_COMM_OVER_COMPUTE));
+    report_fini(&o);
+    r = rig_begin(1000);
+    (void)rig_kernel(&r, "Add", NULL, 0, 10, 500);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 100, 500, 0);
+    report_one(&o, &r);
+    assert_false(report_fired(&o, PS_RULE_COMM_EXPOSED));
+    report_fini(&o);
+}
+
+/* A receive that waits from 500 to 900 is the pipeline's. */
+static void receives_are_the_pipelines(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "Add", NULL, 0, 10, 500);
+    (void)rig_comm(&r, "hcom_receive__1_0_1", 500, 900, 0);
+    report_one(&o, &r);
+    assert_false(report_fired(&o, PS_RULE_COMM_EXPOSED));
+    report_fini(&o);
+}
+
+static void comm_over_compute(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "Add", NULL, 0, 10, 300);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 300, 900, 0);
+    report_one(&o, &r);
+    assert_true(report_fired(&o, PS_RULE_COMM_OVER_COMPUTE));
+    assert_non_null(strstr(report_text(&o, PS_RULE_COMM_OVER_COMPUTE), "group world take 600 us"));
+    report_fini(&o);
+}
+
+/* Five operators of 10 and one of 100 (90 beyond the median) or of 30, which is not more than three times 10. */
+static void comm_outlier(void **state) {
+    (void)state;
+    static const int64_t LAST[] = {100, 30};
+    for (size_t i = 0; i < 2; i++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "Add", NULL, 0, 10, 500);
+        for (int k = 0; k < 5; k++) {
+            (void)rig_comm(&r, "hcom_allReduce__1", 500 + 20 * k, 510 + 20 * k, 1024);
+        }
+        (void)rig_comm(&r, "hcom_allReduce__1", 700, 700 + LAST[i], 1024);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_COMM_OUTLIER), i == 0);
+        if (i == 0) {
+            assert_int_equal(report_gain(&o, PS_RULE_COMM_OUTLIER), 90 * US);
+        }
+        report_fini(&o);
+    }
+}
+
+/* Three ranks meet: two come at 500, the last one at `late`; all leave at 900. */
+static void late_arrival(void **state) {
+    (void)state;
+    static const int64_t LATE[] = {600, 505};
+    for (size_t i = 0; i < 2; i++) {
+        ps_trace *traces[3];
+        report_run o;
+        for (int rank = 0; rank < 3; rank++) {
+            rig r = rig_begin(1000);
+            (void)rig_kernel(&r, "Add", NULL, 0, 10, 500);
+            (void)rig_comm(&r, "hcom_allReduce__1_0_1", rank == 1 ? LATE[i] : 500, 900, 1024);
+            traces[rank] = rig_seal(&r);
+        }
+        report_over(&o, traces, 3, NULL, NULL);
+        assert_int_equal(report_fired(&o, PS_RULE_LATE_ARRIVAL), i == 0);
+        if (i == 0) {
+            assert_int_equal(report_gain(&o, PS_RULE_LATE_ARRIVAL), 100 * US);
+            assert_non_null(strstr(report_text(&o, PS_RULE_LATE_ARRIVAL), "Rank 1 comes last"));
+        }
+        report_fini(&o);
+    }
+}
+
+/* --- links and packets ------------------------------------------------------------------------------------------------------- */
+
+enum { M_NAME, M_GROUP, M_FROM, M_TO, M_TRANSPORT, M_SIZE, M_TIME, N_M };
+
+static const ps_column MATRIX[N_M] = {
+    [M_NAME] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
+    [M_GROUP] = {.name = "group_name", .type = PS_COL_TEXT},
+    [M_FROM] = {.name = "src_rank", .type = PS_COL_INT},
+    [M_TO] = {.name = "dst_rank", .type = PS_COL_INT},
+    [M_TRANSPORT] = {.name = "transport_type", .type = PS_COL_TEXT},
+    [M_SIZE] = {.name = "transit_size", .type = PS_COL_REAL},
+    [M_TIME] = {.name = "transit_time", .type = PS_COL_REAL}};
+
+/* Five links that carry 100 MB, in 1 ms each, the last one in `last_ms`. */
+static ps_table *matrix(double last_ms) {
+    ps_table *t = ps_table_new("CommAnalyzerMatrix", "", MATRIX, N_M);
+    assert_non_null(t);
+    for (int to = 1; to <= 5; to++) {
+        assert_true(ps_table_add_row(t));
+        assert_true(ps_table_set_text(t, M_NAME, "allreduce-total"));
+        assert_true(ps_table_set_text(t, M_GROUP, "123"));
+        ps_table_set_int(t, M_FROM, 0);
+        ps_table_set_int(t, M_TO, to);
+        assert_true(ps_table_set_text(t, M_TRANSPORT, "HCCS"));
+        ps_table_set_real(t, M_SIZE, 100);
+        ps_table_set_real(t, M_TIME, to == 5 ? last_ms : 1);
+    }
+    return t;
+}
+
+/* 50 GB/s where the others have 100: at their speed its 2 ms would be 1 ms. At 1.2 ms it has 83 %. */
+static void slow_link(void **state) {
+    (void)state;
+    static const double LAST[] = {2, 1.2};
+    for (size_t i = 0; i < 2; i++) {
+        report_run o;
+        rig r = with_gap(450);
+        ps_builder_side_table(r.b, matrix(LAST[i]));
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_SLOW_LINK), i == 0);
+        if (i == 0) {
+            assert_int_equal(report_gain(&o, PS_RULE_SLOW_LINK), 1000 * US);
+        }
+        report_fini(&o);
+    }
+}
+
+enum { B_NAME, B_TRANSPORT, B_PACKAGE, B_COUNT, B_TIME, N_B };
+
+static const ps_column BANDWIDTH[N_B] = {
+    [B_NAME] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
+    [B_TRANSPORT] = {.name = "transport_type", .type = PS_COL_TEXT},
+    [B_PACKAGE] = {.name = "package_size", .type = PS_COL_REAL},
+    [B_COUNT] = {.name = "count", .type = PS_COL_INT},
+    [B_TIME] = {.name = "transit_time", .type = PS_COL_REAL}};
+
+static void report_packet(report_run *o, const char *transport, double package_mb, double time_ms) {
+    ps_table *t = ps_table_new("CommAnalyzerBandwidth", "", BANDWIDTH, N_B);
+    assert_non_null(t);
+    assert_true(ps_table_add_row(t));
+    assert_true(ps_table_set_text(t, B_NAME, "hcom_allReduce__1_0_1"));
+    assert_true(ps_table_set_text(t, B_TRANSPORT, transport));
+    ps_table_set_real(t, B_PACKAGE, package_mb);
+    ps_table_set_int(t, B_COUNT, 3);
+    ps_table_set_real(t, B_TIME, time_ms);
+    rig r = with_gap(450);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 410, 440, 0);
+    ps_builder_side_table(r.b, t);
+    report_one(o, &r);
+}
+
+static void packets(void **state) {
+    (void)state;
+    static const struct {
+        const char *transport;
+        double package_mb, time_ms;
+        bool small, again;
+    } CASES[] = {{"SDMA", 15, 1, true, false},
+                 {"SDMA", 17, 9000, false, false},
+                 {"RDMA", 0.5, 1, true, false},
+                 {"RDMA", 2, 5000, false, true},
+                 {"LOCAL", 1, 1, false, false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        report_packet(&o, CASES[i].transport, CASES[i].package_mb, CASES[i].time_ms);
+        assert_int_equal(report_fired(&o, PS_RULE_SMALL_PACKETS), CASES[i].small);
+        assert_int_equal(report_fired(&o, PS_RULE_RETRANSMISSION), CASES[i].again);
+        if (CASES[i].again) {
+            assert_int_equal(report_gain(&o, PS_RULE_RETRANSMISSION), 5000000 * US);
+        }
+        report_fini(&o);
+    }
+}
+
+/* 4 * 250064 = 1000256 = 512 * 1953.625; 4 * 250112 = 512 * 1954. */
+static void byte_alignment(void **state) {
+    (void)state;
+    static const int64_t ELEMENTS[] = {250064, 250112};
+    for (size_t i = 0; i < 2; i++) {
+        report_run o;
+        rig r = with_gap(600);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", 450, 550, ELEMENTS[i]);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_BYTE_ALIGNMENT), i == 0);
+        report_fini(&o);
+    }
+}
+
+/* --- all of it --------------------------------------------------------------------------------------------------------------- */
+
+/* Thresholds of the user count, and are shown. */
+static void thresholds(void **state) {
+    (void)state;
+    double limits[PS_N_RULES];
+    ps_thresholds_default(limits);
+    limits[PS_RULE_FREE_SHARE] = 25;
+    report_run o;
+    rig r = with_gap(600);
+    ps_trace *t = rig_seal(&r);
+    ps_analysis_opts opts = {.step_id = -1, .thresholds = limits};
+    report_over(&o, &t, 1, &opts, NULL);
+    assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
+    report_fini(&o);
+    char text[256];
+    ps_rule_text(ps_rule_of(PS_RULE_FREE_SHARE), 25, text, sizeof text);
+    assert_non_null(strstr(text, "more than 25 % of Computing"));
+}
+
+/* Evidence: the gap from 400 to 600, counted from the first event of the capture (at 0), and absolutely. */
+static void evidence_can_be_looked_up(void **state) {
+    (void)state;
+    report_run o;
+    rig r = with_gap(600);
+    report_one(&o, &r);
+    const ps_table *t = report_table(&o, "evidence");
+    assert_true(t->n_rows > 0);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "rank"))->u.i, 0);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "step"))->u.i, 1);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "from start"))->u.i, 400 * US);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "at"))->u.i,
+                     REPORT_EPOCH_NS + 400 * US);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "duration"))->u.i, 200 * US);
+    assert_string_equal(ps_table_cell(t, 0, ps_table_column(t, "name"))->u.text, "idle before Add");
+    report_fini(&o);
+}
+
+/* The page of the command lists every rule as it is. */
+static void documented(void **state) {
+    (void)state;
+    FILE *page = fopen("docs/commands/report.md", "r");
+    assert_non_null(page);
+    double limits[PS_N_RULES];
+    bool seen[PS_N_RULES] = {false};
+    char line[1024];
+    ps_thresholds_default(limits);
+    while (fgets(line, sizeof line, page) != NULL) {
+        for (size_t i = 0; i < PS_N_RULES; i++) {
+            const ps_rule *rule = ps_rule_of((ps_rule_id)i);
+            char value[32];
+            char text[512];
+            char want[1024];
+            ps_rule_value_text(rule, limits[i], value, sizeof value);
+            ps_rule_text(rule, limits[i], text, sizeof text);
+            (void)snprintf(want, sizeof want, "| `%s` | %s | %s |\n", rule->name, value, text);
+            seen[i] = seen[i] || strcmp(line, want) == 0;
+        }
+    }
+    (void)fclose(page);
+    for (size_t i = 0; i < PS_N_RULES; i++) {
+        if (!seen[i]) {
+            fail_msg("docs/commands/report.md lacks the row of %s",
+                     ps_rule_of((ps_rule_id)i)->name);
+        }
+    }
+}
+
+/* A trace of the host alone has nothing to report. */
+static void host_alone(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::add", 0, 10);
+    ps_trace *t = rig_seal(&r);
+    report_over(&o, &t, 1, NULL, NULL);
+    assert_int_equal(o.code, PS_NOTHING);
+    assert_non_null(strstr(o.err.msg, "activities of the device"));
+    report_fini(&o);
+}
+
+static ps_trace *busy_trace(int rank) {
+    rig r = with_gap(600);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 450 + 20 * rank, 550, 250064);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::item", 300, 590);
+    rig_counter(&r, "AI Core Freq", 0, 1800);
+    rig_counter(&r, "AI Core Freq", 700, 800);
+    ps_builder_meta(r.b, "ENV_VARIABLES", "{\"TASK_QUEUE_ENABLE\": \"1\"}");
+    ps_builder_side_table(r.b, matrix(2));
+    return rig_seal(&r);
+}
+
+/* Every allocation of map and reduce fails once: out of memory is said, nothing leaks. */
+static void out_of_memory(void **state) {
+    (void)state;
+    const ps_analysis *analysis = ps_analysis_find("report");
+    ps_trace *traces[2] = {busy_trace(0), busy_trace(1)};
+    ps_analysis_opts opts = {.step_id = -1};
+    ps_rank_info infos[2] = {{.rank = 0, .profiler = "Ascend"}, {.rank = 1, .profiler = "Ascend"}};
+    bool done = false;
+    for (int64_t n = 0; !done; n++) {
+        ps_diag diag = {0};
+        ps_diag *diags[2] = {&diag, &diag};
+        void *partials[2] = {NULL, NULL};
+        ps_result result = {0};
+        ps_err err = PS_ERR_INIT;
+        ps_code code = PS_OK;
+        (void)ps_alloc_fail_at(n);
+        for (size_t r = 0; code == PS_OK && r < 2; r++) {
+            ps_map_input in = {.trace = traces[r], .rank = &infos[r], .opts = &opts, .diag = &diag};
+            code = analysis->rounds[0].map(&in, &partials[r], &err);
+        }
+        ps_reduce_input in = {.ranks = infos,
+                              .partials = partials,
+                              .diags = diags,
+                              .n_ranks = 2,
+                              .opts = &opts,
+                              .result = &result};
+        void *shared = NULL;
+        code = code == PS_OK ? analysis->rounds[1].reduce(&in, &shared, &err) : code;
+        done = ps_alloc_fail_at(-1) <= n;
+        assert_int_equal(code, done ? PS_OK : PS_NOMEM);
+        analysis->free_partial(partials[0]);
+        analysis->free_partial(partials[1]);
+        ps_result_fini(&result);
+    }
+    ps_trace_free(traces[0]);
+    ps_trace_free(traces[1]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(free_share),
+        cmocka_unit_test(free_in_the_bubble_is_not_the_hosts),
+        cmocka_unit_test(launch_delay),
+        cmocka_unit_test(blocking),
+        cmocka_unit_test(blocking_is_counted_once),
+        cmocka_unit_test(host_waits_for_communication),
+        cmocka_unit_test(pauses),
+        cmocka_unit_test(environment),
+        cmocka_unit_test(frequencies),
+        cmocka_unit_test(top_kernel),
+        cmocka_unit_test(low_mfu),
+        cmocka_unit_test(kernel_varies),
+        cmocka_unit_test(aicpu),
+        cmocka_unit_test(slow_ranks),
+        cmocka_unit_test(comm_exposed),
+        cmocka_unit_test(receives_are_the_pipelines),
+        cmocka_unit_test(comm_over_compute),
+        cmocka_unit_test(comm_outlier),
+        cmocka_unit_test(late_arrival),
+        cmocka_unit_test(slow_link),
+        cmocka_unit_test(packets),
+        cmocka_unit_test(byte_alignment),
+        cmocka_unit_test(thresholds),
+        cmocka_unit_test(evidence_can_be_looked_up),
+        cmocka_unit_test(documented),
+        cmocka_unit_test(host_alone),
+        cmocka_unit_test(out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

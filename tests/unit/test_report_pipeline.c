@@ -1,0 +1,166 @@
+/* The rules of the pipeline on simulated charts whose figures can be worked out by hand (docs/bubble.md): durations in
+ * microseconds, F 10, B 20. */
+#include "support/report_run.h"
+
+#include <string.h>
+
+#include "analyze/pipeline.h"
+#include "base/alloc.h"
+#include "schedule/sim.h"
+
+typedef struct plan {
+    int32_t n_stages, n_microbatches;
+    int32_t slow_stage; /* its ops take twice as long; -1: none */
+    int64_t p2p_us;
+    int64_t pause_us; /* everything from 10 us on begins so much later */
+} plan;
+
+/* The result of an analysis that made the chart and its tables. */
+static ps_result measured(plan p) {
+    ps_schedule_params params = {.n_stages = p.n_stages, .n_microbatches = p.n_microbatches};
+    ps_sim_times times = {.f_ns = 10 * US, .b_ns = 20 * US, .w_ns = 10 * US, .fb_ns = 30 * US};
+    ps_err err = PS_ERR_INIT;
+    ps_result result = {0};
+    ps_sim_plan *sim = ps_sim_plan_new(ps_schedule_find("1f1b"), &params, &err);
+    assert_non_null(sim);
+    int64_t *durations = ps_calloc(sim->n_ops, sizeof *durations);
+    assert_non_null(durations);
+    ps_sim_fill_durations(sim, &times, durations);
+    for (uint32_t op = 0; op < sim->n_ops; op++) {
+        durations[op] *= sim->device[op] == p.slow_stage ? 2 : 1;
+    }
+    result.chart = ps_sim_chart(sim, durations, p.p2p_us * US, 1, 0, &err);
+    assert_non_null(result.chart);
+    for (size_t i = 0; i < result.chart->n_ops; i++) {
+        ps_op *op = &result.chart->ops[i];
+        int64_t later = op->start_ns >= 10 * US ? p.pause_us * US : 0;
+        op->start_ns += later;
+        op->end_ns += later;
+    }
+    result.chart->n_links = 0; /* found again from the labels */
+    ps_pipeline_opts opts = {
+        .pp_type = "1f1b", .how = "as given", .n_stages = p.n_stages, .in_full = true};
+    ps_pipeline_notes notes;
+    assert_int_equal(ps_pipeline_report(result.chart, &opts, &result, &notes, &err), PS_OK);
+    ps_free(durations);
+    ps_sim_plan_free(sim);
+    return result;
+}
+
+static ps_result report_plan(report_run *o, plan p) {
+    ps_result before = measured(p);
+    report_over(o, NULL, 0, NULL, &before);
+    assert_int_equal(o->code, PS_OK);
+    return before;
+}
+
+static void finish(report_run *o, ps_result *before) {
+    report_fini(o);
+    ps_result_fini(before);
+}
+
+/* Four stages, eight microbatches: each is busy 8 * 30 = 240 of 330. The bubble is 90 on every stage, 27.3 %; the stalls of
+ * stage 0 are 90, all for stage 1. No stage is slower, nothing waits for transfer or host. */
+static void even_stages(void **state) {
+    (void)state;
+    report_run o;
+    ps_result before = report_plan(&o, (plan){4, 8, -1, 0, 0});
+    assert_int_equal(report_gain(&o, PS_RULE_BUBBLE), 90 * US);
+    assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE), "27.3 %, mean of 4 stages"));
+    /* warm-up (0 + 10 + 20 + 30) / 4, stalls (90 + 60 + 30 + 0) / 4, cool-down (0 + 20 + 40 + 60) / 4 */
+    assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE),
+                           "warm-up 15.0 us, stalls 45.0 us, cool-down 30.0 us"));
+    assert_int_equal(report_gain(&o, PS_RULE_STAGE_WAIT), 90 * US);
+    assert_non_null(strstr(report_text(&o, PS_RULE_STAGE_WAIT), "most of it for stage 1"));
+    assert_false(report_fired(&o, PS_RULE_STAGE_IMBALANCE));
+    assert_false(report_fired(&o, PS_RULE_TRANSFER_WAIT));
+    assert_false(report_fired(&o, PS_RULE_OTHER_STALL));
+    assert_true(report_fired(&o, PS_RULE_OTHER_SCHEDULE));
+    finish(&o, &before);
+}
+
+/* Two stages, 64 microbatches: the bubble is 30 of 65 * 30, 1.5 %. No schedule gains more than that. */
+static void many_microbatches(void **state) {
+    (void)state;
+    report_run o;
+    ps_result before = report_plan(&o, (plan){2, 64, -1, 0, 0});
+    for (int rule = PS_RULE_BUBBLE; rule < PS_N_RULES; rule++) {
+        assert_false(report_fired(&o, (ps_rule_id)rule));
+    }
+    assert_int_equal(report_table(&o, "findings")->n_rows, 0);
+    finish(&o, &before);
+}
+
+/* Stage 1 of four takes twice as long: busy 480 against a mean of (3 * 240 + 480) / 4 = 300, 60 % more. The gain is that of
+ * the replay with all stages as fast as the mean: 330 * 300 / 240 = 412.5 instead of what it took. */
+static void slow_stage(void **state) {
+    (void)state;
+    report_run o;
+    ps_result before = report_plan(&o, (plan){4, 8, 1, 0, 0});
+    const ps_table *replay = NULL;
+    for (size_t i = 0; i < before.n_tables; i++) {
+        replay = strcmp(before.tables[i]->name, "PipelineReplay") == 0 ? before.tables[i] : replay;
+    }
+    assert_non_null(replay);
+    int64_t as_it_ran = ps_table_cell(replay, 0, ps_table_column(replay, "step time"))->u.i;
+    assert_int_equal(report_gain(&o, PS_RULE_STAGE_IMBALANCE), as_it_ran - 412500);
+    assert_non_null(strstr(report_text(&o, PS_RULE_STAGE_IMBALANCE), "480 us in a step, 60.0 %"));
+    finish(&o, &before);
+}
+
+/* With 5 from stage to stage every stage waits for transfers, too. */
+static void latency(void **state) {
+    (void)state;
+    report_run o;
+    ps_result before = report_plan(&o, (plan){2, 4, -1, 5, 0});
+    assert_true(report_fired(&o, PS_RULE_TRANSFER_WAIT));
+    assert_false(report_fired(&o, PS_RULE_OTHER_STALL));
+    finish(&o, &before);
+}
+
+/* The first stage stands still for 50 before its second forward, which needs nothing of another stage. */
+static void pause_of_the_first_stage(void **state) {
+    (void)state;
+    report_run o;
+    ps_result before = report_plan(&o, (plan){2, 4, -1, 0, 50});
+    assert_true(report_fired(&o, PS_RULE_OTHER_STALL));
+    assert_int_equal(report_gain(&o, PS_RULE_OTHER_STALL), 50 * US);
+    finish(&o, &before);
+}
+
+/* Rank 1 receives from 100 to 510, rank 0 sends from `send` to 510. */
+static void receives(void **state) {
+    (void)state;
+    static const int64_t SEND[] = {500, 101};
+    for (size_t i = 0; i < 2; i++) {
+        ps_trace *traces[2];
+        report_run o;
+        for (int rank = 0; rank < 2; rank++) {
+            rig r = rig_begin(1000);
+            (void)rig_kernel(&r, "Add", NULL, 0, 10, rank == 0 ? 500 : 100);
+            uint32_t op = rig_slice(&r, PS_SLICE_COMM_OP, r.group,
+                                    rank == 0 ? "hcom_send__001_0_1" : "hcom_receive__001_0_1",
+                                    rank == 0 ? SEND[i] : 100, 510);
+            rig_text(&r, op, "opType", rank == 0 ? "hcom_send_" : "hcom_receive_");
+            ps_builder_arg_int(r.b, op, "srcRank", rank);
+            ps_builder_arg_int(r.b, op, "dstRank", 1 - rank);
+            traces[rank] = rig_seal(&r);
+        }
+        report_over(&o, traces, 2, NULL, NULL);
+        assert_int_equal(report_fired(&o, PS_RULE_RECEIVE_WAIT), i == 0);
+        if (i == 0) {
+            assert_non_null(
+                strstr(report_text(&o, PS_RULE_RECEIVE_WAIT), "wait 400 us in each step"));
+        }
+        report_fini(&o);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(even_stages), cmocka_unit_test(many_microbatches),
+        cmocka_unit_test(slow_stage),  cmocka_unit_test(latency),
+        cmocka_unit_test(receives),    cmocka_unit_test(pause_of_the_first_stage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
