@@ -305,6 +305,23 @@ static void a_kernel_of_two_operators_counts_once(void **state) {
     ps_trace_free(t);
 }
 
+/* 20 kernels of 5e17 ns are more than an integer holds: the sum stays at the largest. */
+static void sums_saturate(void **state) {
+    (void)state;
+    scene s = scene_new();
+    module(&s, "M", 0, 100);
+    uint32_t o = plain_op(&s, s.main, "a", 10, 20);
+    char expected[256] = "|M|a|";
+    for (int i = 0; i < 20; i++) {
+        kernel_of(&s, o, PS_SLICE_KERNEL, s.stream, "k", 1000 + i, INT64_C(500000000000000000));
+        size_t n = strlen(expected);
+        (void)snprintf(expected + n, sizeof expected - n, "%s", i > 0 ? ", k" : "k");
+    }
+    size_t n = strlen(expected);
+    (void)snprintf(expected + n, sizeof expected - n, "|9.223372037e+18|9.223372037e+18|1|0\n");
+    expect(&s, expected);
+}
+
 /* The worked example of five calls: ab, ac, ab, ac, abc, kernels of 100 ns times the number of the call. */
 static void variants(void **state) {
     (void)state;
@@ -795,6 +812,7 @@ int main(void) {
         cmocka_unit_test(other_kernels_are_rows_of_their_own),
         cmocka_unit_test(kernels_come_by_start),
         cmocka_unit_test(a_kernel_of_two_operators_counts_once),
+        cmocka_unit_test(sums_saturate),
         cmocka_unit_test(variants),
         cmocka_unit_test(variants_far_apart),
         cmocka_unit_test(slashes_in_names),
