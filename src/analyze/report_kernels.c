@@ -151,10 +151,8 @@ static int compare_kinds(const void *a, const void *b) {
 
 bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
                               ps_err *err) {
-    kernels k = {.links = links,
-                 .trace = links->trace,
-                 .s = ps_trace_slices(links->trace),
-                 .out = r};
+    kernels k = {
+        .links = links, .trace = links->trace, .s = ps_trace_slices(links->trace), .out = r};
     ps_idmap_init(&k.rows);
     ps_mfu *mfu = ps_mfu_new(links, in->opts, in->diag, err);
     k.mfu = mfu;
