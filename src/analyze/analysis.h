@@ -76,7 +76,8 @@ typedef struct ps_reduce_input {
     const ps_analysis_opts *opts;
     void *shared; /* the last reduce's, or NULL */
     ps_result *result;
-    const ps_result *before; /* of the analyses that stand before this one in the run, as far as their rounds have come */
+    const ps_result *
+        before; /* of the analyses that stand before this one in the run, as far as their rounds have come */
     size_t n_before;
 } ps_reduce_input;
 
