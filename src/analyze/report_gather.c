@@ -125,7 +125,8 @@ static bool keep_gaps(const ps_overlaps *o, ps_report_rank *r) {
     if (r->n_gaps > MAX_GAPS) {
         qsort(r->gaps, r->n_gaps, sizeof *r->gaps, by_length);
         for (size_t i = MAX_GAPS; i < r->n_gaps; i++) {
-            r->dropped_gaps_ns += r->gaps[i].end_ns - r->gaps[i].start_ns;
+            r->dropped_gaps_ns =
+                ps_ns_add(r->dropped_gaps_ns, r->gaps[i].end_ns - r->gaps[i].start_ns);
         }
         r->n_gaps = MAX_GAPS;
     }
