@@ -101,18 +101,18 @@ enum {
 
 #define TEXT(text)                                                                                 \
     { .name = (text), .type = PS_COL_TEXT }
-static const ps_column KERNELS[N_KERNEL_COLUMNS] = {
-    TEXT("op_name"),           TEXT("block_dim"),
-    TEXT("mix_block_dim"),     TEXT("op_type"),
-    TEXT("task_type"),         TEXT("input_formats"),
-    TEXT("output_formats"),    TEXT("input_shapes"),
-    TEXT("output_shapes"),     TEXT("input_data_types"),
-    TEXT("output_data_types"), TEXT("op_state"),
-    TEXT("task_start_time"),   {.name = "task_duration", .type = PS_COL_REAL, .unit = PS_UNIT_US},
-    TEXT("device_id"),         TEXT("model_id"),
-    TEXT("stream_id"),         TEXT("context_id"),
-    TEXT("task_id"),           {.name = "task_wait_time", .type = PS_COL_REAL, .unit = PS_UNIT_US},
-};
+#define US(text)                                                                                   \
+    { .name = (text), .type = PS_COL_REAL, .unit = PS_UNIT_US }
+#define BEFORE_STATE                                                                               \
+    TEXT("op_name"), TEXT("block_dim"), TEXT("mix_block_dim"), TEXT("op_type"), TEXT("task_type"), \
+        TEXT("input_formats"), TEXT("output_formats"), TEXT("input_shapes"),                       \
+        TEXT("output_shapes"), TEXT("input_data_types"), TEXT("output_data_types")
+#define BEHIND_STATE                                                                               \
+    TEXT("task_start_time"), US("task_duration"), TEXT("device_id"), TEXT("model_id"),             \
+        TEXT("stream_id"), TEXT("context_id"), TEXT("task_id"), US("task_wait_time")
+
+static const ps_column KERNELS[N_KERNEL_COLUMNS] = {BEFORE_STATE, TEXT("op_state"), BEHIND_STATE};
+static const ps_column STATELESS[N_KERNEL_COLUMNS - 1] = {BEFORE_STATE, BEHIND_STATE};
 
 /* Arguments of kernels, by the name that each format gives them; the better one first. */
 static const struct {
@@ -330,6 +330,23 @@ static bool list_kernels(lister *l) {
     return ok;
 }
 
+/* Older profiles do not know whether shapes are static: then there is no such column. */
+static void drop_empty_state(ps_table *t) {
+    for (size_t r = 0; r < t->n_rows; r++) {
+        if (ps_table_cell(t, r, K_STATE)->u.text != MISSING) {
+            return;
+        }
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_rows * N_KERNEL_COLUMNS; i++) {
+        if (i % N_KERNEL_COLUMNS != K_STATE) {
+            t->cells[n++] = t->cells[i];
+        }
+    }
+    t->columns = STATELESS;
+    t->n_columns = N_KERNEL_COLUMNS - 1;
+}
+
 static ps_code make_kernels(const ps_map_input *in, ps_table **out, ps_err *err) {
     size_t n_tracks = 0;
     lister l = {.trace = in->trace,
@@ -350,6 +367,9 @@ static ps_code make_kernels(const ps_map_input *in, ps_table **out, ps_err *err)
     }
     if (code == PS_OK && !list_kernels(&l)) {
         code = ps_fail_nomem(err);
+    }
+    if (code == PS_OK) {
+        drop_empty_state(l.table);
     }
     if (l.has_links) {
         ps_links_fini(&l.links);

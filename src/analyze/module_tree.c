@@ -416,14 +416,14 @@ static ps_code check_launches(const ps_module_tree *t, const ps_slices *s, ps_er
     }
     (void)ps_trace_flows(t->links->trace, &n_flows);
     const char *missing =
-        n_ops == 0       ? "the profile has no framework operators (PYTORCH_API is empty)"
-        : n_kernels == 0 ? "the profile has no kernels (TASK and its tables are empty)"
+        n_ops == 0       ? "the profile has no framework operators (Ascend: PYTORCH_API is empty)"
+        : n_kernels == 0 ? "the profile has no kernels (Ascend: TASK is empty)"
         : n_flows == 0
-            ? "no operator is linked to a kernel (CONNECTION_IDS is empty)"
-            : "no flow leads from an operator to a kernel (CONNECTION_IDS and PYTORCH_API do not agree)";
+            ? "no operator is linked to a kernel (Ascend: CONNECTION_IDS is empty)"
+            : "no flow leads from an operator to a kernel (Ascend: CONNECTION_IDS and PYTORCH_API do not agree)";
     return ps_fail(
         err, PS_NOTHING,
-        "%s: modules are marked, but what they ran is not known; record with CPU and NPU activities",
+        "%s: modules are marked, but what they ran is not known; record with activities of both the CPU and the device",
         missing);
 }
 

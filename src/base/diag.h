@@ -157,6 +157,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu kernels have FLOPs, but no peak of their type is known: no MFU (see --peak-tflops)")              \
     X(PS_ODD_FLOPS_RECORD, PS_SEV_INFO, "odd-flops-record",                                                   \
       "%llu ranges of domain mfu_flops say no number of operations or launched no kernel for them")           \
+    X(PS_ODD_CELL_CUT, PS_SEV_LOSS, "cell-cut",                                                               \
+      "%llu texts were longer than the 32767 characters of a cell and are cut; csv and json hold them whole") \
     X(PS_ODD_STALE, PS_SEV_INFO, "stale-result", "%llu results of an earlier run were removed")
 
 typedef enum ps_oddity {

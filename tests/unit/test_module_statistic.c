@@ -223,7 +223,7 @@ static void deep_modules_are_kept(void **state) {
     scene s = scene_new();
     char expected[512] = "";
     for (int i = 0; i < 24; i++) {
-        char name[8];
+        char name[16];
         (void)snprintf(name, sizeof name, "m%d", i);
         module(&s, name, i, 1000 - i);
         if (i < 23) {
