@@ -245,7 +245,7 @@ static int64_t odd_ns(const ps_report *report, const ps_report_member *m, size_t
     for (size_t i = 0; i < m->facts->comm.n; i++) {
         const ps_comm_op *op = &m->facts->comm.ops[i];
         if (is_odd(report, op)) {
-            sum += op->end_ns - op->start_ns;
+            sum = ps_ns_add(sum, op->end_ns - op->start_ns);
             (*n)++;
         }
     }
