@@ -59,8 +59,11 @@ typedef struct ps_rank_info {
     const char *dir;      /* its directory, below the input directory; "." itself, NULL unknown */
 } ps_rank_info;
 
+struct ps_derived; /* derived.h */
+
 typedef struct ps_map_input {
-    const ps_trace *trace; /* NULL in a round without needs */
+    const ps_trace *trace;      /* NULL in a round without needs */
+    struct ps_derived *derived; /* of the trace, for all analyses that look at it */
     const ps_rank_info *rank;
     const ps_analysis_opts *opts;
     void *partial;      /* this rank's partial of the last round, NULL in the first */
@@ -89,6 +92,9 @@ typedef struct ps_round {
     /* May be NULL. *shared is what the next round sees. */
     ps_code (*reduce)(const ps_reduce_input *in, void **shared, ps_err *err);
 } ps_round;
+
+/* Runs the map of a round; without `in->derived` the trace gets its own for that long. */
+ps_code ps_round_map(const ps_round *round, const ps_map_input *in, void **partial, ps_err *err);
 
 /* Where rank-homed tables go. The last two need databases of ranks: other formats are not read for them. */
 typedef enum ps_writes {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/analysis.h"
+#include "analyze/derived.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
 #include "analyze/stats.h"
@@ -39,8 +40,7 @@ typedef struct collector {
     const ps_map_input *in;
     ps_str wanted[N_WANTED]; /* none, which is the key of no argument: no slice has it */
     ps_str operator_shapes[3];
-    ps_links links; /* of a step, or of a profile that does not know types: made when needed */
-    bool has_links;
+    const ps_links *links; /* of a step, or of a profile that does not know types; else NULL */
     ps_value_adder adder;
 } collector;
 
@@ -75,16 +75,13 @@ static void read_args(const collector *c, uint32_t slice, ps_str keys[PS_SUM_KEY
 }
 
 static ps_code need_links(collector *c, ps_err *err) {
-    if (c->has_links) {
-        return PS_OK;
-    }
-    c->has_links = true;
-    return ps_links_init(&c->links, c->in->trace, err);
+    c->links = c->links != NULL ? c->links : ps_derived_links(c->in->derived, err);
+    return c->links != NULL ? PS_OK : PS_NOMEM;
 }
 
 static ps_code take_kernel(collector *c, const ps_slices *s, uint32_t i, ps_err *err) {
     int64_t step = c->in->opts->step_id;
-    if (step >= 0 && ps_links_step(&c->links, i) != step) {
+    if (step >= 0 && ps_links_step(c->links, i) != step) {
         return PS_OK;
     }
     ps_str keys[PS_SUM_KEYS] = {s->name[i], PS_STR_NONE, PS_STR_NONE, PS_STR_NONE};
@@ -97,7 +94,7 @@ static ps_code take_kernel(collector *c, const ps_slices *s, uint32_t i, ps_err 
         if (code != PS_OK) {
             return code;
         }
-        uint32_t op = c->links.op[i];
+        uint32_t op = c->links->op[i];
         if (op != PS_NONE) {
             keys[OP_TYPE] = s->name[op];
             if (ps_str_is_none(keys[SHAPES])) {
@@ -151,9 +148,6 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
         code = sums != NULL ? ps_value_adder_finish(&c.adder, sums, err) : ps_fail_nomem(err);
     }
     ps_value_adder_fini(&c.adder);
-    if (c.has_links) {
-        ps_links_fini(&c.links);
-    }
     if (code != PS_OK) {
         free_partial(sums);
         return code;

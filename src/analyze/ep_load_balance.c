@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "analyze/links.h"
+#include "analyze/derived.h"
 #include "analyze/marks.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -152,12 +152,12 @@ static ps_code count_tokens(partial *part, const ps_map_input *in, ps_err *err) 
     static const char *const KEYS[] = {"inputShapes", "Input Shapes", NULL};
     const ps_trace *t = in->trace;
     const ps_slices *s = ps_trace_slices(t);
-    ps_links links = {0};
     int64_t step = in->opts->step_id;
-    ps_code code = step >= 0 ? ps_links_init(&links, t, err) : PS_OK;
+    const ps_links *links = step >= 0 ? ps_derived_links(in->derived, err) : NULL;
+    ps_code code = step >= 0 && links == NULL ? PS_NOMEM : PS_OK;
     for (uint32_t i = 0; code == PS_OK && i < s->n; i++) {
         if (s->kind[i] != PS_SLICE_KERNEL || !is_grouped_matmul(t, s, i) ||
-            (step >= 0 && ps_links_step(&links, i) != step)) {
+            (step >= 0 && ps_links_step(links, i) != step)) {
             continue;
         }
         const char *shapes = first_text(t, i, KEYS);
@@ -170,9 +170,6 @@ static ps_code count_tokens(partial *part, const ps_map_input *in, ps_err *err) 
         }
         part->n_operators++;
         part->tokens += tokens;
-    }
-    if (step >= 0) {
-        ps_links_fini(&links);
     }
     return code;
 }

@@ -8,6 +8,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/call_sums.h"
+#include "analyze/derived.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
 #include "base/alloc.h"
@@ -169,8 +170,8 @@ typedef struct lister {
     ps_idmap copied; /* text of the trace -> row in copies; numbers above 2^32 -> the same */
     const char **copies;
     size_t n_copies, cap_copies;
-    ps_links links;
-    bool has_links;
+    ps_derived *derived;
+    const ps_links *links; /* NULL: not needed yet */
     int64_t step;
     int64_t previous_end_ns;
     bool has_previous;
@@ -244,14 +245,10 @@ static bool set_missing_type(lister *l, uint32_t slice) {
     if (type->u.text != MISSING) {
         return true;
     }
-    ps_err err;
-    if (!l->has_links) {
-        l->has_links = true;
-        if (ps_links_init(&l->links, l->trace, &err) != PS_OK) {
-            return false;
-        }
+    if (l->links == NULL && (l->links = ps_derived_links(l->derived, NULL)) == NULL) {
+        return false;
     }
-    uint32_t op = l->links.op[slice];
+    uint32_t op = l->links->op[slice];
     return op == PS_NONE || set_text(l, K_TYPE, l->s->name[op]);
 }
 
@@ -323,7 +320,7 @@ static bool list_kernels(lister *l) {
     for (uint32_t i = 0; ok && i < l->s->n; i++) {
         bool is_kernel = l->s->kind[i] == PS_SLICE_KERNEL;
         if ((is_kernel || l->s->kind[i] == communication) &&
-            (l->step < 0 || ps_links_step(&l->links, i) == l->step)) {
+            (l->step < 0 || ps_links_step(l->links, i) == l->step)) {
             ok = add_row(l, i, is_kernel);
         }
     }
@@ -352,6 +349,7 @@ static ps_code make_kernels(const ps_map_input *in, ps_table **out, ps_err *err)
     lister l = {.trace = in->trace,
                 .s = ps_trace_slices(in->trace),
                 .tracks = ps_trace_tracks(in->trace, &n_tracks),
+                .derived = in->derived,
                 .step = in->opts->step_id};
     l.table = ps_table_new("kernel_details", "kernels and communication operators", KERNELS,
                            N_KERNEL_COLUMNS);
@@ -362,17 +360,14 @@ static ps_code make_kernels(const ps_map_input *in, ps_table **out, ps_err *err)
     ps_idmap_init(&l.copied);
     ps_code code = PS_OK;
     if (l.step >= 0) {
-        l.has_links = true;
-        code = ps_links_init(&l.links, in->trace, err);
+        l.links = ps_derived_links(in->derived, err);
+        code = l.links != NULL ? PS_OK : PS_NOMEM;
     }
     if (code == PS_OK && !list_kernels(&l)) {
         code = ps_fail_nomem(err);
     }
     if (code == PS_OK) {
         drop_empty_state(l.table);
-    }
-    if (l.has_links) {
-        ps_links_fini(&l.links);
     }
     ps_idmap_fini(&l.copied);
     ps_free(l.copies);

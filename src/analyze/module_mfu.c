@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/derived.h"
 #include "analyze/module_rows.h"
 #include "analyze/module_tree.h"
 #include "base/alloc.h"
@@ -117,22 +118,19 @@ static ps_code collect(const ps_module_tree *tree, const ps_mfu *mfu, int64_t st
     return code;
 }
 
-ps_code ps_module_mfu_collect(const ps_links *links, const ps_mfu *mfu, int64_t step,
-                              ps_module_mfu *out, ps_err *err) {
+ps_code ps_module_mfu_collect(const ps_map_input *in, ps_module_mfu *out, ps_err *err) {
     *out = (ps_module_mfu){0};
     if (!ps_strpool_init(&out->texts)) {
         return ps_fail_nomem(err);
     }
-    ps_module_tree tree = {0};
+    const ps_module_tree *tree = NULL;
+    const ps_mfu *mfu = ps_derived_mfu(in->derived, err);
     ps_err none = PS_ERR_INIT;
-    ps_code code = ps_module_tree_build(&tree, links, false, &none);
+    ps_code code = mfu != NULL ? ps_derived_modules(in->derived, false, &tree, &none) : PS_NOMEM;
     if (code == PS_OK) {
-        code = collect(&tree, mfu, step, out, err);
-    } else {
-        code = code == PS_NOTHING ? PS_OK : ps_fail_nomem(err);
+        return collect(tree, mfu, in->opts->step_id, out, err);
     }
-    ps_module_tree_fini(&tree);
-    return code;
+    return code == PS_NOTHING ? PS_OK : ps_fail_nomem(err);
 }
 
 void ps_module_mfu_fini(ps_module_mfu *m) {

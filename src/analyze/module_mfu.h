@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/links.h"
-#include "analyze/mfu.h"
+#include "analyze/analysis.h"
 #include "base/err.h"
 #include "base/strpool.h"
 #include "model/table.h"
@@ -27,10 +26,9 @@ typedef struct ps_module_mfu {
     bool any_mfu;
 } ps_module_mfu;
 
-/* Of the calls that began in the step, -1: all. Without modules the result is empty. PS_NOMEM only; end with
+/* Of the calls that began in opts->step_id. Without modules the result is empty. PS_NOMEM only; end with
  * ps_module_mfu_fini() in any case. */
-PS_MUST_USE ps_code ps_module_mfu_collect(const ps_links *links, const ps_mfu *mfu, int64_t step,
-                                          ps_module_mfu *out, ps_err *err);
+PS_MUST_USE ps_code ps_module_mfu_collect(const ps_map_input *in, ps_module_mfu *out, ps_err *err);
 void ps_module_mfu_fini(ps_module_mfu *m);
 
 /* An empty table with the columns of ModuleMFU; avg_mfu only where a row has one. NULL when memory is out. */

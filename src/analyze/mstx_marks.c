@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/derived.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
 #include "analyze/project.h"
@@ -34,7 +35,8 @@ typedef struct open_name {
 typedef struct collector {
     const ps_trace *trace;
     const ps_slices *s;
-    ps_links links;
+    const ps_links *links;
+    ps_derived *derived;
     uint32_t *device; /* [n_slices] device side of a mark, PS_NONE */
     uint32_t *below;  /* [n_slices] of an open marker: the one opened before it */
     uint32_t *around; /* [n_slices] the range around a slice of the host */
@@ -54,7 +56,7 @@ typedef struct collector {
 /* --- one mark ------------------------------------------------------------------------------------------- */
 
 static int64_t framework_start(const collector *c, uint32_t mark) {
-    uint32_t op = c->links.op[mark];
+    uint32_t op = c->links->op[mark];
     return c->s->start_ns[op != PS_NONE ? op : mark];
 }
 
@@ -84,7 +86,7 @@ static int64_t length_of_step(const collector *c, int64_t id) {
 
 /* False when memory is out. */
 static bool add(collector *c, ps_timed_mark mark) {
-    mark.step = ps_step_of(&c->links.steps, mark.start_ns, mark.start_ns);
+    mark.step = ps_step_of(&c->links->steps, mark.start_ns, mark.start_ns);
     if (c->wanted_step >= 0 && mark.step != c->wanted_step) {
         return true;
     }
@@ -355,7 +357,7 @@ static bool take_all(collector *c) {
     const ps_slices *s = c->s;
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->n; i++) {
-        uint32_t up = c->links.parent[i];
+        uint32_t up = c->links->parent[i];
         c->around[i] = up == PS_NONE ? PS_NONE : ps_str_is_none(c->names[up]) ? c->around[up] : up;
         bool is_point = s->kind[i] == PS_SLICE_INSTANT || s->dur_ns[i] == 0;
         bool is_mark = s->kind[i] == PS_SLICE_MARK_HOST || s->kind[i] == PS_SLICE_INSTANT;
@@ -392,7 +394,8 @@ static ps_code collect(collector *c, ps_err *err) {
             "no marks: collect with mstx=True (_ExperimentalConfig of torch_npu) and set "
             "ranges or <name>_start, <name>_stop; with Nsight, NVTX ranges");
     }
-    ps_code code = ps_links_init(&c->links, c->trace, err);
+    c->links = ps_derived_links(c->derived, err);
+    ps_code code = c->links != NULL ? PS_OK : PS_NOMEM;
     if (code == PS_OK && !take_all(c)) {
         code = ps_fail_nomem(err);
     }
@@ -408,25 +411,24 @@ static ps_code collect(collector *c, ps_err *err) {
     return code;
 }
 
-ps_code ps_timed_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts,
-                               ps_timed_marks *out, ps_diag *diag, ps_err *err) {
+ps_code ps_timed_marks_collect(const ps_map_input *in, ps_timed_marks *out, ps_err *err) {
     *out = (ps_timed_marks){0};
-    ps_code code = ps_check_step(trace, opts->step_id, err);
+    ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
     if (code != PS_OK) {
         return code;
     }
     if (!ps_strpool_init(&out->strings)) {
         return ps_fail_nomem(err);
     }
-    collector c = {.trace = trace,
-                   .s = ps_trace_slices(trace),
-                   .wanted_step = opts->step_id,
+    collector c = {.trace = in->trace,
+                   .s = ps_trace_slices(in->trace),
+                   .derived = in->derived,
+                   .wanted_step = in->opts->step_id,
                    .out = out,
-                   .diag = diag};
+                   .diag = in->diag};
     ps_idmap_init(&c.open_rows);
     ps_buf_init(&c.text, 0);
     code = collect(&c, err);
-    ps_links_fini(&c.links);
     ps_idmap_fini(&c.open_rows);
     ps_buf_fini(&c.text);
     ps_free(c.device);

@@ -23,7 +23,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     if (marks == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = ps_timed_marks_collect(in->trace, in->opts, marks, in->diag, err);
+    ps_code code = ps_timed_marks_collect(in, marks, err);
     if (code != PS_OK) {
         free_partial(marks);
         return code;

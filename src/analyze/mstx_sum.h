@@ -29,8 +29,8 @@ typedef struct ps_timed_marks {
 
 /* All marks of a trace, or with opts->step_id those of that step. PS_NOTHING with a sentence when there are none. End
  * with ps_timed_marks_fini() in any case. Needs SLICES, FLOWS, STEPS, MARKS. */
-PS_MUST_USE ps_code ps_timed_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts,
-                                           ps_timed_marks *out, ps_diag *diag, ps_err *err);
+PS_MUST_USE ps_code ps_timed_marks_collect(const ps_map_input *in, ps_timed_marks *out,
+                                           ps_err *err);
 void ps_timed_marks_fini(ps_timed_marks *m);
 
 #endif

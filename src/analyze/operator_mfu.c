@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/analysis.h"
+#include "analyze/derived.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
 #include "analyze/mfu.h"
@@ -134,18 +135,12 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
         ps_free(part);
         return ps_fail_nomem(err);
     }
-    ps_links links = {0};
-    ps_mfu *mfu = NULL;
-    code = ps_links_init(&links, in->trace, err);
-    if (code == PS_OK) {
-        mfu = ps_mfu_new(&links, in->opts, in->diag, err);
-        code = mfu != NULL ? take_all(part, &links, mfu, in->opts->step_id, err) : PS_NOMEM;
-    }
+    const ps_links *links = ps_derived_links(in->derived, err);
+    const ps_mfu *mfu = links != NULL ? ps_derived_mfu(in->derived, err) : NULL;
+    code = mfu != NULL ? take_all(part, links, mfu, in->opts->step_id, err) : PS_NOMEM;
     if (code == PS_OK && part->n > 0) {
-        code = ps_module_mfu_collect(&links, mfu, in->opts->step_id, &part->modules, err);
+        code = ps_module_mfu_collect(in, &part->modules, err);
     }
-    ps_mfu_free(mfu);
-    ps_links_fini(&links);
     code = code == PS_OK && part->n == 0 ? nothing(part, err) : code;
     if (code != PS_OK) {
         free_partial(part);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/derived.h"
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "read/reader.h"
@@ -106,18 +107,20 @@ static ps_trace *read_rank(session *s, size_t r) {
     return trace;
 }
 
-static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace) {
+static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace,
+                         ps_derived *derived) {
     const ps_round *round = &s->analyses[a]->rounds[s->round];
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
     ps_map_input in = {.trace = trace,
+                       .derived = derived,
                        .rank = &s->infos[r],
                        .opts = &s->opts_of[a],
                        .partial = s->partials[a][r],
                        .shared = s->shared[a],
                        .diag = &report->diag};
     void *partial = in.partial;
-    ps_code code = round->map(&in, &partial, &err);
+    ps_code code = ps_round_map(round, &in, &partial, &err);
     s->partials[a][r] = partial;
     if (code == PS_NOTHING) {
         note_nothing(s, report, a, &err);
@@ -133,14 +136,25 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace) 
 static void map_rank(void *context, size_t r) {
     session *s = context;
     ps_trace *trace = NULL;
+    ps_derived *derived = NULL;
     bool lost = s->needs != 0 && (trace = read_rank(s, r)) == NULL;
+    if (trace != NULL) {
+        ps_err err = PS_ERR_INIT;
+        derived = ps_derived_new(trace, &s->opts->analysis, &s->run->ranks[r].diag, &err);
+        if (derived == NULL) {
+            note_failure(&s->run->ranks[r], &err);
+            lost = true;
+        }
+    }
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         bool has_round = s->round < s->analyses[a]->n_rounds && s->run->errors[a].code == PS_OK;
         bool goes_on = s->round == 0 || s->partials[a][r] != NULL;
         if (has_round && goes_on && !lost) {
-            map_analysis(s, a, r, s->analyses[a]->rounds[s->round].needs != 0 ? trace : NULL);
+            bool sees = s->analyses[a]->rounds[s->round].needs != 0;
+            map_analysis(s, a, r, sees ? trace : NULL, sees ? derived : NULL);
         }
     }
+    ps_derived_free(derived);
     ps_trace_free(trace);
     if (s->opts->progress != NULL && s->round == 0) {
         s->opts->progress(s->opts->progress_context,

@@ -152,7 +152,7 @@ static void chart_of(ps_trace *const *traces, size_t n, const ps_analysis_opts *
         infos[r] = (ps_rank_info){.rank = (int64_t)r, .machine = -1, .profiler = "x"};
         diags[r] = &rank_diags[r];
         ps_map_input in = {.trace = traces[r], .rank = &infos[r], .opts = opts, .diag = diags[r]};
-        (void)analysis->rounds[0].map(&in, &partials[r], NULL);
+        (void)ps_round_map(&analysis->rounds[0], &in, &partials[r], NULL);
     }
     ps_reduce_input in = {infos, partials, diags, n, opts, NULL, &result};
     (void)analysis->rounds[0].reduce(&in, &shared, NULL);

@@ -429,7 +429,7 @@ void pp_run(pp_outcome *o, ps_trace *const *traces, size_t n, const ps_analysis_
         infos[r] = (ps_rank_info){.rank = (int64_t)r, .machine = -1, .profiler = "PyTorch"};
         diags[r] = &o->diags[r];
         ps_map_input in = {.trace = traces[r], .rank = &infos[r], .opts = used, .diag = diags[r]};
-        o->map_codes[r] = analysis->rounds[0].map(&in, &partials[r], &o->err);
+        o->map_codes[r] = ps_round_map(&analysis->rounds[0], &in, &partials[r], &o->err);
     }
     ps_reduce_input in = {.ranks = infos,
                           .partials = partials,

@@ -89,7 +89,7 @@ void report_over(report_run *out, ps_trace **traces, size_t n, const ps_analysis
                                .opts = used,
                                .partial = partials[r],
                                .diag = diags[r]};
-            (void)analysis->rounds[round].map(&in, &partials[r], &out->err);
+            (void)ps_round_map(&analysis->rounds[round], &in, &partials[r], &out->err);
         }
     }
     ps_reduce_input in = {.ranks = infos,

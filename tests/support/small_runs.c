@@ -81,7 +81,8 @@ void small_run_mode(small_run *o, const char *mode, ps_trace *const *traces, siz
                                .partial = partials[r],
                                .shared = shared,
                                .diag = diags[r]};
-            o->map_codes[r] = traces[r] != NULL ? round->map(&in, &partials[r], &o->err) : PS_IO;
+            o->map_codes[r] =
+                traces[r] != NULL ? ps_round_map(round, &in, &partials[r], &o->err) : PS_IO;
         }
         ps_reduce_input in = {.ranks = infos,
                               .partials = partials,

@@ -68,7 +68,7 @@ static void run(const char *name, side *s, const ps_result *baseline, ps_result 
     void *partial = NULL;
     void *shared = NULL;
     ps_map_input map = {.trace = trace, .rank = &info, .opts = &opts, .diag = diag};
-    assert_int_equal(analysis->rounds[0].map(&map, &partial, NULL), PS_OK);
+    assert_int_equal(ps_round_map(&analysis->rounds[0], &map, &partial, NULL), PS_OK);
     ps_reduce_input in = {.ranks = &info,
                           .partials = &partial,
                           .diags = &diag,

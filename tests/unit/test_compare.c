@@ -83,7 +83,7 @@ static ps_code run_one(const char *name, const ps_trace *trace, const ps_result 
     void *partial = NULL;
     void *shared = NULL;
     ps_map_input map = {.trace = trace, .rank = &info, .opts = &opts, .diag = diag};
-    ps_code mapped = analysis->rounds[0].map(&map, &partial, NULL);
+    ps_code mapped = ps_round_map(&analysis->rounds[0], &map, &partial, NULL);
     ps_reduce_input in = {.ranks = &info,
                           .partials = &partial,
                           .diags = &diag,

@@ -777,7 +777,7 @@ static void every_allocation_may_fail(void **state) {
         ps_result result = {0};
         const ps_map_input in = {.trace = t, .rank = &rank, .opts = &opts, .diag = &diag};
         (void)ps_alloc_fail_at(n);
-        ps_code code = analysis->rounds[0].map(&in, &partial, &err);
+        ps_code code = ps_round_map(&analysis->rounds[0], &in, &partial, &err);
         if (code == PS_OK) {
             const ps_reduce_input reduce = {.ranks = &rank,
                                             .partials = &partial,

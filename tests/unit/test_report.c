@@ -689,7 +689,7 @@ static void out_of_memory(void **state) {
         (void)ps_alloc_fail_at(n);
         for (size_t r = 0; code == PS_OK && r < 2; r++) {
             ps_map_input in = {.trace = traces[r], .rank = &infos[r], .opts = &opts, .diag = &diag};
-            code = analysis->rounds[0].map(&in, &partials[r], &err);
+            code = ps_round_map(&analysis->rounds[0], &in, &partials[r], &err);
         }
         ps_reduce_input in = {.ranks = infos,
                               .partials = partials,
