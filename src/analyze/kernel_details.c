@@ -47,18 +47,18 @@ enum {
 
 #define TEXT(text)                                                                                 \
     { .name = (text), .type = PS_COL_TEXT }
-static const ps_column KERNELS[N_KERNEL_COLUMNS] = {
-    TEXT("op_name"),           TEXT("block_dim"),
-    TEXT("mix_block_dim"),     TEXT("op_type"),
-    TEXT("task_type"),         TEXT("input_formats"),
-    TEXT("output_formats"),    TEXT("input_shapes"),
-    TEXT("output_shapes"),     TEXT("input_data_types"),
-    TEXT("output_data_types"), TEXT("op_state"),
-    TEXT("task_start_time"),   {.name = "task_duration", .type = PS_COL_REAL, .unit = PS_UNIT_US},
-    TEXT("device_id"),         TEXT("model_id"),
-    TEXT("stream_id"),         TEXT("context_id"),
-    TEXT("task_id"),           {.name = "task_wait_time", .type = PS_COL_REAL, .unit = PS_UNIT_US},
-};
+#define US(text)                                                                                   \
+    { .name = (text), .type = PS_COL_REAL, .unit = PS_UNIT_US }
+#define BEFORE_STATE                                                                               \
+    TEXT("op_name"), TEXT("block_dim"), TEXT("mix_block_dim"), TEXT("op_type"), TEXT("task_type"), \
+        TEXT("input_formats"), TEXT("output_formats"), TEXT("input_shapes"),                       \
+        TEXT("output_shapes"), TEXT("input_data_types"), TEXT("output_data_types")
+#define BEHIND_STATE                                                                               \
+    TEXT("task_start_time"), US("task_duration"), TEXT("device_id"), TEXT("model_id"),             \
+        TEXT("stream_id"), TEXT("context_id"), TEXT("task_id"), US("task_wait_time")
+
+static const ps_column KERNELS[N_KERNEL_COLUMNS] = {BEFORE_STATE, TEXT("op_state"), BEHIND_STATE};
+static const ps_column STATELESS[N_KERNEL_COLUMNS - 1] = {BEFORE_STATE, BEHIND_STATE};
 
 /* Arguments of kernels, by the name that each format gives them; the better one first. */
 static const struct {
@@ -178,8 +178,7 @@ static char *put_us(char *at, int64_t ns) {
     return at;
 }
 
-static void make_row(const void *context, size_t i, ps_value *cells, char room[PS_ROW_ROOM]) {
-    const details *d = context;
+static void make_whole_row(const details *d, size_t i, ps_value *cells, char room[PS_ROW_ROOM]) {
     const row *r = &d->rows[i];
     const look *l = &d->looks[r->look];
     for (size_t c = 0; c < N_KERNEL_COLUMNS; c++) {
@@ -193,6 +192,28 @@ static void make_row(const void *context, size_t i, ps_value *cells, char room[P
         (void)put_number(end + 1, r->task);
         cells[K_TASK].u.text = end + 1;
     }
+}
+
+static void make_row(const void *context, size_t i, ps_value *cells, char room[PS_ROW_ROOM]) {
+    make_whole_row(context, i, cells, room);
+}
+
+static void make_stateless_row(const void *context, size_t i, ps_value *cells,
+                               char room[PS_ROW_ROOM]) {
+    ps_value whole[N_KERNEL_COLUMNS];
+    make_whole_row(context, i, whole, room);
+    memcpy(cells, whole, K_STATE * sizeof *cells);
+    memcpy(cells + K_STATE, whole + K_STATE + 1, (N_KERNEL_COLUMNS - K_STATE - 1) * sizeof *cells);
+}
+
+/* Older profiles do not know whether shapes are static: then there is no such column. */
+static bool has_state(const details *d) {
+    for (size_t i = 0; i < d->n_looks; i++) {
+        if (strcmp(d->looks[i].text[K_STATE], MISSING) != 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- from the trace ----------------------------------------------------------------------------------------- */
@@ -462,7 +483,10 @@ ps_code ps_kernel_details_list(const ps_map_input *in, ps_table **out, ps_err *e
         free_details(d);
         return code;
     }
-    *out = ps_table_new_made("kernel_details", "kernels and communication operators", KERNELS,
-                             N_KERNEL_COLUMNS, d->n, (ps_row_maker){make_row, d, free_details});
+    bool state = has_state(d);
+    *out = ps_table_new_made(
+        "kernel_details", "kernels and communication operators", state ? KERNELS : STATELESS,
+        state ? N_KERNEL_COLUMNS : N_KERNEL_COLUMNS - 1, d->n,
+        (ps_row_maker){state ? make_row : make_stateless_row, d, free_details});
     return *out != NULL ? PS_OK : ps_fail_nomem(err);
 }
