@@ -14,6 +14,7 @@
 #include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/num.h"
 
 enum { DEFAULT_TOP = 10, MAX_TYPES = 64 };
 #define MIN_BLOCKING_SHARE 2 /* a call is named when it fills half of the gap */
@@ -389,8 +390,10 @@ static void put_sums(ps_table *t, const ps_gap_sum sums[PS_N_GAP_CAUSES][PS_N_GA
     int64_t host_bound = 0;
     int64_t small = 0;
     for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
-        host_bound += ps_gap_is_host_bound((ps_gap_cause)c) ? ps_gap_sum_of(sums[c]).total_ns : 0;
-        small += sums[c][0].total_ns;
+        int64_t of_cause = ps_gap_sum_of(sums[c]).total_ns;
+        bool is_host_bound = ps_gap_is_host_bound((ps_gap_cause)c);
+        host_bound = ps_i64_plus(host_bound, is_host_bound ? of_cause : 0);
+        small = ps_i64_plus(small, sums[c][0].total_ns);
     }
     ps_table_set_real(t, SUM_HOST_BOUND, (double)host_bound / 1000);
     ps_table_set_real(t, SUM_SMALL, (double)small / 1000);
@@ -401,8 +404,8 @@ static void put_shares(ps_table *t, int64_t busy_ns, int64_t free_ns, int64_t pr
     ps_table_set_real(t, SUM_BUSY, (double)busy_ns / 1000);
     ps_table_set_real(t, SUM_FREE, (double)free_ns / 1000);
     ps_table_set_real(t, SUM_PREPARING, (double)preparing_ns / 1000);
-    ps_table_set_real(t, SUM_FREE_SHARE, percent(free_ns, busy_ns + free_ns));
-    ps_table_set_real(t, SUM_IDLE_SHARE, percent(free_ns + preparing_ns, step_ns));
+    ps_table_set_real(t, SUM_FREE_SHARE, percent(free_ns, ps_i64_plus(busy_ns, free_ns)));
+    ps_table_set_real(t, SUM_IDLE_SHARE, percent(ps_i64_plus(free_ns, preparing_ns), step_ns));
 }
 
 /* A row for each step, and one without a step for all of the rank, which has the launch delays. */
@@ -413,10 +416,10 @@ static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
     int64_t whole = 0;
     for (size_t i = 0; i < d->n_steps; i++) {
         const ps_dispatch_step *s = &d->steps[i];
-        busy += s->busy_ns;
-        idle += s->free_ns;
-        preparing += s->preparing_ns;
-        whole += s->step_ns;
+        busy = ps_i64_plus(busy, s->busy_ns);
+        idle = ps_i64_plus(idle, s->free_ns);
+        preparing = ps_i64_plus(preparing, s->preparing_ns);
+        whole = ps_i64_plus(whole, s->step_ns);
         if (s->has_step) {
             if (!ps_table_add_row(t)) {
                 return false;
