@@ -22,7 +22,7 @@ bool ps_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *out);
 static inline int64_t ps_i64_plus(int64_t a, int64_t b) {
     int64_t out = 0;
     bool fits = !__builtin_add_overflow(a, b, &out) && out != INT64_MIN;
-    return fits ? out : a < 0 ? INT64_MIN + 1 : INT64_MAX;
+    return fits ? out : a < 0 || b < 0 ? INT64_MIN + 1 : INT64_MAX;
 }
 static inline int64_t ps_i64_minus(int64_t a, int64_t b) {
     int64_t out = 0;

@@ -105,6 +105,7 @@ static void sums_stay_at_the_ends_of_the_range(void **state) {
     assert_true(ps_i64_plus(INT64_MAX, 1) == INT64_MAX);
     assert_true(ps_i64_plus(INT64_MIN, -1) == -INT64_MAX);
     assert_true(ps_i64_plus(INT64_MIN, 0) == -INT64_MAX); /* can be negated */
+    assert_true(ps_i64_plus(0, INT64_MIN) == -INT64_MAX);
     assert_true(ps_i64_minus(INT64_MAX, -1) == INT64_MAX);
     assert_true(ps_i64_minus(-2, INT64_MAX) == -INT64_MAX);
     assert_true(ps_i64_minus(0, INT64_MIN) == INT64_MAX);
