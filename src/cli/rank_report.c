@@ -141,8 +141,47 @@ void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
     report_all_oddities(cli, run);
 }
 
-static void report_missing(const ps_cli *cli, const ps_run *run, size_t a, const char *name,
-                           bool optional) {
+/* Whether mode `b` lacks what `a` lacks, in the same ranks, as far as the sentence of rank `first` goes. */
+static bool lacks_the_same(const ps_run *run, size_t a, size_t b, size_t first) {
+    const char *sentence = run->ranks[first].missing[a];
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        const char *x = run->ranks[r].missing[a];
+        const char *y = run->ranks[r].missing[b];
+        if ((x != NULL && strcmp(x, sentence) == 0) != (y != NULL && strcmp(y, sentence) == 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct modes {
+    const ps_run *run;
+    const ps_analysis *const *analyses;
+    const bool *optional; /* or NULL */
+} modes;
+
+static bool is_optional(const modes *m, size_t a) {
+    return m->optional != NULL && m->optional[a];
+}
+
+/* "slow_rank, hccl_sum": the mode and those after it that lack the same; false when one before it named it. */
+static bool name_modes(ps_buf *out, const modes *m, size_t a, size_t r) {
+    for (size_t b = 0; b < a; b++) {
+        if (is_optional(m, a) == is_optional(m, b) && lacks_the_same(m->run, a, b, r)) {
+            return false;
+        }
+    }
+    ps_buf_add_str(out, m->analyses[a]->name);
+    for (size_t b = a + 1; b < m->run->n_analyses; b++) {
+        if (is_optional(m, a) == is_optional(m, b) && lacks_the_same(m->run, a, b, r)) {
+            ps_buf_addf(out, ", %s", m->analyses[b]->name);
+        }
+    }
+    return true;
+}
+
+static void report_missing(const ps_cli *cli, const modes *m, size_t a) {
+    const ps_run *run = m->run;
     size_t n_sentences = 0;
     for (size_t r = 0; r < run->n_ranks && n_sentences <= MAX_SENTENCES; r++) {
         if (run->ranks[r].missing[a] == NULL || was_said(run, a, r)) {
@@ -150,21 +189,23 @@ static void report_missing(const ps_cli *cli, const ps_run *run, size_t a, const
         }
         ps_buf line;
         ps_buf_init(&line, 0);
-        ps_buf_addf(&line, "%s: ", name);
-        if (n_sentences == MAX_SENTENCES) {
-            ps_buf_add_str(
-                &line, "further ranks have nothing for it for other reasons (see --json-summary)");
-        } else {
+        bool is_news = true;
+        if (n_sentences++ == MAX_SENTENCES) {
+            ps_buf_addf(
+                &line,
+                "%s: further ranks have nothing for it for other reasons (see --json-summary)",
+                m->analyses[a]->name);
+        } else if ((is_news = name_modes(&line, m, a, r))) {
+            ps_buf_add_str(&line, ": ");
             (void)name_ranks(&line, run, a, r);
             ps_buf_addf(&line, ": %s", run->ranks[r].missing[a]);
         }
-        if (optional) {
+        if (is_news && is_optional(m, a)) {
             ps_cli_note(cli, "%s", ps_buf_str(&line));
-        } else {
+        } else if (is_news) {
             ps_cli_warn(cli, "%s", ps_buf_str(&line));
         }
         ps_buf_fini(&line);
-        n_sentences++;
     }
 }
 
@@ -175,6 +216,7 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
             report_rank(cli, &run->ranks[r]);
         }
     }
+    const modes m = {run, analyses, optional};
     for (size_t a = 0; a < run->n_analyses; a++) {
         const ps_err *err = &run->errors[a];
         if (err->code != PS_OK && err->code != PS_NOTHING) {
@@ -182,7 +224,7 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
             ps_err_format(err, text, sizeof text);
             ps_cli_warn(cli, "%s: %s", analyses[a]->name, text);
         }
-        report_missing(cli, run, a, analyses[a]->name, optional != NULL && optional[a]);
+        report_missing(cli, &m, a);
     }
     report_all_oddities(cli, run);
 }
