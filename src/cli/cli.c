@@ -252,7 +252,7 @@ static void say(const ps_cli *cli, const char *fmt, va_list ap) {
     /* A progress line may stand where the message goes. */
     const char *clear = cli->term.err_is_live ? "\r\033[K" : "";
     (void)fflush(stdout); /* so that the two streams keep their order in one file */
-    (void)fprintf(stderr, "%spipescope: %s\n", clear, text);
+    (void)fprintf(stderr, "%spipescope: %s%s\n", clear, cli->about != NULL ? cli->about : "", text);
 }
 
 void ps_cli_note(const ps_cli *cli, const char *fmt, ...) {

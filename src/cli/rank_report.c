@@ -127,7 +127,7 @@ static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r) {
     ps_buf_fini(&who);
 }
 
-void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
+static void report_each(const ps_cli *cli, const ps_run *run) {
     for (size_t r = 0; r < run->n_ranks; r++) {
         const ps_rank_report *report = &run->ranks[r];
         bool shares =
@@ -140,6 +140,23 @@ void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
     }
     report_all_oddities(cli, run);
 }
+
+/* The same account of the baseline, after that of the input. */
+static void report_baseline(const ps_cli *cli, const ps_run *run) {
+    if (run->baseline != NULL) {
+        ps_cli own = *cli;
+        own.about = "baseline: ";
+        ps_report_cluster(&own, run->baseline_cluster);
+        report_each(&own, run->baseline);
+    }
+}
+
+void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
+    report_each(cli, run);
+    report_baseline(cli, run);
+}
+
+/* --- several modes ------------------------------------------------------------------------------------------- */
 
 /* Whether mode `b` lacks what `a` lacks, in the same ranks, as far as the sentence of rank `first` goes. */
 static bool lacks_the_same(const ps_run *run, size_t a, size_t b, size_t first) {
@@ -227,6 +244,7 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
         report_missing(cli, &m, a);
     }
     report_all_oddities(cli, run);
+    report_baseline(cli, run);
 }
 
 /* The search read everything, and every mode that was asked for had something to do for every rank. */
@@ -241,7 +259,7 @@ static bool is_whole(const ps_run *run, const ps_cluster *cluster, const bool *o
     return whole;
 }
 
-int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
+static int own_status(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
     size_t n_failed = 0; /* analyses */
     for (size_t a = 0; a < run->n_analyses; a++) {
         n_failed += run->errors[a].code != PS_OK && run->errors[a].code != PS_NOTHING;
@@ -253,6 +271,14 @@ int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *o
         return PS_EXIT_NOTHING;
     }
     return run->n_done > 0 && n_failed < run->n_analyses ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
+}
+
+/* Ranks of the baseline that are missing make the comparison one in part. */
+int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
+    int status = own_status(run, cluster, optional);
+    bool in_part = run->baseline != NULL &&
+                   own_status(run->baseline, run->baseline_cluster, NULL) != PS_EXIT_OK;
+    return status == PS_EXIT_OK && in_part ? PS_EXIT_PARTIAL : status;
 }
 
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
@@ -489,6 +515,38 @@ static void add_missing(ps_buf *out, const ps_run *run, const ps_analysis *const
     ps_buf_add_char(out, ']');
 }
 
+static void add_counts(ps_buf *out, const ps_run *run, const ps_cluster *cluster) {
+    ps_buf_addf(out,
+                "\"done\": %zu, \"nothing\": %zu, \"failed\": %zu,\n  \"search\": ", run->n_done,
+                run->n_nothing, run->n_failed);
+    add_diag(out, &cluster->diag);
+}
+
+static void add_rank_list(ps_buf *out, const ps_run *run) {
+    ps_buf_add_str(out, "\"ranks\": [\n");
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        add_rank(out, &run->ranks[r]);
+        ps_buf_add_str(out, r + 1 < run->n_ranks ? ",\n" : "\n");
+    }
+    ps_buf_add_str(out, "  ]");
+}
+
+/* null when none of the modes compares. */
+static void add_baseline(ps_buf *out, const ps_run *run) {
+    ps_buf_add_str(out, ",\n  \"baseline\": ");
+    if (run->baseline == NULL) {
+        ps_buf_add_str(out, "null");
+        return;
+    }
+    ps_buf_add_char(out, '{');
+    add_str(out, "path", run->baseline_cluster->root);
+    ps_buf_add_str(out, ", ");
+    add_counts(out, run->baseline, run->baseline_cluster);
+    ps_buf_add_str(out, ", ");
+    add_rank_list(out, run->baseline);
+    ps_buf_add_char(out, '}');
+}
+
 ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,
                        const ps_analysis *const *analyses, int exit_status, ps_err *err) {
     ps_buf out;
@@ -499,18 +557,14 @@ ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run
     for (size_t a = 0; a < run->n_analyses; a++) {
         ps_buf_addf(&out, "%s\"%s\"", a > 0 ? ", " : "", analyses[a]->name);
     }
-    ps_buf_addf(&out,
-                "], \"done\": %zu, \"nothing\": %zu, \"failed\": %zu,\n  \"search\": ", run->n_done,
-                run->n_nothing, run->n_failed);
-    add_diag(&out, &cluster->diag);
+    ps_buf_add_str(&out, "], ");
+    add_counts(&out, run, cluster);
     add_tables(&out, run, analyses);
     add_missing(&out, run, analyses);
-    ps_buf_add_str(&out, ",\n  \"ranks\": [\n");
-    for (size_t r = 0; r < run->n_ranks; r++) {
-        add_rank(&out, &run->ranks[r]);
-        ps_buf_add_str(&out, r + 1 < run->n_ranks ? ",\n" : "\n");
-    }
-    ps_buf_add_str(&out, "  ]}\n");
+    add_baseline(&out, run);
+    ps_buf_add_str(&out, ",\n  ");
+    add_rank_list(&out, run);
+    ps_buf_add_str(&out, "}\n");
     ps_sink sink = {0};
     ps_code code = ps_buf_ok(&out) ? ps_sink_open_file(&sink, path, err) : ps_fail_nomem(err);
     code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, err) : code;

@@ -486,6 +486,12 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
     }
     ps_run *run = s.run;
     session_fini(&s);
+    if (run != NULL) { /* what was odd in the baseline is part of the account */
+        run->baseline = baseline.run;
+        run->baseline_cluster = baseline.cluster;
+        baseline.run = NULL;
+        baseline.cluster = NULL;
+    }
     ps_baseline_free(&baseline);
     if (code != PS_OK) {
         ps_run_free(run);
@@ -497,6 +503,8 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
 
 void ps_run_free(ps_run *run) {
     if (run != NULL) {
+        ps_run_free(run->baseline);
+        ps_cluster_free(run->baseline_cluster);
         for (size_t a = 0; a < run->n_analyses; a++) {
             ps_result_fini(&run->results[a]);
         }

@@ -59,7 +59,8 @@ typedef struct ps_written {
     const char *path;      /* the database, or a file of its own; owned by the run */
 } ps_written;
 
-typedef struct ps_run {
+typedef struct ps_run ps_run;
+struct ps_run {
     ps_rank_report *ranks; /* those selected, in rank order */
     size_t n_ranks;
     ps_result *results;  /* one per analysis, in the order given */
@@ -71,8 +72,10 @@ typedef struct ps_run {
     size_t n_written, cap_written;
     const char **notes; /* sentences for people: what the output could not hold */
     size_t n_notes, cap_notes;
+    ps_run *baseline; /* over the ranks of the baseline, NULL: none of the analyses compares */
+    ps_cluster *baseline_cluster; /* where it found them */
     ps_arena arena;
-} ps_run;
+};
 
 /* Runs `analyses` over `ranks` (of `cluster`, in rank order, n > 0) and writes what they made. NULL when nothing
  * could be done at all (`err`); a rank that failed is in its report, and the others went on; so did the other analyses
