@@ -350,6 +350,7 @@ static const ps_option OPTIONS[] = {
      .arg = "X",
      .max = 1000000,
      .fallback_shown = "from the profile",
+     .positive = true,
      .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
     PS_FORMAT_OPTION,
     {.name = "jobs",
