@@ -53,7 +53,7 @@ static bool is_core_clock(const ps_trace *t, const ps_track *track) {
 static bool add_value(partial *part, size_t first, span value) {
     for (size_t i = first; i < part->n; i++) { /* a core has a handful of frequencies */
         if (part->spans[i].mhz == value.mhz) {
-            part->spans[i].time_ns += value.time_ns;
+            part->spans[i].time_ns = ps_i64_plus(part->spans[i].time_ns, value.time_ns);
             part->spans[i].n++;
             return true;
         }

@@ -10,6 +10,7 @@
 #include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 
 /* A union that grows at its end. */
 typedef struct reach {
@@ -129,8 +130,8 @@ static bool take_slice(measure *m, uint32_t i) {
     }
     int64_t start = m->s->start_ns[i];
     int64_t dur = m->s->dur_ns[i];
-    b->o.memory_ns += p == PS_PART_COPYING ? dur : 0;
-    b->o.bubble_ns += p == PS_PART_RECEIVING ? dur : 0;
+    b->o.memory_ns = ps_i64_plus(b->o.memory_ns, p == PS_PART_COPYING ? dur : 0);
+    b->o.bubble_ns = ps_i64_plus(b->o.bubble_ns, p == PS_PART_RECEIVING ? dur : 0);
     if (p == PS_PART_COPYING) {
         extend(&b->all, start, start + dur);
         return true;

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/num.h"
 
 #define MAX_ROWS ((size_t)1 << 28)
 
@@ -322,8 +323,8 @@ static void note_op(const entry *e, int64_t transmit_ns, bool matched) {
         if (row->o.step == e->op->step) {
             row->n_matched += matched;
             row->n_unmatched += !matched;
-            row->transmit_ns += matched ? transmit_ns : 0;
-            row->wait_ns += matched ? e->op->dur_ns - transmit_ns : 0;
+            row->transmit_ns = ps_i64_plus(row->transmit_ns, matched ? transmit_ns : 0);
+            row->wait_ns = ps_i64_plus(row->wait_ns, matched ? e->op->dur_ns - transmit_ns : 0);
             return; /* of several devices the first */
         }
     }
