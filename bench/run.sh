@@ -3,6 +3,7 @@
 #
 #   scan      table scanner against sqlite3_step, in one process
 #   intervals unions of sorted spans, beside a plain loop and Python
+#   steps     step time of a rank of 10 million kernels, in one step and in eight (BENCH_TASKS sets the number)
 #   simulate  plan and run of large schedules; 64 stages x 1024 microbatches of DualPipeV within 50 ms
 #   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
 #   paddle    worker logs, 1 GB with 2 million jobs: into traces, and with both files of `timeline`
@@ -28,6 +29,10 @@ gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc bench/intervals.c -o "$work/intervals" buil
     -lsqlite3 -lisal -lpthread -lm
 "$work/intervals"
 python3 bench/intervals.py
+
+echo
+echo "== step time"
+python3 bench/steps.py "$PIPESCOPE" "$work"
 
 echo
 echo "== simulator"

@@ -70,16 +70,27 @@ void ps_way_fini(ps_way *way) {
 
 /* --- host or device --------------------------------------------------------------------------------------------- */
 
+/* a - b, at the edge of the type where it does not fit. */
+static int64_t minus(int64_t a, int64_t b) {
+    int64_t out = 0;
+    return !__builtin_sub_overflow(a, b, &out) ? out : a < b ? INT64_MIN + 1 : INT64_MAX;
+}
+
+/* On the clock of the slow one. */
+static int64_t fast_time(const ps_lateness *l, int64_t ns) {
+    return minus(ns, l->shift_ns);
+}
+
 static double us(int64_t ns) {
     return (double)ns / 1e3;
 }
 
 static void explain_bound(const ps_lateness *l, ps_buf *out) {
-    int64_t from = l->fast_start_ns - l->shift_ns; /* the others wait from here on */
+    int64_t from = fast_time(l, l->fast_start_ns); /* the others wait from here on */
     size_t n = 0;
     size_t n_linked = 0;
     size_t n_queued = 0;
-    int64_t busy = 0;
+    double busy_us = 0;
     for (size_t i = 0; i < l->slow->n; i++) {
         const ps_way_kernel *k = &l->slow->kernels[i];
         int64_t start = k->start_ns > from ? k->start_ns : from;
@@ -88,7 +99,7 @@ static void explain_bound(const ps_lateness *l, ps_buf *out) {
             continue;
         }
         n++;
-        busy += end - start; /* of one stream; kernels side by side count twice */
+        busy_us += us(minus(end, start)); /* of one stream; kernels side by side count twice */
         if (k->call_end_ns == PS_NO_TIME) {
             continue;
         }
@@ -104,11 +115,11 @@ static void explain_bound(const ps_lateness *l, ps_buf *out) {
     } else if (n_linked == 0) {
         ps_buf_addf(out,
                     "%zu kernels ran meanwhile for %.3f us; their launches are not in the profile",
-                    n, us(busy));
+                    n, busy_us);
     } else {
         ps_buf_addf(out,
                     "%s-bound, %zu of %zu kernels lay in the queue over 100 us (they ran %.3f us)",
-                    n_queued * 2 > n_linked ? "device" : "host", n_queued, n_linked, us(busy));
+                    n_queued * 2 > n_linked ? "device" : "host", n_queued, n_linked, busy_us);
     }
 }
 
@@ -142,17 +153,17 @@ static void explain_kernels(const ps_lateness *l, ps_buf *out) {
     size_t behind = 0;
     size_t i = 0;
     size_t j = 0;
-    int64_t after_ns = l->slow_start_ns - (l->fast_start_ns - l->shift_ns); /* apart later on */
+    int64_t after_ns = minus(l->slow_start_ns, fast_time(l, l->fast_start_ns)); /* apart later on */
     size_t after = SIZE_MAX; /* SIZE_MAX: the collective */
     size_t n = 0;
     bool met = false;
     for (; !met && next_pair(l, &i, &j); i++, j++) {
         const ps_way_kernel *s = &l->slow->kernels[i];
         const ps_way_kernel *f = &l->fast->kernels[j];
-        int64_t apart = s->start_ns - (f->start_ns - l->shift_ns);
+        int64_t apart = minus(s->start_ns, fast_time(l, f->start_ns));
         int64_t difference = (s->end_ns - s->start_ns) - (f->end_ns - f->start_ns);
-        int64_t lost =
-            after_ns - apart - difference; /* between the end of this one and the later one */
+        int64_t lost = minus(minus(after_ns, apart),
+                             difference); /* between the end of this one and the later one */
         if (difference > longer) {
             longer = difference;
             longest = i;
@@ -184,7 +195,8 @@ static void explain_kernels(const ps_lateness *l, ps_buf *out) {
 
 void ps_lateness_explain(const ps_lateness *l, ps_buf *out) {
     ps_buf_addf(out, "rank %lld began %.3f us after rank %lld: ", (long long)l->slow_rank,
-                us(l->slow_start_ns - (l->fast_start_ns - l->shift_ns)), (long long)l->fast_rank);
+                us(minus(l->slow_start_ns, fast_time(l, l->fast_start_ns))),
+                (long long)l->fast_rank);
     if (l->slow == NULL || l->slow->n == 0) {
         ps_buf_addf(out, "its kernels are not in the profile");
         return;

@@ -65,6 +65,28 @@ static bool note_part(building *b, const ps_comm_part *part, int64_t rank) {
     return true;
 }
 
+/* Statistics know a communicator by its hash only; operators have its name. */
+static bool index_names(ps_comm_roster *r, const ps_comm_list *list) {
+    bool *seen = ps_calloc(list->strings.n + 1, sizeof *seen);
+    bool ok = seen != NULL;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        ps_str group = list->ops[i].group;
+        if (ps_str_is_none(group) || seen[group.id]) {
+            continue;
+        }
+        seen[group.id] = true;
+        char key[PS_COMM_KEY_SIZE];
+        const char *name = ps_comm_text(list, group);
+        ps_comm_key(name, key, sizeof key);
+        ps_str key_id = keep(r, key);
+        ps_str name_id = keep(r, name);
+        ok = !ps_str_is_none(key_id) && !ps_str_is_none(name_id) &&
+             (strcmp(name, key) == 0 || ps_idmap_put(&r->names, key_id.id, name_id.id));
+    }
+    ps_free(seen);
+    return ok;
+}
+
 /* The first that says something counts. */
 static bool index_facts(ps_comm_roster *r, const ps_comm_part *part) {
     for (size_t i = 0; i < part->n_groups; i++) {
@@ -93,6 +115,11 @@ const ps_comm_group *ps_comm_roster_fact(const ps_comm_roster *r, const char *ke
 
 static bool complete(ps_comm_roster *r, ps_roster_group *g) {
     g->fact = ps_comm_roster_fact(r, g->key);
+    uint32_t name =
+        ps_idmap_get(&r->names, ps_strpool_find(&r->strings, g->key, strlen(g->key)).id);
+    if (g->id[0] == '\0' && name != PS_IDMAP_NONE) {
+        g->id = ps_strpool_get(&r->strings, (ps_str){name});
+    }
     if (g->fact != NULL) {
         g->id = g->fact->id;
         g->label = g->fact->label;
@@ -129,12 +156,14 @@ static int compare_groups(const void *a, const void *b) {
 ps_code ps_comm_roster_build(const ps_reduce_input *in, ps_comm_roster *out, ps_err *err) {
     *out = (ps_comm_roster){0};
     ps_idmap_init(&out->facts);
+    ps_idmap_init(&out->names);
     building b = {.r = out};
     ps_idmap_init(&b.by_key);
     bool ok = ps_strpool_init(&out->strings);
     for (size_t i = 0; ok && i < in->n_ranks; i++) {
         const ps_comm_part *part = in->partials[i];
-        ok = part == NULL || (index_facts(out, part) && note_part(&b, part, in->ranks[i].rank));
+        ok = part == NULL || (index_facts(out, part) && index_names(out, &part->list) &&
+                              note_part(&b, part, in->ranks[i].rank));
     }
     for (size_t i = 0; ok && i < out->n; i++) {
         ok = complete(out, &out->groups[i]);
@@ -153,6 +182,7 @@ void ps_comm_roster_fini(ps_comm_roster *r) {
     ps_free(r->groups);
     ps_free(r->all_facts);
     ps_idmap_fini(&r->facts);
+    ps_idmap_fini(&r->names);
     ps_strpool_fini(&r->strings);
     *r = (ps_comm_roster){0};
 }

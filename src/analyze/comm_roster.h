@@ -27,6 +27,7 @@ typedef struct ps_comm_roster {
     size_t n, cap;
     ps_strpool strings;
     ps_idmap facts; /* id of the key -> index in all_facts */
+    ps_idmap names; /* id of the key -> id of the name that operators have */
     const ps_comm_group **all_facts;
     size_t n_facts, cap_facts;
 } ps_comm_roster;

@@ -48,7 +48,7 @@ typedef struct teller {
     const ps_links *links;
     const ps_slices *s;
     ps_work work;
-    bool is_ascend;
+    bool is_torch; /* as far as a profiler's name tells */
     ps_buf *out;
 } teller;
 
@@ -140,8 +140,8 @@ static void tell_tasks(const teller *t, const ps_gap *g) {
 
 static void tell_framework(const teller *t, const ps_gap *g) {
     if (g->framework_idle_ns != PS_GAP_NO_IDLE) {
-        ps_buf_add_str(t->out, t->is_ascend ? "Idle Pytorch layer: no task dispatched in "
-                                            : "Idle framework layer: no task dispatched in ");
+        ps_buf_add_str(t->out, t->is_torch ? "Idle Pytorch layer: no task dispatched in "
+                                           : "Idle framework layer: no task dispatched in ");
         add_us(t->out, g->framework_idle_ns);
     } else if (g->call_idle_ns != PS_GAP_NO_IDLE) {
         ps_buf_add_str(t->out, "Idle host: no task launched in ");
@@ -159,8 +159,10 @@ static void tell_framework(const teller *t, const ps_gap *g) {
 static void tell_launch(const teller *t, const ps_gap *g) {
     uint32_t prev = t->links->call[g->prev];
     uint32_t next = t->links->call[g->next];
-    const char *layer = t->is_ascend ? "CANN" : "driver";
-    const char *what = t->is_ascend ? "node@launch" : "launch";
+    const char *name = ps_trace_text(t->links->trace, t->s->name[next]);
+    bool is_gpu = strncmp(name, "cu", 2) == 0 || strncmp(name, "hip", 3) == 0;
+    const char *layer = is_gpu ? "driver" : "CANN";
+    const char *what = is_gpu ? "launch" : "node@launch";
     int64_t pause = t->s->start_ns[next] - end_of(t, prev);
     int64_t call =
         t->s->dur_ns[prev] > t->s->dur_ns[next] ? t->s->dur_ns[prev] : t->s->dur_ns[next];
@@ -228,14 +230,22 @@ static void tell(const teller *t, const ps_gap *g) {
 
 /* --- one rank --------------------------------------------------------------------------------------------------- */
 
+static bool is_torch(const char *profiler) {
+    static const char *const NAMES[] = {"PyTorch", "Ascend", "MindSpore", "msMonitor"};
+    bool any = false;
+    for (size_t i = 0; profiler != NULL && i < sizeof NAMES / sizeof *NAMES; i++) {
+        any = any || strcmp(profiler, NAMES[i]) == 0;
+    }
+    return any;
+}
+
 static ps_code tell_all(const ps_map_input *in, const ps_links *links, partial *part, ps_err *err) {
     ps_buf text;
     ps_buf_init(&text, 0);
     teller t = {.links = links,
                 .s = ps_trace_slices(in->trace),
                 .work = ps_work_of(links),
-                .is_ascend =
-                    in->rank->profiler != NULL && strcmp(in->rank->profiler, "Ascend") == 0,
+                .is_torch = is_torch(in->rank->profiler),
                 .out = &text};
     int64_t origin = ps_trace_origin_ns(in->trace);
     part->gaps = ps_calloc(part->dispatch.n_worst + 1, sizeof *part->gaps);

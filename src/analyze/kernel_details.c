@@ -47,18 +47,19 @@ enum {
 
 #define TEXT(text)                                                                                 \
     { .name = (text), .type = PS_COL_TEXT }
-static const ps_column KERNELS[N_KERNEL_COLUMNS] = {
-    TEXT("op_name"),           TEXT("block_dim"),
-    TEXT("mix_block_dim"),     TEXT("op_type"),
-    TEXT("task_type"),         TEXT("input_formats"),
-    TEXT("output_formats"),    TEXT("input_shapes"),
-    TEXT("output_shapes"),     TEXT("input_data_types"),
-    TEXT("output_data_types"), TEXT("op_state"),
-    TEXT("task_start_time"),   {.name = "task_duration", .type = PS_COL_REAL, .unit = PS_UNIT_US},
-    TEXT("device_id"),         TEXT("model_id"),
-    TEXT("stream_id"),         TEXT("context_id"),
-    TEXT("task_id"),           {.name = "task_wait_time", .type = PS_COL_REAL, .unit = PS_UNIT_US},
-};
+#define US(text)                                                                                   \
+    { .name = (text), .type = PS_COL_REAL, .unit = PS_UNIT_US }
+#define BEFORE_STATE                                                                               \
+    TEXT("op_name"), TEXT("block_dim"), TEXT("mix_block_dim"), TEXT("op_type"), TEXT("task_type"), \
+        TEXT("input_formats"), TEXT("output_formats"), TEXT("input_shapes"),                       \
+        TEXT("output_shapes"), TEXT("input_data_types"), TEXT("output_data_types")
+#define BEHIND_STATE                                                                               \
+    TEXT("task_start_time"), US("task_duration"), TEXT("device_id"), TEXT("model_id"),             \
+        TEXT("stream_id"), TEXT("context_id"), TEXT("task_id"), US("task_wait_time")
+
+static const ps_column KERNELS[N_KERNEL_COLUMNS] = {BEFORE_STATE, TEXT("op_state"), BEHIND_STATE};
+/* Older profiles do not know whether shapes are static: then there is no such column. */
+static const ps_column STATELESS[N_KERNEL_COLUMNS - 1] = {BEFORE_STATE, BEHIND_STATE};
 
 /* Arguments of kernels, by the name that each format gives them; the better one first. */
 static const struct {
@@ -120,6 +121,7 @@ typedef struct details {
     size_t n, cap;
     look *looks;
     size_t n_looks, cap_looks;
+    bool has_state;
     ps_arena arena;
 } details;
 
@@ -182,16 +184,20 @@ static void make_row(const void *context, size_t i, ps_value *cells, char room[P
     const details *d = context;
     const row *r = &d->rows[i];
     const look *l = &d->looks[r->look];
+    size_t n = 0;
     for (size_t c = 0; c < N_KERNEL_COLUMNS; c++) {
-        cells[c] = (ps_value){.u.text = l->text[c]};
+        if (c != K_STATE || d->has_state) {
+            cells[n++] = (ps_value){.u.text = l->text[c]};
+        }
     }
+    size_t shift = d->has_state ? 0 : 1; /* of the columns behind the state */
     char *end = put_us(room, r->start_ns);
-    cells[K_START].u.text = room;
-    cells[K_DURATION].u.r = (double)r->dur_ns / 1000;
-    cells[K_WAIT].u.r = r->wait_ns > 0 ? (double)r->wait_ns / 1000 : 0;
+    cells[K_START - shift].u.text = room;
+    cells[K_DURATION - shift].u.r = (double)r->dur_ns / 1000;
+    cells[K_WAIT - shift].u.r = r->wait_ns > 0 ? (double)r->wait_ns / 1000 : 0;
     if (r->task != NO_TASK) {
         (void)put_number(end + 1, r->task);
-        cells[K_TASK].u.text = end + 1;
+        cells[K_TASK - shift].u.text = end + 1;
     }
 }
 
@@ -283,6 +289,7 @@ static bool add_look(lister *l, const look_key *k, uint64_t hash) {
             }
         }
     }
+    d->has_state = d->has_state || k->kind[K_STATE] != CELL_MISSING;
     l->keys[d->n_looks++] = *k;
     return true;
 }
@@ -462,7 +469,8 @@ ps_code ps_kernel_details_list(const ps_map_input *in, ps_table **out, ps_err *e
         free_details(d);
         return code;
     }
-    *out = ps_table_new_made("kernel_details", "kernels and communication operators", KERNELS,
-                             N_KERNEL_COLUMNS, d->n, (ps_row_maker){make_row, d, free_details});
+    *out = ps_table_new_made(
+        "kernel_details", "kernels and communication operators", d->has_state ? KERNELS : STATELESS,
+        N_KERNEL_COLUMNS - (d->has_state ? 0 : 1), d->n, (ps_row_maker){make_row, d, free_details});
     return *out != NULL ? PS_OK : ps_fail_nomem(err);
 }

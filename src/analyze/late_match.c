@@ -127,6 +127,16 @@ static int by_name(const void *a, const void *b) {
     return 0;
 }
 
+static int by_rank_and_number(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(rank)
+    BY(number)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
 static int by_number(const void *a, const void *b) {
     const ps_late_entry *x = a;
     const ps_late_entry *y = b;
@@ -154,6 +164,15 @@ static bool number_evenly(ps_late_entry *e, size_t n) {
     return even;
 }
 
+/* Operators that were launched as one carry one number: the k-th of a number belongs to the k-th. `name` is k. */
+static void number_equal_ones(ps_late_entry *e, size_t n) {
+    qsort(e, n, sizeof *e, by_rank_and_number);
+    for (size_t i = 0; i < n; i++) {
+        bool same = i > 0 && e[i].rank == e[i - 1].rank && e[i].number == e[i - 1].number;
+        e[i].name = same ? e[i - 1].name + 1 : 0;
+    }
+}
+
 static void forget_names(ps_late_entry *e, size_t n) {
     for (size_t i = 0; i < n; i++) {
         e[i].name = 0;
@@ -167,7 +186,11 @@ static void number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
         e[i].number = ps_late_op(w->in, e[i].rank, e[i].op)->sequence;
         has_sequence = has_sequence && e[i].number >= 0;
     }
-    if (has_sequence || number_evenly(e, n)) {
+    if (has_sequence) {
+        number_equal_ones(e, n);
+        return;
+    }
+    if (number_evenly(e, n)) {
         forget_names(e, n);
         return;
     }
@@ -189,7 +212,7 @@ static void number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
 
 /* --- meetings ------------------------------------------------------------------------------------------------- */
 
-/* A rank that carries a number twice takes part with the first of them. */
+/* Each rank once, by rank. */
 static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n) {
     ps_late *out = w->out;
     ps_meeting m = {.group = w->plain[e->group],
@@ -200,9 +223,7 @@ static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n) {
     const char *name = ps_comm_text(w->in->lists[e->rank], op->name);
     m.name = ps_strpool_find(&out->strings, name, strlen(name));
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || e[i].rank != e[i - 1].rank) {
-            out->parts[out->n_parts++] = (ps_meeting_part){.rank = e[i].rank, .op = e[i].op};
-        }
+        out->parts[out->n_parts++] = (ps_meeting_part){.rank = e[i].rank, .op = e[i].op};
     }
     m.n = (uint32_t)(out->n_parts - m.first);
     if (m.n < 2) {

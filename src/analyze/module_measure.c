@@ -149,7 +149,7 @@ static bool is_of_step(const measuring *m, uint32_t slice) {
 
 static void take_kernel(measuring *m, uint32_t slice) {
     int64_t dur = m->s->dur_ns[slice];
-    uint32_t op = m->tree->links->op[slice];
+    uint32_t op = ps_module_launcher(m->tree, slice);
     if (op == PS_NONE) {
         if (is_of_step(m, slice)) {
             add_share(&m->out->unlinked, dur);

@@ -54,12 +54,6 @@ typedef struct ps_module_measures {
 
 enum { PS_MODULE_INSIDE = 1, PS_MODULE_OUTSIDE, PS_MODULE_UNLINKED };
 
-/* Saturates. */
-static inline int64_t ps_module_add_ns(int64_t a, int64_t b) {
-    int64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 /* Calls whose `wanted` is 0 are left out, and with `step` >= 0 kernels of other steps. `mfu` may be NULL. PS_NOMEM only; end
  * with ps_module_measures_fini() in any case. */
 PS_MUST_USE ps_code ps_module_measure(const ps_module_tree *tree, const uint8_t *wanted,

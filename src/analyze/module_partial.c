@@ -397,7 +397,7 @@ static int longest_first(const void *x, const void *y) {
 
 /* By the operator, of kernels that nobody launched by their own name. */
 static const char *name_in_share(const making *m, uint32_t slice) {
-    uint32_t op = m->tree->links->op[slice];
+    uint32_t op = ps_module_launcher(m->tree, slice);
     return op == PS_NONE ? ps_module_kernel_name(m->trace, slice)
                          : ps_trace_text(m->trace, m->s->name[op]);
 }
@@ -468,7 +468,7 @@ static bool add_coverage(making *m) {
                                      x->unlinked.kernel_ns);
     return add_share(m, "in modules", &x->inside, PS_MODULE_INSIDE, total) &&
            add_share(m, "outside modules", &x->outside, PS_MODULE_OUTSIDE, total) &&
-           add_share(m, "no operator known", &x->unlinked, PS_MODULE_UNLINKED, total);
+           add_share(m, "launch not known", &x->unlinked, PS_MODULE_UNLINKED, total);
 }
 
 /* --- all together ----------------------------------------------------------------------------------------------- */

@@ -23,9 +23,8 @@ typedef struct collecting {
 
 const char *ps_module_kernel_name(const ps_trace *trace, uint32_t slice) {
     const ps_slices *s = ps_trace_slices(trace);
-    const char *type = s->kind[slice] == PS_SLICE_COMM_OP
-                           ? ps_trace_arg_text(trace, slice, "opType")
-                           : NULL;
+    const char *type =
+        s->kind[slice] == PS_SLICE_COMM_OP ? ps_trace_arg_text(trace, slice, "opType") : NULL;
     return type != NULL && type[0] != '\0' ? type : ps_trace_text(trace, s->name[slice]);
 }
 
@@ -126,7 +125,7 @@ static void add_up(collecting *c, ps_module_row *row, uint32_t op) {
     int64_t total = 0;
     for (uint32_t k = 0; k < row->n_kernels; k++) {
         uint32_t slice = t->kernels[t->first_kernel[op] + k];
-        total += c->s->dur_ns[slice];
+        total = ps_module_add_ns(total, c->s->dur_ns[slice]);
         if (c->mfu != NULL) {
             ps_kernel_flops f = ps_mfu_of(c->mfu, slice);
             double share = ps_mfu_ratio(f, c->s->dur_ns[slice]);
@@ -137,7 +136,7 @@ static void add_up(collecting *c, ps_module_row *row, uint32_t op) {
             kernel->sources |= (uint8_t)(f.flops > 0 ? 1u << f.source : 0);
         }
     }
-    row->total_ns += total;
+    row->total_ns = ps_module_add_ns(row->total_ns, total);
     row->min_ns = total < row->min_ns ? total : row->min_ns;
     row->max_ns = total > row->max_ns ? total : row->max_ns;
     row->count++;
@@ -146,8 +145,8 @@ static void add_up(collecting *c, ps_module_row *row, uint32_t op) {
     }
 }
 
-static bool take_op(collecting *c, const ps_module_call *call, uint32_t position,
-                    uint64_t sequence, uint32_t variant) {
+static bool take_op(collecting *c, const ps_module_call *call, uint32_t position, uint64_t sequence,
+                    uint32_t variant) {
     const ps_module_tree *t = c->tree;
     uint32_t op = t->ops[call->first_op + position];
     uint32_t n = t->first_kernel[op + 1] - t->first_kernel[op];
@@ -210,8 +209,8 @@ static bool take_calls(collecting *c, const uint8_t *wanted) {
     return ok;
 }
 
-ps_code ps_module_rows_collect(const ps_module_tree *tree, const uint8_t *wanted,
-                               const ps_mfu *mfu, ps_module_rows *out, ps_err *err) {
+ps_code ps_module_rows_collect(const ps_module_tree *tree, const uint8_t *wanted, const ps_mfu *mfu,
+                               ps_module_rows *out, ps_err *err) {
     collecting c = {.tree = tree,
                     .trace = tree->links->trace,
                     .s = ps_trace_slices(tree->links->trace),
@@ -220,8 +219,7 @@ ps_code ps_module_rows_collect(const ps_module_tree *tree, const uint8_t *wanted
     *out = (ps_module_rows){0};
     ps_idmap_init(&c.variants);
     ps_idmap_init(&c.rows);
-    out->n_variants =
-        ps_calloc((tree->n_nodes + 1) * PS_N_MODULE_PASSES, sizeof *out->n_variants);
+    out->n_variants = ps_calloc((tree->n_nodes + 1) * PS_N_MODULE_PASSES, sizeof *out->n_variants);
     bool ok = ps_strpool_init(&out->strings) && out->n_variants != NULL && take_calls(&c, wanted);
     if (ok && out->n > 0) {
         qsort(out->rows, out->n, sizeof *out->rows, compare_rows);

@@ -26,8 +26,9 @@ typedef struct ps_module_row {
     uint32_t position;     /* of the operator in its call */
     uint32_t first_kernel; /* in rows->kernels */
     uint32_t n_kernels;
-    ps_str op, enclosing;  /* in rows->strings; the framework operator around the first, may be none */
-    int64_t first_ns;      /* start of the first such operator, from the origin */
+    ps_str op,
+        enclosing;    /* in rows->strings; the framework operator around the first, may be none */
+    int64_t first_ns; /* start of the first such operator, from the origin */
     int64_t total_ns, min_ns, max_ns; /* kernel time of one operator */
     int64_t count;
     uint8_t pass; /* ps_module_pass */

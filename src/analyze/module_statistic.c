@@ -43,7 +43,7 @@ static ps_code check_coverage(const work *w, ps_err *err) {
     return ps_fail(
         err, PS_NOTHING,
         "none of the %lld operators that launched kernels%s lies in one of the %zu modules (%s): "
-        "%.0f %% of the kernel time is outside, the rest was launched by no known operator",
+        "%.0f %% of the kernel time is outside, of the rest the launch is not known",
         (long long)m->outside.n_ops, w->in->opts->step_id >= 0 ? " in this step" : "",
         w->tree.n_marked, ps_module_source_text(w->tree.source),
         all_ns > 0 ? 100.0 * (double)m->outside.kernel_ns / (double)all_ns : 0);

@@ -43,9 +43,18 @@ const char *ps_module_source_text(ps_module_source source) {
     return TEXTS[source];
 }
 
-static bool is_push_pop(const ps_trace *trace, uint32_t slice) {
-    const char *type = ps_trace_arg_text(trace, slice, "eventType");
-    return type != NULL && strcmp(type, "push/pop") == 0;
+static bool arg_is(const ps_trace *trace, uint32_t slice, const char *key, const char *value) {
+    const char *text = ps_trace_arg_text(trace, slice, key);
+    return text != NULL && strcmp(text, value) == 0;
+}
+
+/* Databases have the domain as category, text exports as argument. */
+static bool is_of_domain(const ps_trace *trace, ps_str domain, uint32_t slice) {
+    const ps_slices *s = ps_trace_slices(trace);
+    return s->kind[slice] == PS_SLICE_MARK_HOST && !ps_str_is_none(domain) &&
+           (ps_str_eq(s->category[slice], domain) || arg_is(trace, slice, "domain", "Module")) &&
+           !arg_is(trace, slice, "eventType", "push/pop") &&
+           !arg_is(trace, slice, "event_type", "push/pop");
 }
 
 static bool begins_with(const char *text, const char *head) {
@@ -58,8 +67,7 @@ static bool is_module(const ps_trace *trace, ps_module_source source, ps_str dom
     const char *name = ps_trace_text(trace, s->name[slice]);
     switch (source) {
     case PS_MODULES_DOMAIN:
-        return s->kind[slice] == PS_SLICE_MARK_HOST && !ps_str_is_none(domain) &&
-               ps_str_eq(s->category[slice], domain) && !is_push_pop(trace, slice);
+        return is_of_domain(trace, domain, slice);
     case PS_MODULES_PYTHON:
         return s->kind[slice] == PS_SLICE_PYTHON && begins_with(name, PYTHON_PREFIX);
     case PS_MODULES_ANNOTATION:
@@ -154,6 +162,10 @@ static uint32_t node_of(building *b, uint32_t parent, ps_str name) {
     return (uint32_t)t->n_nodes++;
 }
 
+static bool may_launch(uint8_t kind) {
+    return kind == PS_SLICE_HOST_OP || kind == PS_SLICE_CALL;
+}
+
 /* --- walk 1: marked calls --------------------------------------------------------------------------------------- */
 
 static void forget_open(building *b) {
@@ -167,7 +179,7 @@ static bool find_marked(building *b, ps_str domain) {
     const ps_slices *s = b->s;
     for (uint32_t i = 0; i < s->n; i++) {
         int64_t end = end_of(s, i);
-        if (s->kind[i] == PS_SLICE_HOST_OP) {
+        if (may_launch(s->kind[i])) {
             t->call_of[i] = call_around(b, s->track[i], s->start_ns[i], end, false);
         } else if (ps_is_host_range(s->kind[i]) &&
                    is_module(t->links->trace, t->source, domain, i)) {
@@ -218,7 +230,7 @@ static bool take_backward(building *b, uint32_t op) {
 }
 
 static bool is_marked(const building *b, uint32_t slice) {
-    return b->s->kind[slice] != PS_SLICE_HOST_OP && b->t->call_of[slice] != PS_NONE;
+    return !may_launch(b->s->kind[slice]) && b->t->call_of[slice] != PS_NONE;
 }
 
 static bool find_backward(building *b) {
@@ -298,7 +310,7 @@ static bool place_all(building *b) {
         if (next < n_backward && b->first_of_call[next] == i) {
             place_backward(b, (uint32_t)(t->n_marked + next++));
         }
-        if (s->kind[i] == PS_SLICE_HOST_OP) {
+        if (may_launch(s->kind[i])) {
             t->call_of[i] = call_around(b, s->track[i], s->start_ns[i], end_of(s, i), false);
         } else if (t->call_of[i] != PS_NONE && !place_marked(b, i)) {
             return false;
@@ -318,6 +330,14 @@ bool ps_module_has_comm_ops(const ps_trace *trace) {
     return any;
 }
 
+uint32_t ps_module_launcher(const ps_module_tree *t, uint32_t slice) {
+    uint32_t op = t->links->op[slice];
+    uint32_t call = t->links->call[slice];
+    bool has_call =
+        call != PS_NONE && ps_trace_slices(t->links->trace)->kind[call] == PS_SLICE_CALL;
+    return op != PS_NONE ? op : has_call ? call : PS_NONE;
+}
+
 bool ps_module_counts(const ps_module_tree *t, uint32_t slice, bool has_comm_ops) {
     switch (ps_trace_slices(t->links->trace)->kind[slice]) {
     case PS_SLICE_KERNEL:
@@ -327,7 +347,7 @@ bool ps_module_counts(const ps_module_tree *t, uint32_t slice, bool has_comm_ops
         return !has_comm_ops;
     case PS_SLICE_COPY:
     case PS_SLICE_TASK:
-        return t->links->op[slice] != PS_NONE;
+        return ps_module_launcher(t, slice) != PS_NONE;
     default:
         return false;
     }
@@ -343,8 +363,9 @@ static bool list_kernels(ps_module_tree *t, const ps_slices *s) {
         return false;
     }
     for (uint32_t i = 0; i < s->n; i++) {
-        if (t->links->op[i] != PS_NONE && ps_module_counts(t, i, has_comm_ops)) {
-            first[(size_t)t->links->op[i] + 2]++;
+        uint32_t by = ps_module_launcher(t, i);
+        if (by != PS_NONE && ps_module_counts(t, i, has_comm_ops)) {
+            first[(size_t)by + 2]++;
             t->n_kernels++;
         }
     }
@@ -353,8 +374,9 @@ static bool list_kernels(ps_module_tree *t, const ps_slices *s) {
     }
     t->kernels = ps_alloc((t->n_kernels + 1) * sizeof *t->kernels);
     for (uint32_t i = 0; t->kernels != NULL && i < s->n; i++) {
-        if (t->links->op[i] != PS_NONE && ps_module_counts(t, i, has_comm_ops)) {
-            t->kernels[first[(size_t)t->links->op[i] + 1]++] = i;
+        uint32_t by = ps_module_launcher(t, i);
+        if (by != PS_NONE && ps_module_counts(t, i, has_comm_ops)) {
+            t->kernels[first[(size_t)by + 1]++] = i;
         }
     }
     return t->kernels != NULL;
@@ -416,14 +438,14 @@ static ps_code check_launches(const ps_module_tree *t, const ps_slices *s, ps_er
     }
     (void)ps_trace_flows(t->links->trace, &n_flows);
     const char *missing =
-        n_ops == 0       ? "the profile has no framework operators (PYTORCH_API is empty)"
-        : n_kernels == 0 ? "the profile has no kernels (TASK and its tables are empty)"
+        n_ops == 0       ? "the profile has no framework operators (Ascend: PYTORCH_API is empty)"
+        : n_kernels == 0 ? "the profile has no kernels (Ascend: TASK is empty)"
         : n_flows == 0
-            ? "no operator is linked to a kernel (CONNECTION_IDS is empty)"
-            : "no flow leads from an operator to a kernel (CONNECTION_IDS and PYTORCH_API do not agree)";
+            ? "no operator is linked to a kernel (Ascend: CONNECTION_IDS is empty)"
+            : "no flow leads from an operator to a kernel (Ascend: CONNECTION_IDS and PYTORCH_API do not agree)";
     return ps_fail(
         err, PS_NOTHING,
-        "%s: modules are marked, but what they ran is not known; record with CPU and NPU activities",
+        "%s: modules are marked, but what they ran is not known; record with activities of both the CPU and the device",
         missing);
 }
 

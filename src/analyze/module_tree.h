@@ -66,15 +66,24 @@ typedef struct ps_module_tree {
     size_t n_calls, cap_calls, n_marked;
     uint32_t *
         call_of; /* [n_slices]: of operators that launched something, and of marks; PS_NONE outside */
-    uint32_t *ops;     /* operators with kernels, by call */
+    uint32_t *ops;     /* operators (and calls) with kernels, by call of a module */
     uint32_t *kernels; /* what operators launched, by operator, then start */
     uint32_t *
         first_kernel; /* [n_slices + 1]: of slice i those from first_kernel[i] to first_kernel[i + 1] */
     size_t n_ops, n_kernels, n_pairs;
 } ps_module_tree;
 
+/* Saturates. */
+static inline int64_t ps_module_add_ns(int64_t a, int64_t b) {
+    int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* The operator that launched a slice; where none is known, the call; PS_NONE. */
+uint32_t ps_module_launcher(const ps_module_tree *t, uint32_t slice);
+
 /* Whether a slice is a kernel to be counted: computing kernels, communication operators (communication kernels where a
- * trace has no operators), and of copies and other tasks those that an operator launched. */
+ * trace has no operators), and of copies and other tasks those whose launch is known. */
 bool ps_module_counts(const ps_module_tree *t, uint32_t slice, bool has_comm_ops);
 bool ps_module_has_comm_ops(const ps_trace *trace);
 

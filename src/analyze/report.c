@@ -49,7 +49,7 @@ const char *ps_column_text(const ps_table *t, size_t row, const char *column) {
 /* --- the members ------------------------------------------------------------------------------------------------------- */
 
 static int64_t device_ns(const ps_overlap *o) {
-    return o->computing_ns + o->not_overlapped_ns + o->free_ns;
+    return ps_ns_add(ps_ns_add(o->computing_ns, o->not_overlapped_ns), o->free_ns);
 }
 static int64_t computing_ns(const ps_overlap *o) {
     return o->computing_ns;
@@ -185,7 +185,7 @@ static void look_at_chart(ps_report *report) {
     int64_t n = 0;
     for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
         if (ps_column_int(steps, r, "step", PS_STEP_OUTSIDE) != PS_STEP_OUTSIDE) {
-            sum += ps_column_int(steps, r, "time", 0);
+            sum = ps_ns_add(sum, ps_column_int(steps, r, "time", 0));
             n++;
         }
     }

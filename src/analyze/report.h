@@ -12,7 +12,7 @@
 typedef struct ps_report_member {
     const ps_report_rank *facts; /* never NULL */
     int64_t rank;
-    size_t index; /* in the run */
+    size_t index;            /* in the run */
     int32_t stage, pipeline; /* -1 unknown */
     int64_t step_ns;         /* mean of Computing + Not Overlapped + Free */
     int64_t computing_ns, exposed_ns, free_ns, receive_ns; /* means per step */
@@ -25,10 +25,10 @@ typedef struct ps_report {
     ps_findings findings;
     ps_report_member *members; /* in rank order */
     size_t n_members;
-    const ps_chart *chart;          /* or NULL */
-    const ps_result *chart_tables;  /* what came with it, or NULL */
-    int64_t start_ns;               /* of the capture, epoch */
-    int64_t step_ns;                /* of the job: the longest of its members, or of its chart */
+    const ps_chart *chart;         /* or NULL */
+    const ps_result *chart_tables; /* what came with it, or NULL */
+    int64_t start_ns;              /* of the capture, epoch */
+    int64_t step_ns;               /* of the job: the longest of its members, or of its chart */
     ps_vendor vendor;
 } ps_report;
 

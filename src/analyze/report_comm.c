@@ -166,10 +166,10 @@ static void look_at_group(ps_report *report, const ps_report_member *m, const so
     int64_t sum = 0;
     const ps_comm_op *longest = s->ops[from];
     for (size_t i = 0; i < m->facts->n_steps; i++) {
-        computing += m->facts->steps[i].computing_ns;
+        computing = ps_ns_add(computing, m->facts->steps[i].computing_ns);
     }
     for (size_t i = from; i < to; i++) {
-        sum += dur_of(s->ops[i]);
+        sum = ps_ns_add(sum, dur_of(s->ops[i]));
         longest = dur_of(s->ops[i]) > dur_of(longest) ? s->ops[i] : longest;
     }
     double share = ps_percent(sum, computing);
@@ -251,7 +251,7 @@ static size_t outliers_of(const ps_report *report, const sorted *s, outlier *out
         for (size_t k = i; end - i >= LEAST_ALIKE && k < end; k++) {
             if ((double)dur_of(s->ops[k]) > limit) {
                 out[n++] = (outlier){s->ops[k], median};
-                *excess_ns += dur_of(s->ops[k]) - median;
+                *excess_ns = ps_ns_add(*excess_ns, dur_of(s->ops[k]) - median);
             }
         }
         i = end;
@@ -335,7 +335,9 @@ static const ps_report_member *most_late(const ps_report *report, const ps_late 
         int64_t sum = 0;
         for (size_t r = 0; r < late->n_rows; r++) {
             const ps_late_row *row = &late->rows[r];
-            sum += row->rank == report->members[i].index && row->is_p2p == p2p ? row->late_ns : 0;
+            sum = ps_ns_add(sum, row->rank == report->members[i].index && row->is_p2p == p2p
+                                     ? row->late_ns
+                                     : 0);
         }
         if (sum > *late_ns) {
             *late_ns = sum;
@@ -516,7 +518,7 @@ static spread spread_of(const ps_report *report, int32_t stage, const metric *x)
         }
         s.most = s.most == NULL || x->of(m) > x->of(s.most) ? m : s.most;
         s.least = s.least == NULL || x->of(m) < x->of(s.least) ? m : s.least;
-        sum += x->of(m);
+        sum = ps_ns_add(sum, x->of(m));
         s.n++;
     }
     s.mean_ns = s.n > 0 ? sum / (int64_t)s.n : 0;

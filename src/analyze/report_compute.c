@@ -65,7 +65,7 @@ static bool join(compute *c) {
     size_t n = 0;
     for (size_t m = 0; m < r->n_members; m++) {
         n += r->members[m].facts->n_kernels;
-        c->sum_ns += r->members[m].facts->kernels_ns;
+        c->sum_ns = ps_ns_add(c->sum_ns, r->members[m].facts->kernels_ns);
     }
     c->entries = ps_calloc(n + 1, sizeof *c->entries);
     c->kinds = ps_calloc(n + 1, sizeof *c->kinds);
@@ -88,7 +88,7 @@ static bool join(compute *c) {
         }
         kind *k = &c->kinds[c->n_kinds - 1];
         k->n += e->kernel->n;
-        k->sum_ns += e->kernel->sum_ns;
+        k->sum_ns = ps_ns_add(k->sum_ns, e->kernel->sum_ns);
         k->flops += e->kernel->flops;
         k->peak_flops += e->kernel->peak_flops;
         if (e->kernel->longest_ns > k->one->longest_ns) {
@@ -158,8 +158,9 @@ static void find_mfu(compute *c) {
         if (mfu >= limit || ps_percent(k->sum_ns, c->sum_ns) <= 1) {
             continue;
         }
-        int64_t ns = (int64_t)((double)k->sum_ns * (1 - mfu / limit));
-        gain_ns += ns;
+        double saved = (double)k->sum_ns * (1 - mfu / limit);
+        int64_t ns = saved < 9e18 ? (int64_t)saved : INT64_MAX;
+        gain_ns = ps_ns_add(gain_ns, ns);
         n_low++;
         if (ns > worst_ns) {
             worst = k;
@@ -197,7 +198,7 @@ static void find_aicpu(compute *c) {
     int64_t sum_ns = 0;
     int64_t n = 0;
     for (size_t i = 0; i < c->n_kinds; i++) {
-        sum_ns += c->kinds[i].one->is_aicpu ? c->kinds[i].sum_ns : 0;
+        sum_ns = ps_ns_add(sum_ns, c->kinds[i].one->is_aicpu ? c->kinds[i].sum_ns : 0);
         n += c->kinds[i].one->is_aicpu ? c->kinds[i].n : 0;
     }
     double share = ps_percent(sum_ns, c->sum_ns);
@@ -236,7 +237,7 @@ static int more_excess(const void *a, const void *b) {
 static int64_t excess_of(const ps_report_member *m) {
     int64_t sum = 0;
     for (size_t k = 0; k < m->facts->n_kernels; k++) {
-        sum += m->facts->kernels[k].excess_ns;
+        sum = ps_ns_add(sum, m->facts->kernels[k].excess_ns);
     }
     return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
 }
@@ -316,7 +317,11 @@ static int64_t median_mean(const compute *c, size_t from, size_t to, int64_t *me
 static slower slower_of(const compute *c, const entry *e, int64_t peer_ns) {
     const ps_report_member *m = &c->report->members[e->member];
     slower out = {.member = e->member, .kernel = e->kernel, .peer_ns = peer_ns};
-    int64_t extra = e->kernel->sum_ns - peer_ns * e->kernel->n; /* at most sum_ns */
+    int64_t like_peers = 0;
+    if (__builtin_mul_overflow(peer_ns, e->kernel->n, &like_peers)) {
+        like_peers = INT64_MAX;
+    }
+    int64_t extra = e->kernel->sum_ns - like_peers;
     bool counts = peer_ns > 0 && extra > 0 && m->facts->n_steps > 0;
     out.extra_ns = counts ? extra / (int64_t)m->facts->n_steps : 0;
     return out;
@@ -383,7 +388,7 @@ static void find_slow(compute *c) {
         int64_t peer_ns = median_mean(c, i, end, means);
         for (size_t k = i; k < end; k++) {
             all[k] = slower_of(c, &c->entries[k], peer_ns);
-            extra[all[k].member] += all[k].extra_ns;
+            extra[all[k].member] = ps_ns_add(extra[all[k].member], all[k].extra_ns);
         }
         i = end;
     }

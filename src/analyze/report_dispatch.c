@@ -25,7 +25,7 @@ static void show_event(ps_report *report, const ps_report_member *m, const ps_re
 /* Whether most of a gap lies in a bubble of the rank. */
 static bool in_bubble(const ps_report_member *m, const ps_report_wait *w) {
     int64_t covered = ps_intervals_within_ns(&m->bubbles, w->start_ns, w->end_ns);
-    return w->cause == PS_GAP_RECEIVE || covered * 2 > w->end_ns - w->start_ns;
+    return w->cause == PS_GAP_RECEIVE || covered > (w->end_ns - w->start_ns) / 2;
 }
 
 /* The longest ones that are neither a bubble nor at the edge of a step. */
@@ -246,8 +246,8 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
 }
 
 static int64_t comm_ns(const ps_report_member *m) {
-    return per_step(m,
-                    m->facts->stops[PS_HOST_COPY].comm_ns + m->facts->stops[PS_HOST_SYNC].comm_ns);
+    return per_step(
+        m, ps_ns_add(m->facts->stops[PS_HOST_COPY].comm_ns, m->facts->stops[PS_HOST_SYNC].comm_ns));
 }
 
 /* How much of it is lost is not known: the launches that would have come are not in the trace. */

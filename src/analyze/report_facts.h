@@ -15,6 +15,12 @@
 #include "analyze/topology.h"
 #include "base/arena.h"
 
+/* Sums of hostile times stop at the ends of 64 bits. */
+static inline int64_t ps_ns_add(int64_t a, int64_t b) {
+    int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
 /* Kernels of one type and shape (of one name, where the profile has no types). Times are sums over the capture. */
 typedef struct ps_report_kernel {
     const char *type;   /* the type, else the name */

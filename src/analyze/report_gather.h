@@ -5,7 +5,7 @@
 #include "analyze/analysis.h"
 #include "analyze/report_facts.h"
 
-/* Makes a ps_report_rank; PS_NOTHING (with the partial) for a trace without a device. */
+/* Makes a ps_report_rank, also of a trace without a device: its ranges may be in the chart. */
 ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err);
 
 #endif

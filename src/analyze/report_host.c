@@ -76,7 +76,7 @@ static bool classify(host *h) {
             class = class_of(ps_trace_text(h->links->trace, h->s->name[i]));
             ok = ps_idmap_put(&seen, h->s->name[i].id, class);
         }
-        h->classes[i] = (uint8_t)class;
+        h->classes[i] = (uint8_t) class;
     }
     ps_idmap_fini(&seen);
     return ok;
@@ -158,7 +158,8 @@ static bool find_idle(host *h, const ps_overlaps *overlaps) {
     for (size_t i = 0; ok && i < overlaps->n; i++) {
         const ps_overlap_spans *spans = &overlaps->spans[i];
         for (size_t k = 1; ok && k < spans->busy.n; k++) {
-            ok = ps_intervals_add(&h->idle, spans->busy.at[k - 1].end_ns, spans->busy.at[k].start_ns);
+            ok = ps_intervals_add(&h->idle, spans->busy.at[k - 1].end_ns,
+                                  spans->busy.at[k].start_ns);
         }
         ps_intervals alone = {0};
         ok = ok && ps_intervals_minus(&spans->communication, &spans->computing, &alone);
@@ -189,7 +190,7 @@ bool ps_report_gather_host(const ps_links *links, const ps_overlaps *overlaps, p
     host h = {.links = links, .s = ps_trace_slices(links->trace), .out = r};
     bool ok = classify(&h) && find_idle(&h, overlaps);
     for (int class = 0; ok && class < PS_N_REPORT_HOSTS; class ++) {
-        ok = sum_class(&h, (ps_report_host)class);
+        ok = sum_class(&h, (ps_report_host) class);
     }
     if (ok) {
         count_launches(&h);

@@ -95,9 +95,9 @@ static bool add(kernels *k, uint32_t slice) {
     k->all[k->n++] = (timed){row, dur_ns};
     ps_report_kernel *kind = &k->out->kernels[row];
     kind->n++;
-    kind->sum_ns += dur_ns;
+    kind->sum_ns = ps_ns_add(kind->sum_ns, dur_ns);
     kind->is_aicpu = kind->is_aicpu || is_aicpu(k, slice);
-    k->out->kernels_ns += dur_ns;
+    k->out->kernels_ns = ps_ns_add(k->out->kernels_ns, dur_ns);
     if (dur_ns > kind->longest_ns || kind->name == NULL) {
         kind->longest_ns = dur_ns;
         kind->longest_start_ns = k->out->origin_ns + k->s->start_ns[slice];
@@ -132,7 +132,7 @@ static void find_excess(kernels *k) {
         kind->median_ns = k->all[i + (end - i) / 2].dur_ns;
         int64_t limit_ns = kind->median_ns + kind->median_ns / 2;
         for (size_t j = end; j > i && k->all[j - 1].dur_ns > limit_ns; j--) {
-            kind->excess_ns += k->all[j - 1].dur_ns - kind->median_ns;
+            kind->excess_ns = ps_ns_add(kind->excess_ns, k->all[j - 1].dur_ns - kind->median_ns);
             kind->n_excess++;
         }
         i = end;
@@ -151,10 +151,8 @@ static int compare_kinds(const void *a, const void *b) {
 
 bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
                               ps_err *err) {
-    kernels k = {.links = links,
-                 .trace = links->trace,
-                 .s = ps_trace_slices(links->trace),
-                 .out = r};
+    kernels k = {
+        .links = links, .trace = links->trace, .s = ps_trace_slices(links->trace), .out = r};
     ps_idmap_init(&k.rows);
     ps_mfu *mfu = ps_mfu_new(links, in->opts, in->diag, err);
     k.mfu = mfu;

@@ -47,7 +47,8 @@ static int compare_links(const void *a, const void *b) {
 }
 
 /* Sorted by transport and size, those of half to double the size are neighbours. */
-static double median_of_like(const link *all, size_t n, size_t of, double *scratch, size_t *n_like) {
+static double median_of_like(const link *all, size_t n, size_t of, double *scratch,
+                             size_t *n_like) {
     const ps_report_link *own = all[of].link;
     *n_like = 0;
     size_t from = of;
@@ -87,13 +88,14 @@ static void show_link(ps_report *report, const slow *s, const link *all, size_t 
     }
     (void)snprintf(note, sizeof note, "%.3g GB/s, median of %zu links %.3g GB/s, %.3g MB",
                    s->link->bandwidth, s->n_like, s->median, l->size_mb);
-    ps_findings_evidence(&report->findings,
-                         (ps_evidence){.rank = s->link->member->rank,
-                                       .step = PS_STEP_OUTSIDE,
-                                       .start_ns = PS_NO_START,
-                                       .dur_ns = l->time_ms < 1e12 ? (int64_t)(l->time_ms * 1e6) : 0,
-                                       .name = name,
-                                       .note = note});
+    ps_findings_evidence(
+        &report->findings,
+        (ps_evidence){.rank = s->link->member->rank,
+                      .step = PS_STEP_OUTSIDE,
+                      .start_ns = PS_NO_START,
+                      .dur_ns = l->time_ms < 1e12 ? (int64_t)(l->time_ms * 1e6) : 0,
+                      .name = name,
+                      .note = note});
 }
 
 static int slowest_first(const void *a, const void *b) {
@@ -112,16 +114,17 @@ static void say_links(ps_report *report, slow *found, size_t n_found, const link
     double share = 100 * worst->link->bandwidth / worst->median;
     double extra_ms = worst->link->link->time_ms * (1 - share / 100);
     int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_SLOW_LINK,
-                                 .rank = m->rank,
-                                 .stage = m->stage,
-                                 .gain_ns = extra_ms < 1e12 ? (int64_t)(extra_ms * 1e6) / n_steps : 0,
-                                 .value = share},
-                    "%zu link%s slower than the median of the same transport and size; the slowest, %.32s from rank "
-                    "%lld, reaches %.3g of %.3g GB/s.",
-                    n_found, n_found == 1 ? " is" : "s are", worst->link->link->transport,
-                    (long long)m->rank, worst->link->bandwidth, worst->median);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_SLOW_LINK,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = extra_ms < 1e12 ? (int64_t)(extra_ms * 1e6) / n_steps : 0,
+                     .value = share},
+        "%zu link%s slower than the median of the same transport and size; the slowest, %.32s from rank "
+        "%lld, reaches %.3g of %.3g GB/s.",
+        n_found, n_found == 1 ? " is" : "s are", worst->link->link->transport, (long long)m->rank,
+        worst->link->bandwidth, worst->median);
     for (size_t i = 0; i < n_found && i < PS_EVIDENCE_MAX; i++) {
         show_link(report, &found[i], all, n);
     }
@@ -242,7 +245,7 @@ static int64_t odd_ns(const ps_report *report, const ps_report_member *m, size_t
     for (size_t i = 0; i < m->facts->comm.n; i++) {
         const ps_comm_op *op = &m->facts->comm.ops[i];
         if (is_odd(report, op)) {
-            sum += op->end_ns - op->start_ns;
+            sum = ps_ns_add(sum, op->end_ns - op->start_ns);
             (*n)++;
         }
     }
@@ -273,13 +276,14 @@ static void find_alignment(ps_report *report) {
         largest = is_odd(report, op) && larger ? op : largest;
     }
     double unit = report->findings.thresholds[PS_RULE_BYTE_ALIGNMENT];
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_BYTE_ALIGNMENT,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .value = fmod((double)largest->size_bytes, unit)},
-                    "On rank %lld %zu messages over 1 MB are no multiple of %.4g bytes; they take %s in a step.",
-                    (long long)worst->rank, n_worst, unit, ps_ns_text_of(most).text);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_BYTE_ALIGNMENT,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = fmod((double)largest->size_bytes, unit)},
+        "On rank %lld %zu messages over 1 MB are no multiple of %.4g bytes; they take %s in a step.",
+        (long long)worst->rank, n_worst, unit, ps_ns_text_of(most).text);
     char note[64];
     (void)snprintf(note, sizeof note, "%lld bytes", (long long)largest->size_bytes);
     ps_findings_evidence(&report->findings,

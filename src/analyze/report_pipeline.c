@@ -61,19 +61,20 @@ static bool sum_stages(pipes *p) {
         }
         int64_t idle_ns = ps_column_int(bubble, r, "bubble", 0);
         s->n_steps++;
-        s->busy_ns += ps_column_int(bubble, r, "busy", 0);
-        s->bubble_ns += idle_ns;
-        s->warmup_ns += ps_column_int(bubble, r, "warm-up", 0);
-        s->stall_ns += ps_column_int(bubble, r, "stall", 0);
-        s->cooldown_ns += ps_column_int(bubble, r, "cool-down", 0);
+        s->busy_ns = ps_ns_add(s->busy_ns, ps_column_int(bubble, r, "busy", 0));
+        s->bubble_ns = ps_ns_add(s->bubble_ns, idle_ns);
+        s->warmup_ns = ps_ns_add(s->warmup_ns, ps_column_int(bubble, r, "warm-up", 0));
+        s->stall_ns = ps_ns_add(s->stall_ns, ps_column_int(bubble, r, "stall", 0));
+        s->cooldown_ns = ps_ns_add(s->cooldown_ns, ps_column_int(bubble, r, "cool-down", 0));
         if (s->n_steps == 1 || idle_ns > s->worst_bubble_ns) {
             s->worst_step = step;
             s->worst_bubble_ns = idle_ns;
         }
         if (waits != NULL && r < waits->n_rows) {
-            s->for_stages_ns += ps_column_int(waits, r, "for stages", 0);
-            s->transfer_ns += ps_column_int(waits, r, "for transfer", 0);
-            s->other_ns += ps_column_int(waits, r, "other", 0);
+            s->for_stages_ns =
+                ps_ns_add(s->for_stages_ns, ps_column_int(waits, r, "for stages", 0));
+            s->transfer_ns = ps_ns_add(s->transfer_ns, ps_column_int(waits, r, "for transfer", 0));
+            s->other_ns = ps_ns_add(s->other_ns, ps_column_int(waits, r, "other", 0));
         }
     }
     return true;
@@ -84,7 +85,7 @@ static void mean_step(pipes *p) {
     int64_t sum = 0;
     for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
         if (!is_outside(ps_column_int(steps, r, "step", PS_STEP_OUTSIDE))) {
-            sum += ps_column_int(steps, r, "time", 0);
+            sum = ps_ns_add(sum, ps_column_int(steps, r, "time", 0));
             p->n_steps++;
         }
     }
@@ -206,11 +207,11 @@ static void find_bubble(pipes *p) {
     for (size_t i = 0; i < p->n; i++) {
         const stage *s = &p->stages[i];
         int64_t busy_ns = mean(s->busy_ns, s->n_steps);
-        sum.busy_ns += busy_ns;
-        sum.bubble_ns += mean(s->bubble_ns, s->n_steps);
-        sum.warmup_ns += mean(s->warmup_ns, s->n_steps);
-        sum.stall_ns += mean(s->stall_ns, s->n_steps);
-        sum.cooldown_ns += mean(s->cooldown_ns, s->n_steps);
+        sum.busy_ns = ps_ns_add(sum.busy_ns, busy_ns);
+        sum.bubble_ns = ps_ns_add(sum.bubble_ns, mean(s->bubble_ns, s->n_steps));
+        sum.warmup_ns = ps_ns_add(sum.warmup_ns, mean(s->warmup_ns, s->n_steps));
+        sum.stall_ns = ps_ns_add(sum.stall_ns, mean(s->stall_ns, s->n_steps));
+        sum.cooldown_ns = ps_ns_add(sum.cooldown_ns, mean(s->cooldown_ns, s->n_steps));
         most_ns = busy_ns > most_ns ? busy_ns : most_ns;
     }
     int64_t n = (int64_t)p->n;
@@ -260,7 +261,7 @@ static int more_busy(const void *a, const void *b) {
 static void find_imbalance(pipes *p) {
     int64_t sum_ns = 0;
     for (size_t i = 0; i < p->n; i++) {
-        sum_ns += mean(p->stages[i].busy_ns, p->stages[i].n_steps);
+        sum_ns = ps_ns_add(sum_ns, mean(p->stages[i].busy_ns, p->stages[i].n_steps));
     }
     stage *order = ps_calloc(p->n, sizeof *order);
     if (order == NULL) {
@@ -327,7 +328,7 @@ static int32_t most_awaited(const ps_chart *chart, int32_t rank) {
         if (is_wanted(chart, b, &w)) {
             int32_t stage_of = chart->ranks[chart->ops[b->waits_for].rank].stage;
             if (stage_of >= 0) {
-                sums[stage_of] += before_result(chart, b);
+                sums[stage_of] = ps_ns_add(sums[stage_of], before_result(chart, b));
             }
         }
     }

@@ -69,8 +69,7 @@ static bool add_rank(links *l, const ps_link_places *places, const ps_comm_part 
                          .size = row->size,
                          .time = row->time};
         if (strstr(link.op, "-total") == NULL || row->source == row->destination ||
-            !(row->size > 0) || !(row->time > 0) || !isfinite(row->size) ||
-            !isfinite(row->time)) {
+            !(row->size > 0) || !(row->time > 0) || !isfinite(row->size) || !isfinite(row->time)) {
             continue;
         }
         link.source = ps_link_places_rank(places, link.group, row->source);

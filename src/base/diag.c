@@ -1,6 +1,7 @@
 #include "base/diag.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,10 +60,22 @@ const char *ps_oddity_name(ps_oddity kind) {
     return KINDS[kind].name;
 }
 
+/* "{rows have|row has}": the left side for any count but one. */
 void ps_oddity_text(ps_oddity kind, uint64_t count, char *out, size_t size) {
+    char text[512];
+    size_t n = 0;
+    bool skips = false;
+    for (const char *p = KINDS[kind].text; *p != '\0'; p++) {
+        if (*p == '{' || *p == '|' || *p == '}') {
+            skips = (*p == '{' && count == 1) || (*p == '|' && count != 1);
+        } else if (!skips && n + 1 < sizeof text) {
+            text[n++] = *p;
+        }
+    }
+    text[n] = '\0';
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)snprintf(out, size, KINDS[kind].text, (unsigned long long)count);
+    (void)snprintf(out, size, text, (unsigned long long)count);
 #pragma GCC diagnostic pop
 }
 

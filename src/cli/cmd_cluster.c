@@ -134,6 +134,13 @@ static void parse_limits(const ps_cli *cli, request *q) {
     o->fuzzy_threshold = ps_cli_real(cli, "fuzzy_threshold");
     const char *bp = ps_cli_text(cli, "bp");
     q->opts.baseline_path = bp != NULL ? bp : ps_cli_text(cli, "baseline_profiling_path");
+    bool compares = false;
+    for (size_t a = 0; a < q->n_analyses; a++) {
+        compares = compares || q->analyses[a]->baseline != NULL;
+    }
+    if (q->opts.baseline_path != NULL && !compares) {
+        ps_cli_note(cli, "none of these modes compares: --bp is not looked at");
+    }
 }
 
 static int parse_request(ps_cli *cli, request *q) {

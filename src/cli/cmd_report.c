@@ -202,6 +202,15 @@ static void add_chart(ps_cli *cli, ps_report_view *view, const ps_run *run,
     }
 }
 
+static bool has_step(const ps_chart *chart, int64_t step) {
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        if (chart->ops[i].step == step) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static size_t most_steps(const ps_report_view *view) {
     size_t most = 0;
     for (size_t r = 0; view->overview != NULL && r < view->overview->n_rows; r++) {
@@ -232,17 +241,25 @@ static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     view.step_ns = ps_view_int(job, 0, "step");
     view.n_steps = most_steps(&view);
     add_chart(cli, &view, run, cluster);
+    if (view.chart != NULL && !has_step(view.chart, view.chart_step)) {
+        return ps_cli_usage(cli, "--step %lld: the chart has no such step (see: pipescope info)",
+                            (long long)view.chart_step);
+    }
     const char *path = ps_cli_text(cli, "output");
     return path != NULL ? write_file(cli, &view, path) : print(cli, &view);
 }
 
 /* What only the makers of the chart miss is no news: the report says whether there is a pipeline. */
-static void forget_optional(const ps_run *run) {
-    for (size_t r = 0; r < run->n_ranks; r++) {
+static void say_ranks(ps_cli *cli, const ps_run *run, const plan *p) {
+    bool fine = run->errors[run->n_analyses - 1].code == PS_OK;
+    for (size_t r = 0; fine && r < run->n_ranks; r++) {
         ps_rank_report *report = &run->ranks[r];
-        if (report->status == PS_RANK_DONE) {
-            report->err = PS_ERR_INIT;
-        }
+        report->err = report->status == PS_RANK_DONE ? PS_ERR_INIT : report->err;
+    }
+    if (fine) {
+        ps_report_ranks(cli, run);
+    } else {
+        ps_report_modes(cli, run, p->analyses, p->optional);
     }
 }
 
@@ -264,8 +281,7 @@ static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
         return ps_cli_fail(cli, &err);
     }
     int status = show(cli, run, cluster);
-    forget_optional(run);
-    ps_report_ranks(cli, run);
+    say_ranks(cli, run, &p);
     int ranks_status = ps_report_status(run, cluster, p.optional);
     ps_run_free(run);
     return status != PS_EXIT_OK ? status : ranks_status;

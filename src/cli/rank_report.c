@@ -218,7 +218,7 @@ int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
         ps_cli_warn(
             cli,
             "%s: %zu rank directories hold text results only, and this mode reads databases: collect again with "
-            "export_type db",
+            "export_type db; pipescope chart and convert read every format",
             c->root, c->n_text_dirs);
     } else {
         ps_cli_warn(

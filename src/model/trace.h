@@ -180,13 +180,12 @@ typedef enum ps_needs {
         1u << 11, /* every argument; without it those that the analyses name (docs/formats) */
     PS_NEED_TABLES =
         1u << 12, /* side tables: memory, PMU values, statistics that a profiler wrote */
-    PS_NEED_STATISTICS =
-        1u
-        << 13 /* of those only the small ones: StepTraceTime, CommAnalyzerTime, CommAnalyzerBandwidth,
-                                     CommAnalyzerMatrix, NPU_INFO, HOST_INFO, RANK_DEVICE_MAP */
-    ,
-    /* Of the slices only kernels (perhaps without names) and communication operators, with their devices, and launches
-     * as far as steps cannot be told without; a reader that has no cheaper way gives PS_NEED_SLICES | PS_NEED_FLOWS */
+    /* Of those only the small ones: StepTraceTime, CommAnalyzerTime, CommAnalyzerBandwidth, CommAnalyzerMatrix,
+     * NPU_INFO, HOST_INFO, RANK_DEVICE_MAP */
+    PS_NEED_STATISTICS = 1u << 13,
+    /* Of the slices only kernels (perhaps without names, and those of a step that touch as one) and communication
+     * operators, with their devices, and launches as far as steps cannot be told without; a reader that has no cheaper
+     * way gives PS_NEED_SLICES | PS_NEED_FLOWS */
     PS_NEED_DEVICE_SPANS = 1u << 14
 } ps_needs;
 

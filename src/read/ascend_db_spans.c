@@ -7,7 +7,8 @@
  *   PYTORCH_API, CONNECTION_IDS               likewise, for operators that began in a step before their call
  *   TASK(startNs, endNs, deviceId, globalTaskId, connectionId)
  *
- * A launch becomes a slice only where it tells something: where the step that runs at the start of the work is another. */
+ * A launch becomes a slice only where it tells something: where the step that runs at the start of the work is another.
+ * Kernels of one device and step that touch become one slice: half of them, where streams run side by side. */
 #include "read/ascend_db_spans.h"
 
 #include <string.h>
@@ -35,9 +36,9 @@ typedef struct times {
     size_t n, cap, n_rows;
 } times;
 
-typedef struct step {
+typedef struct step_window {
     int64_t start_ns, end_ns;
-} step;
+} step_window;
 
 typedef struct spans {
     ps_ascend *a;
@@ -48,12 +49,15 @@ typedef struct spans {
         operator_of; /* connection -> row of operators, where the operator began in another step */
     int64_t *operators; /* start */
     size_t n_operators, cap_operators;
-    step *steps;
+    step_window *steps;
     size_t n_steps, cap_steps;
     bool unusual;
     int64_t device; /* of the track at hand */
     uint32_t track, host;
     ps_str launch, to_device;
+    uint32_t last; /* the kernel added last on this track, PS_NONE */
+    size_t last_step;
+    int64_t last_start_ns, last_end_ns;
     int64_t home; /* the only device, -1 none or several */
     bool many_devices;
 } spans;
@@ -141,8 +145,8 @@ static ps_code take_comm(void *context, const ps_scan_batch *b, ps_err *err) {
 static ps_code take_steps(void *context, const ps_scan_batch *b, ps_err *err) {
     spans *s = context;
     for (size_t i = 0; i < b->n_rows; i++) {
-        step x = {ps_cell_int(&b->columns[0], i, INT64_MIN),
-                  ps_cell_int(&b->columns[1], i, INT64_MIN)};
+        step_window x = {ps_cell_int(&b->columns[0], i, INT64_MIN),
+                         ps_cell_int(&b->columns[1], i, INT64_MIN)};
         bool after = s->n_steps == 0 || x.start_ns >= s->steps[s->n_steps - 1].end_ns;
         if (x.end_ns <= x.start_ns || !after) {
             s->unusual = true;
@@ -254,14 +258,22 @@ static ps_code read_launches(spans *s, ps_err *err) {
     return code;
 }
 
-/* Adds the launch of a slice when it is needed to find its step. */
-static bool add_launch(spans *s, uint32_t slice, int64_t connection, int64_t start_ns) {
-    if (s->n_steps == 0 || slice == PS_NONE || connection < 0) {
-        return true;
+/* NO_LAUNCH when it is not known, or nobody asks. */
+static int64_t launch_of(const spans *s, int64_t connection) {
+    if (s->n_steps == 0 || connection < 0) {
+        return NO_LAUNCH;
     }
     uint32_t row = ps_idmap_get(&s->operator_of, (uint64_t)connection);
-    int64_t launch = row != PS_IDMAP_NONE ? s->operators[row] : time_of(&s->calls, connection);
-    if (launch == NO_LAUNCH || launch_step(s, launch) == running_step(s, start_ns)) {
+    return row != PS_IDMAP_NONE ? s->operators[row] : time_of(&s->calls, connection);
+}
+
+static size_t step_of(const spans *s, int64_t launch_ns, int64_t start_ns) {
+    return launch_ns != NO_LAUNCH ? launch_step(s, launch_ns) : running_step(s, start_ns);
+}
+
+/* Adds the launch of a slice when it is needed to find its step. */
+static bool add_launch(spans *s, uint32_t slice, int64_t launch_ns, int64_t start_ns) {
+    if (slice == PS_NONE || step_of(s, launch_ns, start_ns) == running_step(s, start_ns)) {
         return true;
     }
     ps_builder *b = s->a->builder;
@@ -269,7 +281,7 @@ static bool add_launch(spans *s, uint32_t slice, int64_t connection, int64_t sta
         s->host = ps_builder_track(
             b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .pid = -1, .tid = -1, .device = -1});
     }
-    uint32_t from = ps_builder_slice(b, PS_SLICE_CALL, s->host, s->launch, launch, launch, 0);
+    uint32_t from = ps_builder_slice(b, PS_SLICE_CALL, s->host, s->launch, launch_ns, launch_ns, 0);
     if (from != PS_NONE) {
         ps_builder_flow_of(b, from, slice, s->to_device);
     }
@@ -285,11 +297,42 @@ static void use_device(spans *s, int64_t device) {
     s->many_devices = s->many_devices || (s->track != PS_NONE && s->home != device);
     s->home = device;
     s->device = device;
+    s->last = PS_NONE;
     s->track = ps_builder_track(
         s->a->builder, (ps_track){.kind = PS_TRACK_STREAM, .pid = -1, .tid = -1, .device = device});
 }
 
 enum { START, END, DEVICE, TASK_ID, CONNECTION, N_COLUMNS };
+
+/* The kernel added last goes on to here: the same device and step, and no pause between them. */
+static bool joins_last(const spans *s, size_t step, int64_t start_ns, int64_t end_ns) {
+    return s->last != PS_NONE && step == s->last_step && start_ns >= s->last_start_ns &&
+           start_ns <= s->last_end_ns && end_ns >= start_ns;
+}
+
+/* False when memory is out. */
+static bool take_kernel(spans *s, int64_t start_ns, int64_t end_ns, int64_t connection,
+                        int64_t row) {
+    ps_builder *b = s->a->builder;
+    int64_t launch_ns = launch_of(s, connection);
+    size_t step = step_of(s, launch_ns, start_ns);
+    if (joins_last(s, step, start_ns, end_ns)) {
+        bool longer = end_ns > s->last_end_ns;
+        if (!longer || ps_builder_slice_end(b, s->last, end_ns)) {
+            s->last_end_ns = longer ? end_ns : s->last_end_ns;
+            return true;
+        }
+    }
+    uint32_t slice = ps_ascend_slice(s->a, PS_SLICE_KERNEL, s->track, PS_STR_NONE, PS_STR_NONE,
+                                     start_ns, end_ns, "TASK", row);
+    if (slice != PS_NONE) {
+        s->last = slice;
+        s->last_step = step;
+        s->last_start_ns = start_ns;
+        s->last_end_ns = end_ns;
+    }
+    return add_launch(s, slice, launch_ns, start_ns) && !ps_builder_failed(b);
+}
 
 static ps_code take_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
     spans *s = context;
@@ -299,13 +342,9 @@ static ps_code take_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
         if (!has_bit(&s->kernels, id) || has_bit(&s->comm, id)) {
             continue;
         }
-        int64_t start = ps_cell_int(&b->columns[START], i, INT64_MIN);
-        uint32_t slice =
-            ps_ascend_slice(s->a, PS_SLICE_KERNEL, s->track, PS_STR_NONE, PS_STR_NONE, start,
-                            ps_cell_int(&b->columns[END], i, INT64_MIN), "TASK", b->rowids[i]);
-        bool ok = s->n_steps == 0 ||
-                  add_launch(s, slice, ps_cell_int(&b->columns[CONNECTION], i, -1), start);
-        if (!ok || ps_builder_failed(s->a->builder)) {
+        int64_t connection = s->n_steps > 0 ? ps_cell_int(&b->columns[CONNECTION], i, -1) : -1;
+        if (!take_kernel(s, ps_cell_int(&b->columns[START], i, INT64_MIN),
+                         ps_cell_int(&b->columns[END], i, INT64_MIN), connection, b->rowids[i])) {
             return ps_fail_nomem(err);
         }
     }
@@ -323,14 +362,15 @@ static ps_code add_work(spans *s, ps_ascend_ops *ops, ps_err *err) {
     for (size_t i = 0; code == PS_OK && i < s->a->n_ends; i++) {
         const ps_ascend_end *end = &s->a->ends[i];
         int64_t start = ps_builder_slice_start_ns(s->a->builder, end->slice);
-        code = add_launch(s, end->slice, end->connection, start) ? PS_OK : ps_fail_nomem(err);
+        int64_t launch_ns = launch_of(s, end->connection);
+        code = add_launch(s, end->slice, launch_ns, start) ? PS_OK : ps_fail_nomem(err);
     }
     return code;
 }
 
 ps_code ps_ascend_spans_read(ps_ascend *a, ps_ascend_ops *ops, bool *done, ps_err *err) {
     static const char *const ID[] = {"globalTaskId"};
-    spans s = {.a = a, .track = PS_NONE, .host = PS_NONE, .home = -1};
+    spans s = {.a = a, .track = PS_NONE, .host = PS_NONE, .last = PS_NONE, .home = -1};
     ps_err odd = PS_ERR_INIT;
     ps_idmap_init(&s.operator_of);
     s.launch = ps_builder_str(a->builder, "launch", 6);

@@ -5,7 +5,7 @@
 #include "read/ascend_db_comm.h"
 #include "read/ascend_db_reading.h"
 
-/* Adds kernels (no name, no arguments, one track for each device), communication operators by `ops`, and where the step in
+/* Adds kernels (no name, no arguments, one track for each device, those that touch as one), communication operators by `ops`, and where the step in
  * which a piece of work was launched is not the one that runs when it starts, the launch as a call with a flow.
  * *done is false, and nothing was added, when the file is one for which that is not worth the trouble or not possible:
  * ids far apart, steps that overlap. Then everything has to be read. */

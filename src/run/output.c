@@ -242,8 +242,10 @@ static ps_code write_files(output *o, size_t r, ps_err *err) {
                     o->many_profilers ? ps_cluster_profiler(rank) : "",
                     o->many_profilers ? "_" : "", (long long)rank->rank,
                     ps_table_file_end(t, o->opts->export_type));
-        code = ps_buf_ok(&path) ? ps_table_file_write(t, ps_buf_str(&path), NULL, err)
+        ps_xlsx_report report = {0};
+        code = ps_buf_ok(&path) ? ps_table_file_write(t, ps_buf_str(&path), &report, err)
                                 : ps_fail_nomem(err);
+        ps_diag_count(&o->run->ranks[r].diag, PS_ODD_CELL_CUT, report.n_cut);
     }
     ps_buf_fini(&path);
     return code;

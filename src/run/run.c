@@ -98,9 +98,12 @@ static ps_trace *read_rank(session *s, size_t r) {
         note_failure(report, &err);
         return NULL;
     }
+    if (!s->outputs[r]
+             .has_stamp) { /* what is odd in the file counts once, however often it is read */
+        ps_diag_merge(&report->diag, ps_trace_diag(trace), NULL);
+    }
     s->outputs[r].stamp = ps_trace_stamp(trace);
     s->outputs[r].has_stamp = true;
-    ps_diag_merge(&report->diag, ps_trace_diag(trace), NULL);
     return trace;
 }
 

@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "base/utf8.h"
 #include "write/number_text.h"
+#include "write/xlsx_check.h"
 
 enum {
     MAX_ROWS = 1048576,
@@ -35,6 +36,7 @@ typedef struct book {
     const ps_table *table; /* the one at hand */
     ps_xlsx_limits limits;
     ps_xlsx_report report;
+    uint64_t n_cells; /* of all sheets, headers and blank ones too */
     lxw_workbook *workbook;
     lxw_format *header, *data;
     bool *as_text;    /* [n_columns]: integers that a double does not hold */
@@ -252,6 +254,7 @@ static lxw_error put_sheet(book *b, size_t first, size_t end) {
         return LXW_ERROR_MEMORY_MALLOC_FAILED;
     }
     b->report.n_sheets++;
+    b->n_cells += (uint64_t)(end - first + 1) * b->table->n_columns;
     lxw_error rc = put_header(b, sheet);
     for (size_t c = 0; rc == LXW_NO_ERROR && b->has_merging && c < b->table->n_columns; c++) {
         rc = b->table->columns[c].merged ? merge_column(b, sheet, c, first, end) : rc;
@@ -379,6 +382,7 @@ static ps_code make_file(book *b, const char *path, ps_err *err) {
     ps_code code = ps_write_file(name, "", 0, err); /* the library would print why it cannot */
     if (code == PS_OK) {
         code = make_book(b, name, dir, err);
+        code = code == PS_OK ? ps_xlsx_check(name, path, b->n_cells, err) : code;
         if (code == PS_OK && rename(name, path) != 0) {
             code = ps_fail_file(err, PS_IO, path, "cannot put the workbook in place");
         }

@@ -45,11 +45,11 @@ write(T + "/mixed", lambda rank, kind, mb: f"PP:0{kind}{mb}" if rank == 0 else f
 write(T + "/far", lambda rank, kind, mb: f"{'for' if kind == 'F' else 'back'}ward_step", ranks=(0, 9))
 PY
 
-run '1 pipelines are not drawn as the metadata or options say' chart "$T/labels" --pp-type gpipe
+run '1 pipeline is not drawn as the metadata or options say' chart "$T/labels" --pp-type gpipe
 grep -qF 'said to be gpipe, ran like 1f1b' "$T/err" || fail "nobody says what ran: $(cat "$T/err")"
-run 'have clocks that disagree with the order of sends and receives' chart "$T/late"
-run '1 ranks carry other labels than the rest and are not in the chart' chart "$T/mixed"
-run '1 ranks have no known stage and are not in the chart' chart "$T/far" --pp 2
+run 'has a clock that disagrees with the order of sends and receives' chart "$T/late"
+run '1 rank carries other labels than the rest and is not in the chart' chart "$T/mixed"
+run '1 rank has no known stage and is not in the chart' chart "$T/far" --pp 2
 
 # A profile that does not say which schedule ran.
 "$PIPESCOPE_BIN" simulate dualpipev --pp 4 --microbatches 8 --profile "$T/unnamed" >/dev/null
@@ -57,4 +57,4 @@ for db in "$T"/unnamed/*/*/ascend_pytorch_profiler_*.db; do
     sqlite3 "$db" "DELETE FROM META_DATA WHERE name = 'pp_info'"
 done
 rm "$T"/unnamed/*/profiler_metadata.json
-run 'look like dualpipev: give --pp-type dualpipev' -m pp_chart -d "$T/unnamed"
+run 'looks like dualpipev: give --pp-type dualpipev' -m pp_chart -d "$T/unnamed"

@@ -93,6 +93,8 @@ run 2 -m all -d "$T/in" --top-nun 5
 says "did you mean '--top_num'?"
 run 0 -m communication_group_map -d "$T/in" -o "$T/out" --force --parallel_mode concurrent
 ! grep -q 'accepted' "$T/stderr" || fail "said without --verbose"
+run 0 -m communication_group_map -d "$T/in" -o "$T/out" --baseline_profiling_path "$T/in"
+says "none of these modes compares: --bp is not looked at"
 run 0 -m communication_group_map -d "$T/in" -o "$T/out" --force --verbose --peak-tflops 353.9 --top_num 5
 says "--force is accepted and does nothing"
 unchanged "$T/in" "$T/before"

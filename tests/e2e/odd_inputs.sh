@@ -80,5 +80,5 @@ old=$(dirname "$(dirname "$(database "$T/in" 0)")")
 cp -R "$old" "$T/in/node0_1000_20240101000000000_ascend_pt"
 snapshot "$T/in/node0_1000_20240101000000000_ascend_pt" >"$T/before"
 run 0 -m pp_chart -d "$T/in"
-says '1 older profiles of a rank were left out: rank 0: node0_1000_20240101000000000_ascend_pt/'
+says '1 older profile of a rank was left out: rank 0: node0_1000_20240101000000000_ascend_pt/'
 unchanged "$T/in/node0_1000_20240101000000000_ascend_pt" "$T/before"

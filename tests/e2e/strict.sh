@@ -8,7 +8,7 @@ sample "$T/in"
 sql "$(database "$T/in" 1)" 'UPDATE MSTX_EVENTS SET message = 99999 WHERE rowid = 3'
 cp -R "$T/in" "$T/lenient"
 cp "$(database "$T/in" 1)" "$T/rank_1"
-message='1 rows name a string that STRING_IDS does not have: rank 1: MSTX_EVENTS rowid 3: message 99999'
+message='1 row names a string that STRING_IDS does not have: rank 1: MSTX_EVENTS rowid 3: message 99999'
 
 run 4 -m pp_chart -d "$T/in" --strict
 says '1 counted errors (--strict makes them fatal)'

@@ -112,7 +112,7 @@ check "$T/lost" jobs=36 steps=0,1
 mkdir "$T/across"
 sed 's/start_time = 1701771693013/start_time = 1701771693009/' "$logs/pp2_vpp2_1x2/workerlog.0" >"$T/across/workerlog.0"
 run 0 timeline --log_dir "$T/across"
-says '1 slices overlap another'
+says '1 slice overlaps another'
 check "$T/across" jobs=18
 grep -q '"tid":"GPU0 overlap 1"' "$T/across/pipeline_profile.json"
 

@@ -164,6 +164,73 @@ static void places_tell_the_other_end(void **state) {
     free_all(traces, 4);
 }
 
+/* Kernels of PyTorch name the other end by its global rank, and groups of one name are told apart by their members:
+ * ranks 0, 1 and ranks 2, 3 are two groups "1". Rank 0 sends to 1 (which waits 100), 3 to 2 (which waits 30). Were the
+ * all-reduces of the four one collective, rank 3 would be late. */
+static void kernels_and_their_groups(void **state) {
+    (void)state;
+    static const int64_t RECEIVE_US[2] = {100, 170};
+    ps_trace *traces[4];
+    for (int r = 0; r < 4; r++) {
+        ps_builder *b = ps_builder_new();
+        const char *members = r < 2 ? "[0, 1]" : "[2, 3]";
+        bool sends = r == 0 || r == 3;
+        int64_t start = r < 2 ? 0 : 40;
+        uint32_t all = small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, 1), "ncclAllReduce",
+                                   start * 1000, 100000);
+        int64_t at = sends ? 200 : RECEIVE_US[r / 2];
+        uint32_t one = small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, 2), "ncclSendRecv",
+                                   at * 1000, 250000);
+        small_arg(b, all, "Collective name", "allreduce");
+        small_arg(b, one, "Collective name", sends ? "send" : "recv");
+        ps_builder_arg_int(b, one, sends ? "Dst Rank" : "Src Rank", r ^ 1);
+        uint32_t both[2] = {all, one};
+        for (int i = 0; i < 2; i++) {
+            small_arg(b, both[i], "Process Group Name", "1");
+            small_arg(b, both[i], "Process Group Ranks", members);
+        }
+        traces[r] = small_seal(b);
+    }
+    small_run o;
+    small_run_mode(&o, "slow_rank", traces, 4, NULL);
+    small_expect(&o, "SlowRankLateness",
+                 "0|1||p2p|1|1|100|100|100|0|0|0\n3|1||p2p|1|1|30|30|30|0|0|2\n"
+                 "0|1||collective|1|0|0|0|0|0|0|0\n1|1||collective|1|0|0|0|0|0|0|0\n"
+                 "1|1||p2p|0|0|0|0|0|100|0|0\n2|1||collective|1|0|0|0|0|0|0|2\n"
+                 "2|1||p2p|0|0|0|0|0|30|0|2\n3|1||collective|1|0|0|0|0|0|0|2\n");
+    small_run_fini(&o);
+    free_all(traces, 4);
+}
+
+/* Numbers match what is not equally frequent: rank 1 lacks 4. Two operators launched as one carry 5. */
+static void numbers_match(void **state) {
+    (void)state;
+    static const struct {
+        int64_t number, start_us[2], end_us;
+    } OPS[] = {{3, {0, 10}, 100}, {4, {200, -1}, 300}, {5, {400, 400}, 500}, {5, {600, 630}, 700}};
+    ps_trace *traces[2];
+    for (int r = 0; r < 2; r++) {
+        ps_builder *b = ps_builder_new();
+        for (size_t i = 0; i < sizeof OPS / sizeof *OPS; i++) {
+            if (OPS[i].start_us[r] >= 0) {
+                uint32_t k = small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, 1), "nccl",
+                                         OPS[i].start_us[r] * 1000, OPS[i].end_us * 1000);
+                small_arg(b, k, "Collective name", "_allgather_base");
+                small_arg(b, k, "Process Group Name", "0");
+                ps_builder_arg_int(b, k, "Seq", OPS[i].number);
+            }
+        }
+        traces[r] = small_seal(b);
+    }
+    small_run o;
+    small_run_mode(&o, "slow_rank", traces, 2, NULL);
+    small_expect(&o, "SlowRankLateness",
+                 "1|0||collective|3|2|40|13.33333333|30|0|0|0\n0|0||collective|3|0|0|0|0|40|0|0\n");
+    assert_int_equal(o.diags[0].counts[PS_ODD_COMM_UNMATCHED], 1);
+    small_run_fini(&o);
+    free_all(traces, 2);
+}
+
 /* Rank 1 lacks the operator in the middle: names tell which of the others belong together. A name that ranks have unequally
  * often is left out (3 operators), and so is a match in which one ends long before the other begins (2). */
 static void what_does_not_match_is_counted(void **state) {
@@ -561,6 +628,8 @@ int main(void) {
         cmocka_unit_test(two_ranks_vote_by_lateness),
         cmocka_unit_test(receives_are_charged_to_the_sender),
         cmocka_unit_test(places_tell_the_other_end),
+        cmocka_unit_test(kernels_and_their_groups),
+        cmocka_unit_test(numbers_match),
         cmocka_unit_test(what_does_not_match_is_counted),
         cmocka_unit_test(times_and_bandwidths),
         cmocka_unit_test(matrix),

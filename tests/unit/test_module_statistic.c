@@ -205,8 +205,8 @@ static void what_is_outside_is_said(void **state) {
                 "0|ranges of domain Module|in modules||1|1|30|50\n"
                 "0|ranges of domain Module|outside modules||1|1|10|16.66666667\n"
                 "0|ranges of domain Module|outside modules|stranger|NULL|1|10|16.66666667\n"
-                "0|ranges of domain Module|no operator known||NULL|1|20|33.33333333\n"
-                "0|ranges of domain Module|no operator known|lost|NULL|1|20|33.33333333\n");
+                "0|ranges of domain Module|launch not known||NULL|1|20|33.33333333\n"
+                "0|ranges of domain Module|launch not known|lost|NULL|1|20|33.33333333\n");
 }
 
 static void no_length_is_a_row_all_the_same(void **state) {
@@ -303,6 +303,23 @@ static void a_kernel_of_two_operators_counts_once(void **state) {
     small_expect(&run, "ModuleOp", "0||M|0|aclnnMatmul|aten::linear|k|1|7|7|7||\n");
     small_run_fini(&run);
     ps_trace_free(t);
+}
+
+/* 20 kernels of 5e17 ns are more than an integer holds: the sum stays at the largest. */
+static void sums_saturate(void **state) {
+    (void)state;
+    scene s = scene_new();
+    module(&s, "M", 0, 100);
+    uint32_t o = plain_op(&s, s.main, "a", 10, 20);
+    char expected[256] = "|M|a|";
+    for (int i = 0; i < 20; i++) {
+        kernel_of(&s, o, PS_SLICE_KERNEL, s.stream, "k", 1000 + i, INT64_C(500000000000000000));
+        size_t n = strlen(expected);
+        (void)snprintf(expected + n, sizeof expected - n, "%s", i > 0 ? ", k" : "k");
+    }
+    size_t n = strlen(expected);
+    (void)snprintf(expected + n, sizeof expected - n, "|9.223372037e+18|9.223372037e+18|1|0\n");
+    expect(&s, expected);
 }
 
 /* The worked example of five calls: ab, ac, ab, ac, abc, kernels of 100 ns times the number of the call. */
@@ -554,6 +571,45 @@ static void annotations_then_ranges(void **state) {
     expect(&s, "nvtx|inner|a|k|5|5|1|0\n");
 }
 
+/* Without operators the calls that launched the kernels stand in for them, as in profiles of Nsight Systems. */
+static void calls_stand_in_for_operators(void **state) {
+    (void)state;
+    scene s = scene_new();
+    (void)small_slice(s.b, PS_SLICE_MARK_HOST, s.main, "layer", 0, 100);
+    uint32_t call = small_slice(s.b, PS_SLICE_CALL, s.main, "cudaLaunchKernel", 10, 20);
+    uint32_t kernel = small_slice(s.b, PS_SLICE_KERNEL, s.stream, "gemm", 1000, 1007);
+    ps_builder_flow_of(s.b, call, kernel, text(s.b, "ac2g"));
+    expect(&s, "|layer|cudaLaunchKernel|gemm|7|7|1|0\n");
+}
+
+/* F1: a kernel launched from the thread of the queue belongs to the operator that enqueued it. */
+static void through_the_queue(void **state) {
+    (void)state;
+    scene s = scene_new();
+    module(&s, "M", 0, 100);
+    (void)plain_op(&s, s.main, "aten::add", 10, 30);
+    uint32_t in = small_slice(s.b, PS_SLICE_QUEUE, s.main, "Enqueue", 20, 22);
+    uint32_t out = small_slice(s.b, PS_SLICE_QUEUE, s.worker, "Dequeue@add", 200, 250);
+    ps_builder_flow_of(s.b, in, out, text(s.b, "async_task_queue"));
+    uint32_t call = small_slice(s.b, PS_SLICE_CALL, s.worker, "launch", 210, 220);
+    uint32_t kernel = small_slice(s.b, PS_SLICE_KERNEL, s.stream, "Add", 1000, 1007);
+    ps_builder_flow_of(s.b, call, kernel, text(s.b, "HostToDevice"));
+    expect(&s, "|M|aten::add|Add|7|7|1|0\n");
+}
+
+/* As text exports have them. */
+static void a_domain_may_be_an_argument(void **state) {
+    (void)state;
+    scene s = scene_new();
+    (void)ps_builder_slice_in(s.b, PS_SLICE_MARK_HOST, s.main, text(s.b, "Fc"), text(s.b, "mstx"),
+                              SMALL_EPOCH_NS, SMALL_EPOCH_NS + 100, 0);
+    small_arg(s.b, 0, "domain", "Module");
+    small_arg(s.b, 0, "event_type", "start/end");
+    (void)small_slice(s.b, PS_SLICE_PYTHON, s.main, "nn.Module: Linear_0", 7, 93);
+    op(&s, "a", 10, 20, 5);
+    expect(&s, "|Fc|a|k|5|5|1|0\n");
+}
+
 static void what_is_missing_is_said(void **state) {
     (void)state;
     scene s = scene_new();
@@ -756,6 +812,7 @@ int main(void) {
         cmocka_unit_test(other_kernels_are_rows_of_their_own),
         cmocka_unit_test(kernels_come_by_start),
         cmocka_unit_test(a_kernel_of_two_operators_counts_once),
+        cmocka_unit_test(sums_saturate),
         cmocka_unit_test(variants),
         cmocka_unit_test(variants_far_apart),
         cmocka_unit_test(slashes_in_names),
@@ -769,6 +826,9 @@ int main(void) {
         cmocka_unit_test(push_pop_ranges_and_other_domains_are_no_modules),
         cmocka_unit_test(python_modules),
         cmocka_unit_test(annotations_then_ranges),
+        cmocka_unit_test(calls_stand_in_for_operators),
+        cmocka_unit_test(through_the_queue),
+        cmocka_unit_test(a_domain_may_be_an_argument),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(busy_exposed_and_gaps),
         cmocka_unit_test(options),

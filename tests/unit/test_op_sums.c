@@ -1,4 +1,5 @@
 /* compute_op_sum, cann_api_sum and export_summary on traces of a few slices, every figure worked out by hand. */
+#include <stdio.h>
 #include <string.h>
 
 #include "support/small_runs.h"
@@ -187,11 +188,13 @@ static void nothing_recorded(void **state) {
 
 /* Waits: from the end of the row before it to its own start, never below 0. The call's own duration is summed, not that of
  * what it launched. */
-static void lists_of_a_rank(void **state) {
-    (void)state;
+static void check_lists(bool with_state) {
     ps_builder *b = ps_builder_new();
     uint32_t k = kernel(b, "mm", "MatMulV2", "AI_CORE", "\"4,4\"", 1000, 3000);
     ps_builder_arg_int(b, k, "taskId", 12);
+    if (with_state) {
+        small_arg(b, k, "opState", "static");
+    }
     ps_builder_arg_int(b, k, "blockNum", 24);
     launch(b, call(b, "launch", "node", 0, 100), k);
     launch(b, call(b, "launch", "node", 200, 500), kernel(b, "add", "Add", "AIV", "", 3500, 3600));
@@ -206,17 +209,26 @@ static void lists_of_a_rank(void **state) {
     small_run o;
     small_run_mode(&o, "export_summary", &t, 1, NULL);
     small_expect(&o, "api_statistic", "launch|400|2|200|100|300\n");
-    small_expect(
-        &o, "kernel_details",
-        "mm|24|N/A|MatMulV2|AI_CORE|N/A|N/A|\"4,4\"|N/A|N/A|N/A|N/A|1700000000000001.000|2|0|N/A|7|"
+    static const char DETAILS[] =
+        "mm|24|N/A|MatMulV2|AI_CORE|N/A|N/A|\"4,4\"|N/A|N/A|N/A|%s1700000000000001.000|2|0|N/A|7|"
         "N/A|12|0\n"
-        "add|N/A|N/A|Add|AIV|N/A|N/A||N/A|N/A|N/A|N/A|1700000000000003.500|0.1|0|N/A|7|N/A|N/A|0.5\n"
-        "hcom_allReduce__1_0_1|N/A|N/A|COMMUNICATION|COMMUNICATION|N/A|N/A|N/A|N/A|N/A|N/A|N/A|"
-        "1700000000000003.550|0.451|0|N/A|N/A|N/A|N/A|0\n");
+        "add|N/A|N/A|Add|AIV|N/A|N/A||N/A|N/A|N/A|%s1700000000000003.500|0.1|0|N/A|7|N/A|N/A|0.5\n"
+        "hcom_allReduce__1_0_1|N/A|N/A|COMMUNICATION|COMMUNICATION|N/A|N/A|N/A|N/A|N/A|N/A|%s"
+        "1700000000000003.550|0.451|0|N/A|N/A|N/A|N/A|0\n";
+    char expected[1024];
+    (void)snprintf(expected, sizeof expected, DETAILS, with_state ? "static|" : "",
+                   with_state ? "N/A|" : "", with_state ? "N/A|" : "");
+    small_expect(&o, "kernel_details", expected);
     assert_string_equal(small_table(&o, "kernel_details")->file, "0/kernel_details");
     assert_int_equal(small_table(&o, "kernel_details")->to, PS_TO_FILES | PS_TO_BESIDE_DB);
     small_run_fini(&o);
     ps_trace_free(t);
+}
+
+static void lists_of_a_rank(void **state) {
+    (void)state;
+    check_lists(false);
+    check_lists(true);
 }
 
 static void memory_runs_out(void **state) {

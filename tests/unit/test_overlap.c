@@ -403,13 +403,17 @@ static void spans_of_the_samples(void **state) {
  *   2100 2500 2600                                         step 2
  *   none 2700 2800   nobody launched it                    step 2, by its own time
  *   3100 3200 3300   launched behind the steps             left out
+ *   1995 2400 2450   touches the one of step 1             step 1
+ *   2150 2600 2650   touches that of step 2                step 2
+ *   1950 2650 2660   touches that of step 2                step 1
  *   and a communication operator 1950 2250 2350            step 1 */
 static void make_lagging(profile *p, const place *where) {
     profile_begin(p, where, 0);
     profile_step(p, 1, 1000, 2000);
     profile_step(p, 2, 2000, 3000);
     static const int ROWS[][3] = {{100, 1100, 1200},  {1100, 1300, 1400}, {1900, 2100, 2200},
-                                  {2005, 2300, 2400}, {2100, 2500, 2600}, {-1, 2700, 2800},
+                                  {2005, 2300, 2400}, {1995, 2400, 2450}, {2100, 2500, 2600},
+                                  {2150, 2600, 2650}, {1950, 2650, 2660}, {-1, 2700, 2800},
                                   {3100, 3200, 3300}};
     profile_sql(p,
                 "CREATE TABLE IF NOT EXISTS TASK(startNs INTEGER, endNs INTEGER, deviceId INTEGER,"
@@ -425,7 +429,7 @@ static void make_lagging(profile *p, const place *where) {
                 " inputDtypes INTEGER, inputShapes INTEGER, callchainId INTEGER, type INTEGER);"
                 "CREATE TABLE CONNECTION_IDS(id INTEGER, connectionId INTEGER)");
     long long name = (long long)profile_string(p, "k");
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < (int)(sizeof ROWS / sizeof *ROWS); i++) {
         profile_sql(p,
                     "INSERT INTO TASK VALUES (%d,%d,0,%d,%d,1,%lld,0,2,%d,0);"
                     "INSERT INTO COMPUTE_TASK_INFO VALUES (%lld, %d)",
@@ -451,13 +455,13 @@ static void spans_know_the_step_of_their_launch(void **state) {
     ps_overlaps o;
     measure_with(p.path, PS_NEED_STEPS | PS_NEED_DEVICE_SPANS, &o);
     assert_int_equal(o.n, 2);
-    assert_int_equal(o.at[0].computing_ns, 300);
+    assert_int_equal(o.at[0].computing_ns, 300 + 50 + 10);
     assert_int_equal(o.at[0].communication_ns, 100);
     assert_int_equal(o.at[0].not_overlapped_ns, 50);
     assert_int_equal(o.at[0].bubble_ns, 100);
     assert_int_equal(o.at[0].preparing_ns, 300);
-    assert_int_equal(o.at[1].computing_ns, 200);
-    assert_int_equal(o.at[1].free_ns, 100);
+    assert_int_equal(o.at[1].computing_ns, 200 + 50);
+    assert_int_equal(o.at[1].free_ns, 50);
     ps_overlaps_fini(&o);
     expect_same_by_spans(p.path);
 }

@@ -614,6 +614,36 @@ static void host_alone(void **state) {
     report_fini(&o);
 }
 
+/* Slices as long as a trace can hold, many of each kind: sums stop at the ends of 64 bits, nobody trips. */
+static void times_at_the_limits(void **state) {
+    (void)state;
+    static const int64_t MOST = INT64_C(1) << 60;
+    report_run o;
+    ps_trace *traces[2];
+    for (int rank = 0; rank < 2; rank++) {
+        rig r = rig_begin(1000);
+        for (int i = 0; i < 24; i++) {
+            static const char *const NAMES[] = {"kernel", "hcom_allReduce__1_0_1", "aten::item",
+                                                "Python GC"};
+            static const ps_slice_kind KINDS[] = {PS_SLICE_KERNEL, PS_SLICE_COMM_OP,
+                                                  PS_SLICE_HOST_OP, PS_SLICE_HOST_OTHER};
+            const uint32_t tracks[] = {r.stream, r.group, r.host, r.host};
+            int k = i % 4;
+            int64_t start = i < 4 * rank ? MOST - i : -MOST + i;
+            uint32_t row = ps_builder_slice(r.b, KINDS[k], tracks[k],
+                                            ps_builder_str(r.b, NAMES[k], strlen(NAMES[k])), start,
+                                            i % 8 < 4 ? MOST : start + 1, i);
+            assert_true(row != PS_NONE);
+        }
+        ps_builder_step(r.b, 2, -MOST, MOST);
+        rig_counter(&r, "AI Core Freq", 0, 1800);
+        traces[rank] = rig_seal(&r);
+    }
+    report_over(&o, traces, 2, NULL, NULL);
+    assert_int_equal(o.code, PS_OK);
+    report_fini(&o);
+}
+
 static ps_trace *busy_trace(int rank) {
     rig r = with_gap(600);
     (void)rig_comm(&r, "hcom_allReduce__1_0_1", 450 + 20 * rank, 550, 250064);
@@ -691,6 +721,7 @@ int main(void) {
         cmocka_unit_test(evidence_can_be_looked_up),
         cmocka_unit_test(documented),
         cmocka_unit_test(host_alone),
+        cmocka_unit_test(times_at_the_limits),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,18 @@ static void test_phases(void **context) {
     }
 }
 
+static void test_lanes(void **context) {
+    (void)context;
+    for (int dark = 0; dark < 2; dark++) {
+        for (int i = 0; i < PS_N_LANES; i++) {
+            for (int j = 0; j < i; j++) {
+                expect_apart(ps_theme_lane((ps_lane)i, dark), ps_theme_lane((ps_lane)j, dark),
+                             dark ? "dark lanes" : "lanes", i, j);
+            }
+        }
+    }
+}
+
 static double luminance(ps_rgb c) {
     return 0.2126 * linear(c.r) + 0.7152 * linear(c.g) + 0.0722 * linear(c.b);
 }
@@ -166,8 +178,8 @@ static void test_256(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),    cmocka_unit_test(test_phases), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_surfaces), cmocka_unit_test(test_256),
+        cmocka_unit_test(test_kinds), cmocka_unit_test(test_phases),   cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_text),  cmocka_unit_test(test_surfaces), cmocka_unit_test(test_256),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

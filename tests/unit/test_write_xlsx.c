@@ -1,12 +1,15 @@
 /* Workbooks, read again by tests/support/xlsx_dump.py: cells, layout, merged cells, and what does not fit. */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/fs.h"
 #include "support/profile.h"
 #include "write/table_xlsx.h"
+#include "write/xlsx_check.h"
 
 static void expect_dump(const place *where, const char *path, const char *what,
                         const char *expected) {
@@ -243,6 +246,60 @@ static void what_cannot_be_written(void **state) {
     assert_false(ps_is_file(place_path(*state, "wide.xlsx")));
 }
 
+/* Without room for the sheet the library sees nothing wrong; the check does, and no file is left. */
+static void a_full_disk_is_noticed(void **state) {
+    ps_table *t = ps_table_new("full", "", CELLS, 3);
+    assert_non_null(t);
+    for (int64_t i = 0; i < 2000; i++) {
+        add_cell(t, "aclnnMatmul_MatMulV2");
+        ps_table_set_int(t, 1, i);
+    }
+    const char *path = place_path(*state, "full.xlsx");
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t bytes = 1024; bytes <= 65536; bytes *= 4) {
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, before.rlim_max}), 0);
+        ps_code code = ps_write_table_xlsx(t, path, NULL, NULL, NULL);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(code, PS_IO);
+        assert_false(ps_is_file(path));
+    }
+    (void)signal(SIGXFSZ, handler);
+    const char **names = NULL;
+    size_t n = 0;
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const place *where = *state;
+    assert_int_equal(ps_list_dir(where->dir, &arena, &names, &n, NULL), PS_OK);
+    assert_int_equal(n, 0);
+    ps_arena_fini(&arena);
+    ps_table_free(t);
+}
+
+/* Files cut anywhere are refused, and no byte that changes does harm. */
+static void damaged_workbooks(void **state) {
+    const char *path = write_book(*state, modules(), NULL, NULL);
+    const char *other = place_path(*state, "damaged.xlsx");
+    ps_buf bytes;
+    ps_buf_init(&bytes, 0);
+    assert_int_equal(ps_read_file(path, (size_t)1 << 20, &bytes, NULL), PS_OK);
+    const uint64_t n_cells = 7 * 4; /* six rows and the header */
+    assert_int_equal(ps_xlsx_check(path, path, n_cells, NULL), PS_OK);
+    assert_int_equal(ps_xlsx_check(path, path, n_cells + 1, NULL), PS_IO);
+    for (size_t n = 0; n < bytes.len; n += bytes.len / 12) {
+        assert_int_equal(ps_write_file(other, bytes.data, n, NULL), PS_OK);
+        assert_int_equal(ps_xlsx_check(other, other, n_cells, NULL), PS_IO);
+    }
+    for (size_t i = 0; i < bytes.len; i += i + 1000 < bytes.len ? bytes.len / 12 : 29) {
+        bytes.data[i] = (char)~bytes.data[i];
+        assert_int_equal(ps_write_file(other, bytes.data, bytes.len, NULL), PS_OK);
+        (void)!ps_xlsx_check(other, other, n_cells, NULL);
+        bytes.data[i] = (char)~bytes.data[i];
+    }
+    ps_buf_fini(&bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {IN_PLACE(merged_cells_and_layout),
                                        IN_PLACE(too_large_for_merging),
@@ -252,6 +309,8 @@ int main(void) {
                                        IN_PLACE(rows_go_on_in_further_sheets),
                                        IN_PLACE(an_empty_table_is_a_header),
                                        IN_PLACE(equal_tables_are_equal_bytes),
-                                       IN_PLACE(what_cannot_be_written)};
+                                       IN_PLACE(what_cannot_be_written),
+                                       IN_PLACE(a_full_disk_is_noticed),
+                                       IN_PLACE(damaged_workbooks)};
     return cmocka_run_group_tests_name("write_xlsx", tests, NULL, NULL);
 }
