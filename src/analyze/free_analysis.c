@@ -17,7 +17,6 @@
 #include "base/buf.h"
 
 enum { DEFAULT_TOP = 10, MAX_TYPES = 64 };
-#define MIN_BLOCKING_SHARE 2 /* a call is named when it fills half of the gap */
 
 /* A gap with what the table says of it; outlives the trace. */
 typedef struct told_gap {
@@ -179,12 +178,19 @@ static void tell_launch(const teller *t, const ps_gap *g) {
 static void tell_queued(const teller *t, const ps_gap *g) {
     uint32_t call = t->links->call[g->next];
     uint32_t launch = call != PS_NONE ? call : t->links->op[g->next];
+    int64_t before = g->start_ns - end_of(t, launch);
     ps_buf_add_str(t->out, "Device waits for other work: the next task was launched ");
-    add_us(t->out, g->start_ns - end_of(t, launch));
-    ps_buf_add_str(t->out, " us before the gap");
+    add_us(t->out, before >= 0 ? before : g->first_ns);
+    if (before >= 0) {
+        ps_buf_add_str(t->out, " us before the gap");
+        return;
+    }
+    ps_buf_add_str(t->out, " us into the gap and then waited for ");
+    add_us(t->out, g->end_ns - g->start_ns - g->first_ns);
+    ps_buf_add_str(t->out, " us");
 }
 
-/* The call that the host stood in, when that was most of the gap. */
+/* The call that the host stood in for most of the gap. */
 static void tell_blocking(const teller *t, const ps_gap *g) {
     if (g->blocking == PS_NONE || !ps_gap_is_host_bound(g->cause)) {
         return;
@@ -193,12 +199,10 @@ static void tell_blocking(const teller *t, const ps_gap *g) {
     int64_t end = end_of(t, g->blocking);
     int64_t inside =
         (end < g->end_ns ? end : g->end_ns) - (start > g->start_ns ? start : g->start_ns);
-    if (inside >= (g->end_ns - g->start_ns) / MIN_BLOCKING_SHARE) {
-        ps_buf_addf(t->out, "; host inside %.80s for ",
-                    ps_trace_text(t->links->trace, t->s->name[g->blocking]));
-        add_us(t->out, inside);
-        ps_buf_add_str(t->out, " us of them");
-    }
+    ps_buf_addf(t->out, "; host inside %.80s for ",
+                ps_trace_text(t->links->trace, t->s->name[g->blocking]));
+    add_us(t->out, inside);
+    ps_buf_add_str(t->out, " us of them");
 }
 
 static void tell(const teller *t, const ps_gap *g) {
@@ -380,15 +384,25 @@ static double percent(int64_t part, int64_t whole) {
     return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-static void put_sums(ps_table *t, const ps_gap_sum sums[PS_N_GAP_CAUSES][PS_N_GAP_SIZES]) {
-    int64_t host_bound = 0;
-    int64_t small = 0;
+/* Of what is free. */
+typedef struct free_sums {
+    int64_t host_bound_ns, short_ns;
+} free_sums;
+
+static void put_sums(ps_table *t, const free_sums *sums) {
+    ps_table_set_real(t, SUM_HOST_BOUND, (double)sums->host_bound_ns / 1000);
+    ps_table_set_real(t, SUM_SMALL, (double)sums->short_ns / 1000);
+}
+
+static free_sums sums_of(const ps_dispatch_step *s) {
+    free_sums sums = {0};
     for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
-        host_bound += ps_gap_is_host_bound((ps_gap_cause)c) ? ps_gap_sum_of(sums[c]).total_ns : 0;
-        small += sums[c][0].total_ns;
+        if (ps_gap_is_host_bound((ps_gap_cause)c)) {
+            sums.host_bound_ns += ps_gap_sum_of(s->sums[c]).total_ns;
+        }
+        sums.short_ns += s->sums[c][0].total_ns;
     }
-    ps_table_set_real(t, SUM_HOST_BOUND, (double)host_bound / 1000);
-    ps_table_set_real(t, SUM_SMALL, (double)small / 1000);
+    return sums;
 }
 
 static void put_shares(ps_table *t, int64_t busy_ns, int64_t free_ns, int64_t preparing_ns,
@@ -406,8 +420,12 @@ static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
     int64_t idle = 0;
     int64_t preparing = 0;
     int64_t whole = 0;
+    free_sums all = {0};
     for (size_t i = 0; i < d->n_steps; i++) {
         const ps_dispatch_step *s = &d->steps[i];
+        free_sums sums = sums_of(s);
+        all.host_bound_ns += sums.host_bound_ns;
+        all.short_ns += sums.short_ns;
         busy += s->busy_ns;
         idle += s->free_ns;
         preparing += s->preparing_ns;
@@ -419,7 +437,7 @@ static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
             ps_table_set_int(t, SUM_RANK, rank);
             ps_table_set_int(t, SUM_STEP, s->step);
             put_shares(t, s->busy_ns, s->free_ns, s->preparing_ns, s->step_ns);
-            put_sums(t, s->sums);
+            put_sums(t, &sums);
         }
     }
     if (!ps_table_add_row(t)) {
@@ -427,7 +445,7 @@ static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
     }
     ps_table_set_int(t, SUM_RANK, rank);
     put_shares(t, busy, idle, preparing, whole);
-    put_sums(t, d->sums);
+    put_sums(t, &all);
     if (d->after_call.n > 0) {
         ps_table_set_real(t, SUM_DELAY_MEDIAN, d->after_call.median_ns / 1000);
         ps_table_set_real(t, SUM_DELAY_P95, d->after_call.p95_ns / 1000);
@@ -449,7 +467,7 @@ static bool put_histogram(ps_table *t, int64_t rank, const ps_dispatch *d) {
     for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
         for (int s = 0; s < PS_N_GAP_SIZES; s++) {
             const ps_gap_sum *sum = &d->sums[c][s];
-            if (sum->n == 0) {
+            if (sum->n == 0 && sum->total_ns == 0) {
                 continue;
             }
             if (!ps_table_add_row(t) ||

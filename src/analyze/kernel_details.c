@@ -58,7 +58,6 @@ enum {
         TEXT("stream_id"), TEXT("context_id"), TEXT("task_id"), US("task_wait_time")
 
 static const ps_column KERNELS[N_KERNEL_COLUMNS] = {BEFORE_STATE, TEXT("op_state"), BEHIND_STATE};
-/* Older profiles do not know whether shapes are static: then there is no such column. */
 static const ps_column STATELESS[N_KERNEL_COLUMNS - 1] = {BEFORE_STATE, BEHIND_STATE};
 
 /* Arguments of kernels, by the name that each format gives them; the better one first. */
@@ -121,7 +120,6 @@ typedef struct details {
     size_t n, cap;
     look *looks;
     size_t n_looks, cap_looks;
-    bool has_state;
     ps_arena arena;
 } details;
 
@@ -180,25 +178,42 @@ static char *put_us(char *at, int64_t ns) {
     return at;
 }
 
-static void make_row(const void *context, size_t i, ps_value *cells, char room[PS_ROW_ROOM]) {
-    const details *d = context;
+static void make_whole_row(const details *d, size_t i, ps_value *cells, char room[PS_ROW_ROOM]) {
     const row *r = &d->rows[i];
     const look *l = &d->looks[r->look];
-    size_t n = 0;
     for (size_t c = 0; c < N_KERNEL_COLUMNS; c++) {
-        if (c != K_STATE || d->has_state) {
-            cells[n++] = (ps_value){.u.text = l->text[c]};
-        }
+        cells[c] = (ps_value){.u.text = l->text[c]};
     }
-    size_t shift = d->has_state ? 0 : 1; /* of the columns behind the state */
     char *end = put_us(room, r->start_ns);
-    cells[K_START - shift].u.text = room;
-    cells[K_DURATION - shift].u.r = (double)r->dur_ns / 1000;
-    cells[K_WAIT - shift].u.r = r->wait_ns > 0 ? (double)r->wait_ns / 1000 : 0;
+    cells[K_START].u.text = room;
+    cells[K_DURATION].u.r = (double)r->dur_ns / 1000;
+    cells[K_WAIT].u.r = r->wait_ns > 0 ? (double)r->wait_ns / 1000 : 0;
     if (r->task != NO_TASK) {
         (void)put_number(end + 1, r->task);
-        cells[K_TASK - shift].u.text = end + 1;
+        cells[K_TASK].u.text = end + 1;
     }
+}
+
+static void make_row(const void *context, size_t i, ps_value *cells, char room[PS_ROW_ROOM]) {
+    make_whole_row(context, i, cells, room);
+}
+
+static void make_stateless_row(const void *context, size_t i, ps_value *cells,
+                               char room[PS_ROW_ROOM]) {
+    ps_value whole[N_KERNEL_COLUMNS];
+    make_whole_row(context, i, whole, room);
+    memcpy(cells, whole, K_STATE * sizeof *cells);
+    memcpy(cells + K_STATE, whole + K_STATE + 1, (N_KERNEL_COLUMNS - K_STATE - 1) * sizeof *cells);
+}
+
+/* Older profiles do not know whether shapes are static: then there is no such column. */
+static bool has_state(const details *d) {
+    for (size_t i = 0; i < d->n_looks; i++) {
+        if (strcmp(d->looks[i].text[K_STATE], MISSING) != 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- from the trace ----------------------------------------------------------------------------------------- */
@@ -289,7 +304,6 @@ static bool add_look(lister *l, const look_key *k, uint64_t hash) {
             }
         }
     }
-    d->has_state = d->has_state || k->kind[K_STATE] != CELL_MISSING;
     l->keys[d->n_looks++] = *k;
     return true;
 }
@@ -469,8 +483,10 @@ ps_code ps_kernel_details_list(const ps_map_input *in, ps_table **out, ps_err *e
         free_details(d);
         return code;
     }
+    bool state = has_state(d);
     *out = ps_table_new_made(
-        "kernel_details", "kernels and communication operators", d->has_state ? KERNELS : STATELESS,
-        N_KERNEL_COLUMNS - (d->has_state ? 0 : 1), d->n, (ps_row_maker){make_row, d, free_details});
+        "kernel_details", "kernels and communication operators", state ? KERNELS : STATELESS,
+        state ? N_KERNEL_COLUMNS : N_KERNEL_COLUMNS - 1, d->n,
+        (ps_row_maker){state ? make_row : make_stateless_row, d, free_details});
     return *out != NULL ? PS_OK : ps_fail_nomem(err);
 }

@@ -30,7 +30,8 @@ typedef struct ps_report_kernel {
     int64_t longest_start_ns; /* epoch */
     int64_t longest_step;
     int64_t median_ns;
-    int64_t excess_ns; /* beyond 1.5 medians each */
+    int64_t
+        excess_ns; /* of those over 1.5 medians, beyond the median; 0 when they are more than a quarter */
     int64_t n_excess;
     double flops;      /* of those whose FLOPs are known, all together */
     double peak_flops; /* what the chip could have done in that time */

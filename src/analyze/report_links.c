@@ -69,8 +69,8 @@ static bool gather_matrix(const ps_table *t, ps_report_rank *r) {
         double dst = number(t, i, to);
         double size_mb = number(t, i, size);
         double time_ms = number(t, i, time);
-        if (!ends_with(text(t, i, name), "-total") || src == dst || src < 0 || dst < 0 ||
-            src > 1e9 || dst > 1e9 || size_mb <= 0 || time_ms <= 0) {
+        bool counts = src >= 0 && dst >= 0 && src < 1e9 && dst < 1e9 && size_mb > 0 && time_ms > 0;
+        if (!ends_with(text(t, i, name), "-total") || !counts || src == dst) {
             continue;
         }
         ps_report_link *l =

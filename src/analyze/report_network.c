@@ -53,11 +53,11 @@ static double median_of_like(const link *all, size_t n, size_t of, double *scrat
     *n_like = 0;
     size_t from = of;
     while (from > 0 && strcmp(all[from - 1].link->transport, own->transport) == 0 &&
-           all[from - 1].link->size_mb >= own->size_mb / 2 && of - from < 512) {
+           all[from - 1].link->size_mb >= own->size_mb / 2 && of - from < 128) {
         from--;
     }
     for (size_t i = from; i < n && strcmp(all[i].link->transport, own->transport) == 0 &&
-                          all[i].link->size_mb <= own->size_mb * 2 && *n_like < 1024;
+                          all[i].link->size_mb <= own->size_mb * 2 && *n_like < 256;
          i++) {
         scratch[(*n_like)++] = all[i].bandwidth;
     }
@@ -137,7 +137,7 @@ static void find_links(ps_report *report) {
     }
     link *all = ps_calloc(n + 1, sizeof *all);
     slow *found = ps_calloc(n + 1, sizeof *found);
-    double *scratch = ps_calloc(1025, sizeof *scratch);
+    double *scratch = ps_calloc(256, sizeof *scratch);
     size_t n_found = 0;
     bool ok = all != NULL && found != NULL && scratch != NULL;
     n = 0;

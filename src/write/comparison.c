@@ -70,6 +70,26 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
     ps_buf_add_str(out, ". All times are those of a rank and step.\n");
 }
 
+/* Whether some row of a table by name has time on both sides. */
+static bool have_common(const ps_comparison *c, const char *name) {
+    const ps_table *t = table_named(c, name);
+    for (size_t r = 0; t != NULL && r < t->n_rows; r++) {
+        if (ps_table_cell(t, r, column_named(t, "new"))->u.i > 0 &&
+            ps_table_cell(t, r, column_named(t, "base"))->u.i > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void warn_of_strangers(const ps_comparison *c, ps_buf *out) {
+    if (!have_common(c, "KernelCompare") && !have_common(c, "OperatorHostCompare") &&
+        !have_common(c, "OperatorCompare") && !have_common(c, "ModuleCompare")) {
+        ps_buf_add_str(out, "Not one kernel, operator or module of the two has the same name: they "
+                            "may not be captures of one model.\n");
+    }
+}
+
 /* Rows [first, first + n) as a table of their own; borrows everything. */
 static ps_table rows_of(const ps_table *t, size_t first, size_t n) {
     ps_table view = *t;
@@ -157,6 +177,7 @@ static ps_code put_whole(const ps_table *t, size_t top, const ps_text_style *sty
 ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_text_style *style,
                                  ps_buf *out, ps_err *err) {
     put_sentence(c, out);
+    warn_of_strangers(c, out);
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {
         const ps_table *t = c->tables[i];

@@ -287,6 +287,22 @@ static void kernel_varies(void **state) {
     }
 }
 
+/* Five of 100 and three of 400: more than a quarter, so these are others of a size that is not written. */
+static void kernels_of_two_sizes(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(2000);
+    for (int k = 0; k < 5; k++) {
+        (void)rig_kernel(&r, "Add", NULL, 0, 10 + 100 * k, 110 + 100 * k);
+    }
+    for (int k = 0; k < 3; k++) {
+        (void)rig_kernel(&r, "Add", NULL, 0, 510 + 400 * k, 910 + 400 * k);
+    }
+    report_one(&o, &r);
+    assert_false(report_fired(&o, PS_RULE_KERNEL_VARIES));
+    report_fini(&o);
+}
+
 static void aicpu(void **state) {
     (void)state;
     static const char *const TASKS[] = {"AI_CPU", "AI_CORE"};
@@ -707,6 +723,7 @@ int main(void) {
         cmocka_unit_test(top_kernel),
         cmocka_unit_test(low_mfu),
         cmocka_unit_test(kernel_varies),
+        cmocka_unit_test(kernels_of_two_sizes),
         cmocka_unit_test(aicpu),
         cmocka_unit_test(slow_ranks),
         cmocka_unit_test(comm_exposed),
