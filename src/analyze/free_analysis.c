@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/derived.h"
 #include "analyze/dispatch.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
@@ -273,26 +274,20 @@ static ps_code tell_all(const ps_map_input *in, const ps_links *links, partial *
 }
 
 static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
-    ps_links links = {0};
-    ps_overlaps overlaps = {0};
     size_t top = in->opts->top_num > 0 ? (size_t)in->opts->top_num : DEFAULT_TOP;
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
-    code = code == PS_OK ? ps_links_init(&links, in->trace, err) : code;
-    if (code == PS_OK) {
-        code = ps_overlaps_measure(&links, in->opts->step_id, false, &overlaps, err);
-    }
-    if (code == PS_OK && overlaps.n == 0) {
+    const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
+    const ps_overlaps *overlaps = links != NULL ? ps_derived_overlaps(in->derived, err) : NULL;
+    code = code == PS_OK && overlaps == NULL ? PS_NOMEM : code;
+    if (code == PS_OK && overlaps->n == 0) {
         code = ps_fail(err, PS_NOTHING,
                        "no kernels or communication on a device: record its activity "
                        "(ProfilerActivity.NPU or CUDA)");
     }
     if (code == PS_OK) {
-        code = ps_dispatch_measure(&links, &overlaps, in->opts->step_id, top, &part->dispatch, err);
+        code = ps_dispatch_measure(links, overlaps, in->opts->step_id, top, &part->dispatch, err);
     }
-    code = code == PS_OK ? tell_all(in, &links, part, err) : code;
-    ps_overlaps_fini(&overlaps);
-    ps_links_fini(&links);
-    return code;
+    return code == PS_OK ? tell_all(in, links, part, err) : code;
 }
 
 static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
