@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/kernel_args.h"
 #include "analyze/module_tree.h"
 #include "base/alloc.h"
 #include "base/num.h"
@@ -47,37 +48,26 @@ static const char *name_of(const adding *a, uint32_t slice) {
     return ps_trace_text(a->trace, a->slices->name[slice]);
 }
 
-/* Low levels of profiling write "N/A" for what they did not collect. */
-static const char *first_text(const adding *a, uint32_t slice, const char *const *keys) {
-    const char *text = NULL;
-    for (; text == NULL && *keys != NULL; keys++) {
-        text = ps_trace_arg_text(a->trace, slice, *keys);
-        text = text != NULL && strcmp(text, "N/A") == 0 ? NULL : text;
-    }
-    return text;
-}
-
-/* The type that the profiler gives a kernel, else the operator that launched it. */
+/* The type that the profiler gives a kernel, none where its level leaves types out; else the operator that launched it. */
 static const char *type_of_kernel(const adding *a, uint32_t slice) {
-    const char *type = ps_trace_arg_text(a->trace, slice, "opType");
+    const char *type = ps_kernel_type(a->trace, slice);
     uint32_t op = a->links->op[slice];
-    if (type == NULL) {
-        return op != PS_NONE ? name_of(a, op) : "";
-    }
-    return strcmp(type, "N/A") != 0 ? type : "";
+    bool has_types = type != NULL || ps_trace_arg_text(a->trace, slice, "opType") != NULL;
+    return type != NULL ? type : has_types || op == PS_NONE ? "" : name_of(a, op);
 }
 
-/* Where kernels know no shapes, those of the operator that launched them. */
-static const char *shapes_of_kernel(const adding *a, uint32_t slice) {
-    static const char *const KEYS[] = {"inputShapes", "Input Shapes", "Input Dims", NULL};
-    const char *shapes = first_text(a, slice, KEYS);
+/* Where kernels know no shapes, those of the operator that launched them. Databases put quotes around them. */
+static void shapes_of_kernel(const adding *a, uint32_t slice, char *out, size_t size) {
+    const char *shapes = ps_input_shapes(a->trace, slice);
     uint32_t op = a->links->op[slice];
-    shapes = shapes == NULL && op != PS_NONE ? first_text(a, op, KEYS) : shapes;
-    return shapes != NULL ? shapes : "";
+    shapes = shapes == NULL && op != PS_NONE ? ps_input_shapes(a->trace, op) : shapes;
+    shapes = shapes != NULL ? shapes + strspn(shapes, "\"") : "";
+    (void)snprintf(out, size, "%.*s", (int)strcspn(shapes, "\""), shapes);
 }
 
 /* Compilers number kernels ("Conv2DBackpropFilter10", "trans_TransData_24") in an order that another run need not have:
- * the length of the name without such a number, which follows the type. */
+ * the length of the name without such a number. It follows the type; where the type is not known, any number at the end of
+ * a name that a compiler made is one, but for a version ("MatMulV2"). */
 static size_t length_without_number(const char *name, const char *type) {
     size_t n = strlen(name);
     size_t n_type = strlen(type);
@@ -85,9 +75,13 @@ static size_t length_without_number(const char *name, const char *type) {
     while (kept > 0 && name[kept - 1] >= '0' && name[kept - 1] <= '9') {
         kept--;
     }
-    kept -= kept > 0 && kept < n && name[kept - 1] == '_';
-    bool is_numbered =
-        n_type > 0 && kept < n && kept >= n_type && memcmp(name + kept - n_type, type, n_type) == 0;
+    if (kept == 0 || kept == n) {
+        return n;
+    }
+    bool is_version = name[kept - 1] == 'V';
+    kept -= name[kept - 1] == '_';
+    bool follows_type = kept >= n_type && memcmp(name + kept - n_type, type, n_type) == 0;
+    bool is_numbered = n_type > 0 ? follows_type : !is_version && strncmp(name, "aclnn", 5) != 0;
     return is_numbered ? kept : n;
 }
 
@@ -96,17 +90,20 @@ static bool add_kernel(adding *a, uint32_t i) {
     char name[512];
     (void)snprintf(name, sizeof name, "%.*s", (int)length_without_number(name_of(a, i), type),
                    name_of(a, i));
+    char shapes[1024];
+    shapes_of_kernel(a, i, shapes, sizeof shapes);
     int64_t dur = a->slices->dur_ns[i];
     return add(a, PS_SUM_PART, ps_kernel_part(type, name), "", dur) &&
            add(a, PS_SUM_KERNEL_TYPE, type[0] != '\0' ? type : name, "", dur) &&
-           add(a, PS_SUM_KERNEL, name, shapes_of_kernel(a, i), dur);
+           add(a, PS_SUM_KERNEL, name, shapes, dur);
 }
 
-/* "hcom_allReduce_", "all_reduce", "allreduce": one name, so that devices of two makers can be compared. */
+/* "hcom_allReduce_", "all_reduce", "allreduce": one name, so that devices of two makers can be compared. An operator's own
+ * name ("hcom_allReduce__576_0_1") goes on with its group and number, which are left out. */
 static void plain_type(const char *type, char *out, size_t size) {
     size_t n = 0;
     type += strncmp(type, "hcom_", 5) == 0 ? 5 : 0;
-    for (; *type != '\0' && n + 1 < size; type++) {
+    for (; *type != '\0' && n + 1 < size && strncmp(type, "__", 2) != 0; type++) {
         if (*type != '_') {
             out[n++] = *type >= 'A' && *type <= 'Z' ? (char)(*type - 'A' + 'a') : *type;
         }
@@ -115,14 +112,14 @@ static void plain_type(const char *type, char *out, size_t size) {
 }
 
 static bool add_communication(adding *a, uint32_t i) {
-    static const char *const TYPE[] = {"opType", "Collective name", NULL};
-    static const char *const GROUP[] = {"Process Group Description", "Process Group Name", NULL};
-    const char *type = first_text(a, i, TYPE);
+    const char *type = ps_kernel_type(a->trace, i);
+    const char *called = ps_trace_arg_text(a->trace, i, "Collective name");
     const ps_track *track = &a->tracks[a->slices->track[i]];
-    const char *group = track->kind == PS_TRACK_COMM_GROUP ? ps_trace_text(a->trace, track->label)
-                                                           : first_text(a, i, GROUP);
+    const char *group = ps_trace_arg_text(a->trace, i, "Process Group Description");
+    group = group != NULL ? group : ps_trace_arg_text(a->trace, i, "Process Group Name");
+    group = track->kind == PS_TRACK_COMM_GROUP ? ps_trace_text(a->trace, track->label) : group;
     char plain[256];
-    plain_type(type != NULL ? type : name_of(a, i), plain, sizeof plain);
+    plain_type(type != NULL ? type : called != NULL ? called : name_of(a, i), plain, sizeof plain);
     return add(a, PS_SUM_COMMUNICATION, plain, group != NULL ? group : "", a->slices->dur_ns[i]);
 }
 
@@ -226,10 +223,13 @@ static bool add_call(const ps_module_tree *t, const ps_slices *s, const ps_modul
 }
 
 /* A capture without modules has none to compare. */
-static ps_code add_modules(const ps_links *links, ps_named_sums *sums, ps_err *err) {
+static ps_code add_modules(const ps_map_input *in, const ps_links *links, ps_named_sums *sums,
+                           ps_err *err) {
+    /* Ranges of the Ascend profiler have domains, and only the domain Module means modules. */
+    bool marks_too = in->rank->profiler == NULL || strcmp(in->rank->profiler, "Ascend") != 0;
     ps_module_tree tree;
     ps_err why = PS_ERR_INIT;
-    ps_code code = ps_module_tree_build(&tree, links, true, &why);
+    ps_code code = ps_module_tree_build(&tree, links, marks_too, &why);
     const ps_slices *s = ps_trace_slices(links->trace);
     bool ok = code != PS_NOMEM;
     for (size_t i = 0; ok && code == PS_OK && i < tree.n_calls; i++) {
@@ -264,7 +264,7 @@ ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
         code = ps_fail(err, PS_NOTHING, "nothing ran on a device");
     }
     code = code == PS_OK ? add_up(in, &links, part, err) : code;
-    code = code == PS_OK ? add_modules(&links, &part->sums, err) : code;
+    code = code == PS_OK ? add_modules(in, &links, &part->sums, err) : code;
     ps_links_fini(&links);
     part->n_steps = (size_t)count_steps(&part->overlaps);
     if (code != PS_OK) {
@@ -305,6 +305,8 @@ static const ps_column STEPS[PS_N_CT] = {
     [PS_CT_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [PS_CT_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [PS_CT_MEMORY] = {.name = "memory", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_BEFORE] = {.name = "before", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_AFTER] = {.name = "after", .type = PS_COL_INT, .unit = PS_UNIT_NS},
 };
 
 static const ps_column SIZE[PS_N_CZ] = {
@@ -340,9 +342,13 @@ typedef struct step_sum {
 
 static void add_step(step_sum *s, const ps_overlap *o) {
     s->values[PS_CT_RANKS]++;
-    int64_t time_ns = o->has_step ? o->step_end_ns - o->step_start_ns : o->last_ns - o->first_ns;
+    int64_t before =
+        o->has_step && o->step_start_ns < o->first_ns ? o->first_ns - o->step_start_ns : 0;
+    int64_t after = o->has_step && o->step_end_ns > o->last_ns ? o->step_end_ns - o->last_ns : 0;
     int64_t times[PS_N_CT] = {
-        [PS_CT_TIME] = time_ns,
+        [PS_CT_TIME] = before + (o->last_ns - o->first_ns) + after,
+        [PS_CT_BEFORE] = before,
+        [PS_CT_AFTER] = after,
         [PS_CT_COMPUTING] = o->computing_ns,
         [PS_CT_COMMUNICATION] = o->communication_ns,
         [PS_CT_NOT_OVERLAPPED] = o->not_overlapped_ns,

@@ -28,13 +28,15 @@ enum {
     PS_CT_ORDER,
     PS_CT_STEP,
     PS_CT_RANKS,
-    PS_CT_TIME, /* from the first work to the last, and what the step's window says when there is one */
+    PS_CT_TIME, /* from the first work to the last, and what the step's window holds before and after */
     PS_CT_COMPUTING,
     PS_CT_COMMUNICATION,
     PS_CT_NOT_OVERLAPPED,
     PS_CT_FREE,
     PS_CT_BUBBLE,
     PS_CT_MEMORY,
+    PS_CT_BEFORE, /* of the step's window, before its first work on the device */
+    PS_CT_AFTER,
     PS_N_CT
 };
 enum { PS_CZ_RANKS, PS_CZ_RANK_STEPS, PS_N_CZ };

@@ -97,6 +97,7 @@ static bool put_kinds_of_work(ps_table *t, const side *now, const side *base) {
                                            {"attention backward", "  attention backward"},
                                            {"matrix products", "  matrix products"},
                                            {"convolution", "  convolution"},
+                                           {"embedding", "  embedding"},
                                            {"moving data", "  moving data"},
                                            {"other vector work", "  other vector work"}};
     bool ok = true;
@@ -113,11 +114,13 @@ static ps_code put_overall(const side *now, const side *base, ps_result *out, ps
         const char *name;
         size_t column;
     } PARTS[] = {{"step", PS_CT_TIME},
+                 {"before the first work", PS_CT_BEFORE},
                  {"computing", PS_CT_COMPUTING},
                  {"communication", PS_CT_COMMUNICATION},
                  {"  not overlapped", PS_CT_NOT_OVERLAPPED},
                  {"  waiting to receive", PS_CT_BUBBLE},
                  {"free", PS_CT_FREE},
+                 {"after the last work", PS_CT_AFTER},
                  {"copies", PS_CT_MEMORY}};
     ps_table *t = ps_table_new("OverallCompare", "where the time of a step went", OVERALL, N_O);
     bool ok = t != NULL;

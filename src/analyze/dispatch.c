@@ -143,7 +143,14 @@ static ps_gap_cause late_cause(const meter *m, uint32_t prev, uint32_t next) {
                : PS_GAP_LAUNCH;
 }
 
-static ps_gap_cause cause_of(const meter *m, const device_lane *lane, const ps_gap *g) {
+/* What launched the work behind the gap: the call, else the operator. */
+static uint32_t launch_of(const meter *m, const ps_gap *g) {
+    uint32_t call = g->next != PS_NONE ? m->links->call[g->next] : PS_NONE;
+    return call != PS_NONE || g->next == PS_NONE ? call : m->links->op[g->next];
+}
+
+/* Causes that hold for all of the gap; PS_N_GAP_CAUSES: the launch decides. */
+static ps_gap_cause whole_cause(const meter *m, const device_lane *lane, const ps_gap *g) {
     int64_t length = g->end_ns - g->start_ns;
     if (ps_intervals_within_ns(&m->receives, g->start_ns, g->end_ns) >= length - length / 2) {
         return PS_GAP_RECEIVE;
@@ -154,18 +161,25 @@ static ps_gap_cause cause_of(const meter *m, const device_lane *lane, const ps_g
     if (ps_intervals_within_ns(&lane->tasks, g->start_ns, g->end_ns) >= length - length / 2) {
         return PS_GAP_TASKS;
     }
-    uint32_t call = m->links->call[g->next];
-    uint32_t launch = call != PS_NONE ? call : m->links->op[g->next];
-    if (launch == PS_NONE) {
-        return PS_GAP_UNKNOWN;
+    return launch_of(m, g) == PS_NONE ? PS_GAP_UNKNOWN : PS_N_GAP_CAUSES;
+}
+
+/* Until the launch returned the device waited for the host; from then on for something on the device. */
+static void judge(const meter *m, const device_lane *lane, ps_gap *g) {
+    int64_t length = g->end_ns - g->start_ns;
+    g->cause = whole_cause(m, lane, g);
+    g->first_cause = g->cause;
+    g->first_ns = length;
+    if (g->cause != PS_N_GAP_CAUSES) {
+        return;
     }
-    if (end_of(m, launch) <= g->start_ns) {
-        return PS_GAP_QUEUED;
+    int64_t launched = end_of(m, launch_of(m, g));
+    bool known = m->links->call[g->next] != PS_NONE && m->links->call[g->prev] != PS_NONE;
+    g->first_cause = known ? late_cause(m, g->prev, g->next) : PS_GAP_FRAMEWORK;
+    if (launched < g->end_ns) {
+        g->first_ns = launched > g->start_ns ? launched - g->start_ns : 0;
     }
-    if (call == PS_NONE || m->links->call[g->prev] == PS_NONE) {
-        return PS_GAP_FRAMEWORK;
-    }
-    return late_cause(m, g->prev, g->next);
+    g->cause = g->first_ns >= length - g->first_ns ? g->first_cause : PS_GAP_QUEUED;
 }
 
 static int64_t idle_ns(const meter *m, const uint32_t *launch, const ps_gap *g) {
@@ -221,7 +235,10 @@ static void add_to(ps_gap_sum sums[PS_N_GAP_CAUSES][PS_N_GAP_SIZES], const ps_ga
         size++;
     }
     sums[g->cause][size].n++;
-    sums[g->cause][size].total_ns = ps_i64_plus(sums[g->cause][size].total_ns, length);
+    int64_t *first = &sums[g->first_cause][size].total_ns;
+    *first = ps_i64_plus(*first, g->first_ns);
+    int64_t *queued = &sums[PS_GAP_QUEUED][size].total_ns;
+    *queued = ps_i64_plus(*queued, length - g->first_ns);
 }
 
 static ps_dispatch_step *find_step(meter *m, const ps_gap *g) {
@@ -243,13 +260,13 @@ static bool note_gap(meter *m, const device_lane *lane, ps_gap g) {
     if (g.step == PS_STEP_OUTSIDE && g.prev != PS_NONE) {
         g.step = ps_links_step(m->links, g.prev);
     }
-    g.cause = cause_of(m, lane, &g);
+    judge(m, lane, &g);
     g.framework_idle_ns = idle_ns(m, m->links->op, &g);
     g.call_idle_ns = idle_ns(m, m->links->call, &g);
     g.blocking = PS_NONE;
     add_to(m->out->sums, &g);
     ps_dispatch_step *step = find_step(m, &g);
-    if (step != NULL) {
+    if (step != NULL && g.start_ns >= step->first_ns && g.end_ns <= step->last_ns) {
         add_to(step->sums, &g);
     }
     return note_worst(m, &g);
@@ -409,6 +426,17 @@ static void take_call(const meter *m, uint32_t i, const by_start *order) {
     }
 }
 
+static void forget_short_calls(const meter *m) {
+    ps_dispatch *d = m->out;
+    for (size_t i = 0; i < d->n_worst; i++) {
+        ps_gap *g = &d->worst[i];
+        int64_t length = g->end_ns - g->start_ns;
+        if (g->blocking != PS_NONE && shared_ns(m, g->blocking, g) < length - length / 2) {
+            g->blocking = PS_NONE;
+        }
+    }
+}
+
 static bool find_blocking(const meter *m) {
     const ps_dispatch *d = m->out;
     by_start *order = ps_calloc(d->n_worst + 1, sizeof *order);
@@ -427,6 +455,7 @@ static bool find_blocking(const meter *m) {
             take_call(m, i, order);
         }
     }
+    forget_short_calls(m);
     ps_free(order);
     return order != NULL;
 }
@@ -447,19 +476,30 @@ static ps_delays delays_of(numbers *list) {
     return d;
 }
 
+/* The device may begin before its step, and mostly ends behind it. */
+static int64_t time_of(const ps_overlap *o) {
+    if (!o->has_step) {
+        return o->computing_ns + o->not_overlapped_ns + o->free_ns;
+    }
+    int64_t from = o->first_ns < o->step_start_ns ? o->first_ns : o->step_start_ns;
+    int64_t to = o->last_ns > o->step_end_ns ? o->last_ns : o->step_end_ns;
+    return to - from;
+}
+
 static bool begin_steps(ps_dispatch *d, const ps_overlaps *overlaps) {
     d->steps = ps_calloc(overlaps->n + 1, sizeof *d->steps);
     for (size_t i = 0; d->steps != NULL && i < overlaps->n; i++) {
         const ps_overlap *o = &overlaps->at[i];
-        int64_t busy = o->computing_ns + o->not_overlapped_ns;
-        d->steps[d->n_steps++] = (ps_dispatch_step){
-            .device = o->device,
-            .step = o->step,
-            .has_step = o->has_step,
-            .busy_ns = busy,
-            .free_ns = o->free_ns,
-            .preparing_ns = o->preparing_ns,
-            .step_ns = o->has_step ? o->step_end_ns - o->step_start_ns : busy + o->free_ns};
+        d->steps[d->n_steps++] =
+            (ps_dispatch_step){.device = o->device,
+                               .step = o->step,
+                               .has_step = o->has_step,
+                               .first_ns = o->first_ns,
+                               .last_ns = o->last_ns,
+                               .busy_ns = o->computing_ns + o->not_overlapped_ns,
+                               .free_ns = o->free_ns,
+                               .preparing_ns = o->preparing_ns,
+                               .step_ns = time_of(o)};
     }
     return d->steps != NULL;
 }

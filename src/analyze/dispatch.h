@@ -5,8 +5,10 @@
  * steps, what lies between the start of the first step and the first work is one too, and what lies between the last work
  * and the end of the last step. With a wanted step only its work bounds gaps, and its window the edges.
  *
- * Not host-bound are gaps in which the next work had been launched already (it waited for something else on the device)
- * and gaps that a receive covers (a pipeline bubble). */
+ * A gap is split where the launch of the work behind it returned: until then the device waited for the host (framework or
+ * launch), from then on the launched work waited for something on the device (queued). So the sums by cause add up to
+ * the gaps. The cause of a single gap is its larger part. Receives (a pipeline bubble), other tasks, edges and gaps
+ * nobody can explain keep their cause for all of the gap. */
 #ifndef PS_ANALYZE_DISPATCH_H
 #define PS_ANALYZE_DISPATCH_H
 
@@ -23,7 +25,7 @@ typedef enum ps_gap_cause {
     PS_GAP_LAUNCH,    /* the call that launches was late or took long */
     PS_GAP_TASKS, /* copies and other tasks ran, which count as neither computing nor communication */
     PS_GAP_RECEIVE, /* half of it or more lies inside a receive: a pipeline bubble */
-    PS_GAP_QUEUED,  /* the next work had been launched: it waited for an event or another stream */
+    PS_GAP_QUEUED,  /* the next work was launched: it waited for an event or another stream */
     PS_GAP_EDGE,    /* before the first or after the last work */
     PS_GAP_UNKNOWN, /* nobody knows who launched the work around it */
     PS_N_GAP_CAUSES
@@ -43,27 +45,31 @@ extern const int64_t ps_gap_limits_ns[PS_N_GAP_SIZES - 1];
 typedef struct ps_gap {
     int64_t start_ns, end_ns; /* from the origin of the trace */
     int64_t device, step; /* step: of the work behind it, else of that before it; PS_STEP_OUTSIDE */
-    ps_gap_cause cause;
+    ps_gap_cause cause;   /* of the larger part */
+    ps_gap_cause first_cause; /* of the first `first_ns`; what remains is queued */
+    int64_t first_ns;
     uint32_t prev, next; /* the work around it; PS_NONE at an edge */
     /* From end to end of the operators, and of the calls, that launched prev and next; PS_GAP_NO_IDLE unknown. */
     int64_t framework_idle_ns, call_idle_ns;
-    /* Of a gap among the longest: the longest call into the driver or runtime inside it, PS_NONE. */
+    /* Of a gap among the longest: the call into the driver or runtime that fills half of it or more, PS_NONE. */
     uint32_t blocking;
 } ps_gap;
 
+/* Sizes go by the length of the whole gap. */
 typedef struct ps_gap_sum {
-    int64_t n, total_ns;
+    int64_t n;        /* gaps of this cause: each counts once, where its larger part is */
+    int64_t total_ns; /* parts of this cause */
 } ps_gap_sum;
 
 /* One device and step, in the order of the overlaps. */
 typedef struct ps_dispatch_step {
     int64_t device, step;
     bool has_step;
-    int64_t busy_ns; /* computing and communication that is not overlapped */
+    int64_t first_ns, last_ns; /* of its work */
+    int64_t busy_ns;           /* computing and communication that is not overlapped */
     int64_t free_ns, preparing_ns;
-    int64_t step_ns; /* of the window; without one busy + free */
-    ps_gap_sum sums[PS_N_GAP_CAUSES]
-                   [PS_N_GAP_SIZES]; /* gaps between steps count to the later one */
+    int64_t step_ns; /* the window, widened to the work of the device; without one busy + free */
+    ps_gap_sum sums[PS_N_GAP_CAUSES][PS_N_GAP_SIZES]; /* of what is free: between first and last */
 } ps_dispatch_step;
 
 /* Start of the work on the device minus end of the call that launched it. Near zero the device waits for the host; a

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/derived.h"
 #include "analyze/dispatch.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
@@ -17,7 +18,6 @@
 #include "base/num.h"
 
 enum { DEFAULT_TOP = 10, MAX_TYPES = 64 };
-#define MIN_BLOCKING_SHARE 2 /* a call is named when it fills half of the gap */
 
 /* A gap with what the table says of it; outlives the trace. */
 typedef struct told_gap {
@@ -179,12 +179,19 @@ static void tell_launch(const teller *t, const ps_gap *g) {
 static void tell_queued(const teller *t, const ps_gap *g) {
     uint32_t call = t->links->call[g->next];
     uint32_t launch = call != PS_NONE ? call : t->links->op[g->next];
+    int64_t before = g->start_ns - end_of(t, launch);
     ps_buf_add_str(t->out, "Device waits for other work: the next task was launched ");
-    add_us(t->out, g->start_ns - end_of(t, launch));
-    ps_buf_add_str(t->out, " us before the gap");
+    add_us(t->out, before >= 0 ? before : g->first_ns);
+    if (before >= 0) {
+        ps_buf_add_str(t->out, " us before the gap");
+        return;
+    }
+    ps_buf_add_str(t->out, " us into the gap and then waited for ");
+    add_us(t->out, g->end_ns - g->start_ns - g->first_ns);
+    ps_buf_add_str(t->out, " us");
 }
 
-/* The call that the host stood in, when that was most of the gap. */
+/* The call that the host stood in for most of the gap. */
 static void tell_blocking(const teller *t, const ps_gap *g) {
     if (g->blocking == PS_NONE || !ps_gap_is_host_bound(g->cause)) {
         return;
@@ -193,12 +200,10 @@ static void tell_blocking(const teller *t, const ps_gap *g) {
     int64_t end = end_of(t, g->blocking);
     int64_t inside =
         (end < g->end_ns ? end : g->end_ns) - (start > g->start_ns ? start : g->start_ns);
-    if (inside >= (g->end_ns - g->start_ns) / MIN_BLOCKING_SHARE) {
-        ps_buf_addf(t->out, "; host inside %.80s for ",
-                    ps_trace_text(t->links->trace, t->s->name[g->blocking]));
-        add_us(t->out, inside);
-        ps_buf_add_str(t->out, " us of them");
-    }
+    ps_buf_addf(t->out, "; host inside %.80s for ",
+                ps_trace_text(t->links->trace, t->s->name[g->blocking]));
+    add_us(t->out, inside);
+    ps_buf_add_str(t->out, " us of them");
 }
 
 static void tell(const teller *t, const ps_gap *g) {
@@ -269,26 +274,20 @@ static ps_code tell_all(const ps_map_input *in, const ps_links *links, partial *
 }
 
 static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
-    ps_links links = {0};
-    ps_overlaps overlaps = {0};
     size_t top = in->opts->top_num > 0 ? (size_t)in->opts->top_num : DEFAULT_TOP;
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
-    code = code == PS_OK ? ps_links_init(&links, in->trace, err) : code;
-    if (code == PS_OK) {
-        code = ps_overlaps_measure(&links, in->opts->step_id, false, &overlaps, err);
-    }
-    if (code == PS_OK && overlaps.n == 0) {
+    const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
+    const ps_overlaps *overlaps = links != NULL ? ps_derived_overlaps(in->derived, err) : NULL;
+    code = code == PS_OK && overlaps == NULL ? PS_NOMEM : code;
+    if (code == PS_OK && overlaps->n == 0) {
         code = ps_fail(err, PS_NOTHING,
                        "no kernels or communication on a device: record its activity "
                        "(ProfilerActivity.NPU or CUDA)");
     }
     if (code == PS_OK) {
-        code = ps_dispatch_measure(&links, &overlaps, in->opts->step_id, top, &part->dispatch, err);
+        code = ps_dispatch_measure(links, overlaps, in->opts->step_id, top, &part->dispatch, err);
     }
-    code = code == PS_OK ? tell_all(in, &links, part, err) : code;
-    ps_overlaps_fini(&overlaps);
-    ps_links_fini(&links);
-    return code;
+    return code == PS_OK ? tell_all(in, links, part, err) : code;
 }
 
 static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
@@ -386,17 +385,25 @@ static double percent(int64_t part, int64_t whole) {
     return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-static void put_sums(ps_table *t, const ps_gap_sum sums[PS_N_GAP_CAUSES][PS_N_GAP_SIZES]) {
-    int64_t host_bound = 0;
-    int64_t small = 0;
+/* Of what is free. */
+typedef struct free_sums {
+    int64_t host_bound_ns, short_ns;
+} free_sums;
+
+static void put_sums(ps_table *t, const free_sums *sums) {
+    ps_table_set_real(t, SUM_HOST_BOUND, (double)sums->host_bound_ns / 1000);
+    ps_table_set_real(t, SUM_SMALL, (double)sums->short_ns / 1000);
+}
+
+static free_sums sums_of(const ps_dispatch_step *s) {
+    free_sums sums = {0};
     for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
-        int64_t of_cause = ps_gap_sum_of(sums[c]).total_ns;
+        int64_t of_cause = ps_gap_sum_of(s->sums[c]).total_ns;
         bool is_host_bound = ps_gap_is_host_bound((ps_gap_cause)c);
-        host_bound = ps_i64_plus(host_bound, is_host_bound ? of_cause : 0);
-        small = ps_i64_plus(small, sums[c][0].total_ns);
+        sums.host_bound_ns = ps_i64_plus(sums.host_bound_ns, is_host_bound ? of_cause : 0);
+        sums.short_ns = ps_i64_plus(sums.short_ns, s->sums[c][0].total_ns);
     }
-    ps_table_set_real(t, SUM_HOST_BOUND, (double)host_bound / 1000);
-    ps_table_set_real(t, SUM_SMALL, (double)small / 1000);
+    return sums;
 }
 
 static void put_shares(ps_table *t, int64_t busy_ns, int64_t free_ns, int64_t preparing_ns,
@@ -414,8 +421,12 @@ static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
     int64_t idle = 0;
     int64_t preparing = 0;
     int64_t whole = 0;
+    free_sums all = {0};
     for (size_t i = 0; i < d->n_steps; i++) {
         const ps_dispatch_step *s = &d->steps[i];
+        free_sums sums = sums_of(s);
+        all.host_bound_ns = ps_i64_plus(all.host_bound_ns, sums.host_bound_ns);
+        all.short_ns = ps_i64_plus(all.short_ns, sums.short_ns);
         busy = ps_i64_plus(busy, s->busy_ns);
         idle = ps_i64_plus(idle, s->free_ns);
         preparing = ps_i64_plus(preparing, s->preparing_ns);
@@ -427,7 +438,7 @@ static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
             ps_table_set_int(t, SUM_RANK, rank);
             ps_table_set_int(t, SUM_STEP, s->step);
             put_shares(t, s->busy_ns, s->free_ns, s->preparing_ns, s->step_ns);
-            put_sums(t, s->sums);
+            put_sums(t, &sums);
         }
     }
     if (!ps_table_add_row(t)) {
@@ -435,7 +446,7 @@ static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
     }
     ps_table_set_int(t, SUM_RANK, rank);
     put_shares(t, busy, idle, preparing, whole);
-    put_sums(t, d->sums);
+    put_sums(t, &all);
     if (d->after_call.n > 0) {
         ps_table_set_real(t, SUM_DELAY_MEDIAN, d->after_call.median_ns / 1000);
         ps_table_set_real(t, SUM_DELAY_P95, d->after_call.p95_ns / 1000);
@@ -457,7 +468,7 @@ static bool put_histogram(ps_table *t, int64_t rank, const ps_dispatch *d) {
     for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
         for (int s = 0; s < PS_N_GAP_SIZES; s++) {
             const ps_gap_sum *sum = &d->sums[c][s];
-            if (sum->n == 0) {
+            if (sum->n == 0 && sum->total_ns == 0) {
                 continue;
             }
             if (!ps_table_add_row(t) ||

@@ -98,6 +98,7 @@ const char *ps_kernel_part(const char *type, const char *name) {
                                               "dgrad_", "fprop",  NULL};
     static const char *const MATRIX[] = {"matmul", "gemm",     "gemv",      "cutlass",     "xmma",
                                          "linear", "aten::mm", "aten::bmm", "aten::addmm", NULL};
+    static const char *const EMBEDDING[] = {"embedding", NULL};
     static const char *const MOVING[] = {"transpose", "transdata", "tensormove", "concat", "split",
                                          "slice",     "gather",    "scatter",    "sort",   "copy",
                                          "cast",      "pad",       "fill",       "memset", NULL};
@@ -109,6 +110,9 @@ const char *ps_kernel_part(const char *type, const char *name) {
     }
     if (holds_any(type, name, MATRIX)) {
         return "matrix products";
+    }
+    if (holds_any(type, name, EMBEDDING)) {
+        return "embedding";
     }
     return holds_any(type, name, MOVING) ? "moving data" : "other vector work";
 }

@@ -1,6 +1,8 @@
 /* operator_mfu: FLOPs, rate and share of the chip's peak of every kernel that multiplies matrices. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/analysis.h"
 #include "analyze/derived.h"
@@ -9,6 +11,7 @@
 #include "analyze/mfu.h"
 #include "analyze/module_mfu.h"
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "base/num.h"
 #include "base/strpool.h"
 
@@ -20,10 +23,21 @@ typedef struct row {
     ps_str op, kernel, flops_name, in_shapes, out_shapes; /* of the partial's texts */
 } row;
 
+/* Kernels of a rank whose FLOPs are known from the same source, by name. */
+typedef struct source_sum {
+    ps_str kernel, flops_name;
+    ps_flops_source source;
+    int64_t n;
+    double flops;
+} source_sum;
+
 typedef struct partial {
     ps_strpool texts;
     row *rows; /* by start */
     size_t n, cap;
+    source_sum *sums; /* by names and source */
+    size_t n_sums, cap_sums;
+    size_t n_users; /* the run, and tables that make their rows from it */
     ps_module_mfu modules;
     int64_t n_unknown;
     double peak_flop_s;
@@ -32,10 +46,11 @@ typedef struct partial {
 
 static void free_partial(void *p) {
     partial *part = p;
-    if (part != NULL) {
+    if (part != NULL && --part->n_users == 0) {
         ps_strpool_fini(&part->texts);
         ps_module_mfu_fini(&part->modules);
         ps_free(part->rows);
+        ps_free(part->sums);
         ps_free(part);
     }
 }
@@ -115,6 +130,51 @@ static ps_code take_all(partial *part, const ps_links *links, const ps_mfu *mfu,
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
+static int compare_sums(const void *a, const void *b, void *context) {
+    const ps_strpool *texts = context;
+    const source_sum *x = a;
+    const source_sum *y = b;
+    int order = strcmp(ps_strpool_get(texts, x->kernel), ps_strpool_get(texts, y->kernel));
+    order = order != 0 ? order
+                       : strcmp(ps_strpool_get(texts, x->flops_name),
+                                ps_strpool_get(texts, y->flops_name));
+    return order != 0 ? order : (x->source > y->source) - (x->source < y->source);
+}
+
+/* False when memory is out. */
+static bool sum_one(partial *part, ps_idmap *rows, const row *r) {
+    uint64_t key = ((uint64_t)r->kernel.id << 32) | r->flops_name.id;
+    uint32_t at = ps_idmap_get(rows, key);
+    if (at == PS_IDMAP_NONE) {
+        at = (uint32_t)part->n_sums;
+        if (!ps_grow(&part->sums, &part->cap_sums, part->n_sums + 1, MAX_ROWS,
+                     sizeof *part->sums) ||
+            !ps_idmap_put(rows, key, at)) {
+            return false;
+        }
+        part->sums[part->n_sums++] = (source_sum){r->kernel, r->flops_name, r->f.source, 0, 0};
+    }
+    part->sums[at].n++;
+    part->sums[at].flops += r->f.flops;
+    return true;
+}
+
+static ps_code sum_sources(partial *part, ps_err *err) {
+    bool ok = true;
+    for (int source = PS_FLOPS_RECORDED; ok && source <= PS_FLOPS_SHAPES; source++) {
+        ps_idmap rows; /* both names -> row in sums */
+        ps_idmap_init(&rows);
+        for (size_t i = 0; ok && i < part->n; i++) {
+            ok = (int)part->rows[i].f.source != source || sum_one(part, &rows, &part->rows[i]);
+        }
+        ps_idmap_fini(&rows);
+    }
+    if (part->n_sums > 0) {
+        qsort_r(part->sums, part->n_sums, sizeof *part->sums, compare_sums, &part->texts);
+    }
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
 static ps_code nothing(const partial *part, ps_err *err) {
     if (part->n_unknown == 0) {
         return ps_fail(err, PS_NOTHING, "no kernel that multiplies matrices was recorded");
@@ -136,9 +196,11 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
         ps_free(part);
         return ps_fail_nomem(err);
     }
+    part->n_users = 1;
     const ps_links *links = ps_derived_links(in->derived, err);
     const ps_mfu *mfu = links != NULL ? ps_derived_mfu(in->derived, err) : NULL;
     code = mfu != NULL ? take_all(part, links, mfu, in->opts->step_id, err) : PS_NOMEM;
+    code = code == PS_OK ? sum_sources(part, err) : code;
     if (code == PS_OK && part->n > 0) {
         code = ps_module_mfu_collect(in, &part->modules, err);
     }
@@ -183,9 +245,9 @@ static const ps_column IN_FILES[] = COLUMNS(PS_COL_TEXT);
 #define N_COLUMNS (sizeof IN_DB / sizeof *IN_DB)
 
 static const ps_column SOURCES[] = {
-    {.name = "rank_id", .type = PS_COL_INT},          {.name = "kernel_name", .type = PS_COL_TEXT},
-    {.name = "kernel_start(ns)", .type = PS_COL_INT}, {.name = "flops", .type = PS_COL_REAL},
-    {.name = "source", .type = PS_COL_TEXT},
+    {.name = "rank_id", .type = PS_COL_INT},        {.name = "kernel_name", .type = PS_COL_TEXT},
+    {.name = "flops_op_name", .type = PS_COL_TEXT}, {.name = "source", .type = PS_COL_TEXT},
+    {.name = "kernel_count", .type = PS_COL_INT},   {.name = "flops", .type = PS_COL_REAL},
 };
 
 static const ps_column SUMMARY[] = {
@@ -203,57 +265,77 @@ static const ps_column SUMMARY[] = {
 
 /* As Python's round(): the decimal that is nearest to the number itself. */
 static double rounded(double value, int digits) {
+    static const double POWERS[] = {1, 10, 100, 1000, 10000};
+    double scaled = value * POWERS[digits];
+    double whole = floor(scaled);
+    if (value >= 0 && scaled < 1e9 && fabs(scaled - whole - 0.5) > 1e-6) { /* no matter of digits */
+        return (scaled - whole > 0.5 ? whole + 1 : whole) / POWERS[digits];
+    }
     char text[400];
     (void)snprintf(text, sizeof text, "%.*f", digits, value);
     return strtod(text, NULL);
 }
 
-static bool set_stamp(ps_table *t, size_t column, int64_t ns) {
-    char text[24];
-    if (t->columns[column].type == PS_COL_INT) {
-        ps_table_set_int(t, column, ns);
-        return true;
+static void set_text(ps_value *cell, const partial *part, ps_str text) {
+    if (!ps_str_is_none(text)) {
+        *cell = (ps_value){.u.text = ps_strpool_get(&part->texts, text)};
     }
-    (void)snprintf(text, sizeof text, "%lld", (long long)ns);
-    return ps_table_set_text(t, column, text);
 }
 
-static bool set_text(ps_table *t, size_t column, const partial *part, ps_str text) {
-    return ps_str_is_none(text) || ps_table_set_text(t, column, ps_strpool_get(&part->texts, text));
+static void set_real(ps_value *cell, double value) {
+    *cell = (ps_value){.u.r = value};
 }
 
-static bool put_row(ps_table *t, int64_t rank, const partial *part, const row *r) {
+static void set_stamp(ps_value *cell, int64_t ns, char *room) {
+    if (room == NULL) {
+        *cell = (ps_value){.u.i = ns};
+    } else {
+        (void)snprintf(room, 24, "%lld", (long long)ns);
+        *cell = (ps_value){.u.text = room};
+    }
+}
+
+/* `room`: for stamps as text, NULL: as numbers. */
+static void put_kernel(int64_t rank, const partial *part, const row *r, ps_value *cells,
+                       char *room) {
     int64_t dur = r->end_ns - r->start_ns;
-    if (!ps_table_add_row(t)) {
-        return false;
+    cells[0] = (ps_value){.u.i = rank};
+    set_text(&cells[1], part, r->op);
+    set_text(&cells[2], part, r->kernel);
+    set_stamp(&cells[3], r->start_ns, room);
+    set_stamp(&cells[4], r->end_ns, room != NULL ? room + 24 : NULL);
+    set_real(&cells[5], (double)dur);
+    if (r->f.peak_flop_s > 0 && dur > 0) {
+        set_real(&cells[6], rounded(ps_mfu_ratio(r->f, dur), 4));
     }
-    ps_table_set_int(t, 0, rank);
-    ps_table_set_real(t, 5, (double)dur);
     if (dur > 0) {
-        ps_table_set_real(t, 7, rounded(r->f.flops / (double)dur * 1e-3, 2));
+        set_real(&cells[7], rounded(r->f.flops / (double)dur * 1e-3, 2));
     }
     if (r->f.peak_flop_s > 0) {
-        ps_table_set_real(t, 8, rounded(r->f.peak_flop_s * 1e-12, 2));
+        set_real(&cells[8], rounded(r->f.peak_flop_s * 1e-12, 2));
     }
-    if (r->f.peak_flop_s > 0 && dur > 0) {
-        ps_table_set_real(t, 6, rounded(ps_mfu_ratio(r->f, dur), 4));
-    }
-    ps_table_set_real(t, 9, r->f.flops);
-    return set_text(t, 1, part, r->op) && set_text(t, 2, part, r->kernel) &&
-           set_stamp(t, 3, r->start_ns) && set_stamp(t, 4, r->end_ns) &&
-           set_text(t, 10, part, r->flops_name) && set_text(t, 11, part, r->in_shapes) &&
-           set_text(t, 12, part, r->out_shapes);
+    set_real(&cells[9], r->f.flops);
+    set_text(&cells[10], part, r->flops_name);
+    set_text(&cells[11], part, r->in_shapes);
+    set_text(&cells[12], part, r->out_shapes);
 }
 
-static bool put_source(ps_table *t, int64_t rank, const partial *part, const row *r) {
-    if (!ps_table_add_row(t)) {
-        return false;
+static bool put_sources(ps_table *t, int64_t rank, const partial *part) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < part->n_sums; i++) {
+        const source_sum *s = &part->sums[i];
+        const char *source = s->source == PS_FLOPS_RECORDED ? "recorded" : "shapes";
+        ok = ps_table_add_row(t) &&
+             ps_table_set_text(t, 1, ps_strpool_get(&part->texts, s->kernel)) &&
+             ps_table_set_text(t, 2, ps_strpool_get(&part->texts, s->flops_name)) &&
+             ps_table_set_text(t, 3, source);
+        if (ok) {
+            ps_table_set_int(t, 0, rank);
+            ps_table_set_int(t, 4, s->n);
+            ps_table_set_real(t, 5, s->flops);
+        }
     }
-    ps_table_set_int(t, 0, rank);
-    ps_table_set_int(t, 2, r->start_ns);
-    ps_table_set_real(t, 3, r->f.flops);
-    return set_text(t, 1, part, r->kernel) &&
-           ps_table_set_text(t, 4, r->f.source == PS_FLOPS_RECORDED ? "recorded" : "shapes");
+    return ok;
 }
 
 /* Rate and MFU are sums over sums: FLOPs by time, FLOPs by time times peak. */
@@ -294,21 +376,86 @@ static bool put_summary(ps_table *t, int64_t rank, const partial *part) {
                              part->peak_from[0] != '\0' ? part->peak_from : "not in the profile");
 }
 
+/* --- rows on demand ------------------------------------------------------------------------------------------- */
+
+/* The kernels of some ranks as rows of one table. */
+typedef struct kernel_rows {
+    partial **parts;
+    int64_t *ranks;
+    size_t *ends; /* rows up to the end of each part */
+    size_t n_parts;
+    bool as_text; /* stamps */
+} kernel_rows;
+
+static void free_kernel_rows(void *context) {
+    kernel_rows *k = context;
+    if (k != NULL) {
+        for (size_t i = 0; i < k->n_parts; i++) {
+            free_partial(k->parts[i]);
+        }
+        ps_free(k->parts);
+        ps_free(k->ranks);
+        ps_free(k->ends);
+        ps_free(k);
+    }
+}
+
+static void make_row(const void *context, size_t at, ps_value *cells, char room[PS_ROW_ROOM]) {
+    const kernel_rows *k = context;
+    size_t p = 0; /* the first that ends behind it */
+    for (size_t high = k->n_parts - 1; p < high;) {
+        size_t middle = p + (high - p) / 2;
+        if (at < k->ends[middle]) {
+            high = middle;
+        } else {
+            p = middle + 1;
+        }
+    }
+    const partial *part = k->parts[p];
+    put_kernel(k->ranks[p], part, &part->rows[at - (k->ends[p] - part->n)], cells,
+               k->as_text ? room : NULL);
+}
+
+/* Of ranks first .. end; NULL when memory is out. */
+static ps_table *kernel_table(const ps_reduce_input *in, const char *name, size_t first, size_t end,
+                              bool as_text) {
+    kernel_rows *k = ps_calloc(1, sizeof *k);
+    if (k == NULL) {
+        return NULL;
+    }
+    k->parts = ps_calloc(end - first + 1, sizeof *k->parts);
+    k->ranks = ps_calloc(end - first + 1, sizeof *k->ranks);
+    k->ends = ps_calloc(end - first + 1, sizeof *k->ends);
+    k->as_text = as_text;
+    if (k->parts == NULL || k->ranks == NULL || k->ends == NULL) {
+        free_kernel_rows(k);
+        return NULL;
+    }
+    size_t n = 0;
+    for (size_t i = first; i < end; i++) {
+        partial *part = in->partials[i];
+        if (part != NULL) {
+            part->n_users++;
+            n += part->n;
+            k->parts[k->n_parts] = part;
+            k->ranks[k->n_parts] = in->ranks[i].rank;
+            k->ends[k->n_parts++] = n;
+        }
+    }
+    return ps_table_new_made(name, "", as_text ? IN_FILES : IN_DB, N_COLUMNS, n,
+                             (ps_row_maker){make_row, k, free_kernel_rows});
+}
+
 /* --- all ranks ------------------------------------------------------------------------------------------------ */
 
-typedef bool put_fn(ps_table *t, int64_t rank, const partial *part, const row *r);
+typedef bool put_fn(ps_table *t, int64_t rank, const partial *part);
 
-/* One table over all ranks; `put` NULL: the summary. */
+/* One table over all ranks. */
 static ps_code all_ranks(const ps_reduce_input *in, ps_table *t, put_fn *put, ps_err *err) {
     bool ok = t != NULL;
     for (size_t k = 0; ok && k < in->n_ranks; k++) {
         const partial *part = in->partials[k];
-        if (part != NULL && put == NULL) {
-            ok = put_summary(t, in->ranks[k].rank, part);
-        }
-        for (size_t i = 0; ok && part != NULL && put != NULL && i < part->n; i++) {
-            ok = put(t, in->ranks[k].rank, part, &part->rows[i]);
-        }
+        ok = part == NULL || put(t, in->ranks[k].rank, part);
     }
     if (!ok) {
         ps_table_free(t);
@@ -326,20 +473,11 @@ static ps_table *table_to(ps_table *t, uint32_t to, bool names_fixed) {
 }
 
 static ps_code rank_sheet(const ps_reduce_input *in, size_t k, ps_err *err) {
-    const partial *part = in->partials[k];
     char name[64];
     (void)snprintf(name, sizeof name, "operator_mfu_kernel_%lld", (long long)in->ranks[k].rank);
-    ps_table *t = table_to(ps_table_new(name, "", IN_FILES, N_COLUMNS), PS_TO_FILES, true);
-    bool ok = t != NULL;
-    if (ok) {
+    ps_table *t = table_to(kernel_table(in, name, k, k + 1, true), PS_TO_FILES, true);
+    if (t != NULL) {
         t->is_sheet = true;
-    }
-    for (size_t i = 0; ok && i < part->n; i++) {
-        ok = put_row(t, in->ranks[k].rank, part, &part->rows[i]);
-    }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
     }
     return ps_result_add(in->result, t, err);
 }
@@ -388,18 +526,18 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
                   table_to(ps_table_new("OperatorMfuSummary", "kernels that multiply matrices",
                                         SUMMARY, sizeof SUMMARY / sizeof *SUMMARY),
                            PS_TO_ALL, false),
-                  NULL, err);
+                  put_summary, err);
     if (code == PS_OK) {
-        code = all_ranks(
-            in, table_to(ps_table_new("OperatorMFU", "", IN_DB, N_COLUMNS), PS_TO_DB, true),
-            put_row, err);
+        code = ps_result_add(
+            in->result,
+            table_to(kernel_table(in, "OperatorMFU", 0, in->n_ranks, false), PS_TO_DB, true), err);
     }
     if (code == PS_OK) {
         code = all_ranks(
             in,
             table_to(ps_table_new("KernelFlops", "", SOURCES, sizeof SOURCES / sizeof *SOURCES),
                      PS_TO_DB | PS_TO_FILES, true),
-            put_source, err);
+            put_sources, err);
     }
     if (code == PS_OK) {
         code = module_table(in, 0, false, err);

@@ -2,6 +2,8 @@
  * every length is a sum of what a slice adds beyond them. Nothing is stored but the spans that somebody asked for. */
 #include "analyze/overlap.h"
 
+#include "analyze/overlap_lanes.h"
+
 #include <stdlib.h>
 
 #include "analyze/marks.h"
@@ -238,6 +240,9 @@ ps_code ps_overlaps_measure(const ps_links *links, int64_t wanted_step, bool wit
         ok = take_slice(&m, i);
     }
     ok = ok && hand_out(&m, out);
+    if (ok) {
+        ps_overlaps_take_lanes(links->trace, out);
+    }
     for (size_t i = 0; i < m.n; i++) {
         free_spans(&m.buckets[i].spans);
     }

@@ -85,18 +85,50 @@ static const ps_chart_rank *chart_rank(const ps_report *report, int64_t rank, ui
     return NULL;
 }
 
+/* The bubbles of every rank of the chart, whatever their order. */
+typedef struct by_rank {
+    size_t *first; /* [n_ranks + 1]: those of row r are rows[first[r]] to rows[first[r + 1]] */
+    uint32_t *rows;
+} by_rank;
+
+static bool sort_bubbles(const ps_chart *chart, by_rank *out) {
+    *out = (by_rank){.first = NULL};
+    if (chart == NULL) {
+        return true;
+    }
+    out->first = ps_calloc(chart->n_ranks + 2, sizeof *out->first);
+    out->rows = ps_calloc(chart->n_bubbles + 1, sizeof *out->rows);
+    if (out->first == NULL || out->rows == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < chart->n_bubbles; i++) {
+        out->first[chart->bubbles[i].rank + 2]++;
+    }
+    for (size_t r = 2; r < chart->n_ranks + 2; r++) {
+        out->first[r] += out->first[r - 1];
+    }
+    for (size_t i = 0; i < chart->n_bubbles; i++) {
+        out->rows[out->first[chart->bubbles[i].rank + 1]++] = (uint32_t)i;
+    }
+    return true;
+}
+
+static void free_by_rank(by_rank *x) {
+    ps_free(x->first);
+    ps_free(x->rows);
+}
+
 /* What of the rank's free time lies in the bubble of the chart. */
-static bool measure_bubble(ps_report *report, ps_report_member *m, uint32_t row) {
+static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank *bubbles,
+                           uint32_t row) {
     const ps_chart *chart = report->chart;
     ps_intervals gaps = {0};
     ps_intervals both = {0};
     bool ok = true;
-    for (size_t i = 0; ok && i < chart->n_bubbles; i++) {
-        const ps_bubble *b = &chart->bubbles[i];
-        if (b->rank == row) {
-            ok = ps_intervals_add(&m->bubbles, chart->origin_ns + b->start_ns,
-                                  chart->origin_ns + b->end_ns);
-        }
+    for (size_t i = bubbles->first[row]; ok && i < bubbles->first[row + 1]; i++) {
+        const ps_bubble *b = &chart->bubbles[bubbles->rows[i]];
+        ok = ps_intervals_add(&m->bubbles, chart->origin_ns + b->start_ns,
+                              chart->origin_ns + b->end_ns);
     }
     for (size_t i = 0; ok && i < m->facts->n_gaps; i++) {
         ok = ps_intervals_add(&gaps, m->facts->gaps[i].start_ns, m->facts->gaps[i].end_ns);
@@ -112,7 +144,7 @@ static bool measure_bubble(ps_report *report, ps_report_member *m, uint32_t row)
     return ok;
 }
 
-static bool add_member(ps_report *report, size_t r, const ps_job *job) {
+static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_rank *bubbles) {
     const ps_report_rank *facts = report->in->partials[r];
     ps_report_member *m = &report->members[report->n_members++];
     uint32_t row = 0;
@@ -136,7 +168,7 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job) {
     if (in_chart == NULL && facts->n_steps > 0) {
         m->bubble_ns = facts->gap_ns[PS_GAP_RECEIVE] / (int64_t)facts->n_steps;
     }
-    return in_chart == NULL || measure_bubble(report, m, row);
+    return in_chart == NULL || measure_bubble(report, m, bubbles, row);
 }
 
 /* Some profiles say of every rank that it is the first of its pipeline: then the sizes of the job decide. */
@@ -159,7 +191,8 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
     const ps_reduce_input *in = report->in;
     const ps_rank_facts **facts = ps_calloc(in->n_ranks + 1, sizeof *facts);
     report->members = ps_calloc(in->n_ranks + 1, sizeof *report->members);
-    bool ok = facts != NULL && report->members != NULL;
+    by_rank bubbles;
+    bool ok = sort_bubbles(report->chart, &bubbles) && facts != NULL && report->members != NULL;
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
         const ps_report_rank *part = in->partials[r];
         facts[r] = part != NULL ? &part->facts : NULL;
@@ -168,12 +201,13 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
         ps_job job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
         for (size_t r = 0; ok && r < in->n_ranks; r++) {
             const ps_report_rank *part = in->partials[r];
-            ok = part == NULL || !part->any_device || add_member(report, r, &job);
+            ok = part == NULL || !part->any_device || add_member(report, r, &job, &bubbles);
         }
         if (report->chart == NULL) {
             mend_stages(report, &job);
         }
     }
+    free_by_rank(&bubbles);
     ps_free(facts);
     return ok ? PS_OK : ps_fail_nomem(err);
 }
@@ -330,11 +364,11 @@ static void free_partial(void *partial) {
     ps_report_rank_free(partial);
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
-                                            PS_NEED_COMM_OPS | PS_NEED_SLICES | PS_NEED_FLOWS |
-                                            PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS,
-                                   .map = ps_report_map},
-                                  {.map = wait_for_chart, .reduce = reduce}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
+              PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS,
+     .map = ps_report_map},
+    {.map = wait_for_chart, .reduce = reduce}};
 
 const ps_analysis ps_analysis_report = {
     .name = "report",

@@ -369,7 +369,8 @@ static void show_meetings(ps_report *report, const ps_late *late, const ps_repor
         }
     }
     qsort(own, n, sizeof *own, latest_first);
-    for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
+    /* What is less than a hundredth of the first shows nothing. */
+    for (size_t i = 0; i < n && own[i]->late_ns > own[0]->late_ns / 100; i++) {
         const ps_comm_op *op = &m->facts->comm.ops[late->parts[own[i]->last].op];
         char note[128];
         (void)snprintf(note, sizeof note,

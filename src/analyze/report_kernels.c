@@ -135,6 +135,11 @@ static void find_excess(kernels *k) {
             kind->excess_ns = ps_ns_add(kind->excess_ns, k->all[j - 1].dur_ns - kind->median_ns);
             kind->n_excess++;
         }
+        if (kind->n_excess * 4 >
+            kind->n) { /* not slow ones but others, of a size that nobody wrote */
+            kind->n_excess = 0;
+            kind->excess_ns = 0;
+        }
         i = end;
     }
 }

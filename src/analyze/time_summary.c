@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/comm_list.h"
+#include "analyze/derived.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
 #include "analyze/overlap.h"
@@ -250,31 +251,26 @@ static bool set_delays(const ps_links *links, partial *part) {
 
 static ps_code collect_rows(const ps_map_input *in, const ps_links *links, partial *part,
                             ps_err *err) {
-    ps_overlaps overlaps = {0};
-    ps_code code = ps_overlaps_measure(links, in->opts->step_id, false, &overlaps, err);
-    if (code == PS_OK) {
-        part->rows = ps_calloc(overlaps.n + 1, sizeof *part->rows);
-        code = part->rows != NULL ? PS_OK : ps_fail_nomem(err);
+    const ps_overlaps *overlaps = ps_derived_overlaps(in->derived, err);
+    if (overlaps == NULL) {
+        return PS_NOMEM;
     }
-    for (size_t i = 0; code == PS_OK && i < overlaps.n; i++) {
-        uint64_t step = (uint64_t)overlaps.at[i].step;
+    part->rows = ps_calloc(overlaps->n + 1, sizeof *part->rows);
+    bool ok = part->rows != NULL;
+    for (size_t i = 0; ok && i < overlaps->n; i++) {
+        uint64_t step = (uint64_t)overlaps->at[i].step;
         bool is_first = ps_idmap_get(&part->row_of, step) == PS_IDMAP_NONE;
-        part->rows[part->n_rows++].o = overlaps.at[i];
-        code = !is_first || ps_idmap_put(&part->row_of, step, (uint32_t)i) ? PS_OK
-                                                                           : ps_fail_nomem(err);
+        part->rows[part->n_rows++].o = overlaps->at[i];
+        ok = !is_first || ps_idmap_put(&part->row_of, step, (uint32_t)i);
     }
-    ps_overlaps_fini(&overlaps);
-    if (code == PS_OK && !set_delays(links, part)) {
-        code = ps_fail_nomem(err);
-    }
-    return code;
+    return ok && set_delays(links, part) ? PS_OK : ps_fail_nomem(err);
 }
 
 static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
-    ps_links links = {0};
     ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
-    code = code == PS_OK ? ps_links_init(&links, in->trace, err) : code;
-    code = code == PS_OK ? collect_rows(in, &links, part, err) : code;
+    const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
+    code = code == PS_OK && links == NULL ? PS_NOMEM : code;
+    code = code == PS_OK ? collect_rows(in, links, part, err) : code;
     if (code == PS_OK && part->n_rows == 0) {
         code = ps_check_step(in->trace, in->opts->step_id, err);
         code = code == PS_OK ? ps_fail(err, PS_NOTHING,
@@ -282,9 +278,7 @@ static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
                                        "activity (ProfilerActivity.NPU or CUDA)")
                              : code;
     }
-    code = code == PS_OK ? collect_ops(in, &links, part, err) : code;
-    ps_links_fini(&links);
-    return code;
+    return code == PS_OK ? collect_ops(in, links, part, err) : code;
 }
 
 ps_code ps_time_summary_map(const ps_map_input *in, void **out, ps_err *err) {

@@ -131,7 +131,8 @@ static int print(ps_cli *cli, const ps_report_view *view) {
     ps_buf_init(&out, 0);
     ps_err err = PS_ERR_INIT;
     ps_text_style style = ps_cli_style(cli);
-    ps_code code = ps_write_report_text(view, &style, &out, &err);
+    ps_code code = ps_cli_flag(cli, "json") ? ps_write_report_json(view, &out, &err)
+                                            : ps_write_report_text(view, &style, &out, &err);
     if (code == PS_OK) {
         ps_cli_put(cli, ps_buf_str(&out), out.len);
     }
@@ -330,7 +331,7 @@ static const ps_option OPTIONS[] = {
      .kind = PS_OPTION_TEXT,
      .arg = "NAME=VALUE,...",
      .help = "other thresholds than those that --rules lists"},
-    {.name = "json", .kind = PS_OPTION_FLAG, .help = "with --rules: as JSON"},
+    {.name = "json", .kind = PS_OPTION_FLAG, .help = "JSON on the terminal, also of --rules"},
     {.name = "step",
      .kind = PS_OPTION_INT,
      .arg = "N",
@@ -349,6 +350,7 @@ static const ps_option OPTIONS[] = {
      .arg = "X",
      .max = 1000000,
      .fallback_shown = "from the profile",
+     .positive = true,
      .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
     PS_FORMAT_OPTION,
     {.name = "jobs",

@@ -7,6 +7,16 @@
 
 #define MAX_CELLS ((size_t)1 << 31)
 
+/* Two rows next to each other are kept: who looks for runs of equal values compares them. */
+enum { KEPT_ROWS = 2 };
+
+typedef struct ps_made_rows {
+    ps_row_maker maker;
+    size_t row[KEPT_ROWS]; /* SIZE_MAX: none yet */
+    char room[KEPT_ROWS][PS_ROW_ROOM];
+    ps_value cells[]; /* KEPT_ROWS * n_columns */
+} ps_made_rows;
+
 ps_table *ps_table_new(const char *name, const char *title, const ps_column *columns,
                        size_t n_columns) {
     ps_table *t = ps_calloc(1, sizeof *t);
@@ -25,8 +35,30 @@ ps_table *ps_table_new(const char *name, const char *title, const ps_column *col
     return t;
 }
 
+ps_table *ps_table_new_made(const char *name, const char *title, const ps_column *columns,
+                            size_t n_columns, size_t n_rows, ps_row_maker maker) {
+    ps_table *t = ps_table_new(name, title, columns, n_columns);
+    ps_made_rows *made =
+        t != NULL ? ps_calloc(1, sizeof *made + KEPT_ROWS * n_columns * sizeof *made->cells) : NULL;
+    if (made == NULL) {
+        ps_table_free(t);
+        maker.free_context(maker.context);
+        return NULL;
+    }
+    made->maker = maker;
+    made->row[0] = SIZE_MAX;
+    made->row[1] = SIZE_MAX;
+    t->made = made;
+    t->n_rows = n_rows;
+    return t;
+}
+
 void ps_table_free(ps_table *t) {
     if (t != NULL) {
+        if (t->made != NULL) {
+            t->made->maker.free_context(t->made->maker.context);
+            ps_free(t->made);
+        }
         ps_arena_fini(&t->arena);
         ps_free(t->cells);
         ps_free(t);
@@ -82,7 +114,24 @@ size_t ps_table_column(const ps_table *t, const char *name) {
     return SIZE_MAX;
 }
 
+static const ps_value *made_row(const ps_table *t, size_t row) {
+    ps_made_rows *made = t->made;
+    size_t at = row % KEPT_ROWS;
+    ps_value *cells = made->cells + at * t->n_columns;
+    if (made->row[at] != row) {
+        for (size_t c = 0; c < t->n_columns; c++) {
+            cells[c] = (ps_value){.is_null = true};
+        }
+        made->maker.make(made->maker.context, row, cells, made->room[at]);
+        made->row[at] = row;
+    }
+    return cells;
+}
+
 const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column) {
+    if (t->made != NULL) {
+        return made_row(t, row) + column;
+    }
     return &t->cells[row * t->n_columns + column];
 }
 

@@ -1,7 +1,8 @@
 /* ps_table: every result that is not a trace or a chart. Named columns with a type and a unit; text, CSV,
  * JSON and SQLite come from that for free. A table knows where it belongs.
  *
- * Built row by row: ps_table_add_row, then one ps_table_set_* per cell that is not NULL. */
+ * Built row by row: ps_table_add_row, then one ps_table_set_* per cell that is not NULL. Tables of a row a kernel would
+ * be large that way: such a table makes its rows when somebody reads them (ps_table_new_made). */
 #ifndef PS_MODEL_TABLE_H
 #define PS_MODEL_TABLE_H
 
@@ -79,6 +80,16 @@ typedef struct ps_value {
     bool is_null;
 } ps_value;
 
+/* Rows on demand. */
+#define PS_ROW_ROOM 256
+typedef struct ps_row_maker {
+    /* Sets the cells of a row, all NULL before. `room` is for texts that belong to this row alone; other texts live as
+     * long as the context. */
+    void (*make)(const void *context, size_t row, ps_value *cells, char room[PS_ROW_ROOM]);
+    void *context;
+    void (*free_context)(void *context);
+} ps_row_maker;
+
 typedef struct ps_table {
     const char *name;  /* of the SQL table or file; owned by the table */
     const char *title; /* one line for people, "" for none */
@@ -94,8 +105,9 @@ typedef struct ps_table {
         names_fixed; /* column names as they are, whatever the unit: a table that other programs read */
     const ps_column *columns;
     size_t n_columns;
-    ps_value *cells; /* row-major: n_rows * n_columns */
+    ps_value *cells; /* row-major: n_rows * n_columns; NULL with `made` */
     size_t n_rows, cap_cells;
+    struct ps_made_rows *made; /* rows on demand, else NULL */
     ps_arena arena;
 } ps_table;
 
@@ -103,6 +115,10 @@ typedef struct ps_table {
  * the result with ps_table_free(). */
 ps_table *ps_table_new(const char *name, const char *title, const ps_column *columns,
                        size_t n_columns);
+/* The same with `n_rows` rows that are made one at a time, mostly in order; no rows can be added. Owns the context, also
+ * after a failure. Such a table is read by one thread at a time. */
+ps_table *ps_table_new_made(const char *name, const char *title, const ps_column *columns,
+                            size_t n_columns, size_t n_rows, ps_row_maker maker);
 void ps_table_free(ps_table *t); /* NULL is fine */
 
 /* Appends a row of NULLs. False when memory is out. */
@@ -115,6 +131,7 @@ bool ps_table_set_text(ps_table *t, size_t column, const char *text);
 /* The same for a text that is in the table's arena already, and may stand in many cells. */
 void ps_table_share_text(ps_table *t, size_t column, const char *text);
 
+/* Of a table with rows on demand it is good until a row other than its neighbours is read. */
 const ps_value *ps_table_cell(const ps_table *t, size_t row, size_t column);
 
 /* The column of that name, SIZE_MAX when there is none. */

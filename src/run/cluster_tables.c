@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/threads.h"
 #include "run/table_file.h"
 #include "write/sqlite.h"
 
@@ -179,7 +180,8 @@ ps_code ps_plan_cluster_tables(ps_run *run, const ps_analysis *const *analyses,
     ps_code code = dir != NULL ? PS_OK : ps_fail_nomem(err);
     for (size_t a = 0; code == PS_OK && a < run->n_analyses; a++) {
         const ps_result *result = &run->results[a];
-        for (size_t i = 0; code == PS_OK && i < result->n_tables; i++) {
+        bool is_idle = run->n_took_part[a] == 0; /* what an earlier run left stays */
+        for (size_t i = 0; code == PS_OK && !is_idle && i < result->n_tables; i++) {
             const ps_table *t = result->tables[i];
             if (is_wanted(t, opts->export_type)) {
                 const char *path = target_of(run, t, dir, analyses[a]->folder, opts->export_type);
@@ -193,24 +195,47 @@ ps_code ps_plan_cluster_tables(ps_run *run, const ps_analysis *const *analyses,
 
 /* --- writing ----------------------------------------------------------------------------------------------- */
 
-static ps_code write_database(ps_run *run, ps_err *err) {
-    const ps_table **tables = ps_calloc(run->n_written + 1, sizeof *tables);
-    const char *path = NULL;
-    size_t n = 0;
-    for (size_t i = 0; tables != NULL && i < run->n_written; i++) {
-        if (ps_ends_with(run->written[i].path, DATABASE)) {
-            path = run->written[i].path;
-            tables[n++] = run->written[i].table;
+/* What is written at one go: the database with all of its tables, or one file. */
+typedef struct job {
+    const char *path;
+    const ps_table **tables;
+    size_t n_tables;
+    ps_xlsx_report report;
+    ps_code code;
+    ps_err err;
+} job;
+
+static void write_job(void *context, size_t i) {
+    job *j = &((job *)context)[i];
+    j->code = ps_ends_with(j->path, DATABASE)
+                  ? ps_sqlite_merge(j->path, j->tables, j->n_tables, &j->err)
+                  : ps_table_file_write(j->tables[0], j->path, &j->report, &j->err);
+}
+
+/* The database first, since it takes longest. Makes the folders. `jobs` and `tables` have room for all. */
+static ps_code list_jobs(ps_run *run, job *jobs, size_t *n, const ps_table **tables, ps_err *err) {
+    size_t n_tables = 0;
+    *n = 0;
+    for (int in_database = 1; in_database >= 0; in_database--) {
+        for (size_t i = 0; i < run->n_written; i++) {
+            const ps_written *w = &run->written[i];
+            if (ps_ends_with(w->path, DATABASE) != (in_database == 1)) {
+                continue;
+            }
+            if (in_database == 0 || *n == 0) {
+                const char *dir = ps_path_dir(&run->arena, w->path);
+                ps_code code = dir != NULL ? ps_make_dirs(dir, err) : ps_fail_nomem(err);
+                if (code != PS_OK) {
+                    return code;
+                }
+                jobs[(*n)++] =
+                    (job){.path = w->path, .tables = &tables[n_tables], .err = PS_ERR_INIT};
+            }
+            tables[n_tables++] = w->table;
+            jobs[*n - 1].n_tables++;
         }
     }
-    const char *dir = path != NULL ? ps_path_dir(&run->arena, path) : NULL;
-    ps_code code = tables == NULL || (path != NULL && dir == NULL) ? ps_fail_nomem(err) : PS_OK;
-    if (code == PS_OK && n > 0) {
-        code = ps_make_dirs(dir, err);
-        code = code == PS_OK ? ps_sqlite_merge(path, tables, n, err) : code;
-    }
-    ps_free(tables);
-    return code;
+    return PS_OK;
 }
 
 static ps_code note_losses(ps_run *run, const char *path, const ps_xlsx_report *report,
@@ -241,19 +266,26 @@ static ps_code note_losses(ps_run *run, const char *path, const ps_xlsx_report *
     return code;
 }
 
+/* The first failure in order is the one that is told. */
 ps_code ps_write_cluster_tables(ps_run *run, const ps_run_opts *opts, ps_err *err) {
-    ps_code code = opts->export_type == PS_EXPORT_DB ? write_database(run, err) : PS_OK;
-    for (size_t i = 0; code == PS_OK && i < run->n_written; i++) {
-        const char *path = run->written[i].path;
-        if (ps_ends_with(path, DATABASE)) {
-            continue;
-        }
-        const char *dir = ps_path_dir(&run->arena, path);
-        ps_xlsx_report report;
-        code = dir != NULL ? ps_make_dirs(dir, err) : ps_fail_nomem(err);
-        code =
-            code == PS_OK ? ps_table_file_write(run->written[i].table, path, &report, err) : code;
-        code = code == PS_OK ? note_losses(run, path, &report, err) : code;
+    job *jobs = ps_calloc(run->n_written + 1, sizeof *jobs);
+    const ps_table **tables = ps_calloc(run->n_written + 1, sizeof *tables);
+    size_t n = 0;
+    ps_code code =
+        jobs != NULL && tables != NULL ? list_jobs(run, jobs, &n, tables, err) : ps_fail_nomem(err);
+    if (code == PS_OK) {
+        ps_parallel(n, opts->n_threads, write_job, jobs);
     }
+    for (size_t i = 0; code == PS_OK && i < n; i++) {
+        code = jobs[i].code;
+        if (code != PS_OK && err != NULL) {
+            *err = jobs[i].err;
+        }
+        bool is_file = !ps_ends_with(jobs[i].path, DATABASE);
+        code =
+            code == PS_OK && is_file ? note_losses(run, jobs[i].path, &jobs[i].report, err) : code;
+    }
+    ps_free(jobs);
+    ps_free(tables);
     return code;
 }

@@ -76,7 +76,7 @@ static const char STYLE[] =
     "h2{font-size:18px;line-height:24px;margin:40px 0 12px;padding-bottom:4px;"
     "border-bottom:1px solid var(--line)}\n"
     "h3{font-size:14px;line-height:20px;margin:0;font-weight:600}\n"
-    "p{margin:0}a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}\n"
+    "p{margin:0;overflow-wrap:anywhere}a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}\n"
     ".quiet{color:var(--quiet);font-size:12px;line-height:16px}\n"
     ".tiles{display:flex;flex-wrap:wrap;gap:12px;margin:16px 0 0}\n"
     ".tile{background:var(--panel);border-radius:2px;padding:8px 16px;min-width:112px}\n"
@@ -95,11 +95,11 @@ static const char STYLE[] =
     ".scroll{overflow-x:auto}\n"
     "table{border-collapse:collapse;margin:8px 0 0;font-size:12px;line-height:16px}\n"
     "th{font-weight:600;text-align:left;color:var(--quiet);border-bottom:1px solid var(--line)}\n"
-    "th,td{padding:4px 16px 4px 0;vertical-align:top;white-space:nowrap}\n"
+    "th,td{padding:4px 12px 4px 0;vertical-align:top;white-space:nowrap}\n"
     "td{border-bottom:1px solid var(--line)}tr:last-child td{border-bottom:0}\n"
     ".n{text-align:right}.name{font-family:ui-monospace,monospace;font-size:11px;"
-    "max-width:360px;overflow:hidden;text-overflow:ellipsis}.wide{white-space:normal;"
-    "min-width:200px}\n"
+    "max-width:264px;overflow:hidden;text-overflow:ellipsis}.wide{white-space:normal;"
+    "min-width:176px}\n"
     ".bar{display:flex;width:320px;height:12px;gap:1px;background:var(--page)}"
     ".bar i{display:block;height:12px}\n"
     ".c{background:var(--computing)}.e{background:var(--exposed)}.f{background:var(--free)}"
@@ -130,14 +130,17 @@ typedef struct unit {
     int decimals;
 } unit;
 
-/* One unit for a column of times, so that the largest has three significant digits. */
+/* One unit for a column of times, so that the largest has three significant digits, and one more digit where the smallest
+ * would lose too many. */
 static unit unit_of(const ps_table *t, size_t column, size_t from, size_t to) {
     static const unit UNITS[] = {{"s", 1e9, 0}, {"ms", 1e6, 0}, {"us", 1e3, 0}, {"ns", 1, 0}};
     double largest = 0;
+    double smallest = 0;
     for (size_t r = from; r < to; r++) {
         const ps_value *v = ps_table_cell(t, r, column);
         double size = v->is_null ? 0 : fabs((double)v->u.i);
         largest = size > largest ? size : largest;
+        smallest = size > 0 && (smallest <= 0 || size < smallest) ? size : smallest;
     }
     size_t u = 0;
     while (u < 3 && largest < UNITS[u].scale) {
@@ -146,6 +149,7 @@ static unit unit_of(const ps_table *t, size_t column, size_t from, size_t to) {
     unit out = UNITS[u];
     double shown = largest / out.scale;
     out.decimals = u == 3 || shown >= 100 ? 0 : shown >= 10 ? 1 : 2;
+    out.decimals += u < 3 && smallest > 0 && smallest * 20 < largest;
     return out;
 }
 
@@ -272,9 +276,20 @@ static void put_bar(page *p, const ps_table *t, size_t row, int64_t longest_ns) 
 
 enum { MAX_RANKS = 64 };
 
+/* NULL or 0 in every row. */
+static bool is_nothing(const ps_table *t, const char *column) {
+    for (size_t r = 0; r < t->n_rows; r++) {
+        if (ps_view_int(t, r, column) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void put_overview(page *p) {
-    static const char *const NUMBERS[] = {"step",     "computing", "exposed",
-                                          "receives", "free",      "bubble"};
+    enum { N_NUMBERS = 6 };
+    static const char *const NUMBERS[N_NUMBERS] = {"step",     "computing", "exposed",
+                                                   "receives", "free",      "bubble"};
     const ps_table *t = p->view->overview;
     int64_t longest_ns = 0;
     size_t n = t->n_rows < MAX_RANKS ? t->n_rows : MAX_RANKS;
@@ -286,25 +301,29 @@ static void put_overview(page *p) {
                    "<h2>Where a step goes</h2>\n<p class=quiet>Mean of the steps of each rank."
                    "<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
                    "communication<span class=\"key w\"></span>receives, bubble<span class=\"key "
-                   "f\"></span>free</p>\n<div class=scroll><table><tr><th class=n>rank</th><th "
-                   "class=n>stage</th><th></th>");
-    unit units[sizeof NUMBERS / sizeof *NUMBERS];
-    for (size_t c = 0; c < sizeof NUMBERS / sizeof *NUMBERS; c++) {
-        units[c] = unit_of(t, ps_table_column(t, "step"), 0, t->n_rows);
-        ps_buf_addf(p->out, "<th class=n>%s (%s)</th>", NUMBERS[c], units[c].name);
+                   "f\"></span>free</p>\n<div class=scroll><table><tr><th class=n>rank</th>");
+    bool stages = !ps_view_is_null(t, 0, "stage");
+    ps_buf_add_str(p->out, stages ? "<th class=n>stage</th><th></th>" : "<th></th>");
+    unit scale = unit_of(t, ps_table_column(t, "step"), 0, t->n_rows);
+    scale.decimals += scale.decimals == 0; /* parts of a step are smaller than the step */
+    for (size_t c = 0; c < N_NUMBERS; c++) {
+        if (!is_nothing(t, NUMBERS[c])) {
+            ps_buf_addf(p->out, "<th class=n>%s (%s)</th>", NUMBERS[c], scale.name);
+        }
     }
     ps_buf_add_str(p->out, "</tr>\n");
     for (size_t r = 0; r < n; r++) {
-        ps_buf_addf(p->out, "<tr><td class=n>%lld</td><td class=n>",
-                    (long long)ps_view_int(t, r, "rank"));
-        if (!ps_view_is_null(t, r, "stage")) {
-            ps_buf_addf(p->out, "%lld", (long long)ps_view_int(t, r, "stage"));
+        ps_buf_addf(p->out, "<tr><td class=n>%lld</td>", (long long)ps_view_int(t, r, "rank"));
+        if (stages) {
+            size_t stage = ps_table_column(t, "stage");
+            put_cell(p, &t->columns[stage], ps_table_cell(t, r, stage), scale);
         }
-        ps_buf_add_str(p->out, "</td>");
         put_bar(p, t, r, longest_ns);
-        for (size_t c = 0; c < sizeof NUMBERS / sizeof *NUMBERS; c++) {
+        for (size_t c = 0; c < N_NUMBERS; c++) {
             size_t column = ps_table_column(t, NUMBERS[c]);
-            put_cell(p, &t->columns[column], ps_table_cell(t, r, column), units[c]);
+            if (!is_nothing(t, NUMBERS[c])) {
+                put_cell(p, &t->columns[column], ps_table_cell(t, r, column), scale);
+            }
         }
         ps_buf_add_str(p->out, "</tr>\n");
     }

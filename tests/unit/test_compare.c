@@ -227,6 +227,7 @@ static void kinds_of_work_are_told_by_names(void **state) {
     assert_string_equal(ps_kernel_part("", "ampere_sgemm_128x64_nn"), "matrix products");
     assert_string_equal(ps_kernel_part("TransData", "trans_TransData_9"), "moving data");
     assert_string_equal(ps_kernel_part("Mul", "Mul5"), "other vector work");
+    assert_string_equal(ps_kernel_part("", "split_embedding_backward_codegen"), "embedding");
 }
 
 static void text_and_json_hold_what_the_tables_do(void **state) {

@@ -74,8 +74,8 @@ static int64_t total_us(const ps_dispatch *d, ps_gap_cause cause) {
 /*  gap         length  cause
  *  0 - 100        100  edge: the step begins at 0
  *  200 - 210       10  queued: launched at 120, before the gap
- *  300 - 500      200  framework: launched at 490, operator and call as close as before
- *  600 - 900      300  launch: the operator ended at 650, its call began at 890
+ *  300 - 500      200  framework until 492, when it was launched, then queued; operator and call as close as before
+ *  600 - 900      300  launch until 892, then queued: the operator ended at 650, its call began at 890
  *  1000 - 1400    400  other tasks: copies of 250
  *  1500 - 2000    500  receive: a range of the host receives from 1500 to 1900
  *  2100 - 2150     50  unknown: nobody launched what follows
@@ -101,9 +101,9 @@ static void each_gap_has_its_cause(void **state) {
     measured x;
     measure(&x, &m, -1, 3);
     assert_int_equal(total_us(&x.d, PS_GAP_EDGE), 900);
-    assert_int_equal(total_us(&x.d, PS_GAP_QUEUED), 10);
-    assert_int_equal(total_us(&x.d, PS_GAP_FRAMEWORK), 200);
-    assert_int_equal(total_us(&x.d, PS_GAP_LAUNCH), 300);
+    assert_int_equal(total_us(&x.d, PS_GAP_QUEUED), 10 + 8 + 8);
+    assert_int_equal(total_us(&x.d, PS_GAP_FRAMEWORK), 192);
+    assert_int_equal(total_us(&x.d, PS_GAP_LAUNCH), 292);
     assert_int_equal(total_us(&x.d, PS_GAP_TASKS), 400);
     assert_int_equal(total_us(&x.d, PS_GAP_RECEIVE), 500);
     assert_int_equal(total_us(&x.d, PS_GAP_UNKNOWN), 50);
@@ -126,6 +126,59 @@ static void each_gap_has_its_cause(void **state) {
     assert_int_equal(x.d.after_call.max_ns, 88 * US);
     assert_true(x.d.after_call.median_ns == 8 * US);
     assert_int_equal(x.d.after_start.max_ns, 90 * US);
+    finish(&x);
+}
+
+/* The gap from 200 to 1000 ends with a kernel that was launched at 300: 100 are the host's, 700 its wait in the queue.
+ * The host then stands in a call for 399 of the 800, which is less than half. */
+static void a_gap_is_split_at_the_launch(void **state) {
+    (void)state;
+    maker m = begin();
+    launch(&m, 20, 100, 200);
+    launch(&m, 298, 1000, 1100);
+    (void)add(&m, PS_SLICE_CALL, m.host, "cudaStreamSynchronize", 310, 709);
+    measured x;
+    measure(&x, &m, -1, 10);
+    assert_int_equal(total_us(&x.d, PS_GAP_FRAMEWORK), 100);
+    assert_int_equal(total_us(&x.d, PS_GAP_QUEUED), 700);
+    assert_int_equal(x.d.n_worst, 1);
+    assert_int_equal(x.d.worst[0].cause, PS_GAP_QUEUED);
+    assert_int_equal(x.d.worst[0].first_cause, PS_GAP_FRAMEWORK);
+    assert_int_equal(x.d.worst[0].first_ns, 100 * US);
+    assert_int_equal(x.d.worst[0].blocking, PS_NONE);
+    assert_int_equal(ps_gap_sum_of(x.d.sums[PS_GAP_FRAMEWORK]).n, 0);
+    assert_int_equal(ps_gap_sum_of(x.d.sums[PS_GAP_QUEUED]).n, 1);
+    finish(&x);
+}
+
+/* Steps of the host from 0 to 300 and from 300 to 600; the device works for the first at 200 - 300 and 350 - 400, for the
+ * second at 900 - 1000 and 1090 - 1100. Between the steps lie 500, which are free time of neither. */
+static void gaps_between_steps_are_not_free(void **state) {
+    (void)state;
+    maker m = begin();
+    (void)add(&m, PS_SLICE_ANNOTATION, m.host, "the origin of times", 0, 600);
+    ps_builder_step(m.b, 1, 0, 300 * US);
+    ps_builder_step(m.b, 2, 300 * US, 600 * US);
+    launch(&m, 20, 200, 300);
+    launch(&m, 50, 350, 400);
+    launch(&m, 500, 900, 1000);
+    launch(&m, 550, 1090, 1100);
+    measured x;
+    measure(&x, &m, -1, 10);
+    assert_int_equal(x.d.n_steps, 2);
+    for (size_t i = 0; i < 2; i++) {
+        int64_t sum = 0;
+        for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
+            sum += ps_gap_sum_of(x.d.steps[i].sums[c]).total_ns;
+        }
+        assert_int_equal(sum, x.d.steps[i].free_ns);
+    }
+    assert_int_equal(x.d.steps[0].free_ns, 50 * US);
+    assert_int_equal(x.d.steps[1].free_ns, 90 * US);
+    /* the device ends behind the steps: 0 - 400, 300 - 1100 */
+    assert_int_equal(x.d.steps[0].step_ns, 400 * US);
+    assert_int_equal(x.d.steps[1].step_ns, 800 * US);
+    assert_int_equal(total_us(&x.d, PS_GAP_FRAMEWORK), 102); /* 400 - 502 of 400 - 900 */
     finish(&x);
 }
 
@@ -169,8 +222,9 @@ static void without_a_framework(void **state) {
     }
     measured x;
     measure(&x, &m, -1, 10);
-    assert_int_equal(total_us(&x.d, PS_GAP_LAUNCH), 80);
-    assert_int_equal(total_us(&x.d, PS_GAP_FRAMEWORK), 90);
+    assert_int_equal(total_us(&x.d, PS_GAP_LAUNCH), 75);    /* 20 - 95 */
+    assert_int_equal(total_us(&x.d, PS_GAP_FRAMEWORK), 89); /* 110 - 199 */
+    assert_int_equal(total_us(&x.d, PS_GAP_QUEUED), 5 + 1);
     finish(&x);
 }
 
@@ -238,9 +292,14 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_gap_has_its_cause),    cmocka_unit_test(the_call_that_blocks),
-        cmocka_unit_test(without_a_framework),       cmocka_unit_test(one_step_of_two),
-        cmocka_unit_test(only_the_longest_are_kept), cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(each_gap_has_its_cause),
+        cmocka_unit_test(the_call_that_blocks),
+        cmocka_unit_test(a_gap_is_split_at_the_launch),
+        cmocka_unit_test(gaps_between_steps_are_not_free),
+        cmocka_unit_test(without_a_framework),
+        cmocka_unit_test(one_step_of_two),
+        cmocka_unit_test(only_the_longest_are_kept),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,9 +68,9 @@ static void a_record_is_divided(void **state) {
                  "0|three|k_three|1700000000000004000|1700000000000004100|100|0.02|0.02|1|2000|"
                  "MatMulV3|10,10;10,10|10,10\n");
     small_expect(&o, "KernelFlops",
-                 "0|k_one|1700000000000002000|600000|recorded\n"
-                 "0|k_two|1700000000000003000|400000|recorded\n"
-                 "0|k_three|1700000000000004000|2000|shapes\n");
+                 "0|k_one|linear|recorded|1|600000\n"
+                 "0|k_three|MatMulV3|shapes|1|2000\n"
+                 "0|k_two|linear|recorded|1|400000\n");
     /* 1002000 FLOPs in 1100 ns */
     small_expect(&o, "OperatorMfuSummary",
                  "0|2|1|0|1100|1.002e-06|0.9109090909|1|91.09090909|--peak-tflops\n");
@@ -97,8 +97,8 @@ static void records_nest(void **state) {
     small_run o;
     ps_trace *t = run(&o, b);
     small_expect(&o, "KernelFlops",
-                 "0|k_in|1700000000000005000|500|recorded\n"
-                 "0|k_out|1700000000000006000|1000|recorded\n");
+                 "0|k_in|inner|recorded|1|500\n"
+                 "0|k_out|outer|recorded|1|1000\n");
     assert_int_equal(o.diags[0].counts[PS_ODD_FLOPS_RECORD],
                      2); /* 1.5, and elsewhere without a kernel */
     end(&o, t);
@@ -134,8 +134,8 @@ static void markers(void **state) {
     small_run o;
     ps_trace *t = run(&o, b);
     small_expect(&o, "KernelFlops",
-                 "0|k_near|1700000000000001000|4000|shapes\n"
-                 "0|k_back|1700000000009000000|10000|shapes\n");
+                 "0|k_back|FlashAttentionScoreGrad|shapes|1|10000\n"
+                 "0|k_near|FlashAttentionScore|shapes|1|4000\n");
     assert_int_equal(o.diags[0].counts[PS_ODD_FLOPS_ATTENTION], 1);
     end(&o, t);
 }
@@ -265,9 +265,9 @@ static void out_of_memory(void **state) {
         assert_true(ended || o.map_codes[0] == PS_NOMEM || o.code == PS_NOMEM);
         if (ended) {
             small_expect(&o, "KernelFlops",
-                         "0|k|1700000000000001000|1000000|recorded\n"
-                         "0|g|1700000000000002000|5000|shapes\n"
-                         "0|gemm|1700000000000003000|128|shapes\n");
+                         "0|g|FlashAttentionScoreGrad|shapes|1|5000\n"
+                         "0|gemm|aten::mm|shapes|1|128\n"
+                         "0|k|linear|recorded|1|1000000\n");
         }
         small_run_fini(&o);
     }

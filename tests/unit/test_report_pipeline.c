@@ -1,5 +1,6 @@
 /* The rules of the pipeline on simulated charts whose figures can be worked out by hand (docs/bubble.md): durations in
  * microseconds, F 10, B 20. */
+#include "support/pp_trace.h"
 #include "support/report_run.h"
 
 #include <string.h>
@@ -128,6 +129,47 @@ static void pause_of_the_first_stage(void **state) {
     finish(&o, &before);
 }
 
+/* Traces of a pipeline as PyTorch labels it, charted by pp_labels: what the device is free for lies in the bubble of its
+ * stage, so the host is not blamed. The bubble of each rank is that of the chart without warm-up and cool-down, which lie
+ * before its first and after its last kernel. */
+static void traces_with_labels(void **state) {
+    (void)state;
+    const pp_spec spec = {
+        .schedule = "1f1b", .params = {.n_stages = 4, .n_microbatches = 8}, .windows = true};
+    pp_traces t;
+    pp_outcome charted;
+    report_run o;
+    pp_traces_make(&t, &spec);
+    pp_run(&charted, t.traces, t.n, NULL);
+    assert_int_equal(charted.code, PS_OK);
+    report_over(&o, t.traces, t.n, NULL, &charted.result); /* frees the traces */
+    assert_int_equal(o.code, PS_OK);
+    const ps_table *bubble = NULL;
+    for (size_t i = 0; i < charted.result.n_tables; i++) {
+        const ps_table *table = charted.result.tables[i];
+        bubble = strcmp(table->name, "PipelineBubble") == 0 ? table : bubble;
+    }
+    const ps_table *overview = report_table(&o, "overview");
+    assert_non_null(bubble);
+    assert_int_equal(overview->n_rows, 4);
+    for (size_t r = 0; r < 4; r++) {
+        int64_t stall = ps_table_cell(bubble, r, ps_table_column(bubble, "stall"))->u.i;
+        int64_t found = ps_table_cell(overview, r, ps_table_column(overview, "bubble"))->u.i;
+        int64_t n_stalls = 0;
+        for (size_t i = 0; i < charted.result.chart->n_bubbles; i++) {
+            const ps_bubble *b = &charted.result.chart->bubbles[i];
+            n_stalls += b->rank == r && b->cause == PS_BUBBLE_STALL;
+        }
+        /* a communication kernel beside every op begins 30 before it and ends 40 behind it */
+        assert_int_equal(found, stall - 70 * n_stalls);
+    }
+    assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
+    assert_true(report_fired(&o, PS_RULE_BUBBLE));
+    report_fini(&o);
+    pp_outcome_fini(&charted);
+    pp_traces_fini(&t);
+}
+
 /* Rank 1 receives from 100 to 510, rank 0 sends from `send` to 510. */
 static void receives(void **state) {
     (void)state;
@@ -158,9 +200,13 @@ static void receives(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(even_stages), cmocka_unit_test(many_microbatches),
-        cmocka_unit_test(slow_stage),  cmocka_unit_test(latency),
-        cmocka_unit_test(receives),    cmocka_unit_test(pause_of_the_first_stage),
+        cmocka_unit_test(even_stages),
+        cmocka_unit_test(many_microbatches),
+        cmocka_unit_test(slow_stage),
+        cmocka_unit_test(latency),
+        cmocka_unit_test(receives),
+        cmocka_unit_test(traces_with_labels),
+        cmocka_unit_test(pause_of_the_first_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,8 +41,8 @@ def same(what, got, expected):
 
 
 def check_toy(database, folder):
-    records = rows_of(database, 'select o.* from OperatorMFU o join KernelFlops k using ("kernel_start(ns)") '
-                                "where k.source = 'recorded'")
+    records = rows_of(database, 'select o.* from OperatorMFU o join KernelFlops k using (kernel_name, flops_op_name) '
+                                "where k.source = 'recorded' order by o.\"kernel_start(ns)\"")
     expected = tsv(folder + "/OperatorMFU.tsv")
     same("recorded kernels", len(records), len(expected))
     for got, row in zip(records, expected):
