@@ -302,8 +302,21 @@ static void count_unmatched(const ps_reduce_input *in, size_t n) {
     }
 }
 
+static size_t count_parts(const ps_reduce_input *in) {
+    size_t n = 0;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        n += in->partials[r] != NULL;
+    }
+    return n;
+}
+
 static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
+    if (count_parts(in) < 2) {
+        return ps_fail(err, PS_NOTHING,
+                       "ranks are compared with one another, and only one of those read "
+                       "communicates: name the directory of all ranks of the job");
+    }
     const ps_comm_list **lists = ps_comm_lists(in);
     judging j = {.in = in, .lists = lists};
     ps_late_input input = {lists, in->ranks, in->n_ranks, -1};

@@ -247,13 +247,15 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
     report_baseline(cli, run);
 }
 
-/* The search read everything, and every mode that was asked for had something to do for every rank. */
+/* The search read everything, and every mode that was asked for had something to do for every rank. What any mode lacks
+ * in a file that ends in the middle may be what was cut off. */
 static bool is_whole(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
     bool whole = ps_diag_n_errors(&cluster->diag) == 0;
     for (size_t a = 0; a < run->n_analyses; a++) {
         bool must = optional == NULL || !optional[a];
-        for (size_t r = 0; must && r < run->n_ranks; r++) {
-            whole = whole && run->ranks[r].missing[a] == NULL;
+        for (size_t r = 0; r < run->n_ranks; r++) {
+            bool is_cut = run->ranks[r].diag.counts[PS_ODD_TRUNCATED] > 0;
+            whole = whole && (run->ranks[r].missing[a] == NULL || !(must || is_cut));
         }
     }
     return whole;
@@ -281,7 +283,23 @@ int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *o
     return status == PS_EXIT_OK && in_part ? PS_EXIT_PARTIAL : status;
 }
 
+/* A file that the user named, and that is no profile. */
+static bool report_stranger(const ps_cli *cli, const ps_cluster *c) {
+    if (c->no_profile.code != PS_OK) {
+        (void)ps_cli_fail(cli, &c->no_profile);
+    }
+    return c->no_profile.code != PS_OK;
+}
+
+int ps_report_shown(int shown, int ranks_status) {
+    bool is_damage = shown == PS_EXIT_NOTHING && ranks_status == PS_EXIT_FAILED;
+    return shown != PS_EXIT_OK && !is_damage ? shown : ranks_status;
+}
+
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
+    if (report_stranger(cli, c)) {
+        return PS_EXIT_NOTHING;
+    }
     if (c->n_text_dirs > 0) {
         ps_cli_warn(
             cli,
@@ -300,6 +318,9 @@ int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
 }
 
 int ps_report_no_profile(const ps_cli *cli, const ps_cluster *c) {
+    if (report_stranger(cli, c)) {
+        return PS_EXIT_NOTHING;
+    }
     ps_cli_warn(cli, "%s: no profile found; see: pipescope formats", c->path);
     return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED;
 }

@@ -25,6 +25,9 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
     if (b->cluster == NULL) {
         return err != NULL ? err->code : PS_IO;
     }
+    if (b->cluster->n_ranks == 0 && b->cluster->no_profile.code != PS_OK) {
+        return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "%s", b->cluster->no_profile.msg);
+    }
     if (b->cluster->n_ranks == 0) {
         return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "no profile was found here");
     }

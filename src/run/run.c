@@ -190,7 +190,7 @@ static void map_rank(void *context, size_t r) {
 
 /* --strict: a rank with counted errors fails, and nothing is written for it. */
 static bool is_refused(const session *s, size_t r) {
-    return s->opts->strict && ps_diag_n_errors(&s->run->ranks[r].diag) > 0;
+    return s->opts->strict && ps_diag_n_fatal(&s->run->ranks[r].diag) > 0;
 }
 
 /* Tables of the cluster are made without the ranks that --strict refuses. */
@@ -304,10 +304,11 @@ static void refuse_ranks(session *s) {
     for (size_t r = 0; r < s->run->n_ranks; r++) {
         ps_rank_report *report = &s->run->ranks[r];
         if (is_refused(s, r) && report->status == PS_RANK_DONE) {
+            uint64_t n = ps_diag_n_fatal(&report->diag);
             report->status = PS_RANK_FAILED;
             (void)ps_fail_file(&report->err, PS_SYNTAX, report->rank->path,
-                               "%llu counted errors (--strict makes them fatal)",
-                               (unsigned long long)ps_diag_n_errors(&report->diag));
+                               "%llu counted error%s (--strict makes %s fatal)",
+                               (unsigned long long)n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
         }
     }
 }
