@@ -335,9 +335,10 @@ static void count_parts(session *s) {
     }
 }
 
+/* Also of an analysis that no rank had anything for: it may take a stale table away. */
 static ps_code gather(session *s, size_t a, ps_err *err) {
     const ps_result *result = &s->run->results[a];
-    for (size_t i = 0; s->run->n_took_part[a] > 0 && i < result->n_tables; i++) {
+    for (size_t i = 0; i < result->n_tables; i++) {
         const ps_table *t = result->tables[i];
         if (t->home != PS_HOME_RANK || is_refused(s, t->rank_index)) {
             continue;
