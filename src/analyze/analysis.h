@@ -89,6 +89,9 @@ typedef struct ps_round {
     /* Makes or goes on with the rank's partial: returns it in *partial (may be the same). PS_NOTHING means the
      * rank has nothing to analyse: `err` says what is missing; a partial may be left all the same. */
     ps_code (*map)(const ps_map_input *in, void **partial, ps_err *err);
+    /* NULL: yes. Whether this rank's map has anything to look at, told without a trace; one that no analysis wants is
+     * not read. */
+    bool (*wants)(const ps_map_input *in);
     /* May be NULL. *shared is what the next round sees. */
     ps_code (*reduce)(const ps_reduce_input *in, void **shared, ps_err *err);
 } ps_round;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/derived.h"
 #include "analyze/group_hash.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
@@ -123,12 +124,10 @@ static void keep_step(ps_comm_list *list, int64_t step) {
 }
 
 static ps_code read_list(const ps_map_input *in, ps_comm_part *part, ps_err *err) {
-    ps_links links;
-    ps_code code = ps_links_init(&links, in->trace, err);
-    if (code == PS_OK) {
-        code = ps_comm_list_collect(in->trace, &links, &part->list, in->diag, err);
-    }
-    ps_links_fini(&links);
+    const ps_links *links = ps_derived_links(in->derived, err);
+    ps_code code = links != NULL
+                       ? ps_comm_list_collect(in->trace, links, &part->list, in->diag, err)
+                       : PS_NOMEM;
     if (code == PS_OK && in->opts->step_id >= 0) {
         keep_step(&part->list, in->opts->step_id);
     }

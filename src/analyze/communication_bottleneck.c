@@ -6,6 +6,7 @@
 
 #include "analyze/bottleneck_cause.h"
 #include "analyze/comm_part.h"
+#include "analyze/derived.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 
@@ -240,19 +241,30 @@ static ps_code map_ways(const ps_map_input *in, void **out, ps_err *err) {
         return ps_fail_nomem(err);
     }
     part->n_ways = b->n;
-    ps_links links;
-    ps_code code = ps_links_init(&links, in->trace, err);
+    const ps_links *links = ps_derived_links(in->derived, err);
+    ps_code code = links != NULL ? PS_OK : PS_NOMEM;
     for (size_t i = 0; code == PS_OK && i < b->n; i++) {
         const bottleneck *one = &b->all[i];
         if (one->is_late && one->slow == part->index) {
-            code = ps_way_collect(&links, one->slow_op.slice, &part->slow[i], err);
+            code = ps_way_collect(links, one->slow_op.slice, &part->slow[i], err);
         }
         if (code == PS_OK && one->is_late && one->fast == part->index) {
-            code = ps_way_collect(&links, one->fast_op.slice, &part->fast[i], err);
+            code = ps_way_collect(links, one->fast_op.slice, &part->fast[i], err);
         }
     }
-    ps_links_fini(&links);
     return code;
+}
+
+/* Only ranks that were late, and those that they are held against, are read again. */
+static bool wants_ways(const ps_map_input *in) {
+    const partial *part = in->partial;
+    const bottlenecks *b = in->shared;
+    bool any = false;
+    for (size_t i = 0; part != NULL && b != NULL && i < b->n; i++) {
+        const bottleneck *one = &b->all[i];
+        any = any || (one->is_late && (one->slow == part->index || one->fast == part->index));
+    }
+    return any;
 }
 
 enum { START, END, DURATION, OP, SLOW, FAST, REASON, N_COLUMNS };
@@ -290,7 +302,10 @@ static const ps_way *way_of(const ps_reduce_input *in, uint32_t rank, size_t i, 
 
 static void explain(const ps_reduce_input *in, const bottleneck *b, size_t i, ps_buf *out) {
     if (!b->is_matched) {
-        ps_buf_addf(out, "[Failed] no other rank of the input has this operator");
+        ps_buf_add_str(out, ps_str_is_none(b->op.group)
+                                ? "[Failed] not matched: nothing names its group, and no such "
+                                  "operator of another rank ran and ended with it"
+                                : "[Failed] no other rank of the input has this operator");
         return;
     }
     if (!b->is_late) {
@@ -350,7 +365,7 @@ static ps_code reduce_ways(const ps_reduce_input *in, void **shared, ps_err *err
 
 static const ps_round ROUNDS[] = {
     {.needs = PS_COMM_PART_NEEDS, .map = map_operators, .reduce = reduce_operators},
-    {.needs = PS_COMM_PART_NEEDS, .map = map_ways, .reduce = reduce_ways}};
+    {.needs = PS_COMM_PART_NEEDS, .wants = wants_ways, .map = map_ways, .reduce = reduce_ways}};
 
 const ps_analysis ps_analysis_communication_bottleneck = {
     .name = "communication_bottleneck",

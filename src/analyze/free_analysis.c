@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/derived.h"
 #include "analyze/dispatch.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
@@ -14,6 +15,7 @@
 #include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/num.h"
 
 enum { DEFAULT_TOP = 10, MAX_TYPES = 64 };
 
@@ -272,26 +274,20 @@ static ps_code tell_all(const ps_map_input *in, const ps_links *links, partial *
 }
 
 static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
-    ps_links links = {0};
-    ps_overlaps overlaps = {0};
     size_t top = in->opts->top_num > 0 ? (size_t)in->opts->top_num : DEFAULT_TOP;
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
-    code = code == PS_OK ? ps_links_init(&links, in->trace, err) : code;
-    if (code == PS_OK) {
-        code = ps_overlaps_measure(&links, in->opts->step_id, false, &overlaps, err);
-    }
-    if (code == PS_OK && overlaps.n == 0) {
+    const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
+    const ps_overlaps *overlaps = links != NULL ? ps_derived_overlaps(in->derived, err) : NULL;
+    code = code == PS_OK && overlaps == NULL ? PS_NOMEM : code;
+    if (code == PS_OK && overlaps->n == 0) {
         code = ps_fail(err, PS_NOTHING,
                        "no kernels or communication on a device: record its activity "
                        "(ProfilerActivity.NPU or CUDA)");
     }
     if (code == PS_OK) {
-        code = ps_dispatch_measure(&links, &overlaps, in->opts->step_id, top, &part->dispatch, err);
+        code = ps_dispatch_measure(links, overlaps, in->opts->step_id, top, &part->dispatch, err);
     }
-    code = code == PS_OK ? tell_all(in, &links, part, err) : code;
-    ps_overlaps_fini(&overlaps);
-    ps_links_fini(&links);
-    return code;
+    return code == PS_OK ? tell_all(in, links, part, err) : code;
 }
 
 static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
@@ -402,10 +398,10 @@ static void put_sums(ps_table *t, const free_sums *sums) {
 static free_sums sums_of(const ps_dispatch_step *s) {
     free_sums sums = {0};
     for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
-        if (ps_gap_is_host_bound((ps_gap_cause)c)) {
-            sums.host_bound_ns += ps_gap_sum_of(s->sums[c]).total_ns;
-        }
-        sums.short_ns += s->sums[c][0].total_ns;
+        int64_t of_cause = ps_gap_sum_of(s->sums[c]).total_ns;
+        bool is_host_bound = ps_gap_is_host_bound((ps_gap_cause)c);
+        sums.host_bound_ns = ps_i64_plus(sums.host_bound_ns, is_host_bound ? of_cause : 0);
+        sums.short_ns = ps_i64_plus(sums.short_ns, s->sums[c][0].total_ns);
     }
     return sums;
 }
@@ -415,8 +411,8 @@ static void put_shares(ps_table *t, int64_t busy_ns, int64_t free_ns, int64_t pr
     ps_table_set_real(t, SUM_BUSY, (double)busy_ns / 1000);
     ps_table_set_real(t, SUM_FREE, (double)free_ns / 1000);
     ps_table_set_real(t, SUM_PREPARING, (double)preparing_ns / 1000);
-    ps_table_set_real(t, SUM_FREE_SHARE, percent(free_ns, busy_ns + free_ns));
-    ps_table_set_real(t, SUM_IDLE_SHARE, percent(free_ns + preparing_ns, step_ns));
+    ps_table_set_real(t, SUM_FREE_SHARE, percent(free_ns, ps_i64_plus(busy_ns, free_ns)));
+    ps_table_set_real(t, SUM_IDLE_SHARE, percent(ps_i64_plus(free_ns, preparing_ns), step_ns));
 }
 
 /* A row for each step, and one without a step for all of the rank, which has the launch delays. */
@@ -429,12 +425,12 @@ static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
     for (size_t i = 0; i < d->n_steps; i++) {
         const ps_dispatch_step *s = &d->steps[i];
         free_sums sums = sums_of(s);
-        all.host_bound_ns += sums.host_bound_ns;
-        all.short_ns += sums.short_ns;
-        busy += s->busy_ns;
-        idle += s->free_ns;
-        preparing += s->preparing_ns;
-        whole += s->step_ns;
+        all.host_bound_ns = ps_i64_plus(all.host_bound_ns, sums.host_bound_ns);
+        all.short_ns = ps_i64_plus(all.short_ns, sums.short_ns);
+        busy = ps_i64_plus(busy, s->busy_ns);
+        idle = ps_i64_plus(idle, s->free_ns);
+        preparing = ps_i64_plus(preparing, s->preparing_ns);
+        whole = ps_i64_plus(whole, s->step_ns);
         if (s->has_step) {
             if (!ps_table_add_row(t)) {
                 return false;

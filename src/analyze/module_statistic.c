@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/derived.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
 #include "analyze/mfu.h"
@@ -12,16 +13,16 @@
 /* What one map makes on the way to its partial. */
 typedef struct work {
     const ps_map_input *in;
-    ps_links links;
-    ps_module_tree tree;
+    const ps_links *links;
+    const ps_module_tree *tree;
     ps_module_rows rows;
     ps_module_measures measures;
-    ps_mfu *mfu;
+    const ps_mfu *mfu;
     uint8_t *wanted; /* [n_calls] */
 } work;
 
 static ps_code choose_calls(work *w, ps_err *err) {
-    const ps_module_tree *t = &w->tree;
+    const ps_module_tree *t = w->tree;
     int64_t step = w->in->opts->step_id;
     w->wanted = ps_calloc(t->n_calls + 1, 1);
     if (w->wanted == NULL) {
@@ -29,7 +30,7 @@ static ps_code choose_calls(work *w, ps_err *err) {
     }
     for (size_t c = 0; c < t->n_calls; c++) {
         int64_t at = t->calls[c].start_ns;
-        w->wanted[c] = step < 0 || ps_step_of(&w->links.steps, at, at) == step;
+        w->wanted[c] = step < 0 || ps_step_of(&w->links->steps, at, at) == step;
     }
     return PS_OK;
 }
@@ -39,13 +40,13 @@ static ps_code check_coverage(const work *w, ps_err *err) {
     if (m->inside.n_kernels > 0) {
         return PS_OK;
     }
-    int64_t all_ns = ps_module_add_ns(m->outside.kernel_ns, m->unlinked.kernel_ns);
+    int64_t all_ns = ps_i64_plus(m->outside.kernel_ns, m->unlinked.kernel_ns);
     return ps_fail(
         err, PS_NOTHING,
         "none of the %lld operators that launched kernels%s lies in one of the %zu modules (%s): "
         "%.0f %% of the kernel time is outside, of the rest the launch is not known",
         (long long)m->outside.n_ops, w->in->opts->step_id >= 0 ? " in this step" : "",
-        w->tree.n_marked, ps_module_source_text(w->tree.source),
+        w->tree->n_marked, ps_module_source_text(w->tree->source),
         all_ns > 0 ? 100.0 * (double)m->outside.kernel_ns / (double)all_ns : 0);
 }
 
@@ -54,20 +55,20 @@ static ps_code analyse(work *w, ps_module_partial **out, ps_err *err) {
     /* Ranges of the Ascend profiler have domains, and only the domain Module means modules. */
     bool marks_too = in->rank->profiler == NULL || strcmp(in->rank->profiler, "Ascend") != 0;
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
-    code = code == PS_OK ? ps_links_init(&w->links, in->trace, err) : code;
-    code = code == PS_OK ? ps_module_tree_build(&w->tree, &w->links, marks_too, err) : code;
+    w->links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
+    code = code == PS_OK && w->links == NULL ? PS_NOMEM : code;
+    code = code == PS_OK ? ps_derived_modules(in->derived, marks_too, &w->tree, err) : code;
     code = code == PS_OK ? choose_calls(w, err) : code;
     if (code == PS_OK) {
-        w->mfu = ps_mfu_new(&w->links, in->opts, in->diag, err);
-        code = w->mfu != NULL ? PS_OK : ps_fail_nomem(err);
+        w->mfu = ps_derived_mfu(in->derived, err);
+        code = w->mfu != NULL ? PS_OK : PS_NOMEM;
     }
-    code = code == PS_OK ? ps_module_measure(&w->tree, w->wanted, in->opts->step_id, w->mfu,
-                                             &w->measures, err)
-                         : code;
+    code = code == PS_OK
+               ? ps_module_measure(w->tree, w->wanted, in->opts->step_id, w->mfu, &w->measures, err)
+               : code;
     code = code == PS_OK ? check_coverage(w, err) : code;
-    code =
-        code == PS_OK ? ps_module_rows_collect(&w->tree, w->wanted, w->mfu, &w->rows, err) : code;
-    const ps_module_found found = {&w->tree, &w->rows, &w->measures, w->wanted, in->opts};
+    code = code == PS_OK ? ps_module_rows_collect(w->tree, w->wanted, w->mfu, &w->rows, err) : code;
+    const ps_module_found found = {w->tree, &w->rows, &w->measures, w->wanted, in->opts};
     return code == PS_OK ? ps_module_partial_make(&found, out, err) : code;
 }
 
@@ -76,11 +77,8 @@ static ps_code map(const ps_map_input *in, void **partial, ps_err *err) {
     ps_module_partial *out = NULL;
     ps_code code = analyse(&w, &out, err);
     ps_free(w.wanted);
-    ps_mfu_free(w.mfu);
     ps_module_measures_fini(&w.measures);
     ps_module_rows_fini(&w.rows);
-    ps_module_tree_fini(&w.tree);
-    ps_links_fini(&w.links);
     *partial = out;
     return code;
 }

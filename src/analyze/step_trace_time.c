@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/derived.h"
 #include "analyze/marks.h"
 #include "analyze/overlap.h"
 #include "analyze/stage_groups.h"
@@ -80,19 +81,13 @@ static step_row row_of(const ps_overlap *o) {
 }
 
 static ps_code measure(const ps_map_input *in, partial *part, ps_err *err) {
-    ps_links links = {0};
-    ps_overlaps overlaps = {0};
-    ps_code code = ps_links_init(&links, in->trace, err);
-    if (code == PS_OK) {
-        code = ps_overlaps_measure(&links, in->opts->step_id, false, &overlaps, err);
-    }
-    for (size_t i = 0; code == PS_OK && i < overlaps.n; i++) {
-        step_row row = row_of(&overlaps.at[i]);
+    const ps_overlaps *overlaps = ps_derived_overlaps(in->derived, err);
+    ps_code code = overlaps != NULL ? PS_OK : PS_NOMEM;
+    for (size_t i = 0; code == PS_OK && i < overlaps->n; i++) {
+        step_row row = row_of(&overlaps->at[i]);
         code = add_row(part, &row) ? PS_OK : ps_fail_nomem(err);
-        part->own.device = part->own.device < 0 ? overlaps.at[i].device : part->own.device;
+        part->own.device = part->own.device < 0 ? overlaps->at[i].device : part->own.device;
     }
-    ps_overlaps_fini(&overlaps);
-    ps_links_fini(&links);
     return code;
 }
 

@@ -108,18 +108,41 @@ static ps_trace *read_rank(session *s, size_t r) {
     return trace;
 }
 
+static ps_map_input map_input(const session *s, size_t a, size_t r) {
+    return (ps_map_input){.rank = &s->infos[r],
+                          .opts = &s->opts_of[a],
+                          .partial = s->partials[a][r],
+                          .shared = s->shared[a],
+                          .diag = &s->run->ranks[r].diag};
+}
+
+/* Whether analysis `a` has a map to run over the rank in this round. */
+static bool wants_rank(const session *s, size_t a, size_t r) {
+    bool has_round = s->round < s->analyses[a]->n_rounds && s->run->errors[a].code == PS_OK;
+    if (!has_round || (s->round > 0 && s->partials[a][r] == NULL)) {
+        return false;
+    }
+    ps_map_input in = map_input(s, a, r);
+    const ps_round *round = &s->analyses[a]->rounds[s->round];
+    return round->wants == NULL || round->wants(&in);
+}
+
+static bool needs_trace(const session *s, size_t r) {
+    bool any = false;
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        any = any || (wants_rank(s, a, r) && s->analyses[a]->rounds[s->round].needs != 0);
+    }
+    return any;
+}
+
 static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace,
                          ps_derived *derived) {
     const ps_round *round = &s->analyses[a]->rounds[s->round];
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
-    ps_map_input in = {.trace = trace,
-                       .derived = derived,
-                       .rank = &s->infos[r],
-                       .opts = &s->opts_of[a],
-                       .partial = s->partials[a][r],
-                       .shared = s->shared[a],
-                       .diag = &report->diag};
+    ps_map_input in = map_input(s, a, r);
+    in.trace = trace;
+    in.derived = derived;
     void *partial = in.partial;
     ps_code code = ps_round_map(round, &in, &partial, &err);
     s->partials[a][r] = partial;
@@ -139,7 +162,7 @@ static void map_rank(void *context, size_t r) {
     session *s = context;
     ps_trace *trace = NULL;
     ps_derived *derived = NULL;
-    bool lost = s->needs != 0 && (trace = read_rank(s, r)) == NULL;
+    bool lost = needs_trace(s, r) && (trace = read_rank(s, r)) == NULL;
     if (trace != NULL) {
         ps_err err = PS_ERR_INIT;
         derived = ps_derived_new(trace, &s->opts->analysis, &s->run->ranks[r].diag, &err);
@@ -149,10 +172,8 @@ static void map_rank(void *context, size_t r) {
         }
     }
     for (size_t a = 0; a < s->run->n_analyses; a++) {
-        bool has_round = s->round < s->analyses[a]->n_rounds && s->run->errors[a].code == PS_OK;
-        bool goes_on = s->round == 0 || s->partials[a][r] != NULL;
         s->took_part[a][r] = s->took_part[a][r] && !lost;
-        if (has_round && goes_on && !lost) {
+        if (!lost && wants_rank(s, a, r)) {
             bool sees = s->analyses[a]->rounds[s->round].needs != 0;
             map_analysis(s, a, r, sees ? trace : NULL, sees ? derived : NULL);
         }

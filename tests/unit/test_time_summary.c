@@ -62,7 +62,7 @@ static ps_code run(job *j, const ps_analysis *a) {
     for (size_t r = 0; code == PS_OK && r < 2; r++) {
         ps_map_input in = {
             .trace = j->traces[r], .rank = &j->ranks[r], .opts = &j->opts, .diag = &j->diags[r]};
-        code = a->rounds[0].map(&in, &j->partials[r], &err);
+        code = ps_round_map(&a->rounds[0], &in, &j->partials[r], &err);
     }
     ps_reduce_input in = {.ranks = j->ranks,
                           .partials = j->partials,
