@@ -11,9 +11,9 @@
 #include "write/sink.h"
 #include "write/writers.h"
 
-void ps_report_oddities(const ps_cli *cli, const ps_diag *d) {
+static void report_oddities(const ps_cli *cli, const ps_diag *d, int but) {
     for (int k = 0; k < PS_N_ODDITIES; k++) {
-        if (d->counts[k] == 0) {
+        if (d->counts[k] == 0 || k == but) {
             continue;
         }
         char text[256];
@@ -37,11 +37,19 @@ void ps_report_oddities(const ps_cli *cli, const ps_diag *d) {
     }
 }
 
+void ps_report_oddities(const ps_cli *cli, const ps_diag *d) {
+    report_oddities(cli, d, -1);
+}
+
+/* A choice between profiles comes first, since all that follows depends on it. */
 void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster) {
+    if (cluster->left_out != NULL) {
+        ps_cli_warn(cli, "%s", cluster->left_out);
+    }
     for (size_t i = 0; i < cluster->n_notes; i++) {
         ps_cli_note(cli, "%s", cluster->notes[i]);
     }
-    ps_report_oddities(cli, &cluster->diag);
+    report_oddities(cli, &cluster->diag, cluster->left_out != NULL ? PS_ODD_RANK_DUPLICATE : -1);
 }
 
 static void report_rank(const ps_cli *cli, const ps_rank_report *r) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/fs.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -433,10 +434,88 @@ static bool is_same_rank(const ps_cluster_rank *a, const ps_cluster_rank *b) {
            (a->profiler != PS_PROFILER_OTHER || a->reader == b->reader);
 }
 
+enum { MAX_PLACES = 3 };
+
+/* Folders of profiles, each once: those that are read, or those that are left out. */
+typedef struct places {
+    const char *names[MAX_PLACES];
+    size_t n; /* may be more than are named */
+} places;
+
+/* The folder of the profile's rank, or what holds that. */
+static const char *place_of(ps_cluster *c, const ps_cluster_rank *r, bool above) {
+    const char *dir = r->rank_dir != NULL ? r->rank_dir : ps_path_dir(&c->arena, r->path);
+    dir = dir != NULL && above ? ps_path_dir(&c->arena, dir) : dir;
+    return dir != NULL ? dir : c->root;
+}
+
+static void add_place(places *p, const char *name) {
+    for (size_t i = 0; i < p->n && i < MAX_PLACES; i++) {
+        if (strcmp(p->names[i], name) == 0) {
+            return;
+        }
+    }
+    if (p->n < MAX_PLACES) {
+        p->names[p->n] = name;
+    }
+    p->n++;
+}
+
+static void put_places(ps_buf *out, const places *p) {
+    for (size_t i = 0; i < p->n && i < MAX_PLACES; i++) {
+        ps_buf_addf(out, "%s%s", i > 0 ? ", " : "", p->names[i]);
+    }
+    ps_buf_add_str(out, p->n > MAX_PLACES ? ", ..." : "");
+}
+
+/* c->ranks is in order, equal ones side by side. Profiles of one run lie in folders of their own below that of the run;
+ * where runs share that, the folders of the ranks are named. */
+static void say_left_out(ps_cluster *c) {
+    places read = {.n = 0};
+    places left = {.n = 0};
+    size_t n_left = 0;
+    for (int above = 1; above >= 0; above--) {
+        bool is_clear = true;
+        read.n = left.n = n_left = 0;
+        for (size_t i = 0, kept = 0; i < c->n_ranks; i++) {
+            const ps_cluster_rank *r = &c->ranks[i];
+            if (i == 0 || !is_same_rank(&c->ranks[kept], r)) {
+                kept = i;
+            } else if (!r->is_copy || c->ranks[kept].is_copy) {
+                const char *from = place_of(c, &c->ranks[kept], above != 0);
+                const char *other = place_of(c, r, above != 0);
+                is_clear = is_clear && strcmp(from, other) != 0;
+                add_place(&read, from);
+                add_place(&left, other);
+                n_left++;
+            }
+        }
+        if (is_clear) {
+            break;
+        }
+    }
+    if (n_left == 0) {
+        return;
+    }
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_buf_addf(
+        &text,
+        "ranks are here more than once: of each the newest profile is read (a database before text), from ");
+    put_places(&text, &read);
+    ps_buf_addf(&text, "; %zu other%s left out, from ", n_left, n_left == 1 ? " is" : "s are");
+    put_places(&text, &left);
+    ps_buf_add_str(&text, " (name one folder to read what is in it)");
+    c->left_out =
+        ps_buf_ok(&text) ? ps_arena_strndup(&c->arena, ps_buf_str(&text), text.len) : NULL;
+    ps_buf_fini(&text);
+}
+
 static void keep_newest(ps_cluster *c) {
     if (c->n_ranks > 1) {
         qsort(c->ranks, c->n_ranks, sizeof *c->ranks, compare_ranks);
     }
+    say_left_out(c);
     size_t n = 0;
     size_t n_copies = 0;
     for (size_t i = 0; i < c->n_ranks; i++) {

@@ -80,5 +80,8 @@ old=$(dirname "$(dirname "$(database "$T/in" 0)")")
 cp -R "$old" "$T/in/node0_1000_20240101000000000_ascend_pt"
 snapshot "$T/in/node0_1000_20240101000000000_ascend_pt" >"$T/before"
 run 0 -m pp_chart -d "$T/in"
-says '1 older profile of a rank was left out: rank 0: node0_1000_20240101000000000_ascend_pt/'
+says 'of each the newest profile is read (a database before text), from '
+says '; 1 other is left out, from '
+says 'node0_1000_20240101000000000_ascend_pt (name one folder'
+head -n 1 "$T/stderr" | grep -q 'ranks are here more than once' || fail 'the choice is not said first'
 unchanged "$T/in/node0_1000_20240101000000000_ascend_pt" "$T/before"

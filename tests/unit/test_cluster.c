@@ -75,6 +75,21 @@ static void the_newest_profile_of_a_rank_is_read(void **state) {
     ps_cluster_free(c);
 }
 
+/* Two runs of two ranks below one folder: the one that is read and the one that is not are named by their own folders. */
+static void the_folder_that_is_read_is_named(void **state) {
+    const place *where = *state;
+    add_db(where, "new/h_1_20240501130000000_ascend_pt/" OUT "/ascend_pytorch_profiler_0.db");
+    add_db(where, "new/h_2_20240501130000000_ascend_pt/" OUT "/ascend_pytorch_profiler_1.db");
+    add_db(where, "old/h_1_20240501120000000_ascend_pt/" OUT "/ascend_pytorch_profiler_0.db");
+    add_db(where, "old/h_2_20240501120000000_ascend_pt/" OUT "/ascend_pytorch_profiler_1.db");
+    ps_cluster *c = find(where->dir);
+    assert_int_equal(c->n_ranks, 2);
+    assert_non_null(c->left_out);
+    assert_non_null(strstr(c->left_out, "/new; 2 others are left out, from "));
+    assert_non_null(strstr(c->left_out, "/old (name one folder"));
+    ps_cluster_free(c);
+}
+
 /* A directory without a time in its name is older than any with one. */
 static void a_name_without_a_time_is_the_oldest(void **state) {
     const place *where = *state;
@@ -410,6 +425,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_PLACE(ranks_come_in_numeric_order),
         IN_PLACE(the_newest_profile_of_a_rank_is_read),
+        IN_PLACE(the_folder_that_is_read_is_named),
         IN_PLACE(a_name_without_a_time_is_the_oldest),
         IN_PLACE(loops_of_links_end),
         IN_PLACE(an_unreadable_directory_is_counted),
