@@ -13,6 +13,7 @@
 
 #include "analyze/comm_list.h"
 #include "base/alloc.h"
+#include "base/num.h"
 
 enum { QUEUE_NS = 100000, TOGETHER_NS = 1000000, LOOK_AHEAD = 16 };
 
@@ -70,15 +71,9 @@ void ps_way_fini(ps_way *way) {
 
 /* --- host or device --------------------------------------------------------------------------------------------- */
 
-/* a - b, at the edge of the type where it does not fit. */
-static int64_t minus(int64_t a, int64_t b) {
-    int64_t out = 0;
-    return !__builtin_sub_overflow(a, b, &out) ? out : a < b ? INT64_MIN + 1 : INT64_MAX;
-}
-
 /* On the clock of the slow one. */
 static int64_t fast_time(const ps_lateness *l, int64_t ns) {
-    return minus(ns, l->shift_ns);
+    return ps_i64_minus(ns, l->shift_ns);
 }
 
 static double us(int64_t ns) {
@@ -99,7 +94,8 @@ static void explain_bound(const ps_lateness *l, ps_buf *out) {
             continue;
         }
         n++;
-        busy_us += us(minus(end, start)); /* of one stream; kernels side by side count twice */
+        busy_us +=
+            us(ps_i64_minus(end, start)); /* of one stream; kernels side by side count twice */
         if (k->call_end_ns == PS_NO_TIME) {
             continue;
         }
@@ -153,17 +149,18 @@ static void explain_kernels(const ps_lateness *l, ps_buf *out) {
     size_t behind = 0;
     size_t i = 0;
     size_t j = 0;
-    int64_t after_ns = minus(l->slow_start_ns, fast_time(l, l->fast_start_ns)); /* apart later on */
+    int64_t after_ns =
+        ps_i64_minus(l->slow_start_ns, fast_time(l, l->fast_start_ns)); /* apart later on */
     size_t after = SIZE_MAX; /* SIZE_MAX: the collective */
     size_t n = 0;
     bool met = false;
     for (; !met && next_pair(l, &i, &j); i++, j++) {
         const ps_way_kernel *s = &l->slow->kernels[i];
         const ps_way_kernel *f = &l->fast->kernels[j];
-        int64_t apart = minus(s->start_ns, fast_time(l, f->start_ns));
+        int64_t apart = ps_i64_minus(s->start_ns, fast_time(l, f->start_ns));
         int64_t difference = (s->end_ns - s->start_ns) - (f->end_ns - f->start_ns);
-        int64_t lost = minus(minus(after_ns, apart),
-                             difference); /* between the end of this one and the later one */
+        int64_t lost = ps_i64_minus(ps_i64_minus(after_ns, apart),
+                                    difference); /* between the end of this one and the later one */
         if (difference > longer) {
             longer = difference;
             longest = i;
@@ -195,7 +192,7 @@ static void explain_kernels(const ps_lateness *l, ps_buf *out) {
 
 void ps_lateness_explain(const ps_lateness *l, ps_buf *out) {
     ps_buf_addf(out, "rank %lld began %.3f us after rank %lld: ", (long long)l->slow_rank,
-                us(minus(l->slow_start_ns, fast_time(l, l->fast_start_ns))),
+                us(ps_i64_minus(l->slow_start_ns, fast_time(l, l->fast_start_ns))),
                 (long long)l->fast_rank);
     if (l->slow == NULL || l->slow->n == 0) {
         ps_buf_addf(out, "its kernels are not in the profile");

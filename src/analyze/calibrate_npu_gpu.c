@@ -8,6 +8,7 @@
 #include "analyze/capture_facts.h"
 #include "analyze/likeness.h"
 #include "base/alloc.h"
+#include "base/num.h"
 
 #define LEAST_LIKENESS 0.8
 #define MAX_TRIES                                                                                  \
@@ -46,10 +47,10 @@ static bool add_module(modules *m, ps_arena *arena, const char *path, const char
     *to = (module){.path = path,
                    .pass = pass,
                    .key = key_of(arena, path),
-                   .time_ns = (time_ns + n_steps / 2) / n_steps,
+                   .time_ns = ps_i64_plus(time_ns, n_steps / 2) / n_steps,
                    .count = (double)count / (double)n_steps,
                    .partner = SIZE_MAX};
-    m->total_ns += to->time_ns;
+    m->total_ns = ps_i64_plus(m->total_ns, to->time_ns);
     return to->key != NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "analyze/kernel_args.h"
 #include "analyze/module_tree.h"
 #include "base/alloc.h"
+#include "base/num.h"
 
 /* --- map ---------------------------------------------------------------------------------------------------------- */
 
@@ -39,7 +40,7 @@ static bool add(adding *a, ps_sum_class class_, const char *name, const char *de
         return false;
     }
     sum->n++;
-    sum->time_ns += time_ns;
+    sum->time_ns = ps_i64_plus(sum->time_ns, time_ns);
     return true;
 }
 
@@ -131,7 +132,7 @@ static bool add_device_time(adding *a, uint32_t i) {
     }
     ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, name_of(a, op), "");
     if (sum != NULL) {
-        sum->time_ns += a->slices->dur_ns[i];
+        sum->time_ns = ps_i64_plus(sum->time_ns, a->slices->dur_ns[i]);
     }
     return sum != NULL;
 }
@@ -200,7 +201,7 @@ static int64_t own_time_ns(const ps_module_tree *t, const ps_slices *s, const ps
     for (uint32_t i = 0; i < c->n_ops; i++) {
         uint32_t op = t->ops[c->first_op + i];
         for (uint32_t k = t->first_kernel[op]; k < t->first_kernel[op + 1]; k++) {
-            sum += s->dur_ns[t->kernels[k]];
+            sum = ps_i64_plus(sum, s->dur_ns[t->kernels[k]]);
         }
     }
     return sum;
@@ -216,7 +217,7 @@ static bool add_call(const ps_module_tree *t, const ps_slices *s, const ps_modul
     ps_named_sum *sum = ps_named_sums_of(sums, PS_SUM_MODULE, path, PASSES[c->pass]);
     if (sum != NULL) {
         sum->n++;
-        sum->time_ns += own_time_ns(t, s, c);
+        sum->time_ns = ps_i64_plus(sum->time_ns, own_time_ns(t, s, c));
     }
     return sum != NULL;
 }
@@ -344,15 +345,20 @@ static void add_step(step_sum *s, const ps_overlap *o) {
     int64_t before =
         o->has_step && o->step_start_ns < o->first_ns ? o->first_ns - o->step_start_ns : 0;
     int64_t after = o->has_step && o->step_end_ns > o->last_ns ? o->step_end_ns - o->last_ns : 0;
-    s->values[PS_CT_TIME] += before + (o->last_ns - o->first_ns) + after;
-    s->values[PS_CT_BEFORE] += before;
-    s->values[PS_CT_AFTER] += after;
-    s->values[PS_CT_COMPUTING] += o->computing_ns;
-    s->values[PS_CT_COMMUNICATION] += o->communication_ns;
-    s->values[PS_CT_NOT_OVERLAPPED] += o->not_overlapped_ns;
-    s->values[PS_CT_FREE] += o->free_ns;
-    s->values[PS_CT_BUBBLE] += o->bubble_ns;
-    s->values[PS_CT_MEMORY] += o->memory_ns;
+    int64_t times[PS_N_CT] = {
+        [PS_CT_TIME] = before + (o->last_ns - o->first_ns) + after,
+        [PS_CT_BEFORE] = before,
+        [PS_CT_AFTER] = after,
+        [PS_CT_COMPUTING] = o->computing_ns,
+        [PS_CT_COMMUNICATION] = o->communication_ns,
+        [PS_CT_NOT_OVERLAPPED] = o->not_overlapped_ns,
+        [PS_CT_FREE] = o->free_ns,
+        [PS_CT_BUBBLE] = o->bubble_ns,
+        [PS_CT_MEMORY] = o->memory_ns,
+    };
+    for (size_t i = 0; i < PS_N_CT; i++) {
+        s->values[i] = ps_i64_plus(s->values[i], times[i]);
+    }
 }
 
 static ps_code put_steps(const step_sum *steps, size_t n, ps_result *out, ps_err *err) {

@@ -302,7 +302,10 @@ static const ps_way *way_of(const ps_reduce_input *in, uint32_t rank, size_t i, 
 
 static void explain(const ps_reduce_input *in, const bottleneck *b, size_t i, ps_buf *out) {
     if (!b->is_matched) {
-        ps_buf_addf(out, "[Failed] no other rank of the input has this operator");
+        ps_buf_add_str(out, ps_str_is_none(b->op.group)
+                                ? "[Failed] not matched: nothing names its group, and no such "
+                                  "operator of another rank ran and ended with it"
+                                : "[Failed] no other rank of the input has this operator");
         return;
     }
     if (!b->is_late) {

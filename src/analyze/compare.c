@@ -7,6 +7,7 @@
 
 #include "analyze/capture_facts.h"
 #include "base/alloc.h"
+#include "base/num.h"
 
 /* What totals of a side are divided by. */
 typedef struct side {
@@ -31,7 +32,7 @@ static int64_t int_at(const ps_table *t, size_t row, size_t column) {
 
 /* Nearest, halves up; `total` is not negative. */
 static int64_t per(int64_t total, int64_t n) {
-    return n > 0 ? (total + n / 2) / n : 0;
+    return n > 0 ? ps_i64_plus(total, n / 2) / n : 0;
 }
 
 static void put_ratio(ps_table *t, size_t column, int64_t now, int64_t base) {
@@ -64,7 +65,7 @@ static const ps_column OVERALL[N_O] = {
 static int64_t total(const ps_table *steps, size_t column) {
     int64_t sum = 0;
     for (size_t r = 0; r < steps->n_rows; r++) {
-        sum += int_at(steps, r, column);
+        sum = ps_i64_plus(sum, int_at(steps, r, column));
     }
     return sum;
 }
@@ -75,7 +76,7 @@ static bool put_part(ps_table *t, const char *name, int64_t now, int64_t base) {
     }
     ps_table_set_int(t, O_NEW, now);
     ps_table_set_int(t, O_BASE, base);
-    ps_table_set_int(t, O_LOST, now - base);
+    ps_table_set_int(t, O_LOST, ps_i64_minus(now, base));
     put_ratio(t, O_RATIO, now, base);
     return true;
 }
@@ -259,14 +260,14 @@ static size_t join(pair *pairs, size_t n) {
         }
         for (size_t k = 0; k < 2; k++) {
             last->count[k] += pairs[i].count[k];
-            last->time_ns[k] += pairs[i].time_ns[k];
+            last->time_ns[k] = ps_i64_plus(last->time_ns[k], pairs[i].time_ns[k]);
         }
     }
     return kept;
 }
 
 static int64_t lost(const pair *p) {
-    return p->time_ns[0] - p->time_ns[1];
+    return ps_i64_minus(p->time_ns[0], p->time_ns[1]);
 }
 
 static int compare_losses(const void *x, const void *y) {
@@ -275,8 +276,10 @@ static int compare_losses(const void *x, const void *y) {
     if (a->class_ != b->class_) {
         return a->class_ < b->class_ ? -1 : 1;
     }
-    int64_t difference = lost(b) - lost(a);
-    return difference != 0 ? (difference < 0 ? -1 : 1) : compare_keys(x, y);
+    if (lost(a) != lost(b)) {
+        return lost(a) > lost(b) ? -1 : 1;
+    }
+    return compare_keys(x, y);
 }
 
 enum { P_NAME, P_DETAIL, P_CALLS_NEW, P_CALLS_BASE, P_NEW, P_BASE, P_LOST, P_RATIO, N_P };

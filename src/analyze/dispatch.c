@@ -12,6 +12,7 @@
 #include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 
 #define MAX_VALUES ((size_t)1 << 32)
 #define MAX_WORST ((size_t)1 << 20)
@@ -99,7 +100,7 @@ static void take_blocking_op(meter *m, uint32_t i) {
     if ((around == PS_NONE || class_of(m, around) != NAME_BLOCKS) &&
         in_wanted_step(m, ps_step_of(&m->links->steps, start, start))) {
         m->out->n_blocking_ops++;
-        m->out->blocking_ops_ns += m->s->dur_ns[i];
+        m->out->blocking_ops_ns = ps_i64_plus(m->out->blocking_ops_ns, m->s->dur_ns[i]);
     }
 }
 
@@ -234,8 +235,10 @@ static void add_to(ps_gap_sum sums[PS_N_GAP_CAUSES][PS_N_GAP_SIZES], const ps_ga
         size++;
     }
     sums[g->cause][size].n++;
-    sums[g->first_cause][size].total_ns += g->first_ns;
-    sums[PS_GAP_QUEUED][size].total_ns += length - g->first_ns;
+    int64_t *first = &sums[g->first_cause][size].total_ns;
+    *first = ps_i64_plus(*first, g->first_ns);
+    int64_t *queued = &sums[PS_GAP_QUEUED][size].total_ns;
+    *queued = ps_i64_plus(*queued, length - g->first_ns);
 }
 
 static ps_dispatch_step *find_step(meter *m, const ps_gap *g) {
@@ -550,7 +553,7 @@ ps_gap_sum ps_gap_sum_of(const ps_gap_sum sums[PS_N_GAP_SIZES]) {
     ps_gap_sum all = {0};
     for (size_t i = 0; i < PS_N_GAP_SIZES; i++) {
         all.n += sums[i].n;
-        all.total_ns += sums[i].total_ns;
+        all.total_ns = ps_i64_plus(all.total_ns, sums[i].total_ns);
     }
     return all;
 }
@@ -559,8 +562,9 @@ double ps_dispatch_free_share(const ps_dispatch *d) {
     int64_t busy = 0;
     int64_t idle = 0;
     for (size_t i = 0; i < d->n_steps; i++) {
-        busy += d->steps[i].busy_ns;
-        idle += d->steps[i].free_ns;
+        busy = ps_i64_plus(busy, d->steps[i].busy_ns);
+        idle = ps_i64_plus(idle, d->steps[i].free_ns);
     }
-    return busy + idle > 0 ? (double)idle / (double)(busy + idle) : 0;
+    int64_t whole = ps_i64_plus(busy, idle);
+    return whole > 0 ? (double)idle / (double)whole : 0;
 }

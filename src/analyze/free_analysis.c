@@ -15,6 +15,7 @@
 #include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/num.h"
 
 enum { DEFAULT_TOP = 10, MAX_TYPES = 64 };
 
@@ -397,10 +398,10 @@ static void put_sums(ps_table *t, const free_sums *sums) {
 static free_sums sums_of(const ps_dispatch_step *s) {
     free_sums sums = {0};
     for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
-        if (ps_gap_is_host_bound((ps_gap_cause)c)) {
-            sums.host_bound_ns += ps_gap_sum_of(s->sums[c]).total_ns;
-        }
-        sums.short_ns += s->sums[c][0].total_ns;
+        int64_t of_cause = ps_gap_sum_of(s->sums[c]).total_ns;
+        bool is_host_bound = ps_gap_is_host_bound((ps_gap_cause)c);
+        sums.host_bound_ns = ps_i64_plus(sums.host_bound_ns, is_host_bound ? of_cause : 0);
+        sums.short_ns = ps_i64_plus(sums.short_ns, s->sums[c][0].total_ns);
     }
     return sums;
 }
@@ -410,8 +411,8 @@ static void put_shares(ps_table *t, int64_t busy_ns, int64_t free_ns, int64_t pr
     ps_table_set_real(t, SUM_BUSY, (double)busy_ns / 1000);
     ps_table_set_real(t, SUM_FREE, (double)free_ns / 1000);
     ps_table_set_real(t, SUM_PREPARING, (double)preparing_ns / 1000);
-    ps_table_set_real(t, SUM_FREE_SHARE, percent(free_ns, busy_ns + free_ns));
-    ps_table_set_real(t, SUM_IDLE_SHARE, percent(free_ns + preparing_ns, step_ns));
+    ps_table_set_real(t, SUM_FREE_SHARE, percent(free_ns, ps_i64_plus(busy_ns, free_ns)));
+    ps_table_set_real(t, SUM_IDLE_SHARE, percent(ps_i64_plus(free_ns, preparing_ns), step_ns));
 }
 
 /* A row for each step, and one without a step for all of the rank, which has the launch delays. */
@@ -424,12 +425,12 @@ static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
     for (size_t i = 0; i < d->n_steps; i++) {
         const ps_dispatch_step *s = &d->steps[i];
         free_sums sums = sums_of(s);
-        all.host_bound_ns += sums.host_bound_ns;
-        all.short_ns += sums.short_ns;
-        busy += s->busy_ns;
-        idle += s->free_ns;
-        preparing += s->preparing_ns;
-        whole += s->step_ns;
+        all.host_bound_ns = ps_i64_plus(all.host_bound_ns, sums.host_bound_ns);
+        all.short_ns = ps_i64_plus(all.short_ns, sums.short_ns);
+        busy = ps_i64_plus(busy, s->busy_ns);
+        idle = ps_i64_plus(idle, s->free_ns);
+        preparing = ps_i64_plus(preparing, s->preparing_ns);
+        whole = ps_i64_plus(whole, s->step_ns);
         if (s->has_step) {
             if (!ps_table_add_row(t)) {
                 return false;

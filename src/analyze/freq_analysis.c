@@ -11,6 +11,7 @@
 #include "analyze/marks.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/idmap.h"
 #include "base/num.h"
 
 #define SERIES "AI Core Freq"
@@ -50,15 +51,16 @@ static bool is_core_clock(const ps_trace *t, const ps_track *track) {
            (name[n] == '\0' || name[n] == ' ' || name[n] == '/');
 }
 
-static bool add_value(partial *part, size_t first, span value) {
-    for (size_t i = first; i < part->n; i++) { /* a core has a handful of frequencies */
-        if (part->spans[i].mhz == value.mhz) {
-            part->spans[i].time_ns += value.time_ns;
-            part->spans[i].n++;
-            return true;
-        }
+/* `rows`: frequency of the core -> its row. */
+static bool add_value(partial *part, ps_idmap *rows, span value) {
+    uint32_t row = ps_idmap_get(rows, (uint64_t)value.mhz);
+    if (row != PS_IDMAP_NONE) {
+        part->spans[row].time_ns = ps_i64_plus(part->spans[row].time_ns, value.time_ns);
+        part->spans[row].n++;
+        return true;
     }
-    if (!ps_grow(&part->spans, &part->cap, part->n + 1, UINT32_MAX, sizeof *part->spans)) {
+    if (!ps_grow(&part->spans, &part->cap, part->n + 1, UINT32_MAX - 1, sizeof *part->spans) ||
+        !ps_idmap_put(rows, (uint64_t)value.mhz, (uint32_t)part->n)) {
         return false;
     }
     value.n = 1;
@@ -71,7 +73,8 @@ static bool take_track(partial *part, const ps_trace *t, const ps_track *track, 
                        uint32_t end, const ps_step *step, ps_diag *diag) {
     const ps_counters *c = ps_trace_counters(t);
     const char *name = ps_trace_text(t, track->name);
-    size_t first = part->n;
+    ps_idmap rows;
+    ps_idmap_init(&rows);
     span value = {.series = ps_strpool_add(&part->strings, name, strlen(name)),
                   .device = track->device};
     bool ok = !ps_str_is_none(value.series);
@@ -92,8 +95,9 @@ static bool take_track(partial *part, const ps_trace *t, const ps_track *track, 
         }
         value.mhz = (int64_t)mhz;
         value.time_ns = to > from ? to - from : 0;
-        ok = add_value(part, first, value);
+        ok = add_value(part, &rows, value);
     }
+    ps_idmap_fini(&rows);
     return ok;
 }
 
@@ -159,12 +163,6 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
 
 /* --- all ranks ------------------------------------------------------------------------------------------ */
 
-static int compare_i64(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The frequencies of a rank, ascending, each once. NULL when memory is out. */
 static int64_t *list_frequencies(const partial *part, size_t *n) {
     int64_t *list = ps_alloc((part->n + 1) * sizeof *list);
@@ -175,7 +173,7 @@ static int64_t *list_frequencies(const partial *part, size_t *n) {
     if (list == NULL) {
         return NULL;
     }
-    qsort(list, part->n, sizeof *list, compare_i64);
+    qsort(list, part->n, sizeof *list, ps_compare_i64);
     for (size_t i = 0; i < part->n; i++) {
         if (*n == 0 || list[*n - 1] != list[i]) {
             list[(*n)++] = list[i];
@@ -190,7 +188,7 @@ typedef struct clock_time {
 } clock_time;
 
 static int compare_clocks(const void *a, const void *b) {
-    return compare_i64(&((const clock_time *)a)->mhz, &((const clock_time *)b)->mhz);
+    return ps_compare_i64(&((const clock_time *)a)->mhz, &((const clock_time *)b)->mhz);
 }
 
 /* *mhz is 0 when there are no values. False when memory is out. */

@@ -3,8 +3,10 @@
  *
  * A collective of one rank is matched with that of the others inside of one communicator and step: by the number that
  * the profile has (Seq), else the k-th of a type with the k-th where all ranks have equally many of it, else the k-th of
- * a name. What still does not match is counted and left out, as is what cannot have been one collective: somebody left it
- * more than a millisecond before the last one came.
+ * a name. Where nothing names the communicator, what was counted off must overlap and end within a millisecond of one
+ * another; all else is matched by the ends, the closest first. What still does not match is counted and left out, as is
+ * what cannot have been one collective: somebody left it before the last one came, and the ends are more than a
+ * millisecond apart, so that no clock explains it.
  *
  * Clocks: those of different machines (or of ranks whose machine is unknown) are brought together by the ends of
  * collectives in which nobody can finish before everybody has begun. All end at about the same time, so the median of

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/transfers.h"
 #include "base/alloc.h"
 
 /* --- gathering ------------------------------------------------------------------------------------------------ */
@@ -179,8 +180,9 @@ static void forget_names(ps_late_entry *e, size_t n) {
     }
 }
 
-/* Numbers a stretch of one group, step and type. What cannot be matched gets the number -1. */
-static void number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
+/* Numbers a stretch of one group, step and type. What cannot be matched gets the number -1. True: the profile's own
+ * numbers. */
+static bool number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
     bool has_sequence = true;
     for (size_t i = 0; i < n; i++) {
         e[i].number = ps_late_op(w->in, e[i].rank, e[i].op)->sequence;
@@ -188,11 +190,11 @@ static void number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
     }
     if (has_sequence) {
         number_equal_ones(e, n);
-        return;
+        return true;
     }
     if (number_evenly(e, n)) {
         forget_names(e, n);
-        return;
+        return false;
     }
     qsort(e, n, sizeof *e, by_name);
     for (size_t i = 0; i < n;) {
@@ -204,10 +206,10 @@ static void number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
             for (size_t j = i; j < k; j++) {
                 e[j].number = -1;
             }
-            w->out->n_unmatched += k - i;
         }
         i = k;
     }
+    return false;
 }
 
 /* --- meetings ------------------------------------------------------------------------------------------------- */
@@ -235,12 +237,28 @@ static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n) {
     out->meetings[out->n_meetings++] = m;
 }
 
-static void match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
+/* Nothing but time can tell its communicators apart, and nobody may leave before all have come. */
+static bool is_loose(const ps_late_work *w, const ps_late_entry *e) {
+    const ps_strpool *strings = &w->out->strings;
+    return ps_strpool_get(strings, (ps_str){e->group})[0] == '\0' &&
+           (ps_is_symmetric(ps_strpool_get(strings, (ps_str){e->type})) ||
+            ps_is_symmetric(ps_strpool_get(strings, (ps_str){e->name})));
+}
+
+static bool match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
     if (e[0].rank == e[n - 1].rank) {
-        return; /* no other rank has any */
+        return true; /* no other rank has any */
     }
-    number_stretch(w, e, n);
+    bool loose = is_loose(w, e);
+    loose = !number_stretch(w, e, n) && loose;
+    w->n_loose += loose;
     qsort(e, n, sizeof *e, by_number);
+    if (loose && w->has_clocks) {
+        if (!ps_late_refit(w, e, n)) {
+            return false;
+        }
+        qsort(e, n, sizeof *e, by_number);
+    }
     for (size_t i = 0; i < n;) {
         size_t k = i;
         while (k < n && e[k].name == e[i].name && e[k].number == e[i].number) {
@@ -248,8 +266,21 @@ static void match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
         }
         if (e[i].number >= 0) {
             add_meeting(w, e + i, k - i);
+        } else {
+            w->out->n_unmatched += k - i;
         }
         i = k;
+    }
+    return true;
+}
+
+/* Names give way to places while operators are numbered. */
+static void take_names(ps_late_work *w) {
+    for (size_t i = 0; i < w->n_collectives; i++) {
+        ps_late_entry *e = &w->entries[i];
+        const char *name =
+            ps_comm_text(w->in->lists[e->rank], ps_late_op(w->in, e->rank, e->op)->name);
+        e->name = ps_strpool_find(&w->out->strings, name, strlen(name)).id;
     }
 }
 
@@ -262,17 +293,21 @@ bool ps_late_match(ps_late_work *w) {
         return false;
     }
     ps_late_entry *e = w->entries;
+    if (w->has_clocks) {
+        take_names(w);
+    }
     if (n > 1) {
         qsort(e, n, sizeof *e, by_group);
     }
-    for (size_t i = 0; i < n;) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < n;) {
         size_t k = i;
         while (k < n && e[k].group == e[i].group && e[k].step == e[i].step &&
                e[k].type == e[i].type) {
             k++;
         }
-        match_stretch(w, e + i, k - i);
+        ok = match_stretch(w, e + i, k - i);
         i = k;
     }
-    return true;
+    return ok;
 }

@@ -22,12 +22,20 @@ typedef struct ps_late_work {
     ps_str *plain; /* [n_plain] by group: its name without members */
     size_t n_plain, cap_plain;
     uint32_t *meeting_groups; /* [n_meetings] while they are sorted by group */
+    bool has_clocks;          /* the result's; then loose stretches are matched anew */
+    size_t n_loose;           /* stretches of collectives in which nothing names group or number */
 } ps_late_work;
+
+/* How far the clocks of two ranks may be apart at any moment once they are brought together. */
+#define PS_LATE_TOLERANCE_NS ((int64_t)1000000)
 
 /* All operators of the input. False when memory is out. */
 bool ps_late_gather(ps_late_work *w);
 /* Meetings and parts with raw times, sorted by group. */
 bool ps_late_match(ps_late_work *w);
+/* Numbers a stretch of one unnamed group, step and type anew by time; it was numbered by counting, and is sorted by that.
+ * Wants the clocks. False when memory is out. */
+bool ps_late_refit(ps_late_work *w, ps_late_entry *e, size_t n);
 /* Fills out->clocks from these. */
 bool ps_late_clocks(ps_late_work *w);
 /* Nobody can finish before everybody has begun. */

@@ -120,7 +120,7 @@ static uint32_t *give_out(const ps_mfu_work *w, records *r) {
         }
         of[rows[i]] = k->role != PS_ROLE_NONE ? open : NO_RECORD;
         if (of[rows[i]] != NO_RECORD) {
-            r->list[open].dur_ns += w->slices->dur_ns[k->slice];
+            r->list[open].dur_ns = ps_i64_plus(r->list[open].dur_ns, w->slices->dur_ns[k->slice]);
             r->list[open].n_kernels++;
         }
     }

@@ -88,7 +88,7 @@ static bool collect_spans(measuring *m) {
 
 static void add_share(ps_module_share *share, int64_t dur) {
     share->n_kernels++;
-    share->kernel_ns = ps_module_add_ns(share->kernel_ns, dur);
+    share->kernel_ns = ps_i64_plus(share->kernel_ns, dur);
 }
 
 /* What [start, end) adds to a union that reaches to *until. */
@@ -134,9 +134,9 @@ static void add_kernel(measuring *m, uint32_t call, uint32_t slice) {
     int64_t start = m->s->start_ns[slice];
     int64_t dur = m->s->dur_ns[slice];
     size_t side = c->pass != PS_MODULE_FORWARD;
-    sum->own_ns = ps_module_add_ns(sum->own_ns, dur);
-    sum->kernel_ns[c->pass] = ps_module_add_ns(sum->kernel_ns[c->pass], dur);
-    of->kernel_ns[c->pass] = ps_module_add_ns(of->kernel_ns[c->pass], dur);
+    sum->own_ns = ps_i64_plus(sum->own_ns, dur);
+    sum->kernel_ns[c->pass] = ps_i64_plus(sum->kernel_ns[c->pass], dur);
+    of->kernel_ns[c->pass] = ps_i64_plus(of->kernel_ns[c->pass], dur);
     of->first_ns[side] = start < of->first_ns[side] ? start : of->first_ns[side];
     of->last_ns[side] = start + dur > of->last_ns[side] ? start + dur : of->last_ns[side];
     add_work(m, sum, slice);
@@ -187,7 +187,7 @@ static int64_t gap_of(const measuring *m, int64_t first, int64_t last) {
 /* Into the call around it. What a recomputed call runs, it runs in the backward pass of the calls around it. */
 static void add_to_parent(ps_module_call_sum *into, const ps_module_call_sum *from) {
     for (size_t p = 0; p < PS_N_MODULE_PASSES; p++) {
-        into->kernel_ns[p] = ps_module_add_ns(into->kernel_ns[p], from->kernel_ns[p]);
+        into->kernel_ns[p] = ps_i64_plus(into->kernel_ns[p], from->kernel_ns[p]);
     }
     for (size_t side = 0; side < 2; side++) {
         into->first_ns[side] = from->first_ns[side] < into->first_ns[side] ? from->first_ns[side]
@@ -200,7 +200,7 @@ static void add_to_parent(ps_module_call_sum *into, const ps_module_call_sum *fr
 static int64_t kernel_time(const int64_t *kernel_ns) {
     int64_t sum = 0;
     for (size_t p = 0; p < PS_N_MODULE_PASSES; p++) {
-        sum = ps_module_add_ns(sum, kernel_ns[p]);
+        sum = ps_i64_plus(sum, kernel_ns[p]);
     }
     return sum;
 }
@@ -208,7 +208,7 @@ static int64_t kernel_time(const int64_t *kernel_ns) {
 static void note_host(measuring *m, const ps_module_call *c) {
     ps_module_sum *sum = &m->out->nodes[c->node];
     sum->calls[c->pass]++;
-    sum->host_ns[c->pass] = ps_module_add_ns(sum->host_ns[c->pass], c->end_ns - c->start_ns);
+    sum->host_ns[c->pass] = ps_i64_plus(sum->host_ns[c->pass], c->end_ns - c->start_ns);
 }
 
 /* Calls inside a call come after it: from the last to the first, each is complete when it is added to its parent. */
@@ -223,8 +223,8 @@ static void sum_calls(measuring *m) {
         const ps_module_call *c = &t->calls[i - 1];
         ps_module_call_sum *of = &m->out->calls[i - 1];
         ps_module_sum *sum = &m->out->nodes[c->node];
-        of->gap_ns = ps_module_add_ns(gap_of(m, of->first_ns[0], of->last_ns[0]),
-                                      gap_of(m, of->first_ns[1], of->last_ns[1]));
+        of->gap_ns = ps_i64_plus(gap_of(m, of->first_ns[0], of->last_ns[0]),
+                                 gap_of(m, of->first_ns[1], of->last_ns[1]));
         if (c->parent != PS_NONE) {
             add_to_parent(&m->out->calls[c->parent], of);
         }
@@ -232,7 +232,7 @@ static void sum_calls(measuring *m) {
             continue;
         }
         note_host(m, c);
-        sum->gap_ns = ps_module_add_ns(sum->gap_ns, of->gap_ns);
+        sum->gap_ns = ps_i64_plus(sum->gap_ns, of->gap_ns);
         int64_t ns = kernel_time(of->kernel_ns);
         if (sum->slowest == PS_NONE || ns >= sum->slowest_ns) { /* of equals the first */
             sum->slowest_ns = ns;
@@ -254,7 +254,7 @@ static void sum_nodes(measuring *m) {
         }
         ps_module_sum *parent = &m->out->nodes[t->nodes[n - 1].parent];
         for (size_t p = 0; p < PS_N_MODULE_PASSES; p++) {
-            parent->kernel_ns[p] = ps_module_add_ns(parent->kernel_ns[p], sum->kernel_ns[p]);
+            parent->kernel_ns[p] = ps_i64_plus(parent->kernel_ns[p], sum->kernel_ns[p]);
         }
         parent->flops += sum->flops;
         parent->work += sum->work;

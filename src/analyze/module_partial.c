@@ -194,7 +194,7 @@ static int64_t time_of_steps(const making *m) {
     int64_t sum = 0;
     for (size_t i = 0; i < x->n; i++) {
         if (m->f->opts->step_id < 0 || x->steps[i].id == m->f->opts->step_id) {
-            sum = ps_module_add_ns(sum, x->steps[i].end_ns - x->steps[i].start_ns);
+            sum = ps_i64_plus(sum, x->steps[i].end_ns - x->steps[i].start_ns);
         }
     }
     int64_t first = INT64_MAX;
@@ -306,8 +306,7 @@ static int by_step(const void *x, const void *y) {
 }
 
 static int64_t kernel_time(const ps_module_call_sum *sum) {
-    return ps_module_add_ns(ps_module_add_ns(sum->kernel_ns[0], sum->kernel_ns[1]),
-                            sum->kernel_ns[2]);
+    return ps_i64_plus(ps_i64_plus(sum->kernel_ns[0], sum->kernel_ns[1]), sum->kernel_ns[2]);
 }
 
 static bool add_call(making *m, const timed_call *timed) {
@@ -351,7 +350,7 @@ static bool add_steps(making *m, timed_call *calls, size_t n) {
              end++) {
             int64_t ns = calls[end].kernel_ns;
             out.calls += m->tree->calls[calls[end].call].pass == PS_MODULE_FORWARD;
-            out.kernel_ns = ps_module_add_ns(out.kernel_ns, ns);
+            out.kernel_ns = ps_i64_plus(out.kernel_ns, ns);
             out.longest_ns = ns > out.longest_ns ? ns : out.longest_ns;
         }
         i = end;
@@ -419,7 +418,7 @@ static bool collect_names(const making *m, uint8_t place, named_share **names, s
             (*names)[(*n)++] = (named_share){.name = name};
         }
         (*names)[row].n_kernels++;
-        (*names)[row].kernel_ns = ps_module_add_ns((*names)[row].kernel_ns, m->s->dur_ns[i]);
+        (*names)[row].kernel_ns = ps_i64_plus((*names)[row].kernel_ns, m->s->dur_ns[i]);
     }
     return true;
 }
@@ -464,8 +463,8 @@ static bool add_share(making *m, const char *part, const ps_module_share *share,
 
 static bool add_coverage(making *m) {
     const ps_module_measures *x = m->f->measures;
-    int64_t total = ps_module_add_ns(ps_module_add_ns(x->inside.kernel_ns, x->outside.kernel_ns),
-                                     x->unlinked.kernel_ns);
+    int64_t total =
+        ps_i64_plus(ps_i64_plus(x->inside.kernel_ns, x->outside.kernel_ns), x->unlinked.kernel_ns);
     return add_share(m, "in modules", &x->inside, PS_MODULE_INSIDE, total) &&
            add_share(m, "outside modules", &x->outside, PS_MODULE_OUTSIDE, total) &&
            add_share(m, "launch not known", &x->unlinked, PS_MODULE_UNLINKED, total);

@@ -125,7 +125,7 @@ static void add_up(collecting *c, ps_module_row *row, uint32_t op) {
     int64_t total = 0;
     for (uint32_t k = 0; k < row->n_kernels; k++) {
         uint32_t slice = t->kernels[t->first_kernel[op] + k];
-        total = ps_module_add_ns(total, c->s->dur_ns[slice]);
+        total = ps_i64_plus(total, c->s->dur_ns[slice]);
         if (c->mfu != NULL) {
             ps_kernel_flops f = ps_mfu_of(c->mfu, slice);
             double share = ps_mfu_ratio(f, c->s->dur_ns[slice]);
@@ -136,7 +136,7 @@ static void add_up(collecting *c, ps_module_row *row, uint32_t op) {
             kernel->sources |= (uint8_t)(f.flops > 0 ? 1u << f.source : 0);
         }
     }
-    row->total_ns = ps_module_add_ns(row->total_ns, total);
+    row->total_ns = ps_i64_plus(row->total_ns, total);
     row->min_ns = total < row->min_ns ? total : row->min_ns;
     row->max_ns = total > row->max_ns ? total : row->max_ns;
     row->count++;

@@ -40,7 +40,7 @@ static ps_code check_coverage(const work *w, ps_err *err) {
     if (m->inside.n_kernels > 0) {
         return PS_OK;
     }
-    int64_t all_ns = ps_module_add_ns(m->outside.kernel_ns, m->unlinked.kernel_ns);
+    int64_t all_ns = ps_i64_plus(m->outside.kernel_ns, m->unlinked.kernel_ns);
     return ps_fail(
         err, PS_NOTHING,
         "none of the %lld operators that launched kernels%s lies in one of the %zu modules (%s): "

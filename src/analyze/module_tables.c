@@ -187,8 +187,7 @@ typedef struct spreads {
 } spreads;
 
 static int64_t kernel_time(const ps_module_sum *sum) {
-    return ps_module_add_ns(ps_module_add_ns(sum->kernel_ns[0], sum->kernel_ns[1]),
-                            sum->kernel_ns[2]);
+    return ps_i64_plus(ps_i64_plus(sum->kernel_ns[0], sum->kernel_ns[1]), sum->kernel_ns[2]);
 }
 
 static bool take_spread(spreads *s, const ps_module_out_node *node) {
@@ -478,8 +477,8 @@ static const ps_column CALLS[N_CALL] = {
 };
 
 static void put_call(ps_table *t, const ps_module_out_call *c) {
-    int64_t total = ps_module_add_ns(ps_module_add_ns(c->sum.kernel_ns[0], c->sum.kernel_ns[1]),
-                                     c->sum.kernel_ns[2]);
+    int64_t total =
+        ps_i64_plus(ps_i64_plus(c->sum.kernel_ns[0], c->sum.kernel_ns[1]), c->sum.kernel_ns[2]);
     if (c->has_step) {
         ps_table_set_int(t, C_STEP, c->step);
     }

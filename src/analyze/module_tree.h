@@ -14,6 +14,7 @@
 
 #include "analyze/links.h"
 #include "base/err.h"
+#include "base/num.h"
 #include "base/strpool.h"
 
 /* What marks the modules, best first. */
@@ -72,12 +73,6 @@ typedef struct ps_module_tree {
         first_kernel; /* [n_slices + 1]: of slice i those from first_kernel[i] to first_kernel[i + 1] */
     size_t n_ops, n_kernels, n_pairs;
 } ps_module_tree;
-
-/* Saturates. */
-static inline int64_t ps_module_add_ns(int64_t a, int64_t b) {
-    int64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
 
 /* The operator that launched a slice; where none is known, the call; PS_NONE. */
 uint32_t ps_module_launcher(const ps_module_tree *t, uint32_t slice);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 
 #define MAX_ROWS ((size_t)1 << 26)
 #define ID_BITS 30
@@ -59,7 +60,7 @@ bool ps_named_sums_add(ps_named_sums *s, const ps_named_sums *other) {
             return false;
         }
         to->n += from->n;
-        to->time_ns += from->time_ns;
+        to->time_ns = ps_i64_plus(to->time_ns, from->time_ns);
     }
     return true;
 }

@@ -12,6 +12,7 @@
 #include "analyze/module_mfu.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 #include "base/strpool.h"
 
 #define MAX_ROWS ((size_t)1 << 28)
@@ -348,7 +349,7 @@ static bool put_summary(ps_table *t, int64_t rank, const partial *part) {
         const row *r = &part->rows[i];
         int64_t dur = r->end_ns - r->start_ns;
         n_recorded += r->f.source == PS_FLOPS_RECORDED;
-        time_ns += dur;
+        time_ns = ps_i64_plus(time_ns, dur);
         flops += r->f.flops;
         measured += r->f.peak_flop_s > 0 ? r->f.flops : 0;
         possible += r->f.peak_flop_s * (double)dur * 1e-9;

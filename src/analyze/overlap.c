@@ -2,12 +2,15 @@
  * every length is a sum of what a slice adds beyond them. Nothing is stored but the spans that somebody asked for. */
 #include "analyze/overlap.h"
 
+#include "analyze/overlap_lanes.h"
+
 #include <stdlib.h>
 
 #include "analyze/marks.h"
 #include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 
 /* A union that grows at its end. */
 typedef struct reach {
@@ -127,8 +130,8 @@ static bool take_slice(measure *m, uint32_t i) {
     }
     int64_t start = m->s->start_ns[i];
     int64_t dur = m->s->dur_ns[i];
-    b->o.memory_ns += p == PS_PART_COPYING ? dur : 0;
-    b->o.bubble_ns += p == PS_PART_RECEIVING ? dur : 0;
+    b->o.memory_ns = ps_i64_plus(b->o.memory_ns, p == PS_PART_COPYING ? dur : 0);
+    b->o.bubble_ns = ps_i64_plus(b->o.bubble_ns, p == PS_PART_RECEIVING ? dur : 0);
     if (p == PS_PART_COPYING) {
         extend(&b->all, start, start + dur);
         return true;
@@ -237,6 +240,9 @@ ps_code ps_overlaps_measure(const ps_links *links, int64_t wanted_step, bool wit
         ok = take_slice(&m, i);
     }
     ok = ok && hand_out(&m, out);
+    if (ok) {
+        ps_overlaps_take_lanes(links->trace, out);
+    }
     for (size_t i = 0; i < m.n; i++) {
         free_spans(&m.buckets[i].spans);
     }

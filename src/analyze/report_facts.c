@@ -7,8 +7,7 @@ void ps_report_rank_free(ps_report_rank *r) {
         ps_free(r->steps);
         ps_free(r->gaps);
         ps_free(r->kernels);
-        ps_free(r->links);
-        ps_comm_list_fini(&r->comm);
+        ps_comm_part_free(r->part);
         ps_arena_fini(&r->arena);
         ps_free(r);
     }

@@ -8,6 +8,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/comm_list.h"
+#include "analyze/comm_part.h"
 #include "analyze/dispatch.h"
 #include "analyze/links.h"
 #include "analyze/overlap.h"
@@ -90,14 +91,6 @@ typedef struct ps_report_frequency {
     const char *series;
 } ps_report_frequency;
 
-/* One link of the communication matrix, summed. */
-typedef struct ps_report_link {
-    const char *transport;
-    int64_t from, to; /* as the profile numbers them, in the group */
-    double size_mb, time_ms;
-    const char *group;
-} ps_report_link;
-
 /* Volume by transport. */
 typedef struct ps_report_packets {
     const char *transport;
@@ -135,9 +128,8 @@ typedef struct ps_report_rank {
     const char *governor;             /* "" unknown */
     ps_report_frequency device_frequency, cpu_frequency;
 
-    ps_comm_list comm;
-    ps_report_link *links;
-    size_t n_links, cap_links;
+    ps_comm_part *part; /* operators, and what the profiler says of them; NULL without a device */
+    ps_comm_list comm;  /* that of the part: not owned */
     ps_report_packets packets[8];
     size_t n_packets;
     ps_report_event retransmitted; /* the longest transit over RDMA; dur_ns 0: none */
@@ -152,7 +144,7 @@ bool ps_report_gather_host(const ps_links *links, const ps_overlaps *overlaps, p
 bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r,
                             ps_err *err);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
-bool ps_report_gather_links(const ps_trace *trace, ps_report_rank *r);
+bool ps_report_gather_links(ps_report_rank *r); /* after the part */
 
 /* Mean over the rank's steps, 0 without any. */
 int64_t ps_report_mean_ns(const ps_report_rank *r, int64_t (*of)(const ps_overlap *));

@@ -146,19 +146,33 @@ static bool keep_steps(const ps_overlaps *o, ps_report_rank *r) {
 
 /* --- all of it ------------------------------------------------------------------------------------------------------- */
 
+/* A rank may have no communication at all. */
+static ps_code gather_communication(const ps_map_input *in, ps_report_rank *r, ps_err *err) {
+    ps_err none = PS_ERR_INIT;
+    ps_code code =
+        ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_BANDWIDTHS | PS_COMM_LINKS, &r->part, &none);
+    if (r->part != NULL) {
+        r->comm = r->part->list;
+    }
+    if (code != PS_OK && code != PS_NOTHING) {
+        *err = none;
+    }
+    return code == PS_NOTHING ? PS_OK : code;
+}
+
 static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
                       ps_err *err) {
     ps_overlaps overlaps = {0};
     ps_code code = ps_overlaps_measure(links, -1, true, &overlaps, err);
     if (code == PS_OK) {
-        code = ps_comm_list_collect(in->trace, links, &r->comm, in->diag, err);
+        code = gather_communication(in, r, err);
     }
     if (code == PS_OK) {
         bool ok = keep_steps(&overlaps, r) && keep_gaps(&overlaps, r) &&
                   ps_report_gather_kernels(in, links, r, err) &&
                   ps_report_gather_host(links, &overlaps, r) &&
                   ps_report_gather_waits(links, &overlaps, r, err) &&
-                  ps_report_gather_counters(in->trace, r) && ps_report_gather_links(in->trace, r);
+                  ps_report_gather_counters(in->trace, r) && ps_report_gather_links(r);
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
     ps_overlaps_fini(&overlaps);

@@ -1,171 +1,88 @@
 /* Links and packets, from what the profile's own communication tables say, and the sizes of messages. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/marks.h"
 #include "analyze/report.h"
+#include "analyze/slow_link_matrix.h"
 #include "base/alloc.h"
 
 /* --- links ----------------------------------------------------------------------------------------------------------- */
 
-typedef struct link {
-    const ps_report_link *link;
-    const ps_report_member *member;
-    double bandwidth; /* MB / ms = GB/s */
-} link;
-
-typedef struct slow {
-    const link *link;
-    double median;
-    size_t n_like;
-} slow;
-
-static int compare_reals(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-#define LEAST_LIKE 4 /* links to compare with */
-
-static int compare_links(const void *a, const void *b) {
-    const link *x = a;
-    const link *y = b;
-    int c = strcmp(x->link->transport, y->link->transport);
-    if (c != 0) {
-        return c;
-    }
-    if (x->link->size_mb != y->link->size_mb) {
-        return x->link->size_mb < y->link->size_mb ? -1 : 1;
-    }
-    if (x->member != y->member) {
-        return x->member < y->member ? -1 : 1;
-    }
-    return x->link < y->link ? -1 : x->link > y->link;
-}
-
-/* Sorted by transport and size, those of half to double the size are neighbours. */
-static double median_of_like(const link *all, size_t n, size_t of, double *scratch,
-                             size_t *n_like) {
-    const ps_report_link *own = all[of].link;
-    *n_like = 0;
-    size_t from = of;
-    while (from > 0 && strcmp(all[from - 1].link->transport, own->transport) == 0 &&
-           all[from - 1].link->size_mb >= own->size_mb / 2 && of - from < 128) {
-        from--;
-    }
-    for (size_t i = from; i < n && strcmp(all[i].link->transport, own->transport) == 0 &&
-                          all[i].link->size_mb <= own->size_mb * 2 && *n_like < 256;
-         i++) {
-        scratch[(*n_like)++] = all[i].bandwidth;
-    }
-    qsort(scratch, *n_like, sizeof *scratch, compare_reals);
-    return *n_like > 0 ? scratch[*n_like / 2] : 0;
-}
-
-/* The other end by its global number: the rank that has this number in the group, where it was read. */
-static int64_t far_rank(const link *all, size_t n, const ps_report_link *of) {
-    for (size_t i = 0; i < n; i++) {
-        if (all[i].link->from == of->to && strcmp(all[i].link->group, of->group) == 0) {
-            return all[i].member->rank;
+static const ps_report_member *member_of_rank(const ps_report *report, int64_t rank) {
+    for (size_t i = 0; i < report->n_members; i++) {
+        if (report->members[i].rank == rank) {
+            return &report->members[i];
         }
     }
-    return -1;
+    return NULL;
 }
 
-static void show_link(ps_report *report, const slow *s, const link *all, size_t n) {
-    const ps_report_link *l = s->link->link;
-    int64_t far = far_rank(all, n, l);
+static int64_t ms_to_ns(double ms) {
+    return ms > 0 && ms < 1e12 ? (int64_t)(ms * 1e6) : 0;
+}
+
+static void show_link(ps_report *report, const ps_slow_link *l) {
     char name[96];
     char note[128];
-    if (far >= 0) {
-        (void)snprintf(name, sizeof name, "%.32s to rank %lld", l->transport, (long long)far);
-    } else {
-        (void)snprintf(name, sizeof name, "%.32s to %lld of group %.24s", l->transport,
-                       (long long)l->to, l->group);
-    }
+    (void)snprintf(name, sizeof name, "%.32s to rank %lld", l->transport,
+                   (long long)l->destination);
     (void)snprintf(note, sizeof note, "%.3g GB/s, median of %zu links %.3g GB/s, %.3g MB",
-                   s->link->bandwidth, s->n_like, s->median, l->size_mb);
-    ps_findings_evidence(
-        &report->findings,
-        (ps_evidence){.rank = s->link->member->rank,
-                      .step = PS_STEP_OUTSIDE,
-                      .start_ns = PS_NO_START,
-                      .dur_ns = l->time_ms < 1e12 ? (int64_t)(l->time_ms * 1e6) : 0,
-                      .name = name,
-                      .note = note});
-}
-
-static int slowest_first(const void *a, const void *b) {
-    const slow *x = a;
-    const slow *y = b;
-    double rx = x->link->bandwidth / x->median;
-    double ry = y->link->bandwidth / y->median;
-    return rx != ry ? (rx < ry ? -1 : 1) : x->link < y->link ? -1 : x->link > y->link;
+                   l->bandwidth, l->n_alike, l->median, l->size);
+    ps_findings_evidence(&report->findings, (ps_evidence){.rank = l->source,
+                                                          .step = PS_STEP_OUTSIDE,
+                                                          .start_ns = PS_NO_START,
+                                                          .dur_ns = ms_to_ns(l->time),
+                                                          .name = name,
+                                                          .note = note});
 }
 
 /* What the slowest one would save at the median's speed: all links of a collective work at once. */
-static void say_links(ps_report *report, slow *found, size_t n_found, const link *all, size_t n) {
-    qsort(found, n_found, sizeof *found, slowest_first);
-    const slow *worst = &found[0];
-    const ps_report_member *m = worst->link->member;
-    double share = 100 * worst->link->bandwidth / worst->median;
-    double extra_ms = worst->link->link->time_ms * (1 - share / 100);
+static void say_links(ps_report *report, const ps_slow_links *found) {
+    const ps_slow_link *worst = &found->all[0];
+    const ps_report_member *m = member_of_rank(report, worst->source);
+    m = m != NULL ? m : &report->members[0];
+    double share = 100 * worst->bandwidth / worst->median;
     int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_SLOW_LINK,
-                     .rank = m->rank,
+                     .rank = worst->source,
                      .stage = m->stage,
-                     .gain_ns = extra_ms < 1e12 ? (int64_t)(extra_ms * 1e6) / n_steps : 0,
+                     .gain_ns = ms_to_ns(worst->time * (1 - share / 100)) / n_steps,
                      .value = share},
         "%zu link%s slower than the median of the same transport and size; the slowest, %.32s from rank "
-        "%lld, reaches %.3g of %.3g GB/s.",
-        n_found, n_found == 1 ? " is" : "s are", worst->link->link->transport, (long long)m->rank,
-        worst->link->bandwidth, worst->median);
-    for (size_t i = 0; i < n_found && i < PS_EVIDENCE_MAX; i++) {
-        show_link(report, &found[i], all, n);
+        "%lld to rank %lld, reaches %.3g of %.3g GB/s.",
+        found->n, found->n == 1 ? " is" : "s are", worst->transport, (long long)worst->source,
+        (long long)worst->destination, worst->bandwidth, worst->median);
+    for (size_t i = 0; i < found->n && i < PS_EVIDENCE_MAX; i++) {
+        show_link(report, &found->all[i]);
     }
 }
 
+/* By the definition of the mode slow_link. */
 static void find_links(ps_report *report) {
-    size_t n = 0;
-    for (size_t m = 0; m < report->n_members; m++) {
-        n += report->members[m].facts->n_links;
+    void **parts = ps_calloc(report->in->n_ranks + 1, sizeof *parts);
+    ps_slow_links found = {0};
+    ps_err err = PS_ERR_INIT;
+    if (parts == NULL) {
+        report->findings.failed = true;
+        return;
     }
-    link *all = ps_calloc(n + 1, sizeof *all);
-    slow *found = ps_calloc(n + 1, sizeof *found);
-    double *scratch = ps_calloc(256, sizeof *scratch);
-    size_t n_found = 0;
-    bool ok = all != NULL && found != NULL && scratch != NULL;
-    n = 0;
-    for (size_t m = 0; ok && m < report->n_members; m++) {
-        const ps_report_rank *facts = report->members[m].facts;
-        for (size_t i = 0; i < facts->n_links; i++) {
-            const ps_report_link *l = &facts->links[i];
-            all[n++] = (link){l, &report->members[m], l->size_mb / l->time_ms};
-        }
+    for (size_t i = 0; i < report->n_members; i++) {
+        parts[report->members[i].index] = report->members[i].facts->part;
     }
-    if (ok && n > 1) {
-        qsort(all, n, sizeof *all, compare_links);
+    ps_reduce_input in = *report->in;
+    in.partials = parts;
+    double share = report->findings.thresholds[PS_RULE_SLOW_LINK] / 100;
+    if (ps_slow_links_find(&in, share, &found, &err) != PS_OK) {
+        report->findings.failed = true;
+    } else if (found.n > 0 && report->n_members > 0) {
+        say_links(report, &found);
     }
-    for (size_t i = 0; ok && i < n; i++) {
-        slow s = {.link = &all[i]};
-        s.median = median_of_like(all, n, i, scratch, &s.n_like);
-        double limit = report->findings.thresholds[PS_RULE_SLOW_LINK] / 100;
-        if (s.n_like >= LEAST_LIKE && all[i].bandwidth < s.median * limit) {
-            found[n_found++] = s;
-        }
-    }
-    if (n_found > 0) {
-        say_links(report, found, n_found, all, n);
-    }
-    report->findings.failed = report->findings.failed || !ok;
-    ps_free(all);
-    ps_free(found);
-    ps_free(scratch);
+    ps_slow_links_fini(&found);
+    ps_free(parts);
 }
 
 /* --- packets ----------------------------------------------------------------------------------------------------------- */

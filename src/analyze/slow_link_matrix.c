@@ -14,16 +14,8 @@
 
 /* A median of fewer links says nothing of any of them. */
 enum { LEAST_LINKS = 3 };
-#define SLOW_SHARE 0.8
 
-typedef struct link_sum {
-    const char *op, *group, *transport; /* of the partials */
-    int64_t source, destination;
-    double size, time, bandwidth; /* MB, ms, GB/s */
-    double median;
-    size_t n_alike;
-    int size_class;
-} link_sum;
+typedef ps_slow_link link_sum;
 
 typedef struct links {
     ps_strpool keys;
@@ -120,7 +112,7 @@ static int by_share(const void *a, const void *b) {
 }
 
 /* Leaves the slow ones in the list. */
-static void keep_slow(links *l) {
+static void keep_slow(links *l, double share) {
     for (size_t i = 0; i < l->n; i++) {
         link_sum *link = &l->all[i];
         link->bandwidth = link->size / link->time;
@@ -144,7 +136,7 @@ static void keep_slow(links *l) {
             link_sum link = l->all[at];
             link.median = median;
             link.n_alike = k - i;
-            if (k - i >= LEAST_LINKS && link.bandwidth < SLOW_SHARE * median) {
+            if (k - i >= LEAST_LINKS && link.bandwidth < share * median) {
                 l->all[n_slow++] = link;
             }
         }
@@ -203,7 +195,7 @@ static bool put(ps_table *t, const link_sum *l) {
     return true;
 }
 
-static ps_code give(const links *l, ps_result *result, ps_err *err) {
+static ps_code give(const ps_slow_links *l, ps_result *result, ps_err *err) {
     ps_table *t = ps_table_new("SlowLinkMatrix", "links slower than others of their kind", COLUMNS,
                                N_COLUMNS);
     bool ok = t != NULL;
@@ -220,10 +212,12 @@ static ps_code give(const links *l, ps_result *result, ps_err *err) {
     return ps_result_add(result, t, err);
 }
 
-ps_code ps_slow_link_matrix(const ps_reduce_input *in, ps_err *err) {
+ps_code ps_slow_links_find(const ps_reduce_input *in, double share, ps_slow_links *out,
+                           ps_err *err) {
     ps_comm_roster roster;
     ps_link_places places = {0};
     links l = {0};
+    *out = (ps_slow_links){.all = NULL};
     ps_idmap_init(&l.index);
     bool ok = ps_strpool_init(&l.keys);
     ps_code code = ps_comm_roster_build(in, &roster, err);
@@ -234,13 +228,26 @@ ps_code ps_slow_link_matrix(const ps_reduce_input *in, ps_err *err) {
         ok = in->partials[r] == NULL || add_rank(&l, &places, in->partials[r]);
     }
     if (code == PS_OK) {
-        keep_slow(&l);
-        code = ok ? give(&l, in->result, err) : ps_fail_nomem(err);
+        keep_slow(&l, share);
+        code = ok ? PS_OK : ps_fail_nomem(err);
     }
     ps_strpool_fini(&l.keys);
     ps_idmap_fini(&l.index);
-    ps_free(l.all);
     ps_link_places_fini(&places);
     ps_comm_roster_fini(&roster);
+    *out = (ps_slow_links){l.all, l.n};
+    return code;
+}
+
+void ps_slow_links_fini(ps_slow_links *l) {
+    ps_free(l->all);
+    *l = (ps_slow_links){.all = NULL};
+}
+
+ps_code ps_slow_link_matrix(const ps_reduce_input *in, ps_err *err) {
+    ps_slow_links found;
+    ps_code code = ps_slow_links_find(in, PS_SLOW_LINK_SHARE, &found, err);
+    code = code == PS_OK ? give(&found, in->result, err) : code;
+    ps_slow_links_fini(&found);
     return code;
 }

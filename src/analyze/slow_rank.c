@@ -11,6 +11,7 @@
 #include "analyze/dixon.h"
 #include "analyze/stats.h"
 #include "base/alloc.h"
+#include "base/num.h"
 
 /* Of two or three ranks the last one is slow when the others spent more than half of their time waiting for it alone, and
  * the wait is more than what clocks and launches are good for. */
@@ -62,12 +63,6 @@ static const ps_meeting_part *find_shortest(const judging *j, const ps_meeting *
     return shortest;
 }
 
-static int compare_i64(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The slow one of a meeting, or NULL. */
 static const ps_meeting_part *judge(judging *j, const ps_meeting *m) {
     if (m->n <= SMALL_GROUP) {
@@ -75,7 +70,7 @@ static const ps_meeting_part *judge(judging *j, const ps_meeting *m) {
         return is_late ? &j->late.parts[m->last] : NULL;
     }
     size_t n = take_durations(j, m);
-    qsort(j->durations, n, sizeof *j->durations, compare_i64);
+    qsort(j->durations, n, sizeof *j->durations, ps_compare_i64);
     return ps_smallest_is_outlier(j->durations, n) ? find_shortest(j, m) : NULL;
 }
 
@@ -307,8 +302,21 @@ static void count_unmatched(const ps_reduce_input *in, size_t n) {
     }
 }
 
+static size_t count_parts(const ps_reduce_input *in) {
+    size_t n = 0;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        n += in->partials[r] != NULL;
+    }
+    return n;
+}
+
 static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
+    if (count_parts(in) < 2) {
+        return ps_fail(err, PS_NOTHING,
+                       "ranks are compared with one another, and only one of those read "
+                       "communicates: name the directory of all ranks of the job");
+    }
     const ps_comm_list **lists = ps_comm_lists(in);
     judging j = {.in = in, .lists = lists};
     ps_late_input input = {lists, in->ranks, in->n_ranks, -1};

@@ -1,7 +1,8 @@
 #include "analyze/stats.h"
 
 #include <math.h>
-#include <stdbool.h>
+
+#include "base/num.h"
 
 /* --- sorting -------------------------------------------------------------------------------------------- */
 
@@ -79,13 +80,6 @@ static void sort(int64_t *v, size_t n) {
 
 /* --- statistics ----------------------------------------------------------------------------------------- */
 
-/* Sums of hostile values stay at the end of the range. */
-static int64_t add(int64_t a, int64_t b) {
-    int64_t sum = 0;
-    bool is_over = __builtin_add_overflow(a, b, &sum);
-    return !is_over ? sum : b > 0 ? INT64_MAX : INT64_MIN;
-}
-
 double ps_stats_quantile(const int64_t *sorted, size_t n, double p) {
     double at = (double)(n - 1) * p;
     size_t below = (size_t)at;
@@ -103,7 +97,7 @@ ps_stats ps_stats_of(int64_t *values, size_t n) {
     }
     sort(values, n);
     for (size_t i = 0; i < n; i++) {
-        s.sum = add(s.sum, values[i]);
+        s.sum = ps_i64_plus(s.sum, values[i]);
     }
     s.mean = (double)s.sum / (double)n;
     double squares = 0;

@@ -14,6 +14,8 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/idmap.h"
+#include "base/num.h"
 
 #define MAX_ROWS ((size_t)1 << 28)
 
@@ -40,7 +42,8 @@ typedef struct partial {
     ps_rank_facts facts;
     ps_strpool strings;
     summary_op *ops;
-    summary_row *rows;
+    summary_row *rows; /* by device, then step start */
+    ps_idmap row_of;   /* step -> its row, of several devices the first */
     size_t n_ops, n_rows;
 } partial;
 
@@ -49,6 +52,7 @@ void ps_time_summary_free(void *p) {
     if (part != NULL) {
         ps_arena_fini(&part->arena);
         ps_strpool_fini(&part->strings);
+        ps_idmap_fini(&part->row_of);
         ps_free(part->ops);
         ps_free(part->rows);
         ps_free(part);
@@ -84,13 +88,17 @@ static bool copy_text(ps_strpool *pool, const char *text, ps_str *out, uint64_t 
     return n == 0 || !ps_str_is_none(*out);
 }
 
+/* The row of an operator's step; NULL when the device did nothing in it. */
+static summary_row *row_of_step(const partial *part, int64_t step) {
+    uint32_t row = ps_idmap_get(&part->row_of, (uint64_t)step);
+    return row != PS_IDMAP_NONE ? &part->rows[row] : NULL;
+}
+
 /* A transfer whose other end is not known. */
 static void note_unknown(partial *part, int64_t step) {
-    for (size_t r = 0; r < part->n_rows; r++) {
-        if (part->rows[r].o.step == step) {
-            part->rows[r].n_unmatched++;
-            return;
-        }
+    summary_row *row = row_of_step(part, step);
+    if (row != NULL) {
+        row->n_unmatched++;
     }
 }
 
@@ -169,6 +177,12 @@ typedef struct delay {
     int64_t device, step, ns;
 } delay;
 
+/* Where the row of a device and step is: `at` like a delay, for one order of both. */
+typedef struct place {
+    delay at;
+    size_t row;
+} place;
+
 static int by_device_and_step(const void *a, const void *b) {
     const delay *x = a;
     const delay *y = b;
@@ -193,24 +207,44 @@ static delay *list_delays(const ps_links *links, size_t *n) {
     return delays;
 }
 
+static int compare_places(const void *a, const void *b) {
+    return by_device_and_step(&((const place *)a)->at, &((const place *)b)->at);
+}
+
+static place *list_places(const partial *part) {
+    place *places = ps_calloc(part->n_rows + 1, sizeof *places);
+    for (size_t r = 0; places != NULL && r < part->n_rows; r++) {
+        const ps_overlap *o = &part->rows[r].o;
+        places[r] = (place){.at = {.device = o->device, .step = o->step}, .row = r};
+    }
+    if (places != NULL && part->n_rows > 1) {
+        qsort(places, part->n_rows, sizeof *places, compare_places);
+    }
+    return places;
+}
+
+/* Both lists come by device and step. */
 static bool set_delays(const ps_links *links, partial *part) {
     size_t n = 0;
     delay *delays = list_delays(links, &n);
+    place *places = list_places(part);
     int64_t *values = ps_calloc(n + 1, sizeof *values);
-    bool ok = delays != NULL && values != NULL;
-    for (size_t i = 0, end = 0; ok && i < n; i = end) {
+    bool ok = delays != NULL && places != NULL && values != NULL;
+    for (size_t i = 0, end = 0, p = 0; ok && i < n; i = end) {
         for (end = i; end < n && by_device_and_step(&delays[i], &delays[end]) == 0; end++) {
             values[end - i] = delays[end].ns;
         }
-        for (size_t r = 0; r < part->n_rows; r++) {
-            summary_row *row = &part->rows[r];
-            if (row->o.device == delays[i].device && row->o.step == delays[i].step) {
-                row->delays = ps_stats_of(values, end - i);
-                row->delay_p99_ns = ps_stats_quantile(values, end - i, 0.99);
-            }
+        while (p < part->n_rows && by_device_and_step(&places[p].at, &delays[i]) < 0) {
+            p++;
+        }
+        if (p < part->n_rows && by_device_and_step(&places[p].at, &delays[i]) == 0) {
+            summary_row *row = &part->rows[places[p].row];
+            row->delays = ps_stats_of(values, end - i);
+            row->delay_p99_ns = ps_stats_quantile(values, end - i, 0.99);
         }
     }
     ps_free(delays);
+    ps_free(places);
     ps_free(values);
     return ok;
 }
@@ -222,10 +256,14 @@ static ps_code collect_rows(const ps_map_input *in, const ps_links *links, parti
         return PS_NOMEM;
     }
     part->rows = ps_calloc(overlaps->n + 1, sizeof *part->rows);
-    for (size_t i = 0; part->rows != NULL && i < overlaps->n; i++) {
+    bool ok = part->rows != NULL;
+    for (size_t i = 0; ok && i < overlaps->n; i++) {
+        uint64_t step = (uint64_t)overlaps->at[i].step;
+        bool is_first = ps_idmap_get(&part->row_of, step) == PS_IDMAP_NONE;
         part->rows[part->n_rows++].o = overlaps->at[i];
+        ok = !is_first || ps_idmap_put(&part->row_of, step, (uint32_t)i);
     }
-    return part->rows != NULL && set_delays(links, part) ? PS_OK : ps_fail_nomem(err);
+    return ok && set_delays(links, part) ? PS_OK : ps_fail_nomem(err);
 }
 
 static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
@@ -249,6 +287,7 @@ ps_code ps_time_summary_map(const ps_map_input *in, void **out, ps_err *err) {
         return ps_fail_nomem(err);
     }
     ps_arena_init(&part->arena);
+    ps_idmap_init(&part->row_of);
     ps_code code = ps_strpool_init(&part->strings) ? read_rank(in, part, err) : ps_fail_nomem(err);
     if (code != PS_OK) {
         ps_time_summary_free(part);
@@ -311,15 +350,12 @@ static int64_t group_size(const entry *e) {
 }
 
 static void note_op(const entry *e, int64_t transmit_ns, bool matched) {
-    for (size_t r = 0; r < e->part->n_rows; r++) {
-        summary_row *row = &e->part->rows[r];
-        if (row->o.step == e->op->step) {
-            row->n_matched += matched;
-            row->n_unmatched += !matched;
-            row->transmit_ns += matched ? transmit_ns : 0;
-            row->wait_ns += matched ? e->op->dur_ns - transmit_ns : 0;
-            return; /* of several devices the first */
-        }
+    summary_row *row = row_of_step(e->part, e->op->step);
+    if (row != NULL) {
+        row->n_matched += matched;
+        row->n_unmatched += !matched;
+        row->transmit_ns = ps_i64_plus(row->transmit_ns, matched ? transmit_ns : 0);
+        row->wait_ns = ps_i64_plus(row->wait_ns, matched ? e->op->dur_ns - transmit_ns : 0);
     }
 }
 

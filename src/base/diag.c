@@ -86,3 +86,7 @@ uint64_t ps_diag_n_errors(const ps_diag *d) {
     }
     return n;
 }
+
+uint64_t ps_diag_n_fatal(const ps_diag *d) {
+    return ps_diag_n_errors(d) + d->counts[PS_ODD_TRUNCATED];
+}

@@ -225,5 +225,7 @@ const char *ps_oddity_name(ps_oddity kind);
 /* The sentence with the count filled in. */
 void ps_oddity_text(ps_oddity kind, uint64_t count, char *out, size_t size);
 uint64_t ps_diag_n_errors(const ps_diag *d);
+/* What makes a rank fail under --strict: errors, and files that end in the middle. */
+uint64_t ps_diag_n_fatal(const ps_diag *d);
 
 #endif

@@ -17,6 +17,19 @@ bool ps_parse_us_as_ns(const char *s, size_t n, int64_t *out_ns);
 /* A non-negative decimal number ("1.3") in units of 1/scale (scale a power of ten), rounded half up. */
 bool ps_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *out);
 
+/* Sum and difference that stay at the ends of the range, which can still be negated: times of a hostile input have sums
+ * that int64_t does not hold. */
+static inline int64_t ps_i64_plus(int64_t a, int64_t b) {
+    int64_t out = 0;
+    bool fits = !__builtin_add_overflow(a, b, &out) && out != INT64_MIN;
+    return fits ? out : a < 0 || b < 0 ? INT64_MIN + 1 : INT64_MAX;
+}
+static inline int64_t ps_i64_minus(int64_t a, int64_t b) {
+    int64_t out = 0;
+    bool fits = !__builtin_sub_overflow(a, b, &out) && out != INT64_MIN;
+    return fits ? out : a < b ? INT64_MIN + 1 : INT64_MAX;
+}
+
 /* Orders int64_t for qsort and bsearch. */
 int ps_compare_i64(const void *a, const void *b);
 

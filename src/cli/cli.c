@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -252,7 +253,7 @@ static void say(const ps_cli *cli, const char *fmt, va_list ap) {
     /* A progress line may stand where the message goes. */
     const char *clear = cli->term.err_is_live ? "\r\033[K" : "";
     (void)fflush(stdout); /* so that the two streams keep their order in one file */
-    (void)fprintf(stderr, "%spipescope: %s\n", clear, text);
+    (void)fprintf(stderr, "%spipescope: %s%s\n", clear, cli->about != NULL ? cli->about : "", text);
 }
 
 void ps_cli_note(const ps_cli *cli, const char *fmt, ...) {
@@ -439,9 +440,17 @@ static void outlive_broken_pipes(void) {
     (void)sigaction(SIGPIPE, &action, NULL);
 }
 
+/* Whether standard output is a pipe that nobody reads any more. Tells it also where an earlier, unwatched flush met
+ * the error and took its number along. */
+static bool is_reader_gone(void) {
+    struct pollfd fd = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&fd, 1, 0) > 0 && (fd.revents & POLLERR) != 0;
+}
+
 /* Results that did not arrive are a failure, unless the reader had seen enough (`| head`). */
 static int close_stdout(ps_cli *cli, int status) {
     bool failed = ferror(stdout) != 0;
+    cli->out_errno = failed && cli->out_errno == 0 && is_reader_gone() ? EPIPE : cli->out_errno;
     if (fclose(stdout) != 0) {
         failed = true;
         cli->out_errno = cli->out_errno != 0 ? cli->out_errno : errno;

@@ -60,7 +60,8 @@ struct ps_cli {
     ps_term term;
     bool quiet, verbose;
     ps_option_values values;
-    int out_errno; /* of the first failed write to stdout, 0 for none */
+    const char *about; /* what messages are about ("baseline: "), NULL: the input */
+    int out_errno;     /* of the first failed write to stdout, 0 for none */
 };
 
 /* All commands in the order of commands.def, NULL-terminated. */

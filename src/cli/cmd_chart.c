@@ -189,7 +189,7 @@ static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
     ps_report_ranks(cli, run);
     int ranks_status = ps_report_status(run, cluster, NULL);
     ps_run_free(run);
-    return status != PS_EXIT_OK ? status : ranks_status;
+    return ps_report_shown(status, ranks_status);
 }
 
 /* The rules for names of ranges; wrong ones are said before anything is read. */

@@ -228,7 +228,7 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
         ps_cli_name_chart(run->results[a].chart, cluster);
     }
     int printed = ps_report_results(cli, run);
-    ps_report_written(cli, run, q->opts.export_type, q->path);
+    ps_report_written(cli, run, q->analyses, q->opts.export_type, q->path);
     if (q->n_analyses > 1) {
         ps_report_modes(cli, run, q->analyses, q->optional);
     } else {
@@ -372,6 +372,7 @@ static const ps_option OPTIONS[] = {
      .min = 0,
      .max = 1000000,
      .fallback_shown = "from the profile",
+     .positive = true,
      .help = "what the device can do with 16-bit types",
      .group = MODE_GROUP},
     {.name = "fuzzy_threshold",
@@ -380,6 +381,7 @@ static const ps_option OPTIONS[] = {
      .min = 0,
      .max = 1,
      .fallback_shown = "0.8",
+     .positive = true,
      .help = "least likeness of module names that are taken for one another",
      .group = MODE_GROUP},
     {.name = "bp",

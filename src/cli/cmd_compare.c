@@ -75,7 +75,8 @@ static int show(ps_cli *cli, const ps_run *run) {
     ps_table *tables[64];
     ps_comparison c = {.new_name = ps_cli_positional(cli, 0),
                        .base_name = ps_cli_positional(cli, 1),
-                       .tables = tables};
+                       .tables = tables,
+                       .n_ranks = {run->n_done, run->baseline != NULL ? run->baseline->n_done : 0}};
     for (size_t a = 0; a < run->n_analyses; a++) {
         const ps_result *result = &run->results[a];
         for (size_t i = 0; i < result->n_tables && c.n_tables < PS_N(tables); i++) {
@@ -112,7 +113,7 @@ static int compare(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
     ps_report_ranks(cli, run);
     int ranks_status = ps_report_status(run, cluster, NULL);
     ps_run_free(run);
-    return status != PS_EXIT_OK ? status : ranks_status;
+    return ps_report_shown(status, ranks_status);
 }
 
 static int run(ps_cli *cli) {

@@ -93,6 +93,9 @@ static int find_inputs(conversion *c) {
         c->n_clusters = i + 1;
         n_ranks += c->clusters[i]->n_ranks;
         ps_report_cluster(c->cli, c->clusters[i]);
+        if (c->clusters[i]->n_ranks == 0) {
+            (void)ps_report_no_profile(c->cli, c->clusters[i]);
+        }
     }
     c->inputs = ps_calloc(n_ranks + 1, sizeof *c->inputs);
     c->sources = ps_calloc(n_ranks + 1, sizeof *c->sources);
@@ -150,10 +153,11 @@ static void read_input(const conversion *c, input *in) {
     const ps_diag *diag = ps_trace_diag(in->trace);
     if (ps_trace_slices(in->trace)->n == 0 && ps_trace_counters(in->trace)->n == 0) {
         (void)ps_fail_file(&in->err, PS_NOTHING, src.path, "holds no events");
-    } else if (strict && ps_diag_n_errors(diag) > 0) {
-        (void)ps_fail_file(&in->err, PS_SYNTAX, src.path,
-                           "%llu counted errors (--strict makes them fatal)",
-                           (unsigned long long)ps_diag_n_errors(diag));
+    } else if (strict && ps_diag_n_fatal(diag) > 0) {
+        (void)ps_fail_file(
+            &in->err, PS_SYNTAX, src.path, "%llu counted error%s (--strict makes %s fatal)",
+            (unsigned long long)ps_diag_n_fatal(diag), ps_diag_n_fatal(diag) == 1 ? "" : "s",
+            ps_diag_n_fatal(diag) == 1 ? "it" : "them");
     }
 }
 
@@ -235,7 +239,8 @@ static void say_written(const conversion *c) {
 static int exit_status(const conversion *c) {
     bool whole = c->n_done == c->n_inputs;
     for (size_t i = 0; i < c->n_clusters; i++) {
-        whole = whole && ps_diag_n_errors(&c->clusters[i]->diag) == 0;
+        whole =
+            whole && c->clusters[i]->n_ranks > 0 && ps_diag_n_errors(&c->clusters[i]->diag) == 0;
     }
     if (c->n_done > 0) {
         return whole ? PS_EXIT_OK : PS_EXIT_PARTIAL;
@@ -301,7 +306,6 @@ static int run(ps_cli *cli) {
     if (status == PS_EXIT_OK && c.n_inputs > 0) {
         status = convert(&c);
     } else if (status == PS_EXIT_OK) {
-        ps_cli_warn(cli, "%s: no profile found; see: pipescope formats", c.clusters[0]->root);
         status = PS_EXIT_NOTHING;
         for (size_t i = 0; i < c.n_clusters; i++) {
             status = ps_diag_n_errors(&c.clusters[i]->diag) > 0 ? PS_EXIT_FAILED : status;

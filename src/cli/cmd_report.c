@@ -285,7 +285,7 @@ static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
     say_ranks(cli, run, &p);
     int ranks_status = ps_report_status(run, cluster, p.optional);
     ps_run_free(run);
-    return status != PS_EXIT_OK ? status : ranks_status;
+    return ps_report_shown(status, ranks_status);
 }
 
 static int run(ps_cli *cli) {
@@ -350,6 +350,7 @@ static const ps_option OPTIONS[] = {
      .arg = "X",
      .max = 1000000,
      .fallback_shown = "from the profile",
+     .positive = true,
      .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
     PS_FORMAT_OPTION,
     {.name = "jobs",

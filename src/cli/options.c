@@ -208,6 +208,9 @@ static ps_code parse_value(const ps_option *o, const char *text, ps_option_value
         if (bounded && (v->number < o->min * MILLIONTHS || v->number > o->max * MILLIONTHS)) {
             return fail_range(o, text, err);
         }
+        if (o->positive && v->number <= 0) {
+            return ps_fail(err, PS_USAGE, "--%s %s: give a number above 0", o->name, text);
+        }
         return PS_OK;
     case PS_OPTION_CHOICE:
         return parse_choice(o, text, v, err);

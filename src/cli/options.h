@@ -36,6 +36,7 @@ typedef struct ps_option {
     const char *group;          /* heading in help; NULL: "Options" */
     int64_t min, max;           /* INT, US; both 0: any */
     const char *const *choices; /* CHOICE: NULL-terminated */
+    bool positive;              /* REAL: 0 is refused, since it stands for "not given" */
     bool hidden;                /* works, but is not in help */
 } ps_option;
 

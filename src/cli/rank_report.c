@@ -127,7 +127,7 @@ static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r) {
     ps_buf_fini(&who);
 }
 
-void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
+static void report_each(const ps_cli *cli, const ps_run *run) {
     for (size_t r = 0; r < run->n_ranks; r++) {
         const ps_rank_report *report = &run->ranks[r];
         bool shares =
@@ -141,8 +141,64 @@ void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
     report_all_oddities(cli, run);
 }
 
-static void report_missing(const ps_cli *cli, const ps_run *run, size_t a, const char *name,
-                           bool optional) {
+/* The same account of the baseline, after that of the input. */
+static void report_baseline(const ps_cli *cli, const ps_run *run) {
+    if (run->baseline != NULL) {
+        ps_cli own = *cli;
+        own.about = "baseline: ";
+        ps_report_cluster(&own, run->baseline_cluster);
+        report_each(&own, run->baseline);
+    }
+}
+
+void ps_report_ranks(const ps_cli *cli, const ps_run *run) {
+    report_each(cli, run);
+    report_baseline(cli, run);
+}
+
+/* --- several modes ------------------------------------------------------------------------------------------- */
+
+/* Whether mode `b` lacks what `a` lacks, in the same ranks, as far as the sentence of rank `first` goes. */
+static bool lacks_the_same(const ps_run *run, size_t a, size_t b, size_t first) {
+    const char *sentence = run->ranks[first].missing[a];
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        const char *x = run->ranks[r].missing[a];
+        const char *y = run->ranks[r].missing[b];
+        if ((x != NULL && strcmp(x, sentence) == 0) != (y != NULL && strcmp(y, sentence) == 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct modes {
+    const ps_run *run;
+    const ps_analysis *const *analyses;
+    const bool *optional; /* or NULL */
+} modes;
+
+static bool is_optional(const modes *m, size_t a) {
+    return m->optional != NULL && m->optional[a];
+}
+
+/* "slow_rank, hccl_sum": the mode and those after it that lack the same; false when one before it named it. */
+static bool name_modes(ps_buf *out, const modes *m, size_t a, size_t r) {
+    for (size_t b = 0; b < a; b++) {
+        if (is_optional(m, a) == is_optional(m, b) && lacks_the_same(m->run, a, b, r)) {
+            return false;
+        }
+    }
+    ps_buf_add_str(out, m->analyses[a]->name);
+    for (size_t b = a + 1; b < m->run->n_analyses; b++) {
+        if (is_optional(m, a) == is_optional(m, b) && lacks_the_same(m->run, a, b, r)) {
+            ps_buf_addf(out, ", %s", m->analyses[b]->name);
+        }
+    }
+    return true;
+}
+
+static void report_missing(const ps_cli *cli, const modes *m, size_t a) {
+    const ps_run *run = m->run;
     size_t n_sentences = 0;
     for (size_t r = 0; r < run->n_ranks && n_sentences <= MAX_SENTENCES; r++) {
         if (run->ranks[r].missing[a] == NULL || was_said(run, a, r)) {
@@ -150,21 +206,23 @@ static void report_missing(const ps_cli *cli, const ps_run *run, size_t a, const
         }
         ps_buf line;
         ps_buf_init(&line, 0);
-        ps_buf_addf(&line, "%s: ", name);
-        if (n_sentences == MAX_SENTENCES) {
-            ps_buf_add_str(
-                &line, "further ranks have nothing for it for other reasons (see --json-summary)");
-        } else {
+        bool is_news = true;
+        if (n_sentences++ == MAX_SENTENCES) {
+            ps_buf_addf(
+                &line,
+                "%s: further ranks have nothing for it for other reasons (see --json-summary)",
+                m->analyses[a]->name);
+        } else if ((is_news = name_modes(&line, m, a, r))) {
+            ps_buf_add_str(&line, ": ");
             (void)name_ranks(&line, run, a, r);
             ps_buf_addf(&line, ": %s", run->ranks[r].missing[a]);
         }
-        if (optional) {
+        if (is_news && is_optional(m, a)) {
             ps_cli_note(cli, "%s", ps_buf_str(&line));
-        } else {
+        } else if (is_news) {
             ps_cli_warn(cli, "%s", ps_buf_str(&line));
         }
         ps_buf_fini(&line);
-        n_sentences++;
     }
 }
 
@@ -175,6 +233,7 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
             report_rank(cli, &run->ranks[r]);
         }
     }
+    const modes m = {run, analyses, optional};
     for (size_t a = 0; a < run->n_analyses; a++) {
         const ps_err *err = &run->errors[a];
         if (err->code != PS_OK && err->code != PS_NOTHING) {
@@ -182,24 +241,27 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
             ps_err_format(err, text, sizeof text);
             ps_cli_warn(cli, "%s: %s", analyses[a]->name, text);
         }
-        report_missing(cli, run, a, analyses[a]->name, optional != NULL && optional[a]);
+        report_missing(cli, &m, a);
     }
     report_all_oddities(cli, run);
+    report_baseline(cli, run);
 }
 
-/* The search read everything, and every mode that was asked for had something to do for every rank. */
+/* The search read everything, and every mode that was asked for had something to do for every rank. What any mode lacks
+ * in a file that ends in the middle may be what was cut off. */
 static bool is_whole(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
     bool whole = ps_diag_n_errors(&cluster->diag) == 0;
     for (size_t a = 0; a < run->n_analyses; a++) {
         bool must = optional == NULL || !optional[a];
-        for (size_t r = 0; must && r < run->n_ranks; r++) {
-            whole = whole && run->ranks[r].missing[a] == NULL;
+        for (size_t r = 0; r < run->n_ranks; r++) {
+            bool is_cut = run->ranks[r].diag.counts[PS_ODD_TRUNCATED] > 0;
+            whole = whole && (run->ranks[r].missing[a] == NULL || !(must || is_cut));
         }
     }
     return whole;
 }
 
-int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
+static int own_status(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
     size_t n_failed = 0; /* analyses */
     for (size_t a = 0; a < run->n_analyses; a++) {
         n_failed += run->errors[a].code != PS_OK && run->errors[a].code != PS_NOTHING;
@@ -213,7 +275,31 @@ int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *o
     return run->n_done > 0 && n_failed < run->n_analyses ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
 }
 
+/* Ranks of the baseline that are missing make the comparison one in part. */
+int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *optional) {
+    int status = own_status(run, cluster, optional);
+    bool in_part = run->baseline != NULL &&
+                   own_status(run->baseline, run->baseline_cluster, NULL) != PS_EXIT_OK;
+    return status == PS_EXIT_OK && in_part ? PS_EXIT_PARTIAL : status;
+}
+
+/* A file that the user named, and that is no profile. */
+static bool report_stranger(const ps_cli *cli, const ps_cluster *c) {
+    if (c->no_profile.code != PS_OK) {
+        (void)ps_cli_fail(cli, &c->no_profile);
+    }
+    return c->no_profile.code != PS_OK;
+}
+
+int ps_report_shown(int shown, int ranks_status) {
+    bool is_damage = shown == PS_EXIT_NOTHING && ranks_status == PS_EXIT_FAILED;
+    return shown != PS_EXIT_OK && !is_damage ? shown : ranks_status;
+}
+
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
+    if (report_stranger(cli, c)) {
+        return PS_EXIT_NOTHING;
+    }
     if (c->n_text_dirs > 0) {
         ps_cli_warn(
             cli,
@@ -232,6 +318,9 @@ int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
 }
 
 int ps_report_no_profile(const ps_cli *cli, const ps_cluster *c) {
+    if (report_stranger(cli, c)) {
+        return PS_EXIT_NOTHING;
+    }
     ps_cli_warn(cli, "%s: no profile found; see: pipescope formats", c->path);
     return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED;
 }
@@ -447,6 +536,38 @@ static void add_missing(ps_buf *out, const ps_run *run, const ps_analysis *const
     ps_buf_add_char(out, ']');
 }
 
+static void add_counts(ps_buf *out, const ps_run *run, const ps_cluster *cluster) {
+    ps_buf_addf(out,
+                "\"done\": %zu, \"nothing\": %zu, \"failed\": %zu,\n  \"search\": ", run->n_done,
+                run->n_nothing, run->n_failed);
+    add_diag(out, &cluster->diag);
+}
+
+static void add_rank_list(ps_buf *out, const ps_run *run) {
+    ps_buf_add_str(out, "\"ranks\": [\n");
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        add_rank(out, &run->ranks[r]);
+        ps_buf_add_str(out, r + 1 < run->n_ranks ? ",\n" : "\n");
+    }
+    ps_buf_add_str(out, "  ]");
+}
+
+/* null when none of the modes compares. */
+static void add_baseline(ps_buf *out, const ps_run *run) {
+    ps_buf_add_str(out, ",\n  \"baseline\": ");
+    if (run->baseline == NULL) {
+        ps_buf_add_str(out, "null");
+        return;
+    }
+    ps_buf_add_char(out, '{');
+    add_str(out, "path", run->baseline_cluster->root);
+    ps_buf_add_str(out, ", ");
+    add_counts(out, run->baseline, run->baseline_cluster);
+    ps_buf_add_str(out, ", ");
+    add_rank_list(out, run->baseline);
+    ps_buf_add_char(out, '}');
+}
+
 ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,
                        const ps_analysis *const *analyses, int exit_status, ps_err *err) {
     ps_buf out;
@@ -457,18 +578,14 @@ ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run
     for (size_t a = 0; a < run->n_analyses; a++) {
         ps_buf_addf(&out, "%s\"%s\"", a > 0 ? ", " : "", analyses[a]->name);
     }
-    ps_buf_addf(&out,
-                "], \"done\": %zu, \"nothing\": %zu, \"failed\": %zu,\n  \"search\": ", run->n_done,
-                run->n_nothing, run->n_failed);
-    add_diag(&out, &cluster->diag);
+    ps_buf_add_str(&out, "], ");
+    add_counts(&out, run, cluster);
     add_tables(&out, run, analyses);
     add_missing(&out, run, analyses);
-    ps_buf_add_str(&out, ",\n  \"ranks\": [\n");
-    for (size_t r = 0; r < run->n_ranks; r++) {
-        add_rank(&out, &run->ranks[r]);
-        ps_buf_add_str(&out, r + 1 < run->n_ranks ? ",\n" : "\n");
-    }
-    ps_buf_add_str(&out, "  ]}\n");
+    add_baseline(&out, run);
+    ps_buf_add_str(&out, ",\n  ");
+    add_rank_list(&out, run);
+    ps_buf_add_str(&out, "}\n");
     ps_sink sink = {0};
     ps_code code = ps_buf_ok(&out) ? ps_sink_open_file(&sink, path, err) : ps_fail_nomem(err);
     code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, err) : code;

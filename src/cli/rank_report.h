@@ -24,6 +24,10 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
 /* Exit status of a run: all done, nothing, some, none. An optional analysis may have nothing to do. */
 int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *optional);
 
+/* The exit status of a command that shows one result: `shown` when that went wrong, else the status of the ranks, which
+ * also tells nothing to show from ranks that could not be read. */
+int ps_report_shown(int shown, int ranks_status);
+
 /* Says why there is no database to read below the path; an exit status. */
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *cluster);
 

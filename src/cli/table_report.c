@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fs.h"
 #include "cli/rank_report.h"
 
@@ -175,7 +176,26 @@ static void say_ranks(ps_cli *cli, const ps_run *run, ps_export type, const char
     }
 }
 
-void ps_report_written(ps_cli *cli, const ps_run *run, ps_export type, const char *input) {
+/* Of modes to which no rank contributed nothing was written. */
+static void say_idle(const ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses) {
+    ps_buf names;
+    ps_buf_init(&names, 0);
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        if (run->n_took_part[a] == 0) {
+            ps_buf_addf(&names, "%s%s", names.len > 0 ? ", " : "", analyses[a]->name);
+        }
+    }
+    if (names.len > 0) {
+        ps_cli_detail(cli,
+                      "%s: no rank took part, nothing was written; what an earlier run wrote stays",
+                      ps_buf_str(&names));
+    }
+    ps_buf_fini(&names);
+}
+
+void ps_report_written(ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses,
+                       ps_export type, const char *input) {
+    say_idle(cli, run, analyses);
     say_ranks(cli, run, type, input);
     if (run->n_written > 0) {
         say_written(cli, run, true);

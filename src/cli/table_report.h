@@ -9,7 +9,8 @@
  * An exit status. */
 int ps_report_results(ps_cli *cli, const ps_run *run);
 
-/* Says what was written: tables of the cluster, databases or files of ranks. */
-void ps_report_written(ps_cli *cli, const ps_run *run, ps_export type, const char *input);
+/* Says what was written: tables of the cluster, databases or files of ranks; with --verbose what was not. */
+void ps_report_written(ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses,
+                       ps_export type, const char *input);
 
 #endif

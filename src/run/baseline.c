@@ -25,6 +25,9 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
     if (b->cluster == NULL) {
         return err != NULL ? err->code : PS_IO;
     }
+    if (b->cluster->n_ranks == 0 && b->cluster->no_profile.code != PS_OK) {
+        return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "%s", b->cluster->no_profile.msg);
+    }
     if (b->cluster->n_ranks == 0) {
         return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "no profile was found here");
     }
@@ -46,9 +49,15 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
     if (b->run == NULL) {
         return err != NULL ? err->code : PS_IO;
     }
-    return b->run->n_done > 0 ? PS_OK
-                              : ps_fail_file(err, PS_NOTHING, opts->baseline_path,
-                                             "no rank could be used: %s", b->run->ranks[0].err.msg);
+    if (b->run->n_done > 0) {
+        return PS_OK;
+    }
+    const ps_rank_report *worst = &b->run->ranks[0];
+    for (size_t r = 0; worst->status != PS_RANK_FAILED && r < b->run->n_ranks; r++) {
+        worst = b->run->ranks[r].status == PS_RANK_FAILED ? &b->run->ranks[r] : worst;
+    }
+    return ps_fail_file(err, worst->err.code, opts->baseline_path, "no rank could be used: %s",
+                        worst->err.msg);
 }
 
 ps_code ps_baseline_run(ps_baseline *b, const ps_analysis *const *analyses, size_t n_analyses,

@@ -382,10 +382,17 @@ static void visit_file(walk *w, const char *path) {
         return;
     }
     c->root = dir;
-    if (!name_database(name, &found) && w->all) {
+    bool is_named = name_database(name, &found);
+    if (!is_named && w->all) {
         w->nomem = ps_cluster_add_file(c, path, w->reader, true) != PS_OK || w->nomem;
         return;
-    } /* else any other name: a renamed database */
+    }
+    ps_err err = PS_ERR_INIT;
+    if (!is_named && ps_is_file(path) && ps_reader_for(path, &err) == NULL &&
+        err.code == PS_SYNTAX) { /* else any other name: a renamed database */
+        c->no_profile = err;
+        return;
+    }
     found.rank_dir = rank_dir_of(w, dir);
     add_rank(w, found);
 }

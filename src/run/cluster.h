@@ -53,6 +53,7 @@ typedef struct ps_cluster {
     const char *path;       /* as the user gave it */
     ps_cluster_rank *ranks; /* by rank, then profiler */
     size_t n_ranks, cap_ranks;
+    ps_err no_profile;  /* why a file that the user named is none; PS_OK otherwise */
     size_t n_text_dirs; /* rank directories that hold only text and were not taken */
     const char **notes; /* sentences for people: duplicates, several profilers side by side */
     size_t n_notes, cap_notes;

@@ -87,6 +87,10 @@ ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wa
         }
         return PS_OK;
     }
+    if (reader == NULL && err.code == PS_SYNTAX) {
+        c->no_profile = err;
+        return PS_OK;
+    }
     const char *dir = ps_path_dir(&c->arena, path);
     if (dir == NULL) {
         return PS_NOMEM;

@@ -180,7 +180,8 @@ ps_code ps_plan_cluster_tables(ps_run *run, const ps_analysis *const *analyses,
     ps_code code = dir != NULL ? PS_OK : ps_fail_nomem(err);
     for (size_t a = 0; code == PS_OK && a < run->n_analyses; a++) {
         const ps_result *result = &run->results[a];
-        for (size_t i = 0; code == PS_OK && i < result->n_tables; i++) {
+        bool is_idle = run->n_took_part[a] == 0; /* what an earlier run left stays */
+        for (size_t i = 0; code == PS_OK && !is_idle && i < result->n_tables; i++) {
             const ps_table *t = result->tables[i];
             if (is_wanted(t, opts->export_type)) {
                 const char *path = target_of(run, t, dir, analyses[a]->folder, opts->export_type);

@@ -21,6 +21,7 @@ typedef struct session {
     ps_diag **diags;
     ps_rank_output *outputs;
     void ***partials;          /* [analysis][rank] */
+    bool **took_part;          /* [analysis][rank]: its last map had something to do */
     void **shared;             /* [analysis] */
     ps_analysis_opts *opts_of; /* [analysis] */
     size_t round;
@@ -145,6 +146,7 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace,
     void *partial = in.partial;
     ps_code code = ps_round_map(round, &in, &partial, &err);
     s->partials[a][r] = partial;
+    s->took_part[a][r] = code == PS_OK;
     if (code == PS_NOTHING) {
         note_nothing(s, report, a, &err);
     } else if (code != PS_OK) {
@@ -170,6 +172,7 @@ static void map_rank(void *context, size_t r) {
         }
     }
     for (size_t a = 0; a < s->run->n_analyses; a++) {
+        s->took_part[a][r] = s->took_part[a][r] && !lost;
         if (!lost && wants_rank(s, a, r)) {
             bool sees = s->analyses[a]->rounds[s->round].needs != 0;
             map_analysis(s, a, r, sees ? trace : NULL, sees ? derived : NULL);
@@ -187,7 +190,7 @@ static void map_rank(void *context, size_t r) {
 
 /* --strict: a rank with counted errors fails, and nothing is written for it. */
 static bool is_refused(const session *s, size_t r) {
-    return s->opts->strict && ps_diag_n_errors(&s->run->ranks[r].diag) > 0;
+    return s->opts->strict && ps_diag_n_fatal(&s->run->ranks[r].diag) > 0;
 }
 
 /* Tables of the cluster are made without the ranks that --strict refuses. */
@@ -201,9 +204,21 @@ static void forget_refused(session *s, size_t a) {
     }
 }
 
+/* Without ranks there is nothing to reduce, and the ranks say why. */
+static bool is_left_out(const session *s, size_t a) {
+    bool any = false;
+    for (size_t r = 0; r < s->run->n_ranks; r++) {
+        any = any || s->partials[a][r] != NULL || s->took_part[a][r];
+    }
+    return !any;
+}
+
 static ps_code reduce_analysis(session *s, size_t a, ps_err *err) {
     const ps_analysis *analysis = s->analyses[a];
     forget_refused(s, a);
+    if (is_left_out(s, a)) {
+        return PS_OK;
+    }
     ps_reduce_input in = {.ranks = s->infos,
                           .partials = s->partials[a],
                           .diags = s->diags,
@@ -220,6 +235,14 @@ static ps_code reduce_analysis(session *s, size_t a, ps_err *err) {
     }
     s->shared[a] = shared;
     return code;
+}
+
+static bool any_failed(const ps_run *run) {
+    bool any = false;
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        any = any || run->ranks[r].status == PS_RANK_FAILED;
+    }
+    return any;
 }
 
 /* One of several analyses ended without a result: the others go on. */
@@ -250,7 +273,8 @@ static ps_code reduce_round(session *s, ps_err *err) {
         }
         ps_err local = PS_ERR_INIT;
         ps_code code = reduce_analysis(s, a, &local);
-        if (code != PS_OK && (s->run->n_analyses == 1 || code == PS_NOMEM)) {
+        bool ends_all = s->run->n_analyses == 1 && !(code == PS_NOTHING && any_failed(s->run));
+        if (code != PS_OK && (ends_all || code == PS_NOMEM)) {
             if (!analysis->hidden) {
                 ps_err_prefix(&local, "%s", analysis->name);
             }
@@ -291,17 +315,40 @@ static void refuse_ranks(session *s) {
     for (size_t r = 0; r < s->run->n_ranks; r++) {
         ps_rank_report *report = &s->run->ranks[r];
         if (is_refused(s, r) && report->status == PS_RANK_DONE) {
+            uint64_t n = ps_diag_n_fatal(&report->diag);
             report->status = PS_RANK_FAILED;
             (void)ps_fail_file(&report->err, PS_SYNTAX, report->rank->path,
-                               "%llu counted errors (--strict makes them fatal)",
-                               (unsigned long long)ps_diag_n_errors(&report->diag));
+                               "%llu counted error%s (--strict makes %s fatal)",
+                               (unsigned long long)n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+        }
+    }
+}
+
+/* What an analysis without contributors would remove stays. */
+static void keep_stale(session *s) {
+    for (size_t r = 0; r < s->run->n_ranks; r++) {
+        ps_diag *d = &s->run->ranks[r].diag;
+        d->counts[PS_ODD_STALE] = 0;
+        memset(d->places[PS_ODD_STALE], 0, sizeof d->places[PS_ODD_STALE]);
+    }
+}
+
+static void count_parts(session *s) {
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        size_t n = 0;
+        for (size_t r = 0; s->run->errors[a].code == PS_OK && r < s->run->n_ranks; r++) {
+            n += s->took_part[a][r] && s->run->ranks[r].status != PS_RANK_FAILED;
+        }
+        s->run->n_took_part[a] = n;
+        if (n == 0 && s->analyses[a]->writes == PS_WRITES_RANK_DB) {
+            keep_stale(s);
         }
     }
 }
 
 static ps_code gather(session *s, size_t a, ps_err *err) {
     const ps_result *result = &s->run->results[a];
-    for (size_t i = 0; i < result->n_tables; i++) {
+    for (size_t i = 0; s->run->n_took_part[a] > 0 && i < result->n_tables; i++) {
         const ps_table *t = result->tables[i];
         if (t->home != PS_HOME_RANK || is_refused(s, t->rank_index)) {
             continue;
@@ -387,21 +434,25 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     s->run->ranks = ps_calloc(n_ranks, sizeof *s->run->ranks);
     s->run->results = ps_calloc(n_analyses, sizeof *s->run->results);
     s->run->errors = ps_calloc(n_analyses, sizeof *s->run->errors);
+    s->run->n_took_part = ps_calloc(n_analyses, sizeof *s->run->n_took_part);
     s->infos = ps_calloc(n_ranks, sizeof *s->infos);
     s->diags = ps_calloc(n_ranks, sizeof *s->diags);
     s->outputs = ps_calloc(n_ranks, sizeof *s->outputs);
     s->partials = ps_calloc(n_analyses, sizeof *s->partials);
+    s->took_part = ps_calloc(n_analyses, sizeof *s->took_part);
     s->shared = ps_calloc(n_analyses, sizeof *s->shared);
     s->opts_of = ps_calloc(n_analyses, sizeof *s->opts_of);
     bool ok = s->run->ranks != NULL && s->run->results != NULL && s->run->errors != NULL &&
-              s->infos != NULL && s->diags != NULL && s->outputs != NULL && s->partials != NULL &&
-              s->shared != NULL && s->opts_of != NULL;
+              s->run->n_took_part != NULL && s->took_part != NULL && s->infos != NULL &&
+              s->diags != NULL && s->outputs != NULL && s->partials != NULL && s->shared != NULL &&
+              s->opts_of != NULL;
     s->run->n_ranks = ok ? n_ranks : 0;
     s->run->n_analyses = ok ? n_analyses : 0;
     for (size_t a = 0; ok && a < n_analyses; a++) {
         s->opts_of[a] = s->opts->analysis;
         s->partials[a] = ps_calloc(n_ranks, sizeof **s->partials);
-        ok = s->partials[a] != NULL;
+        s->took_part[a] = ps_calloc(n_ranks, sizeof **s->took_part);
+        ok = s->partials[a] != NULL && s->took_part[a] != NULL;
     }
     for (size_t r = 0; ok && r < n_ranks; r++) {
         s->run->ranks[r].rank = ranks[r];
@@ -420,6 +471,7 @@ static void session_fini(session *s) {
     for (size_t a = 0; s->run != NULL && a < s->run->n_analyses; a++) {
         forget_partials(s, a);
         ps_free(s->partials[a]);
+        ps_free(s->took_part[a]);
         if (s->analyses[a]->free_shared != NULL) {
             s->analyses[a]->free_shared(s->shared[a]);
         }
@@ -431,6 +483,7 @@ static void session_fini(session *s) {
     ps_free(s->diags);
     ps_free(s->outputs);
     ps_free(s->partials);
+    ps_free(s->took_part);
     ps_free(s->shared);
     ps_free(s->opts_of);
 }
@@ -459,10 +512,17 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
     code = code == PS_OK ? run_rounds(&s, err) : code;
     if (code == PS_OK) {
         refuse_ranks(&s);
+        count_parts(&s);
         code = opts->export_type != PS_EXPORT_NOTHING ? write_outputs(&s, err) : PS_OK;
     }
     ps_run *run = s.run;
     session_fini(&s);
+    if (run != NULL) { /* what was odd in the baseline is part of the account */
+        run->baseline = baseline.run;
+        run->baseline_cluster = baseline.cluster;
+        baseline.run = NULL;
+        baseline.cluster = NULL;
+    }
     ps_baseline_free(&baseline);
     if (code != PS_OK) {
         ps_run_free(run);
@@ -474,6 +534,8 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
 
 void ps_run_free(ps_run *run) {
     if (run != NULL) {
+        ps_run_free(run->baseline);
+        ps_cluster_free(run->baseline_cluster);
         for (size_t a = 0; a < run->n_analyses; a++) {
             ps_result_fini(&run->results[a]);
         }
@@ -485,6 +547,7 @@ void ps_run_free(ps_run *run) {
         }
         ps_free(run->results);
         ps_free(run->errors);
+        ps_free(run->n_took_part);
         ps_free(run->ranks);
         ps_free(run->written);
         ps_free(run->notes);

@@ -59,24 +59,28 @@ typedef struct ps_written {
     const char *path;      /* the database, or a file of its own; owned by the run */
 } ps_written;
 
-typedef struct ps_run {
+typedef struct ps_run ps_run;
+struct ps_run {
     ps_rank_report *ranks; /* those selected, in rank order */
     size_t n_ranks;
-    ps_result *results; /* one per analysis, in the order given */
-    ps_err *errors;     /* the same: PS_OK, or why an analysis of several ended without a result */
+    ps_result *results;  /* one per analysis, in the order given */
+    ps_err *errors;      /* the same: PS_OK, or why an analysis of several ended without a result */
+    size_t *n_took_part; /* [analysis]: ranks that it made something of; of 0 nothing is written */
     size_t n_analyses;
     size_t n_done, n_nothing, n_failed;
     ps_written *written; /* tables of the cluster */
     size_t n_written, cap_written;
     const char **notes; /* sentences for people: what the output could not hold */
     size_t n_notes, cap_notes;
+    ps_run *baseline; /* over the ranks of the baseline, NULL: none of the analyses compares */
+    ps_cluster *baseline_cluster; /* where it found them */
     ps_arena arena;
-} ps_run;
+};
 
 /* Runs `analyses` over `ranks` (of `cluster`, in rank order, n > 0) and writes what they made. NULL when nothing
  * could be done at all (`err`); a rank that failed is in its report, and the others went on; so did the other analyses
- * when one of several failed. Nothing has been
- * written when a target turned out read-only (PS_READONLY) or the output lacks space (PS_IO). The caller frees
+ * when one of several failed. An analysis to which no rank contributed writes nothing, so that what an earlier run left
+ * stays. Nothing has been written when a target turned out read-only (PS_READONLY) or the output lacks space (PS_IO). The caller frees
  * the result with ps_run_free(), before the cluster. */
 ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
                         const ps_cluster *cluster, const ps_cluster_rank *const *ranks,

@@ -42,6 +42,30 @@ static void duration_text(int64_t ns, char out[PS_NUMBER_TEXT]) {
     (void)snprintf(out + n, PS_NUMBER_TEXT - n, " %s", UNITS[i].name);
 }
 
+/* Steps by their order that the side has: new 0, base 1. */
+static size_t count_steps(const ps_comparison *c, size_t side) {
+    const ps_table *t = table_named(c, "StepCompare");
+    size_t column = t != NULL ? column_named(t, side == 0 ? "step new" : "step base") : 0;
+    size_t n = 0;
+    for (size_t r = 0; t != NULL && column < t->n_columns && r < t->n_rows; r++) {
+        n += !ps_table_cell(t, r, column)->is_null;
+    }
+    return n;
+}
+
+/* "base  PATH: 2 ranks, 4 steps" */
+static void put_side(const ps_comparison *c, size_t side, ps_buf *out) {
+    size_t n = c->n_ranks[side];
+    size_t n_steps = count_steps(c, side);
+    ps_buf_addf(out, "%s%s", side == 0 ? "new   " : "base  ",
+                side == 0 ? c->new_name : c->base_name);
+    if (n > 0) {
+        ps_buf_addf(out, ": %zu rank%s, %zu step%s", n, n == 1 ? "" : "s", n_steps,
+                    n_steps == 1 ? "" : "s");
+    }
+    ps_buf_add_char(out, '\n');
+}
+
 /* "a step takes 1.52 ms longer (13.4 ms instead of 11.9 ms, 1.13 times)" */
 static void put_sentence(const ps_comparison *c, ps_buf *out) {
     const ps_table *t = table_named(c, "OverallCompare");
@@ -57,7 +81,9 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
     duration_text(lost < 0 ? -lost : lost, difference);
     duration_text(now, times[0]);
     duration_text(base, times[1]);
-    ps_buf_addf(out, "new   %s\nbase  %s\n\n", c->new_name, c->base_name);
+    put_side(c, 0, out);
+    put_side(c, 1, out);
+    ps_buf_add_char(out, '\n');
     if (lost == 0) {
         ps_buf_addf(out, "A step takes as long as before: %s.\n", times[0]);
         return;
@@ -198,6 +224,10 @@ ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *er
     ps_buf_add_json_str(out, c->new_name, strlen(c->new_name));
     ps_buf_add_str(out, ", \"base\": ");
     ps_buf_add_json_str(out, c->base_name, strlen(c->base_name));
+    for (size_t side = 0; side < 2 && c->n_ranks[side] > 0; side++) {
+        ps_buf_addf(out, ",\n\"%s_size\": {\"ranks\": %zu, \"steps\": %zu}",
+                    side == 0 ? "new" : "base", c->n_ranks[side], count_steps(c, side));
+    }
     ps_buf_add_str(out, ",\n\"tables\": {");
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {

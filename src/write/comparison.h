@@ -14,6 +14,7 @@ typedef struct ps_comparison {
     const char *new_name, *base_name; /* as the user gave them */
     ps_table *const *tables;          /* rows by lost time, largest first; borrowed */
     size_t n_tables;
+    size_t n_ranks[2]; /* of new and base, as far as they were compared; 0: not told */
 } ps_comparison;
 
 /* A sentence on the whole, the parts of a step, then of each table the `top` rows that lost most and a few that gained;

@@ -87,6 +87,10 @@ run 2 -m evry -d "$T/in"
 says "did you mean 'every'?"
 run 2 -m all -d "$T/in" --peak-tflops many
 says "--peak-tflops: 'many' is not a decimal number"
+run 2 -m all -d "$T/in" --peak-tflops 0
+says '--peak-tflops 0: give a number above 0'
+run 2 report "$T/in" --peak-tflops 0.0
+run 2 -m all -d "$T/in" --fuzzy_threshold 0
 run 2 -m all -d "$T/in" --fuzzy_threshold 1.5
 says "out of range (0 to 1)"
 run 2 -m all -d "$T/in" --top-nun 5

@@ -53,6 +53,10 @@ for f in cluster["findings"]:
     rules.setdefault(f["rule"], f)
 assert rules["free-share"]["rank"] == 2
 assert rules["late-arrival"]["rank"] == 2
+# 16 MB in 4 ms over two steps, 19 GB/s is the median of the links: 4 - 16 / 19 ms, halved.
+assert rules["slow-link"]["rank"] == 6 and rules["slow-link"]["severity"] == "high"
+assert rules["slow-link"]["evidence"][0]["name"] == "HCCS to rank 7"
+assert abs(rules["slow-link"]["gain_ns"] - 1.579e6) < 1e3
 assert [r["stage"] for r in cluster["overview"]] == [0] * 4 + [1] * 4
 
 # item() waits for the allreduce that takes most of the real step.

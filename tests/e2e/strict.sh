@@ -11,7 +11,7 @@ cp "$(database "$T/in" 1)" "$T/rank_1"
 message='1 row names a string that STRING_IDS does not have: rank 1: MSTX_EVENTS rowid 3: message 99999'
 
 run 4 -m pp_chart -d "$T/in" --strict
-says '1 counted errors (--strict makes them fatal)'
+says '1 counted error (--strict makes it fatal)'
 says "$message"
 says_out 'Wrote into 3 databases'
 cmp "$(database "$T/in" 1)" "$T/rank_1"

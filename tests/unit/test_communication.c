@@ -7,6 +7,8 @@
 
 /* --- ranks ------------------------------------------------------------------------------------------------------ */
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 static uint32_t group_track(ps_builder *b, const char *name) {
     return ps_builder_track(b, (ps_track){.kind = PS_TRACK_COMM_GROUP,
                                           .pid = 2,
@@ -231,6 +233,84 @@ static void numbers_match(void **state) {
     free_all(traces, 2);
 }
 
+/* Two ranks of a large job, in which nothing names the groups. Counted off, only the third and the fifth of a rank lie
+ * together, and 741 - 809 would go with 701 - 740.9, which had ended before. By their ends 125 - 188 and 130 - 188 are one;
+ * the other four met ranks that are not here. */
+static void make_unnamed(ps_trace *traces[2]) {
+    static const int64_t TIMES_US[2][5][2] = {
+        {{94000, 124000}, {125000, 188000}, {296000, 307000}, {741000, 809000}, {1146000, 1182000}},
+        {{130000, 188000},
+         {234000, 276000},
+         {299000, 307000},
+         {701000, 740900},
+         {1168000, 1182000}}};
+    for (int r = 0; r < 2; r++) {
+        ps_builder *b = ps_builder_new();
+        for (size_t i = 0; i < 5; i++) {
+            (void)small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, 1), "ncclKernel_AllReduce",
+                              TIMES_US[r][i][0] * 1000, TIMES_US[r][i][1] * 1000);
+        }
+        traces[r] = small_seal(b);
+    }
+}
+
+static void unnamed_groups_are_told_apart_by_time(void **state) {
+    (void)state;
+    ps_trace *traces[2];
+    make_unnamed(traces);
+    small_run o;
+    small_run_mode(&o, "slow_rank", traces, 2, NULL);
+    small_expect(
+        &o, "SlowRankLateness",
+        "1|||collective|3|3|30000|10000|22000|0|0|0\n0|||collective|3|0|0|0|0|30000|0|0\n");
+    assert_int_equal(o.diags[0].counts[PS_ODD_COMM_UNMATCHED], 4);
+    small_run_fini(&o);
+    ps_analysis_opts opts = {.step_id = -1, .rank_id = 0, .top_num = 1};
+    small_run_mode(&o, "communication_bottleneck", traces, 2, &opts);
+    small_expect(
+        &o, "CommunicationBottleneck",
+        "1700000000741000|1700000000809000|68000|ncclKernel_AllReduce|NULL|NULL|[Failed] not "
+        "matched: nothing names its group, and no such operator of another rank ran and "
+        "ended with it\n");
+    small_run_fini(&o);
+    free_all(traces, 2);
+}
+
+/* On rank 0 two operators end 100 us apart, ranks 1 and 2 have one, which overlaps with both: it goes with the nearer end.
+ * A named operator connects the clocks. Rank 1 comes 20 after rank 2, which comes 10 after rank 0. */
+static void the_nearest_ends_go_together(void **state) {
+    (void)state;
+    static const struct {
+        int rank;
+        int64_t start_us, end_us;
+    } OPS[] = {{0, 0, 1000}, {0, 10, 1100}, {1, 40, 1100}, {2, 20, 1100}};
+    ps_trace *traces[3];
+    for (int r = 0; r < 3; r++) {
+        ps_builder *b = ps_builder_new();
+        for (size_t i = 0; i < COUNT(OPS); i++) {
+            if (OPS[i].rank == r) {
+                (void)small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, (int)i + 1),
+                                  "ncclKernel_AllReduce", OPS[i].start_us * 1000,
+                                  OPS[i].end_us * 1000);
+            }
+        }
+        uint32_t named = small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, 9),
+                                     "ncclKernel_AllReduce", 2000000, 2100000);
+        small_arg(b, named, "Collective name", "allreduce");
+        small_arg(b, named, "Process Group Name", "0");
+        traces[r] = small_seal(b);
+    }
+    small_run o;
+    small_run_mode(&o, "slow_rank", traces, 3, NULL);
+    small_expect(&o, "SlowRankLateness",
+                 "1|||collective|1|1|20|30|30|0|0|0\n0|||collective|1|0|0|0|0|30|0|0\n"
+                 "0|0||collective|1|0|0|0|0|0|0|0\n1|0||collective|1|0|0|0|0|0|0|0\n"
+                 "2|||collective|1|0|0|10|10|20|0|0\n2|0||collective|1|0|0|0|0|0|0|0\n");
+    assert_int_equal(o.diags[0].counts[PS_ODD_COMM_UNMATCHED], 1);
+    small_run_fini(&o);
+    free_all(traces, 3);
+}
+
 /* Rank 1 lacks the operator in the middle: names tell which of the others belong together. A name that ranks have unequally
  * often is left out (3 operators), and so is a match in which one ends long before the other begins (2). */
 static void what_does_not_match_is_counted(void **state) {
@@ -278,8 +358,6 @@ static void add_texts(ps_table *t, const char *const *cells) {
         assert_true(ps_table_set_text(t, c, cells[c]));
     }
 }
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static void add_times(ps_builder *b) {
     static const char *const NAMES[] = {
@@ -605,14 +683,17 @@ static void memory(void **state) {
     (void)state;
     ps_trace *four[4];
     ps_trace *two[2];
+    ps_trace *unnamed[2];
     make_four(four);
     make_statistics(two);
-    for (size_t i = 0; i < COUNT(MODES) * 2; i++) {
+    make_unnamed(unnamed);
+    for (size_t i = 0; i < COUNT(MODES) * 3; i++) {
         bool done = false;
         for (int64_t n = 0; !done; n++) {
             small_run o;
             (void)ps_alloc_fail_at(n);
-            small_run_mode(&o, MODES[i / 2], i % 2 == 0 ? four : two, i % 2 == 0 ? 4 : 2, NULL);
+            ps_trace **traces = i % 3 == 0 ? four : i % 3 == 1 ? two : unnamed;
+            small_run_mode(&o, MODES[i / 3], traces, i % 3 == 0 ? 4 : 2, NULL);
             done = ps_alloc_fail_at(-1) <= n;
             assert_true(o.code == PS_OK || o.code == PS_NOMEM || o.code == PS_NOTHING);
             small_run_fini(&o);
@@ -620,6 +701,7 @@ static void memory(void **state) {
     }
     free_all(four, 4);
     free_all(two, 2);
+    free_all(unnamed, 2);
 }
 
 int main(void) {
@@ -631,6 +713,8 @@ int main(void) {
         cmocka_unit_test(kernels_and_their_groups),
         cmocka_unit_test(numbers_match),
         cmocka_unit_test(what_does_not_match_is_counted),
+        cmocka_unit_test(unnamed_groups_are_told_apart_by_time),
+        cmocka_unit_test(the_nearest_ends_go_together),
         cmocka_unit_test(times_and_bandwidths),
         cmocka_unit_test(matrix),
         cmocka_unit_test(slow_collectives),

@@ -99,12 +99,26 @@ static void scaled_numbers(void **state) {
     expect_scaled("x", 10, false, 0);
 }
 
+static void sums_stay_at_the_ends_of_the_range(void **state) {
+    (void)state;
+    assert_true(ps_i64_plus(2, -3) == -1 && ps_i64_minus(2, -3) == 5);
+    assert_true(ps_i64_plus(INT64_MAX, 1) == INT64_MAX);
+    assert_true(ps_i64_plus(INT64_MIN, -1) == -INT64_MAX);
+    assert_true(ps_i64_plus(INT64_MIN, 0) == -INT64_MAX); /* can be negated */
+    assert_true(ps_i64_plus(0, INT64_MIN) == -INT64_MAX);
+    assert_true(ps_i64_minus(INT64_MAX, -1) == INT64_MAX);
+    assert_true(ps_i64_minus(-2, INT64_MAX) == -INT64_MAX);
+    assert_true(ps_i64_minus(0, INT64_MIN) == INT64_MAX);
+    assert_true(ps_i64_plus(INT64_MAX, INT64_MIN) == -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers),
         cmocka_unit_test(integers_end_where_told),
         cmocka_unit_test(microseconds),
         cmocka_unit_test(scaled_numbers),
+        cmocka_unit_test(sums_stay_at_the_ends_of_the_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -448,8 +448,8 @@ enum { M_NAME, M_GROUP, M_FROM, M_TO, M_TRANSPORT, M_SIZE, M_TIME, N_M };
 static const ps_column MATRIX[N_M] = {
     [M_NAME] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
     [M_GROUP] = {.name = "group_name", .type = PS_COL_TEXT},
-    [M_FROM] = {.name = "src_rank", .type = PS_COL_INT},
-    [M_TO] = {.name = "dst_rank", .type = PS_COL_INT},
+    [M_FROM] = {.name = "src_rank", .type = PS_COL_TEXT}, /* as real databases have it */
+    [M_TO] = {.name = "dst_rank", .type = PS_COL_TEXT},
     [M_TRANSPORT] = {.name = "transport_type", .type = PS_COL_TEXT},
     [M_SIZE] = {.name = "transit_size", .type = PS_COL_REAL},
     [M_TIME] = {.name = "transit_time", .type = PS_COL_REAL}};
@@ -462,8 +462,9 @@ static ps_table *matrix(double last_ms) {
         assert_true(ps_table_add_row(t));
         assert_true(ps_table_set_text(t, M_NAME, "allreduce-total"));
         assert_true(ps_table_set_text(t, M_GROUP, "123"));
-        ps_table_set_int(t, M_FROM, 0);
-        ps_table_set_int(t, M_TO, to);
+        char place[2] = {(char)('0' + to), '\0'};
+        assert_true(ps_table_set_text(t, M_FROM, "0"));
+        assert_true(ps_table_set_text(t, M_TO, place));
         assert_true(ps_table_set_text(t, M_TRANSPORT, "HCCS"));
         ps_table_set_real(t, M_SIZE, 100);
         ps_table_set_real(t, M_TIME, to == 5 ? last_ms : 1);
@@ -479,10 +480,15 @@ static void slow_link(void **state) {
         report_run o;
         rig r = with_gap(450);
         ps_builder_side_table(r.b, matrix(LAST[i]));
+        ps_builder_meta(
+            r.b, "parallel_group_info",
+            "{\"123\": {\"group_name\": \"dp\", \"global_ranks\": [0, 1, 2, 3, 4, 7]}}");
         report_one(&o, &r);
         assert_int_equal(report_fired(&o, PS_RULE_SLOW_LINK), i == 0);
         if (i == 0) {
             assert_int_equal(report_gain(&o, PS_RULE_SLOW_LINK), 1000 * US);
+            assert_non_null(
+                strstr(report_text(&o, PS_RULE_SLOW_LINK), "HCCS from rank 0 to rank 7"));
         }
         report_fini(&o);
     }

@@ -1,0 +1,13 @@
+/* Profilers that export text round start and duration of each slice by themselves, but add up their overlap lanes from the
+ * unrounded times: the lanes say to the nanosecond what the slices say nearly. */
+#ifndef PS_ANALYZE_OVERLAP_LANES_H
+#define PS_ANALYZE_OVERLAP_LANES_H
+
+#include "analyze/overlap.h"
+
+/* Takes computing, communication, not overlapped and free from the lanes of those names (slices of kind DERIVED), where a
+ * trace has them for its one device and they differ by no more than such rounding: 250 ns a slice of the lane, what a double
+ * holds of microseconds since 1970. Lanes that say something else are left alone. One pass over the slices. */
+void ps_overlaps_take_lanes(const ps_trace *trace, ps_overlaps *o);
+
+#endif
