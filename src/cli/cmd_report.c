@@ -212,15 +212,6 @@ static bool has_step(const ps_chart *chart, int64_t step) {
     return false;
 }
 
-static size_t most_steps(const ps_report_view *view) {
-    size_t most = 0;
-    for (size_t r = 0; view->overview != NULL && r < view->overview->n_rows; r++) {
-        size_t n = (size_t)ps_view_int(view->overview, r, "steps");
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
 static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     const ps_result *result = &run->results[run->n_analyses - 1];
     const char *name = ps_path_base(cluster->root);
@@ -240,7 +231,7 @@ static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
         return PS_EXIT_NOTHING; /* the ranks have said why */
     }
     view.step_ns = ps_view_int(job, 0, "step");
-    view.n_steps = most_steps(&view);
+    view.n_steps = (size_t)ps_view_int(job, 0, "steps");
     add_chart(cli, &view, run, cluster);
     if (view.chart != NULL && !has_step(view.chart, view.chart_step)) {
         return ps_cli_usage(cli, "--step %lld: the chart has no such step (see: pipescope info)",
