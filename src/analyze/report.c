@@ -9,6 +9,8 @@
 #include "analyze/report_gather.h"
 #include "base/alloc.h"
 
+#define MAX_STEPS_NAMED 1000
+
 /* --- tables of others ------------------------------------------------------------------------------------------------ */
 
 const ps_table *ps_report_chart_table(const ps_report *report, const char *name) {
@@ -249,7 +251,11 @@ static void look_at_chart(ps_report *report) {
         }
     }
     report->n_steps = n > report->n_steps ? n : report->n_steps;
-    if (n > 0 && sum / n > report->step_ns) {
+    bool any_computing = false;
+    for (size_t i = 0; i < report->n_members; i++) {
+        any_computing = any_computing || report->members[i].computing_ns > 0;
+    }
+    if (n > 0 && (!any_computing || sum / n > report->step_ns)) {
         report->step_ns = sum / n;
     }
     if (report->n_members == 0 && report->chart != NULL) {
@@ -346,6 +352,45 @@ static ps_code add_job(const ps_report *report, ps_err *err) {
     return ps_result_add(report->in->result, t, err);
 }
 
+static const ps_column STEPS[] = {{.name = "step", .type = PS_COL_INT}};
+
+static bool add_step(ps_table *t, int64_t step) {
+    for (size_t r = t->n_rows; r > 0; r--) {
+        if (ps_table_cell(t, r - 1, 0)->u.i == step) {
+            return true;
+        }
+    }
+    if (step == PS_STEP_OUTSIDE || t->n_rows == MAX_STEPS_NAMED) {
+        return true;
+    }
+    if (!ps_table_add_row(t)) {
+        return false;
+    }
+    ps_table_set_int(t, 0, step);
+    return true;
+}
+
+/* Those of the chart, which the picture shows, else those of the ranks. */
+static ps_code add_steps(const ps_report *report, ps_err *err) {
+    ps_table *t = ps_table_new("steps", "steps that were looked at", STEPS, 1);
+    const ps_table *charted = ps_report_chart_table(report, "PipelineStep");
+    bool ok = t != NULL;
+    for (size_t r = 0; ok && charted != NULL && r < charted->n_rows; r++) {
+        ok = add_step(t, ps_column_int(charted, r, "step", PS_STEP_OUTSIDE));
+    }
+    for (size_t i = 0; ok && charted == NULL && i < report->n_members; i++) {
+        const ps_report_rank *r = report->members[i].facts;
+        for (size_t k = 0; ok && k < r->n_steps; k++) {
+            ok = !r->steps[k].has_step || add_step(t, r->steps[k].step);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(report->in->result, t, err);
+}
+
 /* --- reduce -------------------------------------------------------------------------------------------------------------- */
 
 static ps_code look_and_tell(ps_report *report, ps_err *err) {
@@ -358,6 +403,7 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
                                   report->start_ns, report->in->result, err);
     }
     code = code == PS_OK ? add_job(report, err) : code;
+    code = code == PS_OK ? add_steps(report, err) : code;
     return code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
 }
 
