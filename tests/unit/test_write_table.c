@@ -408,14 +408,52 @@ static void test_parts(void **context) {
     ps_table_free(t);
 }
 
+static void make_square(const void *context, size_t row, ps_value *cells, char room[PS_ROW_ROOM]) {
+    const int64_t *first = context;
+    int64_t n = *first + (int64_t)row;
+    cells[0] = (ps_value){.u.i = n * n};
+    if (row != 1) {
+        (void)snprintf(room, PS_ROW_ROOM, "no %lld", (long long)n);
+        cells[1] = (ps_value){.u.text = room};
+    }
+}
+
+/* Rows on demand: a row and its neighbour are good at once, and cells not set are NULL. Whatever allocation fails, the
+ * context is freed. */
+static void test_made_rows(void **state) {
+    (void)state;
+    ps_table *t = NULL;
+    for (int64_t n = 0; t == NULL && n < 100; n++) {
+        int64_t *first = ps_alloc(sizeof *first);
+        assert_non_null(first);
+        *first = 7;
+        (void)ps_alloc_fail_at(n);
+        t = ps_table_new_made("squares", "", COLUMNS, 2, 3,
+                              (ps_row_maker){make_square, first, ps_free});
+        (void)ps_alloc_fail_at(-1);
+    }
+    assert_non_null(t);
+    const ps_value *second = ps_table_cell(t, 1, 0);
+    const ps_value *third = ps_table_cell(t, 2, 0);
+    assert_int_equal(second->u.i, 64);
+    assert_int_equal(third->u.i, 81);
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    assert_int_equal(ps_write_table_csv(t, &out, NULL), PS_OK);
+    assert_string_equal(ps_buf_str(&out), "rank,name\r\n49,no 7\r\n64,\r\n81,no 9\r\n");
+    ps_buf_fini(&out);
+    ps_table_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),          cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_blocks),        cmocka_unit_test(test_headers_differ),
         cmocka_unit_test(test_width_is_kept), cmocka_unit_test(test_units),
-        cmocka_unit_test(test_csv),           cmocka_unit_test(test_hostile_text),
-        cmocka_unit_test(test_scaled),        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_numbers),       cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_made_rows),     cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_hostile_text),  cmocka_unit_test(test_scaled),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
