@@ -8,6 +8,7 @@
 #   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
 #   paddle    worker logs, 1 GB with 2 million jobs: into traces, and with both files of `timeline`
 #   module    module_statistic on 430,000 operators, 270,000 tasks and 50,000 modules within 0.8 s and 200 MB
+#   every     all analyses of -m every over 8 ranks of that size, within 6 s on 2 processors and 800 MB
 #   pp_chart  8 ranks at 1x, 2x, 4x (growth must be linear), and against msprof-analyze when it is installed
 #
 # Data is generated below build/bench and kept for the next run (about 8 GB; delete build/bench to be rid of it).
@@ -64,6 +65,10 @@ sh bench/paddle.sh "$work"
 echo
 echo "== module_statistic"
 sh bench/module.sh "$work"
+
+echo
+echo "== every"
+sh bench/every.sh "$work"
 
 echo
 echo "== pp_chart"

@@ -185,7 +185,9 @@ static comm_args read_args(const collection *c, uint32_t slice) {
             out.texts[k] = ps_trace_text(c->trace, arg.u.s);
         } else if (arg.type == PS_ARG_INT || arg.type == PS_ARG_TIME) {
             out.numbers[k] = arg.u.i;
-            out.has_host_start = out.has_host_start || k == KEY_HOST_START;
+            /* a number that a file calls so is no time of this trace */
+            bool is_time = k == KEY_HOST_START && arg.type == PS_ARG_TIME;
+            out.has_host_start = out.has_host_start || is_time;
         }
     }
     return out;

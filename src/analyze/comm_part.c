@@ -134,6 +134,62 @@ static ps_code read_list(const ps_map_input *in, ps_comm_part *part, ps_err *err
     return code;
 }
 
+static ps_comm_part *new_part(const ps_map_input *in, ps_err *err) {
+    ps_comm_part *part = ps_calloc(1, sizeof *part);
+    if (part == NULL) {
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    ps_arena_init(&part->arena);
+    part->n_users = 1;
+    size_t n_steps = 0;
+    (void)ps_trace_steps(in->trace, &n_steps);
+    part->has_steps = n_steps > 0;
+    return part;
+}
+
+/* The part without tables, whose list all others share; kept with the derived facts. NULL when memory is out. */
+static ps_comm_part *base_part(const ps_map_input *in, ps_err *err) {
+    ps_comm_part **kept = ps_derived_comm(in->derived, 0);
+    if (*kept != NULL) {
+        return *kept;
+    }
+    ps_comm_part *part = new_part(in, err);
+    ps_code code = part == NULL            ? PS_NOMEM
+                   : read_groups(in, part) ? read_list(in, part, err)
+                                           : ps_fail_nomem(err);
+    if (code != PS_OK) {
+        ps_comm_part_free(part);
+        return NULL;
+    }
+    *kept = part;
+    return part;
+}
+
+static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *err) {
+    ps_comm_part *base = base_part(in, err);
+    ps_comm_part **kept = ps_derived_comm(in->derived, tables);
+    if (base == NULL || *kept != NULL) {
+        return base != NULL ? *kept : NULL;
+    }
+    ps_comm_part *part = new_part(in, err);
+    if (part == NULL) {
+        return NULL;
+    }
+    part->list = base->list;
+    part->list_of = base;
+    base->n_users++;
+    if (!read_groups(in, part)) {
+        (void)ps_fail_nomem(err);
+    } else if (ps_comm_tables_read(in->trace, tables, in->opts->step_id, &part->tables, err) ==
+               PS_OK) {
+        *kept = part;
+        return part;
+    }
+    ps_comm_part_free(part);
+    return NULL;
+}
+
 ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part **out,
                           ps_err *err) {
     *out = NULL;
@@ -141,21 +197,12 @@ ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part 
     if (code != PS_OK) {
         return code;
     }
-    ps_comm_part *part = ps_calloc(1, sizeof *part);
+    ps_comm_part *part = tables == 0 ? base_part(in, err) : part_with(in, tables, err);
     if (part == NULL) {
-        return ps_fail_nomem(err);
-    }
-    *out = part;
-    ps_arena_init(&part->arena);
-    size_t n_steps = 0;
-    (void)ps_trace_steps(in->trace, &n_steps);
-    part->has_steps = n_steps > 0;
-    code = read_groups(in, part) ? read_list(in, part, err) : ps_fail_nomem(err);
-    if (code == PS_OK) {
-        code = ps_comm_tables_read(in->trace, tables, in->opts->step_id, &part->tables, err);
+        return PS_NOMEM;
     }
     const ps_comm_tables *t = &part->tables;
-    if (code == PS_OK && part->list.n == 0 && t->n_times + t->n_bandwidths + t->n_links == 0) {
+    if (part->list.n == 0 && t->n_times + t->n_bandwidths + t->n_links == 0) {
         return ps_fail(
             err, PS_NOTHING,
             "no communication operators%s: the rank did not communicate, or they were not "
@@ -163,16 +210,22 @@ ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part 
             "ProfilerActivity.CUDA)",
             in->opts->step_id >= 0 ? " in that step" : "");
     }
-    return code;
+    part->n_users++;
+    *out = part;
+    return PS_OK;
 }
 
 void ps_comm_part_free(void *p) {
     ps_comm_part *part = p;
-    if (part != NULL) {
-        ps_comm_list_fini(&part->list);
+    while (part != NULL && --part->n_users == 0) {
+        ps_comm_part *list_of = part->list_of;
+        if (list_of == NULL) {
+            ps_comm_list_fini(&part->list);
+        }
         ps_comm_tables_fini(&part->tables);
         ps_arena_fini(&part->arena);
         ps_free(part);
+        part = list_of;
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 
+enum { N_COMM_TABLES = (PS_COMM_TIMES | PS_COMM_BANDWIDTHS | PS_COMM_LINKS) + 1 };
+
 typedef struct modules {
     ps_module_tree tree;
     bool is_made;
@@ -17,6 +19,7 @@ struct ps_derived {
     ps_mfu *mfu;
     bool has_links, has_overlaps;
     modules modules[2]; /* [marks_too] */
+    ps_comm_part *comm[N_COMM_TABLES];
 };
 
 ps_derived *ps_derived_new(const ps_trace *trace, const ps_analysis_opts *opts, ps_diag *diag,
@@ -34,6 +37,9 @@ ps_derived *ps_derived_new(const ps_trace *trace, const ps_analysis_opts *opts, 
 
 void ps_derived_free(ps_derived *d) {
     if (d != NULL) {
+        for (size_t i = 0; i < N_COMM_TABLES; i++) {
+            ps_comm_part_free(d->comm[i]);
+        }
         ps_module_tree_fini(&d->modules[0].tree);
         ps_module_tree_fini(&d->modules[1].tree);
         ps_mfu_free(d->mfu);
@@ -109,4 +115,8 @@ ps_code ps_derived_modules(ps_derived *d, bool marks_too, const ps_module_tree *
     }
     *out = &m->tree;
     return PS_OK;
+}
+
+ps_comm_part **ps_derived_comm(ps_derived *d, uint32_t tables) {
+    return &d->comm[tables];
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "analyze/analysis.h"
+#include "analyze/comm_part.h"
 #include "analyze/links.h"
 #include "analyze/mfu.h"
 #include "analyze/module_tree.h"
@@ -30,5 +31,8 @@ const ps_overlaps *ps_derived_overlaps(ps_derived *d, ps_err *err);
 /* As ps_module_tree_build(): PS_NOTHING with its sentence, or PS_NOMEM; then *out is NULL. */
 PS_MUST_USE ps_code ps_derived_modules(ps_derived *d, bool marks_too, const ps_module_tree **out,
                                        ps_err *err);
+
+/* Where the communication with these tables (ps_comm_table bits) is kept once it was read; ps_comm_part_read() uses it. */
+ps_comm_part **ps_derived_comm(ps_derived *d, uint32_t tables);
 
 #endif

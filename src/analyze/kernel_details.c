@@ -17,7 +17,7 @@ static const char MISSING[] = "N/A";
 static const char COMMUNICATION[] = "COMMUNICATION";
 
 #define MAX_ROWS ((size_t)UINT32_MAX - 1)
-#define NO_TASK INT64_MIN
+#define NO_TASK UINT32_MAX
 
 /* --- columns ---------------------------------------------------------------------------------------------- */
 
@@ -106,9 +106,9 @@ enum { N_WANTED = sizeof WANTED / sizeof *WANTED };
 
 typedef struct row {
     int64_t start_ns; /* epoch */
-    int64_t dur_ns, wait_ns;
-    int64_t task; /* NO_TASK: the look has it */
+    int64_t dur_ns;
     uint32_t look;
+    uint32_t task; /* NO_TASK: the look has it */
 } row;
 
 typedef struct look {
@@ -181,13 +181,14 @@ static char *put_us(char *at, int64_t ns) {
 static void make_whole_row(const details *d, size_t i, ps_value *cells, char room[PS_ROW_ROOM]) {
     const row *r = &d->rows[i];
     const look *l = &d->looks[r->look];
+    int64_t wait_ns = i > 0 ? r->start_ns - (r[-1].start_ns + r[-1].dur_ns) : 0;
     for (size_t c = 0; c < N_KERNEL_COLUMNS; c++) {
         cells[c] = (ps_value){.u.text = l->text[c]};
     }
     char *end = put_us(room, r->start_ns);
     cells[K_START].u.text = room;
     cells[K_DURATION].u.r = (double)r->dur_ns / 1000;
-    cells[K_WAIT].u.r = r->wait_ns > 0 ? (double)r->wait_ns / 1000 : 0;
+    cells[K_WAIT].u.r = wait_ns > 0 ? (double)wait_ns / 1000 : 0;
     if (r->task != NO_TASK) {
         (void)put_number(end + 1, r->task);
         cells[K_TASK].u.text = end + 1;
@@ -241,8 +242,6 @@ typedef struct lister {
     ps_derived *derived;
     const ps_links *links; /* NULL: not needed yet */
     int64_t step;
-    int64_t previous_end_ns;
-    bool has_previous;
 } lister;
 
 static void set_text(look_key *k, size_t column, ps_str text) {
@@ -408,12 +407,9 @@ static bool add_row(lister *l, uint32_t slice, bool is_kernel) {
     int64_t start = l->s->start_ns[slice];
     row r = {.start_ns = start + ps_trace_origin_ns(l->trace),
              .dur_ns = l->s->dur_ns[slice],
-             .wait_ns = l->has_previous ? start - l->previous_end_ns : 0,
              .task = NO_TASK};
-    l->previous_end_ns = start + r.dur_ns;
-    l->has_previous = true;
-    if (k.kind[K_TASK] == CELL_NUMBER && k.value[K_TASK] != NO_TASK) {
-        r.task = k.value[K_TASK];
+    if (k.kind[K_TASK] == CELL_NUMBER && k.value[K_TASK] >= 0 && k.value[K_TASK] < NO_TASK) {
+        r.task = (uint32_t)k.value[K_TASK];
         k.value[K_TASK] = 0;
         k.kind[K_TASK] = CELL_MISSING;
     }

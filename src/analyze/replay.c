@@ -342,7 +342,7 @@ static ps_code fill(ps_table *table, times *t, const ps_recognised *r, const ps_
     prediction own;
     char name[96];
     ps_code code = simulate(t, r->schedule, &r->params, &own, err);
-    (void)snprintf(name, sizeof name, "%s (as it ran)", r->schedule->name);
+    (void)snprintf(name, sizeof name, "%s (replayed)", r->schedule->name);
     if (code == PS_OK && !add_row(table, name, &own, own.step_ns, r->schedule, &r->params)) {
         code = ps_fail_nomem(err);
     }

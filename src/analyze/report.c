@@ -9,6 +9,8 @@
 #include "analyze/report_gather.h"
 #include "base/alloc.h"
 
+#define MAX_STEPS_NAMED 1000
+
 /* --- tables of others ------------------------------------------------------------------------------------------------ */
 
 const ps_table *ps_report_chart_table(const ps_report *report, const char *name) {
@@ -50,6 +52,9 @@ const char *ps_column_text(const ps_table *t, size_t row, const char *column) {
 
 static int64_t device_ns(const ps_overlap *o) {
     return ps_ns_add(ps_ns_add(o->computing_ns, o->not_overlapped_ns), o->free_ns);
+}
+static int64_t per_step(const ps_report_rank *r, int64_t sum_ns) {
+    return r->n_steps > 0 ? sum_ns / (int64_t)r->n_steps : 0;
 }
 static int64_t computing_ns(const ps_overlap *o) {
     return o->computing_ns;
@@ -118,29 +123,38 @@ static void free_by_rank(by_rank *x) {
     ps_free(x->rows);
 }
 
-/* What of the rank's free time lies in the bubble of the chart. */
-static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank *bubbles,
-                           uint32_t row) {
-    const ps_chart *chart = report->chart;
-    ps_intervals gaps = {0};
+static bool length_within(const ps_report_gap *gaps, size_t n, const ps_intervals *spans,
+                          int64_t *out_ns) {
+    ps_intervals all = {0};
     ps_intervals both = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = ps_intervals_add(&all, gaps[i].start_ns, gaps[i].end_ns);
+    }
+    ps_intervals_unite(&all);
+    ok = ok && ps_intervals_both(&all, spans, &both);
+    *out_ns = ps_intervals_length_ns(&both);
+    ps_intervals_fini(&all);
+    ps_intervals_fini(&both);
+    return ok;
+}
+
+/* What of the rank's free time, and of what of it is the host's, lies in the bubble of the chart. */
+static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank *bubbles,
+                           uint32_t row, int64_t *of_host_ns) {
+    const ps_chart *chart = report->chart;
+    const ps_report_rank *r = m->facts;
     bool ok = true;
     for (size_t i = bubbles->first[row]; ok && i < bubbles->first[row + 1]; i++) {
         const ps_bubble *b = &chart->bubbles[bubbles->rows[i]];
         ok = ps_intervals_add(&m->bubbles, chart->origin_ns + b->start_ns,
                               chart->origin_ns + b->end_ns);
     }
-    for (size_t i = 0; ok && i < m->facts->n_gaps; i++) {
-        ok = ps_intervals_add(&gaps, m->facts->gaps[i].start_ns, m->facts->gaps[i].end_ns);
-    }
     ps_intervals_unite(&m->bubbles);
-    ps_intervals_unite(&gaps);
-    ok = ok && ps_intervals_both(&gaps, &m->bubbles, &both);
-    if (ok && m->facts->n_steps > 0) {
-        m->bubble_ns = ps_intervals_length_ns(&both) / (int64_t)m->facts->n_steps;
-    }
-    ps_intervals_fini(&gaps);
-    ps_intervals_fini(&both);
+    int64_t sum_ns = 0;
+    ok = ok && length_within(r->gaps, r->n_gaps, &m->bubbles, &sum_ns) &&
+         length_within(r->host_gaps, r->n_host_gaps, &m->bubbles, of_host_ns);
+    m->bubble_ns = per_step(r, sum_ns);
     return ok;
 }
 
@@ -151,7 +165,8 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
     *m = (ps_report_member){.facts = facts,
                             .rank = report->in->ranks[r].rank,
                             .index = r,
-                            .step_ns = ps_report_mean_ns(facts, device_ns),
+                            .before_ns = per_step(facts, facts->before_ns),
+                            .after_ns = per_step(facts, facts->after_ns),
                             .computing_ns = ps_report_mean_ns(facts, computing_ns),
                             .exposed_ns = ps_report_mean_ns(facts, exposed_ns),
                             .free_ns = ps_report_mean_ns(facts, free_ns),
@@ -161,14 +176,26 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
                                       : ps_job_place(job, m->rank, &facts->facts);
     m->stage = place.stage;
     m->pipeline = place.pipeline;
+    m->step_ns =
+        ps_ns_add(m->before_ns, ps_ns_add(ps_report_mean_ns(facts, device_ns), m->after_ns));
     report->vendor = report->vendor == PS_VENDOR_OTHER ? facts->vendor : report->vendor;
     report->step_ns = m->step_ns > report->step_ns ? m->step_ns : report->step_ns;
     bool first = report->n_members == 1 || facts->first_ns < report->start_ns;
     report->start_ns = first ? facts->first_ns : report->start_ns;
-    if (in_chart == NULL && facts->n_steps > 0) {
-        m->bubble_ns = facts->gap_ns[PS_GAP_RECEIVE] / (int64_t)facts->n_steps;
+    int64_t n_steps = (int64_t)facts->n_steps;
+    report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
+    int64_t in_bubble_ns = 0;
+    bool ok = true;
+    if (in_chart != NULL) {
+        ok = measure_bubble(report, m, bubbles, row, &in_bubble_ns);
+    } else {
+        m->bubble_ns = per_step(facts, facts->gap_ns[PS_GAP_RECEIVE]);
     }
-    return in_chart == NULL || measure_bubble(report, m, bubbles, row);
+    int64_t host_ns = ps_ns_add(facts->gap_ns[PS_GAP_FRAMEWORK], facts->gap_ns[PS_GAP_LAUNCH]);
+    m->host_ns = host_ns > in_bubble_ns ? per_step(facts, host_ns - in_bubble_ns) : 0;
+    m->host_ns = m->host_ns < m->free_ns ? m->host_ns : m->free_ns;
+    m->host_ns = m->computing_ns > 0 ? m->host_ns : 0; /* else nobody knows when it was idle */
+    return ok;
 }
 
 /* Some profiles say of every rank that it is the first of its pipeline: then the sizes of the job decide. */
@@ -223,7 +250,12 @@ static void look_at_chart(ps_report *report) {
             n++;
         }
     }
-    if (n > 0 && sum / n > report->step_ns) {
+    report->n_steps = n > report->n_steps ? n : report->n_steps;
+    bool any_computing = false;
+    for (size_t i = 0; i < report->n_members; i++) {
+        any_computing = any_computing || report->members[i].computing_ns > 0;
+    }
+    if (n > 0 && (!any_computing || sum / n > report->step_ns)) {
         report->step_ns = sum / n;
     }
     if (report->n_members == 0 && report->chart != NULL) {
@@ -238,10 +270,12 @@ enum {
     O_STAGE,
     O_STEPS,
     O_STEP,
+    O_BEFORE,
     O_COMPUTING,
     O_EXPOSED,
     O_RECEIVE,
     O_FREE,
+    O_AFTER,
     O_BUBBLE,
     O_COMPUTING_SHARE,
     O_EXPOSED_SHARE,
@@ -254,10 +288,12 @@ static const ps_column OVERVIEW[N_O] = {
     [O_STAGE] = {.name = "stage", .type = PS_COL_INT},
     [O_STEPS] = {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
     [O_STEP] = {.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_BEFORE] = {.name = "before", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_COMPUTING] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_EXPOSED] = {.name = "exposed", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_RECEIVE] = {.name = "receives", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_AFTER] = {.name = "after", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_COMPUTING_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [O_EXPOSED_SHARE] = {.name = "exposed", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
@@ -270,21 +306,24 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
+        if (m->computing_ns == 0) {
+            continue; /* nobody knows when the device was idle */
+        }
         ok = ps_table_add_row(t);
         if (ok) {
             ps_table_set_int(t, O_RANK, m->rank);
             ps_table_set_int(t, O_STEPS, (int64_t)m->facts->n_steps);
             ps_table_set_int(t, O_STEP, m->step_ns);
+            ps_table_set_int(t, O_BEFORE, m->before_ns);
+            ps_table_set_int(t, O_COMPUTING, m->computing_ns);
             ps_table_set_int(t, O_EXPOSED, m->exposed_ns);
             ps_table_set_int(t, O_RECEIVE, m->receive_ns);
-            ps_table_set_real(t, O_EXPOSED_SHARE, ps_percent(m->exposed_ns, m->step_ns));
-        }
-        if (ok && m->computing_ns > 0) { /* else nobody knows when the device was idle */
-            ps_table_set_int(t, O_COMPUTING, m->computing_ns);
             ps_table_set_int(t, O_FREE, m->free_ns);
+            ps_table_set_int(t, O_AFTER, m->after_ns);
             ps_table_set_int(t, O_BUBBLE, m->bubble_ns);
             ps_table_set_real(t, O_COMPUTING_SHARE, ps_percent(m->computing_ns, m->step_ns));
             ps_table_set_real(t, O_FREE_SHARE, ps_percent(m->free_ns, m->step_ns));
+            ps_table_set_real(t, O_EXPOSED_SHARE, ps_percent(m->exposed_ns, m->step_ns));
         }
         if (ok && m->stage >= 0) {
             ps_table_set_int(t, O_STAGE, m->stage);
@@ -298,16 +337,57 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
 }
 
 static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-                                {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS}};
+                                {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+                                {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
 
 static ps_code add_job(const ps_report *report, ps_err *err) {
-    ps_table *t = ps_table_new("job", "what shares and times are counted from", JOB, 2);
+    ps_table *t = ps_table_new("job", "what shares and times are counted from", JOB, 3);
     if (t == NULL || !ps_table_add_row(t)) {
         ps_table_free(t);
         return ps_fail_nomem(err);
     }
     ps_table_set_int(t, 0, report->step_ns);
     ps_table_set_int(t, 1, report->start_ns);
+    ps_table_set_int(t, 2, report->n_steps);
+    return ps_result_add(report->in->result, t, err);
+}
+
+static const ps_column STEPS[] = {{.name = "step", .type = PS_COL_INT}};
+
+static bool add_step(ps_table *t, int64_t step) {
+    for (size_t r = t->n_rows; r > 0; r--) {
+        if (ps_table_cell(t, r - 1, 0)->u.i == step) {
+            return true;
+        }
+    }
+    if (step == PS_STEP_OUTSIDE || t->n_rows == MAX_STEPS_NAMED) {
+        return true;
+    }
+    if (!ps_table_add_row(t)) {
+        return false;
+    }
+    ps_table_set_int(t, 0, step);
+    return true;
+}
+
+/* Those of the chart, which the picture shows, else those of the ranks. */
+static ps_code add_steps(const ps_report *report, ps_err *err) {
+    ps_table *t = ps_table_new("steps", "steps that were looked at", STEPS, 1);
+    const ps_table *charted = ps_report_chart_table(report, "PipelineStep");
+    bool ok = t != NULL;
+    for (size_t r = 0; ok && charted != NULL && r < charted->n_rows; r++) {
+        ok = add_step(t, ps_column_int(charted, r, "step", PS_STEP_OUTSIDE));
+    }
+    for (size_t i = 0; ok && charted == NULL && i < report->n_members; i++) {
+        const ps_report_rank *r = report->members[i].facts;
+        for (size_t k = 0; ok && k < r->n_steps; k++) {
+            ok = !r->steps[k].has_step || add_step(t, r->steps[k].step);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
     return ps_result_add(report->in->result, t, err);
 }
 
@@ -323,6 +403,7 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
                                   report->start_ns, report->in->result, err);
     }
     code = code == PS_OK ? add_job(report, err) : code;
+    code = code == PS_OK ? add_steps(report, err) : code;
     return code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
 }
 

@@ -14,9 +14,12 @@ typedef struct ps_report_member {
     int64_t rank;
     size_t index;            /* in the run */
     int32_t stage, pipeline; /* -1 unknown */
-    int64_t step_ns;         /* mean of Computing + Not Overlapped + Free */
+    int64_t step_ns;         /* mean of before + Computing + Not Overlapped + Free + after */
     int64_t computing_ns, exposed_ns, free_ns, receive_ns; /* means per step */
-    int64_t bubble_ns;    /* of free: the pipeline bubble, mean per step */
+    int64_t before_ns,
+        after_ns;      /* of the step's window, before the first and after the last work */
+    int64_t host_ns;   /* of free: the device waited for the host, outside of the pipeline bubble */
+    int64_t bubble_ns; /* of free: the pipeline bubble, mean per step */
     ps_intervals bubbles; /* of the chart, epoch; owned */
 } ps_report_member;
 
@@ -29,6 +32,7 @@ typedef struct ps_report {
     const ps_result *chart_tables; /* what came with it, or NULL */
     int64_t start_ns;              /* of the capture, epoch */
     int64_t step_ns;               /* of the job: the longest of its members, or of its chart */
+    int64_t n_steps;               /* of the rank with the most, or of the chart */
     ps_vendor vendor;
 } ps_report;
 

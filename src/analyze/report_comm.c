@@ -64,7 +64,7 @@ static void find_exposed(ps_report *report) {
     double share = 0;
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
-        double here = ps_percent(exposed_ns(m), m->step_ns);
+        double here = m->computing_ns > 0 ? ps_percent(exposed_ns(m), m->step_ns) : 0;
         if (here > share) {
             share = here;
             worst = m;
@@ -356,7 +356,9 @@ static int latest_first(const void *a, const void *b) {
     return x < y ? -1 : x > y; /* both point into one array */
 }
 
-static void show_meetings(ps_report *report, const ps_late *late, const ps_report_member *m) {
+/* What is less than a hundredth of `all_ns` shows nothing. */
+static void show_meetings(ps_report *report, const ps_late *late, const ps_report_member *m,
+                          int64_t all_ns) {
     const ps_meeting **own = ps_calloc(late->n_meetings + 1, sizeof *own);
     size_t n = 0;
     if (own == NULL) {
@@ -369,8 +371,7 @@ static void show_meetings(ps_report *report, const ps_late *late, const ps_repor
         }
     }
     qsort(own, n, sizeof *own, latest_first);
-    /* What is less than a hundredth of the first shows nothing. */
-    for (size_t i = 0; i < n && own[i]->late_ns > own[0]->late_ns / 100; i++) {
+    for (size_t i = 0; i < n && own[i]->late_ns >= all_ns / 100; i++) {
         const ps_comm_op *op = &m->facts->comm.ops[late->parts[own[i]->last].op];
         char note[128];
         (void)snprintf(note, sizeof note,
@@ -406,7 +407,7 @@ static void find_late(ps_report *report, const ps_late *late) {
         "Rank %lld comes last to %zu of its %zu collectives; the others wait %s in each step for it alone "
         "(%.1f %%).",
         (long long)m->rank, n_last, n, ps_ns_text_of(per_step(m, late_ns)).text, share);
-    show_meetings(report, late, m);
+    show_meetings(report, late, m, late_ns);
 }
 
 static int most_waited(const void *a, const void *b) {
@@ -418,7 +419,8 @@ static int most_waited(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void show_receives(ps_report *report, const ps_late *late, const ps_report_member *m) {
+static void show_receives(ps_report *report, const ps_late *late, const ps_report_member *m,
+                          int64_t late_ns) {
     const ps_late_receive **own = ps_calloc(late->n_receives + 1, sizeof *own);
     size_t n = 0;
     if (own == NULL) {
@@ -435,7 +437,7 @@ static void show_receives(ps_report *report, const ps_late *late, const ps_repor
         const ps_report_member *to = member_of(report, own[i]->receiver);
         char note[96];
         (void)snprintf(note, sizeof note, "waits for the send of rank %lld", (long long)m->rank);
-        if (to != NULL && own[i]->waited_ns > 0) {
+        if (to != NULL && own[i]->waited_ns > 0 && own[i]->waited_ns >= late_ns / 100) {
             show_op(report, to, &to->facts->comm.ops[own[i]->receive_op], own[i]->waited_ns, note);
         }
     }
@@ -461,7 +463,7 @@ static void find_receives(ps_report *report, const ps_late *late) {
         "Receives wait %s in each step for sends of rank %lld%s (%.1f %% of a step). A part of it is the "
         "bubble that the schedule has anyway.",
         ps_ns_text_of(per_step(m, late_ns)).text, (long long)m->rank, stage, share);
-    show_receives(report, late, m);
+    show_receives(report, late, m, late_ns);
 }
 
 static void find_waiting(ps_report *report) {

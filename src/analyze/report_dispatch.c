@@ -5,11 +5,6 @@
 #include "analyze/marks.h"
 #include "analyze/report.h"
 
-/* A profile without computing kernels does not say when the device was idle. */
-static int64_t host_free_ns(const ps_report_member *m) {
-    return m->computing_ns > 0 && m->free_ns > m->bubble_ns ? m->free_ns - m->bubble_ns : 0;
-}
-
 static void show_event(ps_report *report, const ps_report_member *m, const ps_report_event *e,
                        const char *note) {
     ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
@@ -22,18 +17,18 @@ static void show_event(ps_report *report, const ps_report_member *m, const ps_re
 
 /* --- free ---------------------------------------------------------------------------------------------------------- */
 
-/* Whether most of a gap lies in a bubble of the rank. */
 static bool in_bubble(const ps_report_member *m, const ps_report_wait *w) {
     int64_t covered = ps_intervals_within_ns(&m->bubbles, w->start_ns, w->end_ns);
-    return w->cause == PS_GAP_RECEIVE || covered > (w->end_ns - w->start_ns) / 2;
+    return covered > (w->end_ns - w->start_ns) / 2;
 }
 
-/* The longest ones that are neither a bubble nor at the edge of a step. */
+/* The longest waits for the host that are no bubble; what is less than a hundredth of the time shows nothing. */
 static void show_gaps(ps_report *report, const ps_report_member *m) {
+    int64_t least_ns = m->host_ns / 100;
     for (size_t i = 0; i < m->facts->n_waits; i++) {
         const ps_report_wait *w = &m->facts->waits[i];
         char note[256];
-        if (in_bubble(m, w) || w->cause == PS_GAP_EDGE) {
+        if (in_bubble(m, w) || w->end_ns - w->start_ns < least_ns) {
             continue;
         }
         (void)snprintf(note, sizeof note, "%s%s%.100s", ps_gap_cause_name(w->cause),
@@ -61,8 +56,10 @@ static void say_causes(const ps_report_member *m, char *out, size_t size) {
         {"the launch was late for", r->gap_ns[PS_GAP_LAUNCH] / n},
         {"other tasks ran for", r->gap_ns[PS_GAP_TASKS] / n},
         {"launched work waited for an event or another stream for", r->gap_ns[PS_GAP_QUEUED] / n},
-        {"gaps under 20 us are", r->short_gaps_ns / n}};
-    size_t at = (size_t)snprintf(out, size, "By cause, with bubbles and what lies between steps: ");
+        {"what nobody knows of is", r->gap_ns[PS_GAP_UNKNOWN] / n},
+        {"waits for the host in gaps under 20 us are", r->short_gaps_ns / n}};
+    size_t at = (size_t)snprintf(
+        out, size, "Free by cause%s: ", m->bubble_ns > 0 ? ", with what lies in the bubble" : "");
     bool any = false;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (parts[i].ns > 0 && at < size) {
@@ -81,7 +78,7 @@ static const ps_report_member *worst_free(const ps_report *report, double *share
     *share = 0;
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
-        double here = ps_percent(host_free_ns(m), m->step_ns);
+        double here = ps_percent(m->host_ns, m->step_ns);
         if (here > *share) {
             *share = here;
             worst = m;
@@ -90,24 +87,24 @@ static const ps_report_member *worst_free(const ps_report *report, double *share
     return worst;
 }
 
-static bool find_free(ps_report *report) {
+/* NULL when it does not fire. */
+static const ps_report_member *find_free(ps_report *report) {
     double share = 0;
     const ps_report_member *m = worst_free(report, &share);
     size_t n_over = 0;
     ps_findings *f = &report->findings;
     if (m == NULL || !ps_rule_fires(f, PS_RULE_FREE_SHARE, share)) {
-        return false;
+        return NULL;
     }
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *other = &report->members[i];
-        n_over +=
-            ps_rule_fires(f, PS_RULE_FREE_SHARE, ps_percent(host_free_ns(other), other->step_ns));
+        n_over += ps_rule_fires(f, PS_RULE_FREE_SHARE, ps_percent(other->host_ns, other->step_ns));
     }
     char causes[400];
     say_causes(m, causes, sizeof causes);
     char bubble[96] = "";
     if (m->bubble_ns > 0) {
-        (void)snprintf(bubble, sizeof bubble, " (and %s more in the pipeline bubble)",
+        (void)snprintf(bubble, sizeof bubble, " (%s of it in the pipeline bubble)",
                        ps_ns_text_of(m->bubble_ns).text);
     }
     ps_findings_add(
@@ -115,25 +112,96 @@ static bool find_free(ps_report *report) {
         (ps_finding){.rule = PS_RULE_FREE_SHARE,
                      .rank = m->rank,
                      .stage = m->stage,
-                     .gain_ns = host_free_ns(m),
+                     .gain_ns = m->host_ns,
                      .value = share},
-        "On rank %lld the device has nothing to do for %s of a step of %s, %.1f %%%s. %zu of %zu "
-        "ranks are over the threshold. %s",
-        (long long)m->rank, ps_ns_text_of(host_free_ns(m)).text, ps_ns_text_of(m->step_ns).text,
-        share, bubble, n_over, report->n_members, causes);
+        "On rank %lld the device is free for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
+        "waits for the host. %zu of %zu ranks are over the threshold. %s",
+        (long long)m->rank, ps_ns_text_of(m->free_ns).text, ps_ns_text_of(m->step_ns).text, bubble,
+        ps_ns_text_of(m->host_ns).text, share, n_over, report->n_members, causes);
     show_gaps(report, m);
-    return true;
+    return m;
+}
+
+/* Free time of which the host is not the cause: nobody knows what it would take to be rid of it. */
+static int64_t other_idle_ns(const ps_report_member *m) {
+    int64_t known_ns = ps_ns_add(m->bubble_ns, m->host_ns);
+    return m->computing_ns > 0 && m->free_ns > known_ns ? m->free_ns - known_ns : 0;
+}
+
+static void find_idle(ps_report *report) {
+    const ps_report_member *worst = NULL;
+    double share = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        double here = ps_percent(other_idle_ns(m), m->step_ns);
+        worst = here > share ? m : worst;
+        share = here > share ? here : share;
+    }
+    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_IDLE_DEVICE, share)) {
+        return;
+    }
+    char causes[400];
+    say_causes(worst, causes, sizeof causes);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_IDLE_DEVICE,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = share},
+        "On rank %lld the device is idle for %s of a step of %s (%.1f %%) without waiting for "
+        "the host. %s",
+        (long long)worst->rank, ps_ns_text_of(other_idle_ns(worst)).text,
+        ps_ns_text_of(worst->step_ns).text, share, causes);
+}
+
+/* --- before and after the work of a step --------------------------------------------------------------------------- */
+
+static void show_edge(ps_report *report, const ps_report_member *m, ps_report_event e,
+                      const char *name) {
+    e.name = name;
+    if (e.dur_ns > ps_ns_add(m->before_ns, m->after_ns) / 100) {
+        show_event(report, m, &e, "the longest one");
+    }
+}
+
+static void find_edges(ps_report *report) {
+    const ps_report_member *worst = NULL;
+    double share = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        double here = ps_percent(ps_ns_add(m->before_ns, m->after_ns), m->step_ns);
+        here = m->computing_ns > 0 ? here : 0;
+        worst = here > share ? m : worst;
+        share = here > share ? here : share;
+    }
+    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_BEFORE_FIRST_WORK, share)) {
+        return;
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_BEFORE_FIRST_WORK,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = ps_ns_add(worst->before_ns, worst->after_ns),
+                     .value = share},
+        "On rank %lld a step of %s begins with %s without any work on the device, and ends with "
+        "%s (%.1f %% of the step).",
+        (long long)worst->rank, ps_ns_text_of(worst->step_ns).text,
+        ps_ns_text_of(worst->before_ns).text, ps_ns_text_of(worst->after_ns).text, share);
+    show_edge(report, worst, worst->facts->before, "before the first work");
+    show_edge(report, worst, worst->facts->after, "after the last work");
 }
 
 /* --- launches ------------------------------------------------------------------------------------------------------ */
 
-static void find_prompt(ps_report *report) {
+/* `shown`: the rank whose gaps stand with another finding already. */
+static void find_prompt(ps_report *report, const ps_report_member *shown) {
     const ps_report_member *worst = NULL;
     double share = 0;
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
         double here = ps_percent(m->facts->n_prompt, m->facts->n_launches);
-        bool busy_enough = ps_percent(host_free_ns(m), m->step_ns) > 1; /* else nobody waits */
+        bool busy_enough = ps_percent(m->host_ns, m->step_ns) > 1; /* else nobody waits */
         if (busy_enough && here > share) {
             share = here;
             worst = m;
@@ -149,12 +217,15 @@ static void find_prompt(ps_report *report) {
                      .stage = worst->stage,
                      .value = share},
         "On rank %lld %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
-        "device was waiting for them. The median of all launched work is %s, 95 %% are below %s.",
+        "device was waiting for them. The median of all launched work is %s, 95 %% are below %s.%s",
         (long long)worst->rank, (long long)worst->facts->n_prompt,
         (long long)worst->facts->n_launches, share,
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
-        ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text);
-    show_gaps(report, worst);
+        ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text,
+        worst == shown ? " Where that cost most stands with free-share." : "");
+    if (worst != shown) {
+        show_gaps(report, worst);
+    }
 }
 
 /* --- what stops the launches ------------------------------------------------------------------------------------------- */
@@ -352,8 +423,10 @@ void ps_report_dispatch(ps_report *report) {
         {PS_RULE_GC_PAUSE, PS_HOST_GC, "garbage collection"},
         {PS_RULE_DATA_LOADING, PS_HOST_DATA, "fetching a batch"},
     };
-    bool host_bound = find_free(report);
-    find_prompt(report);
+    const ps_report_member *host_bound = find_free(report);
+    find_idle(report);
+    find_edges(report);
+    find_prompt(report, host_bound);
     for (size_t i = 0; i < sizeof IDLE / sizeof *IDLE; i++) {
         find_idle_stop(report, &IDLE[i]);
     }
@@ -361,7 +434,7 @@ void ps_report_dispatch(ps_report *report) {
     for (size_t i = 0; i < sizeof LONG / sizeof *LONG; i++) {
         find_long_stop(report, &LONG[i]);
     }
-    if (host_bound) {
+    if (host_bound != NULL) {
         find_level(report, PS_RULE_TASK_QUEUE, "TASK_QUEUE_ENABLE", task_queue);
         find_level(report, PS_RULE_CPU_BINDING, "CPU_AFFINITY_CONF", cpu_affinity);
     }

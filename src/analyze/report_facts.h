@@ -71,13 +71,13 @@ typedef struct ps_report_gap {
     int64_t step;
 } ps_report_gap;
 
-/* One of the longest gaps, with what it waited for. */
+/* One of the longest gaps in which the device waited for the host. */
 typedef struct ps_report_wait {
-    int64_t start_ns, end_ns; /* epoch */
+    int64_t start_ns, end_ns; /* until the launch returned, epoch */
     int64_t step;
     ps_gap_cause cause;
     const char *next;     /* the work behind it, "" unknown */
-    const char *blocking; /* the longest call of the host inside it, "" none */
+    const char *blocking; /* the call of the host that fills half of the gap or more, "" none */
 } ps_report_wait;
 
 #define PS_REPORT_WAITS_KEPT 64
@@ -110,12 +110,18 @@ typedef struct ps_report_rank {
     ps_report_gap *gaps; /* by start; the longest ones */
     size_t n_gaps, cap_gaps;
     int64_t dropped_gaps_ns; /* of those that were too many */
+    ps_report_event before,
+        after; /* the longest times before the first and after the last work of a step */
+    int64_t before_ns, after_ns; /* over all steps */
 
     ps_report_wait waits[PS_REPORT_WAITS_KEPT]; /* the longest first */
     size_t n_waits;
-    int64_t gap_ns[PS_N_GAP_CAUSES]; /* over all steps */
-    int64_t short_gaps_ns;           /* of the host-bound ones, those up to 20 us */
-    ps_delays delays;                /* from the end of a call to the start of its work */
+    ps_report_gap *host_gaps; /* what of the gaps is the host's, by length; the longest ones */
+    size_t n_host_gaps, cap_host_gaps;
+    /* Over all steps, from the first to the last work of each; what lies between steps is not in it. */
+    int64_t gap_ns[PS_N_GAP_CAUSES];
+    int64_t short_gaps_ns; /* of the host-bound ones, those up to 20 us */
+    ps_delays delays;      /* from the end of a call to the start of its work */
 
     ps_report_kernel *kernels; /* by sum_ns, the most first */
     size_t n_kernels, cap_kernels;

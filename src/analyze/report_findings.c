@@ -142,6 +142,8 @@ static bool add_finding(ps_table *t, const ps_finding *x, size_t number, ps_vend
     ps_rule_value_text(rule, threshold, limit, sizeof limit);
     ps_rule_text(rule, threshold, fires, sizeof fires);
     ps_rule_advice(rule, vendor, advice, sizeof advice);
+    const char *severity = ps_severity_of(x->gain_ns, step_ns);
+    severity = x->is_assumed && strcmp(severity, "high") == 0 ? "medium" : severity;
     if (!ps_table_add_row(t)) {
         return false;
     }
@@ -157,11 +159,10 @@ static bool add_finding(ps_table *t, const ps_finding *x, size_t number, ps_vend
         ps_table_set_real(t, F_SHARE, ps_percent(x->gain_ns, step_ns));
     }
     return ps_table_set_text(t, F_SECTION, ps_section_name(rule->section)) &&
-           ps_table_set_text(t, F_SEVERITY, ps_severity_of(x->gain_ns, step_ns)) &&
-           ps_table_set_text(t, F_RULE, rule->name) && ps_table_set_text(t, F_TITLE, rule->title) &&
-           ps_table_set_text(t, F_TEXT, x->text) && ps_table_set_text(t, F_VALUE, value) &&
-           ps_table_set_text(t, F_THRESHOLD, limit) && ps_table_set_text(t, F_FIRES, fires) &&
-           ps_table_set_text(t, F_ADVICE, advice);
+           ps_table_set_text(t, F_SEVERITY, severity) && ps_table_set_text(t, F_RULE, rule->name) &&
+           ps_table_set_text(t, F_TITLE, rule->title) && ps_table_set_text(t, F_TEXT, x->text) &&
+           ps_table_set_text(t, F_VALUE, value) && ps_table_set_text(t, F_THRESHOLD, limit) &&
+           ps_table_set_text(t, F_FIRES, fires) && ps_table_set_text(t, F_ADVICE, advice);
 }
 
 static bool add_evidence(ps_table *t, const ps_evidence *e, size_t number, int64_t start_ns) {

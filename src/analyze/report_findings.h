@@ -29,6 +29,7 @@ typedef struct ps_finding {
     int32_t stage;   /* -1: several or unknown */
     int64_t gain_ns; /* per step, at most; 0 unknown */
     double value;    /* what the rule compares, in its unit */
+    bool is_assumed; /* the gain rests on something that was not measured: medium at most */
     const char *text;
     size_t n_evidence;
 } ps_finding;

@@ -203,22 +203,31 @@ static void add_chart(ps_cli *cli, ps_report_view *view, const ps_run *run,
     }
 }
 
-static bool has_step(const ps_chart *chart, int64_t step) {
-    for (size_t i = 0; i < chart->n_ops; i++) {
-        if (chart->ops[i].step == step) {
-            return true;
-        }
+/* Of a chart those that it has ops of: what is drawn. */
+static bool has_step(const ps_table *steps, const ps_chart *chart, int64_t step) {
+    bool found = false;
+    for (size_t i = 0; chart != NULL && i < chart->n_ops && !found; i++) {
+        found = chart->ops[i].step == step;
     }
-    return false;
+    for (size_t r = 0; chart == NULL && r < steps->n_rows && !found; r++) {
+        found = ps_table_cell(steps, r, 0)->u.i == step;
+    }
+    return found;
 }
 
-static size_t most_steps(const ps_report_view *view) {
-    size_t most = 0;
-    for (size_t r = 0; view->overview != NULL && r < view->overview->n_rows; r++) {
-        size_t n = (size_t)ps_view_int(view->overview, r, "steps");
-        most = n > most ? n : most;
+enum { MAX_STEPS_SAID = 16 };
+
+static int say_steps(ps_cli *cli, const ps_table *steps, int64_t step) {
+    char there[512] = "the profile has no steps";
+    size_t at = 0;
+    for (size_t r = 0; r < steps->n_rows && r < MAX_STEPS_SAID; r++) {
+        int n = snprintf(there + at, sizeof there - at, "%s%lld",
+                         r > 0 ? ", " : "there are: ", (long long)ps_table_cell(steps, r, 0)->u.i);
+        at += n > 0 ? (size_t)n : 0;
     }
-    return most;
+    ps_cli_warn(cli, "--step %lld: no such step; %s%s", (long long)step, there,
+                steps->n_rows > MAX_STEPS_SAID ? ", ..." : "");
+    return PS_EXIT_NOTHING;
 }
 
 static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
@@ -236,15 +245,15 @@ static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
                            .kernels = table_of(result, "kernels"),
                            .pipeline = -1};
     const ps_table *job = table_of(result, "job");
-    if (view.findings == NULL || view.evidence == NULL || job == NULL) {
+    const ps_table *steps = table_of(result, "steps");
+    if (view.findings == NULL || view.evidence == NULL || job == NULL || steps == NULL) {
         return PS_EXIT_NOTHING; /* the ranks have said why */
     }
     view.step_ns = ps_view_int(job, 0, "step");
-    view.n_steps = most_steps(&view);
+    view.n_steps = (size_t)ps_view_int(job, 0, "steps");
     add_chart(cli, &view, run, cluster);
-    if (view.chart != NULL && !has_step(view.chart, view.chart_step)) {
-        return ps_cli_usage(cli, "--step %lld: the chart has no such step (see: pipescope info)",
-                            (long long)view.chart_step);
+    if (ps_cli_given(cli, "step") && !has_step(steps, view.chart, ps_cli_int(cli, "step"))) {
+        return say_steps(cli, steps, ps_cli_int(cli, "step"));
     }
     const char *path = ps_cli_text(cli, "output");
     return path != NULL ? write_file(cli, &view, path) : print(cli, &view);

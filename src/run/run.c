@@ -256,6 +256,14 @@ static void end_analysis(session *s, size_t a, const ps_err *err) {
     }
 }
 
+/* Tables hold all they need. */
+static void forget_partials(session *s, size_t a) {
+    for (size_t r = 0; s->partials[a] != NULL && r < s->run->n_ranks; r++) {
+        s->analyses[a]->free_partial(s->partials[a][r]);
+        s->partials[a][r] = NULL;
+    }
+}
+
 static ps_code reduce_round(session *s, ps_err *err) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         const ps_analysis *analysis = s->analyses[a];
@@ -277,6 +285,9 @@ static ps_code reduce_round(session *s, ps_err *err) {
         }
         if (code != PS_OK) {
             end_analysis(s, a, &local);
+        }
+        if (code != PS_OK || s->round + 1 == analysis->n_rounds) {
+            forget_partials(s, a);
         }
     }
     return PS_OK;
@@ -335,9 +346,10 @@ static void count_parts(session *s) {
     }
 }
 
+/* Also of an analysis that no rank had anything for: it may take a stale table away. */
 static ps_code gather(session *s, size_t a, ps_err *err) {
     const ps_result *result = &s->run->results[a];
-    for (size_t i = 0; s->run->n_took_part[a] > 0 && i < result->n_tables; i++) {
+    for (size_t i = 0; i < result->n_tables; i++) {
         const ps_table *t = result->tables[i];
         if (t->home != PS_HOME_RANK || is_refused(s, t->rank_index)) {
             continue;
@@ -458,9 +470,7 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
 
 static void session_fini(session *s) {
     for (size_t a = 0; s->run != NULL && a < s->run->n_analyses; a++) {
-        for (size_t r = 0; s->partials[a] != NULL && r < s->run->n_ranks; r++) {
-            s->analyses[a]->free_partial(s->partials[a][r]);
-        }
+        forget_partials(s, a);
         ps_free(s->partials[a]);
         ps_free(s->took_part[a]);
         if (s->analyses[a]->free_shared != NULL) {

@@ -103,6 +103,7 @@ static const char STYLE[] =
     ".bar{display:flex;width:320px;height:12px;gap:1px;background:var(--page)}"
     ".bar i{display:block;height:12px}\n"
     ".c{background:var(--computing)}.e{background:var(--exposed)}.f{background:var(--free)}"
+    ".b{background:var(--hatch)}"
     ".w{background:repeating-linear-gradient(45deg,var(--hatch) 0 1px,transparent 1px 5px)}\n"
     ".key{display:inline-block;width:12px;height:12px;margin:0 4px 0 12px;vertical-align:-1px;"
     "border:1px solid var(--line)}\n"
@@ -265,12 +266,14 @@ static void put_bar(page *p, const ps_table *t, size_t row, int64_t longest_ns) 
     int64_t receives = ps_view_int(t, row, "receives");
     int64_t bubble = ps_view_int(t, row, "bubble");
     ps_buf_add_str(p->out, "<td><div class=bar>");
+    put_part(p, "b", "before the first work", ps_view_int(t, row, "before"), longest_ns);
     put_part(p, "c", "computing", ps_view_int(t, row, "computing"), longest_ns);
     put_part(p, "e", "exposed communication", at_least_0(ps_view_int(t, row, "exposed") - receives),
              longest_ns);
     put_part(p, "w", "waiting in receives", receives, longest_ns);
     put_part(p, "w", "free in the pipeline bubble", bubble, longest_ns);
     put_part(p, "f", "free", at_least_0(ps_view_int(t, row, "free") - bubble), longest_ns);
+    put_part(p, "b", "after the last work", ps_view_int(t, row, "after"), longest_ns);
     ps_buf_add_str(p->out, "</div></td>");
 }
 
@@ -287,9 +290,9 @@ static bool is_nothing(const ps_table *t, const char *column) {
 }
 
 static void put_overview(page *p) {
-    enum { N_NUMBERS = 6 };
-    static const char *const NUMBERS[N_NUMBERS] = {"step",     "computing", "exposed",
-                                                   "receives", "free",      "bubble"};
+    enum { N_NUMBERS = 8 };
+    static const char *const NUMBERS[N_NUMBERS] = {"step",     "before", "computing", "exposed",
+                                                   "receives", "free",   "after",     "bubble"};
     const ps_table *t = p->view->overview;
     int64_t longest_ns = 0;
     size_t n = t->n_rows < MAX_RANKS ? t->n_rows : MAX_RANKS;
@@ -297,11 +300,12 @@ static void put_overview(page *p) {
         int64_t ns = ps_view_int(t, r, "step");
         longest_ns = ns > longest_ns ? ns : longest_ns;
     }
-    ps_buf_add_str(p->out,
-                   "<h2>Where a step goes</h2>\n<p class=quiet>Mean of the steps of each rank."
-                   "<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
-                   "communication<span class=\"key w\"></span>receives, bubble<span class=\"key "
-                   "f\"></span>free</p>\n<div class=scroll><table><tr><th class=n>rank</th>");
+    ps_buf_add_str(
+        p->out,
+        "<h2>Where a step goes</h2>\n<p class=quiet>Mean of the steps of each rank."
+        "<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
+        "communication<span class=\"key w\"></span>receives, bubble<span class=\"key "
+        "f\"></span>free<span class=\"key b\"></span>before, after</p>\n<div class=scroll><table><tr><th class=n>rank</th>");
     bool stages = !ps_view_is_null(t, 0, "stage");
     ps_buf_add_str(p->out, stages ? "<th class=n>stage</th><th></th>" : "<th></th>");
     unit scale = unit_of(t, ps_table_column(t, "step"), 0, t->n_rows);
@@ -530,6 +534,8 @@ ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *er
     put_first(&p);
     if (view->overview != NULL && view->overview->n_rows > 0) {
         put_overview(&p);
+    } else {
+        put_tag(&p, "<h2>Where a step goes</h2>\n<p class=quiet>", PS_NO_OVERVIEW, "</p>\n");
     }
     ps_code code = PS_OK;
     for (size_t s = 0; code == PS_OK && s < PS_N_REPORT_SECTIONS; s++) {

@@ -332,8 +332,10 @@ ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *st
     if (view->overview != NULL && view->overview->n_rows > 0) {
         static const char *const HIDDEN[] = {"steps", "computing", "exposed", "free"};
         put_full_columns(&p, view->overview, HIDDEN, sizeof HIDDEN / sizeof *HIDDEN, 0);
-        ps_buf_add_char(out, '\n');
+    } else {
+        wrap(&p, PS_NO_OVERVIEW, 0);
     }
+    ps_buf_add_char(out, '\n');
     for (size_t s = 0; s < PS_N_REPORT_SECTIONS; s++) {
         put_section(&p, s);
         if (s == 1 && view->kernels != NULL && view->kernels->n_rows > 0) {

@@ -43,6 +43,11 @@ enum { PS_N_REPORT_SECTIONS = 4 };
 /* "dispatch" ...: what the column `section` holds, in the order of the report. */
 const char *ps_report_section_name(size_t section);
 
+/* What stands in the place of the overview when there is none. */
+#define PS_NO_OVERVIEW                                                                                \
+    "Where a step goes is not known: the profile has no computing kernels. Collect them (level 0 or " \
+    "higher) to see it."
+
 /* What stands in a section without findings. */
 const char *ps_view_silence(const ps_report_view *view, size_t section);
 

@@ -499,7 +499,8 @@ static void distrust(sqlite3 *db) {
 }
 
 static ps_code open_for_writing(writer *w, int flags) {
-    if (sqlite3_open_v2(w->path, &w->db, flags, NULL) != SQLITE_OK) {
+    /* One thread at a time has the connection: no locks inside. */
+    if (sqlite3_open_v2(w->path, &w->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
         return fail(w, "cannot open for writing");
     }
     if (has_foreign_journal(w->db)) {

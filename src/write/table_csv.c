@@ -6,8 +6,14 @@
 #include "write/writers.h"
 
 static void add_field(ps_buf *out, const char *text) {
-    if (text[0] != '\0' && strpbrk(text, "\",\r\n") == NULL) {
-        ps_buf_add_str(out, text);
+    size_t n = 0;
+    bool is_plain = true;
+    for (; text[n] != '\0'; n++) {
+        is_plain =
+            is_plain && text[n] != '"' && text[n] != ',' && text[n] != '\r' && text[n] != '\n';
+    }
+    if (n > 0 && is_plain) {
+        ps_buf_add(out, text, n);
         return;
     }
     ps_buf_add_char(out, '"');
@@ -57,10 +63,12 @@ ps_code ps_write_table_csv_part(const ps_table *table, size_t first, size_t end,
     }
     for (size_t r = first; r < end; r++) {
         for (size_t c = 0; c < table->n_columns; c++) {
-            ps_buf_add_str(out, c > 0 ? "," : "");
+            if (c > 0) {
+                ps_buf_add_char(out, ',');
+            }
             add_cell(out, &table->columns[c], ps_table_cell(table, r, c));
         }
-        ps_buf_add_str(out, "\r\n");
+        ps_buf_add(out, "\r\n", 2);
     }
     return ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
 }

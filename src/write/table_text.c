@@ -6,10 +6,12 @@
  *
  * First all cells become text (one unit and one number of decimals a column), then the widths are settled: texts
  * and headers give way to a minimum, longest first; columns that still find no room go into a further block below,
- * which repeats the first column. Nothing is left out. */
+ * which repeats the columns that tell the rows apart. Nothing is left out. A text in the last column is a note: it is
+ * shown whole, in a block of its own and over several lines where it must. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "base/utf8.h"
@@ -18,6 +20,8 @@
 #include "write/writers.h"
 
 enum { GAP = 2, SHORT = 12, WIDTH_MIN = 40 };
+enum { LONG_TEXT = 60, HEADER_LEAST = 16 }; /* that other columns give way to at first */
+enum { NOTE_LINES = 6 };
 
 /* How a column's numbers are shown. */
 typedef struct column_look {
@@ -29,6 +33,7 @@ typedef struct column_look {
     bool as_is; /* exact values */
     bool is_text;
     size_t natural; /* columns of the widest cell or header */
+    size_t widest;  /* cell */
     size_t least;   /* that it can make do with */
     size_t width;   /* granted */
 } column_look;
@@ -38,6 +43,8 @@ typedef struct layout {
     const ps_text_style *style;
     column_look *looks;
     const char **texts; /* row-major, as shown */
+    size_t n_keys;      /* first columns that every block repeats, at least one */
+    size_t note;        /* the last column where it is a note, else SIZE_MAX */
     ps_arena arena;
     ps_buf *out;
 } layout;
@@ -278,35 +285,129 @@ static bool make_texts(layout *l) {
         }
         size_t header = columns_of(look->header);
         look->natural = header > widest ? header : widest;
-        look->least = look->natural < SHORT ? look->natural : SHORT;
-        look->least =
-            !look->is_text && widest > look->least ? widest : look->least; /* numbers stay whole */
+        look->widest = widest;
     }
     return true;
 }
 
 /* --- widths and blocks ------------------------------------------------------------------------------------- */
 
-/* The columns of a block: the first one of the table, then [from, to). */
-typedef struct block {
-    size_t from, to;
-} block;
-
-static size_t next_in(const block *b, size_t c) {
-    return c == 0 && b->from > 1 ? b->from : c + 1;
-}
-
 static size_t page_width(const layout *l) {
     size_t width = l->style->width > 0 ? l->style->width : 100;
     return width < WIDTH_MIN ? WIDTH_MIN : width;
 }
 
-/* As many columns from `from` on as fit beside the first; always at least one. */
+/* Texts, and numbers that name something. */
+static bool is_key(const layout *l, size_t c) {
+    static const char *const IDS[] = {"rank",     "rankid",    "rank_id", "ranks",
+                                      "step",     "stepid",    "stage",   "device",
+                                      "deviceid", "device_id", "step_id"};
+    const ps_column *column = &l->table->columns[c];
+    bool is_id = false;
+    for (size_t i = 0; i < sizeof IDS / sizeof IDS[0]; i++) {
+        is_id = is_id || strcasecmp(column->name, IDS[i]) == 0;
+    }
+    return l->looks[c].is_text || (column->type == PS_COL_INT && is_id);
+}
+
+/* How narrow texts may become: the first of the keys, the others, and what is no key. */
+typedef struct narrowness {
+    size_t first, key, other;
+} narrowness;
+
+static void find_leasts(layout *l, size_t least_text) {
+    for (size_t c = 0; c < l->table->n_columns; c++) {
+        column_look *look = &l->looks[c];
+        size_t least = look->is_text ? least_text : SHORT;
+        look->least = look->natural < least ? look->natural : least;
+        if (!look->is_text && look->widest > look->least) {
+            look->least = look->widest; /* numbers stay whole */
+        }
+    }
+}
+
+/* The columns up to the first measure, as long as they take no more than half of the page. */
+static void find_keys(layout *l, narrowness narrow) {
+    size_t n = l->table->n_columns;
+    find_leasts(l, narrow.other);
+    l->n_keys = n > 0 ? 1 : 0;
+    l->note = n > 1 && l->looks[n - 1].is_text ? n - 1 : SIZE_MAX;
+    size_t half = page_width(l) / 2;
+    size_t used = 0;
+    for (size_t c = 0; c < n && c != l->note && (c == 0 || is_key(l, c)); c++) {
+        column_look *look = &l->looks[c];
+        used += look->least + (c > 0 ? GAP : 0);
+        if (c > 0 && used > half) {
+            break;
+        }
+        l->n_keys = c + 1;
+        size_t more = c == 0 ? narrow.first : narrow.key;
+        more = look->natural < more ? look->natural : more;
+        if (look->is_text && more > look->least && used - look->least + more <= half) {
+            used += more - look->least;
+            look->least = more;
+        }
+    }
+}
+
+static size_t common(const char *a, const char *b) {
+    size_t n = 0;
+    while (a[n] != '\0' && a[n] == b[n]) {
+        n++;
+    }
+    return n;
+}
+
+static size_t common_end(const char *a, const char *b) {
+    size_t m = strlen(a);
+    size_t k = strlen(b);
+    size_t n = 0;
+    while (n < m && n < k && a[m - n - 1] == b[k - n - 1]) {
+        n++;
+    }
+    return n;
+}
+
+enum { TELLING = 3 }; /* columns of what differs */
+
+/* So wide that headers that begin and end alike do not read alike when both are cut. */
+static void keep_distinct(layout *l) {
+    size_t n_dots = l->style->utf8 ? 1 : 3;
+    for (size_t c = 0; c < l->table->n_columns; c++) {
+        column_look *look = &l->looks[c];
+        for (size_t d = 0; d < l->table->n_columns; d++) {
+            const column_look *other = &l->looks[d];
+            size_t front = common(look->header, other->header);
+            size_t end = common_end(look->header, other->header);
+            bool alike = c != d && strcmp(look->header, other->header) != 0;
+            while (alike && look->least < columns_of(look->header) &&
+                   look->least < columns_of(other->header) &&
+                   look->least - n_dots - (look->least - n_dots) / 2 < front + TELLING &&
+                   (look->least - n_dots) / 2 < end + TELLING) {
+                look->least++;
+            }
+        }
+    }
+}
+
+/* The columns of a block: the keys, then [from, to). */
+typedef struct block {
+    size_t from, to;
+} block;
+
+static size_t next_in(const layout *l, const block *b, size_t c) {
+    return c + 1 == l->n_keys && b->from > l->n_keys ? b->from : c + 1;
+}
+
+/* As many columns from `from` on as fit beside the keys; always at least one. A note is not cut for others' sake. */
 static block cut_block(const layout *l, size_t from) {
     block b = {.from = from, .to = from};
-    size_t used = from > 0 ? l->looks[0].least : 0;
+    size_t used = 0;
+    for (size_t c = 0; c < l->n_keys; c++) {
+        used += l->looks[c].least + (c > 0 ? GAP : 0);
+    }
     while (b.to < l->table->n_columns) {
-        used += l->looks[b.to].least + (b.to > 0 ? GAP : 0);
+        used += (b.to == l->note ? l->looks[b.to].natural : l->looks[b.to].least) + GAP;
         if (used > page_width(l) && b.to > from) {
             break;
         }
@@ -315,30 +416,70 @@ static block cut_block(const layout *l, size_t from) {
     return b;
 }
 
+static bool is_one_block(const layout *l) {
+    block b = cut_block(l, l->n_keys);
+    return b.to >= l->table->n_columns || b.to == l->note;
+}
+
+/* Names want room, but more than a little of it only where the table is in several blocks anyway. */
+static void find_layout(layout *l) {
+    static const narrowness WIDE = {30, 30, 20};
+    static const narrowness SLIM = {18, SHORT, SHORT};
+    find_keys(l, SLIM);
+    keep_distinct(l);
+    if (!is_one_block(l)) {
+        find_keys(l, WIDE);
+        keep_distinct(l);
+    }
+}
+
 static size_t block_width(const layout *l, const block *b) {
     size_t width = 0;
-    for (size_t c = 0; c < b->to; c = next_in(b, c)) {
+    for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
         width += l->looks[c].width + (c > 0 ? GAP : 0);
     }
     return width;
 }
 
-/* Takes columns from the widest until the block fits. */
+enum { FROM_LONG_TEXTS, FROM_HEADERS, FROM_KEYS, FROM_NOTE, N_ROUNDS };
+
+/* How narrow a column may become in a round. */
+static size_t floor_of(const layout *l, size_t c, int round) {
+    const column_look *look = &l->looks[c];
+    if (c == l->note) {
+        return round == FROM_NOTE ? SHORT : look->natural;
+    }
+    if (round >= FROM_KEYS) {
+        return look->least;
+    }
+    if (look->is_text != (round == FROM_LONG_TEXTS)) {
+        return look->natural;
+    }
+    size_t kept = look->is_text ? LONG_TEXT : HEADER_LEAST;
+    return kept > look->least ? kept : look->least;
+}
+
+/* Takes columns from the widest until the block fits: first from long texts, then from headers over numbers, then
+ * from texts that tell rows apart, and from a note last. */
 static void settle_widths(layout *l, const block *b) {
-    for (size_t c = 0; c < b->to; c = next_in(b, c)) {
+    for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
         l->looks[c].width = l->looks[c].natural;
     }
-    for (size_t width = block_width(l, b); width > page_width(l); width--) {
-        column_look *widest = NULL;
-        for (size_t c = 0; c < b->to; c = next_in(b, c)) {
-            column_look *look = &l->looks[c];
-            bool can_give = look->width > look->least;
-            widest = can_give && (widest == NULL || look->width > widest->width) ? look : widest;
+    size_t width = block_width(l, b);
+    for (int round = 0; round < N_ROUNDS; round++) {
+        for (column_look *widest = l->looks; widest != NULL && width > page_width(l);) {
+            widest = NULL;
+            for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
+                column_look *look = &l->looks[c];
+                bool can_give = look->width > floor_of(l, c, round);
+                widest =
+                    can_give && (widest == NULL || look->width > widest->width) ? look : widest;
+            }
+            if (widest != NULL) {
+                widest->width--;
+                width--;
+            }
         }
-        if (widest == NULL) {
-            return;
-        }
-        widest->width--;
     }
 }
 
@@ -360,11 +501,48 @@ static void put_text(layout *l, size_t c, const char *text, bool last) {
     }
 }
 
+/* The next piece of a text that is broken at blanks; of the last line all. */
+static size_t piece(const char *text, size_t width, bool is_last) {
+    size_t n = strlen(text);
+    size_t fit = ps_utf8_fit(text, n, width);
+    if (fit == n || is_last) {
+        return n;
+    }
+    for (size_t k = fit; k > fit / 2; k--) {
+        if (text[k] == ' ') {
+            return k;
+        }
+    }
+    return fit > 0 ? fit : n;
+}
+
+/* Goes on in further lines under its own column. */
+static void put_note(layout *l, const block *b, const char *text) {
+    size_t width = l->looks[l->note].width;
+    size_t indent = block_width(l, b) - width;
+    for (int line = 0; line < NOTE_LINES; line++) {
+        size_t n = piece(text, width, line + 1 == NOTE_LINES);
+        const char *part = ps_arena_strndup(&l->arena, text, n);
+        put_text(l, l->note, part != NULL ? part : "", true);
+        text += n;
+        text += strspn(text, " ");
+        if (*text == '\0') {
+            return;
+        }
+        ps_buf_add_char(l->out, '\n');
+        ps_buf_add_fill(l->out, ' ', indent);
+    }
+}
+
 /* Row `row` of the texts, or the header for SIZE_MAX. */
 static void put_row(layout *l, const block *b, size_t row) {
-    for (size_t c = 0; c < b->to; c = next_in(b, c)) {
+    for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
         ps_buf_add_str(l->out, c > 0 ? "  " : "");
-        bool last = next_in(b, c) >= b->to;
+        bool last = next_in(l, b, c) >= b->to;
+        if (row != SIZE_MAX && c == l->note) {
+            put_note(l, b, l->texts[row * l->table->n_columns + c]);
+            continue;
+        }
         put_text(l, c,
                  row == SIZE_MAX ? l->looks[c].header : l->texts[row * l->table->n_columns + c],
                  last);
@@ -388,11 +566,12 @@ static void put_table(layout *l) {
         ps_text_middle(l->out, title, page_width(l), l->style->utf8);
         ps_buf_add_str(l->out, "\n\n");
     }
-    size_t from = 0;
-    while (from < l->table->n_columns) {
+    find_layout(l);
+    size_t from = l->n_keys;
+    for (bool first = true; first || from < l->table->n_columns; first = false) {
         block b = cut_block(l, from);
         settle_widths(l, &b);
-        ps_buf_add_str(l->out, from > 0 ? "\n" : "");
+        ps_buf_add_str(l->out, first ? "" : "\n");
         put_header(l, &b);
         for (size_t r = 0; r < l->table->n_rows; r++) {
             put_row(l, &b, r);

@@ -32,7 +32,7 @@ for row in ' 0 0 240 90.0 27.3 0.0 90.0 0.0 27.3' ' 1 1 240 90.0 27.3 10.0 60.0 
     grep -qx -- "$row" "$T/words" || fail "no row '$row' in: $(cat "$T/out")"
 done
 grep -q '^zb-h1 270 ' "$T/words" || fail "ZB-H1 should take 270 ms"
-grep -q '1f1b (as it ran) 330 ' "$T/words" || fail "1F1B replayed should take 330 ms"
+grep -q '1f1b (replayed) 330 ' "$T/words" || fail "1F1B replayed should take 330 ms"
 
 expect chart "$T/in" -o "$T/chart.svg" --against zb-h1
 expect chart "$T/in" -o "$T/chart.html" --against 1f1b

@@ -61,7 +61,7 @@ for from in ascend/db/level1 ascend/text/level1; do
     [ "$(sql "$db" 'SELECT count(*) FROM SlowRankLateness WHERE operators = 4')" = 2 ] || fail "$from: lateness"
     rm -r "$T/level1"
 done
-run 0 -m hccl_sum,slow_rank,communication_group_map -d "$shared/kineto/nccl" -o "$T/nccl"
+run 4 -m hccl_sum,slow_rank,communication_group_map -d "$shared/kineto/nccl" -o "$T/nccl"
 db=$T/nccl/cluster_analysis_output/cluster_analysis.db
 [ "$(sql "$db" 'SELECT OpType, Count FROM HcclAllRankStats')" = 'allreduce|15
 broadcast|6' ] || fail "$(sql "$db" 'SELECT * FROM HcclAllRankStats')"

@@ -49,6 +49,9 @@ static void add_device(ps_builder *b, uint32_t host, int64_t device) {
             add_work(b, host, PS_SLICE_COMM_OP, group, i % 2 == 0 ? "hcom_send_" : "hcom_receive_",
                      from, to);
             add_work(b, host, PS_SLICE_MARK_DEVICE, stream, "mark", from, to);
+            uint32_t alone = ps_builder_slice(b, PS_SLICE_COMM_OP, group,
+                                              text(b, "hcom_allGather_"), from, to, 6);
+            ps_builder_arg_int(b, alone, "hostStart", INT64_MIN); /* a number, and no time */
             (void)ps_builder_slice(b, PS_SLICE_MARK_HOST, host, text(b, "mark"), from, to, 4);
             (void)ps_builder_slice(b, PS_SLICE_PYTHON, host, text(b, "nn.Module: Linear_0"), from,
                                    to, 5);

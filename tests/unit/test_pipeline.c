@@ -306,7 +306,7 @@ static void test_replay(void **context) {
     ps_pipeline_opts opts = {.pp_type = "", .how = "", .in_full = true};
     assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &notes, &err), PS_OK);
     const ps_table *t = find_table(&result, "PipelineReplay");
-    assert_int_equal(replayed(t, "1f1b (as it ran)"), 330 * US);
+    assert_int_equal(replayed(t, "1f1b (replayed)"), 330 * US);
     assert_int_equal(replayed(t, "gpipe"), 330 * US);
     assert_int_equal(replayed(t, "zb-h1"), 270 * US);
     assert_int_equal(replayed(t, "zb-h2"), 270 * US);

@@ -24,20 +24,92 @@ static rig with_gap(int64_t until) {
 
 /* --- dispatch -------------------------------------------------------------------------------------------------------- */
 
-/* Computing 398 + 400, free 200 of 998: 20.04 %. With a gap of 50: 5 %. */
+static int64_t cell_ns(const report_run *o, const char *column) {
+    const ps_table *t = report_table(o, "overview");
+    return ps_table_cell(t, 0, ps_table_column(t, column))->u.i;
+}
+
+/* Before 2, computing 398 + 400, free 200 of 1000. The launch of the second kernel returns 4 us before it starts: 196 of
+ * the gap are the host's, 19.6 %. With a gap of 50: 4.6 %. */
 static void free_share(void **state) {
     (void)state;
     report_run o;
     rig r = with_gap(600);
     report_one(&o, &r);
     assert_true(report_fired(&o, PS_RULE_FREE_SHARE));
-    assert_int_equal(report_gain(&o, PS_RULE_FREE_SHARE), 200 * US);
-    assert_non_null(strstr(report_text(&o, PS_RULE_FREE_SHARE), "200 us of a step of 998 us"));
+    assert_int_equal(report_gain(&o, PS_RULE_FREE_SHARE), 196 * US);
+    assert_non_null(strstr(report_text(&o, PS_RULE_FREE_SHARE), "200 us of a step of 1.00 ms"));
+    assert_non_null(strstr(report_text(&o, PS_RULE_FREE_SHARE), "for 196 us of it (19.6 %"));
+    assert_int_equal(cell_ns(&o, "before"), 2 * US);
+    assert_int_equal(cell_ns(&o, "computing"), 798 * US);
+    assert_int_equal(cell_ns(&o, "free"), 200 * US);
+    assert_int_equal(cell_ns(&o, "after"), 0);
+    assert_int_equal(cell_ns(&o, "step"), 1000 * US);
     report_fini(&o);
     r = with_gap(450);
     report_one(&o, &r);
     assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
     report_fini(&o);
+}
+
+/* The second kernel was launched at 10 and waits in the queue until 600: the gap is not the host's. */
+static void queued_is_not_the_hosts(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+    (void)rig_kernel(&r, "Add", NULL, 10, 600, 1000);
+    report_one(&o, &r);
+    assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
+    assert_true(report_fired(&o, PS_RULE_IDLE_DEVICE));
+    assert_int_equal(report_gain(&o, PS_RULE_IDLE_DEVICE), 0);
+    report_fini(&o);
+}
+
+/* Two steps of 500 with a gap of 300 between them (350 to 650), which is Free of neither; after 150, before 150. */
+static void between_steps_is_not_free(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(500);
+    ps_builder_step(r.b, 2, REPORT_EPOCH_NS + 500 * US, REPORT_EPOCH_NS + 1000 * US);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 350);
+    (void)rig_kernel(&r, "Add", NULL, 645, 650, 1000);
+    report_one(&o, &r);
+    assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
+    assert_true(report_fired(&o, PS_RULE_BEFORE_FIRST_WORK));
+    assert_int_equal(report_gain(&o, PS_RULE_BEFORE_FIRST_WORK),
+                     151 * US); /* (2 + 150 + 150) / 2 */
+    assert_int_equal(cell_ns(&o, "step"), 500 * US);
+    report_fini(&o);
+}
+
+/* The device starts at 60 of 1000, with nothing after: 6 %, and at 40: 4 %. */
+static void before_first_work(void **state) {
+    (void)state;
+    static const int64_t FIRST[] = {60, 40};
+    for (size_t i = 0; i < 2; i++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "Add", NULL, 0, FIRST[i], 1000);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_BEFORE_FIRST_WORK), i == 0);
+        report_fini(&o);
+    }
+}
+
+/* A call of 0.6 us in a gap of 200 is not where the host is; one of 150 is. */
+static void short_calls_are_not_named(void **state) {
+    (void)state;
+    for (int is_long = 0; is_long < 2; is_long++) {
+        report_run o;
+        rig r = with_gap(600);
+        (void)rig_host(&r, PS_SLICE_CALL, "aclrtCreateEvent", 410, is_long ? 560 : 411);
+        report_one(&o, &r);
+        const ps_table *t = report_table(&o, "evidence");
+        const char *note = ps_table_cell(t, 0, ps_table_column(t, "note"))->u.text;
+        assert_int_equal(strstr(note, "aclrtCreateEvent") != NULL, is_long);
+        report_fini(&o);
+    }
 }
 
 /* The same gap is a stall of the rank's pipeline: no finding of the host, and the overview says so. */
@@ -572,10 +644,10 @@ static void thresholds(void **state) {
     report_fini(&o);
     char text[256];
     ps_rule_text(ps_rule_of(PS_RULE_FREE_SHARE), 25, text, sizeof text);
-    assert_non_null(strstr(text, "more than 25 % of Computing"));
+    assert_non_null(strstr(text, "more than 25 % of the step"));
 }
 
-/* Evidence: the gap from 400 to 600, counted from the first event of the capture (at 0), and absolutely. */
+/* Evidence: the gap from 400 to 600, of which the host's part ends at 596, counted from the first event of the capture (at 0), and absolutely. */
 static void evidence_can_be_looked_up(void **state) {
     (void)state;
     report_run o;
@@ -588,7 +660,7 @@ static void evidence_can_be_looked_up(void **state) {
     assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "from start"))->u.i, 400 * US);
     assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "at"))->u.i,
                      REPORT_EPOCH_NS + 400 * US);
-    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "duration"))->u.i, 200 * US);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "duration"))->u.i, 196 * US);
     assert_string_equal(ps_table_cell(t, 0, ps_table_column(t, "name"))->u.text, "idle before Add");
     report_fini(&o);
 }
@@ -718,6 +790,10 @@ static void out_of_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_share),
+        cmocka_unit_test(queued_is_not_the_hosts),
+        cmocka_unit_test(between_steps_is_not_free),
+        cmocka_unit_test(before_first_work),
+        cmocka_unit_test(short_calls_are_not_named),
         cmocka_unit_test(free_in_the_bubble_is_not_the_hosts),
         cmocka_unit_test(launch_delay),
         cmocka_unit_test(blocking),

@@ -77,6 +77,24 @@ static void even_stages(void **state) {
     assert_false(report_fired(&o, PS_RULE_TRANSFER_WAIT));
     assert_false(report_fired(&o, PS_RULE_OTHER_STALL));
     assert_true(report_fired(&o, PS_RULE_OTHER_SCHEDULE));
+    /* 1F1B has no weight gradients of their own: what splits them is a guess, and medium at most. */
+    assert_true(report_gain(&o, PS_RULE_OTHER_SCHEDULE) > 33 * US);
+    assert_non_null(
+        strstr(report_text(&o, PS_RULE_OTHER_SCHEDULE), "taken as half of the backward"));
+    const ps_table *t = report_table(&o, "findings");
+    size_t row = report_row(&o, PS_RULE_OTHER_SCHEDULE);
+    assert_string_equal(ps_table_cell(t, row, ps_table_column(t, "severity"))->u.text, "medium");
+    finish(&o, &before);
+}
+
+/* A pause of 300 after the first op: the measured step is 630, the replay of the schedule 330. No gain is told. */
+static void replay_unlike_the_step(void **state) {
+    (void)state;
+    report_run o;
+    ps_result before = report_plan(&o, (plan){4, 8, -1, 0, 300});
+    assert_true(report_fired(&o, PS_RULE_OTHER_SCHEDULE));
+    assert_int_equal(report_gain(&o, PS_RULE_OTHER_SCHEDULE), 0);
+    assert_non_null(strstr(report_text(&o, PS_RULE_OTHER_SCHEDULE), "does not reproduce"));
     finish(&o, &before);
 }
 
@@ -201,6 +219,7 @@ static void receives(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(even_stages),
+        cmocka_unit_test(replay_unlike_the_step),
         cmocka_unit_test(many_microbatches),
         cmocka_unit_test(slow_stage),
         cmocka_unit_test(latency),

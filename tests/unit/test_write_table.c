@@ -76,7 +76,66 @@ static void test_text(void **context) {
     ps_table_free(t);
 }
 
-/* Texts give way first; what still finds no room goes into a block below, with the first column again. */
+/* Every block repeats what tells the rows apart; a text at the end has a block of its own, and goes on below where that is
+ * too narrow as well. */
+static void test_blocks(void **context) {
+    (void)context;
+    static const ps_column WIDE[] = {
+        {.name = "rank", .type = PS_COL_INT},
+        {.name = "step", .type = PS_COL_INT},
+        {.name = "calls", .type = PS_COL_INT},
+        {.name = "slowest_of_the_ranks", .type = PS_COL_INT},
+        {.name = "fastest_of_them", .type = PS_COL_INT},
+        {.name = "reason", .type = PS_COL_TEXT},
+    };
+    ps_table *t = ps_table_new("blocks", "", WIDE, 6);
+    for (int64_t i = 0; i < 2; i++) {
+        assert_true(ps_table_add_row(t));
+        ps_table_set_int(t, 0, 0);
+        ps_table_set_int(t, 1, 7 + i);
+        ps_table_set_int(t, 2, 3);
+        ps_table_set_int(t, 3, 1);
+        ps_table_set_int(t, 4, 2);
+    }
+    assert_true(
+        ps_table_set_text(t, 5, "the device waited for work, which the host had not launched"));
+    expect_text(t, (ps_text_style){.width = 40, .utf8 = true},
+                "rank  step  calls  slowest_of_the_ranks\n"
+                "───────────────────────────────────────\n"
+                "   0     7      3                     1\n"
+                "   0     8      3                     1\n"
+                "\n"
+                "rank  step  fastest_of_them\n"
+                "───────────────────────────\n"
+                "   0     7                2\n"
+                "   0     8                2\n"
+                "\n"
+                "rank  step  reason\n"
+                "────────────────────────────────────────\n"
+                "   0     7  -\n"
+                "   0     8  the device waited for work,\n"
+                "            which the host had not\n"
+                "            launched\n");
+    ps_table_free(t);
+}
+
+/* Headers that begin and end alike are cut so that they still differ. */
+static void test_headers_differ(void **context) {
+    (void)context;
+    static const ps_column ALIKE[] = {
+        {.name = "rank", .type = PS_COL_INT},
+        {.name = "launch_delay_of_the_rank_median_us", .type = PS_COL_REAL, .unit = PS_UNIT_US},
+        {.name = "launch_delay_of_the_rank_p95_us", .type = PS_COL_REAL, .unit = PS_UNIT_US},
+    };
+    ps_table *t = ps_table_new("alike", "", ALIKE, 3);
+    expect_text(t, (ps_text_style){.width = 50, .utf8 = true},
+                "rank  launch_del…edian (ns)  launch_del…k_p95 (ns)\n"
+                "──────────────────────────────────────────────────\n"
+                "(no rows)\n");
+    ps_table_free(t);
+}
+
+/* Texts give way first; what still finds no room goes into a block below, with the first columns again. */
 static void test_narrow(void **context) {
     (void)context;
     static const ps_column WIDE[] = {
@@ -90,13 +149,13 @@ static void test_narrow(void **context) {
     ps_table_set_int(t, 1, 1500);
     assert_true(ps_table_set_text(t, 2, "数据并行通信域内的全归约算子"));
     expect_text(t, (ps_text_style){.width = 60, .utf8 = true},
-                "operator                 time (us)  where\n"
+                "operator             time (us)  where\n"
                 "────────────────────────────────────────────────────────────\n"
-                "aclnnMatmul…ghtGradient       1.50  数据并行通信…全归约算子\n");
+                "aclnnMatm…tGradient       1.50  数据并行通信域内的全归约算子\n");
     expect_text(t, (ps_text_style){.width = 60},
-                "operator                 time (us)  where\n"
+                "operator             time (us)  where\n"
                 "------------------------------------------------------------\n"
-                "aclnnMatmu...htGradient       1.50  数据并行通...全归约算子\n");
+                "aclnnMat...Gradient       1.50  数据并行通信域内的全归约算子\n");
     ps_table_free(t);
 
     t = sample();
@@ -107,11 +166,17 @@ static void test_narrow(void **context) {
                 "  50  通信算子          10.0\n"
                 " 100  -                  0.0\n"
                 "\n"
-                "rank           start (ns)  busy (%)\n"
-                "───────────────────────────────────\n"
-                "   0  1700000000123456789      81.2\n"
-                "  50  1700000000123456790     100.0\n"
-                " 100  1700000000123456791         -\n");
+                "rank  name                  start (ns)\n"
+                "──────────────────────────────────────\n"
+                "   0  aclnnMatmul  1700000000123456789\n"
+                "  50  通信算子     1700000000123456790\n"
+                " 100  -            1700000000123456791\n"
+                "\n"
+                "rank  name         busy (%)\n"
+                "───────────────────────────\n"
+                "   0  aclnnMatmul      81.2\n"
+                "  50  通信算子        100.0\n"
+                " 100  -                   -\n");
     ps_table_free(t);
 }
 
@@ -346,6 +411,7 @@ static void test_parts(void **context) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),          cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_blocks),        cmocka_unit_test(test_headers_differ),
         cmocka_unit_test(test_width_is_kept), cmocka_unit_test(test_units),
         cmocka_unit_test(test_csv),           cmocka_unit_test(test_hostile_text),
         cmocka_unit_test(test_scaled),        cmocka_unit_test(test_memory),
