@@ -109,13 +109,13 @@ static void explain_bound(const ps_lateness *l, ps_buf *out) {
     if (n == 0) {
         ps_buf_addf(out, "no kernel ran meanwhile, so the host had launched none in time");
     } else if (n_linked == 0) {
-        ps_buf_addf(out,
-                    "%zu kernels ran meanwhile for %.3f us; their launches are not in the profile",
-                    n, busy_us);
+        ps_buf_addf(out, "%zu kernel%s ran meanwhile for %.3f us; %s not in the profile", n,
+                    n == 1 ? "" : "s", busy_us, n == 1 ? "its launch is" : "their launches are");
     } else {
         ps_buf_addf(out,
-                    "%s-bound, %zu of %zu kernels lay in the queue over 100 us (they ran %.3f us)",
-                    n_queued * 2 > n_linked ? "device" : "host", n_queued, n_linked, busy_us);
+                    "%s-bound, %zu of %zu kernel%s lay in the queue over 100 us (%s ran %.3f us)",
+                    n_queued * 2 > n_linked ? "device" : "host", n_queued, n_linked,
+                    n_linked == 1 ? "" : "s", n == 1 ? "it" : "they", busy_us);
     }
 }
 

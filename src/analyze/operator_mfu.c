@@ -180,10 +180,10 @@ static ps_code nothing(const partial *part, ps_err *err) {
         return ps_fail(err, PS_NOTHING, "no kernel that multiplies matrices was recorded");
     }
     return ps_fail(err, PS_NOTHING,
-                   "nothing tells the FLOPs of %lld kernels: record shapes (PyTorch: "
+                   "nothing tells the FLOPs of %lld kernel%s: record shapes (PyTorch: "
                    "record_shapes=True; Ascend: profiler level 1 or higher) or mark operators with "
                    "ranges of domain mfu_flops",
-                   (long long)part->n_unknown);
+                   (long long)part->n_unknown, part->n_unknown == 1 ? "" : "s");
 }
 
 static ps_code map(const ps_map_input *in, void **out, ps_err *err) {

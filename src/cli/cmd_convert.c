@@ -223,15 +223,22 @@ static void say_written(const conversion *c) {
                  (unsigned long long)w->n_flows, (unsigned long long)w->n_values);
     if (w->n_crossing > 0) {
         ps_cli_note(c->cli,
-                    "%llu slices cross others of their track and stand on lanes of their own",
+                    w->n_crossing == 1
+                        ? "%llu slice crosses others of its track and stands on a lane of its own"
+                        : "%llu slices cross others of their track and stand on lanes of their own",
                     (unsigned long long)w->n_crossing);
     }
     if (w->n_not_finite > 0) {
-        ps_cli_warn(c->cli, "%llu values of counters are no numbers and were left out",
+        ps_cli_warn(c->cli,
+                    w->n_not_finite == 1
+                        ? "%llu value of a counter is no number and was left out"
+                        : "%llu values of counters are no numbers and were left out",
                     (unsigned long long)w->n_not_finite);
     }
     if (w->n_negative > 0) {
-        ps_cli_warn(c->cli, "%llu events lie before time 0 and were left out",
+        ps_cli_warn(c->cli,
+                    w->n_negative == 1 ? "%llu event lies before time 0 and was left out"
+                                       : "%llu events lie before time 0 and were left out",
                     (unsigned long long)w->n_negative);
     }
 }

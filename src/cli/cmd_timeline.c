@@ -102,9 +102,12 @@ static void say_of_workers(const ps_cli *cli, const ps_paddle_logs *logs,
             ps_diag_count(all, PS_ODD_NOT_NESTED, f->n_overlaps - 1);
         }
         if (f->n_moved > 0) {
-            ps_cli_note(cli,
-                        "%s: %llu steps are numbered as those of the other workers at that time",
-                        f->log->path, (unsigned long long)f->n_moved);
+            ps_cli_note(
+                cli,
+                f->n_moved == 1
+                    ? "%s: %llu step is numbered as that of the other workers at that time"
+                    : "%s: %llu steps are numbered as those of the other workers at that time",
+                f->log->path, (unsigned long long)f->n_moved);
         }
     }
     say_oddities(cli, all);

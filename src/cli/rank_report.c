@@ -311,9 +311,9 @@ int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
     if (c->n_text_dirs > 0) {
         ps_cli_warn(
             cli,
-            "%s: %zu rank directories hold text results only, and this mode reads databases: collect again with "
+            "%s: %zu rank director%s text results only, and this mode reads databases: collect again with "
             "export_type db; pipescope chart and convert read every format",
-            c->root, c->n_text_dirs);
+            c->root, c->n_text_dirs, c->n_text_dirs == 1 ? "y holds" : "ies hold");
     } else {
         ps_cli_warn(
             cli,

@@ -442,11 +442,10 @@ typedef struct places {
     size_t n; /* may be more than are named */
 } places;
 
-/* The folder of the profile's rank, or what holds that. */
+/* The folder of the profile's rank, or what holds that; NULL when memory is out. */
 static const char *place_of(ps_cluster *c, const ps_cluster_rank *r, bool above) {
     const char *dir = r->rank_dir != NULL ? r->rank_dir : ps_path_dir(&c->arena, r->path);
-    dir = dir != NULL && above ? ps_path_dir(&c->arena, dir) : dir;
-    return dir != NULL ? dir : c->root;
+    return dir != NULL && above ? ps_path_dir(&c->arena, dir) : dir;
 }
 
 static void add_place(places *p, const char *name) {
@@ -470,7 +469,7 @@ static void put_places(ps_buf *out, const places *p) {
 
 /* c->ranks is in order, equal ones side by side. Profiles of one run lie in folders of their own below that of the run;
  * where runs share that, the folders of the ranks are named. */
-static void say_left_out(ps_cluster *c) {
+static bool say_left_out(ps_cluster *c) {
     places read = {.n = 0};
     places left = {.n = 0};
     size_t n_left = 0;
@@ -484,6 +483,9 @@ static void say_left_out(ps_cluster *c) {
             } else if (!r->is_copy || c->ranks[kept].is_copy) {
                 const char *from = place_of(c, &c->ranks[kept], above != 0);
                 const char *other = place_of(c, r, above != 0);
+                if (from == NULL || other == NULL) {
+                    return false;
+                }
                 is_clear = is_clear && strcmp(from, other) != 0;
                 add_place(&read, from);
                 add_place(&left, other);
@@ -495,7 +497,7 @@ static void say_left_out(ps_cluster *c) {
         }
     }
     if (n_left == 0) {
-        return;
+        return true;
     }
     ps_buf text;
     ps_buf_init(&text, 0);
@@ -509,13 +511,16 @@ static void say_left_out(ps_cluster *c) {
     c->left_out =
         ps_buf_ok(&text) ? ps_arena_strndup(&c->arena, ps_buf_str(&text), text.len) : NULL;
     ps_buf_fini(&text);
+    return c->left_out != NULL;
 }
 
-static void keep_newest(ps_cluster *c) {
+static bool keep_newest(ps_cluster *c) {
     if (c->n_ranks > 1) {
         qsort(c->ranks, c->n_ranks, sizeof *c->ranks, compare_ranks);
     }
-    say_left_out(c);
+    if (!say_left_out(c)) {
+        return false;
+    }
     size_t n = 0;
     size_t n_copies = 0;
     for (size_t i = 0; i < c->n_ranks; i++) {
@@ -537,6 +542,7 @@ static void keep_newest(ps_cluster *c) {
             c, "%s: %zu cop%s that an earlier run wrote %s left out: the originals are here",
             c->root, n_copies, n_copies == 1 ? "y" : "ies", n_copies == 1 ? "is" : "are");
     }
+    return true;
 }
 
 /* "kineto", "ascend-db", "ascend-db of MindSpore" */
@@ -613,13 +619,15 @@ static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_
         visit_dir(&w, c->root, 0);
     }
     ps_idmap_fini(&w.seen);
+    if (!w.nomem) {
+        ps_cluster_number(c);
+        w.nomem = !keep_newest(c);
+    }
     if (w.nomem) {
         ps_cluster_free(c);
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_cluster_number(c);
-    keep_newest(c);
     say_formats(c);
     return c;
 }

@@ -246,9 +246,10 @@ static ps_code note_losses(ps_run *run, const char *path, const ps_xlsx_report *
     ps_code code = PS_OK;
     if (report->n_cut > 0) {
         ps_buf_addf(&text,
-                    "%s: %llu texts were longer than the 32767 characters of a cell and are cut; "
-                    "csv, json and db hold them whole",
-                    name, (unsigned long long)report->n_cut);
+                    "%s: %llu text%s longer than the 32767 characters of a cell %s cut; csv, json "
+                    "and db hold %s whole",
+                    name, (unsigned long long)report->n_cut, report->n_cut == 1 ? "" : "s",
+                    report->n_cut == 1 ? "is" : "are", report->n_cut == 1 ? "it" : "them");
         code = add_note(run, &text, err);
     }
     if (code == PS_OK && report->n_sheets > 1) {

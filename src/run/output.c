@@ -118,9 +118,9 @@ static ps_code check_writable(output *o, ps_err *err) {
     if (n_readonly > 0) {
         return ps_fail_file(
             err, PS_READONLY, first,
-            "read-only, which keeps %zu of %zu databases from being written: none was changed; write "
+            "read-only, which keeps %zu of %zu database%s from being written: none was changed; write "
             "copies with -o DIR",
-            n_readonly, n_targets);
+            n_readonly, n_targets, n_targets == 1 ? "" : "s");
     }
     return PS_OK;
 }

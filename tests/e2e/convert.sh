@@ -80,15 +80,15 @@ only_databases "$T/sample"
 
 # What is no input, and what it is instead.
 printf 'BZh91AY' >"$T/a.json.bz2"
-run 1 info "$T/a.json.bz2"
+run 3 info "$T/a.json.bz2"
 says 'packed with bzip2: unpack it first'
 printf '\3757zXZ\000' >"$T/a.json.xz"
-run 1 info "$T/a.json.xz"
+run 3 info "$T/a.json.xz"
 says 'packed with xz: unpack it first'
 printf '\050\265\057\375' >"$T/a.json.zst"
-run 1 info "$T/a.json.zst"
+run 3 info "$T/a.json.zst"
 says 'packed with zstd: unpack it first'
-run 1 info "$T/everything.pftrace"
+run 3 info "$T/everything.pftrace"
 says 'Perfetto traces are written, not read'
 run 2 info -
 says 'stdin is not read'

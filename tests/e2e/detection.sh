@@ -41,10 +41,10 @@ fi
 
 # What is no profile is nobody's.
 printf '[[1, 2, 3, 4], [5, 6, 7, 8]]\n' >"$T/memory.json"
-run 1 info "$T/memory.json"
+run 3 info "$T/memory.json"
 says 'not a profile that pipescope knows'
 printf 'hello\n' >"$T/hello.json"
-run 1 info "$T/hello.json"
+run 3 info "$T/hello.json"
 
 # A directory of several formats: what can be read is read, and a note says what was chosen.
 mkdir "$T/mixed"

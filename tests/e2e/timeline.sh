@@ -101,7 +101,7 @@ mkdir "$T/lost"
 cp "$logs/pp2_vpp2_1x2/workerlog.0" "$T/lost"
 tail -n +10 "$logs/pp2_vpp2_1x2/workerlog.1" >"$T/lost/workerlog.1"
 run 0 timeline --log_dir "$T/lost"
-says '1 steps are numbered as those of the other workers'
+says '1 step is numbered as that of the other workers'
 check "$T/lost" jobs=27 steps=0,1
 cp "$logs/pp2_vpp2_1x2/workerlog.0" "$T/lost"
 sed 's/time = 17017/time = 17018/g' "$logs/pp2_vpp2_1x2/workerlog.1" >"$T/lost/workerlog.1"
