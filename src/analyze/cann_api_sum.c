@@ -4,6 +4,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/call_sums.h"
+#include "analyze/give.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 
@@ -213,31 +214,19 @@ static bool fill_ranks(ps_table *t, ps_sum_rows *ranks, const ps_reduce_input *i
     return ok;
 }
 
-static ps_code add(const ps_reduce_input *in, ps_table *t, bool ok, const char *file, uint32_t to,
-                   ps_err *err) {
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = to;
-    t->file = file;
-    return ps_result_add(in->result, t, err);
-}
-
 static ps_code make_tables(const ps_reduce_input *in, ps_sum_rows *all, ps_sum_rows *ranks,
                            ps_err *err) {
     ps_table *t = ps_table_new("CannApiSum", "time in calls of the driver and runtime, all ranks",
                                OF_ALL, sizeof OF_ALL / sizeof *OF_ALL);
-    ps_code code =
-        add(in, t, t != NULL && fill_all(t, all, ranks, in), "all_stats", PS_TO_ALL, err);
+    ps_code code = ps_give(in->result, t, t != NULL && fill_all(t, all, ranks, in), "all_stats",
+                           PS_TO_ALL, err);
     if (code != PS_OK) {
         return code;
     }
     t = ps_table_new("CannApiSumRank", "time in calls of the driver and runtime", OF_RANKS,
                      sizeof OF_RANKS / sizeof *OF_RANKS);
-    return add(in, t, t != NULL && fill_ranks(t, ranks, in), "rank_stats", PS_TO_DB | PS_TO_FILES,
-               err);
+    return ps_give(in->result, t, t != NULL && fill_ranks(t, ranks, in), "rank_stats",
+                   PS_TO_DB | PS_TO_FILES, err);
 }
 
 static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "analyze/comm_part.h"
+#include "analyze/give.h"
 #include "analyze/intervals.h"
 #include "base/alloc.h"
 
@@ -336,18 +337,6 @@ static bool put(ps_table *t, size_t first, const row *r, const type_sets *types)
     return true;
 }
 
-static ps_code give(ps_table *t, bool ok, const char *file, uint32_t to, ps_result *result,
-                    ps_err *err) {
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = to;
-    t->file = file;
-    return ps_result_add(result, t, err);
-}
-
 static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     type_sets types;
@@ -367,12 +356,13 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
         }
     }
     ps_code code =
-        give(t, ok, "computational_operator_masking", PS_TO_DB | PS_TO_FILES, in->result, err);
+        ps_give(in->result, t, ok, "computational_operator_masking", PS_TO_DB | PS_TO_FILES, err);
     if (code != PS_OK) {
         ps_table_free(by_rank);
         return code;
     }
-    return give(by_rank, ok, "computational_operator_masking_by_rank", PS_TO_ALL, in->result, err);
+    return ps_give(in->result, by_rank, ok, "computational_operator_masking_by_rank", PS_TO_ALL,
+                   err);
 }
 
 static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};

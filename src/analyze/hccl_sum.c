@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/comm_part.h"
+#include "analyze/give.h"
 #include "analyze/stats.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -176,18 +177,6 @@ static const table_spec TABLES[] = {
 
 #define DEFAULT_TOP 15
 
-static ps_code give(ps_table *t, bool ok, const char *file, uint32_t to, ps_result *result,
-                    ps_err *err) {
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = to;
-    t->file = file;
-    return ps_result_add(result, t, err);
-}
-
 static bool put_row(ps_table *t, const table_spec *spec, const row *r) {
     if (!ps_table_add_row(t) || !ps_table_set_text(t, 0, r->text)) {
         return false;
@@ -218,8 +207,8 @@ static ps_code add_table(gathering *g, const ps_reduce_input *in, const table_sp
         ok = put_row(t, spec, &rows[i]);
     }
     ps_free(rows);
-    return give(t, ok, spec->file, spec->by_rank ? PS_TO_DB | PS_TO_FILES : PS_TO_ALL, in->result,
-                err);
+    return ps_give(in->result, t, ok, spec->file,
+                   spec->by_rank ? PS_TO_DB | PS_TO_FILES : PS_TO_ALL, err);
 }
 
 /* --- groups --------------------------------------------------------------------------------------------------- */
@@ -305,7 +294,7 @@ static ps_code add_groups(const ps_reduce_input *in, ps_err *err) {
         i = k;
     }
     ps_free(all);
-    return give(t, ok, "group_name_map", PS_TO_DB | PS_TO_FILES, in->result, err);
+    return ps_give(in->result, t, ok, "group_name_map", PS_TO_DB | PS_TO_FILES, err);
 }
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/give.h"
 #include "analyze/marks.h"
 #include "analyze/stats.h"
 #include "base/alloc.h"
@@ -79,18 +80,6 @@ static bool put_mark(ps_table *t, size_t index, const ps_timed_marks *of, int64_
     return true;
 }
 
-static ps_code add(const ps_reduce_input *in, ps_table *t, bool ok, const char *file, uint32_t to,
-                   ps_err *err) {
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = to;
-    t->file = file;
-    return ps_result_add(in->result, t, err);
-}
-
 static ps_code add_marks(const ps_reduce_input *in, ps_err *err) {
     ps_table *t =
         ps_table_new("MSTXMarkStats", "durations of marks", MARKS, sizeof MARKS / sizeof *MARKS);
@@ -101,7 +90,7 @@ static ps_code add_marks(const ps_reduce_input *in, ps_err *err) {
             ok = put_mark(t, i, of, in->ranks[r].rank);
         }
     }
-    return add(in, t, ok, "mark_stats", PS_TO_DB | PS_TO_FILES, err);
+    return ps_give(in->result, t, ok, "mark_stats", PS_TO_DB | PS_TO_FILES, err);
 }
 
 /* --- a name over all ranks ------------------------------------------------------------------------------- */
@@ -255,7 +244,7 @@ static ps_code add_names(const ps_reduce_input *in, enum clock clock, const entr
         ok = put_name(t, in, entries + first, i - first, clock, values);
     }
     uint32_t to = clock == DEVICE ? PS_TO_ALL : PS_TO_DB | PS_TO_FILES;
-    return add(in, t, ok, FILES[clock], to, err);
+    return ps_give(in->result, t, ok, FILES[clock], to, err);
 }
 
 static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/comm_part.h"
+#include "analyze/give.h"
 #include "analyze/slow_link_matrix.h"
 #include "analyze/stats.h"
 #include "base/alloc.h"
@@ -182,18 +183,6 @@ static size_t n_shown(const finding *f) {
     return f->n_classes < limit ? f->n_classes : limit;
 }
 
-static ps_code give(ps_table *t, bool ok, const char *file, uint32_t to, ps_result *result,
-                    ps_err *err) {
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = to;
-    t->file = file;
-    return ps_result_add(result, t, err);
-}
-
 static bool put_class(ps_table *t, const finding *f, const link_class *c) {
     const sample *s = &f->samples[c->begin];
     char size[32] = "unknown";
@@ -220,7 +209,7 @@ static ps_code add_sums(const finding *f, ps_err *err) {
     for (size_t i = 0; ok && i < n_shown(f); i++) {
         ok = put_class(t, f, &f->classes[i]);
     }
-    return give(t, ok, "slow_link_sum", PS_TO_ALL, f->in->result, err);
+    return ps_give(f->in->result, t, ok, "slow_link_sum", PS_TO_ALL, err);
 }
 
 enum { O_RANK, O_GROUP, O_TIME, O_NAME, O_TYPE, O_DATA_TYPE, O_SIZE, O_TRANSMIT, O_RELATED, N_O };
@@ -265,7 +254,7 @@ static ps_code add_ops(const finding *f, ps_err *err) {
             ok = put_sample(t, f, &f->samples[k]);
         }
     }
-    return give(t, ok, "slow_link_ops", PS_TO_DB | PS_TO_FILES, f->in->result, err);
+    return ps_give(f->in->result, t, ok, "slow_link_ops", PS_TO_DB | PS_TO_FILES, err);
 }
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "analyze/comm_part.h"
 #include "analyze/comm_roster.h"
 #include "analyze/dixon.h"
+#include "analyze/give.h"
 #include "analyze/stats.h"
 #include "base/alloc.h"
 #include "base/num.h"
@@ -104,18 +105,6 @@ static bool judge_all(judging *j) {
 
 /* --- tables --------------------------------------------------------------------------------------------------- */
 
-static ps_code give(ps_table *t, bool ok, const char *file, uint32_t to, ps_result *result,
-                    ps_err *err) {
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = to;
-    t->file = file;
-    return ps_result_add(result, t, err);
-}
-
 static const ps_column RANK_COLUMNS[] = {
     {.name = "rankId", .type = PS_COL_INT, .is_key = true},
     {.name = "slowAffectCount", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
@@ -152,7 +141,7 @@ static ps_code add_ranks(const judging *j, ps_err *err) {
         }
     }
     ps_free(counts);
-    return give(t, ok, "rank_stats", PS_TO_ALL, j->in->result, err);
+    return ps_give(j->in->result, t, ok, "rank_stats", PS_TO_ALL, err);
 }
 
 enum { O_RANK, O_NAME, O_GROUP, O_TIME, O_STATS };
@@ -186,7 +175,7 @@ static ps_code add_ops(judging *j, ps_err *err) {
     for (size_t i = 0; ok && i < j->n_votes; i++) {
         ok = put_vote(t, j, &j->votes[i]);
     }
-    return give(t, ok, "slow_op_stats", PS_TO_DB | PS_TO_FILES, j->in->result, err);
+    return ps_give(j->in->result, t, ok, "slow_op_stats", PS_TO_DB | PS_TO_FILES, err);
 }
 
 enum {
@@ -277,7 +266,7 @@ static ps_code add_lateness(const judging *j, ps_err *err) {
         ok = put_late(t, j, rows[i]);
     }
     ps_free(rows);
-    return give(t, ok, "rank_lateness", PS_TO_ALL, j->in->result, err);
+    return ps_give(j->in->result, t, ok, "rank_lateness", PS_TO_ALL, err);
 }
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
