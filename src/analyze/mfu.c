@@ -104,8 +104,10 @@ ps_kernel_flops ps_mfu_of(const ps_mfu *m, uint32_t slice) {
     if (k == NULL || k->flops <= 0) {
         return (ps_kernel_flops){0};
     }
-    return (ps_kernel_flops){
-        .flops = k->flops, .peak_flop_s = ps_peak_for(&m->peak, k->type), .source = k->source};
+    return (ps_kernel_flops){.flops = k->flops,
+                             .shape_flops = k->shape_flops,
+                             .peak_flop_s = ps_peak_for(&m->peak, k->type),
+                             .source = k->source};
 }
 
 const char *ps_mfu_name_of(const ps_mfu *m, uint32_t slice) {

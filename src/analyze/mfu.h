@@ -18,6 +18,7 @@ typedef enum ps_flops_source {
 
 typedef struct ps_kernel_flops {
     double flops;       /* 0 unknown */
+    double shape_flops; /* of RECORDED ones: what their shapes say, 0 unknown */
     double peak_flop_s; /* of the kernel's data type, 0 unknown */
     ps_flops_source source;
 } ps_kernel_flops;

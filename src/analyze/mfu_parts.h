@@ -29,7 +29,8 @@ typedef struct ps_matrix_kernel {
     ps_flop_type type;
     ps_flops_source source;
     bool heads_hidden;
-    double flops; /* 0 unknown */
+    double flops;       /* 0 unknown */
+    double shape_flops; /* of recorded ones: what was worked out before; 0 unknown */
     const char *
         name; /* of the record, the operator or the type of kernel that gave the FLOPs; NULL. Of the trace */
 } ps_matrix_kernel;

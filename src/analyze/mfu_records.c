@@ -131,6 +131,7 @@ static uint32_t *give_out(const ps_mfu_work *w, records *r) {
 static void take_share(const ps_mfu_work *w, ps_matrix_kernel *k, const record *x) {
     double share = x->dur_ns > 0 ? (double)w->slices->dur_ns[k->slice] / (double)x->dur_ns
                                  : 1.0 / (double)x->n_kernels;
+    k->shape_flops = k->flops;
     k->flops = x->n_kernels == 1 ? x->flops : x->flops * share;
     k->source = PS_FLOPS_RECORDED;
     k->heads_hidden = false;

@@ -14,6 +14,7 @@ typedef struct kind {
     const ps_report_member *where;
     int64_t n, sum_ns;
     double flops, peak_flops;
+    double odd_recorded, odd_shapes;
 } kind;
 
 typedef struct entry {
@@ -91,6 +92,8 @@ static bool join(compute *c) {
         k->sum_ns = ps_ns_add(k->sum_ns, e->kernel->sum_ns);
         k->flops += e->kernel->flops;
         k->peak_flops += e->kernel->peak_flops;
+        k->odd_recorded += e->kernel->odd_recorded_flops;
+        k->odd_shapes += e->kernel->odd_shape_flops;
         if (e->kernel->longest_ns > k->one->longest_ns) {
             k->one = e->kernel;
             k->where = &r->members[e->member];
@@ -193,6 +196,47 @@ static void find_mfu(compute *c) {
     }
 }
 
+/* What cannot be is told, and not judged. */
+static void show_doubtful(compute *c, const kind *k, double limit) {
+    char note[160];
+    double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : 0;
+    if (mfu > limit) {
+        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld", mfu, (long long)k->n);
+        show_kind(c, k, note);
+    } else if (k->odd_recorded > 0) {
+        (void)snprintf(note, sizeof note, "recorded %.3g FLOPs, by its shapes %.3g, in all",
+                       k->odd_recorded, k->odd_shapes);
+        show_kind(c, k, note);
+    }
+}
+
+static void find_doubtful(compute *c) {
+    ps_findings *f = &c->report->findings;
+    double limit = f->thresholds[PS_RULE_FLOPS_DOUBT];
+    double most = 0;
+    size_t n_over = 0;
+    size_t n_odd = 0;
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        const kind *k = &c->kinds[i];
+        double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : 0;
+        most = mfu > most ? mfu : most;
+        n_over += mfu > limit;
+        n_odd += k->odd_recorded > 0;
+    }
+    if (n_over + n_odd == 0) {
+        return;
+    }
+    ps_findings_add(
+        f, (ps_finding){.rule = PS_RULE_FLOPS_DOUBT, .rank = -1, .stage = -1, .value = most},
+        "%zu kind%s of kernels would have an MFU of more than %.4g %% (up to %.1f %%); the recorded "
+        "FLOPs of %zu kind%s differ from those of the shapes by more than 1.5 times. These are not "
+        "judged by low-mfu.",
+        n_over, n_over == 1 ? "" : "s", limit, most, n_odd, n_odd == 1 ? "" : "s");
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        show_doubtful(c, &c->kinds[i], limit);
+    }
+}
+
 static void find_aicpu(compute *c) {
     ps_findings *f = &c->report->findings;
     int64_t sum_ns = 0;
@@ -234,15 +278,20 @@ static int more_excess(const void *a, const void *b) {
     return by_type != 0 ? by_type : strcmp(x->shapes, y->shapes);
 }
 
-static int64_t excess_of(const ps_report_member *m) {
+/* Without shapes, kernels of one name may be of different sizes. */
+static int64_t counted_excess(const ps_report_kernel *k, bool with_shapes) {
+    return (k->shapes[0] != '\0') == with_shapes ? k->excess_ns : 0;
+}
+
+static int64_t excess_of(const ps_report_member *m, bool with_shapes) {
     int64_t sum = 0;
     for (size_t k = 0; k < m->facts->n_kernels; k++) {
-        sum = ps_ns_add(sum, m->facts->kernels[k].excess_ns);
+        sum = ps_ns_add(sum, counted_excess(&m->facts->kernels[k], with_shapes));
     }
     return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
 }
 
-static void show_varying(ps_report *report, const ps_report_member *m) {
+static void show_varying(ps_report *report, const ps_report_member *m, bool with_shapes) {
     const ps_report_kernel **order = ps_calloc(m->facts->n_kernels + 1, sizeof *order);
     if (order == NULL) {
         report->findings.failed = true;
@@ -254,6 +303,9 @@ static void show_varying(ps_report *report, const ps_report_member *m) {
     qsort(order, m->facts->n_kernels, sizeof *order, more_excess);
     for (size_t k = 0; k < m->facts->n_kernels && order[k]->excess_ns > 0; k++) {
         char note[128];
+        if (counted_excess(order[k], with_shapes) == 0) {
+            continue;
+        }
         (void)snprintf(note, sizeof note, "median %s; %lld of %lld are slow",
                        ps_ns_text_of(order[k]->median_ns).text, (long long)order[k]->n_excess,
                        (long long)order[k]->n);
@@ -268,12 +320,12 @@ static void show_varying(ps_report *report, const ps_report_member *m) {
     ps_free(order);
 }
 
-static void find_varying(compute *c) {
+static bool find_varying(compute *c, bool with_shapes) {
     ps_report *r = c->report;
     const ps_report_member *worst = NULL;
     int64_t most_ns = 0;
     for (size_t m = 0; m < r->n_members; m++) {
-        int64_t ns = excess_of(&r->members[m]);
+        int64_t ns = excess_of(&r->members[m], with_shapes);
         if (ns > most_ns) {
             most_ns = ns;
             worst = &r->members[m];
@@ -281,19 +333,21 @@ static void find_varying(compute *c) {
     }
     double share = worst != NULL ? ps_percent(most_ns, worst->step_ns) : 0;
     if (worst == NULL || !ps_rule_fires(&r->findings, PS_RULE_KERNEL_VARIES, share)) {
-        return;
+        return false;
     }
     ps_findings_add(
         &r->findings,
         (ps_finding){.rule = PS_RULE_KERNEL_VARIES,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = most_ns,
+                     .gain_ns = with_shapes ? most_ns : 0,
                      .value = share},
         "On rank %lld kernels that took more than 1.5 times the median of their like cost %s in each step "
-        "(%.1f %%).",
-        (long long)worst->rank, ps_ns_text_of(most_ns).text, share);
-    show_varying(r, worst);
+        "(%.1f %%).%s",
+        (long long)worst->rank, ps_ns_text_of(most_ns).text, share,
+        with_shapes ? "" : " Their shapes were not recorded: they may be of different sizes.");
+    show_varying(r, worst, with_shapes);
+    return true;
 }
 
 /* What a rank's kernels of one kind took longer than with the median of its peers' means; 0 when it is not slower, or
@@ -486,7 +540,10 @@ ps_code ps_report_compute(ps_report *report, ps_err *err) {
     if (code == PS_OK && c.n_kinds > 0) {
         find_top(&c);
         find_mfu(&c);
-        find_varying(&c);
+        find_doubtful(&c);
+        if (!find_varying(&c, true)) {
+            (void)find_varying(&c, false);
+        }
         find_aicpu(&c);
         find_slow(&c);
     }

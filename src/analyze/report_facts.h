@@ -36,6 +36,8 @@ typedef struct ps_report_kernel {
     int64_t n_excess;
     double flops;      /* of those whose FLOPs are known, all together */
     double peak_flops; /* what the chip could have done in that time */
+    /* Recorded FLOPs that contradict the shapes, which are in neither of the above. */
+    double odd_recorded_flops, odd_shape_flops;
     bool is_aicpu;
 } ps_report_kernel;
 

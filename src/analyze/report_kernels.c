@@ -1,8 +1,10 @@
 /* Kernels of one rank by type and shape. Names may carry running numbers ("Conv2D7") where the profile has types, so
  * the type stands for the name there. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/kernel_args.h"
 #include "analyze/mfu.h"
 #include "analyze/report_facts.h"
 #include "base/alloc.h"
@@ -30,23 +32,52 @@ typedef struct kernels {
 } kernels;
 
 static const char *shapes_of(const kernels *k, uint32_t slice) {
-    static const char *const KEYS[] = {"inputShapes", "Input Shapes", "Input Dims", "Input dims"};
-    for (int at_op = 0; at_op < 2; at_op++) {
-        uint32_t row = at_op == 0 ? slice : k->links->op[slice];
-        for (size_t i = 0; row != PS_NONE && i < sizeof KEYS / sizeof *KEYS; i++) {
-            const char *text = ps_trace_arg_text(k->trace, row, KEYS[i]);
-            if (text != NULL && strcmp(text, "N/A") != 0) {
-                return text;
-            }
-        }
-    }
-    return "";
+    uint32_t op = k->links->op[slice];
+    const char *text = ps_input_shapes(k->trace, slice);
+    text = text == NULL && op != PS_NONE ? ps_input_shapes(k->trace, op) : text;
+    return text != NULL ? text : "";
 }
 
 static const char *type_of(const kernels *k, uint32_t slice) {
-    const char *type = ps_trace_arg_text(k->trace, slice, "opType");
-    bool known = type != NULL && type[0] != '\0' && strcmp(type, "N/A") != 0;
-    return known ? type : ps_trace_text(k->trace, k->s->name[slice]);
+    const char *type = ps_kernel_type(k->trace, slice);
+    return type != NULL ? type : ps_trace_text(k->trace, k->s->name[slice]);
+}
+
+static bool has_word(const char *text, const char *word) {
+    size_t n = strlen(word);
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        bool begins = at == text || !isalnum((unsigned char)at[-1]);
+        if (begins && !isalnum((unsigned char)at[n])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* GPUs multiply 32-bit floats as such or as TF32, at a peak of their own, which chips.def does not have. */
+static bool is_wide_float(const kernels *k, uint32_t slice) {
+    const char *name = ps_trace_text(k->trace, k->s->name[slice]);
+    uint32_t op = k->links->op[slice];
+    const char *types = op != PS_NONE ? ps_trace_arg_text(k->trace, op, "Input type") : NULL;
+    return k->out->vendor == PS_VENDOR_NVIDIA &&
+           (strstr(name, "sgemm") != NULL || strstr(name, "s1688gemm") != NULL ||
+            strstr(name, "tf32") != NULL || (types != NULL && has_word(types, "float")));
+}
+
+#define FLOPS_DIFFER 1.5 /* times, between a record and the shapes */
+
+static void add_flops(const kernels *k, uint32_t slice, ps_report_kernel *kind) {
+    ps_kernel_flops f = ps_mfu_of(k->mfu, slice);
+    int64_t dur_ns = k->s->dur_ns[slice];
+    bool is_odd = f.shape_flops > 0 && (f.flops > f.shape_flops * FLOPS_DIFFER ||
+                                        f.shape_flops > f.flops * FLOPS_DIFFER);
+    if (f.flops > 0 && is_odd) {
+        kind->odd_recorded_flops += f.flops;
+        kind->odd_shape_flops += f.shape_flops;
+    } else if (f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0 && !is_wide_float(k, slice)) {
+        kind->flops += f.flops;
+        kind->peak_flops += f.peak_flop_s * (double)dur_ns / 1e9;
+    }
 }
 
 static bool is_aicpu(const kernels *k, uint32_t slice) {
@@ -104,11 +135,7 @@ static bool add(kernels *k, uint32_t slice) {
         kind->longest_step = ps_links_step(k->links, slice);
         kind->name = keep_text(k, ps_trace_text(k->trace, k->s->name[slice]));
     }
-    ps_kernel_flops f = ps_mfu_of(k->mfu, slice);
-    if (f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0) {
-        kind->flops += f.flops;
-        kind->peak_flops += f.peak_flop_s * (double)dur_ns / 1e9;
-    }
+    add_flops(k, slice, kind);
     return kind->name != NULL;
 }
 

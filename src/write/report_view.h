@@ -44,9 +44,9 @@ enum { PS_N_REPORT_SECTIONS = 4 };
 const char *ps_report_section_name(size_t section);
 
 /* What stands in the place of the overview when there is none. */
-#define PS_NO_OVERVIEW                                                                                \
-    "Where a step goes is not known: the profile has no computing kernels. Collect them (level 0 or " \
-    "higher) to see it."
+#define PS_NO_OVERVIEW                                                                              \
+    "Where a step goes is not known: the profile has no computing kernels. Collect the activities " \
+    "of the device to see it."
 
 /* What stands in a section without findings. */
 const char *ps_view_silence(const ps_report_view *view, size_t section);

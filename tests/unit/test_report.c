@@ -339,6 +339,97 @@ static void low_mfu(void **state) {
     }
 }
 
+/* 21.47 T/s of a peak of 10: 215 %, which cannot be. */
+static void mfu_over_100(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    uint32_t k = rig_kernel(&r, "MatMulV2", "\"1024,1024;1024,1024\"", 0, 100, 200);
+    rig_text(&r, k, "inputDataTypes", "DT_BF16;DT_BF16");
+    rig_text(&r, k, "inputFormats", "ND;ND");
+    rig_text(&r, k, "outputShapes", "\"1024,1024\"");
+    rig_text(&r, k, "outputDataTypes", "DT_BF16");
+    ps_trace *t = rig_seal(&r);
+    ps_analysis_opts opts = {.step_id = -1, .peak_tflops = 10};
+    report_over(&o, &t, 1, &opts, NULL);
+    assert_false(report_fired(&o, PS_RULE_LOW_MFU));
+    assert_true(report_fired(&o, PS_RULE_FLOPS_DOUBT));
+    assert_int_equal(report_gain(&o, PS_RULE_FLOPS_DOUBT), 0);
+    assert_non_null(strstr(report_text(&o, PS_RULE_FLOPS_DOUBT), "up to 214.7 %"));
+    report_fini(&o);
+}
+
+/* What is recorded around the operator, 1e9 operations, is less than half of the 2.147e9 of the shapes. */
+static void record_against_shapes(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    uint32_t k = rig_kernel(&r, "MatMulV2", "\"1024,1024;1024,1024\"", 0, 100, 200);
+    rig_text(&r, k, "inputDataTypes", "DT_BF16;DT_BF16");
+    rig_text(&r, k, "inputFormats", "ND;ND");
+    rig_text(&r, k, "outputShapes", "\"1024,1024\"");
+    rig_text(&r, k, "outputDataTypes", "DT_BF16");
+    uint32_t mark = rig_host(&r, PS_SLICE_MARK_HOST, "1000000000-aten::linear", 0, 50);
+    rig_text(&r, mark, "domain", "mfu_flops");
+    ps_trace *t = rig_seal(&r);
+    ps_analysis_opts opts = {.step_id = -1, .peak_tflops = 100};
+    report_over(&o, &t, 1, &opts, NULL);
+    assert_false(report_fired(&o, PS_RULE_LOW_MFU));
+    assert_true(report_fired(&o, PS_RULE_FLOPS_DOUBT));
+    report_fini(&o);
+}
+
+/* TF32 on a GPU has another peak than 16 bits. */
+static void floats_are_not_judged(void **state) {
+    (void)state;
+    static const char *const TYPES[] = {"[\"float\", \"float\"]",
+                                        "[\"c10::BFloat16\", \"c10::BFloat16\"]"};
+    for (size_t i = 0; i < 2; i++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        uint32_t op = rig_host(&r, PS_SLICE_HOST_OP, "aten::mm", 0, 10);
+        rig_text(&r, op, "Input Dims", "[[1024, 1024], [1024, 1024]]");
+        rig_text(&r, op, "Input type", TYPES[i]);
+        uint32_t call = rig_host(&r, PS_SLICE_CALL, "cudaLaunchKernel", 2, 4);
+        uint32_t k = rig_slice(&r, PS_SLICE_KERNEL, r.stream, "ampere_gemm", 100, 200);
+        ps_builder_flow(r.b, call, k);
+        ps_trace *t = rig_seal(&r);
+        ps_analysis_opts opts = {.step_id = -1, .peak_tflops = 100};
+        report_over(&o, &t, 1, &opts, NULL);
+        assert_int_equal(report_fired(&o, PS_RULE_LOW_MFU), i == 1);
+        report_fini(&o);
+    }
+}
+
+/* Eight kernels of 100 and one of 400, whose shapes were not recorded: no more than something to know. */
+static void kernel_varies_without_shapes(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1400);
+    for (int k = 0; k < 8; k++) {
+        (void)rig_kernel(&r, "Add", NULL, 0, 10 + 100 * k, 110 + 100 * k);
+    }
+    (void)rig_kernel(&r, "Add", NULL, 0, 810, 1210);
+    report_one(&o, &r);
+    assert_true(report_fired(&o, PS_RULE_KERNEL_VARIES));
+    assert_int_equal(report_gain(&o, PS_RULE_KERNEL_VARIES), 0);
+    assert_non_null(strstr(report_text(&o, PS_RULE_KERNEL_VARIES), "shapes were not recorded"));
+    report_fini(&o);
+}
+
+/* Text captures call the type "Type": it stands for the name. */
+static void types_of_text_captures(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    uint32_t k = rig_kernel(&r, NULL, NULL, 0, 10, 900);
+    rig_text(&r, k, "Type", "MatMulV2");
+    report_one(&o, &r);
+    const ps_table *t = report_table(&o, "kernels");
+    assert_string_equal(ps_table_cell(t, 0, ps_table_column(t, "kernel"))->u.text, "MatMulV2");
+    report_fini(&o);
+}
+
 /* Eight kernels of 100 and one of 400: 300 beyond the median. All of 100 and one of 150: not beyond 1.5 medians. */
 static void kernel_varies(void **state) {
     (void)state;
@@ -804,6 +895,11 @@ int main(void) {
         cmocka_unit_test(frequencies),
         cmocka_unit_test(top_kernel),
         cmocka_unit_test(low_mfu),
+        cmocka_unit_test(mfu_over_100),
+        cmocka_unit_test(record_against_shapes),
+        cmocka_unit_test(floats_are_not_judged),
+        cmocka_unit_test(kernel_varies_without_shapes),
+        cmocka_unit_test(types_of_text_captures),
         cmocka_unit_test(kernel_varies),
         cmocka_unit_test(kernels_of_two_sizes),
         cmocka_unit_test(aicpu),
