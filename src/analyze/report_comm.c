@@ -1,4 +1,5 @@
 /* Communication: what nothing hides, operators and links that are slower than their like, and who waits for whom. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,26 @@ static int64_t exposed_ns(const ps_report_member *m) {
     return m->exposed_ns > m->receive_ns ? m->exposed_ns - m->receive_ns : 0;
 }
 
+/* Rows of operators that bear one name in several groups or steps are told apart by their length. */
+static void note_times(const ps_report_member *m, const ps_comm_op *op, char *out, size_t size) {
+    const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
+    const char *name = ps_comm_text(&m->facts->comm, op->name);
+    double length_ms = (double)dur_of(op) / 1e6;
+    out[0] = '\0';
+    for (size_t i = 0; t != NULL && i < t->n_times; i++) {
+        const ps_comm_time *row = &t->times[i];
+        const char *other = ps_comm_tables_text(t, row->op);
+        size_t n = strcspn(other, "@");
+        bool is_same = strlen(name) == n && strncmp(name, other, n) == 0 &&
+                       fabs(row->elapsed - length_ms) <= length_ms / 100;
+        if (is_same && row->transit >= 0 && row->wait >= 0 && row->idle >= 0) {
+            (void)snprintf(out, size, "transit %.3g ms, wait %.3g ms, idle %.3g ms", row->transit,
+                           row->wait, row->idle);
+            return;
+        }
+    }
+}
+
 /* The longest operators that are not point-to-point. */
 static void show_longest(ps_report *report, const ps_report_member *m) {
     const ps_comm_op *top[PS_EVIDENCE_MAX];
@@ -55,7 +76,56 @@ static void show_longest(ps_report *report, const ps_report_member *m) {
         top[at] = op;
     }
     for (size_t i = 0; i < n; i++) {
-        show_op(report, m, top[i], dur_of(top[i]), "");
+        char note[128];
+        note_times(m, top[i], note, sizeof note);
+        show_op(report, m, top[i], dur_of(top[i]), note);
+    }
+}
+
+/* What the profiler says of the rank's collectives: sums over the capture, ms. */
+typedef struct comm_split {
+    double transit, wait, idle;
+} comm_split;
+
+static double at_least_0(double x) {
+    return x > 0 && x < 1e12 ? x : 0; /* also NaN */
+}
+
+static comm_split split_of(const ps_report_member *m) {
+    comm_split s = {0};
+    const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
+    for (size_t i = 0; t != NULL && i < t->n_times; i++) {
+        bool is_total = strstr(ps_comm_tables_text(t, t->times[i].op), "Total") != NULL;
+        if (!t->times[i].is_p2p && !is_total) {
+            s.transit += at_least_0(t->times[i].transit);
+            s.wait += at_least_0(t->times[i].wait);
+            s.idle += at_least_0(t->times[i].idle);
+        }
+    }
+    return s;
+}
+
+/* "" where the profile has no such table. */
+static void say_split(const ps_report_member *m, char *out, size_t size) {
+    comm_split s = split_of(m);
+    double most = s.transit > s.wait ? s.transit : s.wait;
+    most = s.idle > most ? s.idle : most;
+    int64_t n = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+    const char *where =
+        most <= s.idle
+            ? "Most of it is idle: the tasks of the operators start late or wait for one "
+              "another. Look at their launch (HCCL_OP_EXPANSION_MODE, the host)."
+        : most <= s.wait
+            ? "Most of it is waiting: other ranks come late. Look at late-arrival, slow-rank."
+            : "Most of it is transit: the bandwidth decides. Look at slow-link, small-packets.";
+    out[0] = '\0';
+    if (most > 0) {
+        (void)snprintf(
+            out, size,
+            " By the profiler its collectives are %s in transit, %s waiting, %s idle in a step. %s",
+            ps_ns_text_of((int64_t)(s.transit * 1e6) / n).text,
+            ps_ns_text_of((int64_t)(s.wait * 1e6) / n).text,
+            ps_ns_text_of((int64_t)(s.idle * 1e6) / n).text, where);
     }
 }
 
@@ -73,6 +143,8 @@ static void find_exposed(ps_report *report) {
     if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_COMM_EXPOSED, share)) {
         return;
     }
+    char parts[400];
+    say_split(worst, parts, sizeof parts);
     char receives[96] = "";
     if (worst->receive_ns > 0) {
         (void)snprintf(receives, sizeof receives, "; receives (%s more) are left to the pipeline",
@@ -86,10 +158,10 @@ static void find_exposed(ps_report *report) {
                      .gain_ns = exposed_ns(worst),
                      .value = share},
         "On rank %lld the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
-        "Computing takes %s.",
+        "Computing takes %s.%s",
         (long long)worst->rank, ps_ns_text_of(exposed_ns(worst)).text,
         ps_ns_text_of(worst->step_ns).text, share, receives,
-        ps_ns_text_of(worst->computing_ns).text);
+        ps_ns_text_of(worst->computing_ns).text, parts);
     show_longest(report, worst);
 }
 

@@ -147,6 +147,11 @@ static void find_top(compute *c) {
     }
 }
 
+/* `otherwise` where it is not known, or records and shapes contradict. */
+static double mfu_of(const kind *k, double otherwise) {
+    return k->peak_flops > 0 && k->odd_recorded <= 0 ? 100 * k->flops / k->peak_flops : otherwise;
+}
+
 /* With the threshold's share of the peak instead, the work would take ratio / threshold of its time. */
 static void find_mfu(compute *c) {
     ps_findings *f = &c->report->findings;
@@ -157,7 +162,7 @@ static void find_mfu(compute *c) {
     size_t n_low = 0;
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
-        double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : limit;
+        double mfu = mfu_of(k, limit);
         if (mfu >= limit || ps_percent(k->sum_ns, c->sum_ns) <= 1) {
             continue;
         }
@@ -188,7 +193,7 @@ static void find_mfu(compute *c) {
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
         char note[96];
-        mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : limit;
+        mfu = mfu_of(k, limit);
         (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld", mfu, (long long)k->n);
         if (mfu < limit && ps_percent(k->sum_ns, c->sum_ns) > 1) {
             show_kind(c, k, note);
@@ -226,12 +231,23 @@ static void find_doubtful(compute *c) {
     if (n_over + n_odd == 0) {
         return;
     }
+    char over[128] = "";
+    char odd[128] = "";
+    if (n_over > 0) {
+        (void)snprintf(over, sizeof over,
+                       "%zu kind%s of kernels would have an MFU of up to %.1f %%. ", n_over,
+                       n_over == 1 ? "" : "s", most);
+    }
+    if (n_odd > 0) {
+        (void)snprintf(
+            odd, sizeof odd,
+            "The recorded FLOPs of %zu kind%s differ from those of the shapes by more than 1.5 "
+            "times. ",
+            n_odd, n_odd == 1 ? "" : "s");
+    }
     ps_findings_add(
         f, (ps_finding){.rule = PS_RULE_FLOPS_DOUBT, .rank = -1, .stage = -1, .value = most},
-        "%zu kind%s of kernels would have an MFU of more than %.4g %% (up to %.1f %%); the recorded "
-        "FLOPs of %zu kind%s differ from those of the shapes by more than 1.5 times. These are not "
-        "judged by low-mfu.",
-        n_over, n_over == 1 ? "" : "s", limit, most, n_odd, n_odd == 1 ? "" : "s");
+        "%s%sThese are not judged by low-mfu.", over, odd);
     for (size_t i = 0; i < c->n_kinds; i++) {
         show_doubtful(c, &c->kinds[i], limit);
     }
@@ -522,8 +538,8 @@ static ps_code add_table(compute *c, ps_err *err) {
             ps_table_set_real(t, K_SHARE, ps_percent(k->sum_ns, c->sum_ns));
             ps_table_set_int(t, K_MEAN, k->n > 0 ? k->sum_ns / k->n : 0);
             ps_table_set_int(t, K_LONGEST, k->one->longest_ns);
-            if (k->peak_flops > 0) {
-                ps_table_set_real(t, K_MFU, 100 * k->flops / k->peak_flops);
+            if (k->peak_flops > 0 && k->odd_recorded <= 0) {
+                ps_table_set_real(t, K_MFU, mfu_of(k, 0));
             }
         }
     }

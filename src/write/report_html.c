@@ -8,11 +8,13 @@
 #include "write/chart_svg.h"
 #include "write/number_text.h"
 #include "write/report_view.h"
+#include "write/shorten.h"
 #include "write/theme.h"
 
 typedef struct page {
     const ps_report_view *view;
     ps_buf *out;
+    bool failed; /* memory ran out outside of `out` */
 } page;
 
 /* --- text ------------------------------------------------------------------------------------------------------------ */
@@ -71,7 +73,7 @@ static const char STYLE[] =
     "*{box-sizing:border-box}\n"
     "body{margin:0;background:var(--page);color:var(--ink);font:14px/20px system-ui,sans-serif;"
     "font-variant-numeric:tabular-nums}\n"
-    "main{max-width:1080px;margin:0 auto;padding:24px 24px 64px}\n"
+    "main{max-width:1240px;margin:0 auto;padding:24px 24px 64px}\n"
     "h1{font-size:18px;line-height:24px;margin:0 0 4px}\n"
     "h2{font-size:18px;line-height:24px;margin:40px 0 12px;padding-bottom:4px;"
     "border-bottom:1px solid var(--line)}\n"
@@ -97,8 +99,8 @@ static const char STYLE[] =
     "th{font-weight:600;text-align:left;color:var(--quiet);border-bottom:1px solid var(--line)}\n"
     "th,td{padding:4px 12px 4px 0;vertical-align:top;white-space:nowrap}\n"
     "td{border-bottom:1px solid var(--line)}tr:last-child td{border-bottom:0}\n"
-    ".n{text-align:right}.name{font-family:ui-monospace,monospace;font-size:11px;"
-    "max-width:264px;overflow:hidden;text-overflow:ellipsis}.wide{white-space:normal;"
+    ".n{text-align:right}.name{font-family:ui-monospace,monospace;font-size:11px}"
+    ".wide{white-space:normal;"
     "min-width:176px}\n"
     ".bar{display:flex;width:320px;height:12px;gap:1px;background:var(--page)}"
     ".bar i{display:block;height:12px}\n"
@@ -158,6 +160,11 @@ static bool is_time(const ps_column *c) {
     return c->type == PS_COL_INT && c->unit == PS_UNIT_NS && !c->exact;
 }
 
+/* A place in the trace keeps its microseconds. */
+static bool is_place(const ps_column *c) {
+    return strcmp(c->name, "from start") == 0;
+}
+
 static bool is_text(const ps_column *c) {
     return c->type == PS_COL_TEXT || c->type == PS_COL_STRING_ID;
 }
@@ -165,16 +172,26 @@ static bool is_text(const ps_column *c) {
 static bool says_something(const ps_table *t, size_t column, size_t from, size_t to) {
     for (size_t r = from; r < to; r++) {
         const ps_value *v = ps_table_cell(t, r, column);
-        if (!v->is_null && !(is_text(&t->columns[column]) && v->u.text[0] == '\0')) {
+        bool empty = is_text(&t->columns[column]) ? v->is_null || v->u.text[0] == '\0' : v->is_null;
+        bool no_time =
+            is_time(&t->columns[column]) && !is_place(&t->columns[column]) && v->u.i == 0;
+        if (!empty && !no_time) {
             return true;
         }
     }
     return false;
 }
 
-/* A place in the trace keeps its microseconds. */
-static bool is_place(const ps_column *c) {
-    return strcmp(c->name, "from start") == 0;
+enum { NAME_COLUMNS = 40 };
+
+/* Long names differ at both ends: they are cut in the middle. */
+static void put_middle(page *p, const char *name) {
+    ps_buf cut;
+    ps_buf_init(&cut, 0);
+    ps_text_middle(&cut, name, NAME_COLUMNS, true);
+    put(p, ps_buf_str(&cut));
+    p->failed = p->failed || !ps_buf_ok(&cut);
+    ps_buf_fini(&cut);
 }
 
 static void put_cell(page *p, const ps_column *c, const ps_value *v, unit u) {
@@ -186,7 +203,11 @@ static void put_cell(page *p, const ps_column *c, const ps_value *v, unit u) {
                        strcmp(c->name, "shapes") == 0;
         ps_buf_addf(p->out, "<td class=%s title=\"", is_name ? "name" : "wide");
         put_tag(p, "", v->u.text, "\">");
-        put(p, v->u.text);
+        if (is_name) {
+            put_middle(p, v->u.text);
+        } else {
+            put(p, v->u.text);
+        }
     } else if (is_place(c)) {
         ps_buf_addf(p->out, "<td class=n title=\"%lld ns\">%.3f", (long long)v->u.i,
                     (double)v->u.i / 1e6);
@@ -432,7 +453,7 @@ static void put_renamed(ps_buf *out, const char *svg) {
 
 static ps_code put_chart(page *p, bool dark, ps_err *err) {
     ps_chart_svg_opts opts = {
-        .step = p->view->chart_step, .pipeline = p->view->pipeline, .dark = dark, .width = 1032};
+        .step = p->view->chart_step, .pipeline = p->view->pipeline, .dark = dark, .width = 1192};
     ps_buf svg;
     ps_buf_init(&svg, 0);
     ps_code code = ps_write_chart_svg(p->view->chart, NULL, &opts, &svg, err);
@@ -520,7 +541,7 @@ static ps_code put_section(page *p, size_t section, ps_err *err) {
 }
 
 ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *err) {
-    page p = {view, out};
+    page p = {view, out, false};
     ps_buf_add_str(
         out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -542,5 +563,5 @@ ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *er
         code = put_section(&p, s, err);
     }
     ps_buf_add_str(out, "</main>\n</body>\n</html>\n");
-    return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
+    return code == PS_OK && (p.failed || !ps_buf_ok(out)) ? ps_fail_nomem(err) : code;
 }

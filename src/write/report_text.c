@@ -165,34 +165,34 @@ static void int_text(const ps_table *t, size_t row, const char *column, char out
     }
 }
 
-/* A line with what can be looked up, and one with what there is to say of it. */
+/* What there is to say of a row stands behind its name where it fits, else on a line of its own. */
 static void put_evidence_row(page *p, size_t row) {
     const ps_table *t = p->view->evidence;
     char rank[32];
     char step[32];
     char place[32];
     char duration[32];
-    char note[400];
+    size_t room = p->width - WHAT > 8 ? p->width - WHAT : 8;
     int_text(t, row, "rank", rank);
     int_text(t, row, "step", step);
     place_text(t, row, place);
     ps_view_duration(ps_view_int(t, row, "duration"), duration);
     const char *name = ps_text_clean(&p->arena, ps_view_text(t, row, "name"));
-    p->failed = p->failed || name == NULL;
+    const char *note = ps_text_clean(&p->arena, ps_view_text(t, row, "note"));
+    if (name == NULL || note == NULL) {
+        p->failed = true;
+        return;
+    }
+    size_t name_columns = ps_utf8_columns(name, strlen(name));
+    size_t note_columns = ps_utf8_columns(note, strlen(note));
+    bool beside = note_columns > 0 && name_columns + 2 + note_columns <= room;
     ps_buf_addf(p->out, "%*s%5s  %5s  %14s  %8s  ", INDENT, "", rank, step, place, duration);
-    if (name != NULL) {
-        ps_text_middle(p->out, name, p->width - WHAT > 8 ? p->width - WHAT : 8, p->style->utf8);
+    ps_text_middle(p->out, name, room, p->style->utf8);
+    if (beside) {
+        ps_buf_addf(p->out, "  %s%s%s", quiet(p, true), note, quiet(p, false));
     }
     ps_buf_add_char(p->out, '\n');
-    const char *said = ps_view_text(t, row, "note");
-    bool placed = !ps_view_is_null(t, row, "at");
-    if (placed || said[0] != '\0') {
-        char at[48] = "";
-        if (placed) {
-            (void)snprintf(at, sizeof at, "%sat %lld ns", said[0] != '\0' ? "; " : "",
-                           (long long)ps_view_int(t, row, "at"));
-        }
-        (void)snprintf(note, sizeof note, "%.300s%s", said, at);
+    if (note_columns > 0 && !beside) {
         ps_buf_add_str(p->out, quiet(p, true));
         wrap(p, note, p->width >= 100 ? WHAT : INDENT + 8);
         ps_buf_add_str(p->out, quiet(p, false));

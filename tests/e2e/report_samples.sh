@@ -64,6 +64,18 @@ level1 = {f["rule"]: f for f in load("level1")["findings"]}
 assert any(e["name"] == "aten::item" for e in level1["host-waits-comm"]["evidence"])
 assert "HCCL" in level1["comm-exposed"]["try"] and "NCCL" not in level1["comm-exposed"]["try"]
 
+# The 88.8 ms of the first allreduce are idle, by the profiler's own table.
+exposed = level1["comm-exposed"]
+assert "Most of it is idle" in exposed["what"], exposed["what"]
+assert exposed["evidence"][0]["note"].startswith("transit 0.229 ms, wait 3.57 ms, idle 85"), exposed["evidence"][0]
+# Parts add up to the step; the host's part is within Free.
+for name in ("level1", "level0", "text", "kineto", "nccl"):
+    for r in load(name)["overview"]:
+        parts = sum(r[k] for k in ("before_ns", "computing_ns", "exposed_ns", "free_ns", "after_ns"))
+        assert abs(parts - r["step_ns"]) < 10, (name, r)
+assert level1["free-share"]["gain_ns"] < 21e6 < 25e6 < load("level1")["overview"][1]["free_ns"]
+assert level1["before-first-work"]["gain_ns"] > 18e6
+
 # The advice fits the device.
 nccl = {f["rule"]: f for f in load("nccl")["findings"]}
 assert "CUDA graphs" in nccl["free-share"]["try"] and "TASK_QUEUE" not in nccl["free-share"]["try"]
