@@ -240,8 +240,8 @@ static void sequences(void **state) {
                                       "[1]",
                                       MARKER("XYZ", "0"),
                                       MARKER("TND", "\"x\""),
-                                      "{\"input_layout\": \"TND\", \"sparse_mode\": 0, "
-                                      "\"actual_seq_qlen\": [-1], \"actual_seq_kvlen\": [1]}"};
+                                      ("{\"input_layout\": \"TND\", \"sparse_mode\": 0, "
+                                       "\"actual_seq_qlen\": [-1], \"actual_seq_kvlen\": [1]}")};
     for (size_t i = 0; i < sizeof ODD / sizeof *ODD; i++) {
         expect_flops(attention(ODD[i], SHAPES, &hidden), -1);
     }
