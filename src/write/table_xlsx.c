@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,9 @@ enum {
 #define DEFAULT_WIDTH 8.43
 #define MAX_WIDTH 60.0
 #define CREATED 946684800 /* 2000-01-01: the same bytes whenever the file is made */
+
+/* The library writes its dates by gmtime(), whose result all threads of a process share: one workbook is closed at a time. */
+static pthread_mutex_t CLOSING = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct book {
     const ps_table *const *tables;
@@ -363,7 +367,9 @@ static ps_code make_book(book *b, const char *tmp, char *dir, ps_err *err) {
     if (rc != LXW_NO_ERROR) {
         lxw_workbook_free(b->workbook);
     } else {
+        (void)pthread_mutex_lock(&CLOSING);
         rc = workbook_close(b->workbook);
+        (void)pthread_mutex_unlock(&CLOSING);
     }
     return rc == LXW_NO_ERROR ? PS_OK : fail(tmp, rc, err);
 }
