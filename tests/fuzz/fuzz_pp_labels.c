@@ -154,7 +154,12 @@ static void chart_of(ps_trace *const *traces, size_t n, const ps_analysis_opts *
         ps_map_input in = {.trace = traces[r], .rank = &infos[r], .opts = opts, .diag = diags[r]};
         (void)ps_round_map(&analysis->rounds[0], &in, &partials[r], NULL);
     }
-    ps_reduce_input in = {infos, partials, diags, n, opts, NULL, &result};
+    ps_reduce_input in = {.ranks = infos,
+                          .partials = partials,
+                          .diags = diags,
+                          .n_ranks = n,
+                          .opts = opts,
+                          .result = &result};
     (void)analysis->rounds[0].reduce(&in, &shared, NULL);
     if (result.chart != NULL) {
         check(result.chart);
