@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/derived.h"
 #include "analyze/kernel_args.h"
 #include "analyze/module_tree.h"
 #include "base/alloc.h"
@@ -223,19 +224,17 @@ static bool add_call(const ps_module_tree *t, const ps_slices *s, const ps_modul
 }
 
 /* A capture without modules has none to compare. */
-static ps_code add_modules(const ps_map_input *in, const ps_links *links, ps_named_sums *sums,
-                           ps_err *err) {
+static ps_code add_modules(const ps_map_input *in, ps_named_sums *sums, ps_err *err) {
     /* Ranges of the Ascend profiler have domains, and only the domain Module means modules. */
     bool marks_too = in->rank->profiler == NULL || strcmp(in->rank->profiler, "Ascend") != 0;
-    ps_module_tree tree;
+    const ps_module_tree *tree = NULL;
     ps_err why = PS_ERR_INIT;
-    ps_code code = ps_module_tree_build(&tree, links, marks_too, &why);
-    const ps_slices *s = ps_trace_slices(links->trace);
+    ps_code code = ps_derived_modules(in->derived, marks_too, &tree, &why);
+    const ps_slices *s = ps_trace_slices(in->trace);
     bool ok = code != PS_NOMEM;
-    for (size_t i = 0; ok && code == PS_OK && i < tree.n_calls; i++) {
-        ok = add_call(&tree, s, &tree.calls[i], sums);
+    for (size_t i = 0; ok && tree != NULL && i < tree->n_calls; i++) {
+        ok = add_call(tree, s, &tree->calls[i], sums);
     }
-    ps_module_tree_fini(&tree);
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
@@ -255,17 +254,15 @@ ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
         ps_rank_capture_free(part);
         return ps_fail_nomem(err);
     }
-    ps_links links;
-    ps_code code = ps_links_init(&links, in->trace, err);
-    code = code == PS_OK
-               ? ps_overlaps_measure(&links, in->opts->step_id, false, &part->overlaps, err)
-               : code;
+    const ps_links *links = ps_derived_links(in->derived, err);
+    ps_code code = links == NULL
+                       ? PS_NOMEM
+                       : ps_overlaps_measure(links, in->opts->step_id, false, &part->overlaps, err);
     if (code == PS_OK && part->overlaps.n == 0) {
         code = ps_fail(err, PS_NOTHING, "nothing ran on a device");
     }
-    code = code == PS_OK ? add_up(in, &links, part, err) : code;
-    code = code == PS_OK ? add_modules(in, &links, &part->sums, err) : code;
-    ps_links_fini(&links);
+    code = code == PS_OK ? add_up(in, links, part, err) : code;
+    code = code == PS_OK ? add_modules(in, &part->sums, err) : code;
     part->n_steps = (size_t)count_steps(&part->overlaps);
     if (code != PS_OK) {
         ps_rank_capture_free(part);

@@ -6,6 +6,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/derived.h"
+#include "analyze/kernel_args.h"
 #include "analyze/marks.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -132,24 +133,13 @@ static bool tokens_of(const char *shapes, int64_t *tokens) {
     }
 }
 
-static const char *first_text(const ps_trace *t, uint32_t slice, const char *const *keys) {
-    const char *text = NULL;
-    for (; text == NULL && *keys != NULL; keys++) {
-        text = ps_trace_arg_text(t, slice, *keys);
-    }
-    return text;
-}
-
 static bool is_grouped_matmul(const ps_trace *t, const ps_slices *s, uint32_t i) {
-    static const char *const KEYS[] = {"opType", "Type", "OP Type", NULL};
-    const char *type = first_text(t, i, KEYS);
-    bool is_known = type != NULL && type[0] != '\0' && strcmp(type, "N/A") != 0;
-    return is_known ? strcmp(type, OPERATOR) == 0
-                    : strstr(ps_trace_text(t, s->name[i]), OPERATOR) != NULL;
+    const char *type = ps_kernel_type(t, i);
+    return type != NULL ? strcmp(type, OPERATOR) == 0
+                        : strstr(ps_trace_text(t, s->name[i]), OPERATOR) != NULL;
 }
 
 static ps_code count_tokens(partial *part, const ps_map_input *in, ps_err *err) {
-    static const char *const KEYS[] = {"inputShapes", "Input Shapes", NULL};
     const ps_trace *t = in->trace;
     const ps_slices *s = ps_trace_slices(t);
     int64_t step = in->opts->step_id;
@@ -160,7 +150,8 @@ static ps_code count_tokens(partial *part, const ps_map_input *in, ps_err *err) 
             (step >= 0 && ps_links_step(links, i) != step)) {
             continue;
         }
-        const char *shapes = first_text(t, i, KEYS);
+        const char *shapes = ps_trace_arg_text(t, i, "inputShapes"); /* empty ones hold no tokens */
+        shapes = shapes != NULL ? shapes : ps_trace_arg_text(t, i, "Input Shapes");
         int64_t tokens = 0;
         if (shapes == NULL || !tokens_of(shapes, &tokens) ||
             part->tokens > INT64_MAX - 2 * MAX_TOKENS) {
