@@ -1,6 +1,6 @@
 /** What is said about one block or one gap: the text of the tooltip, as lines of name and value. */
 import { isTransfer, type Chart, type Label } from "./model";
-import { duration, exact } from "./time";
+import { duration, exact } from "../base/time";
 import { NO_ID, type Row, type View } from "./rows";
 
 export interface Words {

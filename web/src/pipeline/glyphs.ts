@@ -1,5 +1,5 @@
 /** Characters as coverage masks, drawn by the browser once each. */
-import { context, FONT } from "./dom";
+import { context, FONT } from "../base/dom";
 import type { Glyph, Glyphs } from "./raster";
 
 export class CanvasGlyphs implements Glyphs {

@@ -2,7 +2,7 @@
  *
  * Three coordinate spaces: time (ns from the view's origin), CSS pixels of the plot, device pixels of the canvases.
  * Drawing happens in one animation frame, reads state and never changes it. */
-import { context, el, FONT } from "./dom";
+import { context, el, FONT } from "../base/dom";
 import { bubbleDetails, opDetails, type Details, type Words } from "./details";
 import { CanvasGlyphs } from "./glyphs";
 import { fit, levels, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
@@ -11,8 +11,8 @@ import { colourOf, legend, plainTable, stageTable } from "./panels";
 import { Raster, textWidth, type Scale, type Style } from "./raster";
 import { firstAfter, hasPhases, hit, makeView, pipelinesOf, stepsOf, type Lane, type Row, type View } from "./rows";
 import { at, makeScene, type LaneKind, type Scene } from "./scene";
-import { pixel, rgb, textOn, type Theme } from "./theme";
-import { axisFor, duration, percent, tickText } from "./time";
+import { pixel, rgb, textOn, type Theme } from "../base/theme";
+import { axisFor, duration, percent, tickText } from "../base/time";
 import { Viewport } from "./viewport";
 
 export interface PageData extends Words {

@@ -1,10 +1,10 @@
 /** What stands around the plot: the legend, the bar and figures of each stage, and the tables that came along. */
-import { el } from "./dom";
+import { el } from "../base/dom";
 import { kindText, type Words } from "./details";
 import { isTransfer, N_KINDS, type Table } from "./model";
-import { percent, significant, unitFor } from "./time";
+import { percent, significant, unitFor } from "../base/time";
 import type { View } from "./rows";
-import type { Theme } from "./theme";
+import type { Theme } from "../base/theme";
 
 export function colourOf(theme: Theme, look: number): string {
   return (look < N_KINDS ? theme.kinds[look] : theme.phases[look - N_KINDS]) ?? theme.quiet;

@@ -4,7 +4,7 @@
  * drawn as itself, its edges at the nearest pixels. Thinner ones form a run, and each pixel column of a run shows the
  * shares of time of its looks, stacked from the bottom: nothing vanishes, however short. */
 import { firstAfter, type Lane } from "./rows";
-import { mix } from "./theme";
+import { mix } from "../base/theme";
 
 const THIN = 2;
 /** Half of what shares are averaged over: without it neighbouring pixels flicker between the same few blocks. */

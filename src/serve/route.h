@@ -1,0 +1,97 @@
+/* Routes: what the server answers. A route is a function from a request to a reply, it knows nothing of sockets: tests and
+ * the fuzzer call it directly. All are listed in routes.def; docs/serve-api.md says what they take and give.
+ *
+ * Parameters are read by ps_ask_*: they check type and range, and fill the reply with status 400 and a sentence when
+ * something is wrong; then the route returns. */
+#ifndef PS_SERVE_ROUTE_H
+#define PS_SERVE_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/table.h"
+#include "serve/loaded.h"
+#include "serve/store.h"
+
+#define PS_REQUEST_MAX_PARAMS 64
+#define PS_REQUEST_MAX_BODY                                                                        \
+    ((size_t)4 << 20) /* a chart of durations to simulate; other routes take 64 KiB */
+
+typedef struct ps_param {
+    const char *name, *value; /* decoded, zero-terminated; no zero byte inside */
+} ps_param;
+
+/* Results that several requests share (chart, tables of analyses, lists of found slices): cache.h. */
+struct ps_cache;
+
+typedef struct ps_request {
+    ps_store *store;
+    struct ps_cache *cache;
+    ps_param params[PS_REQUEST_MAX_PARAMS];
+    size_t n_params;
+    const char *body; /* of a POST; zero-terminated */
+    size_t body_len;
+} ps_request;
+
+typedef struct ps_reply {
+    unsigned status;          /* HTTP, 200 at first */
+    const char *content_type; /* static; "application/json" at first */
+    const char *file_name;    /* static or in `arena`: to be saved under this name; or NULL */
+    bool is_immutable;        /* what is at this address never changes: ETag, cached for a year */
+    ps_buf body;
+    ps_arena arena;
+} ps_reply;
+
+void ps_reply_init(ps_reply *r);
+void ps_reply_fini(ps_reply *r);
+/* Replaces what is there by {"error": "..."}. */
+void ps_reply_fail(ps_reply *r, unsigned status, const char *fmt, ...) PS_PRINTF(3, 4);
+/* 404 for PS_NOT_FOUND, 409 for PS_NOTHING, 400 for PS_USAGE and PS_RANGE, 507 for PS_NOMEM, else 500. */
+void ps_reply_err(ps_reply *r, const ps_err *err);
+
+typedef struct ps_route {
+    const char *path;   /* "/api/tiles", matched whole */
+    const char *method; /* "GET" or "POST" */
+    bool
+        is_slow; /* may take longer than a few milliseconds: answered by a worker, not by the thread of the socket */
+    size_t max_body; /* POST */
+    void (*answer)(const ps_request *q, ps_reply *r);
+} ps_route;
+
+/* All routes in the order of routes.def, NULL-terminated. */
+const ps_route *const *ps_routes(void);
+/* NULL: no such path (*other_method is set when there is one for another method). */
+const ps_route *ps_route_find(const char *method, const char *path, bool *other_method);
+
+/* NULL when the parameter is not given. */
+const char *ps_param_text(const ps_request *q, const char *name);
+/* False, with the reply filled: it is no integer, or outside [least, most]. Not given: `fallback`; a required one is asked
+ * for with PS_REQUIRED. */
+#define PS_REQUIRED INT64_MIN
+bool ps_ask_int(const ps_request *q, ps_reply *r, const char *name, int64_t least, int64_t most,
+                int64_t fallback, int64_t *out);
+bool ps_ask_flag(const ps_request *q, ps_reply *r, const char *name,
+                 bool *out); /* "1", "0", not given: false */
+/* A list of numbers and ranges, "0-5,9", each below `stop`, at most `max` of them; in the reply's arena. */
+bool ps_ask_list(const ps_request *q, ps_reply *r, const char *name, uint32_t stop, size_t max,
+                 uint32_t **out, size_t *n);
+/* The rank that parameter `rank` names, ready; release it. Asks for it to be read when it is not there (409). */
+bool ps_ask_rank(const ps_request *q, ps_reply *r, ps_loaded **out);
+/* The slice of parameter `slice`. */
+bool ps_ask_slice(const ps_request *q, ps_reply *r, const ps_loaded *l, uint32_t *out);
+/* Parameters `from` and `to`, ns from the rank's origin; not given: everything. */
+bool ps_ask_span(const ps_request *q, ps_reply *r, int64_t *from_ns, int64_t *to_ns);
+
+/* {"rank","slice","lane","row","start","dur","name","tint","kind"}: how every route names a slice. */
+PS_MUST_USE ps_code ps_put_ref(ps_buf *out, const char *rank_key, const ps_loaded *l,
+                               uint32_t slice, ps_err *err);
+
+/* Table as every route gives it, with parameters sort, desc, filter, offset, limit, format (docs/serve-api.md, "Tables").
+ * Fills the reply. */
+void ps_put_table(const ps_request *q, ps_reply *r, const ps_table *table);
+
+#endif

@@ -1,0 +1,76 @@
+/** Asks the server. The token comes with the address once (#token=...), moves to sessionStorage and leaves the address. */
+const KEY = "pipescope-token";
+
+export class ApiError extends Error {
+  constructor(readonly status: number, message: string) {
+    super(message);
+  }
+}
+
+export function takeToken(): void {
+  const hash = new URLSearchParams(location.hash.slice(1));
+  const token = hash.get("token");
+  if (token !== null) {
+    sessionStorage.setItem(KEY, token);
+    hash.delete("token");
+    const rest = hash.toString();
+    history.replaceState(null, "", location.pathname + location.search + (rest !== "" ? `#${rest}` : ""));
+  }
+}
+
+export type Params = Record<string, string | number | boolean | undefined>;
+
+export function address(path: string, params: Params = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== undefined && value !== false) {
+      query.set(name, value === true ? "1" : String(value));
+    }
+  }
+  const text = query.toString();
+  return `/api/${path}${text !== "" ? `?${text}` : ""}`;
+}
+
+async function ask(path: string, params: Params, init: RequestInit): Promise<Response> {
+  const headers = { ...(init.headers as Record<string, string>), Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ""}` };
+  const reply = await fetch(address(path, params), { ...init, headers });
+  if (!reply.ok) {
+    let text = reply.statusText;
+    try {
+      text = ((await reply.json()) as { error: string }).error;
+    } catch {
+      // the status says it
+    }
+    throw new ApiError(reply.status, text);
+  }
+  return reply;
+}
+
+/** GET, as JSON. `signal` gives up. */
+export async function get<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
+  return (await (await ask(path, params, signal === undefined ? {} : { signal })).json()) as T;
+}
+
+export async function getBytes(path: string, params: Params = {}, signal?: AbortSignal): Promise<ArrayBuffer> {
+  return (await ask(path, params, signal === undefined ? {} : { signal })).arrayBuffer();
+}
+
+export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  const init: RequestInit = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+  return (await (await ask(path, {}, signal === undefined ? init : { ...init, signal })).json()) as T;
+}
+
+/** Numbers as the server takes them: [0,1,2,9] -> "0-2,9". */
+export function list(numbers: Iterable<number>): string {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const parts: string[] = [];
+  for (let i = 0; i < sorted.length; ) {
+    let j = i;
+    while (j + 1 < sorted.length && sorted[j + 1]! <= sorted[j]! + 1) {
+      j++;
+    }
+    parts.push(sorted[i] === sorted[j] ? String(sorted[i]) : `${sorted[i]}-${sorted[j]}`);
+    i = j + 1;
+  }
+  return parts.join(",");
+}

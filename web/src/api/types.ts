@@ -1,0 +1,139 @@
+/** What the server answers; docs/serve-api.md explains each. */
+import type { Ns } from "../base/ns";
+import type { Theme } from "../base/theme";
+import type { Packed } from "../pipeline/unpack";
+
+/** A slice, as every route tells it. Times are from the rank's origin. */
+export interface Ref {
+  rank: string;
+  slice: number;
+  lane: number;
+  row: number;
+  start: Ns;
+  dur: Ns;
+  name: string;
+  tint: number;
+  kind: string;
+}
+
+export type RankState = "waiting" | "queued" | "reading" | "ready" | "failed";
+
+export interface Rank {
+  key: string;
+  rank: number;
+  label: string;
+  host: string;
+  format: string;
+  profiler: string;
+  file: string;
+  state: RankState;
+  progress: number;
+  error: string;
+  /** The rest only when ready. */
+  origin_ns?: string;
+  start?: Ns;
+  end?: Ns;
+  slices?: number;
+  steps?: [id: number, start: Ns, end: Ns][];
+  devices?: number[];
+  bytes?: Record<string, number>;
+  has?: string[];
+  missing?: { what: string; remedy: string }[];
+  oddities?: { severity: string; text: string; n: number }[];
+}
+
+export interface Session {
+  version: string;
+  title: string;
+  theme: { light: Theme; dark: Theme };
+  kinds: [string, string][];
+  phases: string[];
+  causes: string[];
+  sources: string[];
+  clusters: { path: string; notes: string[]; oddities: string[] }[];
+  schedules: { name: string; summary: string }[];
+}
+
+export type LaneKind =
+  | "group" | "host" | "python" | "marks" | "device" | "comm" | "plane" | "overlap" | "other" | "counter";
+
+export interface LaneNode {
+  id: string;
+  parent: number;
+  name: string;
+  kind: LaneKind;
+  lane: number;
+  rows: number;
+  slices: number;
+  device: number;
+  unit: string;
+  start: Ns;
+  end: Ns;
+}
+
+export interface Link {
+  kind: string;
+  direction: "from" | "to";
+  ref: Ref;
+}
+
+export interface Slice extends Ref {
+  track: string;
+  process: string;
+  category: string;
+  origin_ns: string;
+  end: Ns;
+  self_ns: Ns | null;
+  step: number | null;
+  args: [string, unknown][];
+  stack: string[];
+  links: Link[];
+  parents: Ref[];
+  children: { n: number; first: Ref[] };
+  source: string;
+}
+
+export interface Flow {
+  kind: string;
+  from: Ref;
+  to: Ref;
+}
+
+/** [from slice, to slice, from lane, from row, from ns, to lane, to row, to ns] */
+export type FlowRow = [number, number, number, number, Ns, number, number, Ns];
+
+export type Cell = string | number | null;
+export type ColumnType = "int" | "real" | "text";
+
+export interface Table {
+  name: string;
+  title: string;
+  columns: [name: string, type: ColumnType, unit: string, exact: boolean][];
+  total: number;
+  offset: number;
+  rows: Cell[][];
+  notes?: string[];
+}
+
+export interface ViewInfo {
+  name: string;
+  title: string;
+  tab: string;
+  of: "rank" | "cluster";
+  params: string[];
+}
+
+export interface SearchCounts {
+  total: number;
+  ranks: { rank: string; total: number; lanes: [lane: number, n: number][] }[];
+  names: [text: string, tint: number, n: number][];
+}
+
+export interface ChartReply {
+  chart: Packed;
+  against: Packed | null;
+  tables: Table[];
+  view: { step: number; pipeline: number };
+  /** The rank of the timeline for each row of chart.ranks, "" where there is none. */
+  places: string[];
+}

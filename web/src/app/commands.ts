@@ -1,0 +1,55 @@
+/** Everything a user can do, in one list: keys, the palette (Ctrl+K) and the help (?) are made of it. A page registers its
+ * commands while it is shown. */
+import type { Word } from "../words";
+
+export interface Command {
+  /** "timeline.zoom-in" */
+  id: string;
+  word: Word;
+  /** As in "w", "Shift+Z", "Ctrl+0", "ArrowLeft"; Ctrl also means Cmd. Several for the same. */
+  keys: string[];
+  run: () => void;
+  /** Repeats while the key is held. */
+  repeats?: boolean;
+  /** Not offered now. */
+  isOff?: () => boolean;
+}
+
+const registered: Command[] = [];
+
+/** Returns how to take them out again. */
+export function register(commands: Command[]): () => void {
+  registered.push(...commands);
+  return () => {
+    for (const command of commands) {
+      const at = registered.indexOf(command);
+      if (at >= 0) {
+        registered.splice(at, 1);
+      }
+    }
+  };
+}
+
+export const commands = (): readonly Command[] => registered;
+
+export function keyOf(e: KeyboardEvent): string {
+  const name = e.key === " " ? "Space" : e.key.length === 1 ? e.key.toLowerCase() : e.key;
+  const shifted = e.shiftKey && (e.key.length > 1 || /[a-z]/i.test(e.key));
+  return `${e.ctrlKey || e.metaKey ? "Ctrl+" : ""}${e.altKey ? "Alt+" : ""}${shifted ? "Shift+" : ""}${name}`;
+}
+
+const normal = (key: string): string => key.replace(/(^|\+)([A-Z])$/, (_, before: string, letter: string) => before + letter.toLowerCase());
+
+/** Runs the command of a key; keys typed into fields are left alone. */
+export function dispatch(e: KeyboardEvent): void {
+  const target = e.target as HTMLElement | null;
+  if (target !== null && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable) && e.key !== "Escape") {
+    return;
+  }
+  const key = keyOf(e);
+  const found = [...registered].reverse().find((c) => c.keys.some((k) => normal(k) === key) && !(c.isOff?.() ?? false));
+  if (found !== undefined && (!e.repeat || found.repeats === true)) {
+    e.preventDefault();
+    found.run();
+  }
+}

@@ -1,0 +1,42 @@
+/** A value that tells when it changes. State of the page is a few of these; components read them with `useAtom`. */
+import { useEffect, useState } from "preact/hooks";
+
+export class Atom<T> {
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private value: T) {}
+
+  get(): T {
+    return this.value;
+  }
+
+  set(value: T): void {
+    if (!Object.is(value, this.value)) {
+      this.value = value;
+      this.changed();
+    }
+  }
+
+  update(change: (value: T) => T): void {
+    this.set(change(this.value));
+  }
+
+  /** For values that were changed in place. */
+  changed(): void {
+    for (const listener of [...this.listeners]) {
+      listener();
+    }
+  }
+
+  /** Returns how to stop. */
+  listen(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+}
+
+export function useAtom<T>(atom: Atom<T>): T {
+  const [, tick] = useState(0);
+  useEffect(() => atom.listen(() => tick((n) => n + 1)), [atom]);
+  return atom.get();
+}
