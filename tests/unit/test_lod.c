@@ -273,7 +273,7 @@ static void expect_lane(ps_lod *lod, uint32_t lane, const plain *p, uint64_t see
         for (size_t i = 0; i < n_at; i++) {
             int64_t tile = p->s->start_ns[p->slices[at[i]]] >> level >> 10;
             expect_tile(lod, lane, p, level, tile, room);
-            if (i == 1) {
+            if (i == 1 && level < PS_LOD_MAX_LEVEL) { /* their ends fit */
                 expect_tile(lod, lane, p, level, tile + 1, room);
                 expect_tile(lod, lane, p, level, tile - 1, room);
             }
