@@ -27,8 +27,8 @@ function Search() {
   useEffect(() => setText(q.text), [q]);
   useEffect(() => register([
     { id: "search.focus", word: "search.focus", keys: ["/", "Ctrl+f"], run: () => field.current?.select() },
-    { id: "search.next", word: "search.next", keys: ["n", "F3"], run: () => void step("next", viewport.startNs) },
-    { id: "search.previous", word: "search.previous", keys: ["Shift+N", "Shift+F3"], run: () => void step("previous", viewport.startNs) },
+    { id: "search.next", word: "search.next", keys: ["n", "F3"], run: () => void step("next", viewport.from) },
+    { id: "search.previous", word: "search.previous", keys: ["Shift+N", "Shift+F3"], run: () => void step("previous", viewport.from) },
     { id: "search.list", word: "search.list", keys: ["Ctrl+Shift+f"], run: () => findOpen.set(true) },
   ]), []);
   useEffect(() => {
@@ -54,15 +54,15 @@ function Search() {
         onKeyDown={(e) => {
           if (e.key === "Enter") {
             clearTimeout(timer.current);
-            const go = (): Promise<void> => step(e.shiftKey ? "previous" : "next", viewport.startNs);
+            const go = (): Promise<void> => step(e.shiftKey ? "previous" : "next", viewport.from);
             void (query.get().text === text ? go() : search({ ...q, text }).then(go));
           } else if (e.key === "Escape") {
             e.currentTarget.blur();
           }
         }} />
       {toggle("matchCase", "Aa")}{toggle("word", "ab\u0332")}{toggle("regex", ".*")}{toggle("args", "{}")}
-      <button type="button" class="flat tiny" title={`${t("search.previous")} (Shift+N)`} aria-label={t("search.previous")} disabled={(found?.total ?? 0) === 0} onClick={() => void step("previous", viewport.startNs)}><Icon name="up" /></button>
-      <button type="button" class="flat tiny" title={`${t("search.next")} (N)`} aria-label={t("search.next")} disabled={(found?.total ?? 0) === 0} onClick={() => void step("next", viewport.startNs)}><Icon name="down" /></button>
+      <button type="button" class="flat tiny" title={`${t("search.previous")} (Shift+N)`} aria-label={t("search.previous")} disabled={(found?.total ?? 0) === 0} onClick={() => void step("previous", viewport.from)}><Icon name="up" /></button>
+      <button type="button" class="flat tiny" title={`${t("search.next")} (N)`} aria-label={t("search.next")} disabled={(found?.total ?? 0) === 0} onClick={() => void step("next", viewport.from)}><Icon name="down" /></button>
       <span class="count" aria-live="polite">
         {busy ? "\u2026" : found === null ? "" : (
           <button type="button" class="flat" title={t("search.list")} onClick={() => findOpen.set(true)}
