@@ -25,7 +25,7 @@
 #include "base/alloc.h"
 
 enum {
-    SLICES_PER_NODE = 64, /* at the base, on average */
+    SLICES_PER_NODE = 18, /* at the base, on average */
     NARROWING = 4,        /* least ratio of nodes between stored levels */
     MIN_INDEXED = 1024,   /* shorter rows are read as they are */
     BUCKET_BITS = 32      /* of ps_lod_node.bucket */
@@ -294,12 +294,18 @@ uint32_t ps_lod_lower(const ps_lod_row_view *v, int64_t ns) {
     return lower_in(v, (uint32_t)chunk * PS_LOD_CHUNK, chunk_end(v, chunk), ns);
 }
 
+/* Buckets that are gathered wait in a ring before they are drawn, while what they need of the columns is fetched: first
+ * their places in the order, then the slices there. Else every entry would wait for memory several times. */
+enum { AHEAD = 8, RING = 2 * AHEAD };
+
 /* A row's way into a tile. */
 typedef struct walk {
     const ps_lod_row_view *v;
     unsigned level;
     int64_t from_ns, to_ns;
-    gather open; /* n == 0: nothing yet */
+    gather open;       /* n == 0: nothing yet */
+    gather ring[RING]; /* n_waited is the number of the next one */
+    size_t n_waited;
     ps_lod_entries *out;
     bool failed;
 } walk;
@@ -322,13 +328,8 @@ static ps_lod_entry exactly(const ps_lod_row_view *v, uint32_t place) {
 }
 
 /* The entries of what was gathered: the last slice when it is long, the others as one. */
-static void flush(walk *w) {
+static void draw(walk *w, gather g) {
     const ps_lod_row_view *v = w->v;
-    gather g = w->open;
-    if (g.n == 0) {
-        return;
-    }
-    w->open.n = 0;
     ps_lod_entry last = exactly(v, g.last);
     bool is_long = last.busy_ns >= INT64_C(1) << w->level;
     if (g.n == 1) {
@@ -362,11 +363,42 @@ static void flush(walk *w) {
     }
 }
 
+static void wait_turn(walk *w, const gather *g) {
+    const ps_lod_row_view *v = w->v;
+    size_t n = w->n_waited++;
+    if (n >= RING) {
+        draw(w, w->ring[n % RING]);
+    }
+    w->ring[n % RING] = *g;
+    __builtin_prefetch(&v->order[g->first]);
+    __builtin_prefetch(&v->order[g->last]);
+    __builtin_prefetch(&v->order[g->longest]);
+    if (n >= AHEAD) {
+        const gather *next = &w->ring[(n - AHEAD) % RING];
+        uint32_t last = v->order[next->last];
+        __builtin_prefetch(&v->slices->start_ns[v->order[next->first]]);
+        __builtin_prefetch(&v->slices->start_ns[last]);
+        __builtin_prefetch(&v->slices->dur_ns[last]);
+    }
+}
+
+static void draw_rest(walk *w) {
+    if (w->open.n > 0) {
+        wait_turn(w, &w->open);
+    }
+    size_t n = w->n_waited;
+    for (size_t i = n < RING ? 0 : n - RING; i < n; i++) {
+        draw(w, w->ring[i % RING]);
+    }
+}
+
 static inline void feed(walk *w, const gather *g) {
     if (w->open.n > 0 && w->open.bucket == g->bucket) {
         join(w->v, &w->open, g);
     } else {
-        flush(w);
+        if (w->open.n > 0) {
+            wait_turn(w, &w->open);
+        }
         w->open = *g;
     }
 }
@@ -442,7 +474,15 @@ static void feed_reaching(walk *w) {
 
 ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_ns, int64_t to_ns,
                         ps_lod_entries *out, ps_err *err) {
-    walk w = {.v = v, .level = level, .from_ns = from_ns, .to_ns = to_ns, .out = out};
+    walk w;
+    w.v = v;
+    w.level = level;
+    w.from_ns = from_ns;
+    w.to_ns = to_ns;
+    w.open.n = 0;
+    w.n_waited = 0; /* the ring is not read before it is filled */
+    w.out = out;
+    w.failed = false;
     feed_reaching(&w);
     size_t n_chunks = ps_lod_n_chunks(v->n);
     if (n_chunks == 0) {
@@ -453,6 +493,6 @@ ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_n
          i < n_chunks && v->chunks[i].first_start_ns < to_ns; i++) {
         feed_chunk(&w, i);
     }
-    flush(&w);
+    draw_rest(&w);
     return w.failed ? ps_fail_nomem(err) : PS_OK;
 }
