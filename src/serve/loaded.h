@@ -48,6 +48,9 @@ uint8_t ps_loaded_tint(const ps_layer *layer, ps_str name);
 const ps_links *ps_loaded_links(const ps_loaded *l, ps_err *err);
 const ps_overlaps *ps_loaded_overlaps(const ps_loaded *l, ps_err *err); /* with spans */
 
+struct ps_flow_index; /* flows.h; of the profile layer */
+const struct ps_flow_index *ps_loaded_flows(const ps_loaded *l, ps_err *err);
+
 /* Bytes in memory, apart. */
 typedef struct ps_loaded_bytes {
     size_t columns, index, args, names, flows, counters, tables;
