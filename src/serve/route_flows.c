@@ -366,14 +366,14 @@ static ps_code put_window(window *w, ps_err *err) {
         return ps_fail_nomem(err);
     }
     ps_buf *out = &w->r->body;
-    ps_flow_window asked = {.kind = ps_flow_kind_find(x, w->kind),
-                            .from_ns = w->from_ns,
-                            .to_ns = w->to_ns,
-                            .limit = w->limit,
-                            .wanted = w->is_lane != NULL ? is_wanted : NULL,
-                            .context = w};
+    ps_flow_window span = {.kind = ps_flow_kind_find(x, w->kind),
+                           .from_ns = w->from_ns,
+                           .to_ns = w->to_ns,
+                           .limit = w->limit,
+                           .wanted = w->is_lane != NULL ? is_wanted : NULL,
+                           .context = w};
     ps_flow_list list = {0};
-    ps_code code = asked.kind != NULL ? ps_flow_window_list(x, &asked, &list, err) : PS_OK;
+    ps_code code = span.kind != NULL ? ps_flow_window_list(x, &span, &list, err) : PS_OK;
     ps_buf_addf(out, "{\"total\":%llu,\"flows\":[", (unsigned long long)list.total);
     for (size_t i = 0; code == PS_OK && i < list.n; i++) {
         const ps_flow *flow = &x->flows[list.rows[i]];

@@ -45,9 +45,8 @@ static ps_code same_in_lane(const ps_loaded *l, uint32_t slice, bool is_next, ui
         if (!ps_str_eq(s->name[i], s->name[ref.slice]) || s->track[i] != s->track[ref.slice]) {
             continue;
         }
-        uint32_t other = PS_NONE;
-        code = ps_loaded_place(l, ref.layer->first_slice + i, &other, &row, err);
-        if (code == PS_OK && other == lane) {
+        uint32_t other = ps_lanes_of(ref.layer->lanes, ref.layer->trace, i);
+        if (ref.layer->first_lane + other == lane) {
             *out = ref.layer->first_slice + i;
             return PS_OK;
         }

@@ -202,12 +202,11 @@ static ps_code count_lanes(ps_found *f, const ps_loaded *l, ps_err *err) {
         ps_free(counts);
         return ps_fail_nomem(err);
     }
-    ps_code code = PS_OK;
-    for (size_t i = 0; code == PS_OK && i < f->n; i++) {
-        uint32_t lane = PS_NONE;
-        uint32_t row = 0;
-        code = ps_loaded_place(l, f->slices[i], &lane, &row, err);
-        counts[code == PS_OK && lane < n_lanes ? lane : n_lanes]++;
+    for (size_t i = 0; i < f->n; i++) {
+        ps_ref ref = {0};
+        (void)ps_loaded_ref(l, f->slices[i], &ref);
+        uint32_t lane = ps_lanes_of(ref.layer->lanes, ref.layer->trace, ref.slice);
+        counts[lane != PS_NONE ? ref.layer->first_lane + lane : n_lanes]++;
     }
     for (uint32_t lane = 0; lane < n_lanes; lane++) {
         if (counts[lane] > 0) {
@@ -215,7 +214,7 @@ static ps_code count_lanes(ps_found *f, const ps_loaded *l, ps_err *err) {
         }
     }
     ps_free(counts);
-    return code;
+    return PS_OK;
 }
 
 static int compare_names(const void *a, const void *b) {
