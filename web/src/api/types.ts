@@ -1,6 +1,6 @@
 /** What the server answers; docs/serve-api.md explains each. */
 import type { Ns } from "../base/ns";
-import type { Theme } from "../base/theme";
+import type { ViewerTheme } from "../base/theme";
 import type { Packed } from "../pipeline/unpack";
 
 /** A slice, as every route tells it. Times are from the rank's origin. */
@@ -45,7 +45,7 @@ export interface Rank {
 export interface Session {
   version: string;
   title: string;
-  theme: { light: Theme; dark: Theme };
+  theme: { light: ViewerTheme; dark: ViewerTheme };
   kinds: [string, string][];
   phases: string[];
   causes: string[];
