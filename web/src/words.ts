@@ -133,6 +133,10 @@ const WORDS = {
   "gesture.sort": ["sort", "排序"],
   "gesture.column-width": ["width of a column (double click: as its content)", "列宽（双击：按内容）"],
   "gesture.row-to-timeline": ["to the slice in the timeline", "跳转到时间线中的切片"],
+  "chart.range": ["Visible range, {0}", "可见范围（{0}）"],
+  "chart.least": ["Least that is shown", "显示下限"],
+  "chart.most": ["Most that is shown", "显示上限"],
+  "chart.reset": ["Everything", "全部"],
   "table.rows": ["{0} rows", "{0} 行"],
   "table.rows-left": ["{0} rows pass the filter", "{0} 行符合筛选"],
   "table.none": ["No rows.", "没有数据。"],
@@ -249,6 +253,7 @@ const WORDS = {
 } satisfies Record<string, [english: string, chinese: string]>;
 
 export type Word = keyof typeof WORDS;
+export const WORDS_FOR_TESTS: Readonly<Record<string, readonly string[]>> = WORDS;
 export type Language = "en" | "zh";
 
 export const language = new Atom<Language>("en");
@@ -298,5 +303,6 @@ const COLUMNS: Record<string, string> = {
 
 export function columnWord(name: string): string {
   const plain = name.replace(/_/g, " ");
-  return language.get() === "zh" ? (COLUMNS[plain.toLowerCase()] ?? plain) : plain;
+  const chinese = language.get() === "zh" ? COLUMNS[plain.toLowerCase()] : undefined;
+  return chinese ?? (/^[a-z][a-z0-9 ]*$/.test(plain) ? plain[0]!.toUpperCase() + plain.slice(1) : plain);
 }
