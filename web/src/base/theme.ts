@@ -16,6 +16,14 @@ export interface Theme {
   tints?: string[];
 }
 
+/** What the viewer has beyond that. */
+export interface ViewerTheme extends Theme {
+  /** Computing, communication, communication not overlapped, free. */
+  lanes: string[];
+  /** Twelve, for names of kernels and calls. */
+  tints: string[];
+}
+
 export type Rgb = [number, number, number];
 
 export function rgb(hex: string): Rgb {

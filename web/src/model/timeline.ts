@@ -38,6 +38,8 @@ export const baseSlice = new Atom<Ref | null>(null);
 export const hovered = new Atom<Ref | null>(null);
 /** "Show in Events View": the lanes whose slices the lower panel lists; it sets it back to null when it has taken it. */
 export const eventsOf = new Atom<{ rank: string; lanes: number[] } | null>(null);
+/** The lanes that the Events View lists. */
+export const shownEvents = new Atom<{ rank: string; lanes: number[] } | null>(null);
 /** "Find in Communication": a communication operator that the other page shows. */
 export const findInCommunication = new Atom<Ref | null>(null);
 /** Instants (marks, waits of no length) are drawn. */
