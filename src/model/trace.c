@@ -710,6 +710,10 @@ const ps_process *ps_trace_process(const ps_trace *t, int64_t pid) {
     return NULL;
 }
 
+size_t ps_trace_n_texts(const ps_trace *t) {
+    return t->strings.n;
+}
+
 size_t ps_trace_text_len(const ps_trace *t, ps_str s) {
     return ps_strpool_len(&t->strings, s);
 }
