@@ -15,13 +15,19 @@
 
 #define MAX_CHUNKS 8
 
-typedef struct times {
-    ps_stage_times *stages; /* [n_stages] */
-    int32_t n_stages;
-    int64_t pair_per_mille; /* duration of an overlapped pair in thousandths of F + B */
-    int64_t p2p_ns;
-    int64_t *scratch; /* [n_ops] */
-} times;
+typedef ps_measured_times times;
+
+/* Of which step and pipeline the durations are. */
+typedef struct scope {
+    const ps_chart *chart;
+    int64_t step;     /* PS_FIRST_STEP: of all */
+    int32_t pipeline; /* -1: of all */
+} scope;
+
+static bool is_within(const scope *q, uint32_t rank, int64_t step) {
+    return (q->step == PS_FIRST_STEP || step == q->step) &&
+           (q->pipeline < 0 || q->chart->ranks[rank].pipeline == q->pipeline);
+}
 
 /* --- durations from the chart ---------------------------------------------------------------------------------- */
 
@@ -40,16 +46,18 @@ typedef struct buckets {
     size_t n;
 } buckets;
 
-static size_t bucket_of(const ps_chart *c, const times *t, const ps_op *op) {
-    int32_t stage = c->ranks[op->rank].stage;
+static size_t bucket_of(const scope *q, const times *t, const ps_op *op) {
+    int32_t stage = q->chart->ranks[op->rank].stage;
     int32_t chunk = op->chunk < 0 ? 0 : op->chunk;
-    if (stage < 0 || stage >= t->n_stages || chunk >= MAX_CHUNKS || !ps_op_is_computation(op)) {
+    if (stage < 0 || stage >= t->n_stages || chunk >= MAX_CHUNKS || !ps_op_is_computation(op) ||
+        !is_within(q, op->rank, op->step)) {
         return SIZE_MAX;
     }
     return ((size_t)stage * PS_N_OP_KINDS + op->kind) * MAX_CHUNKS + (size_t)chunk;
 }
 
-static bool fill_buckets(const ps_chart *c, const times *t, buckets *b) {
+static bool fill_buckets(const scope *q, const times *t, buckets *b) {
+    const ps_chart *c = q->chart;
     b->n = (size_t)t->n_stages * PS_N_OP_KINDS * MAX_CHUNKS;
     b->values = ps_calloc(c->n_ops, sizeof *b->values);
     b->first = ps_calloc(b->n + 2, sizeof *b->first);
@@ -57,7 +65,7 @@ static bool fill_buckets(const ps_chart *c, const times *t, buckets *b) {
         return false;
     }
     for (size_t i = 0; i < c->n_ops; i++) {
-        size_t at = bucket_of(c, t, &c->ops[i]);
+        size_t at = bucket_of(q, t, &c->ops[i]);
         b->first[at != SIZE_MAX ? at + 2 : 0]++;
     }
     b->first[0] = 0;
@@ -65,7 +73,7 @@ static bool fill_buckets(const ps_chart *c, const times *t, buckets *b) {
         b->first[k] += b->first[k - 1];
     }
     for (size_t i = 0; i < c->n_ops; i++) {
-        size_t at = bucket_of(c, t, &c->ops[i]);
+        size_t at = bucket_of(q, t, &c->ops[i]);
         if (at != SIZE_MAX) {
             b->values[b->first[at + 1]++] = c->ops[i].end_ns - c->ops[i].start_ns;
         }
@@ -124,34 +132,37 @@ static void measure_stage(buckets *b, times *t, int32_t stage, int32_t n_chunks)
                            : (int64_t)((double)s->b_ns * (double)weight_ns / (double)weighed_ns);
 }
 
-static void measure_pairs(const ps_chart *c, times *t, int32_t n_chunks) {
+static void measure_pairs(const scope *q, times *t, int32_t n_chunks, int64_t *scratch) {
+    const ps_chart *c = q->chart;
     size_t n = 0;
     for (size_t i = 0; i < c->n_ops; i++) {
         const ps_op *op = &c->ops[i];
         int32_t stage = c->ranks[op->rank].stage;
-        if (op->kind == PS_OP_FB && stage >= 0 && stage < t->n_stages) {
+        if (op->kind == PS_OP_FB && stage >= 0 && stage < t->n_stages &&
+            is_within(q, op->rank, op->step)) {
             int64_t apart = (t->stages[stage].f_ns + t->stages[stage].b_ns) / n_chunks;
             if (apart > 0) {
-                t->scratch[n++] = (op->end_ns - op->start_ns) * 1000 / apart;
+                scratch[n++] = (op->end_ns - op->start_ns) * 1000 / apart;
             }
         }
     }
-    t->pair_per_mille = n > 0 ? median(t->scratch, n) : 1000;
+    t->pair_per_mille = n > 0 ? median(scratch, n) : 1000;
     t->pair_per_mille = t->pair_per_mille > 1000 ? 1000 : t->pair_per_mille;
 }
 
 /* Bubbles know what was waited for: the rest of the wait behind its end is the way from stage to stage. */
-static void measure_latency(const ps_chart *c, times *t) {
+static void measure_latency(const scope *q, times *t, int64_t *scratch) {
+    const ps_chart *c = q->chart;
     size_t n = 0;
     for (size_t i = 0; i < c->n_bubbles && n < c->n_ops; i++) {
         const ps_bubble *b = &c->bubbles[i];
         if (b->cause == PS_BUBBLE_STALL && b->waits_for != PS_NO_INDEX &&
-            c->ops[b->waits_for].end_ns >= b->start_ns &&
+            is_within(q, b->rank, b->step) && c->ops[b->waits_for].end_ns >= b->start_ns &&
             c->ops[b->waits_for].end_ns <= b->end_ns) {
-            t->scratch[n++] = b->end_ns - c->ops[b->waits_for].end_ns;
+            scratch[n++] = b->end_ns - c->ops[b->waits_for].end_ns;
         }
     }
-    t->p2p_ns = median(t->scratch, n);
+    t->p2p_ns = median(scratch, n);
 }
 
 /* Over the stages that were measured. */
@@ -179,36 +190,56 @@ static void fill_missing(times *t) {
     }
 }
 
-static bool measure_times(const ps_chart *c, const ps_recognised *r, times *t) {
+ps_code ps_measure_times(const ps_chart *chart, const ps_recognised *r, int64_t step,
+                         int32_t pipeline, ps_measured_times *t, ps_err *err) {
+    const scope q = {chart, step, pipeline};
     int32_t n_chunks = ps_schedule_chunks(r->schedule, &r->params);
     *t = (times){.n_stages = r->params.n_stages};
     t->stages = ps_calloc((size_t)t->n_stages, sizeof *t->stages);
-    t->scratch = ps_calloc(c->n_ops + 1, sizeof *t->scratch);
-    if (t->stages == NULL || t->scratch == NULL) {
-        return false;
-    }
+    int64_t *scratch = ps_calloc(chart->n_ops + 1, sizeof *scratch);
     buckets b = {0};
-    bool ok = fill_buckets(c, t, &b);
+    bool ok = t->stages != NULL && scratch != NULL && fill_buckets(&q, t, &b);
     for (int32_t s = 0; ok && s < t->n_stages; s++) {
         measure_stage(&b, t, s, n_chunks);
     }
+    if (ok) {
+        fill_missing(t);
+        measure_pairs(&q, t, n_chunks, scratch);
+        measure_latency(&q, t, scratch);
+    }
     ps_free(b.values);
     ps_free(b.first);
-    if (!ok) {
-        return false;
-    }
-    fill_missing(t);
-    measure_pairs(c, t, n_chunks);
-    measure_latency(c, t);
-    return true;
+    ps_free(scratch);
+    return ok ? PS_OK : ps_fail_nomem(err);
 }
 
-/* All stages as fast as their mean. */
-static void balance(times *t) {
+void ps_measured_times_fini(ps_measured_times *t) {
+    ps_free(t->stages);
+    *t = (times){0};
+}
+
+void ps_measured_times_balance(ps_measured_times *t) {
     ps_stage_times mean = mean_times(t);
     for (int32_t s = 0; s < t->n_stages; s++) {
         t->stages[s] = mean;
     }
+}
+
+bool ps_measured_times_spread(ps_measured_times *t, int32_t n_stages) {
+    ps_stage_times mean = mean_times(t);
+    ps_stage_times *stages = ps_calloc((size_t)n_stages, sizeof *stages);
+    if (stages == NULL) {
+        return false;
+    }
+    for (int32_t s = 0; s < n_stages; s++) {
+        stages[s] =
+            (ps_stage_times){mean.f_ns * t->n_stages / n_stages, mean.b_ns * t->n_stages / n_stages,
+                             mean.w_ns * t->n_stages / n_stages, mean.w_is_half};
+    }
+    ps_free(t->stages);
+    t->stages = stages;
+    t->n_stages = n_stages;
+    return true;
 }
 
 /* --- one schedule ------------------------------------------------------------------------------------------------ */
@@ -244,8 +275,7 @@ static int64_t op_duration(const times *t, const ps_sim_plan *plan, uint32_t op,
     }
 }
 
-/* NULL when memory is out. */
-static int64_t *plan_durations(const times *t, const ps_sim_plan *plan) {
+int64_t *ps_measured_durations(const ps_measured_times *t, const ps_sim_plan *plan) {
     int32_t n_chunks = chunks_of_chain(plan->schedule, &plan->params);
     int64_t *durations = ps_calloc(plan->n_ops, sizeof *durations);
     for (uint32_t op = 0; durations != NULL && op < plan->n_ops; op++) {
@@ -261,7 +291,7 @@ static ps_code simulate(const times *t, const ps_schedule *schedule,
         return err != NULL ? err->code : PS_NOMEM;
     }
     *out = (prediction){0};
-    int64_t *durations = plan_durations(t, plan);
+    int64_t *durations = ps_measured_durations(t, plan);
     ps_sim_result result = {.start_ns = ps_calloc(plan->n_ops, sizeof(int64_t)),
                             .end_ns = ps_calloc(plan->n_ops, sizeof(int64_t))};
     ps_code code = durations != NULL && result.start_ns != NULL && result.end_ns != NULL
@@ -351,7 +381,7 @@ static ps_code fill(ps_table *table, times *t, const ps_recognised *r, const ps_
     }
     if (code == PS_OK) {
         prediction even;
-        balance(t);
+        ps_measured_times_balance(t);
         code = simulate(t, r->schedule, &r->params, &even, err);
         (void)snprintf(name, sizeof name, "%s, stages balanced", r->schedule->name);
         if (code == PS_OK && !add_row(table, name, &even, own.step_ns, r->schedule, &r->params)) {
@@ -368,10 +398,10 @@ ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_repl
         ps_table_new("PipelineReplay",
                      "the same work under other schedules (simulated with the measured durations)",
                      COLUMNS, N_R);
-    ps_code code = table != NULL && measure_times(chart, r, &t) ? PS_OK : ps_fail_nomem(err);
+    ps_code code =
+        table != NULL ? ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err) : ps_fail_nomem(err);
     code = code == PS_OK ? fill(table, &t, r, opts, err) : code;
-    ps_free(t.stages);
-    ps_free(t.scratch);
+    ps_measured_times_fini(&t);
     if (code != PS_OK) {
         ps_table_free(table);
         return NULL;
@@ -386,12 +416,11 @@ ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r,
     ps_sim_plan *plan = NULL;
     int64_t *durations = NULL;
     ps_chart *theory = NULL;
-    if (!measure_times(chart, r, &t)) {
-        (void)ps_fail_nomem(err);
-    } else if (schedule->check(&params, err) == PS_OK &&
-               (plan = ps_sim_plan_new(schedule, &params, err)) != NULL) {
-        balance(&t);
-        durations = plan_durations(&t, plan);
+    if (ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err) == PS_OK &&
+        schedule->check(&params, err) == PS_OK &&
+        (plan = ps_sim_plan_new(schedule, &params, err)) != NULL) {
+        ps_measured_times_balance(&t);
+        durations = ps_measured_durations(&t, plan);
         theory = durations != NULL ? ps_sim_chart(plan, durations, 0, 1, 0, err) : NULL;
         if (durations == NULL) {
             (void)ps_fail_nomem(err);
@@ -399,7 +428,24 @@ ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r,
     }
     ps_free(durations);
     ps_sim_plan_free(plan);
-    ps_free(t.stages);
-    ps_free(t.scratch);
+    ps_measured_times_fini(&t);
     return theory;
+}
+
+ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err *err) {
+    ps_code code = ps_recognise(chart, chart->schedule, 0, 0, r, err);
+    if (code == PS_OK && r->schedule == NULL) {
+        return ps_fail(
+            err, PS_NOTHING,
+            "the measured schedule was not recognised, so its durations cannot be taken over "
+            "(name it with --pp-type)");
+    }
+    return code;
+}
+
+ps_chart *ps_theory_of(const ps_chart *chart, const ps_schedule *schedule, ps_err *err) {
+    ps_recognised r;
+    return ps_recognise_for_theory(chart, &r, err) == PS_OK
+               ? ps_theory_chart(chart, &r, schedule, err)
+               : NULL;
 }

@@ -4,7 +4,6 @@
 
 #include "analyze/analysis.h"
 #include "analyze/host_labels.h"
-#include "analyze/recognise.h"
 #include "analyze/replay.h"
 #include "base/alloc.h"
 #include "cli/chart_file.h"
@@ -13,6 +12,7 @@
 #include "cli/rank_report.h"
 #include "run/cluster.h"
 #include "run/run.h"
+#include "run/run_pipeline.h"
 #include "schedule/schedule.h"
 #include "write/writers.h"
 
@@ -24,29 +24,7 @@ typedef struct drawing {
     int32_t pipeline;
 } drawing;
 
-/* --- theory ------------------------------------------------------------------------------------------------------ */
-
-/* The theoretical chart of --against, with the stages, microbatches and mean durations that were measured. */
-static ps_chart *make_theory(const char *name, const ps_chart *chart, ps_err *err) {
-    ps_recognised r;
-    if (ps_recognise(chart, chart->schedule, 0, 0, &r, err) != PS_OK) {
-        return NULL;
-    }
-    if (r.schedule == NULL) {
-        (void)ps_fail(
-            err, PS_NOTHING,
-            "--against: the measured schedule was not recognised, so its durations cannot be taken over "
-            "(name it with --pp-type)");
-        return NULL;
-    }
-    return ps_theory_chart(chart, &r, ps_schedule_find(name), err);
-}
-
 /* --- output ------------------------------------------------------------------------------------------------------ */
-
-static bool is_pipeline_table(const ps_table *t) {
-    return t->home == PS_HOME_CLUSTER && strncmp(t->name, "Pipeline", 8) == 0 && t->n_rows > 0;
-}
 
 static int print_text(ps_cli *cli, const drawing *d) {
     int status = ps_cli_put_chart(cli, d->chart, d->step, d->pipeline);
@@ -56,7 +34,7 @@ static int print_text(ps_cli *cli, const drawing *d) {
     }
     const ps_result *result = &d->run->results[0];
     for (size_t i = 0; status == PS_EXIT_OK && i < result->n_tables; i++) {
-        if (!is_pipeline_table(result->tables[i])) {
+        if (!ps_is_pipeline_table(result->tables[i])) {
             continue;
         }
         ps_cli_print(cli, "\n");
@@ -68,14 +46,8 @@ static int print_text(ps_cli *cli, const drawing *d) {
 }
 
 static int write_file(ps_cli *cli, const drawing *d, const char *path) {
-    const ps_result *result = &d->run->results[0];
-    const ps_table *tables[8];
-    size_t n = 0;
-    for (size_t i = 0; i < result->n_tables && n < PS_N(tables); i++) {
-        if (is_pipeline_table(result->tables[i])) {
-            tables[n++] = result->tables[i];
-        }
-    }
+    const ps_table *tables[PS_MAX_PIPELINE_TABLES];
+    size_t n = ps_pipeline_tables(&d->run->results[0], tables);
     ps_chart_file file = {d->chart, d->against, tables, n, d->step, d->pipeline};
     return ps_cli_write_chart_file(cli, path, &file);
 }
@@ -97,14 +69,16 @@ static int draw(ps_cli *cli, const ps_run *run) {
     if (d.chart == NULL || d.chart->n_ops == 0) {
         return PS_EXIT_NOTHING; /* the ranks have said why */
     }
-    d.step = ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : ps_cli_usual_step(d.chart);
+    d.step = ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : ps_chart_usual_step(d.chart);
     d.pipeline = ps_cli_given(cli, "pipeline") ? (int32_t)ps_cli_int(cli, "pipeline") : -1;
     if (!has_step(d.chart, d.step)) {
         return ps_cli_usage(cli, "--step %lld: the chart has no such step (see: pipescope info)",
                             (long long)d.step);
     }
     const char *against = ps_cli_text(cli, "against");
-    if (against != NULL && (d.against = make_theory(against, d.chart, &err)) == NULL) {
+    if (against != NULL &&
+        (d.against = ps_theory_of(d.chart, ps_schedule_find(against), &err)) == NULL) {
+        ps_err_prefix(&err, "--against");
         return ps_cli_fail(cli, &err);
     }
     const char *path = ps_cli_text(cli, "output");
@@ -113,78 +87,12 @@ static int draw(ps_cli *cli, const ps_run *run) {
     return status;
 }
 
-/* Marks are looked for in what Ascend's profilers wrote, where pp_chart knows them; everything else is for pp_labels. */
-static bool may_have_marks(const ps_cluster_rank *rank) {
-    return rank->reader == NULL || strcmp(rank->reader->name, "ascend-db") == 0 ||
-           strcmp(rank->reader->name, "ascend-text") == 0;
-}
-
-static bool is_any(const ps_cluster_rank *rank) {
-    (void)rank;
-    return true;
-}
-
-/* One analysis over the ranks that are wanted; NULL on failure. */
-static ps_run *run_over(const ps_cluster *cluster, const char *name,
-                        bool (*wanted)(const ps_cluster_rank *), const ps_run_opts *opts,
-                        ps_err *err) {
-    const ps_analysis *analysis = ps_analysis_find(name);
-    const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks, sizeof *ranks);
-    ps_run *run = NULL;
-    size_t n = 0;
-    if (ranks == NULL) {
-        (void)ps_fail_nomem(err);
-        return NULL;
-    }
-    for (size_t r = 0; r < cluster->n_ranks; r++) {
-        if (wanted(&cluster->ranks[r])) {
-            ranks[n++] = &cluster->ranks[r];
-        }
-    }
-    run = ps_run_analyses(&analysis, 1, cluster, ranks, n, opts, err);
-    ps_free(ranks);
-    return run;
-}
-
-static bool has_chart(const ps_run *run) {
-    return run != NULL && run->results[0].chart != NULL && run->results[0].chart->n_ops > 0;
-}
-
-/* Marks first where every rank may have them, then labels, jobs and flows; marks again of the ranks that may have them
- * when nothing else was there. Rules of the user win over all of it. NULL with `err` when a run failed. */
-static ps_run *find_ops(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
-    size_t n_databases = 0;
-    for (size_t r = 0; r < cluster->n_ranks; r++) {
-        n_databases += may_have_marks(&cluster->ranks[r]);
-    }
-    bool rules = opts->analysis.forward_re != NULL || opts->analysis.backward_re != NULL;
-    ps_run *marks = NULL;
-    if (!rules && n_databases == cluster->n_ranks) {
-        marks = run_over(cluster, "pp_chart", may_have_marks, opts, err);
-        if (marks == NULL || has_chart(marks) || marks->n_nothing == 0) {
-            return marks;
-        }
-    }
-    ps_run *labels = run_over(cluster, "pp_labels", is_any, opts, err);
-    if (labels == NULL || has_chart(labels)) {
-        ps_run_free(marks);
-        return labels;
-    }
-    if (marks == NULL && !rules && n_databases > 0) {
-        marks = run_over(cluster, "pp_chart", may_have_marks, opts, err);
-    }
-    bool keep_marks = marks != NULL && (has_chart(marks) || n_databases == cluster->n_ranks);
-    ps_run_free(keep_marks ? labels : marks);
-    return keep_marks ? marks : labels;
-}
-
 static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
     ps_err err = PS_ERR_INIT;
-    ps_run *run = find_ops(cluster, opts, &err);
+    ps_run *run = ps_run_pipeline(cluster, opts, &err);
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
-    ps_cli_name_chart(run->results[0].chart, cluster);
     int status = draw(cli, run);
     ps_report_ranks(cli, run);
     int ranks_status = ps_report_status(run, cluster, NULL);

@@ -14,6 +14,7 @@
 #include "cli/table_report.h"
 #include "run/cluster.h"
 #include "run/run.h"
+#include "run/run_pipeline.h"
 
 /* --- what the user asked for ------------------------------------------------------------------------------- */
 
@@ -225,7 +226,7 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
         return ps_cli_fail(cli, &err);
     }
     for (size_t a = 0; a < run->n_analyses; a++) {
-        ps_cli_name_chart(run->results[a].chart, cluster);
+        ps_run_name_chart(run->results[a].chart, cluster);
     }
     int printed = ps_report_results(cli, run);
     ps_report_written(cli, run, q->analyses, q->opts.export_type, q->path);

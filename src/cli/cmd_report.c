@@ -12,6 +12,7 @@
 #include "cli/rank_report.h"
 #include "run/cluster.h"
 #include "run/run.h"
+#include "run/run_pipeline.h"
 #include "write/report_view.h"
 #include "write/sink.h"
 #include "write/writers.h"
@@ -189,10 +190,10 @@ static void add_chart(ps_cli *cli, ps_report_view *view, const ps_run *run,
         if (r->chart == NULL || r->chart->n_ops == 0) {
             continue;
         }
-        ps_cli_name_chart(r->chart, cluster);
+        ps_run_name_chart(r->chart, cluster);
         view->chart = r->chart;
         view->chart_step =
-            ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : ps_cli_usual_step(r->chart);
+            ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : ps_chart_usual_step(r->chart);
         for (size_t i = 0; i < r->n_tables && view->n_pipelines < PS_N(view->pipelines); i++) {
             const ps_table *t = r->tables[i];
             if (t->home == PS_HOME_CLUSTER && strncmp(t->name, "Pipeline", 8) == 0 &&

@@ -333,34 +333,6 @@ int ps_report_no_profile(const ps_cli *cli, const ps_cluster *c) {
     return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED;
 }
 
-void ps_cli_name_chart(ps_chart *chart, const ps_cluster *cluster) {
-    const char *name = ps_path_base(cluster->root);
-    if (chart != NULL && name[0] != '.' && name[0] != '/') {
-        (void)ps_chart_set_text(chart, name,
-                                chart->schedule); /* a title is not worth failing for */
-    }
-}
-
-int64_t ps_cli_usual_step(const ps_chart *chart) {
-    int64_t best = chart->ops[0].step;
-    int64_t step = INT64_MIN;
-    size_t best_n = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < chart->n_ops && chart->ops[i].rank == chart->ops[0].rank; i++) {
-        const ps_op *op = &chart->ops[i];
-        if (op->kind == PS_OP_SEND || op->kind == PS_OP_RECV || op->step == PS_FIRST_STEP) {
-            continue; /* PS_FIRST_STEP: outside every step */
-        }
-        n = op->step == step ? n + 1 : 1;
-        step = op->step;
-        if (n > best_n) {
-            best_n = n;
-            best = step;
-        }
-    }
-    return best;
-}
-
 /* The rows of one step without the column that says so. Texts stay with the original. NULL when memory is out. */
 static ps_table *rows_of_step(const ps_table *t, int64_t step) {
     char title[256];

@@ -34,12 +34,6 @@ int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *cluster);
 /* The same for commands that read every format. */
 int ps_report_no_profile(const ps_cli *cli, const ps_cluster *cluster);
 
-/* Gives a measured chart its title: where it comes from. */
-void ps_cli_name_chart(ps_chart *chart, const ps_cluster *cluster);
-
-/* The first step of the chart's first rank that has as many ops as any: an incomplete first step is a poor picture. */
-int64_t ps_cli_usual_step(const ps_chart *chart);
-
 /* Prints a table; of one whose first column is the number "step" only the rows of that step, without that column, and
  * at most 64 of them. An exit status. */
 int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step);

@@ -65,7 +65,7 @@ int ps_report_results(ps_cli *cli, const ps_run *run) {
     for (size_t a = 0; a < run->n_analyses; a++) {
         const ps_result *result = &run->results[a];
         bool has_chart = result->chart != NULL && result->chart->n_ops > 0;
-        int64_t step = has_chart ? ps_cli_usual_step(result->chart) : 0;
+        int64_t step = has_chart ? ps_chart_usual_step(result->chart) : 0;
         for (size_t i = 0; i < result->n_tables && status == PS_EXIT_OK; i++) {
             const ps_table *t = result->tables[i];
             bool is_listed = run->n_analyses > MAX_ANALYSES_SHOWN && place_of(run, t) != NULL;

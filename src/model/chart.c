@@ -119,3 +119,23 @@ const char *ps_bubble_cause_name(ps_bubble_cause cause) {
     };
     return NAMES[cause];
 }
+
+int64_t ps_chart_usual_step(const ps_chart *chart) {
+    int64_t best = chart->ops[0].step;
+    int64_t step = INT64_MIN;
+    size_t best_n = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < chart->n_ops && chart->ops[i].rank == chart->ops[0].rank; i++) {
+        const ps_op *op = &chart->ops[i];
+        if (op->kind == PS_OP_SEND || op->kind == PS_OP_RECV || op->step == PS_FIRST_STEP) {
+            continue; /* PS_FIRST_STEP: outside every step */
+        }
+        n = op->step == step ? n + 1 : 1;
+        step = op->step;
+        if (n > best_n) {
+            best_n = n;
+            best = step;
+        }
+    }
+    return best;
+}

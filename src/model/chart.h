@@ -56,6 +56,8 @@ typedef enum ps_bubble_cause {
 } ps_bubble_cause;
 
 #define PS_NO_INDEX UINT32_MAX
+/* Asked for: the first step of a chart. As the step of an op: outside of every step. */
+#define PS_FIRST_STEP INT64_MIN
 
 typedef struct ps_chart_rank {
     int32_t rank;            /* global rank */
@@ -134,5 +136,8 @@ const char *ps_op_kind_name(ps_op_kind kind);
 /* Whether the ranks stand on more than one machine. */
 bool ps_chart_has_machines(const ps_chart *chart);
 const char *ps_bubble_cause_name(ps_bubble_cause cause);
+/* The first step of the chart's first rank that has as many ops as any: an incomplete first step is a poor picture. The
+ * chart has ops. */
+int64_t ps_chart_usual_step(const ps_chart *chart);
 
 #endif

@@ -6,13 +6,15 @@
  *
  * Time is cut into buckets of 2^level ns from the trace's origin, and those into tiles of PS_LOD_TILE buckets: tile t of
  * level l covers [t, t + 1) * PS_LOD_TILE * 2^l. A tile holds, for each row,
- *   - every slice that is at least one bucket long (or alone in its bucket), exactly, also when it only reaches into the tile;
- *   - for each bucket the others that start in it as one entry: how many, how long together, and the longest of them.
- * So nothing disappears: density is drawn. Counts of a row's tiles that lie side by side add up to its slices.
+ *   - every slice that is at least one bucket long, exactly, also when it only reaches into the tile;
+ *   - for each bucket the others that start in it as one entry: how many, how long together, and the longest of them; a
+ *     single one is exact, also when it only reaches into the tile.
+ * So nothing disappears: density is drawn. Counts of what starts in tiles that lie side by side add up to the row's slices.
  *
  * Index: the slices of a row in order (4 bytes a slice), the row of each slice (2), and for every 65,536 slices of a row a
- * pyramid of buckets, from the level with 64 slices a bucket upwards in steps of 4 (about 0.4). A tile costs its entries, not
- * the slices below it; see lod.c for why no mixture of densities changes that. */
+ * pyramid of buckets, from the level with 64 slices a bucket upwards (at most 0.42). A tile costs its entries, not the slices
+ * below it; see lod_pyramid.c for why no mixture of densities changes that. In the last row of a lane that is too deep slices
+ * overlap: of those that started before a tile only the last is looked at. */
 #ifndef PS_MODEL_LOD_H
 #define PS_MODEL_LOD_H
 
@@ -54,8 +56,8 @@ uint32_t ps_lod_n_slices(const ps_lod *lod, uint32_t lane);
 /* First start and last end in a lane; false when it is empty. */
 bool ps_lod_span(const ps_lod *lod, uint32_t lane, int64_t *start_ns, int64_t *end_ns);
 
-/* A lane made of others (streams drawn as one); its number, or the one that was made of the same lanes before. The slices
- * keep their own lanes too. PS_NONE with `err`: PS_NOMEM. */
+/* A lane made of others (streams drawn as one; n > 0, merged ones may be among them); its number, or the one that was made of
+ * the same lanes before. The slices keep their own lanes too. PS_NONE with `err`: PS_NOMEM. */
 uint32_t ps_lod_merge(ps_lod *lod, const uint32_t *lanes, size_t n, ps_err *err);
 
 /* The functions below build the lane's rows when they are not there (PS_NOMEM is all that can fail). Threads may call them
@@ -71,7 +73,8 @@ const uint32_t *ps_lod_row(const ps_lod *lod, uint32_t lane, uint32_t row, uint3
 /* The row of a slice in its own lane, which is built. (In a merged lane: ps_lod_row_in.) */
 uint32_t ps_lod_row_of(const ps_lod *lod, uint32_t slice);
 uint32_t ps_lod_row_in(const ps_lod *lod, uint32_t lane, uint32_t slice); /* PS_NONE: not in it */
-/* Slices of a row that end after `from_ns` and start before `to_ns`: positions [*first, *end) in ps_lod_row. */
+/* Slices of a row that end after `from_ns` (or start there) and start before `to_ns`: positions [*first, *end) in
+ * ps_lod_row. */
 void ps_lod_row_range(const ps_lod *lod, uint32_t lane, uint32_t row, int64_t from_ns,
                       int64_t to_ns, uint32_t *first, uint32_t *end);
 

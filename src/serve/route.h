@@ -29,6 +29,7 @@ typedef struct ps_param {
 struct ps_cache;
 
 typedef struct ps_request {
+    const char *path; /* as in routes.def */
     ps_store *store;
     struct ps_cache *cache;
     ps_param params[PS_REQUEST_MAX_PARAMS];
@@ -59,13 +60,24 @@ typedef struct ps_route {
     bool
         is_slow; /* may take longer than a few milliseconds: answered by a worker, not by the thread of the socket */
     size_t max_body; /* POST */
+    /* NULL, or true while there is nothing to answer yet: the server keeps the request without a thread, asks again when
+     * the store has changed, and answers in any case after PS_WAIT_S. Never blocks. */
+    bool (*must_wait)(const ps_request *q);
     void (*answer)(const ps_request *q, ps_reply *r);
 } ps_route;
+
+#define PS_WAIT_S 20
 
 /* All routes in the order of routes.def, NULL-terminated. */
 const ps_route *const *ps_routes(void);
 /* NULL: no such path (*other_method is set when there is one for another method). */
 const ps_route *ps_route_find(const char *method, const char *path, bool *other_method);
+/* Answers, and says so (507) when the reply did not fit into memory. */
+void ps_route_answer(const ps_route *route, const ps_request *q, ps_reply *r);
+
+/* Takes a query apart ("a=1&b=x%20y", without "?"), in place: the parameters point into it. False, with the reply filled:
+ * escapes that are none, a zero byte, too many parameters. */
+bool ps_request_parse(ps_request *q, ps_reply *r, char *query);
 
 /* NULL when the parameter is not given. */
 const char *ps_param_text(const ps_request *q, const char *name);
@@ -76,14 +88,16 @@ bool ps_ask_int(const ps_request *q, ps_reply *r, const char *name, int64_t leas
                 int64_t fallback, int64_t *out);
 bool ps_ask_flag(const ps_request *q, ps_reply *r, const char *name,
                  bool *out); /* "1", "0", not given: false */
-/* A list of numbers and ranges, "0-5,9", each below `stop`, at most `max` of them; in the reply's arena. */
+/* A list of numbers and ranges, "0-5,9", each below `stop`, at most `max` of them, in the order given; in the reply's arena.
+ * Not given or empty: none, *out NULL. */
 bool ps_ask_list(const ps_request *q, ps_reply *r, const char *name, uint32_t stop, size_t max,
                  uint32_t **out, size_t *n);
 /* The rank that parameter `rank` names, ready; release it. Asks for it to be read when it is not there (409). */
 bool ps_ask_rank(const ps_request *q, ps_reply *r, ps_loaded **out);
 /* The slice of parameter `slice`. */
 bool ps_ask_slice(const ps_request *q, ps_reply *r, const ps_loaded *l, uint32_t *out);
-/* Parameters `from` and `to`, ns from the rank's origin; not given: everything. */
+/* Parameters `from` and `to`, ns from the rank's origin, from <= to; not given: everything. Both are within +-2^61, so that
+ * their difference fits. */
 bool ps_ask_span(const ps_request *q, ps_reply *r, int64_t *from_ns, int64_t *to_ns);
 
 /* {"rank","slice","lane","row","start","dur","name","tint","kind"}: how every route names a slice. */
@@ -91,7 +105,22 @@ PS_MUST_USE ps_code ps_put_ref(ps_buf *out, const char *rank_key, const ps_loade
                                uint32_t slice, ps_err *err);
 
 /* Table as every route gives it, with parameters sort, desc, filter, offset, limit, format (docs/serve-api.md, "Tables").
- * Fills the reply. */
+ * Fills the reply. Rows on demand are not made but for those that are looked at; the order of a sorted or filtered table is
+ * kept in the cache for the next page, under path and parameters. */
 void ps_put_table(const ps_request *q, ps_reply *r, const ps_table *table);
+
+/* What stands beside the rows. */
+typedef struct ps_table_extra {
+    const char *const *notes; /* sentences, or NULL */
+    size_t n_notes;
+    const char *members; /* more members of the JSON object ("\"totals\":{...}"), or NULL */
+} ps_table_extra;
+void ps_put_table_with(const ps_request *q, ps_reply *r, const ps_table *table,
+                       const ps_table_extra *extra);
+
+/* {"tables":[...],"notes":[...]}: each with its first rows in its own order. Parameter `table=NAME` asks for one of them
+ * alone, as ps_put_table gives it. Entries may be NULL. */
+void ps_put_tables(const ps_request *q, ps_reply *r, const ps_table *const *tables, size_t n,
+                   const ps_table_extra *extra);
 
 #endif

@@ -14,20 +14,27 @@
 typedef struct ps_server ps_server;
 
 #define PS_TOKEN_CHARS 32
+#define PS_SERVER_URL 640 /* room for any URL of ps_server_url() */
 
 typedef struct ps_server_opts {
     const char *host;     /* address to bind, NULL: 127.0.0.1 */
     uint16_t port;        /* 0: any free one */
     const char *token;    /* letters, digits, - and _; NULL: a random one */
     uint32_t max_clients; /* connections at once; 0: 2000 */
-    uint32_t idle_s;      /* a connection that says nothing is closed after this; 0: 30 */
+    uint32_t
+        idle_s; /* a connection that says nothing, or does not come to an end of what it asks, is closed after
+                             this; 0: 30 */
+    /* Called when the socket is bound and nothing was answered yet, with the URL. May be NULL. */
+    void (*bound)(void *context, const char *url);
+    void *context;
 } ps_server_opts;
 
-/* Starts threads and returns. The store must outlive it. PS_USAGE: the address is none; PS_IO: it is taken. The caller stops
- * it with ps_server_stop(). */
+/* Starts threads and returns. The store must outlive it. PS_USAGE: the address or the token is none; PS_BUSY: the port is
+ * taken; PS_IO: anything else of the system. The caller stops it with ps_server_stop(). */
 ps_server *ps_server_start(ps_store *store, const ps_server_opts *opts, ps_err *err);
-/* Lets requests that are being answered end (for up to 2 s), then closes everything. NULL is fine. */
-void ps_server_stop(ps_server *s);
+/* Lets requests that are being answered end (for up to 2 s), then closes everything and frees. False: an answer was still
+ * being made then, so nothing was freed and the store is in use: the process should end. NULL is fine. */
+bool ps_server_stop(ps_server *s);
 /* The store has changed: those who wait for events get them. For ps_store_opts.changed. */
 void ps_server_notify(ps_server *s);
 

@@ -39,8 +39,6 @@ typedef struct ps_chart_text_opts {
     bool with_transfers; /* a row of sends and receives below each stage */
 } ps_chart_text_opts;
 
-#define PS_FIRST_STEP INT64_MIN
-
 /* The picture of one step of one pipeline: a row a stage, blocks over time, busy shares, axis, legend.
  * PS_NOTHING when the chart has no op there. */
 PS_MUST_USE ps_code ps_write_chart_text(const ps_chart *chart, const ps_chart_text_opts *opts,

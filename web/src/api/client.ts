@@ -51,6 +51,11 @@ export async function get<T>(path: string, params: Params = {}, signal?: AbortSi
   return (await (await ask(path, params, signal === undefined ? {} : { signal })).json()) as T;
 }
 
+/** GET, as it is: files. */
+export async function getText(path: string, params: Params = {}, signal?: AbortSignal): Promise<string> {
+  return (await ask(path, params, signal === undefined ? {} : { signal })).text();
+}
+
 export async function getBytes(path: string, params: Params = {}, signal?: AbortSignal): Promise<ArrayBuffer> {
   return (await ask(path, params, signal === undefined ? {} : { signal })).arrayBuffer();
 }

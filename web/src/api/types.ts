@@ -1,6 +1,6 @@
 /** What the server answers; docs/serve-api.md explains each. */
 import type { Ns } from "../base/ns";
-import type { Theme } from "../base/theme";
+import type { ViewerTheme } from "../base/theme";
 import type { Packed } from "../pipeline/unpack";
 
 /** A slice, as every route tells it. Times are from the rank's origin. */
@@ -45,7 +45,7 @@ export interface Rank {
 export interface Session {
   version: string;
   title: string;
-  theme: { light: Theme; dark: Theme };
+  theme: { light: ViewerTheme; dark: ViewerTheme };
   kinds: [string, string][];
   phases: string[];
   causes: string[];
@@ -129,11 +129,56 @@ export interface SearchCounts {
   names: [text: string, tint: number, n: number][];
 }
 
+/** A table of the pipeline page: all its rows. */
+export type ChartTable = Pick<Table, "name" | "title" | "columns" | "rows">;
+
 export interface ChartReply {
   chart: Packed;
   against: Packed | null;
-  tables: Table[];
+  tables: ChartTable[];
   view: { step: number; pipeline: number };
-  /** The rank of the timeline for each row of chart.ranks, "" where there is none. */
-  places: string[];
+  /** For each row of chart.ranks the rank of the timeline ("" none), and its clock - that of the chart. */
+  places: [key: string, clockNs: Ns][];
+}
+
+export interface SimulateFrom {
+  cluster: number;
+  step?: number;
+  pipeline?: number;
+  [override: string]: string | number | boolean | undefined;
+}
+
+export interface SimulateAsk {
+  schedule?: string;
+  stages?: number;
+  microbatches?: number;
+  chunks?: number;
+  group?: number;
+  overlap?: boolean;
+  tail?: "split" | "full";
+  csv?: string;
+  from?: SimulateFrom;
+  balanced?: boolean;
+  f_ns?: Ns;
+  b_ns?: Ns;
+  w_ns?: Ns;
+  fb_ns?: Ns;
+  p2p_ns?: Ns;
+  durations?: string;
+  factors?: number[];
+  format?: "svg";
+  dark?: boolean;
+}
+
+export interface SimulateReply {
+  step_ns: Ns;
+  bubble: number;
+  activations: number;
+  chart: Packed;
+  tables: ChartTable[];
+  view: { step: number; pipeline: number };
+  used: {
+    schedule: string; stages: number; microbatches: number; chunks: number; p2p_ns: Ns; splits: boolean; pairs: boolean;
+    times: [f: Ns, b: Ns, w: Ns, fb: Ns][];
+  };
 }

@@ -10,6 +10,18 @@ export interface Theme {
   accent: string;
   kinds: string[];
   phases: string[];
+  /** Computing, communication, exposed communication, free. */
+  lanes?: string[];
+  /** Twelve, for names. */
+  tints?: string[];
+}
+
+/** What the viewer has beyond that. */
+export interface ViewerTheme extends Theme {
+  /** Computing, communication, communication not overlapped, free. */
+  lanes: string[];
+  /** Twelve, for names of kernels and calls. */
+  tints: string[];
 }
 
 export type Rgb = [number, number, number];

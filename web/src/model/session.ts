@@ -25,7 +25,8 @@ export const box = new Atom<Box | null>(null);
 export const boxLocked = new Atom<boolean>(false);
 /** Tables of the lower panel keep to this span (T-32); viewNs. */
 export const analysisSpan = new Atom<{ from: Ns; to: Ns } | null>(null);
-/** By how much the user moved a rank, ns to the right; by rank key. */
+/** By how much the user moved a rank, ns to the right; by rank key. Lanes of one process or device that were moved apart from
+ * their rank stand here too, by "KEY|PART" (model/lanes.ts, partOf). */
 export const offsets = new Atom<ReadonlyMap<string, Ns>>(new Map());
 /** Where the pages want to go in the timeline: it takes the request and sets it back to null. */
 export interface Goto {
@@ -41,11 +42,65 @@ export const gotoPipeline = new Atom<{ rank: string; at: Ns } | null>(null);
 
 export const rankOf = (key: string): Rank | undefined => ranks.get().find((r) => r.key === key);
 
-/** viewNs - rankNs of a rank: where its origin lies from that of the first ready rank, and what the user moved. */
+/** What the origin of the view is taken from: the first rank that was ready. It stays, so that the view does not move when
+ * others come or go. */
+let reference: { origin: bigint; start: Ns; end: Ns } | null = null;
+let known: { ranks: Rank[]; offsets: ReadonlyMap<string, Ns>; shifts: Map<string, Ns> } | null = null;
+
+function referenceNow(): typeof reference {
+  if (reference === null) {
+    const first = ranks.get().find((r) => r.origin_ns !== undefined);
+    if (first !== undefined) {
+      reference = { origin: BigInt(first.origin_ns!), start: first.start ?? 0, end: first.end ?? 0 };
+    }
+  }
+  return reference;
+}
+
+/** For tests, and when other data are served. */
+export function forgetReference(): void {
+  reference = null;
+  known = null;
+}
+
+/** Nanoseconds since the epoch (or what the profiler counts from) of a time of the view; null before a rank is ready. */
+export function absolute(viewNs: Ns): bigint | null {
+  const from = referenceNow();
+  return from === null ? null : from.origin + BigInt(Math.round(viewNs));
+}
+
+export function fromAbsolute(ns: bigint): Ns | null {
+  const from = referenceNow();
+  return from === null ? null : Number(ns - from.origin);
+}
+
+/** By how much a rank that was recorded at quite another time (its span does not meet the first one's) is moved so that it
+ * begins with the first; 0 for all others. */
+export function autoOffset(rank: Rank): Ns {
+  const from = referenceNow();
+  if (from === null || rank.origin_ns === undefined) {
+    return 0;
+  }
+  const apart = Number(BigInt(rank.origin_ns) - from.origin);
+  const start = (rank.start ?? 0) + apart;
+  const end = (rank.end ?? 0) + apart;
+  return start > from.end || end < from.start ? from.start - start : 0;
+}
+
+/** viewNs - rankNs of a rank: where its origin lies from that of the first ready rank, what brings ranks of quite another
+ * time to its start, and what the user moved. */
 export function shiftOf(rank: Rank): Ns {
-  const first = ranks.get().find((r) => r.origin_ns !== undefined);
-  const own = offsets.get().get(rank.key) ?? 0;
-  return first === undefined || rank.origin_ns === undefined ? own : Number(BigInt(rank.origin_ns) - BigInt(first.origin_ns!)) + own;
+  const from = referenceNow();
+  if (known === null || known.ranks !== ranks.get() || known.offsets !== offsets.get()) {
+    known = { ranks: ranks.get(), offsets: offsets.get(), shifts: new Map() };
+  }
+  let shift = known.shifts.get(rank.key);
+  if (shift === undefined) {
+    const apart = from === null || rank.origin_ns === undefined ? 0 : Number(BigInt(rank.origin_ns) - from.origin);
+    shift = apart + autoOffset(rank) + (offsets.get().get(rank.key) ?? 0);
+    known.shifts.set(rank.key, shift);
+  }
+  return shift;
 }
 
 /** Shows a slice in the timeline, from any page. */

@@ -1,0 +1,123 @@
+/** The address holds what is looked at: the tab, and what each page says of itself. A page registers under a prefix; its keys
+ * stand as "prefix.key". Changes replace the address; another tab is a step of the history. The token is never in it. */
+import { tab, TABS, type Tab } from "../model/session";
+
+export interface UrlPart {
+  /** "tl", "pp": no dots. Numbers in short; texts are encoded. */
+  prefix: string;
+  /** What it looks at; what is as at first is left out. */
+  read: () => Record<string, string>;
+  /** Looks at that; what is not in it is as at first. Called when the page registers and the address knows it, and when the
+   * user goes back. */
+  write: (state: Record<string, string>) => void;
+}
+
+/** By prefix. */
+export type UrlState = ReadonlyMap<string, Record<string, string>>;
+
+/** "#tab=timeline&tl.from=1" without the sign. */
+export function parseHash(hash: string): { tab: Tab | null; parts: UrlState } {
+  const parts = new Map<string, Record<string, string>>();
+  let found: Tab | null = null;
+  for (const [key, value] of new URLSearchParams(hash.replace(/^#/, ""))) {
+    const dot = key.indexOf(".");
+    if (key === "tab") {
+      found = TABS.find((name) => name === value) ?? null;
+    } else if (dot > 0) {
+      const prefix = key.slice(0, dot);
+      parts.set(prefix, { ...parts.get(prefix), [key.slice(dot + 1)]: value });
+    }
+  }
+  return { tab: found, parts };
+}
+
+export function formatHash(shown: Tab, parts: UrlState): string {
+  const out = new URLSearchParams({ tab: shown });
+  for (const [prefix, state] of parts) {
+    for (const [key, value] of Object.entries(state)) {
+      out.set(`${prefix}.${key}`, value);
+    }
+  }
+  // These may stand in a fragment as they are, and are easier to read so.
+  return out.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/");
+}
+
+const registered: UrlPart[] = [];
+/** What the address said of pages that are not there yet, or no longer. */
+const pending = new Map<string, Record<string, string>>();
+let timer = 0;
+let isRestoring = false;
+
+/** Returns how to take it back. */
+export function registerUrl(part: UrlPart): () => void {
+  registered.push(part);
+  const known = pending.get(part.prefix);
+  if (known !== undefined) {
+    pending.delete(part.prefix);
+    part.write(known);
+  }
+  return () => {
+    pending.set(part.prefix, part.read());
+    registered.splice(registered.indexOf(part), 1);
+  };
+}
+
+function current(): string {
+  const parts = new Map(pending);
+  for (const part of registered) {
+    const state = part.read();
+    if (Object.keys(state).length > 0) {
+      parts.set(part.prefix, state);
+    } else {
+      parts.delete(part.prefix);
+    }
+  }
+  return `#${formatHash(tab.get(), parts)}`;
+}
+
+function put(isStep: boolean): void {
+  clearTimeout(timer);
+  timer = 0;
+  const now = current();
+  if (now !== location.hash) {
+    history[isStep ? "pushState" : "replaceState"](null, "", now);
+  }
+}
+
+/** Pages call it when what they look at has changed. */
+export function urlChanged(): void {
+  if (timer === 0 && !isRestoring) {
+    timer = setTimeout(() => put(false), 250) as unknown as number;
+  }
+}
+
+/** The address of what is seen right now, to hand on. */
+export function addressNow(): string {
+  put(false);
+  return location.href;
+}
+
+function restore(): void {
+  const { tab: shown, parts } = parseHash(location.hash);
+  isRestoring = true;
+  for (const part of registered) {
+    part.write(parts.get(part.prefix) ?? {});
+  }
+  pending.clear();
+  for (const [prefix, state] of parts) {
+    if (!registered.some((part) => part.prefix === prefix)) {
+      pending.set(prefix, state);
+    }
+  }
+  if (shown !== null) {
+    tab.set(shown);
+  }
+  isRestoring = false;
+}
+
+/** Reads the address and follows it; once, when the page starts. */
+export function followAddress(): void {
+  restore();
+  addEventListener("popstate", restore);
+  tab.listen(() => !isRestoring && put(true));
+}

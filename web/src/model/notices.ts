@@ -1,0 +1,48 @@
+/** What the page tells people: failures, and what is odd about the capture. */
+import { ApiError } from "../api/client";
+import { Atom } from "../base/atom";
+
+export type Severity = "info" | "warning" | "error";
+
+export interface Notice {
+  id: number;
+  severity: Severity;
+  text: string;
+  /** How often it was said. */
+  n: number;
+  /** Still over the page, not only in the list. */
+  isUp: boolean;
+}
+
+export const notices = new Atom<readonly Notice[]>([]);
+let last = 0;
+
+/** What was said before is counted, not said twice. Those that are no failures go away by themselves. */
+export function notify(severity: Severity, text: string): void {
+  const known = notices.get().find((n) => n.text === text && n.severity === severity);
+  const id = known?.id ?? ++last;
+  notices.update((all) => [...all.filter((n) => n !== known), { id, severity, text, n: (known?.n ?? 0) + 1, isUp: true }].slice(-200));
+  if (severity === "info") {
+    setTimeout(() => lower(id), 6000);
+  }
+}
+
+export function lower(id: number): void {
+  notices.update((all) => all.map((n) => (n.id === id ? { ...n, isUp: false } : n)));
+}
+
+/** As a sentence; null for what was given up. */
+export function sentenceOf(error: unknown): string | null {
+  if (error instanceof DOMException && error.name === "AbortError") {
+    return null;
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** For `catch`: says what went wrong. Lost connections have a sign of their own. */
+export function fail(error: unknown): void {
+  const text = sentenceOf(error);
+  if (text !== null && (error instanceof ApiError || !(error instanceof TypeError))) {
+    notify("error", text);
+  }
+}

@@ -1,0 +1,108 @@
+/** The search over everything: what is asked, how often it was found, which one is selected. The tools hold the field, the
+ * Find panel lists; the timeline lights what was found. */
+import { get, type Params } from "../api/client";
+import type { Ref, SearchCounts } from "../api/types";
+import { Atom } from "../base/atom";
+import type { Ns } from "../base/ns";
+import { fail } from "./notices";
+import { box, boxLocked, rankOf, ranks, selected, shiftOf, show } from "./session";
+
+export interface Query {
+  text: string;
+  matchCase: boolean;
+  word: boolean;
+  regex: boolean;
+  /** Values of arguments too. */
+  args: boolean;
+}
+
+export const query = new Atom<Query>({ text: "", matchCase: false, word: false, regex: false, args: false });
+export const counts = new Atom<SearchCounts | null>(null);
+/** Place of the one that is selected, from 0; -1: none yet. */
+export const place = new Atom<number>(-1);
+export const searching = new Atom<boolean>(false);
+/** The list is asked for; the lower panel shows it. */
+export const findOpen = new Atom<boolean>(false);
+
+let running: AbortController | null = null;
+
+/** A rank whose times are searched, where the box is locked: its span in the rank's own time. */
+function lockedSpan(): Params {
+  const b = box.get();
+  if (!boxLocked.get() || b === null) {
+    return {};
+  }
+  const keys = b.lanes === null ? [] : [...new Set(b.lanes.map((l) => l.rank))];
+  const rank = keys.length === 1 ? rankOf(keys[0]!) : ranks.get().find((r) => r.state === "ready");
+  if (rank === undefined) {
+    return {};
+  }
+  const shift = shiftOf(rank);
+  const span: Params = { from: Math.floor(b.from - shift), to: Math.ceil(b.to - shift) };
+  return b.lanes === null || keys.length !== 1
+    ? { ...span, ...(keys.length > 0 ? { ranks: keys.join(",") } : {}) }
+    : { ...span, ranks: rank.key, lanes: b.lanes.map((l) => l.lane).join(",") };
+}
+
+export function paramsOf(q: Query): Params {
+  return { q: q.text, case: q.matchCase, word: q.word, regex: q.regex, args: q.args, ...lockedSpan() };
+}
+
+/** Counts what matches; an empty text forgets the search. */
+export async function search(next: Query): Promise<void> {
+  query.set(next);
+  place.set(-1);
+  running?.abort();
+  running = null;
+  if (next.text === "") {
+    counts.set(null);
+    searching.set(false);
+    return;
+  }
+  const own = new AbortController();
+  running = own;
+  searching.set(true);
+  try {
+    counts.set(await get<SearchCounts>("search", paramsOf(next), own.signal));
+  } catch (error) {
+    if (!own.signal.aborted) {
+      counts.set(null);
+      fail(error);
+    }
+  } finally {
+    if (running === own) {
+      running = null;
+      searching.set(false);
+    }
+  }
+}
+
+interface Step {
+  index: number;
+  total: number;
+  ref: Ref | null;
+}
+
+async function go(params: Params): Promise<void> {
+  try {
+    const found = await get<Step>("search/step", { ...paramsOf(query.get()), ...params });
+    if (found.ref !== null) {
+      place.set(found.index);
+      show(found.ref);
+    }
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** The next one in time after the selected slice, or after `at` of the first rank. */
+export function step(dir: "next" | "previous", at: Ns = 0): Promise<void> {
+  const from = selected.get();
+  if (query.get().text === "") {
+    return Promise.resolve();
+  }
+  return from === null ? go({ time: Math.round(at), dir }) : go({ rank: from.rank, slice: from.slice, dir });
+}
+
+/** The n-th, counted from 0. */
+export const goTo = (n: number): Promise<void> => go({ n });

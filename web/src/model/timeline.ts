@@ -1,0 +1,94 @@
+/** State of the timeline that others look at or set: panels, the frame, the address. */
+import type { Ref } from "../api/types";
+import { Atom } from "../base/atom";
+import type { Ns } from "../base/ns";
+import { Viewport, ZoomHistory } from "./viewport";
+
+/** The one window; `windowChanged` tells of changes. */
+export const viewport = new Viewport();
+export const zoomHistory = new ZoomHistory();
+export const windowChanged = new Atom<number>(0);
+
+/** Everything that moves the window goes through here, so that it can be undone. */
+export function moveWindow(change: (view: Viewport) => void): void {
+  zoomHistory.note(viewport, performance.now());
+  change(viewport);
+  windowChanged.update((n) => n + 1);
+}
+
+export function undoZoom(): void {
+  if (zoomHistory.undo(viewport)) {
+    windowChanged.update((n) => n + 1);
+  }
+}
+
+/** Shows everything. */
+export function resetWindow(): void {
+  moveWindow((view) => view.fit());
+}
+
+/** A box counts only the rows that it crosses (T-23). */
+export const rowsMode = new Atom<boolean>(false);
+/** Kinds of flows that are drawn for all slices, at most MAX_FLOW_KINDS. */
+export const flowKinds = new Atom<readonly string[]>([]);
+export const MAX_FLOW_KINDS = 10;
+/** Where alignment starts from (T-21). */
+export const baseSlice = new Atom<Ref | null>(null);
+/** The slice under the pointer. */
+export const hovered = new Atom<Ref | null>(null);
+/** "Show in Events View": the lanes whose slices the lower panel lists; it sets it back to null when it has taken it. */
+export const eventsOf = new Atom<{ rank: string; lanes: number[] } | null>(null);
+/** The lanes that the Events View lists. */
+export const shownEvents = new Atom<{ rank: string; lanes: number[] } | null>(null);
+/** "Find in Communication": a communication operator that the other page shows. */
+export const findInCommunication = new Atom<Ref | null>(null);
+/** Instants (marks, waits of no length) are drawn. */
+export const showInstants = new Atom<boolean>(true);
+
+/** The lower panel. */
+export const bottomOpen = new Atom<boolean>(true);
+export const bottomHeight = new Atom<number>(260);
+export const labelWidth = new Atom<number>(220);
+
+export interface Marker {
+  id: number;
+  /** viewNs; `to` only of a region. */
+  from: Ns;
+  to: Ns | null;
+  name: string;
+  /** 0..11, a tint of the theme; or a colour. */
+  colour: number | string;
+}
+
+export const markers = new Atom<readonly Marker[]>([]);
+/** The marker whose dialog is open. */
+export const editedMarker = new Atom<number | null>(null);
+
+export function addMarker(from: Ns, to: Ns | null): Marker {
+  const all = markers.get();
+  const id = all.reduce((most, m) => Math.max(most, m.id), 0) + 1;
+  const added: Marker = { id, from, to, name: "", colour: (id - 1) % 12 };
+  markers.set([...all, added].sort((a, b) => a.from - b.from || a.id - b.id));
+  return added;
+}
+
+export function changeMarker(id: number, change: Partial<Omit<Marker, "id">>): void {
+  markers.update((all) => all.map((m) => (m.id === id ? { ...m, ...change } : m)));
+}
+
+export function removeMarker(id: number): void {
+  markers.update((all) => all.filter((m) => m.id !== id));
+  if (editedMarker.get() === id) {
+    editedMarker.set(null);
+  }
+}
+
+export function clearMarkers(): void {
+  markers.set([]);
+  editedMarker.set(null);
+}
+
+/** Shows a marker in the window. */
+export function jumpToMarker(m: Marker): void {
+  moveWindow((view) => (m.to === null ? view.reveal(m.from, m.from) : view.showWithRoom(m.from, m.to)));
+}

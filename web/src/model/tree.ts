@@ -1,0 +1,82 @@
+/** The one tree of lanes of the page, and the lanes of ranks as they come. */
+import type { Ref } from "../api/types";
+import { Atom } from "../base/atom";
+import { LaneTree, type LayoutInput } from "./lanes";
+import { readLanes, type RankLanes } from "./rank_lanes";
+import { rankOf, ranks } from "./session";
+
+export const tree = new LaneTree();
+/** Told after every change of the tree; it is laid out anew before the next frame. */
+export const treeChanged = new Atom<number>(0);
+export const touchTree = (): void => treeChanged.update((n) => n + 1);
+/** Rows that are marked in the label column, for hiding, merging and pinning several; ids. */
+export const marked = new Atom<ReadonlySet<string>>(new Set());
+
+const known = new Map<string, RankLanes>();
+const asked = new Map<string, Promise<RankLanes | null>>();
+/** Streams to merge when their rank is read: what the address said. */
+const toMerge = new Map<string, string[][]>();
+
+export const lanesOf = (key: string): RankLanes | undefined => known.get(key);
+
+export const layoutInput = (): LayoutInput => ({ ranks: ranks.get(), lanesOf });
+
+/** Asks for the lanes of a rank that is ready; they are kept from then on. Null: it has none to give now. */
+export function wantLanes(key: string): Promise<RankLanes | null> {
+  const there = known.get(key);
+  if (there !== undefined) {
+    return Promise.resolve(there);
+  }
+  let pending = asked.get(key);
+  if (pending === undefined) {
+    pending = readLanes(key).then(
+      async (lanes) => {
+        known.set(key, lanes);
+        await mergeKnown(key, lanes);
+        touchTree();
+        return lanes;
+      },
+      () => {
+        // Once more when its state changes, or somebody looks at it again later.
+        setTimeout(() => asked.delete(key), 2000);
+        return null;
+      },
+    );
+    asked.set(key, pending);
+  }
+  return pending;
+}
+
+async function mergeKnown(key: string, lanes: RankLanes): Promise<void> {
+  for (const ids of toMerge.get(key) ?? []) {
+    const nodes = ids.map((id) => lanes.find(id)).filter((n) => n >= 0);
+    if (nodes.length > 1) {
+      await lanes.merge(nodes).catch(() => undefined);
+    }
+  }
+  toMerge.delete(key);
+}
+
+/** Merges streams by the ids of their nodes, now or when their rank is read. */
+export async function mergeLanes(key: string, ids: string[]): Promise<void> {
+  const lanes = known.get(key);
+  toMerge.set(key, [...(toMerge.get(key) ?? []), ids]);
+  if (lanes !== undefined) {
+    await mergeKnown(key, lanes);
+    touchTree();
+  }
+}
+
+/** Lanes of all ranks that are ready, for what concerns them all. */
+export const wantAllLanes = (): Promise<unknown> =>
+  Promise.all(ranks.get().filter((r) => r.state === "ready").map((r) => wantLanes(r.key)));
+
+/** Opens what a slice lies in. The row's id, or null when its rank is not there. */
+export async function revealLane(of: Pick<Ref, "rank" | "lane">): Promise<string | null> {
+  if (rankOf(of.rank)?.state !== "ready" || (await wantLanes(of.rank)) === null) {
+    return null;
+  }
+  const id = tree.reveal(layoutInput(), of.rank, of.lane);
+  touchTree();
+  return id;
+}

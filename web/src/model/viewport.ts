@@ -1,0 +1,189 @@
+/** Which times are on screen.
+ *
+ * Two coordinate spaces: viewNs (base/ns.ts) and pixels from the plot's left edge. The start is kept as a whole number of
+ * nanoseconds and a rest below one, so that windows of 1 ns are exact a hundred hours from the origin. */
+import type { Ns } from "../base/ns";
+
+/** The closest zoom shows so much. */
+export const LEAST_SPAN_NS = 1;
+/** Room beside what is shown whole, as a share of it. */
+const MARGIN = 0.01;
+
+export class Viewport {
+  /** Whole nanoseconds, and the rest in [0, 1). */
+  private whole = 0;
+  private rest = 0;
+  nsPerPx = 1;
+  width = 1;
+  /** What there is to see. */
+  private least = 0;
+  private most = 1;
+  private wasSet = false;
+
+  get from(): Ns {
+    return this.whole + this.rest;
+  }
+
+  get span(): Ns {
+    return this.width * this.nsPerPx;
+  }
+
+  get to(): Ns {
+    return this.whole + (this.rest + this.span);
+  }
+
+  get extent(): { from: Ns; to: Ns } {
+    return { from: this.least, to: this.most };
+  }
+
+  /** Whether a window was chosen; else it follows what there is to see. */
+  get isChosen(): boolean {
+    return this.wasSet;
+  }
+
+  x(ns: Ns): number {
+    return (ns - this.whole - this.rest) / this.nsPerPx;
+  }
+
+  ns(x: number): Ns {
+    return this.whole + (this.rest + x * this.nsPerPx);
+  }
+
+  /** The window grows with what there is to see until the user chooses one. */
+  setExtent(least: Ns, most: Ns): void {
+    this.least = least;
+    this.most = Math.max(most, least + 1);
+    if (!this.wasSet) {
+      this.fit();
+    }
+  }
+
+  fit(): void {
+    const margin = (this.most - this.least) * MARGIN;
+    this.put(this.least - margin, this.most - this.least + 2 * margin);
+    this.wasSet = false;
+  }
+
+  get isFit(): boolean {
+    const margin = (this.most - this.least) * MARGIN;
+    return Math.abs(this.span - (this.most - this.least) - 2 * margin) < margin * 0.01;
+  }
+
+  /** Keeps the times at both edges. */
+  resize(width: number): void {
+    const span = this.span;
+    this.width = Math.max(1, width);
+    if (this.wasSet) {
+      this.nsPerPx = span / this.width;
+    } else {
+      this.fit();
+    }
+  }
+
+  pan(px: number): void {
+    this.wasSet = true;
+    this.rest += px * this.nsPerPx;
+    this.settle();
+  }
+
+  /** factor > 1 shows less; the time at x stays where it is. */
+  zoom(factor: number, x: number): void {
+    this.wasSet = true;
+    const next = this.bounded(this.nsPerPx / factor);
+    this.rest += x * (this.nsPerPx - next);
+    this.nsPerPx = next;
+    this.settle();
+  }
+
+  show(from: Ns, to: Ns): void {
+    this.wasSet = true;
+    this.put(from, to - from);
+    this.settle();
+  }
+
+  /** With room on both sides. */
+  showWithRoom(from: Ns, to: Ns, room = 0.15): void {
+    const span = Math.max(to - from, LEAST_SPAN_NS);
+    this.show(from - span * room, to + span * room);
+  }
+
+  /** Moves as little as is needed to see a time, at best with its end; the zoom stays. */
+  reveal(from: Ns, to: Ns): void {
+    if (to - from > this.span) {
+      this.showWithRoom(from, to);
+    } else if (from < this.from || to > this.to) {
+      const middle = from + (to - from) / 2;
+      this.show(middle - this.span / 2, middle + this.span / 2);
+    }
+  }
+
+  private put(from: Ns, span: Ns): void {
+    this.nsPerPx = this.bounded(span / this.width);
+    const off = (span - this.nsPerPx * this.width) / 2;
+    this.whole = Math.floor(from);
+    this.rest = from - this.whole + off;
+    this.carry();
+  }
+
+  private bounded(nsPerPx: number): number {
+    const most = Math.max((this.most - this.least) * (1 + 2 * MARGIN), 10 * LEAST_SPAN_NS) / this.width;
+    return Math.min(most, Math.max(LEAST_SPAN_NS / this.width, nsPerPx));
+  }
+
+  private carry(): void {
+    const whole = Math.floor(this.rest);
+    this.whole += whole;
+    this.rest -= whole;
+  }
+
+  /** At most half of the window is beside what there is to see. */
+  private settle(): void {
+    this.carry();
+    const half = this.span / 2;
+    if (this.from < this.least - half) {
+      this.whole = Math.floor(this.least - half);
+      this.rest = 0;
+    } else if (this.to > this.most + half) {
+      this.whole = Math.ceil(this.most + half - this.span);
+      this.rest = 0;
+    }
+  }
+}
+
+/** Windows that were left: Backspace goes back. Changes that follow one another at once count as one. */
+export class ZoomHistory {
+  private readonly past: { from: Ns; to: Ns }[] = [];
+  private last = -Infinity;
+
+  constructor(private readonly most = 10_000, private readonly togetherMs = 400) {}
+
+  get n(): number {
+    return this.past.length;
+  }
+
+  /** Before the window changes. */
+  note(view: Viewport, nowMs: number): void {
+    if (nowMs - this.last > this.togetherMs) {
+      this.past.push({ from: view.from, to: view.to });
+      if (this.past.length > this.most) {
+        this.past.shift();
+      }
+    }
+    this.last = nowMs;
+  }
+
+  undo(view: Viewport): boolean {
+    const before = this.past.pop();
+    this.last = -Infinity;
+    if (before === undefined) {
+      return false;
+    }
+    view.show(before.from, before.to);
+    return true;
+  }
+
+  clear(): void {
+    this.past.length = 0;
+    this.last = -Infinity;
+  }
+}

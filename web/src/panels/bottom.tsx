@@ -1,0 +1,115 @@
+/** The panel below the timeline: one tab for each way to look at what is selected. Q closes it, its upper edge resizes it. */
+import type { ComponentChild } from "preact";
+import { useEffect } from "preact/hooks";
+import { register } from "../app/commands";
+import { Atom, useAtom } from "../base/atom";
+import { counts, findOpen } from "../model/search";
+import { box, selected } from "../model/session";
+import { bottomHeight, bottomOpen, eventsOf, shownEvents } from "../model/timeline";
+import { language, t, type Word } from "../words";
+import { Detail } from "./detail";
+import { Events } from "./events";
+import { Find } from "./find";
+import { Icon } from "./icons";
+import { Markers } from "./markers";
+import { SliceList } from "./slice_list";
+import { SystemView } from "./system";
+import "./panels.css";
+
+const TABS = {
+  detail: { word: "bottom.detail", show: () => <Detail /> },
+  list: { word: "bottom.list", show: () => <SliceList /> },
+  system: { word: "bottom.system", show: () => <SystemView /> },
+  find: { word: "bottom.find", show: () => <Find /> },
+  events: { word: "bottom.events", show: () => <Events /> },
+  markers: { word: "bottom.markers", show: () => <Markers /> },
+} satisfies Record<string, { word: Word; show: () => ComponentChild }>;
+
+export type BottomTab = keyof typeof TABS;
+export const BOTTOM_TABS = Object.keys(TABS) as BottomTab[];
+export const bottomTab = new Atom<BottomTab>("system");
+
+function open(name: BottomTab): void {
+  bottomTab.set(name);
+  bottomOpen.set(true);
+}
+
+/** What the user does elsewhere brings the tab that shows it to the front; a closed panel stays closed but for what was asked for
+ * by name. */
+function follow(): () => void {
+  const stops = [
+    selected.listen(() => selected.get() !== null && bottomTab.get() !== "find" && bottomTab.get() !== "events" && bottomTab.get() !== "system" && bottomTab.set("detail")),
+    box.listen(() => box.get() !== null && bottomTab.set("list")),
+    findOpen.listen(() => {
+      if (findOpen.get()) {
+        findOpen.set(false);
+        open("find");
+      }
+    }),
+    eventsOf.listen(() => {
+      const of = eventsOf.get();
+      if (of !== null) {
+        eventsOf.set(null);
+        shownEvents.set(of);
+        open("events");
+      }
+    }),
+  ];
+  return () => stops.forEach((stop) => stop());
+}
+
+const LEAST = 96;
+
+function resize(e: PointerEvent): void {
+  const handle = e.currentTarget as HTMLElement;
+  const from = e.clientY;
+  const height = bottomHeight.get();
+  handle.setPointerCapture(e.pointerId);
+  const move = (now: PointerEvent): void => {
+    bottomHeight.set(Math.max(LEAST, Math.min(window.innerHeight - 200, height + from - now.clientY)));
+  };
+  const stop = (): void => {
+    handle.removeEventListener("pointermove", move);
+    handle.removeEventListener("pointerup", stop);
+  };
+  handle.addEventListener("pointermove", move);
+  handle.addEventListener("pointerup", stop);
+}
+
+export function BottomPanel() {
+  const name = useAtom(bottomTab);
+  const isOpen = useAtom(bottomOpen);
+  const height = useAtom(bottomHeight);
+  const found = useAtom(counts);
+  useAtom(language);
+  useEffect(follow, []);
+  useEffect(() => register([
+    { id: "timeline.bottom", word: "bottom.toggle", keys: ["q"], run: () => bottomOpen.update((now) => !now) },
+    ...BOTTOM_TABS.map((tab) => ({ id: `bottom.${tab}`, word: TABS[tab].word, keys: [], run: () => open(tab) })),
+  ]), []);
+  return (
+    <section class="bottom" aria-label={t("bottom.label")} style={isOpen ? { height: `${height}px` } : undefined}>
+      {isOpen && <div class="bottom-edge" role="separator" aria-orientation="horizontal" aria-label={t("bottom.resize")} tabIndex={0} aria-valuenow={height}
+        onPointerDown={resize}
+        onKeyDown={(e) => {
+          if (e.key === "ArrowUp" || e.key === "ArrowDown") {
+            e.preventDefault();
+            e.stopPropagation();
+            bottomHeight.set(Math.max(LEAST, height + (e.key === "ArrowUp" ? 20 : -20)));
+          }
+        }} />}
+      <div class="bottom-tabs" role="tablist">
+        {BOTTOM_TABS.map((tab) => (
+          <button key={tab} type="button" role="tab" aria-selected={tab === name} onClick={() => open(tab)}>
+            {t(TABS[tab].word)}{tab === "find" && found !== null ? ` (${found.total})` : ""}
+          </button>
+        ))}
+        <span class="spring" />
+        <button type="button" class="flat" aria-expanded={isOpen} aria-label={t("bottom.toggle")} title={`${t("bottom.toggle")} (Q)`} onClick={() => bottomOpen.set(!isOpen)}>
+          <Icon name={isOpen ? "down" : "up"} />
+        </button>
+      </div>
+      {isOpen && <div class="bottom-body" role="tabpanel">{TABS[name].show()}</div>}
+    </section>
+  );
+}

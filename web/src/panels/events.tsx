@@ -1,0 +1,26 @@
+/** Events View: all slices of the lanes that were asked for (T-75). */
+import { useAtom } from "../base/atom";
+import { list } from "../api/client";
+import { analysisSpan, rankOf, shiftOf } from "../model/session";
+import { laneName } from "../model/shown";
+import { shownEvents } from "../model/timeline";
+import { t } from "../words";
+import { Empty } from "./empty";
+import { DataTable } from "./table";
+
+export function Events() {
+  const of = useAtom(shownEvents);
+  const span = useAtom(analysisSpan);
+  const rank = of === null ? undefined : rankOf(of.rank);
+  if (of === null || rank === undefined || of.lanes.length === 0) {
+    return <Empty title={t("events.none")}><p class="quiet">{t("events.none-hint")}</p></Empty>;
+  }
+  const shift = shiftOf(rank);
+  const names = of.lanes.slice(0, 3).map((lane) => laneName(of.rank, lane)).join(", ");
+  const params = {
+    rank: of.rank,
+    lanes: list(of.lanes),
+    ...(span !== null ? { from: Math.round(span.from - shift), to: Math.round(span.to - shift) } : {}),
+  };
+  return <DataTable path="slices" params={params} title={`${rank.label} \u203a ${names}${of.lanes.length > 3 ? " \u2026" : ""}`} name="events" />;
+}

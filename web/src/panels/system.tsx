@@ -1,0 +1,93 @@
+/** System View: what the program works out of one rank, for all of its time or for a span (T-32, T-60 to T-68). */
+import { useEffect, useState } from "preact/hooks";
+import { get, type Params } from "../api/client";
+import type { ViewInfo } from "../api/types";
+import { Atom, useAtom } from "../base/atom";
+import { duration } from "../base/time";
+import { fail } from "../model/notices";
+import { analysisSpan, ranks, selected, shiftOf } from "../model/session";
+import { t } from "../words";
+import { Empty, Loading } from "./empty";
+import { DataTable, type TableRow } from "./table";
+
+const views = new Atom<ViewInfo[] | null>(null);
+/** Which view is shown: kept while other panels are. */
+export const systemView = new Atom<string>("overall");
+export const systemRank = new Atom<string | null>(null);
+
+let isAsked = false;
+
+export function useViews(): ViewInfo[] | null {
+  const known = useAtom(views);
+  useEffect(() => {
+    if (!isAsked) {
+      isAsked = true;
+      get<{ views: ViewInfo[] }>("views").then((reply) => views.set(reply.views), (error: unknown) => {
+        isAsked = false;
+        fail(error);
+      });
+    }
+  }, []);
+  return known;
+}
+
+export function SystemView() {
+  const known = useViews();
+  const all = useAtom(ranks);
+  const span = useAtom(analysisSpan);
+  const wanted = useAtom(systemRank);
+  const name = useAtom(systemView);
+  const chosen = useAtom(selected);
+  const [leaf, setLeaf] = useState<string | null>(null);
+  useEffect(() => setLeaf(null), [name, wanted]);
+  const ready = all.filter((r) => r.state === "ready");
+  const rank = ready.find((r) => r.key === wanted) ?? ready.find((r) => r.key === chosen?.rank) ?? ready[0];
+  if (known === null) {
+    return <Loading />;
+  }
+  if (rank === undefined) {
+    return <Empty title={t("system.no-rank")} />;
+  }
+  const offered = known.filter((v) => v.tab === "timeline" && v.of === "rank" && !v.params.includes("leaf"));
+  const leaves = known.find((v) => v.tab === "timeline" && v.params.includes("leaf"));
+  const shift = shiftOf(rank);
+  const params: Params = {
+    rank: rank.key,
+    ...(span !== null ? { from: Math.round(span.from - shift), to: Math.round(span.to - shift) } : {}),
+  };
+  const view = offered.find((v) => v.name === name) ?? offered[0];
+  const pick = (row: TableRow): void => setLeaf(row.get("path") === null ? null : String(row.get("path")));
+  return (
+    <div class="system">
+      <aside>
+        {ready.length > 1 && (
+          <label>{t("system.rank")}{" "}
+            <select value={rank.key} onChange={(e) => systemRank.set(e.currentTarget.value)}>
+              {ready.map((r) => <option key={r.key} value={r.key}>{r.label}</option>)}
+            </select>
+          </label>
+        )}
+        <ul role="tablist" aria-orientation="vertical">
+          {offered.map((v) => (
+            <li key={v.name}>
+              <button type="button" role="tab" class="ref" aria-selected={v.name === view?.name} onClick={() => systemView.set(v.name)}>{v.title}</button>
+            </li>
+          ))}
+        </ul>
+        <p class="quiet">
+          {span === null ? t("system.whole") : t("system.span", duration(span.to - span.from))}{" "}
+          {span !== null && <button type="button" onClick={() => analysisSpan.set(null)}>{t("system.remove-span")}</button>}
+        </p>
+      </aside>
+      {view !== undefined && (
+        <div class="split">
+          <DataTable path="view" params={{ ...params, name: view.name }} title={view.title} rank={rank.key}
+            {...(leaves !== undefined && view.name === "overall" ? { onRow: pick, isMarked: (row: TableRow) => row.get("path") === leaf } : {})} />
+          {leaf !== null && leaves !== undefined && view.name === "overall" && (
+            <DataTable path="view" params={{ ...params, name: leaves.name, leaf }} title={leaf} rank={rank.key} />
+          )}
+        </div>
+      )}
+    </div>
+  );
+}

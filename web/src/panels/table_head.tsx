@@ -1,0 +1,108 @@
+/** The headers of a table: names with units, order, filters, and the edges that make columns wider. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { columnWord, t } from "../words";
+import { Icon } from "./icons";
+import type { Column, Query } from "./table_model";
+
+export interface TableHeadProps {
+  columns: Column[];
+  query: Query;
+  template: string;
+  hasLead: boolean;
+  filterShown: boolean;
+  /** Columns whose filter was not understood. */
+  wrong: string[];
+  widths: number[];
+  onSort: (column: Column) => void;
+  onFilter: (column: Column, text: string) => void;
+  /** null: as wide as its content again. */
+  onWidth: (column: Column, width: number | null) => void;
+}
+
+export function TableHead(p: TableHeadProps) {
+  return (
+    <div class="grid-top">
+      <div role="row" class="grid-head" aria-rowindex={1} style={{ gridTemplateColumns: p.template }}>
+        {p.hasLead && <span />}
+        {p.columns.map((column, i) => <HeadCell column={column} width={p.widths[i]!} {...p} />)}
+      </div>
+      {p.filterShown && (
+        <div class="grid-filters" style={{ gridTemplateColumns: p.template }}>
+          {p.hasLead && <span />}
+          {p.columns.map((column) => (
+            <Filter key={column.name} column={column} text={p.query.filter[column.name] ?? ""} isWrong={p.wrong.includes(column.name)} set={(text) => p.onFilter(column, text)} />
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function HeadCell({ column, width, query, onSort, onWidth }: TableHeadProps & { column: Column; width: number }) {
+  const sort = query.sort?.column === column.name ? (query.sort.desc ? "descending" : "ascending") : "none";
+  const name = columnWord(column.name);
+  const drag = (e: PointerEvent): void => {
+    const edge = e.currentTarget as HTMLElement;
+    const from = e.clientX - width;
+    edge.setPointerCapture(e.pointerId);
+    e.preventDefault();
+    e.stopPropagation();
+    const move = (to: PointerEvent): void => onWidth(column, Math.max(40, to.clientX - from));
+    const stop = (): void => {
+      edge.removeEventListener("pointermove", move);
+      edge.removeEventListener("pointerup", stop);
+    };
+    edge.addEventListener("pointermove", move);
+    edge.addEventListener("pointerup", stop);
+  };
+  return (
+    <span role="columnheader" aria-sort={sort} class={column.isNumber ? "head num" : "head text"}>
+      <button type="button" class="flat" title={`${name}${column.shown.unit === "" ? "" : ` (${column.shown.unit})`} · ${t("table.sort")}`} onClick={() => onSort(column)}>
+        {sort !== "none" && <Icon name={sort === "descending" ? "down" : "up"} />}
+        <span class="head-name">{name}</span>
+        {column.shown.unit !== "" && <span class="head-unit">{column.shown.unit}</span>}
+      </button>
+      <span class="edge" aria-hidden="true" onPointerDown={drag} onDblClick={() => onWidth(column, null)} onClick={(e) => e.stopPropagation()} />
+    </span>
+  );
+}
+
+/** Typed text takes effect after a breath, or with Enter. */
+function Filter({ column, text, isWrong, set }: { column: Column; text: string; isWrong: boolean; set: (text: string) => void }) {
+  const [typed, setTyped] = useState(text);
+  const timer = useRef(0);
+  useEffect(() => setTyped(text), [text]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const put = (value: string): void => {
+    clearTimeout(timer.current);
+    if (value !== text) {
+      set(value);
+    }
+  };
+  return (
+    <input
+      class={isWrong ? "wrong" : ""}
+      aria-label={t("table.filter-of", columnWord(column.name))}
+      aria-invalid={isWrong}
+      title={column.isNumber ? t("table.filter-number", column.shown.unit) : t("table.filter-text")}
+      placeholder={column.isNumber ? "a..b, >a" : "…"}
+      spellcheck={false}
+      value={typed}
+      onInput={(e) => {
+        const { value } = e.currentTarget;
+        setTyped(value);
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => put(value), 250) as unknown as number;
+      }}
+      onKeyDown={(e) => {
+        if (e.key === "Enter") {
+          put(e.currentTarget.value);
+        } else if (e.key === "Escape" && typed !== "") {
+          e.stopPropagation();
+          setTyped("");
+          put("");
+        }
+      }}
+    />
+  );
+}

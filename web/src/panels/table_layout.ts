@@ -1,0 +1,112 @@
+/** Widths of columns, and scrolling through more rows than a browser has pixels for. */
+import { context, FONT } from "../base/dom";
+import type { Cell } from "../api/types";
+import { columnWord } from "../words";
+import type { Column } from "./table_model";
+
+export const ROW_PX = 24;
+/** Browsers clip elements somewhere above 16 million pixels. */
+const MOST_PX = 8_000_000;
+const PADDING = 17;
+const MOST_TEXT = 360;
+
+let pen: CanvasRenderingContext2D | null = null;
+
+function widthOf(text: string): number {
+  if (pen === null) {
+    pen = context(document.createElement("canvas"));
+  }
+  pen.font = `12px ${FONT}`;
+  return pen.measureText(text).width;
+}
+
+/** What each column needs, by name. */
+export function measure(columns: Column[], sample: Cell[][], text: (cell: Cell, column: Column) => string): Map<string, number> {
+  return new Map(columns.map((column) => {
+    const head = widthOf(columnWord(column.name)) + (column.shown.unit === "" ? 0 : widthOf(` ${column.shown.unit}`)) + 12;
+    const most = Math.max(head, ...sample.map((row) => widthOf(text(row[column.index] ?? null, column).slice(0, 80))));
+    return [column.name, Math.ceil(Math.max(56, Math.min(column.isNumber ? 240 : MOST_TEXT, most + PADDING)))];
+  }));
+}
+
+/** Fills the room that is left with the first column of text. */
+export function fit(columns: Column[], measured: Map<string, number>, chosen: Record<string, number>, room: number): number[] {
+  const widths = columns.map((c) => chosen[c.name] ?? measured.get(c.name) ?? 96);
+  const left = Math.floor(room - widths.reduce((a, b) => a + b, 0));
+  const roomy = columns.findIndex((c) => !c.isNumber && chosen[c.name] === undefined);
+  if (left > 0 && roomy >= 0) {
+    widths[roomy]! += Math.min(left, 480);
+  }
+  return widths;
+}
+
+/** Where the rows are scrolled to, in pixels of all rows under one another. The element is as high as it may be; where that is
+ * less, its scrollbar stands for more, and the wheel still moves row by row. */
+export class Scroller {
+  at = 0;
+  spacePx = 0;
+  private fullPx = 0;
+  private viewPx = 0;
+  private expected = -1;
+
+  constructor(private readonly moved: () => void) {}
+
+  private get isScaled(): boolean {
+    return this.fullPx > MOST_PX;
+  }
+
+  layout(fullPx: number, viewPx: number): void {
+    this.fullPx = fullPx;
+    this.viewPx = viewPx;
+    this.spacePx = Math.min(fullPx, MOST_PX);
+    this.at = Math.max(0, Math.min(this.at, fullPx - viewPx));
+  }
+
+  /** Of a place among all rows, in the element. */
+  topOf(px: number): number {
+    return this.isScaled ? this.elementAt() + (px - this.at) : px;
+  }
+
+  private elementAt(): number {
+    return this.isScaled ? (this.at / (this.fullPx - this.viewPx)) * (this.spacePx - this.viewPx) : this.at;
+  }
+
+  scrolled(element: HTMLElement): void {
+    if (Math.abs(element.scrollTop - this.expected) <= 1) {
+      this.expected = -1;
+      return;
+    }
+    this.expected = -1;
+    this.at = this.isScaled ? (element.scrollTop / (this.spacePx - this.viewPx)) * (this.fullPx - this.viewPx) : element.scrollTop;
+    this.moved();
+  }
+
+  wheel(e: WheelEvent, element: HTMLElement): void {
+    if (this.isScaled && !e.ctrlKey && !e.shiftKey && e.deltaY !== 0) {
+      e.preventDefault();
+      this.go(this.at + e.deltaY * (e.deltaMode === 1 ? ROW_PX : 1), element);
+    }
+  }
+
+  toTop(element: HTMLElement | null): void {
+    this.at = 0;
+    if (element !== null) {
+      element.scrollTop = 0;
+    }
+  }
+
+  reveal(fromPx: number, toPx: number, element: HTMLElement | null): void {
+    if (element !== null && fromPx < this.at) {
+      this.go(fromPx, element);
+    } else if (element !== null && toPx > this.at + this.viewPx) {
+      this.go(toPx - this.viewPx, element);
+    }
+  }
+
+  private go(px: number, element: HTMLElement): void {
+    this.at = Math.max(0, Math.min(px, this.fullPx - this.viewPx));
+    this.expected = Math.round(this.elementAt());
+    element.scrollTop = this.expected;
+    this.moved();
+  }
+}

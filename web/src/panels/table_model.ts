@@ -1,0 +1,293 @@
+/** The logic below a data table, without a document: where rows come from, how a local table is sorted and filtered, trees. */
+import type { Cell, ColumnType, Table } from "../api/types";
+import { parseRange, shownAs, type Range, type Shown } from "../base/format";
+
+export interface Column {
+  name: string;
+  type: ColumnType;
+  unit: string;
+  index: number;
+  isNumber: boolean;
+  shown: Shown;
+}
+
+export interface Query {
+  sort: { column: string; desc: boolean } | null;
+  /** As typed, by column. */
+  filter: Readonly<Record<string, string>>;
+}
+
+export type FilterValue = string | Range;
+
+/** What the server takes of a filter, and the columns whose text it cannot be made of. */
+export function filterOf(query: Query, columns: Column[]): { values: Record<string, FilterValue>; wrong: string[] } {
+  const values: Record<string, FilterValue> = {};
+  const wrong: string[] = [];
+  for (const column of columns) {
+    const text = (query.filter[column.name] ?? "").trim();
+    if (text === "") {
+      continue;
+    }
+    const range = column.isNumber ? parseRange(text, column.shown) : null;
+    if (!column.isNumber) {
+      values[column.name] = text;
+    } else if (range !== null) {
+      values[column.name] = range;
+    } else {
+      wrong.push(column.name);
+    }
+  }
+  return { values, wrong };
+}
+
+export function columnsOf(table: Table): Column[] {
+  return table.columns.map(([name, type, unit, exact], index) => {
+    const sample = type === "text" ? [] : table.rows.map((r) => r[index]).filter((v): v is number => typeof v === "number");
+    return { name, type, unit, index, isNumber: type !== "text", shown: shownAs(name, type, unit, exact, sample) };
+  });
+}
+
+const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+/** Nothing comes last, whichever way. */
+export function compareCells(a: Cell, b: Cell, desc: boolean): number {
+  if (a === null || b === null) {
+    return a === b ? 0 : a === null ? 1 : -1;
+  }
+  const order = typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b));
+  return desc ? -order : order;
+}
+
+export function passes(row: Cell[], columns: Column[], values: Record<string, FilterValue>): boolean {
+  return columns.every((column) => {
+    const wanted = values[column.name];
+    if (wanted === undefined) {
+      return true;
+    }
+    const cell = row[column.index] ?? null;
+    if (typeof wanted === "string") {
+      return cell !== null && String(cell).toLowerCase().includes(wanted.toLowerCase());
+    }
+    return typeof cell === "number" && cell >= wanted[0] && cell <= wanted[1];
+  });
+}
+
+/** The column that makes a table a tree: how deep a row is below the one above it. */
+export const levelColumn = (table: Table): number => table.columns.findIndex(([name, type]) => name.toLowerCase() === "level" && type === "int");
+
+export interface TreeRow {
+  cells: Cell[];
+  depth: number;
+  parent: number;
+  hasChildren: boolean;
+}
+
+/** Rows of a tree by their level; a row belongs to the nearest one above with a smaller level. */
+export function treeOf(rows: Cell[][], level: number): TreeRow[] {
+  const path: number[] = [];
+  const out: TreeRow[] = [];
+  rows.forEach((cells, i) => {
+    const own = Number(cells[level] ?? 0);
+    while (path.length > 0 && Number(rows[path[path.length - 1]!]![level] ?? 0) >= own) {
+      path.pop();
+    }
+    const parent = path[path.length - 1] ?? -1;
+    if (parent >= 0) {
+      out[parent]!.hasChildren = true;
+    }
+    out.push({ cells, depth: path.length, parent, hasChildren: false });
+    path.push(i);
+  });
+  return out;
+}
+
+/** What is seen of a tree: siblings in order, a row that the filter keeps with all above it, nothing below a closed one.
+ * Gives places in `tree`. */
+export function treeOrder(tree: TreeRow[], columns: Column[], query: Query, closed: ReadonlySet<number>): number[] {
+  const { values } = filterOf(query, columns);
+  const kept = tree.map((row) => passes(row.cells, columns, values));
+  for (let i = tree.length - 1; i >= 0; i--) {
+    if (kept[i] && tree[i]!.parent >= 0) {
+      kept[tree[i]!.parent] = true;
+    }
+  }
+  const children = new Map<number, number[]>();
+  tree.forEach((row, i) => {
+    if (kept[i]) {
+      children.get(row.parent)?.push(i) ?? children.set(row.parent, [i]);
+    }
+  });
+  const { sort } = query;
+  const by = sort === null ? undefined : columns.find((c) => c.name === sort.column);
+  const out: number[] = [];
+  const visit = (parent: number): void => {
+    const own = children.get(parent) ?? [];
+    if (by !== undefined && sort !== null) {
+      own.sort((a, b) => compareCells(tree[a]!.cells[by.index] ?? null, tree[b]!.cells[by.index] ?? null, sort.desc) || a - b);
+    }
+    for (const i of own) {
+      out.push(i);
+      if (!closed.has(i)) {
+        visit(i);
+      }
+    }
+  };
+  visit(-1);
+  return out;
+}
+
+/** Rows of a local table in the order and choice of the query. */
+export function choose(table: Table, columns: Column[], query: Query): Cell[][] {
+  const { values } = filterOf(query, columns);
+  const rows = table.rows.filter((row) => passes(row, columns, values));
+  const { sort } = query;
+  const by = sort === null ? undefined : columns.find((c) => c.name === sort.column);
+  if (by !== undefined && sort !== null) {
+    const place = new Map(rows.map((row, i) => [row, i]));
+    rows.sort((a, b) => compareCells(a[by.index] ?? null, b[by.index] ?? null, sort.desc) || place.get(a)! - place.get(b)!);
+  }
+  return rows;
+}
+
+/** A click on a header: the first order is the one that people want of that type, the third click is the order of the table. */
+export function nextSort(query: Query, column: Column): Query["sort"] {
+  const first = column.isNumber;
+  if (query.sort?.column !== column.name) {
+    return { column: column.name, desc: first };
+  }
+  return query.sort.desc === first ? { column: column.name, desc: !first } : null;
+}
+
+const quoted = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+
+/** Comma-separated, first line the names. A text that a spreadsheet would run as a formula is left as it is: names begin so. */
+export function csvOf(names: string[], rows: Cell[][]): string {
+  return [names, ...rows].map((row) => row.map((cell) => (cell === null ? "" : quoted(String(cell)))).join(",")).join("\r\n") + "\r\n";
+}
+
+export function tabbedOf(names: string[], rows: Cell[][]): string {
+  const flat = (cell: Cell): string => (cell === null ? "" : String(cell).replace(/[\t\r\n]+/g, " "));
+  return [names, ...rows].map((row) => row.map(flat).join("\t")).join("\n");
+}
+
+export function recordsOf(names: string[], rows: Cell[][]): string {
+  return JSON.stringify(rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i] ?? null]))), null, 1);
+}
+
+/** Name of a column in files, as the program writes it: with the unit. */
+export const fileNameOf = (column: { name: string; unit: string }): string =>
+  column.unit === "" ? column.name : `${column.name}_${column.unit === "%" ? "percent" : column.unit}`;
+
+export const CHUNK = 200;
+
+/** Where rows come from: pages of a table in some order. */
+export type Source = (query: Query, filter: Record<string, FilterValue>, offset: number, limit: number, signal: AbortSignal) => Promise<Table>;
+
+/** Rows of a source, fetched as they come into sight and kept. What was there stays to be seen until the first page of a new
+ * order is here. */
+export class Rows {
+  private chunks = new Map<number, Cell[][]>();
+  private asked = new Map<number, AbortController>();
+  private query: Query = { sort: null, filter: {} };
+  private fresh = true;
+  private generation = 0;
+  table: Table | null = null;
+  columns: Column[] = [];
+  total = 0;
+  error: unknown = null;
+
+  constructor(private readonly source: Source, private readonly changed: () => void) {}
+
+  /** Waiting for the first page. */
+  get isLoading(): boolean {
+    return this.asked.has(0);
+  }
+
+  start(query: Query): void {
+    this.query = query;
+    this.generation++;
+    for (const controller of this.asked.values()) {
+      controller.abort();
+    }
+    this.asked.clear();
+    this.fresh = true;
+    this.error = null;
+    this.fetch(0);
+    this.changed();
+  }
+
+  stop(): void {
+    this.generation++;
+    for (const controller of this.asked.values()) {
+      controller.abort();
+    }
+  }
+
+  need(first: number, end: number): void {
+    if (this.fresh || this.error !== null) {
+      return;
+    }
+    for (let chunk = Math.floor(first / CHUNK); chunk * CHUNK < Math.min(end, this.total); chunk++) {
+      if (!this.chunks.has(chunk) && !this.asked.has(chunk)) {
+        this.fetch(chunk);
+      }
+    }
+    // Pages that were scrolled past and are still on their way make others wait.
+    for (const [chunk, controller] of this.asked) {
+      if ((chunk + 4) * CHUNK < first || (chunk - 4) * CHUNK > end) {
+        controller.abort();
+        this.asked.delete(chunk);
+      }
+    }
+  }
+
+  row(i: number): Cell[] | undefined {
+    return this.chunks.get(Math.floor(i / CHUNK))?.[i % CHUNK];
+  }
+
+  /** Those that are here, in order. */
+  loaded(): Cell[][] {
+    return [...this.chunks.keys()].sort((a, b) => a - b).flatMap((chunk) => this.chunks.get(chunk)!);
+  }
+
+  private fetch(chunk: number): void {
+    const controller = new AbortController();
+    const generation = this.generation;
+    this.asked.set(chunk, controller);
+    const { values } = filterOf(this.query, this.columns);
+    this.source(this.query, values, chunk * CHUNK, CHUNK, controller.signal).then(
+      (table) => {
+        if (generation === this.generation && this.asked.get(chunk) === controller) {
+          this.asked.delete(chunk);
+          this.take(chunk, table);
+        }
+      },
+      (error: unknown) => {
+        if (generation === this.generation && this.asked.get(chunk) === controller) {
+          this.asked.delete(chunk);
+          this.error = error;
+          this.changed();
+        }
+      },
+    );
+  }
+
+  private take(chunk: number, table: Table): void {
+    if (this.fresh) {
+      this.fresh = false;
+      this.chunks.clear();
+    }
+    const names = (of: Table): string => of.columns.map((c) => c.join()).join(";");
+    if (this.table === null || names(this.table) !== names(table) || (this.columns.length > 0 && this.loaded().length === 0 && chunk === 0 && !this.hasUnits)) {
+      this.columns = columnsOf(table);
+      this.hasUnits = table.rows.length > 0;
+    }
+    this.table = table;
+    this.total = table.total;
+    this.chunks.set(chunk, table.rows);
+    this.changed();
+  }
+
+  /** Units were chosen by values that were there; they stay while the order changes. */
+  private hasUnits = false;
+}

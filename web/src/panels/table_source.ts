@@ -1,0 +1,79 @@
+/** Rows of a data table from the server or from a table that is here, and the same as a file. */
+import { get, getText, type Params } from "../api/client";
+import type { Cell, Table } from "../api/types";
+import { choose, columnsOf, csvOf, fileNameOf, filterOf, recordsOf, type FilterValue, type Query, type Source } from "./table_model";
+
+/** At most this many rows at once (docs/serve-api.md). */
+const LARGEST = 5000;
+
+export interface TableSource {
+  rows: Source;
+  /** All rows that the filter leaves, as a file. */
+  file: (kind: "csv" | "json", query: Query, filter: Record<string, FilterValue>) => Promise<string>;
+}
+
+interface Several {
+  tables: Table[];
+}
+
+const isSeveral = (reply: Table | Several): reply is Several => "tables" in reply;
+
+function page(table: Table, query: Query, offset: number, limit: number): Table {
+  const rows = choose(table, columnsOf(table), query);
+  return { ...table, total: rows.length, offset, rows: rows.slice(offset, offset + limit) };
+}
+
+export function localSource(table: Table): TableSource {
+  return {
+    rows: (query, _filter, offset, limit) => Promise.resolve(page(table, query, offset, limit)),
+    file: (kind, query) => {
+      const names = table.columns.map(([name, , unit]) => fileNameOf({ name, unit }));
+      const rows = choose(table, columnsOf(table), query);
+      return Promise.resolve(kind === "csv" ? csvOf(names, rows) : recordsOf(names, rows));
+    },
+  };
+}
+
+const queryParams = (query: Query, filter: Record<string, FilterValue>): Params => ({
+  sort: query.sort?.column,
+  desc: query.sort?.desc,
+  filter: Object.keys(filter).length > 0 ? JSON.stringify(filter) : undefined,
+});
+
+/** `pick`: of a reply of several tables, the one of that name. Several come whole: they are sorted here. */
+export function remoteSource(path: string, params: Params, pick?: string): TableSource {
+  let whole: Table | null = null;
+  const reply = async (extra: Params, signal?: AbortSignal): Promise<Table> => {
+    const got = await get<Table | Several>(path, { ...params, ...extra }, signal);
+    if (!isSeveral(got)) {
+      return got;
+    }
+    whole = got.tables.find((table) => table.name === pick) ?? got.tables[0] ?? { name: pick ?? "", title: "", columns: [], total: 0, offset: 0, rows: [] };
+    return whole;
+  };
+  return {
+    rows: async (query, filter, offset, limit, signal) => {
+      const table = whole ?? (await reply({ ...queryParams(query, filter), offset, limit }, signal));
+      return whole === null ? table : page(whole, query, offset, limit);
+    },
+    file: (kind, query, filter) =>
+      whole !== null
+        ? localSource(whole).file(kind, query, filter)
+        : getText(path, { ...params, ...queryParams(query, filter), format: kind === "csv" ? "csv" : "records" }),
+  };
+}
+
+/** Every row, in the order of the table: for trees, and to copy. At most `most`. */
+export async function everyRow(source: TableSource, query: Query, columns: Parameters<typeof filterOf>[1], most: number, signal: AbortSignal): Promise<Cell[][]> {
+  const { values } = filterOf(query, columns);
+  const out: Cell[][] = [];
+  for (;;) {
+    const table = await source.rows(query, values, out.length, Math.min(LARGEST, most - out.length), signal);
+    for (const row of table.rows) {
+      out.push(row);
+    }
+    if (table.rows.length === 0 || out.length >= Math.min(table.total, most)) {
+      return out;
+    }
+  }
+}
