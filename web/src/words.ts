@@ -407,6 +407,22 @@ const WORDS = {
   "phase.5": ["interleaved backward", "交错反向"],
   "phase.6": ["cool-down", "收尾"],
   // --- other pages ---------------------------------------------------------------------------------------------------
+  "form.host": ["Host", "主机"],
+  "form.rank": ["Rank", "Rank"],
+  "rank.none": ["Nothing is open.", "未打开任何数据。"],
+  "rank.failed": ["{0} could not be read.", "无法读取 {0}。"],
+  "rank.reading": ["Reading {0} …", "正在读取 {0}…"],
+  "operator.group-by": ["Group by", "分组方式"],
+  "operator.top": ["Top", "前"],
+  "operator.all": ["all", "全部"],
+  "operator.others": ["{0} others", "其余 {0} 项"],
+  "operator.total": ["total", "总计"],
+  "operator.by-type": ["Computing operator type", "计算算子类型"],
+  "operator.by-name": ["Computing operator", "计算算子"],
+  "operator.by-shape": ["Computing operator name and input shape", "计算算子名称与输入形状"],
+  "operator.comm-name": ["Communication operator", "通信算子"],
+  "operator.comm-type": ["Communication operator type", "通信算子类型"],
+  "operator.by-core": ["By accelerator core", "按加速器核"],
   // --- end -----------------------------------------------------------------------------------------------------------
 } satisfies Record<string, [english: string, chinese: string]>;
 
