@@ -12,12 +12,11 @@ static bool is_device_op(const ps_work *w, uint32_t i) {
 }
 
 /* Kernels before jobs; operators before their kernels. Operators seen on a host thread say nothing of the device. */
-ps_work ps_work_of(const ps_links *links) {
+ps_work ps_work_of_trace(const ps_trace *trace) {
     size_t n_tracks = 0;
-    ps_work w = {.links = links,
-                 .trace = links->trace,
-                 .s = ps_trace_slices(links->trace),
-                 .tracks = ps_trace_tracks(links->trace, &n_tracks),
+    ps_work w = {.trace = trace,
+                 .s = ps_trace_slices(trace),
+                 .tracks = ps_trace_tracks(trace, &n_tracks),
                  .computing = PS_SLICE_JOB,
                  .communication = PS_SLICE_COMM_KERNEL};
     for (uint32_t i = 0; i < w.s->n; i++) {
@@ -27,6 +26,12 @@ ps_work ps_work_of(const ps_links *links) {
             w.communication = PS_SLICE_COMM_OP;
         }
     }
+    return w;
+}
+
+ps_work ps_work_of(const ps_links *links) {
+    ps_work w = ps_work_of_trace(links->trace);
+    w.links = links;
     return w;
 }
 
@@ -66,15 +71,21 @@ static bool is_part_of_op(const ps_work *w, uint32_t i) {
            strcmp(ps_trace_text(w->trace, w->s->name[i]), "SDMA") == 0;
 }
 
-ps_part ps_work_part(const ps_work *w, uint32_t i) {
+ps_part ps_work_busy(const ps_work *w, uint32_t i) {
     ps_slice_kind kind = (ps_slice_kind)w->s->kind[i];
     if (kind == w->computing) {
         return kind == PS_SLICE_JOB ? part_of_job(w, i) : PS_PART_COMPUTING;
     }
     if (kind == PS_SLICE_COMM_OP ? is_device_op(w, i) : kind == w->communication) {
-        return receives(w, i) ? PS_PART_RECEIVING : PS_PART_COMMUNICATION;
+        return PS_PART_COMMUNICATION;
     }
     return kind == PS_SLICE_COPY && !is_part_of_op(w, i) ? PS_PART_COPYING : PS_PART_NONE;
+}
+
+ps_part ps_work_part(const ps_work *w, uint32_t i) {
+    ps_part part = ps_work_busy(w, i);
+    bool is_comm = part == PS_PART_COMMUNICATION && (ps_slice_kind)w->s->kind[i] != PS_SLICE_JOB;
+    return is_comm && receives(w, i) ? PS_PART_RECEIVING : part;
 }
 
 int64_t ps_work_device(const ps_work *w, uint32_t slice) {

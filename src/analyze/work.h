@@ -25,7 +25,11 @@ typedef struct ps_work {
 
 /* One look at the kinds of all slices. The links must outlive it. */
 ps_work ps_work_of(const ps_links *links);
+/* Without links, for ps_work_busy. */
+ps_work ps_work_of_trace(const ps_trace *trace);
 ps_part ps_work_part(const ps_work *w, uint32_t slice);
+/* The same without telling receives from the rest of communication; of a trace alone (ps_work_of_trace). */
+ps_part ps_work_busy(const ps_work *w, uint32_t slice);
 int64_t ps_work_device(const ps_work *w, uint32_t slice);
 
 #endif

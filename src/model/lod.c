@@ -14,6 +14,8 @@
 
 enum { UNBUILT, BUILDING, BUILT };
 
+#define DEEP 255 /* row_of: this one or a deeper one */
+
 /* Blocks of merged lanes, each twice as large as the one before: lanes never move while others read them. */
 #define MERGED_BLOCKS 32
 
@@ -38,8 +40,8 @@ struct ps_lod {
     lane *base;      /* [n_base] */
     lane *merged[MERGED_BLOCKS];
     atomic_uint n_merged;
-    uint32_t *order;  /* of all slices in lanes, by lane */
-    uint16_t *row_of; /* [n slices] in their own lanes */
+    uint32_t *order; /* of all slices in lanes, by lane */
+    uint8_t *row_of; /* [n slices] in their own lanes; DEEP: look for it */
     atomic_size_t bytes;
     pthread_mutex_t mutex; /* states of lanes, merging */
     pthread_cond_t built;
@@ -330,14 +332,18 @@ static bool build_chunks(const ps_lod *lod, lane *l, size_t *bytes) {
     return l->chunks != NULL;
 }
 
-static bool build_rows(ps_lod *lod, lane *l, uint16_t *row_of, bool by_slice) {
+static bool build_rows(const ps_lod *lod, lane *l) {
     ps_lod_rows rows = {0};
-    bool ok = ps_lod_rows_pack(lod->slices, l->order, l->n, by_slice, row_of, &rows);
+    uint16_t *row_of = ps_alloc(l->n * sizeof *row_of);
+    bool ok = row_of != NULL && ps_lod_rows_pack(lod->slices, l->order, l->n, row_of, &rows);
+    for (uint32_t i = 0; ok && !is_merged(l) && i < l->n; i++) {
+        lod->row_of[l->order[i]] = row_of[i] < DEEP ? (uint8_t)row_of[i] : DEEP;
+    }
     if (ok) {
         l->row_first = ps_alloc((rows.n_rows + 1) * sizeof *l->row_first);
         l->row_chunk = ps_alloc((rows.n_rows + 1) * sizeof *l->row_chunk);
         ok = l->row_first != NULL && l->row_chunk != NULL &&
-             ps_lod_rows_regroup(l->order, l->n, by_slice, row_of, &rows);
+             ps_lod_rows_regroup(l->order, l->n, row_of, &rows);
     }
     if (ok) {
         l->n_rows = (uint32_t)rows.n_rows;
@@ -347,22 +353,19 @@ static bool build_rows(ps_lod *lod, lane *l, uint16_t *row_of, bool by_slice) {
         }
     }
     ps_free(rows.n);
+    ps_free(row_of);
     return ok;
 }
 
 static bool build(ps_lod *lod, lane *l) {
     size_t bytes = 0;
-    uint16_t *rows = NULL;
     bool merged = is_merged(l);
     bool ok = true;
     if (merged) {
-        rows = ps_alloc(l->n * sizeof *rows);
-        ok = rows != NULL && gather_members(lod, l);
+        ok = gather_members(lod, l);
         bytes += l->n * sizeof *l->order;
     }
-    ok = ok && build_rows(lod, l, merged ? rows : lod->row_of, !merged);
-    ok = ok && build_chunks(lod, l, &bytes);
-    ps_free(rows);
+    ok = ok && build_rows(lod, l) && build_chunks(lod, l, &bytes);
     if (!ok) {
         drop_rows(l);
         if (merged) {
@@ -451,19 +454,30 @@ const uint32_t *ps_lod_row(const ps_lod *lod, uint32_t lane_no, uint32_t row, ui
     return v.order;
 }
 
-uint32_t ps_lod_row_of(const ps_lod *lod, uint32_t slice) {
-    return lod->row_of[slice];
-}
-
-uint32_t ps_lod_row_in(const ps_lod *lod, uint32_t lane_no, uint32_t slice) {
-    const lane *l = lane_at(lod, lane_no);
-    for (uint32_t row = 0; row < l->n_rows; row++) {
+static uint32_t find_row(const ps_lod *lod, const lane *l, uint32_t first, uint32_t slice) {
+    for (uint32_t row = first; row < l->n_rows; row++) {
         ps_lod_row_view v = view_of(lod, l, row);
         if (bsearch(&slice, v.order, v.n, sizeof *v.order, compare_numbers) != NULL) {
             return row;
         }
     }
     return PS_NONE;
+}
+
+uint32_t ps_lod_row_of(const ps_lod *lod, uint32_t slice) {
+    uint32_t row = lod->row_of[slice];
+    for (uint32_t i = 0; row == DEEP && i < lod->n_base; i++) {
+        const lane *l = &lod->base[i];
+        if (atomic_load_explicit(&l->state, memory_order_acquire) == BUILT) {
+            uint32_t found = find_row(lod, l, DEEP, slice);
+            row = found != PS_NONE ? found : row;
+        }
+    }
+    return row;
+}
+
+uint32_t ps_lod_row_in(const ps_lod *lod, uint32_t lane_no, uint32_t slice) {
+    return find_row(lod, lane_at(lod, lane_no), 0, slice);
 }
 
 void ps_lod_row_range(const ps_lod *lod, uint32_t lane_no, uint32_t row, int64_t from_ns,

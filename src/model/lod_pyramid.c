@@ -25,7 +25,7 @@
 #include "base/alloc.h"
 
 enum {
-    SLICES_PER_NODE = 64, /* at the base, on average */
+    SLICES_PER_NODE = 18, /* at the base, on average */
     NARROWING = 4,        /* least ratio of nodes between stored levels */
     MIN_INDEXED = 1024,   /* shorter rows are read as they are */
     BUCKET_BITS = 32      /* of ps_lod_node.bucket */
@@ -49,35 +49,54 @@ static int64_t dur_at(const ps_lod_row_view *v, uint32_t place) {
     return v->slices->dur_ns[v->order[place]];
 }
 
-/* Adds what comes after what is there, in the same bucket; its `n` may be large. */
-static inline void join(const ps_lod_row_view *v, gather *a, const gather *b) {
-    const struct {
-        uint32_t place;
-        float ns;
-    } others[2] = {{a->last, a->last_ns}, {b->longest, b->longest_ns}};
-    for (int i = 0; i < 2; i++) {
-        bool longer = others[i].ns > a->longest_ns;
-        if (others[i].ns == a->longest_ns && others[i].ns > (float)(1 << 24)) {
-            longer = dur_at(v, others[i].place) > dur_at(v, a->longest);
-        }
-        a->longest = longer ? others[i].place : a->longest;
-        a->longest_ns = longer ? others[i].ns : a->longest_ns;
+static inline void take_longer(const ps_lod_row_view *v, gather *g, uint32_t place, float ns) {
+    bool longer = ns > g->longest_ns;
+    if (__builtin_expect(ns == g->longest_ns && ns > (float)(1 << 24), 0)) {
+        longer = dur_at(v, place) > dur_at(v, g->longest);
     }
-    a->busy_ns += (double)a->last_ns + b->busy_ns;
+    g->longest = longer ? place : g->longest;
+    g->longest_ns = longer ? ns : g->longest_ns;
+}
+
+/* The last slice is no longer the last: others follow it in the bucket. */
+static inline void close_last(const ps_lod_row_view *v, gather *g) {
+    take_longer(v, g, g->last, g->last_ns);
+    g->busy_ns += (double)g->last_ns;
+}
+
+/* Adds what comes after what is there, in the same bucket. */
+static inline void join(const ps_lod_row_view *v, gather *a, const gather *b) {
+    close_last(v, a);
+    take_longer(v, a, b->longest, b->longest_ns);
+    a->busy_ns += b->busy_ns;
     a->n += b->n;
     a->last = b->last;
     a->last_ns = b->last_ns;
 }
 
-static inline gather one_slice(const ps_lod_row_view *v, unsigned level, uint32_t place) {
+/* The slices from `place` on, before `end`, that start in the bucket of the first. */
+static inline gather gather_slices(const ps_lod_row_view *v, unsigned level, uint32_t place,
+                                   uint32_t end) {
+    const int64_t *starts = v->slices->start_ns;
+    const int64_t *durs = v->slices->dur_ns;
     uint32_t slice = v->order[place];
-    return (gather){.bucket = v->slices->start_ns[slice] >> level,
-                    .first = place,
-                    .longest = place,
-                    .last = place,
-                    .n = 1,
-                    .longest_ns = -1,
-                    .last_ns = (float)v->slices->dur_ns[slice]};
+    gather g = {.bucket = starts[slice] >> level, .first = place, .longest = place};
+    int64_t last_ns = durs[slice];
+    int64_t longest_ns = -1;
+    int64_t busy_ns = 0;
+    uint32_t i = place + 1;
+    for (; i < end && starts[v->order[i]] >> level == g.bucket; i++) {
+        g.longest = last_ns > longest_ns ? i - 1 : g.longest;
+        longest_ns = last_ns > longest_ns ? last_ns : longest_ns;
+        busy_ns += last_ns;
+        last_ns = durs[v->order[i]];
+    }
+    g.last = i - 1;
+    g.n = i - place;
+    g.longest_ns = (float)longest_ns;
+    g.last_ns = (float)last_ns;
+    g.busy_ns = (double)busy_ns;
+    return g;
 }
 
 /* --- building ---------------------------------------------------------------------------------------- */
@@ -153,17 +172,11 @@ static inline gather gather_of(const ps_lod_node *k, const ps_lod_node *stop, ui
 /* Base nodes from the slices; `v` is the chunk alone. */
 static void fill_base(const ps_lod_row_view *v, ps_lod_node *out, unsigned level) {
     int64_t first_bucket = start_at(v, 0) >> level;
-    gather open = one_slice(v, level, 0);
-    for (uint32_t i = 1; i < v->n; i++) {
-        gather next = one_slice(v, level, i);
-        if (next.bucket == open.bucket) {
-            join(v, &open, &next);
-        } else {
-            *out++ = node_of(&open, first_bucket);
-            open = next;
-        }
+    for (uint32_t i = 0; i < v->n;) {
+        gather g = gather_slices(v, level, i, v->n);
+        *out++ = node_of(&g, first_bucket);
+        i = g.last + 1;
     }
-    *out = node_of(&open, first_bucket);
 }
 
 static void fill_level(const ps_lod_row_view *v, const ps_lod_chunk *c, size_t i,
@@ -294,12 +307,18 @@ uint32_t ps_lod_lower(const ps_lod_row_view *v, int64_t ns) {
     return lower_in(v, (uint32_t)chunk * PS_LOD_CHUNK, chunk_end(v, chunk), ns);
 }
 
+/* Buckets that are gathered wait in a ring before they are drawn, while what they need of the columns is fetched: first
+ * their places in the order, then the slices there. Else every entry would wait for memory several times. */
+enum { AHEAD = 8, RING = 2 * AHEAD };
+
 /* A row's way into a tile. */
 typedef struct walk {
     const ps_lod_row_view *v;
     unsigned level;
     int64_t from_ns, to_ns;
-    gather open; /* n == 0: nothing yet */
+    gather open;       /* n == 0: nothing yet */
+    gather ring[RING]; /* n_waited is the number of the next one */
+    size_t n_waited;
     ps_lod_entries *out;
     bool failed;
 } walk;
@@ -322,13 +341,8 @@ static ps_lod_entry exactly(const ps_lod_row_view *v, uint32_t place) {
 }
 
 /* The entries of what was gathered: the last slice when it is long, the others as one. */
-static void flush(walk *w) {
+static void draw(walk *w, gather g) {
     const ps_lod_row_view *v = w->v;
-    gather g = w->open;
-    if (g.n == 0) {
-        return;
-    }
-    w->open.n = 0;
     ps_lod_entry last = exactly(v, g.last);
     bool is_long = last.busy_ns >= INT64_C(1) << w->level;
     if (g.n == 1) {
@@ -346,10 +360,8 @@ static void flush(walk *w) {
         others.end_ns = start_at(v, g.last - 1) + dur_at(v, g.last - 1);
         others.count = g.n - 1;
     } else {
-        gather nothing = {.longest_ns = -1};
-        uint32_t end = g.last;
-        join(v, &g, &nothing);
-        others.end_ns = start_at(v, end) + dur_at(v, end);
+        close_last(v, &g);
+        others.end_ns = last.end_ns;
         others.count = g.n;
     }
     others.slice = v->order[g.longest];
@@ -362,19 +374,51 @@ static void flush(walk *w) {
     }
 }
 
+static void wait_turn(walk *w, const gather *g) {
+    const ps_lod_row_view *v = w->v;
+    size_t n = w->n_waited++;
+    if (n >= RING) {
+        draw(w, w->ring[n % RING]);
+    }
+    w->ring[n % RING] = *g;
+    __builtin_prefetch(&v->order[g->first]);
+    __builtin_prefetch(&v->order[g->last]);
+    __builtin_prefetch(&v->order[g->longest]);
+    if (n >= AHEAD) {
+        const gather *next = &w->ring[(n - AHEAD) % RING];
+        uint32_t last = v->order[next->last];
+        __builtin_prefetch(&v->slices->start_ns[v->order[next->first]]);
+        __builtin_prefetch(&v->slices->start_ns[last]);
+        __builtin_prefetch(&v->slices->dur_ns[last]);
+    }
+}
+
+static void draw_rest(walk *w) {
+    if (w->open.n > 0) {
+        wait_turn(w, &w->open);
+    }
+    size_t n = w->n_waited;
+    for (size_t i = n < RING ? 0 : n - RING; i < n; i++) {
+        draw(w, w->ring[i % RING]);
+    }
+}
+
 static inline void feed(walk *w, const gather *g) {
     if (w->open.n > 0 && w->open.bucket == g->bucket) {
         join(w->v, &w->open, g);
     } else {
-        flush(w);
+        if (w->open.n > 0) {
+            wait_turn(w, &w->open);
+        }
         w->open = *g;
     }
 }
 
 static void feed_slices(walk *w, uint32_t first, uint32_t end) {
-    for (uint32_t i = first; i < end; i++) {
-        gather g = one_slice(w->v, w->level, i);
+    for (uint32_t i = first; i < end;) {
+        gather g = gather_slices(w->v, w->level, i, end);
         feed(w, &g);
+        i = g.last + 1;
     }
 }
 
@@ -442,7 +486,15 @@ static void feed_reaching(walk *w) {
 
 ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_ns, int64_t to_ns,
                         ps_lod_entries *out, ps_err *err) {
-    walk w = {.v = v, .level = level, .from_ns = from_ns, .to_ns = to_ns, .out = out};
+    walk w;
+    w.v = v;
+    w.level = level;
+    w.from_ns = from_ns;
+    w.to_ns = to_ns;
+    w.open.n = 0;
+    w.n_waited = 0; /* the ring is not read before it is filled */
+    w.out = out;
+    w.failed = false;
     feed_reaching(&w);
     size_t n_chunks = ps_lod_n_chunks(v->n);
     if (n_chunks == 0) {
@@ -453,6 +505,6 @@ ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_n
          i < n_chunks && v->chunks[i].first_start_ns < to_ns; i++) {
         feed_chunk(&w, i);
     }
-    flush(&w);
+    draw_rest(&w);
     return w.failed ? ps_fail_nomem(err) : PS_OK;
 }

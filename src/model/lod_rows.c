@@ -119,15 +119,15 @@ static bool count_row(ps_lod_rows *rows, uint32_t row) {
     return true;
 }
 
-bool ps_lod_rows_pack(const ps_slices *s, const uint32_t *order, uint32_t n, bool by_slice,
-                      uint16_t *row_of, ps_lod_rows *rows) {
+bool ps_lod_rows_pack(const ps_slices *s, const uint32_t *order, uint32_t n, uint16_t *row_of,
+                      ps_lod_rows *rows) {
     packer p = {.busy_until_ns = INT64_MIN};
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++) {
         uint32_t slice = order[i];
         uint32_t row = place(&p, s->start_ns[slice], s->start_ns[slice] + s->dur_ns[slice]);
         ok = row != PS_NONE && count_row(rows, row);
-        row_of[by_slice ? slice : i] = (uint16_t)row;
+        row_of[i] = (uint16_t)row;
     }
     ps_free(p.stack);
     ps_free(p.tree);
@@ -135,7 +135,7 @@ bool ps_lod_rows_pack(const ps_slices *s, const uint32_t *order, uint32_t n, boo
 }
 
 /* Row 0, mostly the largest, moves up in place; only the others need room. */
-bool ps_lod_rows_regroup(uint32_t *order, uint32_t n, bool by_slice, const uint16_t *row_of,
+bool ps_lod_rows_regroup(uint32_t *order, uint32_t n, const uint16_t *row_of,
                          const ps_lod_rows *rows) {
     if (rows->n_rows < 2) {
         return true;
@@ -152,7 +152,7 @@ bool ps_lod_rows_regroup(uint32_t *order, uint32_t n, bool by_slice, const uint1
     uint32_t kept = 0;
     for (uint32_t i = 0; ok && i < n; i++) {
         uint32_t slice = order[i];
-        uint32_t row = row_of[by_slice ? slice : i];
+        uint32_t row = row_of[i];
         if (row == 0) {
             order[kept++] = slice;
         } else {

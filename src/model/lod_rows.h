@@ -15,13 +15,13 @@ typedef struct ps_lod_rows {
 } ps_lod_rows;
 
 /* Gives each of the slices order[0..n), which come by start and longer first, the lowest row whose slices have ended by
- * then; for slices that nest that is their depth. Slices deeper than PS_LOD_MAX_ROWS share the last row. The row goes to
- * row_of[slice], or to row_of[place in order] unless `by_slice`. False when memory is out. */
-bool ps_lod_rows_pack(const ps_slices *s, const uint32_t *order, uint32_t n, bool by_slice,
-                      uint16_t *row_of, ps_lod_rows *rows);
+ * then; for slices that nest that is their depth. Slices deeper than PS_LOD_MAX_ROWS share the last row. row_of[i] is the row of
+ * order[i]. False when memory is out. */
+bool ps_lod_rows_pack(const ps_slices *s, const uint32_t *order, uint32_t n, uint16_t *row_of,
+                      ps_lod_rows *rows);
 
 /* Regroups `order` by row, by start in each; the same arguments. */
-bool ps_lod_rows_regroup(uint32_t *order, uint32_t n, bool by_slice, const uint16_t *row_of,
+bool ps_lod_rows_regroup(uint32_t *order, uint32_t n, const uint16_t *row_of,
                          const ps_lod_rows *rows);
 
 #endif

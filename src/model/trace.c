@@ -28,6 +28,7 @@ struct ps_trace {
     size_t n_tracks, n_processes, n_flows, n_steps, n_metas, n_side_tables;
     int64_t origin_ns; /* as given to the builder; base_ns later in the end */
     int64_t base_ns;
+    bool has_origin; /* origin_ns was set before sealing */
     uint32_t has;
     ps_file_stamp stamp;
     ps_diag diag;
@@ -488,6 +489,11 @@ void ps_builder_stamp(ps_builder *b, ps_file_stamp stamp) {
     b->trace->stamp = stamp;
 }
 
+void ps_builder_origin(ps_builder *b, int64_t origin_ns) {
+    b->trace->has_origin = true;
+    b->trace->origin_ns = origin_ns;
+}
+
 bool ps_builder_time_base(ps_builder *b, int64_t base_ns) {
     if (!time_ok(base_ns)) {
         return false;
@@ -533,6 +539,7 @@ static void subtract_origin(ps_trace *t) {
     if (origin == INT64_MAX) {
         origin = t->n_steps > 0 ? t->steps[0].start_ns : 0;
     }
+    origin = t->has_origin ? t->origin_ns : origin;
     for (uint32_t i = 0; i < s->n; i++) {
         s->start_ns[i] -= origin;
     }
@@ -714,6 +721,10 @@ size_t ps_trace_text_len(const ps_trace *t, ps_str s) {
     return ps_strpool_len(&t->strings, s);
 }
 
+size_t ps_trace_n_texts(const ps_trace *t) {
+    return t->strings.n;
+}
+
 ps_str ps_trace_find_text(const ps_trace *t, const char *text) {
     return ps_strpool_find(&t->strings, text, strlen(text));
 }
@@ -734,4 +745,26 @@ const ps_table *ps_trace_side_table(const ps_trace *t, const char *name) {
 
 const ps_diag *ps_trace_diag(const ps_trace *t) {
     return &t->diag;
+}
+
+ps_trace_bytes ps_trace_size(const ps_trace *t) {
+    ps_trace_bytes b = {0};
+#define X(type, col) b.columns += t->slices.n * sizeof(type);
+    PS_SLICE_COLS(X)
+#undef X
+    b.columns -= t->slices.n * sizeof *t->slices.args;
+    b.args = t->slices.n * sizeof *t->slices.args + t->args.n_bytes +
+             t->args.n_keys * sizeof *t->args.keys + t->args.n_shapes * sizeof *t->args.shapes;
+    b.names = t->strings.text.size_bytes + t->strings.n_slots * sizeof *t->strings.slots +
+              t->strings.cap * (sizeof *t->strings.strings + sizeof *t->strings.lengths +
+                                sizeof *t->strings.hashes);
+    b.flows = t->n_flows * sizeof *t->flows;
+#define X(type, col) b.counters += t->counters.n * sizeof(type);
+    PS_COUNTER_COLS(X)
+#undef X
+    for (size_t i = 0; i < t->n_side_tables; i++) {
+        const ps_table *table = t->side_tables[i];
+        b.tables += table->cap_cells * sizeof *table->cells + table->arena.size_bytes;
+    }
+    return b;
 }

@@ -275,6 +275,9 @@ void ps_builder_stamp(ps_builder *b, ps_file_stamp stamp);
 /* What the times given count from, when the file says so only at its end: the origin of the trace becomes later by
  * this. False when the sum lies outside +-2^61 ns. TIME arguments count from the same base. */
 bool ps_builder_time_base(ps_builder *b, int64_t base_ns);
+/* Sets the origin of the trace (absolute ns as given to the builder); else it is the earliest time. For what belongs beside
+ * another trace. */
+void ps_builder_origin(ps_builder *b, int64_t origin_ns);
 /* Takes ownership of the table (also on failure). */
 void ps_builder_side_table(ps_builder *b, ps_table *table);
 ps_diag *ps_builder_diag(ps_builder *b);
@@ -298,6 +301,7 @@ const ps_process *ps_trace_processes(const ps_trace *t, size_t *n); /* in input 
 const ps_process *ps_trace_process(const ps_trace *t, int64_t pid); /* or NULL */
 const char *ps_trace_text(const ps_trace *t, ps_str s);
 size_t ps_trace_text_len(const ps_trace *t, ps_str s);
+size_t ps_trace_n_texts(const ps_trace *t); /* all ids are below */
 /* The id of a text in this trace, none when no event holds it. */
 ps_str ps_trace_find_text(const ps_trace *t, const char *text);
 uint32_t ps_trace_has(const ps_trace *t); /* ps_has bits */
@@ -318,6 +322,12 @@ const char *ps_trace_arg_text(const ps_trace *t, uint32_t slice, const char *key
 /* A named side table, or NULL. */
 const ps_table *ps_trace_side_table(const ps_trace *t, const char *name);
 const ps_table *const *ps_trace_side_tables(const ps_trace *t, size_t *n); /* in input order */
+
+/* Bytes that a trace holds, by what is in them; columns of slices without the numbers of their arguments. */
+typedef struct ps_trace_bytes {
+    size_t columns, args, names, flows, counters, tables;
+} ps_trace_bytes;
+ps_trace_bytes ps_trace_size(const ps_trace *t);
 
 /* Oddities met while reading. */
 const ps_diag *ps_trace_diag(const ps_trace *t);

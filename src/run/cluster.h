@@ -38,8 +38,9 @@ typedef struct ps_cluster_rank {
     bool is_copy; /* made by an earlier run with -o */
     const ps_reader *
         reader; /* that claims the file; NULL: a database found by name, looked at when it is read */
-    int64_t part;    /* of a file that holds several ranks (ps_src.part) */
-    int32_t machine; /* number of the machine in a job of several, -1 unknown */
+    int64_t part;     /* of a file that holds several ranks (ps_src.part) */
+    int32_t machine;  /* number of the machine in a job of several, -1 unknown */
+    const char *host; /* its name where the list of parts has it; NULL unknown */
 } ps_cluster_rank;
 
 /* What ps_read() takes. */

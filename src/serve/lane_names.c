@@ -125,7 +125,8 @@ void ps_name_process(const ps_trace *t, const ps_process *process, int64_t pid, 
     if (!is_text && (name[0] == '\0' || pid_is_real)) {
         ps_buf_addf(out, " %lld", (long long)pid);
     }
-    if (strpbrk(labels, "0123456789") != NULL) { /* "GPU 3"; "CPU" says nothing that the lanes do not */
+    if (strpbrk(labels, "0123456789") !=
+        NULL) { /* "GPU 3"; "CPU" says nothing that the lanes do not */
         ps_buf_addf(out, " (%s)", labels);
     }
 }

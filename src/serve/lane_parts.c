@@ -47,7 +47,8 @@ static void look(maker *m) {
     const ps_process *processes = ps_trace_processes(m->t, &n);
     for (size_t i = 0; i < n; i++) {
         const char *name = ps_trace_text(m->t, processes[i].name);
-        p->is_ascend = p->is_ascend || strcmp(name, "Ascend Hardware") == 0 || strcmp(name, "CANN") == 0;
+        p->is_ascend =
+            p->is_ascend || strcmp(name, "Ascend Hardware") == 0 || strcmp(name, "CANN") == 0;
     }
     for (size_t i = 0; i < m->n_tracks; i++) {
         p->is_ascend = p->is_ascend || m->tracks[i].kind == PS_TRACK_COMM_PLANE;
@@ -90,29 +91,28 @@ static void hand_down_domains(maker *m) {
 
 /* --- parts ---------------------------------------------------------------------------------------------- */
 
-static ps_lane_part host_part(const maker *m, uint32_t i, ps_str *text) {
-    const ps_lane_parts *p = m->p;
-    ps_str category = m->s->category[i];
-    switch ((ps_slice_kind)m->s->kind[i]) {
+static ps_lane_part host_part(const ps_lane_parts *p, const ps_trace *t, uint32_t i, ps_str *text) {
+    const ps_slices *s = ps_trace_slices(t);
+    switch ((ps_slice_kind)s->kind[i]) {
     case PS_SLICE_PYTHON:
         return PS_PART_FRAMES;
     case PS_SLICE_MARK_HOST:
-        *text = category;
+        *text = s->category[i];
         return PS_PART_MARKS;
     case PS_SLICE_INSTANT:
         if (p->has_marks || p->calls_apart) {
-            *text = category;
+            *text = s->category[i];
             return PS_PART_MARKS;
         }
         return PS_PART_OPS;
     case PS_SLICE_CALL:
         if (p->calls_apart) {
-            *text = category;
+            *text = s->category[i];
             return PS_PART_API;
         }
         return PS_PART_OPS;
     case PS_SLICE_HOST_OTHER:
-        return p->calls_apart && strcmp(ps_trace_text(m->t, m->s->name[i]), "Python GC") == 0
+        return p->calls_apart && strcmp(ps_trace_text(t, s->name[i]), "Python GC") == 0
                    ? PS_PART_GC
                    : PS_PART_OPS;
     default:
@@ -120,19 +120,22 @@ static ps_lane_part host_part(const maker *m, uint32_t i, ps_str *text) {
     }
 }
 
-static ps_lane_part part_of_slice(const maker *m, uint32_t i, ps_str *text) {
-    switch (m->tracks[m->s->track[i]].kind) {
-    case PS_TRACK_HOST_THREAD:
-        return host_part(m, i, text);
-    case PS_TRACK_STREAM:
-        if (m->s->kind[i] == PS_SLICE_MARK_DEVICE) {
-            *text = ps_str_is_none(m->s->category[i]) ? (ps_str){m->part_of[i]} : m->s->category[i];
-            return PS_PART_MARKS;
-        }
-        return PS_PART_ALL;
-    default:
-        return PS_PART_ALL;
+/* `domain`: what the slice that a mark of a stream mirrors says. */
+static ps_lane_part part_of_slice(const ps_lane_parts *p, const ps_trace *t, ps_track_kind kind,
+                                  uint32_t i, ps_str domain, ps_str *text) {
+    const ps_slices *s = ps_trace_slices(t);
+    if (kind == PS_TRACK_HOST_THREAD) {
+        return host_part(p, t, i, text);
     }
+    if (kind == PS_TRACK_STREAM && s->kind[i] == PS_SLICE_MARK_DEVICE) {
+        *text = ps_str_is_none(s->category[i]) ? domain : s->category[i];
+        return PS_PART_MARKS;
+    }
+    return PS_PART_ALL;
+}
+
+static uint64_t key_of(uint32_t track, ps_str text) {
+    return (uint64_t)text.id << 32 | track;
 }
 
 /* PS_NONE when memory is out. */
@@ -142,11 +145,12 @@ static uint32_t find_part(maker *m, uint32_t track, ps_lane_part part, ps_str te
     if (found != PS_NONE && p->at[found].part == part && ps_str_eq(p->at[found].text, text)) {
         return found;
     }
+    uint64_t key = key_of(track, text);
     if (part == PS_PART_MARKS && m->n_marks[track] >= PS_MAX_MARK_LANES &&
-        ps_idmap_get(&p->of[part], (uint64_t)text.id << 32 | track) == PS_IDMAP_NONE) {
+        ps_idmap_get(&p->of[part], key) == PS_IDMAP_NONE) {
         text = PS_STR_NONE;
+        key = key_of(track, text);
     }
-    uint64_t key = (uint64_t)text.id << 32 | track;
     found = ps_idmap_get(&p->of[part], key);
     if (found != PS_IDMAP_NONE) {
         return found;
@@ -165,8 +169,7 @@ static void note_role(maker *m, uint32_t i) {
     if (*role != PS_ROLE_NONE) {
         return;
     }
-    if (m->s->kind[i] == PS_SLICE_QUEUE &&
-        begins(ps_trace_text(m->t, m->s->name[i]), "Dequeue")) {
+    if (m->s->kind[i] == PS_SLICE_QUEUE && begins(ps_trace_text(m->t, m->s->name[i]), "Dequeue")) {
         *role = PS_ROLE_DEQUEUE;
     } else if (m->s->kind[i] == PS_SLICE_HOST_OP &&
                begins(ps_trace_text(m->t, m->s->name[i]), "autograd::engine::")) {
@@ -174,13 +177,23 @@ static void note_role(maker *m, uint32_t i) {
     }
 }
 
+static bool note_mirrored(maker *m, uint32_t slice, uint32_t part) {
+    ps_lane_parts *p = m->p;
+    if (!ps_grow(&p->mirrored, &p->cap_mirrored, p->n_mirrored + 1, PS_NONE, sizeof *p->mirrored)) {
+        return false;
+    }
+    p->mirrored[p->n_mirrored++] = (ps_mirrored){slice, part};
+    return true;
+}
+
 static bool divide(maker *m) {
     for (uint32_t i = 0; i < m->s->n; i++) {
         uint32_t track = m->s->track[i];
         ps_str text = PS_STR_NONE;
-        ps_lane_part part = part_of_slice(m, i, &text);
+        ps_str domain = {m->part_of[i]};
+        ps_lane_part part = part_of_slice(m->p, m->t, m->tracks[track].kind, i, domain, &text);
         uint32_t row = find_part(m, track, part, text);
-        if (row == PS_NONE) {
+        if (row == PS_NONE || (!ps_str_is_none(domain) && !note_mirrored(m, i, row))) {
             return false;
         }
         m->last[track] = row;
@@ -236,11 +249,42 @@ bool ps_lane_parts_init(ps_lane_parts *p, const ps_trace *t, uint32_t *part_of) 
     return ok;
 }
 
+static const ps_mirrored *find_mirrored(const ps_lane_parts *p, uint32_t slice) {
+    size_t low = 0;
+    size_t high = p->n_mirrored;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (p->mirrored[middle].slice < slice) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < p->n_mirrored && p->mirrored[low].slice == slice ? &p->mirrored[low] : NULL;
+}
+
+uint32_t ps_lane_parts_of(const ps_lane_parts *p, const ps_trace *t, uint32_t slice) {
+    const ps_slices *s = ps_trace_slices(t);
+    const ps_mirrored *mirrored =
+        s->kind[slice] == PS_SLICE_MARK_DEVICE ? find_mirrored(p, slice) : NULL;
+    if (mirrored != NULL) {
+        return mirrored->part;
+    }
+    uint32_t track = s->track[slice];
+    size_t n = 0;
+    ps_str text = PS_STR_NONE;
+    ps_lane_part part =
+        part_of_slice(p, t, ps_trace_tracks(t, &n)[track].kind, slice, PS_STR_NONE, &text);
+    uint32_t row = ps_idmap_get(&p->of[part], key_of(track, text));
+    return row != PS_IDMAP_NONE ? row : ps_idmap_get(&p->of[part], key_of(track, PS_STR_NONE));
+}
+
 void ps_lane_parts_fini(ps_lane_parts *p) {
     for (size_t i = 0; i < PS_N_LANE_PARTS; i++) {
         ps_idmap_fini(&p->of[i]);
     }
     ps_free(p->at);
     ps_free(p->roles);
+    ps_free(p->mirrored);
     *p = (ps_lane_parts){0};
 }

@@ -57,13 +57,13 @@ typedef struct tree {
     const ps_trace *t;
     const ps_track *tracks;
     size_t n_tracks;
-    ps_lane_parts parts;
-    uint32_t *n_parts;      /* [n_tracks] */
-    uint32_t *threads;      /* [n_tracks] draft of a host thread's group, PS_NONE */
-    ps_idmap owner_rows;    /* pid -> owners */
-    ps_idmap streams;       /* hash of (pid, tid) -> track of the plain stream */
-    ps_idmap group_labels;  /* text of a label -> how many communicators have it */
-    ps_idmap families;      /* hash of a counter family -> how many counters it has */
+    ps_lane_parts *parts;  /* = lanes->parts */
+    uint32_t *n_parts;     /* [n_tracks] */
+    uint32_t *threads;     /* [n_tracks] draft of a host thread's group, PS_NONE */
+    ps_idmap owner_rows;   /* pid -> owners */
+    ps_idmap streams;      /* hash of (pid, tid) -> track of the plain stream */
+    ps_idmap group_labels; /* text of a label -> how many communicators have it */
+    ps_idmap families;     /* hash of a counter family -> how many counters it has */
     owner *owners;
     size_t n_owners, cap_owners;
     int64_t *devices; /* sorted */
@@ -83,7 +83,8 @@ static draft *draft_at(tree *x, uint32_t row) {
 
 /* The draft with the id and name that stand in x->id and x->name (which are empty afterwards). A lane is always a new
  * one: "#2" parts it from another of the same id. */
-static uint32_t put_draft(tree *x, uint32_t parent, ps_node_kind kind, bool is_lane, int64_t order) {
+static uint32_t put_draft(tree *x, uint32_t parent, ps_node_kind kind, bool is_lane,
+                          int64_t order) {
     uint32_t row = PS_NONE;
     size_t plain = x->id.len;
     ps_str found = ps_strpool_find(&x->ids, ps_buf_str(&x->id), x->id.len);
@@ -196,10 +197,9 @@ static bool list_devices(tree *x) {
 
 /* Devices are counted, since rank 5 may well work on device 5. */
 static void add_device_key(tree *x, int64_t device) {
-    const int64_t *found =
-        x->n_devices == 0
-            ? NULL
-            : bsearch(&device, x->devices, x->n_devices, sizeof *x->devices, by_number);
+    const int64_t *found = x->n_devices == 0 ? NULL
+                                             : bsearch(&device, x->devices, x->n_devices,
+                                                       sizeof *x->devices, by_number);
     if (found == NULL) {
         ps_buf_add_str(&x->id, "device/none");
     } else {
@@ -273,13 +273,13 @@ static uint32_t host_group(tree *x, int64_t pid) {
         return device_process(x, o, "hardware");
     }
     uint32_t parent = PS_NONE;
-    if (x->parts.calls_apart && o->process == NULL) {
+    if (x->parts->calls_apart && o->process == NULL) {
         ps_buf_add_str(&x->id, "host");
         ps_buf_add_str(&x->name, "Host");
         parent = put_draft(x, PS_NONE, PS_NODE_GROUP, false, PS_NO_ORDER);
     }
     const char *name = o->process != NULL ? ps_trace_text(x->t, o->process->name) : "";
-    if (x->parts.is_ascend && name[0] != '\0' && strpbrk(name, "0123456789") == NULL) {
+    if (x->parts->is_ascend && name[0] != '\0' && strpbrk(name, "0123456789") == NULL) {
         ps_buf_add_str(&x->id, "host/");
         ps_key_text(name, &x->id);
     } else {
@@ -296,7 +296,7 @@ static uint32_t host_group(tree *x, int64_t pid) {
 }
 
 static uint32_t device_top(tree *x, int64_t device) {
-    const char *word = x->parts.is_ascend ? "NPU" : x->parts.has_kernels ? "GPU" : "Device";
+    const char *word = x->parts->is_ascend ? "NPU" : x->parts->has_kernels ? "GPU" : "Device";
     add_device_key(x, device);
     ps_buf_add_str(&x->name, device < 0 ? "Device" : word);
     if (device >= 0) {
@@ -321,7 +321,7 @@ static uint32_t device_group(tree *x, const ps_track *track, int what) {
         return device_process(x, o, KEYS[what]);
     }
     uint32_t top = device_top(x, track->device);
-    bool is_direct = (what == IN_HARDWARE && !x->parts.is_ascend) || what == IN_DERIVED;
+    bool is_direct = (what == IN_HARDWARE && !x->parts->is_ascend) || what == IN_DERIVED;
     if (top == PS_NONE || is_direct) {
         return top;
     }
@@ -340,9 +340,9 @@ static uint32_t put_lane(tree *x, uint32_t parent, ps_node_kind kind, int64_t or
     uint32_t row = put_draft(x, parent, kind, true, order);
     if (row != PS_NONE) {
         ps_lane_node *node = &x->drafts[row].node;
-        const ps_track *track = &x->tracks[x->parts.at[part].track];
+        const ps_track *track = &x->tracks[x->parts->at[part].track];
         node->lane = part;
-        node->track = x->parts.at[part].track;
+        node->track = x->parts->at[part].track;
         node->device = track->kind == PS_TRACK_HOST_THREAD ? -1 : track->device;
         node->unit = ps_trace_text(x->t, track->unit);
     }
@@ -366,18 +366,18 @@ static uint32_t thread_group(tree *x, uint32_t row) {
     owner *o = owner_of(x, track->pid);
     ps_buf_addf(&x->id, "%s/", id_of(x, parent));
     size_t before = x->id.len;
-    ps_key_thread(x->t, track, x->parts.roles[row], &x->id);
+    ps_key_thread(x->t, track, x->parts->roles[row], &x->id);
     if (x->id.len == before) {
         ps_buf_addf(&x->id, "thread %u", o->n_plain++);
     }
-    ps_name_thread(x->t, track, x->parts.roles[row], &x->name);
+    ps_name_thread(x->t, track, x->parts->roles[row], &x->name);
     x->threads[row] = put_draft(x, parent, PS_NODE_GROUP, true, track_order(track));
     return x->threads[row];
 }
 
 /* "PyTorch" beside lanes of its calls; else by what is in it. */
 static const char *ops_name(const tree *x, const ps_part_lane *p) {
-    if (x->parts.calls_apart) {
+    if (x->parts->calls_apart) {
         return "PyTorch";
     }
     return !p->has_calls ? "Operators" : p->has_others ? "Operators, calls" : "Calls";
@@ -385,7 +385,7 @@ static const char *ops_name(const tree *x, const ps_part_lane *p) {
 
 static void place_api(tree *x, uint32_t parent, uint32_t part) {
     static const char *const ORDER[] = {"acl", "model", "node", "hccl", "communication", "runtime"};
-    const char *api = ps_trace_text(x->t, x->parts.at[part].text);
+    const char *api = ps_trace_text(x->t, x->parts->at[part].text);
     int64_t order = 0;
     while (order < 6 && strcmp(ORDER[order], api) != 0) {
         order++;
@@ -404,11 +404,10 @@ static void place_api(tree *x, uint32_t parent, uint32_t part) {
 }
 
 static void place_marks(tree *x, uint32_t parent, uint32_t part) {
-    const char *domain = ps_trace_text(x->t, x->parts.at[part].text);
-    const char *family = x->parts.is_ascend ? "MSTX" : "NVTX";
-    bool is_lone = domain[0] == '\0' && !x->parts.calls_apart;
-    uint32_t group =
-        is_lone ? parent : put_group(x, parent, "marks", family, PS_PART_MARKS);
+    const char *domain = ps_trace_text(x->t, x->parts->at[part].text);
+    const char *family = x->parts->is_ascend ? "MSTX" : "NVTX";
+    bool is_lone = domain[0] == '\0' && !x->parts->calls_apart;
+    uint32_t group = is_lone ? parent : put_group(x, parent, "marks", family, PS_PART_MARKS);
     ps_buf_addf(&x->id, "%s/", id_of(x, parent));
     ps_buf_add_str(&x->id, "marks/");
     ps_key_text(domain, &x->id);
@@ -417,7 +416,7 @@ static void place_marks(tree *x, uint32_t parent, uint32_t part) {
 }
 
 static void place_host(tree *x, uint32_t part) {
-    const ps_part_lane *p = &x->parts.at[part];
+    const ps_part_lane *p = &x->parts->at[part];
     uint32_t parent = thread_group(x, p->track);
     if (parent == PS_NONE) {
         return;
@@ -458,7 +457,7 @@ static const ps_track *stream_of(const tree *x, int64_t pid, int64_t tid) {
 }
 
 static void place_stream(tree *x, uint32_t part) {
-    const ps_part_lane *p = &x->parts.at[part];
+    const ps_part_lane *p = &x->parts->at[part];
     const ps_track *track = &x->tracks[p->track];
     const ps_track *plain = stream_of(x, track->pid, track->tid);
     plain = plain != NULL ? plain : track;
@@ -471,7 +470,7 @@ static void place_stream(tree *x, uint32_t part) {
         const char *domain = ps_trace_text(x->t, p->text);
         bool is_own = name[0] != '\0' && ps_trace_text(x->t, track->label)[0] != '\0';
         ps_name_stream(x->t, is_own ? track : plain, &x->name);
-        ps_buf_add_str(&x->name, is_own ? "" : x->parts.is_ascend ? " MSTX" : " NVTX");
+        ps_buf_add_str(&x->name, is_own ? "" : x->parts->is_ascend ? " MSTX" : " NVTX");
         if (domain[0] != '\0' && !is_own) {
             ps_buf_addf(&x->name, " domain %s", domain);
         }
@@ -484,8 +483,8 @@ static void place_stream(tree *x, uint32_t part) {
             ps_key_text(name, &x->id);
         }
     }
-    uint32_t row = put_lane(x, parent, is_marks ? PS_NODE_MARKS : PS_NODE_DEVICE,
-                            track_order(plain), part);
+    uint32_t row =
+        put_lane(x, parent, is_marks ? PS_NODE_MARKS : PS_NODE_DEVICE, track_order(plain), part);
     if (row != PS_NONE) {
         x->drafts[row].next = is_marks ? 0 : 1; /* marks above the stream that they are on */
     }
@@ -517,7 +516,7 @@ static uint32_t put_comm(tree *x, const ps_track *track, uint32_t part) {
 
 /* Planes come after all communicators. */
 static void place_plane(tree *x, uint32_t part) {
-    const ps_track *track = &x->tracks[x->parts.at[part].track];
+    const ps_track *track = &x->tracks[x->parts->at[part].track];
     uint32_t parent = put_comm(x, track, PS_NONE);
     ps_buf_addf(&x->id, "%s/plane/%lld", id_of(x, parent), (long long)track->tid);
     const char *label = ps_trace_text(x->t, track->label);
@@ -531,8 +530,8 @@ static void place_plane(tree *x, uint32_t part) {
 
 /* 0..3 of the lanes that profilers compute of a step's time, 4 of others. */
 static int overlap_of(const char *name) {
-    static const char *const NAMES[] = {"Computing", "Communication", "Communication(Not Overlapped)",
-                                        "Free"};
+    static const char *const NAMES[] = {"Computing", "Communication",
+                                        "Communication(Not Overlapped)", "Free"};
     int i = 0;
     while (i < 4 && strcmp(name, NAMES[i]) != 0) {
         i++;
@@ -542,7 +541,7 @@ static int overlap_of(const char *name) {
 
 static void place_derived(tree *x, uint32_t part) {
     static const char *const KEYS[] = {"computing", "communication", "exposed", "free"};
-    const ps_track *track = &x->tracks[x->parts.at[part].track];
+    const ps_track *track = &x->tracks[x->parts->at[part].track];
     const char *name = ps_trace_text(x->t, track->name);
     const char *label = ps_trace_text(x->t, track->label);
     int overlap = track->device >= 0 ? overlap_of(name) : 4;
@@ -561,7 +560,8 @@ static void place_derived(tree *x, uint32_t part) {
         ps_buf_addf(&x->id, "/stream/%lld/ranges/", (long long)track->tid);
         ps_key_text(name, &x->id);
         ps_name_stream(x->t, stream, &x->name);
-        ps_buf_addf(&x->name, " %s", strcmp(name, "gpu_user_annotation") == 0 ? "annotations" : name);
+        ps_buf_addf(&x->name, " %s",
+                    strcmp(name, "gpu_user_annotation") == 0 ? "annotations" : name);
         uint32_t row = put_lane(x, parent, PS_NODE_OTHER, track_order(stream), part);
         if (row != PS_NONE) {
             x->drafts[row].node.device = stream->device;
@@ -585,7 +585,7 @@ static uint64_t family_key(const ps_track *track, const char *name) {
 
 /* Counters that share a family ("HBM 0/Read", "HBM 1/Read") stand in a group, where no process of the file is theirs. */
 static void place_counter(tree *x, uint32_t part) {
-    const ps_track *track = &x->tracks[x->parts.at[part].track];
+    const ps_track *track = &x->tracks[x->parts->at[part].track];
     const char *name = ps_trace_text(x->t, track->name);
     uint32_t parent =
         track->device >= 0 ? device_group(x, track, IN_COUNTERS) : host_group(x, track->pid);
@@ -632,16 +632,16 @@ static bool share_roles(tree *x) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < x->n_tracks; i++) {
         const ps_track *track = &x->tracks[i];
-        if (track->kind == PS_TRACK_HOST_THREAD && x->parts.roles[i] != PS_ROLE_NONE) {
-            ok = ps_idmap_put(&roles, (uint64_t)track->tid, x->parts.roles[i]);
+        if (track->kind == PS_TRACK_HOST_THREAD && x->parts->roles[i] != PS_ROLE_NONE) {
+            ok = ps_idmap_put(&roles, (uint64_t)track->tid, x->parts->roles[i]);
         }
     }
-    for (uint32_t i = 0; ok && i < x->n_tracks && x->parts.is_ascend; i++) {
+    for (uint32_t i = 0; ok && i < x->n_tracks && x->parts->is_ascend; i++) {
         const ps_track *track = &x->tracks[i];
         uint32_t role = ps_idmap_get(&roles, (uint64_t)track->tid);
-        if (track->kind == PS_TRACK_HOST_THREAD && x->parts.roles[i] == PS_ROLE_NONE &&
+        if (track->kind == PS_TRACK_HOST_THREAD && x->parts->roles[i] == PS_ROLE_NONE &&
             role != PS_IDMAP_NONE) {
-            x->parts.roles[i] = (ps_thread_role)role;
+            x->parts->roles[i] = (ps_thread_role)role;
         }
     }
     ps_idmap_fini(&roles);
@@ -663,8 +663,8 @@ static bool index_tracks(tree *x) {
             ok = count_up(&x->families, family_key(track, name));
         }
     }
-    for (size_t i = 0; ok && i < x->parts.n; i++) {
-        x->n_parts[x->parts.at[i].track]++;
+    for (size_t i = 0; ok && i < x->parts->n; i++) {
+        x->n_parts[x->parts->at[i].track]++;
     }
     return ok && count_processes(x);
 }
@@ -702,7 +702,7 @@ static bool place_threads(tree *x) {
 }
 
 static void place(tree *x, uint32_t part) {
-    const ps_track *track = &x->tracks[x->parts.at[part].track];
+    const ps_track *track = &x->tracks[x->parts->at[part].track];
     switch (track->kind) {
     case PS_TRACK_HOST_THREAD:
         place_host(x, part);
@@ -725,11 +725,11 @@ static void place(tree *x, uint32_t part) {
 }
 
 static bool place_all(tree *x) {
-    for (uint32_t i = 0; i < x->parts.n && !x->failed; i++) {
+    for (uint32_t i = 0; i < x->parts->n && !x->failed; i++) {
         place(x, i);
     }
-    for (uint32_t i = 0; i < x->parts.n && !x->failed; i++) {
-        if (x->tracks[x->parts.at[i].track].kind == PS_TRACK_COMM_PLANE) {
+    for (uint32_t i = 0; i < x->parts->n && !x->failed; i++) {
+        if (x->tracks[x->parts->at[i].track].kind == PS_TRACK_COMM_PLANE) {
             place_plane(x, i);
         }
     }
@@ -740,7 +740,7 @@ static bool place_all(tree *x) {
 
 /* A thread with one lane is that lane, but where all threads show which kinds of lanes they have. */
 static bool fold_threads(tree *x) {
-    for (size_t i = 0; i < x->n_drafts && !x->parts.calls_apart && !x->failed; i++) {
+    for (size_t i = 0; i < x->n_drafts && !x->parts->calls_apart && !x->failed; i++) {
         draft *d = &x->drafts[i];
         uint32_t track = d->node.track;
         if (d->node.lane == PS_NONE || x->n_parts[track] != 1 || d->node.parent == PS_NONE ||
@@ -748,10 +748,9 @@ static bool fold_threads(tree *x) {
             continue;
         }
         draft *thread = &x->drafts[d->node.parent];
-        if (x->parts.at[d->node.lane].part != PS_PART_OPS) {
+        if (x->parts->at[d->node.lane].part != PS_PART_OPS) {
             ps_buf_addf(&x->name, "%s: %s", thread->node.name, d->node.name);
-            d->node.name =
-                ps_arena_strndup(&x->lanes->arena, ps_buf_str(&x->name), x->name.len);
+            d->node.name = ps_arena_strndup(&x->lanes->arena, ps_buf_str(&x->name), x->name.len);
             x->failed = d->node.name == NULL || !ps_buf_ok(&x->name);
             ps_buf_clear(&x->name);
         } else {
@@ -801,7 +800,8 @@ static size_t first_below(const turn *turns, size_t n, uint32_t parent) {
 static void hand_out(tree *x, const turn *turns, size_t n, uint32_t parent, uint32_t at,
                      uint32_t *lane_of_part) {
     ps_lanes *lanes = x->lanes;
-    for (size_t i = first_below(turns, n, parent); i < n && turns[i].d->node.parent == parent; i++) {
+    for (size_t i = first_below(turns, n, parent); i < n && turns[i].d->node.parent == parent;
+         i++) {
         uint32_t node = (uint32_t)lanes->n_nodes++;
         lanes->nodes[node] = turns[i].d->node;
         lanes->nodes[node].parent = at;
@@ -818,9 +818,10 @@ static void hand_out(tree *x, const turn *turns, size_t n, uint32_t parent, uint
 static bool finish(tree *x, uint32_t *lane_of) {
     ps_lanes *lanes = x->lanes;
     turn *turns = ps_calloc(x->n_drafts + 1, sizeof *turns);
-    uint32_t *lane_of_part = ps_calloc(x->parts.n + 1, sizeof *lane_of_part);
+    uint32_t *lane_of_part = ps_calloc(x->parts->n + 1, sizeof *lane_of_part);
+    lanes->lane_of_part = lane_of_part;
     lanes->nodes = ps_calloc(x->n_drafts + 1, sizeof *lanes->nodes);
-    lanes->node_of_lane = ps_calloc(x->parts.n + 1, sizeof *lanes->node_of_lane);
+    lanes->node_of_lane = ps_calloc(x->parts->n + 1, sizeof *lanes->node_of_lane);
     lanes->cap_nodes = lanes->nodes != NULL ? x->n_drafts + 1 : 0;
     bool ok = turns != NULL && lane_of_part != NULL && lanes->nodes != NULL &&
               lanes->node_of_lane != NULL;
@@ -841,12 +842,10 @@ static bool finish(tree *x, uint32_t *lane_of) {
         }
     }
     ps_free(turns);
-    ps_free(lane_of_part);
     return ok;
 }
 
 static void release(tree *x) {
-    ps_lane_parts_fini(&x->parts);
     ps_idmap_fini(&x->owner_rows);
     ps_idmap_fini(&x->streams);
     ps_idmap_fini(&x->group_labels);
@@ -874,9 +873,11 @@ ps_code ps_lanes_init(ps_lanes *lanes, const ps_trace *trace, uint32_t *lane_of,
     ps_buf_init(&x.name, 0);
     x.n_parts = ps_calloc(x.n_tracks + 1, sizeof *x.n_parts);
     x.threads = ps_calloc(x.n_tracks + 1, sizeof *x.threads);
+    lanes->parts = x.parts = ps_calloc(1, sizeof *x.parts);
     bool ok = ps_strpool_init(&x.ids) && x.n_parts != NULL && x.threads != NULL &&
-              ps_lane_parts_init(&x.parts, trace, lane_of) && share_roles(&x) && index_tracks(&x) &&
-              place_threads(&x) && place_all(&x) && fold_threads(&x) && finish(&x, lane_of);
+              x.parts != NULL && ps_lane_parts_init(x.parts, trace, lane_of) && share_roles(&x) &&
+              index_tracks(&x) && place_threads(&x) && place_all(&x) && fold_threads(&x) &&
+              finish(&x, lane_of);
     release(&x);
     if (!ok) {
         ps_lanes_fini(lanes);
@@ -885,9 +886,18 @@ ps_code ps_lanes_init(ps_lanes *lanes, const ps_trace *trace, uint32_t *lane_of,
     return PS_OK;
 }
 
+uint32_t ps_lanes_of(const ps_lanes *lanes, const ps_trace *trace, uint32_t slice) {
+    return lanes->lane_of_part[ps_lane_parts_of(lanes->parts, trace, slice)];
+}
+
 void ps_lanes_fini(ps_lanes *lanes) {
     ps_free(lanes->nodes);
     ps_free(lanes->node_of_lane);
+    ps_free(lanes->lane_of_part);
+    if (lanes->parts != NULL) {
+        ps_lane_parts_fini(lanes->parts);
+    }
+    ps_free(lanes->parts);
     ps_arena_fini(&lanes->arena);
     *lanes = (ps_lanes){0};
 }

@@ -43,13 +43,17 @@ typedef struct ps_lanes {
     ps_lane_node *nodes; /* in the order they are shown: parents before their children */
     size_t n_nodes, cap_nodes;
     uint32_t n_lanes;
-    uint32_t *node_of_lane; /* [n_lanes] */
+    uint32_t *node_of_lane;      /* [n_lanes] */
+    struct ps_lane_parts *parts; /* which slices are drawn together (lane_parts.h) */
+    uint32_t *lane_of_part;
     ps_arena arena;
 } ps_lanes;
 
 /* Arranges the tracks; `lane_of`[n slices] (caller's) says where each slice is. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_lanes_init(ps_lanes *lanes, const ps_trace *trace, uint32_t *lane_of,
                                   ps_err *err);
+/* The lane of one slice, as `lane_of` had it: worked out anew, so that nobody keeps 4 bytes a slice. Any thread may ask. */
+uint32_t ps_lanes_of(const ps_lanes *lanes, const ps_trace *trace, uint32_t slice);
 void ps_lanes_fini(ps_lanes *lanes);
 
 const char *ps_node_kind_name(ps_node_kind kind); /* "group", "host", ... */

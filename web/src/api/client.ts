@@ -7,7 +7,10 @@ export class ApiError extends Error {
   }
 }
 
-export function takeToken(): void {
+export const hasToken = (): boolean => sessionStorage.getItem(KEY) !== null;
+
+/** True when the address had one. */
+export function takeToken(): boolean {
   const hash = new URLSearchParams(location.hash.slice(1));
   const token = hash.get("token");
   if (token !== null) {
@@ -16,6 +19,7 @@ export function takeToken(): void {
     const rest = hash.toString();
     history.replaceState(null, "", location.pathname + location.search + (rest !== "" ? `#${rest}` : ""));
   }
+  return token !== null;
 }
 
 export type Params = Record<string, string | number | boolean | undefined>;

@@ -67,7 +67,7 @@ export interface DataTableProps extends TableOptions {
 /** Most rows that go to the clipboard. */
 const MAX_COPIED = 20_000;
 const MAX_TREE = 200_000;
-const SERVICE_COLUMNS = ["slice", "level", "lane", "tint", "row"];
+const SERVICE_COLUMNS = ["slice", "level", "path", "lane", "tint", "row"];
 
 export function DataTable({ path, params, pick, ...options }: DataTableProps) {
   const key = JSON.stringify([path, params, pick]);

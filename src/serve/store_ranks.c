@@ -1,0 +1,228 @@
+#include "serve/store_ranks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+/* --- keys ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t file_hash(const ps_cluster_rank *rank, const ps_file_id *id, uint64_t salt) {
+    const uint64_t parts[] = {ps_hash64(rank->path, strlen(rank->path)),
+                              id->device,
+                              id->inode,
+                              (uint64_t)id->size_bytes,
+                              (uint64_t)id->mtime_ns,
+                              (uint64_t)rank->part,
+                              salt};
+    return ps_hash64(parts, sizeof parts);
+}
+
+static bool is_taken(const ps_rank_list *list, const char *key, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(list->ranks[i].key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Under two of the given paths a file has two entries: they get keys of their own. False when memory is out. */
+static bool make_key(ps_rank_list *list, size_t i) {
+    for (uint64_t salt = 0;; salt++) {
+        char key[PS_RANK_KEY_CHARS + 1];
+        (void)snprintf(key, sizeof key, "%016llx",
+                       (unsigned long long)file_hash(list->ranks[i].rank, &list->files[i], salt));
+        /* Ranks of one path are different files or parts: equal keys there would be a chance of 2^-64. */
+        if (list->n_clusters < 2 || !is_taken(list, key, i)) {
+            list->ranks[i].key = ps_arena_strndup(&list->arena, key, PS_RANK_KEY_CHARS);
+            return list->ranks[i].key != NULL;
+        }
+    }
+}
+
+/* --- names ------------------------------------------------------------------------------------------------------ */
+
+/* "rank 3"; with the file where that does not tell it from the one before or behind. */
+static bool make_label(ps_rank_list *list, size_t i, bool is_twin) {
+    const ps_cluster_rank *rank = list->ranks[i].rank;
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    if (rank->rank >= 0) {
+        ps_buf_addf(&text, "rank %lld", (long long)rank->rank);
+    }
+    if (rank->rank < 0 || is_twin) {
+        const char *where = is_twin ? rank->rel_path : ps_path_base(rank->path);
+        ps_buf_addf(&text, "%s%s", text.len > 0 ? " of " : "", where);
+        if (is_twin && list->n_clusters > 1) {
+            ps_buf_addf(&text, " in %s", ps_path_base(list->ranks[i].cluster->path));
+        }
+        if (rank->part != 0 && rank->rank < 0) {
+            ps_buf_addf(&text, " (%lld)", (long long)rank->part);
+        }
+    }
+    list->ranks[i].label = ps_arena_strndup(&list->arena, ps_buf_str(&text), text.len);
+    bool ok = list->ranks[i].label != NULL && ps_buf_ok(&text);
+    ps_buf_fini(&text);
+    return ok;
+}
+
+/* Ranks of a number stand side by side in their cluster; other clusters are looked through only where there are some. */
+static bool has_twin(const ps_rank_list *list, size_t i) {
+    const ps_cluster_rank *rank = list->ranks[i].rank;
+    if ((i > 0 && list->ranks[i - 1].rank->rank == rank->rank) ||
+        (i + 1 < list->n && list->ranks[i + 1].rank->rank == rank->rank)) {
+        return true;
+    }
+    for (size_t k = 0; list->n_clusters > 1 && k < list->n; k++) {
+        if (k != i && list->ranks[k].rank->rank == rank->rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- finding ---------------------------------------------------------------------------------------------------- */
+
+static ps_code find_clusters(ps_rank_list *list, const char *const *paths, size_t n_paths,
+                             const ps_reader *reader, ps_err *err) {
+    list->clusters = ps_calloc(n_paths + 1, sizeof(ps_cluster *));
+    if (list->clusters == NULL) {
+        return ps_fail_nomem(err);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < n_paths; i++) {
+        ps_err why = PS_ERR_INIT;
+        list->clusters[i] = ps_cluster_find_as(paths[i], reader, &why);
+        if (list->clusters[i] == NULL) {
+            if (err != NULL) {
+                *err = why;
+            }
+            return why.code;
+        }
+        list->n_clusters++;
+        n += list->clusters[i]->n_ranks;
+    }
+    if (n > 0) {
+        return PS_OK;
+    }
+    for (size_t i = 0; i < n_paths; i++) {
+        if (list->clusters[i]->no_profile.code != PS_OK) {
+            if (err != NULL) {
+                *err = list->clusters[i]->no_profile;
+            }
+            return list->clusters[i]->no_profile.code;
+        }
+    }
+    return ps_fail_file(err, PS_NOTHING, n_paths > 0 ? paths[0] : "",
+                        "no profile is there: give a profile, or a folder that holds some "
+                        "(`pipescope formats` lists what is read)");
+}
+
+static bool add_ranks(ps_rank_list *list, const ps_cluster *cluster) {
+    for (size_t i = 0; i < cluster->n_ranks; i++) {
+        const ps_cluster_rank *rank = &cluster->ranks[i];
+        size_t at = list->n;
+        if (ps_file_identify(rank->path, &list->files[at], NULL) != PS_OK) {
+            list->files[at] = (ps_file_id){0};
+        }
+        list->ranks[at] = (ps_rank_entry){
+            .cluster = cluster, .rank = rank, .host = rank->host != NULL ? rank->host : ""};
+        if (!make_key(list, at)) {
+            return false;
+        }
+        list->n++;
+    }
+    return true;
+}
+
+ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n_paths,
+                          const ps_reader *reader, ps_err *err) {
+    *list = (ps_rank_list){0};
+    ps_arena_init(&list->arena);
+    ps_code code = find_clusters(list, paths, n_paths, reader, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < list->n_clusters; i++) {
+        n += list->clusters[i]->n_ranks;
+    }
+    list->ranks = ps_calloc(n + 1, sizeof *list->ranks);
+    list->files = ps_calloc(n + 1, sizeof *list->files);
+    bool ok = list->ranks != NULL && list->files != NULL;
+    for (size_t i = 0; ok && i < list->n_clusters; i++) {
+        ok = add_ranks(list, list->clusters[i]);
+    }
+    for (size_t i = 0; ok && i < list->n; i++) {
+        ok = make_label(list, i, has_twin(list, i));
+    }
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+static int64_t rank_number(const ps_trace *trace) {
+    const char *text = ps_trace_meta(trace, "rank");
+    int64_t rank = 0;
+    for (size_t i = 0; text != NULL && i < 9 && text[i] >= '0' && text[i] <= '9'; i++) {
+        rank = rank * 10 + (text[i] - '0');
+    }
+    return rank;
+}
+
+ps_code ps_rank_list_of_trace(ps_rank_list *list, const ps_trace *trace, const char *key,
+                              ps_err *err) {
+    *list = (ps_rank_list){0};
+    ps_arena_init(&list->arena);
+    list->clusters = ps_calloc(2, sizeof(ps_cluster *));
+    list->ranks = ps_calloc(2, sizeof *list->ranks);
+    list->files = ps_calloc(2, sizeof *list->files);
+    ps_cluster *c = ps_calloc(1, sizeof *c);
+    ps_cluster_rank *rank = ps_calloc(1, sizeof *rank);
+    char *own = ps_arena_strndup(&list->arena, key, strlen(key));
+    if (list->clusters == NULL || list->ranks == NULL || list->files == NULL || c == NULL ||
+        rank == NULL || own == NULL) {
+        ps_free(c);
+        ps_free(rank);
+        return ps_fail_nomem(err);
+    }
+    *rank = (ps_cluster_rank){.rank = rank_number(trace),
+                              .profiler = PS_PROFILER_OTHER,
+                              .path = "",
+                              .rel_path = "",
+                              .timestamp = -1,
+                              .machine = -1};
+    *c = (ps_cluster){.root = "", .path = "", .ranks = rank, .n_ranks = 1, .cap_ranks = 1};
+    ps_arena_init(&c->arena);
+    list->clusters[0] = c;
+    list->n_clusters = 1;
+    list->ranks[0] = (ps_rank_entry){.key = own, .cluster = c, .rank = rank, .host = ""};
+    list->n = 1;
+    return make_label(list, 0, false) ? PS_OK : ps_fail_nomem(err);
+}
+
+void ps_rank_list_fini(ps_rank_list *list) {
+    for (size_t i = 0; list->clusters != NULL && i < list->n_clusters; i++) {
+        ps_cluster_free(list->clusters[i]);
+    }
+    ps_free(list->clusters);
+    ps_free(list->ranks);
+    ps_free(list->files);
+    ps_arena_fini(&list->arena);
+    *list = (ps_rank_list){0};
+}
+
+ps_code ps_rank_list_check(const ps_rank_list *list, size_t i, ps_err *err) {
+    const char *path = list->ranks[i].rank->path;
+    ps_file_id now;
+    ps_code code = ps_file_identify(path, &now, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    if (ps_file_same(&now, &list->files[i])) {
+        return PS_OK;
+    }
+    return ps_fail_file(err, PS_CHANGED, path,
+                        "the file has changed since it was found: start pipescope serve again to "
+                        "see it as it is now");
+}

@@ -1,0 +1,31 @@
+/* The list of ranks of a store: found once, never changed afterwards. */
+#ifndef PS_SERVE_STORE_RANKS_H
+#define PS_SERVE_STORE_RANKS_H
+
+#include "base/arena.h"
+#include "base/fs.h"
+#include "serve/store.h"
+
+#define PS_RANK_KEY_CHARS 16
+
+typedef struct ps_rank_list {
+    ps_cluster **clusters; /* one per path */
+    size_t n_clusters;
+    ps_rank_entry *ranks; /* by cluster, then in its order */
+    ps_file_id *files; /* [n] as they were when they were found; zero when that could not be seen */
+    size_t n;
+    ps_arena arena;
+} ps_rank_list;
+
+/* PS_NOT_FOUND, PS_NOTHING (no rank under any of the paths), PS_NOMEM; end with ps_rank_list_fini() in any case. */
+PS_MUST_USE ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n_paths,
+                                      const ps_reader *reader, ps_err *err);
+/* One rank of no file. */
+PS_MUST_USE ps_code ps_rank_list_of_trace(ps_rank_list *list, const ps_trace *trace,
+                                          const char *key, ps_err *err);
+void ps_rank_list_fini(ps_rank_list *list);
+
+/* PS_CHANGED, PS_NOT_FOUND or PS_IO with a sentence when the file of a rank is no longer the one that was found. */
+PS_MUST_USE ps_code ps_rank_list_check(const ps_rank_list *list, size_t i, ps_err *err);
+
+#endif
