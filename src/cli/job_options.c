@@ -39,6 +39,12 @@ static int unknown_format(ps_cli *cli, const char *name) {
     return ps_cli_unknown(cli, "format", name, known, n);
 }
 
+int ps_cli_reader(ps_cli *cli, const ps_reader **out) {
+    const char *format = ps_cli_text(cli, "format");
+    *out = format != NULL ? ps_reader_find(format) : NULL;
+    return format != NULL && *out == NULL ? unknown_format(cli, format) : PS_EXIT_OK;
+}
+
 ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status) {
     if (strcmp(path, "-") == 0) {
         *status =
@@ -46,10 +52,9 @@ ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status) {
                               "put it into a file first");
         return NULL;
     }
-    const char *format = ps_cli_text(cli, "format");
-    const ps_reader *reader = format != NULL ? ps_reader_find(format) : NULL;
-    if (format != NULL && reader == NULL) {
-        *status = unknown_format(cli, format);
+    const ps_reader *reader = NULL;
+    *status = ps_cli_reader(cli, &reader);
+    if (*status != PS_EXIT_OK) {
         return NULL;
     }
     ps_err err = PS_ERR_INIT;

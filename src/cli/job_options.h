@@ -61,6 +61,9 @@
         .help = "read the input as this format (see: pipescope formats)"                           \
     }
 
+/* The reader that --format names, NULL without it; an exit status. */
+int ps_cli_reader(ps_cli *cli, const ps_reader **out);
+
 /* Finds the ranks below `path`, heeding --format. NULL with *status set, having said why. */
 ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status);
 

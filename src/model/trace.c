@@ -721,6 +721,10 @@ size_t ps_trace_text_len(const ps_trace *t, ps_str s) {
     return ps_strpool_len(&t->strings, s);
 }
 
+size_t ps_trace_n_texts(const ps_trace *t) {
+    return t->strings.n;
+}
+
 ps_str ps_trace_find_text(const ps_trace *t, const char *text) {
     return ps_strpool_find(&t->strings, text, strlen(text));
 }

@@ -301,6 +301,7 @@ const ps_process *ps_trace_processes(const ps_trace *t, size_t *n); /* in input 
 const ps_process *ps_trace_process(const ps_trace *t, int64_t pid); /* or NULL */
 const char *ps_trace_text(const ps_trace *t, ps_str s);
 size_t ps_trace_text_len(const ps_trace *t, ps_str s);
+size_t ps_trace_n_texts(const ps_trace *t); /* all ids are below */
 /* The id of a text in this trace, none when no event holds it. */
 ps_str ps_trace_find_text(const ps_trace *t, const char *text);
 uint32_t ps_trace_has(const ps_trace *t); /* ps_has bits */

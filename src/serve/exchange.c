@@ -18,13 +18,24 @@ static ps_reply *new_reply(void) {
     return r;
 }
 
-static enum MHD_Result refuse(ps_exchange *e, unsigned status, const char *why) {
-    ps_reply *r = new_reply();
-    if (r == NULL) {
-        return MHD_NO;
+/* The request will be answered with this as soon as it may be. False: no memory. */
+static bool refuse(ps_exchange *e, unsigned status, const char *why) {
+    e->reply = e->reply != NULL ? e->reply : new_reply();
+    if (e->reply != NULL) {
+        ps_reply_fail(e->reply, status, "%s", why);
     }
-    ps_reply_fail(r, status, "%s", why);
-    return ps_send_reply(e->mhd, r);
+    e->is_answered = true;
+    return e->reply != NULL;
+}
+
+static enum MHD_Result send_answer(ps_exchange *e) {
+    ps_reply *r = e->reply;
+    e->reply = NULL;
+    if (r != NULL) {
+        return ps_send_reply(e->mhd, r);
+    }
+    return e->allowed != NULL ? ps_send_not_allowed(e->mhd, e->allowed)
+                              : ps_send_asset(e->mhd, &e->asset);
 }
 
 /* --- beginning ------------------------------------------------------------------------------------------------- */
@@ -94,7 +105,7 @@ void ps_exchange_done(void *server, struct MHD_Connection *mhd, void **exchange,
 
 typedef struct headers {
     const char *host, *origin, *authorization, *length;
-    bool has_two_hosts;
+    bool has_two_hosts, is_chunked;
 } headers;
 
 static enum MHD_Result take_header(void *context, enum MHD_ValueKind kind, const char *key,
@@ -110,6 +121,8 @@ static enum MHD_Result take_header(void *context, enum MHD_ValueKind kind, const
         h->authorization = value;
     } else if (strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
         h->length = value;
+    } else if (strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
+        h->is_chunked = true;
     }
     return MHD_YES;
 }
@@ -134,51 +147,68 @@ static const char *stranger(const ps_exchange *e, const headers *h) {
 
 /* --- what is asked --------------------------------------------------------------------------------------------- */
 
-static enum MHD_Result answer_asset(ps_exchange *e, const char *method) {
-    ps_asset asset;
-    if (!ps_asset_find(e->uri, &asset)) {
+static bool not_allowed(ps_exchange *e, const char *allowed) {
+    e->allowed = allowed;
+    e->is_answered = true;
+    return true;
+}
+
+static bool find_asset(ps_exchange *e, const char *method) {
+    if (!ps_asset_find(e->uri, &e->asset)) {
         return refuse(e, 404, "there is nothing at this address");
     }
     if (strcmp(method, "GET") != 0) {
-        return ps_send_not_allowed(e->mhd, "GET, HEAD");
+        return not_allowed(e, "GET, HEAD");
     }
-    return ps_send_asset(e->mhd, &asset);
+    e->is_answered = true;
+    return true;
+}
+
+static bool find_route(ps_exchange *e, const char *method) {
+    bool other_method = false;
+    e->route = ps_route_find(method, e->uri, &other_method);
+    if (e->route == NULL && other_method) {
+        return not_allowed(e, strcmp(method, "POST") == 0 ? "GET, HEAD" : "POST");
+    }
+    return e->route != NULL || refuse(e, 404, "there is nothing at this address");
+}
+
+/* Looks at everything but the body. False: no memory. */
+static bool look(ps_exchange *e, const char *method, const headers *h) {
+    if (e->uri == NULL) {
+        return refuse(e, 414, "the address is longer than 16 KiB");
+    }
+    const char *why = stranger(e, h);
+    if (why != NULL) {
+        return refuse(e, 403, why);
+    }
+    method = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    bool is_api = strncmp(e->uri, "/api/", 5) == 0;
+    return is_api ? find_route(e, method) : find_asset(e, method);
+}
+
+/* Whether the body that is announced is longer than the route takes. */
+static bool is_too_long(const ps_exchange *e, const headers *h) {
+    int64_t length = 0;
+    return h->length != NULL && (!ps_parse_i64(h->length, strlen(h->length), &length) ||
+                                 length < 0 || (size_t)length > e->route->max_body);
 }
 
 static enum MHD_Result begin(ps_exchange *e, const char *method) {
     headers h = {0};
     (void)MHD_get_connection_values(e->mhd, MHD_HEADER_KIND, take_header, &h);
-    if (e->uri == NULL) {
-        return refuse(e, 414, "the address is longer than 16 KiB");
+    bool ok = look(e, method, &h);
+    if (ok && !e->is_answered && is_too_long(e, &h)) {
+        ok = refuse(e, 413, "the body of this request is too large");
     }
-    const char *why = stranger(e, &h);
-    if (why != NULL) {
-        return refuse(e, 403, why);
-    }
-    method = strcmp(method, "HEAD") == 0 ? "GET" : method;
-    if (strncmp(e->uri, "/api/", 5) != 0) {
-        return answer_asset(e, method);
-    }
-    bool other_method = false;
-    e->route = ps_route_find(method, e->uri, &other_method);
-    if (e->route == NULL && other_method) {
-        bool is_post = strcmp(method, "POST") == 0;
-        return ps_send_not_allowed(e->mhd, is_post ? "GET, HEAD" : "POST");
-    }
-    if (e->route == NULL) {
-        return refuse(e, 404, "there is nothing at this address");
-    }
-    int64_t length = 0;
-    if (h.length != NULL && (!ps_parse_i64(h.length, strlen(h.length), &length) ||
-                             (size_t)length > e->route->max_body)) {
-        return refuse(e, 413, "the body of this request is too large");
-    }
-    return MHD_YES;
+    /* An answer before the end of the request closes the connection: only where a body that nobody wants would follow. */
+    bool has_body = h.is_chunked || (h.length != NULL && strcmp(h.length, "0") != 0);
+    return ok && e->is_answered && has_body ? send_answer(e) : ok ? MHD_YES : MHD_NO;
 }
 
 /* A piece of the body. What comes without a length in front is cut off where it is too long. */
 static enum MHD_Result take_body(ps_exchange *e, const char *bytes, size_t n) {
-    if (e->body.len + n > e->route->max_body) {
+    if (e->route == NULL || e->body.len + n > e->route->max_body) {
         return MHD_NO;
     }
     ps_buf_add(&e->body, bytes, n);
@@ -246,6 +276,9 @@ static bool complete(ps_exchange *e) {
     (void)pthread_mutex_lock(&e->server->lock);
     e->server->n_answering++;
     (void)pthread_mutex_unlock(&e->server->lock);
+    if (e->is_answered) {
+        return true;
+    }
     e->reply = new_reply();
     e->is_answered = e->reply != NULL && !prepare(e);
     return e->reply != NULL;
@@ -265,9 +298,7 @@ static enum MHD_Result go_on(ps_exchange *e) {
     if (!e->is_answered) {
         ps_route_answer(e->route, &e->request, e->reply);
     }
-    ps_reply *r = e->reply;
-    e->reply = NULL;
-    return ps_send_reply(e->mhd, r);
+    return send_answer(e);
 }
 
 enum MHD_Result ps_exchange_go(void *server, struct MHD_Connection *mhd, const char *url,

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "serve/assets.h"
 #include "serve/cache.h"
 #include "serve/guard.h"
 #include "serve/route.h"
@@ -36,8 +37,11 @@ typedef struct ps_exchange {
     bool has_begun;   /* its headers were looked at */
     bool is_complete; /* and counts as being answered */
     bool has_waited;  /* for a change, once */
-    bool is_answered; /* `reply` is to be sent when it goes on */
-    const ps_route *route;
+    bool
+        is_answered; /* by `reply`, `allowed` or `asset`, which is to be sent when the request goes on */
+    const char *allowed; /* methods, for a 405 */
+    ps_asset asset;
+    const ps_route *route; /* NULL: of none */
     ps_request request;
     ps_buf body;
     ps_reply *reply; /* when it was made, until it is sent */
@@ -55,7 +59,7 @@ struct ps_server {
     struct MHD_Daemon *daemon;
     int listen_fd;
     uint16_t port;
-    bool is_v6;
+    bool is_v6, is_local;
     uint32_t idle_s;
     pthread_mutex_t lock;
     pthread_cond_t wake;  /* the keeper: a change, a new one who waits, the end */

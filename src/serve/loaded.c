@@ -1,5 +1,5 @@
 /* What is worked out at once (lanes, derived lanes, colours, the grouping of slices) costs a few passes over the slices;
- * links and overlaps wait until somebody asks. */
+ * links, overlaps and the index of flows wait until somebody asks. */
 #include "serve/loaded.h"
 
 #include <pthread.h>
@@ -30,7 +30,8 @@ typedef struct lazy {
 struct ps_loaded {
     ps_trace *traces[PS_N_LAYERS];
     layer layers[PS_N_LAYERS];
-    lazy *links, *overlaps; /* pointers, so that they can be built through a const ps_loaded */
+    lazy *links, *overlaps,
+        *flows; /* pointers, so that they can be built through a const ps_loaded */
     void *owner;
 };
 
@@ -99,7 +100,9 @@ ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
     l->traces[PS_LAYER_PROFILE] = trace;
     l->links = new_lazy();
     l->overlaps = new_lazy();
-    ps_code code = l->links != NULL && l->overlaps != NULL ? PS_OK : ps_fail_nomem(err);
+    l->flows = new_lazy();
+    bool has_lazy = l->links != NULL && l->overlaps != NULL && l->flows != NULL;
+    ps_code code = has_lazy ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
         l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, false, err);
         code = l->traces[PS_LAYER_DERIVED] != NULL ? PS_OK : PS_NOMEM;
@@ -123,16 +126,22 @@ void ps_loaded_free(ps_loaded *l) {
     }
     ps_links *links = l->links != NULL ? atomic_load(&l->links->built) : NULL;
     ps_overlaps *overlaps = l->overlaps != NULL ? atomic_load(&l->overlaps->built) : NULL;
+    ps_flow_index *flows = l->flows != NULL ? atomic_load(&l->flows->built) : NULL;
     if (overlaps != NULL) {
         ps_overlaps_fini(overlaps);
     }
     if (links != NULL) {
         ps_links_fini(links);
     }
+    if (flows != NULL) {
+        ps_flow_index_fini(flows);
+    }
+    ps_free(flows);
     ps_free(overlaps);
     ps_free(links);
     free_lazy(l->links);
     free_lazy(l->overlaps);
+    free_lazy(l->flows);
     for (int i = 0; i < PS_N_LAYERS; i++) {
         layer *y = &l->layers[i];
         ps_lod_free(y->at.lod);
@@ -283,6 +292,27 @@ const ps_overlaps *ps_loaded_overlaps(const ps_loaded *l, ps_err *err) {
     return overlaps;
 }
 
+const ps_flow_index *ps_loaded_flows(const ps_loaded *l, ps_err *err) {
+    ps_flow_index *flows = atomic_load(&l->flows->built);
+    if (flows != NULL) {
+        return flows;
+    }
+    (void)pthread_mutex_lock(&l->flows->lock);
+    flows = atomic_load(&l->flows->built);
+    if (flows == NULL) {
+        flows = ps_calloc(1, sizeof *flows);
+        if (flows == NULL) {
+            (void)ps_fail_nomem(err);
+        } else if (ps_flow_index_init(flows, l->traces[PS_LAYER_PROFILE], err) != PS_OK) {
+            ps_free(flows);
+            flows = NULL;
+        }
+        atomic_store(&l->flows->built, flows);
+    }
+    (void)pthread_mutex_unlock(&l->flows->lock);
+    return flows;
+}
+
 /* --- sizes ---------------------------------------------------------------------------------------------------- */
 
 static size_t links_bytes(const ps_loaded *l) {
@@ -305,7 +335,8 @@ ps_loaded_bytes ps_loaded_size(const ps_loaded *l) {
         sum.counters += b.counters;
         sum.tables += b.tables;
     }
-    sum.flows += links_bytes(l);
+    const ps_flow_index *flows = atomic_load(&l->flows->built);
+    sum.flows += links_bytes(l) + (flows != NULL ? ps_flow_index_bytes(flows) : 0);
     return sum;
 }
 

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "model/lod.h"
 #include "model/trace.h"
+#include "serve/flows.h"
 #include "serve/lanes.h"
 #include "serve/store.h"
 
@@ -47,6 +48,7 @@ uint8_t ps_loaded_tint(const ps_layer *layer, ps_str name);
 /* Built when first asked for; NULL with PS_NOMEM. */
 const ps_links *ps_loaded_links(const ps_loaded *l, ps_err *err);
 const ps_overlaps *ps_loaded_overlaps(const ps_loaded *l, ps_err *err); /* with spans */
+const ps_flow_index *ps_loaded_flows(const ps_loaded *l, ps_err *err);  /* of the profile layer */
 
 /* Bytes in memory, apart. */
 typedef struct ps_loaded_bytes {

@@ -326,6 +326,7 @@ ps_server *ps_server_start(ps_store *store, const ps_server_opts *opts, ps_err *
         code = ps_guard_init(&s->guard, host, at.is_loopback, at.is_any, opts->token, err);
     }
     if (code == PS_OK) {
+        s->is_local = at.is_loopback;
         code = listen_at(s, &at, host, opts->port, err);
     }
     if (code == PS_OK && opts->bound != NULL) {
@@ -397,6 +398,10 @@ bool ps_server_stop(ps_server *s) {
 }
 
 /* --- what it is called ----------------------------------------------------------------------------------------- */
+
+bool ps_server_is_local(const ps_server *s) {
+    return s->is_local;
+}
 
 uint16_t ps_server_port(const ps_server *s) {
     return s->port;

@@ -38,6 +38,8 @@ bool ps_server_stop(ps_server *s);
 /* The store has changed: those who wait for events get them. For ps_store_opts.changed. */
 void ps_server_notify(ps_server *s);
 
+/* Only programs of this machine reach it. */
+bool ps_server_is_local(const ps_server *s);
 uint16_t ps_server_port(const ps_server *s);
 const char *ps_server_token(const ps_server *s);
 /* "http://127.0.0.1:8686/#token=..." */

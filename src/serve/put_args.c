@@ -1,0 +1,151 @@
+#include "serve/put_args.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/num.h"
+#include "write/json_text.h"
+#include "write/number_text.h"
+
+#define EXACT ((int64_t)1 << 53)
+/* Significant digits that every double keeps. */
+#define EXACT_DIGITS 15
+
+void ps_put_int(ps_buf *out, int64_t value) {
+    char text[PS_NUMBER_TEXT];
+    size_t n = ps_int_text(value, text);
+    bool is_exact = value >= -EXACT && value <= EXACT;
+    ps_buf_add_str(out, is_exact ? "" : "\"");
+    ps_buf_add(out, text, n);
+    ps_buf_add_str(out, is_exact ? "" : "\"");
+}
+
+static void put_real(ps_buf *out, double value) {
+    char text[PS_NUMBER_TEXT];
+    ps_real_shortest(value, text);
+    bool is_number = isfinite(value) != 0;
+    ps_buf_add_str(out, is_number ? "" : "\"");
+    ps_buf_add_str(out, text);
+    ps_buf_add_str(out, is_number ? "" : "\"");
+}
+
+/* A number that was kept as text: as a number where that loses nothing. */
+static void put_number(ps_buf *out, const char *s, size_t n) {
+    int64_t value = 0;
+    size_t digits = 0;
+    for (size_t i = 0; i < n; i++) {
+        digits += s[i] >= '0' && s[i] <= '9';
+    }
+    if (ps_parse_i64(s, n, &value) && ps_json_is_number(s, n)) {
+        ps_put_int(out, value);
+    } else if (digits <= EXACT_DIGITS && ps_json_is_number(s, n)) {
+        ps_buf_add(out, s, n);
+    } else {
+        ps_buf_add_json_str(out, s, n);
+    }
+}
+
+static void put_value(ps_buf *out, const ps_trace *t, const ps_arg *arg) {
+    switch (arg->type) {
+    case PS_ARG_INT:
+        ps_put_int(out, arg->u.i);
+        return;
+    case PS_ARG_TIME:
+        ps_put_int(out, ps_i64_plus(arg->u.i, ps_trace_origin_ns(t)));
+        return;
+    case PS_ARG_REAL:
+        put_real(out, arg->u.r);
+        return;
+    case PS_ARG_BOOL:
+        ps_buf_add_str(out, arg->u.i != 0 ? "true" : "false");
+        return;
+    case PS_ARG_NULL:
+        ps_buf_add_str(out, "null");
+        return;
+    case PS_ARG_STR:
+    case PS_ARG_NUMBER:
+    case PS_ARG_JSON:
+        break;
+    }
+    const char *text = ps_trace_text(t, arg->u.s);
+    size_t n = ps_trace_text_len(t, arg->u.s);
+    if (arg->type == PS_ARG_NUMBER) {
+        put_number(out, text, n);
+    } else if (arg->type == PS_ARG_JSON && ps_json_is_value(text, n)) {
+        ps_buf_add(out, text, n);
+    } else {
+        ps_buf_add_json_str(out, text, n);
+    }
+}
+
+void ps_put_args(ps_buf *out, const ps_trace *trace, uint32_t slice) {
+    ps_arg_iter iter = ps_trace_args(trace, slice);
+    const char *separator = "[";
+    for (ps_arg arg; ps_arg_next(&iter, &arg); separator = ",") {
+        ps_buf_add_str(out, separator);
+        ps_buf_add_char(out, '[');
+        ps_buf_add_json_str(out, ps_trace_text(trace, arg.key), ps_trace_text_len(trace, arg.key));
+        ps_buf_add_char(out, ',');
+        put_value(out, trace, &arg);
+        ps_buf_add_char(out, ']');
+    }
+    ps_buf_add_str(out, separator[0] == '[' ? "[]" : "]");
+}
+
+/* --- call stacks ---------------------------------------------------------------------------------------------- */
+
+/* "callStack", "Call stack", "call_stack", "stack". */
+static bool is_stack_key(const char *key) {
+    static const char *const NAMES[] = {"callstack", "stack", "pythonstack", "stacktrace"};
+    char plain[16];
+    size_t n = 0;
+    for (; *key != '\0' && n < sizeof plain - 1; key++) {
+        if (*key != ' ' && *key != '_') {
+            plain[n++] = *key;
+        }
+    }
+    plain[n] = '\0';
+    for (size_t i = 0; *key == '\0' && i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (strcasecmp(plain, NAMES[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Frames are parted by ";" and line ends. */
+static size_t put_frames(ps_buf *out, const char *s, size_t n) {
+    size_t n_frames = 0;
+    for (size_t at = 0; at < n;) {
+        size_t len = 0;
+        while (at + len < n && s[at + len] != ';' && s[at + len] != '\n' && s[at + len] != '\r') {
+            len++;
+        }
+        size_t skip = 0;
+        while (skip < len && s[at + skip] == ' ') {
+            skip++;
+        }
+        if (len > skip) {
+            ps_buf_add_char(out, n_frames++ == 0 ? '[' : ',');
+            ps_buf_add_json_str(out, s + at + skip, len - skip);
+        }
+        at += len + 1;
+    }
+    return n_frames;
+}
+
+size_t ps_put_stack_arg(ps_buf *out, const ps_trace *trace, uint32_t slice) {
+    ps_arg_iter iter = ps_trace_args(trace, slice);
+    for (ps_arg arg; ps_arg_next(&iter, &arg);) {
+        if (arg.type == PS_ARG_STR && is_stack_key(ps_trace_text(trace, arg.key))) {
+            size_t n =
+                put_frames(out, ps_trace_text(trace, arg.u.s), ps_trace_text_len(trace, arg.u.s));
+            if (n > 0) {
+                ps_buf_add_char(out, ']');
+                return n;
+            }
+        }
+    }
+    return 0;
+}
