@@ -7,7 +7,10 @@ export class ApiError extends Error {
   }
 }
 
-export function takeToken(): void {
+export const hasToken = (): boolean => sessionStorage.getItem(KEY) !== null;
+
+/** True when the address had one. */
+export function takeToken(): boolean {
   const hash = new URLSearchParams(location.hash.slice(1));
   const token = hash.get("token");
   if (token !== null) {
@@ -16,6 +19,7 @@ export function takeToken(): void {
     const rest = hash.toString();
     history.replaceState(null, "", location.pathname + location.search + (rest !== "" ? `#${rest}` : ""));
   }
+  return token !== null;
 }
 
 export type Params = Record<string, string | number | boolean | undefined>;
@@ -63,6 +67,10 @@ export async function getBytes(path: string, params: Params = {}, signal?: Abort
 export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const init: RequestInit = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
   return (await (await ask(path, {}, signal === undefined ? init : { ...init, signal })).json()) as T;
+}
+
+export async function postText(path: string, body: unknown): Promise<string> {
+  return (await ask(path, {}, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } })).text();
 }
 
 /** Numbers as the server takes them: [0,1,2,9] -> "0-2,9". */

@@ -1,9 +1,10 @@
 /** Everything a user can do, in one list: keys, the palette (Ctrl+K) and the help (?) are made of it. A page registers its
  * commands while it is shown. */
+import { tab, TABS } from "../model/session";
 import type { Word } from "../words";
 
 export interface Command {
-  /** "timeline.zoom-in" */
+  /** "timeline.zoom-in": what begins with the name of a page is of that page alone. */
   id: string;
   word: Word;
   /** As in "w", "Shift+Z", "Ctrl+0", "ArrowLeft"; Ctrl also means Cmd. Several for the same. */
@@ -32,13 +33,39 @@ export function register(commands: Command[]): () => void {
 
 export const commands = (): readonly Command[] => registered;
 
+/** "timeline", or "frame" for what works on every page. */
+export const pageOf = (command: Pick<Command, "id">): string => TABS.find((name) => command.id.startsWith(`${name}.`)) ?? "frame";
+
+/** Can be run now: of this page, and not switched off. Pages that are not shown keep their commands registered. */
+export const isOffered = (command: Command): boolean =>
+  (pageOf(command) === "frame" || pageOf(command) === tab.get()) && !(command.isOff?.() ?? false);
+
+/** Keys that two commands of the same page, or of a page and the frame, both ask for. */
+export function clashes(all: readonly Command[]): string[] {
+  const out: string[] = [];
+  for (const page of TABS) {
+    const owner = new Map<string, string>();
+    for (const command of all.filter((c) => pageOf(c) === page || pageOf(c) === "frame")) {
+      for (const key of command.keys.map(normal)) {
+        const other = owner.get(key);
+        if (other !== undefined && other !== command.id) {
+          out.push(`${key}: ${other}, ${command.id}`);
+        }
+        owner.set(key, command.id);
+      }
+    }
+  }
+  return [...new Set(out)];
+}
+
 export function keyOf(e: KeyboardEvent): string {
   const name = e.key === " " ? "Space" : e.key.length === 1 ? e.key.toLowerCase() : e.key;
   const shifted = e.shiftKey && (e.key.length > 1 || /[a-z]/i.test(e.key));
   return `${e.ctrlKey || e.metaKey ? "Ctrl+" : ""}${e.altKey ? "Alt+" : ""}${shifted ? "Shift+" : ""}${name}`;
 }
 
-const normal = (key: string): string => key.replace(/(^|\+)([A-Z])$/, (_, before: string, letter: string) => before + letter.toLowerCase());
+/** How the event of a key is called. */
+export const normal = (key: string): string => key.replace(/(^|\+)([A-Z])$/, (_, before: string, letter: string) => before + letter.toLowerCase());
 
 /** Runs the command of a key; keys typed into fields are left alone. */
 export function dispatch(e: KeyboardEvent): void {
@@ -47,7 +74,7 @@ export function dispatch(e: KeyboardEvent): void {
     return;
   }
   const key = keyOf(e);
-  const found = [...registered].reverse().find((c) => c.keys.some((k) => normal(k) === key) && !(c.isOff?.() ?? false));
+  const found = [...registered].reverse().find((c) => c.keys.some((k) => normal(k) === key) && isOffered(c));
   if (found !== undefined && (!e.repeat || found.repeats === true)) {
     e.preventDefault();
     found.run();

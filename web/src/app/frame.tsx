@@ -1,14 +1,31 @@
-/** The frame around the pages: tabs, theme, language. */
-import type { ComponentChild } from "preact";
+/** The frame around the pages: header, the pages themselves (each made when it is first looked at, then kept), the line below,
+ * and what lies over them. */
+import { Component, type ComponentChild, type ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { useAtom } from "../base/atom";
-import { tab, TABS, type Tab } from "../model/session";
+import { LOOKS, look } from "../model/look";
+import { connection, loadAll, ranks, session, tab, TABS, type Tab } from "../model/session";
+import { fail, notify } from "../model/notices";
 import { CommunicationPage } from "../pages/communication";
 import { MemoryPage } from "../pages/memory";
 import { OperatorPage } from "../pages/operator";
 import { PipelinePage } from "../pages/pipeline";
 import { SummaryPage } from "../pages/summary";
 import { TimelinePage } from "../pages/timeline";
+import { Empty } from "../panels/empty";
 import { language, t } from "../words";
+import { CaptureDialog, NotesDialog } from "./capture";
+import { register } from "./commands";
+import { Gate } from "./gate";
+import { Header } from "./header";
+import { HelpDialog } from "./help";
+import { over } from "./over";
+import { Palette } from "./palette";
+import { SettingsDialog } from "./settings";
+import { StatusLine } from "./status_line";
+import { tabsShown } from "./tabs";
+import { Toasts } from "./toasts";
+import { addressNow } from "./url_state";
 
 const PAGES: Record<Tab, () => ComponentChild> = {
   timeline: () => <TimelinePage />,
@@ -19,17 +36,93 @@ const PAGES: Record<Tab, () => ComponentChild> = {
   communication: () => <CommunicationPage />,
 };
 
+const nextLook = (): void => look.set(LOOKS[(LOOKS.indexOf(look.get()) + 1) % LOOKS.length]!);
+
+async function copyAddress(): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(addressNow());
+    notify("info", t("frame.address-copied"));
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function registerCommands(): () => void {
+  return register([
+    { id: "frame.help", word: "command.help", keys: ["?", "F1"], run: () => over.set("help") },
+    { id: "frame.palette", word: "command.palette", keys: ["Ctrl+K"], run: () => over.set("palette") },
+    ...TABS.map((name, i) => ({
+      id: `frame.tab-${name}`, word: `command.tab-${name}` as const, keys: [String(i + 1)],
+      run: () => tab.set(name), isOff: () => !tabsShown(ranks.get().length, tab.get()).includes(name),
+    })),
+    { id: "frame.look", word: "command.look", keys: ["Shift+T"], run: nextLook },
+    { id: "frame.language", word: "command.language", keys: [], run: () => language.set(language.get() === "en" ? "zh" : "en") },
+    { id: "frame.settings", word: "command.settings", keys: [], run: () => over.set("settings") },
+    { id: "frame.capture", word: "command.capture", keys: [], run: () => over.set("capture") },
+    { id: "frame.notes", word: "command.notes", keys: [], run: () => over.set("notes") },
+    { id: "frame.load-all", word: "command.load-all", keys: [], run: () => void loadAll().catch(fail), isOff: () => !ranks.get().some((r) => r.state === "waiting") },
+    { id: "frame.copy-address", word: "command.copy-address", keys: [], run: () => void copyAddress() },
+  ]);
+}
+
 export function Frame() {
   const shown = useAtom(tab);
+  const state = useAtom(connection);
+  const open = useAtom(over);
+  const opened = useAtom(session) !== null;
   useAtom(language);
+  const visited = useRef(new Set<Tab>());
+  visited.current.add(shown);
+  useEffect(registerCommands, []);
+  const { title } = session.get() ?? { title: "" };
+  useEffect(() => {
+    document.title = title === "" ? "pipescope" : `${t(`tab.${shown}`)} · ${title} · pipescope`;
+  });
+  if (!opened || state === "no-token") {
+    return (
+      <>
+        <Header bare />
+        <Gate state={state} />
+      </>
+    );
+  }
+  const close = (): void => over.set(null);
   return (
     <>
-      <nav class="tabs">
-        {TABS.map((name) => (
-          <button type="button" aria-current={name === shown ? "page" : undefined} onClick={() => tab.set(name)}>{t(`tab.${name}`)}</button>
-        ))}
-      </nav>
-      {PAGES[shown]()}
+      <Header />
+      {TABS.filter((name) => visited.current.has(name)).map((name) => (
+        <div key={name} class="page-slot" id={`page-${name}`} role="tabpanel" aria-labelledby={`tab-${name}`} hidden={name !== shown}>
+          <Guard>{PAGES[name]()}</Guard>
+        </div>
+      ))}
+      <StatusLine />
+      <Toasts />
+      {open === "help" && <HelpDialog onClose={close} />}
+      {open === "palette" && <Palette onClose={close} />}
+      {open === "settings" && <SettingsDialog onClose={close} />}
+      {open === "capture" && <CaptureDialog onClose={close} />}
+      {open === "notes" && <NotesDialog onClose={close} />}
     </>
   );
 }
+
+/** A page that fails says so and leaves the others alone. */
+class Guard extends Component<{ children: ComponentChildren }, { error: Error | null }> {
+  override state = { error: null as Error | null };
+
+  override componentDidCatch(error: Error): void {
+    console.error(error);
+    this.setState({ error });
+  }
+
+  override render() {
+    const { error } = this.state;
+    return error === null ? this.props.children : (
+      <Empty title={t("frame.page-failed")}>
+        <p class="quiet mono">{error.message}</p>
+        <button type="button" onClick={() => this.setState({ error: null })}>{t("frame.retry")}</button>
+      </Empty>
+    );
+  }
+}
+

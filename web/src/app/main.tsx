@@ -1,13 +1,25 @@
 /** Starts the viewer. */
 import { render } from "preact";
 import { takeToken } from "../api/client";
-import { start } from "../model/session";
+import { followLook } from "../model/look";
+import { connection, start } from "../model/session";
+import { followLanguage } from "../words";
 import { dispatch } from "./commands";
 import { Frame } from "./frame";
+import { followAddress } from "./url_state";
 import "./viewer.css";
+import "./frame.css";
+import "../pages/pages.css";
 
 takeToken();
-addEventListener("hashchange", takeToken);
+followLook();
+followLanguage();
+followAddress();
+addEventListener("hashchange", () => {
+  if (takeToken() && connection.get() !== "ok") {
+    void start();
+  }
+});
 addEventListener("keydown", dispatch);
 const root = document.getElementById("app");
 if (root !== null) {

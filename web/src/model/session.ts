@@ -1,5 +1,5 @@
 /** What the page knows and what it looks at. Pages and panels read these atoms and set them; nothing else is shared. */
-import { get, post } from "../api/client";
+import { ApiError, get, hasToken, post } from "../api/client";
 import type { Rank, Ref, Session } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
@@ -110,20 +110,54 @@ export function show(ref: Ref): void {
   tab.set("timeline");
 }
 
-export async function start(): Promise<void> {
-  session.set(await get<Session>("session"));
-  let known = await get<{ seq: number; ranks: Rank[] }>("ranks");
-  ranks.set(known.ranks);
+/** Whether the server answers. "no-token": the page was opened without one; "denied": the server does not take it (it was started
+ * anew). */
+export type Connection = "starting" | "ok" | "lost" | "no-token" | "denied";
+export const connection = new Atom<Connection>("starting");
+
+const isDenied = (error: unknown): boolean => error instanceof ApiError && error.status === 403;
+const pause = (): Promise<void> => new Promise((done) => setTimeout(done, 2000));
+
+/** Asks until it is answered; null: the token is not taken. */
+async function insist<T>(ask: () => Promise<T>): Promise<T | null> {
   for (;;) {
     try {
-      const news = await get<{ seq: number; ranks: Rank[] }>("events", { after: known.seq });
-      if (news.ranks.length > 0) {
-        const by = new Map(news.ranks.map((r) => [r.key, r]));
-        ranks.set(ranks.get().map((r) => by.get(r.key) ?? r));
+      const reply = await ask();
+      connection.set("ok");
+      return reply;
+    } catch (error) {
+      if (isDenied(error)) {
+        connection.set("denied");
+        return null;
       }
-      known = news;
-    } catch {
-      await new Promise((done) => setTimeout(done, 2000));
+      connection.set("lost");
+      await pause();
+    }
+  }
+}
+
+/** Reads what is served and follows its changes, for as long as the page lives or the token is taken. */
+export async function start(): Promise<void> {
+  if (!hasToken()) {
+    connection.set("no-token");
+    return;
+  }
+  connection.set("starting");
+  const opened = await insist(() => get<Session>("session"));
+  if (opened === null) {
+    return;
+  }
+  session.set(opened);
+  let known = await insist(() => get<{ seq: number; ranks: Rank[] }>("ranks"));
+  if (known !== null) {
+    ranks.set(known.ranks);
+  }
+  while (known !== null) {
+    const { seq } = known;
+    known = await insist(() => get<{ seq: number; ranks: Rank[] }>("events", { after: seq }));
+    if (known !== null && known.ranks.length > 0) {
+      const by = new Map(known.ranks.map((r) => [r.key, r]));
+      ranks.set(ranks.get().map((r) => by.get(r.key) ?? r));
     }
   }
 }

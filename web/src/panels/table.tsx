@@ -67,7 +67,7 @@ export interface DataTableProps extends TableOptions {
 /** Most rows that go to the clipboard. */
 const MAX_COPIED = 20_000;
 const MAX_TREE = 200_000;
-const SERVICE_COLUMNS = ["slice", "level", "lane", "tint", "row"];
+const SERVICE_COLUMNS = ["slice", "level", "path", "lane", "tint", "row"];
 
 export function DataTable({ path, params, pick, ...options }: DataTableProps) {
   const key = JSON.stringify([path, params, pick]);
@@ -87,7 +87,7 @@ export async function jumpTo(row: TableRow, fallback: string | undefined): Promi
     return;
   }
   const named = row.get("rank") ?? row.get("Rank");
-  const known = named === null ? undefined : (rankOf(String(named)) ?? ranks.get().find((r) => String(r.rank) === String(named)));
+  const known = named === null ? undefined : (rankOf(String(named)) ?? ranks.get().find((r) => r.label === String(named) || String(r.rank) === String(named)));
   const rank = known?.key ?? fallback;
   if (rank !== undefined) {
     try {

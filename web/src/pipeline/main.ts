@@ -1,6 +1,7 @@
 /** Starts the page from the data that it carries inside. */
 import { App, type PageData } from "./page";
 import { unpack, type Packed } from "./unpack";
+import "./chart.css";
 import "./pipeline.css";
 
 type Raw = Omit<PageData, "chart" | "against"> & { chart: Packed; against?: Packed };

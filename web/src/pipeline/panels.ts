@@ -1,6 +1,7 @@
 /** What stands around the plot: the legend, the bar and figures of each stage, and the tables that came along. */
 import { el } from "../base/dom";
 import { kindText, type Words } from "./details";
+import { fill, type Texts } from "./texts";
 import { isTransfer, N_KINDS, type Table } from "./model";
 import { percent, significant, unitFor } from "../base/time";
 import type { View } from "./rows";
@@ -10,12 +11,12 @@ export function colourOf(theme: Theme, look: number): string {
   return (look < N_KINDS ? theme.kinds[look] : theme.phases[look - N_KINDS]) ?? theme.quiet;
 }
 
-function lookText(words: Words, look: number): string {
+export function lookText(words: Words, look: number): string {
   return look < N_KINDS ? kindText(words, look) : words.phases[look - N_KINDS] ?? "";
 }
 
-export function legend(view: View, words: Words, theme: Theme): HTMLElement {
-  const list = el("ul", { class: "legend", "aria-label": "legend" });
+export function legend(view: View, words: Words, texts: Texts, theme: Theme): HTMLElement {
+  const list = el("ul", { class: "legend", "aria-label": texts.legend });
   const entry = (swatch: HTMLElement, text: string): void => void list.append(el("li", {}, swatch, text));
   const looks = [...view.looks].sort((a, b) => Number(isTransfer(a)) - Number(isTransfer(b)) || a - b);
   for (const look of looks) {
@@ -25,27 +26,27 @@ export function legend(view: View, words: Words, theme: Theme): HTMLElement {
   }
   words.causes.forEach((cause, i) => {
     if (view.rows.some((row) => (row.causeNs[i] ?? 0) > 0)) {
-      entry(el("i", { class: `swatch wait wait${i}` }), `waiting: ${cause}`);
+      entry(el("i", { class: `swatch wait wait${i}` }), fill(texts.legendWaiting, cause));
     }
   });
   if (view.theoryShare !== null) {
-    entry(el("i", { class: "swatch pair" }), "measured, and below it theory");
+    entry(el("i", { class: "swatch pair" }), texts.legendPair);
   }
   return list;
 }
 
 /** One bar a stage and the numbers beside it, as shares of the window. */
-export function stageTable(view: View, words: Words, theme: Theme): HTMLElement {
+export function stageTable(view: View, words: Words, texts: Texts, theme: Theme): HTMLElement {
   const unit = unitFor(view.windowNs, 10);
   const used = words.causes.map((_, i) => view.rows.some((row) => (row.causeNs[i] ?? 0) > 0));
-  const head = el("tr", {}, el("th", { class: "num" }, "stage"), el("th", { class: "num" }, "rank"),
-    el("th", { class: "wide" }, "share of the step"), el("th", { class: "num" }, `busy ${unit.name}`));
+  const head = el("tr", {}, el("th", { class: "num" }, texts.stage), el("th", { class: "num" }, texts.rank),
+    el("th", { class: "wide" }, texts.shareOfStep), el("th", { class: "num" }, `${texts.busyTime} ${unit.name}`));
   words.causes.forEach((cause, i) => {
     if (used[i]) {
       head.append(el("th", { class: "num" }, `${cause} ${unit.name}`));
     }
   });
-  head.append(el("th", { class: "num" }, "busy %"), el("th", { class: "num" }, "bubble %"));
+  head.append(el("th", { class: "num" }, texts.busy), el("th", { class: "num" }, texts.bubbleShare));
   const body = el("tbody");
   const largest = Math.max(...view.rows.map((r) => Math.max(r.busyNs, ...r.causeNs)), 1) / unit.ns;
   const decimals = largest >= 99.95 ? 1 : 2;

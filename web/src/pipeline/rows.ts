@@ -1,14 +1,14 @@
-/** What one view of the chart shows: the rows of one pipeline in one step, or in all of them.
+/** What one view of the chart shows: the rows of one pipeline or of all, in one step or in all of them.
  *
  * Times here count from the view's origin: the start of the step's computation (a receive may be posted long before
- * it). Theory is laid under the measurement step by step, each from its own start. */
+ * it), of several pipelines the first. Theory is laid under the measurement step by step, each from its own start. */
 import { isTransfer, N_KINDS, type Chart } from "./model";
 
 export interface Lane {
   n: number;
   start: Float64Array;
   end: Float64Array;
-  /** Latest end up to here: ends need not grow, this does. */
+  /** Latest end up to here: ends need not grow, this does. The ends themselves where they do. */
   reach: Float64Array;
   /** Row in the chart's ops (or bubbles). */
   id: Uint32Array;
@@ -18,56 +18,83 @@ export interface Lane {
 
 export interface Row {
   stage: number;
+  /** -1: a stage of the theory that was not measured. */
   rank: number;
+  /** Row in the chart's ranks, -1 as above. */
   rankRow: number;
+  pipeline: number;
   ops: Lane;
   transfers: Lane;
   theory: Lane;
   bubbles: Lane;
   theoryBubbles: Lane;
+  /** Sum of the windows of its pipeline's steps. */
+  windowNs: number;
   /** Time with work, and idle time by cause, summed over the steps shown; in the windows of the steps. */
   busyNs: number;
   /** Busy time by look; blocks that overlap count twice here. */
   lookNs: Map<number, number>;
   causeNs: number[];
+  /** The stage that its stalls waited for the longest, and for how long it had not finished. */
+  waits: { stage: number; ns: number } | null;
 }
 
 export interface View {
-  pipeline: number;
+  /** null: all, one below the other. */
+  pipeline: number | null;
+  pipelines: number[];
   step: number | null;
   originNs: number;
-  /** Sum of the steps' windows; less than endNs when several steps are shown. */
+  /** Sum of the steps' windows; less than endNs when several steps are shown. Of several pipelines the longest. */
   windowNs: number;
   endNs: number;
   rows: Row[];
   looks: number[];
   theoryShare: number | null;
+  /** Sum of the windows of the theory. */
+  theoryNs: number;
   hasTransfers: boolean;
   byPhase: boolean;
 }
 
 export interface Choice {
-  pipeline: number;
+  pipeline: number | null;
   step: number | null;
   byPhase: boolean;
 }
+
+const stepsKnown = new WeakMap<Chart, number[]>();
 
 export function pipelinesOf(chart: Chart): number[] {
   return [...new Set(chart.ranks.map((r) => r.pipeline))].sort((a, b) => a - b);
 }
 
 export function stepsOf(chart: Chart): number[] {
-  return [...new Set(chart.step)].sort((a, b) => a - b);
+  let steps = stepsKnown.get(chart);
+  if (steps === undefined) {
+    const found = new Set<number>();
+    let last = NaN;
+    for (let i = 0; i < chart.n; i++) {
+      if (chart.step[i] !== last) {
+        last = chart.step[i]!;
+        found.add(last);
+      }
+    }
+    steps = [...found].sort((a, b) => a - b);
+    stepsKnown.set(chart, steps);
+  }
+  return steps;
 }
 
 export function hasPhases(chart: Chart): boolean {
   return chart.labels.some((l) => l.phase >= 0);
 }
 
-export function lookOf(chart: Chart, op: number, byPhase: boolean): number {
-  const label = chart.labels[chart.label[op]!]!;
-  return byPhase && label.phase >= 0 ? N_KINDS + label.phase : label.kind;
+function looksOf(chart: Chart, byPhase: boolean): Uint8Array {
+  return Uint8Array.from(chart.labels, (l) => (byPhase && l.phase >= 0 ? N_KINDS + l.phase : l.kind));
 }
+
+const transfersOf = (chart: Chart): Uint8Array => Uint8Array.from(chart.labels, (l) => (isTransfer(l.kind) ? 1 : 0));
 
 interface Span {
   step: number;
@@ -75,62 +102,99 @@ interface Span {
   end: number;
 }
 
-/** Windows of the steps of one pipeline. */
-function windows(chart: Chart, pipeline: number, only: number | null): Span[] {
-  const found = new Map<number, Span>();
+/** Windows of the steps, by pipeline. */
+function windows(chart: Chart, only: number | null): Map<number, Span[]> {
+  const transfer = transfersOf(chart);
+  const found = new Map<number, Map<number, Span>>();
+  let rank = -1;
+  let last = null as Span | null;
+  let spans: Map<number, Span> | undefined;
   for (let i = 0; i < chart.n; i++) {
     const step = chart.step[i]!;
-    if ((only !== null && step !== only) || chart.ranks[chart.rank[i]!]!.pipeline !== pipeline ||
-        isTransfer(chart.labels[chart.label[i]!]!.kind)) {
+    if ((only !== null && step !== only) || transfer[chart.label[i]!] === 1) {
       continue;
     }
-    const span = found.get(step);
-    if (span === undefined) {
-      found.set(step, { step, start: chart.start[i]!, end: chart.end[i]! });
-    } else {
-      span.start = Math.min(span.start, chart.start[i]!);
-      span.end = Math.max(span.end, chart.end[i]!);
+    if (chart.rank[i] !== rank || last?.step !== step) {
+      rank = chart.rank[i]!;
+      const { pipeline } = chart.ranks[rank]!;
+      spans = found.get(pipeline) ?? new Map<number, Span>();
+      found.set(pipeline, spans);
+      last = spans.get(step) ?? { step, start: Infinity, end: -Infinity };
+      spans.set(step, last);
     }
+    last.start = Math.min(last.start, chart.start[i]!);
+    last.end = Math.max(last.end, chart.end[i]!);
   }
-  return [...found.values()].sort((a, b) => a.start - b.start);
+  return new Map([...found].map(([p, by]) => [p, [...by.values()].sort((a, b) => a.start - b.start)]));
 }
 
-class LaneBuilder {
-  private readonly items: [start: number, end: number, id: number, look: number][] = [];
-  private sorted = true;
+export class LaneBuilder {
+  private n = 0;
+  private start: Float64Array;
+  private end: Float64Array;
+  private id: Uint32Array;
+  private look: Uint8Array;
+  private isSorted = true;
+
+  constructor(room = 16) {
+    this.start = new Float64Array(room);
+    this.end = new Float64Array(room);
+    this.id = new Uint32Array(room);
+    this.look = new Uint8Array(room);
+  }
 
   add(start: number, end: number, id: number, look: number): void {
     if (end < start) {
       return;
     }
-    const last = this.items[this.items.length - 1];
-    this.sorted = this.sorted && (last === undefined || last[0] <= start);
-    this.items.push([start, end, id, look]);
+    const n = this.n;
+    if (n === this.start.length) {
+      this.grow();
+    }
+    this.isSorted = this.isSorted && (n === 0 || this.start[n - 1]! <= start);
+    this.start[n] = start;
+    this.end[n] = end;
+    this.id[n] = id;
+    this.look[n] = look;
+    this.n++;
+  }
+
+  private grow(): void {
+    const room = Math.max(16, this.start.length * 2);
+    const wider = <T extends Float64Array | Uint32Array | Uint8Array>(old: T, fresh: T): T => {
+      fresh.set(old);
+      return fresh;
+    };
+    this.start = wider(this.start, new Float64Array(room));
+    this.end = wider(this.end, new Float64Array(room));
+    this.id = wider(this.id, new Uint32Array(room));
+    this.look = wider(this.look, new Uint8Array(room));
   }
 
   finish(): Lane {
-    if (!this.sorted) {
-      this.items.sort((a, b) => a[0] - b[0] || a[2] - b[2]);
+    const { n } = this;
+    let { start, end, id, look } = this;
+    if (start.length > n) {
+      [start, end, id, look] = [start.slice(0, n), end.slice(0, n), id.slice(0, n), look.slice(0, n)];
     }
-    const n = this.items.length;
-    const lane: Lane = {
-      n,
-      start: new Float64Array(n),
-      end: new Float64Array(n),
-      reach: new Float64Array(n),
-      id: new Uint32Array(n),
-      look: new Uint8Array(n),
-    };
-    let reach = -Infinity;
-    this.items.forEach(([start, end, id, look], i) => {
-      reach = Math.max(reach, end);
-      lane.start[i] = start;
-      lane.end[i] = end;
-      lane.reach[i] = reach;
-      lane.id[i] = id;
-      lane.look[i] = look;
-    });
-    return lane;
+    if (!this.isSorted) {
+      const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => start[a]! - start[b]! || id[a]! - id[b]!);
+      [start, end] = [Float64Array.from(order, (i) => start[i]!), Float64Array.from(order, (i) => end[i]!)];
+      [id, look] = [Uint32Array.from(order, (i) => id[i]!), Uint8Array.from(order, (i) => look[i]!)];
+    }
+    let reach = end;
+    for (let i = 1; i < n; i++) {
+      if (end[i]! < end[i - 1]!) {
+        reach = new Float64Array(n);
+        let most = -Infinity;
+        for (let k = 0; k < n; k++) {
+          most = Math.max(most, end[k]!);
+          reach[k] = most;
+        }
+        break;
+      }
+    }
+    return { n, start, end, reach, id, look };
   }
 }
 
@@ -174,13 +238,13 @@ function gaps(lane: Lane, spans: Span[], originNs: number): LaneBuilder {
     let seen = false;
     for (; i < lane.n && lane.start[i]! < end; i++) {
       if (lane.start[i]! > until) {
-        found.add(until, lane.start[i]!, -1, seen ? 1 : 0);
+        found.add(until, lane.start[i]!, NO_ID, seen ? 1 : 0);
       }
       until = Math.max(until, lane.end[i]!);
       seen = true;
     }
     if (until < end && seen) {
-      found.add(until, end, -1, 2);
+      found.add(until, end, NO_ID, 2);
     }
   }
   return found;
@@ -197,87 +261,154 @@ function busy(lane: Lane): number {
 }
 
 function byLook(lane: Lane): Map<number, number> {
-  const sums = new Map<number, number>();
+  const sums = new Float64Array(32);
+  const n = new Uint32Array(32);
   for (let i = 0; i < lane.n; i++) {
-    const look = lane.look[i]!;
-    sums.set(look, (sums.get(look) ?? 0) + lane.end[i]! - lane.start[i]!);
+    sums[lane.look[i]!]! += lane.end[i]! - lane.start[i]!;
+    n[lane.look[i]!]!++;
   }
-  return new Map([...sums].sort((a, b) => a[0] - b[0]));
+  return new Map([...sums].map((ns, look) => [look, ns] as const).filter(([look]) => n[look]! > 0));
 }
 
 export const NO_ID = 0xffffffff;
+const EMPTY = new LaneBuilder(0).finish();
+const STALL = 1;
+
+/** For how long the stalls of a lane waited for which stage to finish; the longest. */
+function waitsOf(chart: Chart, idle: Lane, originNs: number): { stage: number; ns: number } | null {
+  const by = new Map<number, number>();
+  for (let i = 0; i < idle.n; i++) {
+    const op = idle.look[i] === STALL && idle.id[i] !== NO_ID ? chart.bubbles.waitsFor[idle.id[i]!]! : -1;
+    const ns = op < 0 ? 0 : Math.min(chart.end[op]! - originNs, idle.end[i]!) - idle.start[i]!;
+    if (ns > 0) {
+      const { stage } = chart.ranks[chart.rank[op]!]!;
+      by.set(stage, (by.get(stage) ?? 0) + ns);
+    }
+  }
+  let best: { stage: number; ns: number } | null = null;
+  for (const [stage, ns] of by) {
+    best = best === null || ns > best.ns ? { stage, ns } : best;
+  }
+  return best;
+}
+
+/** Lanes of the chart's ops, of those that the choice has, by row of `rowOf`. */
+function layOps(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, originNs: number, looks: Set<number>): { ops: Lane[]; transfers: Lane[] } {
+  const look = looksOf(chart, choice.byPhase);
+  const transfer = transfersOf(chart);
+  const room = [new Uint32Array(nRows), new Uint32Array(nRows)];
+  const has = (i: number): number => {
+    const row = rowOf[chart.rank[i]!]!;
+    return choice.step === null || chart.step[i] === choice.step ? row : -1;
+  };
+  for (let i = 0; i < chart.n; i++) {
+    const row = has(i);
+    if (row >= 0) {
+      room[transfer[chart.label[i]!]!]![row]!++;
+    }
+  }
+  const builders = room.map((counts) => Array.from(counts, (n) => new LaneBuilder(n)));
+  const seen = new Uint8Array(32);
+  for (let i = 0; i < chart.n; i++) {
+    const row = has(i);
+    if (row >= 0) {
+      const label = chart.label[i]!;
+      builders[transfer[label]!]![row]!.add(chart.start[i]! - originNs, chart.end[i]! - originNs, i, look[label]!);
+      seen[look[label]!] = 1;
+    }
+  }
+  seen.forEach((is, i) => is === 1 && looks.add(i));
+  return { ops: builders[0]!.map((b) => b.finish()), transfers: builders[1]!.map((b) => b.finish()) };
+}
+
+function layBubbles(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, originNs: number): (Lane | null)[] | null {
+  const { bubbles } = chart;
+  const found: (LaneBuilder | null)[] = new Array<null>(nRows).fill(null);
+  let any = false;
+  for (let i = 0; i < bubbles.n; i++) {
+    const row = rowOf[bubbles.rank[i]!]!;
+    if (row >= 0 && (choice.step === null || bubbles.step[i] === choice.step)) {
+      (found[row] ??= new LaneBuilder()).add(bubbles.start[i]! - originNs, bubbles.end[i]! - originNs, i, bubbles.cause[i]!);
+      any = true;
+    }
+  }
+  return any ? found.map((b) => b?.finish() ?? null) : null;
+}
 
 export function makeView(chart: Chart, against: Chart | null, choice: Choice, nCauses = 3): View {
-  const spans = windows(chart, choice.pipeline, choice.step);
-  const originNs = spans[0]?.start ?? 0;
+  const all = windows(chart, choice.step);
+  const pipelines = choice.pipeline === null ? pipelinesOf(chart) : [choice.pipeline];
+  const spansOf = (pipeline: number): Span[] => all.get(pipeline) ?? [];
+  const starts = pipelines.flatMap((p) => spansOf(p).slice(0, 1).map((s) => s.start));
+  const originNs = starts.length > 0 ? Math.min(...starts) : 0;
   const ranks = chart.ranks
     .map((r, rankRow) => ({ ...r, rankRow }))
-    .filter((r) => r.pipeline === choice.pipeline)
+    .filter((r) => pipelines.includes(r.pipeline))
     // An unknown stage (-1) comes last.
-    .sort((a, b) => (a.stage >>> 0) - (b.stage >>> 0) || a.rank - b.rank);
+    .sort((a, b) => a.pipeline - b.pipeline || (a.stage >>> 0) - (b.stage >>> 0) || a.rank - b.rank);
   const rowOf = new Int32Array(chart.ranks.length).fill(-1);
   ranks.forEach((r, i) => (rowOf[r.rankRow] = i));
 
-  const ops = ranks.map(() => new LaneBuilder());
-  const transfers = ranks.map(() => new LaneBuilder());
   const looks = new Set<number>();
-  for (let i = 0; i < chart.n; i++) {
-    const row = rowOf[chart.rank[i]!]!;
-    if (row < 0 || (choice.step !== null && chart.step[i] !== choice.step)) {
-      continue;
-    }
-    const look = lookOf(chart, i, choice.byPhase);
-    const lanes = isTransfer(chart.labels[chart.label[i]!]!.kind) ? transfers : ops;
-    lanes[row]!.add(chart.start[i]! - originNs, chart.end[i]! - originNs, i, look);
-    looks.add(look);
-  }
+  const { ops, transfers } = layOps(chart, choice, rowOf, ranks.length, originNs, looks);
+  const bubbles = layBubbles(chart, choice, rowOf, ranks.length, originNs);
+  const theories = new Map(against === null ? [] : pipelines.map((p) => [p, layTheory(against, spansOf(p), p, originNs, choice, looks)]));
+  const windowOf = (pipeline: number): number => Math.max(1, spansOf(pipeline).reduce((sum, s) => sum + s.end - s.start, 0));
 
-  const bubbles: (LaneBuilder | null)[] = ranks.map(() => null);
-  for (let i = 0; i < chart.bubbles.n; i++) {
-    const row = rowOf[chart.bubbles.rank[i]!]!;
-    if (row >= 0 && (choice.step === null || chart.bubbles.step[i] === choice.step)) {
-      (bubbles[row] ??= new LaneBuilder()).add(
-        chart.bubbles.start[i]! - originNs, chart.bubbles.end[i]! - originNs, i, chart.bubbles.cause[i]!);
-    }
-  }
-  const anyBubbles = bubbles.some((b) => b !== null);
-
-  const theory = against === null ? null : layTheory(against, spans, originNs, choice, looks);
   const rows = ranks.map((r, i): Row => {
-    const lane = ops[i]!.finish();
-    const idle = (anyBubbles ? bubbles[i] ?? new LaneBuilder() : gaps(lane, spans, originNs)).finish();
+    const lane = ops[i]!;
+    const idle = bubbles !== null ? (bubbles[i] ?? EMPTY) : gaps(lane, spansOf(r.pipeline), originNs).finish();
     const causeNs = new Array<number>(nCauses).fill(0);
     for (let k = 0; k < idle.n; k++) {
       causeNs[idle.look[k]!]! += idle.end[k]! - idle.start[k]!;
     }
-    const under = theory?.lanes.get(r.stage) ?? new LaneBuilder().finish();
+    const theory = theories.get(r.pipeline);
+    const under = theory?.lanes.get(r.stage) ?? EMPTY;
     return {
-      stage: r.stage,
-      rank: r.rank,
-      rankRow: r.rankRow,
-      ops: lane,
-      transfers: transfers[i]!.finish(),
-      theory: under,
-      bubbles: idle,
+      stage: r.stage, rank: r.rank, rankRow: r.rankRow, pipeline: r.pipeline,
+      ops: lane, transfers: transfers[i]!, theory: under, bubbles: idle,
       theoryBubbles: gaps(under, theory?.spans ?? [], originNs).finish(),
-      busyNs: busy(lane),
-      lookNs: byLook(lane),
-      causeNs,
+      windowNs: windowOf(r.pipeline), busyNs: busy(lane), lookNs: byLook(lane), causeNs, waits: waitsOf(chart, idle, originNs),
     };
   });
-  const endNs = Math.max(1, (spans[spans.length - 1]?.end ?? originNs) - originNs, theory?.endNs ?? 0);
+  for (const [pipeline, theory] of theories) {
+    addUnmeasured(rows, pipeline, theory, originNs, nCauses, windowOf(pipeline));
+  }
+  const ends = pipelines.map((p) => spansOf(p)).filter((s) => s.length > 0).map((s) => Math.max(...s.map((x) => x.end)) - originNs);
+  const theoryEnds = [...theories.values()].map((t) => t.endNs);
+  const shares = [...theories.values()].map((t) => t.share);
   return {
     pipeline: choice.pipeline,
+    pipelines,
     step: choice.step,
     originNs,
-    windowNs: Math.max(1, spans.reduce((sum, s) => sum + s.end - s.start, 0)),
-    endNs,
+    windowNs: Math.max(1, ...pipelines.map(windowOf)),
+    endNs: Math.max(1, ...ends, ...theoryEnds),
     rows,
     looks: [...looks].sort((a, b) => a - b),
-    theoryShare: theory?.share ?? null,
+    theoryShare: shares.length > 0 ? shares.reduce((a, b) => a + b, 0) / shares.length : null,
+    theoryNs: Math.max(0, ...[...theories.values()].map((t) => t.spans.reduce((sum, s) => sum + s.end - s.start, 0))),
     hasTransfers: rows.some((r) => r.transfers.n > 0),
     byPhase: choice.byPhase,
   };
+}
+
+/** Rows for the stages of the theory that nobody measured, in their places. */
+function addUnmeasured(rows: Row[], pipeline: number, theory: Theory, originNs: number, nCauses: number, windowNs: number): void {
+  const measured = new Set(rows.filter((r) => r.pipeline === pipeline).map((r) => r.stage));
+  if (measured.has(-1)) {
+    return; // who knows which they are
+  }
+  for (const [stage, lane] of theory.lanes) {
+    if (!measured.has(stage)) {
+      rows.push({
+        stage, rank: -1, rankRow: -1, pipeline, ops: EMPTY, transfers: EMPTY, theory: lane, bubbles: EMPTY,
+        theoryBubbles: gaps(lane, theory.spans, originNs).finish(),
+        windowNs, busyNs: 0, lookNs: new Map(), causeNs: new Array<number>(nCauses).fill(0), waits: null,
+      });
+    }
+  }
+  rows.sort((a, b) => a.pipeline - b.pipeline || (a.stage >>> 0) - (b.stage >>> 0) || a.rank - b.rank);
 }
 
 interface Theory {
@@ -288,13 +419,15 @@ interface Theory {
   share: number;
 }
 
-function layTheory(against: Chart, measured: Span[], originNs: number, choice: Choice, looks: Set<number>): Theory {
+function layTheory(against: Chart, measured: Span[], wanted: number, originNs: number, choice: Choice, looks: Set<number>): Theory {
   const pipelines = pipelinesOf(against);
-  const pipeline = pipelines.includes(choice.pipeline) ? choice.pipeline : pipelines[0] ?? 0;
-  const own = windows(against, pipeline, null);
+  const pipeline = pipelines.includes(wanted) ? wanted : pipelines[0] ?? 0;
+  const own = windows(against, null).get(pipeline) ?? [];
+  const look = looksOf(against, choice.byPhase);
+  const transfer = transfersOf(against);
   const byStep = new Map<number, number[]>();
   for (let i = 0; i < against.n; i++) {
-    if (against.ranks[against.rank[i]!]!.pipeline === pipeline && !isTransfer(against.labels[against.label[i]!]!.kind)) {
+    if (against.ranks[against.rank[i]!]!.pipeline === pipeline && transfer[against.label[i]!] === 0) {
       const step = against.step[i]!;
       (byStep.get(step) ?? byStep.set(step, []).get(step)!).push(i);
     }
@@ -309,11 +442,10 @@ function layTheory(against: Chart, measured: Span[], originNs: number, choice: C
     const shift = span.start - source.start - originNs;
     spans.push({ step: span.step, start: span.start, end: span.start + source.end - source.start });
     for (const op of byStep.get(source.step) ?? []) {
-      const stage = against.ranks[against.rank[op]!]!.stage;
-      const look = lookOf(against, op, choice.byPhase);
-      looks.add(look);
+      const { stage } = against.ranks[against.rank[op]!]!;
+      looks.add(look[against.label[op]!]!);
       (builders.get(stage) ?? builders.set(stage, new LaneBuilder()).get(stage)!).add(
-        against.start[op]! + shift, against.end[op]! + shift, op, look);
+        against.start[op]! + shift, against.end[op]! + shift, op, look[against.label[op]!]!);
     }
   }
   const lanes = new Map([...builders].map(([stage, b]) => [stage, b.finish()] as const));

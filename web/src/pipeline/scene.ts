@@ -1,4 +1,4 @@
-/** Where each row's lanes lie, in CSS pixels from the plot's top. */
+/** Where each row's lanes lie, in CSS pixels from the plot's top. Of several pipelines each has a heading above its rows. */
 import type { View } from "./rows";
 
 export interface Scene {
@@ -7,11 +7,16 @@ export interface Scene {
   transferH: number;
   theoryY: number;
   theoryH: number;
-  /** From one row to the next. */
+  /** Height of a row with what parts it from the next. */
   pitch: number;
+  /** Top of each row, and the height of all. */
+  tops: Float64Array;
   height: number;
   n: number;
+  headings: { top: number; pipeline: number }[];
 }
+
+export const HEADING_H = 24;
 
 export function makeScene(view: View): Scene {
   const n = view.rows.length;
@@ -23,18 +28,45 @@ export function makeScene(view: View): Scene {
   const transferY = theoryY + (theoryH > 0 ? theoryH + between : 0);
   const used = transferH > 0 ? transferY + transferH : theoryH > 0 ? theoryY + theoryH : blockH;
   const pitch = used + (blockH >= 26 ? 10 : blockH >= 20 ? 8 : blockH >= 14 ? 4 : 2);
-  return { blockH, transferY, transferH, theoryY, theoryH, pitch, height: n * pitch, n };
+  const tops = new Float64Array(n + 1);
+  const headings: Scene["headings"] = [];
+  let y = 0;
+  view.rows.forEach((row, i) => {
+    if (view.pipelines.length > 1 && (i === 0 || view.rows[i - 1]!.pipeline !== row.pipeline)) {
+      headings.push({ top: y, pipeline: row.pipeline });
+      y += HEADING_H;
+    }
+    tops[i] = y;
+    y += pitch;
+  });
+  tops[n] = y;
+  return { blockH, transferY, transferH, theoryY, theoryH, pitch, tops, height: y, n, headings };
+}
+
+/** The last row that begins at y or above, 0 before all of them. */
+export function rowAt(scene: Scene, y: number): number {
+  let low = 0;
+  let high = scene.n;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (scene.tops[middle]! <= y) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
 }
 
 export type LaneKind = "ops" | "theory" | "transfers";
 
 /** The row and lane at y; null between two. Gaps of a row belong to the lane above them. */
 export function at(scene: Scene, y: number): { row: number; lane: LaneKind } | null {
-  const row = Math.floor(y / scene.pitch);
-  if (row < 0 || row >= scene.n) {
+  const row = rowAt(scene, y);
+  const inside = y - (scene.tops[row] ?? 0);
+  if (scene.n === 0 || inside < 0 || inside >= scene.pitch) {
     return null;
   }
-  const inside = y - row * scene.pitch;
   if (scene.transferH > 0 && inside >= scene.transferY) {
     return inside < scene.transferY + scene.transferH ? { row, lane: "transfers" } : null;
   }

@@ -24,6 +24,17 @@ export class Viewport {
     this.nsPerPx = this.endNs / this.width;
   }
 
+  /** Another chart of that length, in the window that is shown as far as it has it. */
+  bound(endNs: number, width: number): void {
+    const wasFit = this.isFit;
+    this.endNs = Math.max(1, endNs);
+    if (wasFit || width !== this.width) {
+      this.fit(endNs, width);
+    } else {
+      this.clamp();
+    }
+  }
+
   /** Keeps the times at both edges where the window was zoomed in. */
   resize(width: number): void {
     const span = this.stopNs - this.startNs;

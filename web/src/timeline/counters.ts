@@ -86,7 +86,7 @@ export class CounterPainter {
     }
   }
 
-  /** From zero, unless all is far from it on one side: then what varies is seen. */
+  /** Of what is on screen, and always with zero. */
   private scale(): void {
     let least = Infinity;
     let most = -Infinity;

@@ -1,0 +1,116 @@
+/** What is open: every rank with its state; and what there is to say of the capture: what is missing and how to collect it, what
+ * is odd, what failed. */
+import { useState } from "preact/hooks";
+import type { Rank, Table } from "../api/types";
+import { useAtom } from "../base/atom";
+import { grouped } from "../base/format";
+import { missingOf, odditiesOf, ranksText } from "../model/notes";
+import { fail, notices } from "../model/notices";
+import { load, loadAll, ranks, session } from "../model/session";
+import { Dialog } from "../panels/dialog";
+import { LocalTable } from "../panels/table";
+import { t } from "../words";
+
+const bytesOf = (rank: Rank): number => Object.values(rank.bytes ?? {}).reduce((a, b) => a + b, 0);
+
+function tableOf(known: readonly Rank[]): Table {
+  const hosts = new Set(known.map((r) => r.host));
+  return {
+    name: "ranks",
+    title: "",
+    columns: [
+      ["Rank", "int", "", false], ["Label", "text", "", false], ...(hosts.size > 1 ? [["Host", "text", "", false] as Table["columns"][0]] : []),
+      ["State", "text", "", false], ["Progress", "real", "%", false], ["Format", "text", "", false], ["Profiler", "text", "", false],
+      ["Slices", "int", "", false], ["Steps", "int", "", false], ["Span", "int", "ns", false], ["Memory", "int", "bytes", false], ["File", "text", "", false],
+    ],
+    total: known.length,
+    offset: 0,
+    rows: known.map((r) => [
+      r.rank, r.label, ...(hosts.size > 1 ? [r.host] : []), t(`state.${r.state}`), r.state === "ready" ? 100 : r.state === "reading" ? r.progress * 100 : null,
+      r.format, r.profiler, r.slices ?? null, r.steps?.length ?? null,
+      r.end === undefined || r.start === undefined ? null : r.end - r.start, r.bytes === undefined ? null : bytesOf(r), r.file,
+    ]),
+  };
+}
+
+export function CaptureDialog({ onClose }: { onClose: () => void }) {
+  const known = useAtom(ranks);
+  const opened = useAtom(session)!;
+  const [label, setLabel] = useState<string | null>(known.length === 1 ? known[0]!.label : null);
+  const chosen = known.find((r) => r.label === label);
+  return (
+    <Dialog title={t("command.capture")} onClose={onClose} wide>
+      <div class="stack">
+        {opened.clusters.map((cluster) => (
+          <div>
+            <p class="mono break">{cluster.path}</p>
+            {cluster.notes.map((note) => <p class="quiet">{note}</p>)}
+          </div>
+        ))}
+        {known.some((r) => r.state === "waiting") && (
+          <p>{t("frame.waiting", known.filter((r) => r.state === "waiting").length)} <button type="button" onClick={() => void loadAll().catch(fail)}>{t("frame.load-all")}</button></p>
+        )}
+        <LocalTable
+          table={tableOf(known)}
+          title={t("frame.ranks-title")}
+          name="ranks"
+          maxRows={9}
+          hidden={["Rank"]}
+          onRow={(row) => setLabel(String(row.get("Label")))}
+          isMarked={(row) => row.get("Label") === label}
+        />
+        {chosen === undefined ? <p class="quiet">{t("frame.choose-rank")}</p> : <RankDetail rank={chosen} />}
+      </div>
+    </Dialog>
+  );
+}
+
+function RankDetail({ rank }: { rank: Rank }) {
+  const bytes = Object.entries(rank.bytes ?? {});
+  return (
+    <section class="stack">
+      <h3>{rank.label}</h3>
+      <p class="mono break">{rank.file}</p>
+      {rank.error !== "" && <p class="bad">{rank.error}</p>}
+      {(rank.state === "waiting" || rank.state === "failed") && (
+        <p><button type="button" onClick={() => void load([rank.key]).catch(fail)}>{t(rank.state === "failed" ? "frame.retry" : "frame.load")}</button></p>
+      )}
+      {bytes.length > 0 && <p class="quiet">{t("frame.in-memory", bytes.map(([what, n]) => `${what} ${(n / 1e6).toFixed(1)} MB`).join(", "))}</p>}
+      {(rank.missing ?? []).map((m) => <p><b>{t("frame.missing", m.what)}</b> {m.remedy}</p>)}
+      {(rank.oddities ?? []).map((o) => <p class="quiet">{o.text} ({grouped(String(o.n))})</p>)}
+    </section>
+  );
+}
+
+export function NotesDialog({ onClose }: { onClose: () => void }) {
+  const known = useAtom(ranks);
+  const opened = useAtom(session);
+  const said = useAtom(notices).filter((n) => n.severity !== "info");
+  const missing = missingOf(known);
+  const odd = odditiesOf(known, opened);
+  const failed = known.filter((r) => r.state === "failed");
+  const of = (which: readonly Rank[]): string => (which.length === 0 || which.length === known.length ? t("frame.all-ranks") : t("frame.ranks-list", ranksText(which)));
+  return (
+    <Dialog title={t("command.notes")} onClose={onClose}>
+      <div class="stack">
+        {said.length + missing.length + odd.length + failed.length === 0 && <p>{t("notes.none")}</p>}
+        {said.length > 0 && <Section title={t("notes.failures")}>{said.map((n) => <p class="bad">{n.text}{n.n > 1 ? ` ×${n.n}` : ""}</p>)}</Section>}
+        {failed.length > 0 && <Section title={t("notes.unread")}>{failed.map((r) => <p><b>{r.label}</b> <span class="bad">{r.error}</span></p>)}</Section>}
+        {missing.length > 0 && (
+          <Section title={t("notes.missing")}>
+            {missing.map((m) => <div class="note-row"><p><b>{m.what}</b> <span class="quiet">{of(m.ranks)}</span></p><p>{m.remedy}</p></div>)}
+          </Section>
+        )}
+        {odd.length > 0 && (
+          <Section title={t("notes.odd")}>
+            {odd.map((o) => <div class="note-row"><p>{o.text} <span class="quiet">×{grouped(String(o.n))}, {of(o.ranks)}</span></p></div>)}
+          </Section>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+function Section({ title, children }: { title: string; children: preact.ComponentChildren }) {
+  return <section class="stack"><h3>{title}</h3>{children}</section>;
+}

@@ -1,0 +1,140 @@
+/** The line at the top: what is open, how much of it is there, the pages, and the buttons. */
+import { useAtom } from "../base/atom";
+import { exports_, saveAs, type Export, type ExportKind } from "../model/exports";
+import { look, LOOKS } from "../model/look";
+import { loadingOf, missingOf, odditiesOf } from "../model/notes";
+import { fail, notices } from "../model/notices";
+import { ranks, session, tab } from "../model/session";
+import { Menu } from "../panels/dialog";
+import { Icon } from "../panels/icons";
+import { language, t } from "../words";
+import { over } from "./over";
+import { tabsShown } from "./tabs";
+
+const LOOK_ICON = { system: "screen", light: "sun", dark: "moon" } as const;
+
+export function Header({ bare }: { bare?: boolean }) {
+  const at = useAtom(look);
+  const lang = useAtom(language);
+  return (
+    <header class="top">
+      <b class="brand">pipescope</b>
+      {bare === true ? <span class="fill" /> : <Opened />}
+      {bare !== true && <ExportMenu />}
+      {bare !== true && <Bell />}
+      <Menu label={t("command.look")} icon={LOOK_ICON[at]}>
+        {(close) => LOOKS.map((name) => (
+          <button type="button" class="menu-item" role="menuitemradio" aria-checked={name === at} onClick={() => (look.set(name), close())}>
+            <Icon name={LOOK_ICON[name]} />{t(`look.${name}`)}
+          </button>
+        ))}
+      </Menu>
+      <button type="button" class="flat lang" aria-label={t("command.language")} title={t("command.language")} onClick={() => language.set(lang === "en" ? "zh" : "en")}>
+        {lang === "en" ? "中" : "EN"}
+      </button>
+      {bare !== true && (
+        <>
+          <IconButton name="command" label={`${t("command.palette")} (Ctrl+K)`} run={() => over.set("palette")} />
+          <IconButton name="settings" label={t("command.settings")} run={() => over.set("settings")} />
+          <IconButton name="help" label={`${t("command.help")} (?)`} run={() => over.set("help")} />
+        </>
+      )}
+    </header>
+  );
+}
+
+function IconButton({ name, label, run }: { name: Parameters<typeof Icon>[0]["name"]; label: string; run: () => void }) {
+  return <button type="button" class="flat" aria-label={label} title={label} onClick={run}><Icon name={name} /></button>;
+}
+
+function Opened() {
+  const shown = useAtom(tab);
+  const known = useAtom(ranks);
+  const opened = useAtom(session)!;
+  const loading = loadingOf(known);
+  const paths = opened.clusters.map((c) => c.path);
+  const title = opened.title !== "" ? opened.title : (paths[0] ?? "");
+  const tabs = tabsShown(known.length, shown);
+  const move = (e: KeyboardEvent): void => {
+    const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
+    if (step !== 0) {
+      e.preventDefault();
+      e.stopPropagation();
+      const next = tabs[(tabs.indexOf(shown) + step + tabs.length) % tabs.length]!;
+      tab.set(next);
+      document.getElementById(`tab-${next}`)?.focus();
+    }
+  };
+  return (
+    <>
+      <button type="button" class="flat opened" title={paths.join("\n")} onClick={() => over.set("capture")}>
+        <span class="opened-title">{title}</span>
+      </button>
+      <button type="button" class="flat chip" title={t("command.capture")} onClick={() => over.set("capture")}>
+        {t("frame.ranks", loading.ready, loading.n)}
+        {loading.failed > 0 && <span class="bad">{t("frame.failed", loading.failed)}</span>}
+        {loading.active > 0 && (
+          <span class="progress" role="progressbar" aria-label={t("frame.loading")} aria-valuenow={Math.round(loading.progress * 100)} aria-valuemin={0} aria-valuemax={100}>
+            <i style={{ width: `${loading.progress * 100}%` }} />
+          </span>
+        )}
+      </button>
+      <nav class="tabs" role="tablist" aria-label={t("frame.pages")} onKeyDown={move}>
+        {tabs.map((name) => (
+          <button
+            key={name}
+            id={`tab-${name}`}
+            type="button"
+            role="tab"
+            aria-selected={name === shown}
+            aria-controls={`page-${name}`}
+            tabIndex={name === shown ? 0 : -1}
+            onClick={() => tab.set(name)}
+          >
+            {t(`tab.${name}`)}
+          </button>
+        ))}
+      </nav>
+      <span class="fill" />
+    </>
+  );
+}
+
+function Bell() {
+  const said = useAtom(notices).filter((n) => n.severity === "error").length;
+  const known = useAtom(ranks);
+  const n = said + missingOf(known).length + odditiesOf(known, session.get()).length;
+  const label = n === 0 ? t("command.notes") : t("frame.notes-n", n);
+  return (
+    <button type="button" class="flat bell" aria-label={label} title={label} onClick={() => over.set("notes")}>
+      <Icon name="bell" />
+      {n > 0 && <span class={said > 0 ? "count bad-ground" : "count"}>{n > 99 ? "99+" : n}</span>}
+    </button>
+  );
+}
+
+async function save(what: Export, kind: ExportKind): Promise<void> {
+  try {
+    saveAs(what.title(), kind, await what.make(kind));
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function ExportMenu() {
+  const all = useAtom(exports_);
+  const shown = useAtom(tab);
+  return (
+    <Menu label={t("frame.export")} icon="save">
+      {(close) => {
+        const now = all.filter((e) => e.tab === shown && !(e.isOff?.() ?? false));
+        return now.length === 0 ? <p class="menu-head">{t("frame.nothing-to-save")}</p> : now.map((what) => (
+          <div class="menu-line">
+            <span class="menu-name" title={what.title()}>{what.title()}</span>
+            {what.kinds.map((kind) => <button type="button" onClick={() => (void save(what, kind), close())}>{kind.toUpperCase()}</button>)}
+          </div>
+        ));
+      }}
+    </Menu>
+  );
+}

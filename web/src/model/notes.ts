@@ -1,0 +1,89 @@
+/** What there is to say of a capture: what of it is used, what is missing and how to collect it, what is odd. */
+import type { Rank, Session } from "../api/types";
+
+export interface Missing {
+  what: string;
+  remedy: string;
+  ranks: Rank[];
+}
+
+/** What ranks lack, said once for all that lack it, the most frequent first. */
+export function missingOf(ranks: readonly Rank[]): Missing[] {
+  const by = new Map<string, Missing>();
+  for (const rank of ranks) {
+    for (const { what, remedy } of rank.missing ?? []) {
+      const key = `${what}\n${remedy}`;
+      const known = by.get(key) ?? { what, remedy, ranks: [] };
+      known.ranks.push(rank);
+      by.set(key, known);
+    }
+  }
+  return [...by.values()].sort((a, b) => b.ranks.length - a.ranks.length);
+}
+
+export interface Oddity {
+  severity: string;
+  text: string;
+  n: number;
+  ranks: Rank[];
+}
+
+const WEIGHT: Record<string, number> = { error: 0, loss: 1, "data loss": 1, data_loss: 1, info: 2 };
+
+export function odditiesOf(ranks: readonly Rank[], session: Session | null): Oddity[] {
+  const by = new Map<string, Oddity>();
+  const add = (severity: string, text: string, n: number, rank: Rank | null): void => {
+    const key = `${severity}\n${text}`;
+    const known = by.get(key) ?? { severity, text, n: 0, ranks: [] };
+    known.n += n;
+    if (rank !== null) {
+      known.ranks.push(rank);
+    }
+    by.set(key, known);
+  };
+  for (const text of session?.clusters.flatMap((c) => c.oddities) ?? []) {
+    add("info", text, 1, null);
+  }
+  for (const rank of ranks) {
+    for (const { severity, text, n } of rank.oddities ?? []) {
+      add(severity, text, n, rank);
+    }
+  }
+  return [...by.values()].sort((a, b) => (WEIGHT[a.severity] ?? 2) - (WEIGHT[b.severity] ?? 2) || b.n - a.n);
+}
+
+export interface Loading {
+  n: number;
+  ready: number;
+  failed: number;
+  /** Queued and being read. */
+  active: number;
+  waiting: number;
+  /** 0..1 of those that are asked for. */
+  progress: number;
+}
+
+export function loadingOf(ranks: readonly Rank[]): Loading {
+  const count = (...states: Rank["state"][]): number => ranks.filter((r) => states.includes(r.state)).length;
+  const asked = ranks.filter((r) => r.state !== "waiting");
+  const done = asked.reduce((sum, r) => sum + (r.state === "reading" ? r.progress : r.state === "queued" ? 0 : 1), 0);
+  return {
+    n: ranks.length, ready: count("ready"), failed: count("failed"), active: count("queued", "reading"), waiting: count("waiting"),
+    progress: asked.length === 0 ? 0 : done / asked.length,
+  };
+}
+
+/** "ranks 0-3, 7" for lists of many. */
+export function ranksText(ranks: readonly Rank[]): string {
+  const numbers = [...new Set(ranks.map((r) => r.rank))].sort((a, b) => a - b);
+  const parts: string[] = [];
+  for (let i = 0; i < numbers.length; ) {
+    let j = i;
+    while (numbers[j + 1] === numbers[j]! + 1) {
+      j++;
+    }
+    parts.push(i === j ? `${numbers[i]}` : `${numbers[i]}–${numbers[j]}`);
+    i = j + 1;
+  }
+  return parts.join(", ");
+}

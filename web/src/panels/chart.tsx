@@ -1,0 +1,5 @@
+/** Charts of the pages: see each file. */
+export { RankedBars, StackedBars, type Bar, type RankedBar, type Series } from "./chart_bars";
+export { Curves, type Curve, type Shade } from "./chart_curves";
+export { HeatMap, type HeatCell } from "./chart_heat";
+export { SpanRows, type Span } from "./chart_spans";

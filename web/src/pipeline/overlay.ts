@@ -1,0 +1,264 @@
+/** What lies over the blocks: those of the microbatch that is looked at, arrows from results to what needed them, and a frame
+ * around one block. */
+import { FONT } from "../base/dom";
+import { rgb, textOn } from "../base/theme";
+import { fit, LEVELS, LEVELS_FLAT } from "./labels";
+import { isTransfer, type Chart } from "./model";
+import { LABEL_ROOM_MIN, LABEL_SIZE, TWO_LINES_MIN, yOf, type Painter, type Sight } from "./painter";
+import { colourOf } from "./panels";
+import { firstAfter, type Lane } from "./rows";
+import type { LaneKind } from "./scene";
+
+/** What the pointer is on: a block, or a gap of waiting. */
+export interface Target {
+  row: number;
+  lane: LaneKind | "bubbles" | "theoryBubbles";
+  index: number;
+}
+
+export const isGap = (target: Target): boolean => target.lane === "bubbles" || target.lane === "theoryBubbles";
+
+export const laneOf = (s: Sight, target: Target): Lane => s.view.rows[target.row]![target.lane];
+
+/** The ops that stand out: by label and step, or one alone. */
+export interface Lit {
+  chart: Chart;
+  isTheory: boolean;
+  /** By label; empty: `only`. */
+  labels: Uint8Array | null;
+  microbatches: number[];
+  step: number;
+  only: number;
+}
+
+const MAX_ARROWS = 3000;
+
+/** Ops of the same microbatch; of one without a microbatch, itself. */
+export function litBy(s: Sight, target: Target): Lit | null {
+  if (isGap(target)) {
+    return null;
+  }
+  const isTheory = target.lane === "theory";
+  const chart = isTheory ? s.against! : s.chart;
+  const op = laneOf(s, target).id[target.index]!;
+  const label = chart.labels[chart.label[op]!]!;
+  const microbatches = [...new Set([label.microbatch, label.microbatch2].filter((m) => m >= 0))];
+  const isOne = (m: number): boolean => m >= 0 && microbatches.includes(m);
+  return {
+    chart, isTheory, microbatches, step: chart.step[op]!, only: op,
+    labels: microbatches.length === 0 ? null : Uint8Array.from(chart.labels, (l) => (isOne(l.microbatch) || isOne(l.microbatch2) ? 1 : 0)),
+  };
+}
+
+export const isLit = (lit: Lit, op: number): boolean =>
+  lit.labels === null ? op === lit.only : lit.labels[lit.chart.label[op]!] === 1 && lit.chart.step[op] === lit.step;
+
+/** Links of a chart by the microbatch of the op they come from: followed without looking at all of them. */
+export class Links {
+  private by: { first: Uint32Array; links: Uint32Array } | null = null;
+
+  constructor(readonly chart: Chart) {}
+
+  private index(): { first: Uint32Array; links: Uint32Array } {
+    if (this.by !== null) {
+      return this.by;
+    }
+    const { chart } = this;
+    const keys = (link: number): number[] => {
+      const l = chart.labels[chart.label[chart.links.from[link]!]!]!;
+      return l.microbatch2 >= 0 && l.microbatch2 !== l.microbatch ? [l.microbatch, l.microbatch2] : [l.microbatch];
+    };
+    const most = chart.labels.reduce((n, l) => Math.max(n, l.microbatch, l.microbatch2), -1);
+    const first = new Uint32Array(most + 3);
+    for (let i = 0; i < chart.links.n; i++) {
+      for (const m of keys(i)) {
+        first[m + 2]! += m >= 0 ? 1 : 0;
+      }
+    }
+    for (let m = 1; m < first.length; m++) {
+      first[m]! += first[m - 1]!;
+    }
+    const at = first.slice(1);
+    const links = new Uint32Array(first[first.length - 1]!);
+    for (let i = 0; i < chart.links.n; i++) {
+      for (const m of keys(i)) {
+        if (m >= 0) {
+          links[at[m]!++] = i;
+        }
+      }
+    }
+    this.by = { first: first.subarray(1), links };
+    return this.by;
+  }
+
+  /** Between lit ops. */
+  of(lit: Lit): number[] {
+    const { first, links } = this.index();
+    const found = new Set<number>();
+    for (const m of lit.microbatches) {
+      for (let k = first[m] ?? 0; k < (first[m + 1] ?? 0); k++) {
+        const i = links[k]!;
+        if (isLit(lit, this.chart.links.from[i]!) && isLit(lit, this.chart.links.to[i]!)) {
+          found.add(i);
+        }
+      }
+    }
+    return [...found];
+  }
+}
+
+export class Overlay {
+  private links: Links | null = null;
+  private rowOfRank = new Int32Array(0);
+  private litFor: Target | null = null;
+  private lit: Lit | null = null;
+  private litLinks: number[] = [];
+  /** There are more arrows in sight than anybody could follow: none is drawn. */
+  tooMany = false;
+
+  constructor(private readonly painter: Painter) {}
+
+  /** Another choice of rows, or another chart. */
+  reset(s: Sight): void {
+    this.litFor = this.lit = null;
+    this.litLinks = [];
+    this.links = this.links?.chart === s.chart ? this.links : new Links(s.chart);
+    this.rowOfRank = new Int32Array(s.chart.ranks.length).fill(-1);
+    s.view.rows.forEach((row, i) => row.rankRow >= 0 && (this.rowOfRank[row.rankRow] = i));
+  }
+
+  /** `ctx`: its unit is a CSS pixel. */
+  paint(s: Sight, ctx: CanvasRenderingContext2D, target: Target | null, allArrows: boolean): void {
+    ctx.clearRect(0, 0, s.width, s.height);
+    if (target !== this.litFor) {
+      this.litFor = target;
+      this.lit = target === null ? null : litBy(s, target);
+      this.litLinks = this.lit === null || this.lit.isTheory ? [] : this.links!.of(this.lit);
+    }
+    const { lit } = this;
+    if (lit !== null) {
+      const [r, g, b] = rgb(s.theme.page);
+      ctx.fillStyle = `rgba(${r},${g},${b},0.4)`;
+      ctx.fillRect(0, 0, s.width, s.height);
+      for (let row = s.firstRow; row < s.stopRow; row++) {
+        for (const kind of lit.isTheory ? ["theory" as const] : ["ops" as const, "transfers" as const]) {
+          this.paintLit(s, ctx, row, kind, lit);
+        }
+      }
+    }
+    this.tooMany = false;
+    if (lit !== null) {
+      this.paintArrows(s, ctx, this.litLinks, true);
+    } else if (allArrows) {
+      this.paintArrows(s, ctx, null, false);
+    }
+    if (target !== null) {
+      this.paintFrame(s, ctx, target);
+    }
+  }
+
+  private box(s: Sight, row: number, kind: Target["lane"], start: number, end: number): [number, number, number, number] {
+    const { blockH, theoryY, theoryH, transferY, transferH } = s.scene;
+    const theory = kind === "theory" || kind === "theoryBubbles";
+    const y = yOf(s, row) + (theory ? theoryY : kind === "transfers" ? transferY : 0);
+    const h = theory ? theoryH : kind === "transfers" ? transferH : blockH;
+    const x0 = Math.max(-4, s.viewport.x(start));
+    const x1 = Math.min(s.width + 4, s.viewport.x(end));
+    const w = x1 - x0;
+    return [x0, y, w > 3 ? w - 1 : Math.max(1, w), h];
+  }
+
+  private paintLit(s: Sight, ctx: CanvasRenderingContext2D, rowIndex: number, kind: LaneKind, lit: Lit): void {
+    const lane = s.view.rows[rowIndex]![kind];
+    ctx.font = `500 ${LABEL_SIZE}px ${FONT}`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    const stopNs = s.viewport.stopNs;
+    for (let i = firstAfter(lane, s.viewport.startNs); i < lane.n && lane.start[i]! < stopNs; i++) {
+      const op = lane.id[i]!;
+      if (!isLit(lit, op)) {
+        continue;
+      }
+      const [x, y, w, h] = this.box(s, rowIndex, kind, lane.start[i]!, lane.end[i]!);
+      const colour = colourOf(s.theme, lane.look[i]!);
+      ctx.fillStyle = colour;
+      ctx.beginPath();
+      ctx.roundRect(x, y, w, h, w > 6 && kind !== "transfers" ? 2 : 0);
+      ctx.fill();
+      if (h >= LABEL_ROOM_MIN && w > 8) {
+        const stop = h >= TWO_LINES_MIN ? LEVELS : LEVELS_FLAT;
+        const first = Math.min(this.painter.shortened[kind === "theory" ? "theory" : "ops"]?.first(lane.look[i]!) ?? 0, stop - 1);
+        const lines = fit(this.painter.textsOf(lit.chart, op), first, stop, w - 2, (t) => ctx.measureText(t).width).split("\n");
+        ctx.fillStyle = textOn(colour);
+        lines.forEach((line, k) => ctx.fillText(line, x + w / 2, y + h / 2 + 0.5 + (k - (lines.length - 1) / 2) * LABEL_SIZE));
+      }
+    }
+  }
+
+  private paintFrame(s: Sight, ctx: CanvasRenderingContext2D, target: Target): void {
+    const lane = laneOf(s, target);
+    const [x, y, w, h] = this.box(s, target.row, target.lane, lane.start[target.index]!, lane.end[target.index]!);
+    ctx.strokeStyle = s.theme.ink;
+    ctx.lineWidth = 1.5;
+    ctx.beginPath();
+    ctx.roundRect(x - 0.75, y - 0.75, w + 1.5, h + 1.5, 2);
+    ctx.stroke();
+  }
+
+  /** `links` null: all of the chart. */
+  private paintArrows(s: Sight, ctx: CanvasRenderingContext2D, links: number[] | null, areLit: boolean): void {
+    const { chart } = s;
+    const { from, to } = chart.links;
+    const t0 = s.viewport.startNs + s.view.originNs;
+    const t1 = s.viewport.stopNs + s.view.originNs;
+    const inSight: number[] = [];
+    for (let k = 0, n = links?.length ?? chart.links.n; k < n; k++) {
+      const i = links === null ? k : links[k]!;
+      const a = from[i]!;
+      const b = to[i]!;
+      if (chart.end[a]! < t0 || chart.start[b]! > t1 || (s.view.step !== null && chart.step[a] !== s.view.step)) {
+        continue;
+      }
+      const rowA = this.rowOfRank[chart.rank[a]!]!;
+      const rowB = this.rowOfRank[chart.rank[b]!]!;
+      if (rowA >= 0 && rowB >= 0 && Math.max(rowA, rowB) >= s.firstRow && Math.min(rowA, rowB) < s.stopRow) {
+        inSight.push(i);
+        if (inSight.length > MAX_ARROWS) {
+          this.tooMany = true; // a grey cloud: nothing could be followed
+          return;
+        }
+      }
+    }
+    ctx.strokeStyle = ctx.fillStyle = areLit ? s.theme.accent : s.theme.quiet;
+    ctx.globalAlpha = areLit ? 1 : 0.7;
+    ctx.lineWidth = areLit ? 1.25 : 1;
+    for (const i of inSight) {
+      this.paintArrow(s, ctx, from[i]!, to[i]!);
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  private paintArrow(s: Sight, ctx: CanvasRenderingContext2D, a: number, b: number): void {
+    const { chart } = s;
+    const { blockH, transferY, transferH } = s.scene;
+    const end = (op: number, isStart: boolean): [number, number] => {
+      const transfer = isTransfer(chart.labels[chart.label[op]!]!.kind);
+      const y = yOf(s, this.rowOfRank[chart.rank[op]!]!) + (transfer ? transferY + transferH / 2 : blockH / 2);
+      const ns = (isStart || transfer ? chart.start[op]! : chart.end[op]!) - s.view.originNs;
+      return [s.viewport.x(ns), y];
+    };
+    const [x0, y0] = end(a, false);
+    const [x1, y1] = end(b, true);
+    // A gentle S that leaves and arrives sideways.
+    const reach = Math.max(10, Math.min(60, Math.abs(x1 - x0) / 2));
+    ctx.beginPath();
+    ctx.moveTo(x0, y0);
+    ctx.bezierCurveTo(x0 + reach, y0, x1 - reach, y1, x1 - 4, y1);
+    ctx.stroke();
+    ctx.beginPath();
+    ctx.moveTo(x1, y1);
+    ctx.lineTo(x1 - 6, y1 - 3);
+    ctx.lineTo(x1 - 6, y1 + 3);
+    ctx.fill();
+  }
+}

@@ -1,0 +1,207 @@
+/** Paints the blocks of the rows in sight, their names, the grid and the axis.
+ *
+ * Coordinate spaces: time (ns from the view's origin), CSS pixels of the plot, device pixels of the canvases. */
+import { context, FONT } from "../base/dom";
+import { pixel, textOn, type Theme } from "../base/theme";
+import { axisFor, tickText } from "../base/time";
+import { CanvasGlyphs } from "./glyphs";
+import { fit, levels, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
+import { N_KINDS, N_PHASES, type Chart } from "./model";
+import { colourOf } from "./panels";
+import { Raster, textWidth, type Scale, type Style } from "./raster";
+import { firstAfter, type Lane, type View } from "./rows";
+import type { Scene } from "./scene";
+import type { Viewport } from "./viewport";
+
+export const LABEL_SIZE = 11;
+export const LABEL_ROOM_MIN = 13; // lanes lower than this carry no text
+export const TWO_LINES_MIN = 25;
+export const AXIS_H = 28;
+
+/** What is shown, and where: read by whoever paints. */
+export interface Sight {
+  chart: Chart;
+  against: Chart | null;
+  view: View;
+  scene: Scene;
+  viewport: Viewport;
+  theme: Theme;
+  ratio: number;
+  /** CSS pixels of the canvases; their top is that of firstRow. They show rows firstRow .. stopRow - 1. */
+  width: number;
+  height: number;
+  firstRow: number;
+  stopRow: number;
+}
+
+/** CSS pixels from the top of the canvases. */
+export const yOf = (s: Sight, row: number): number => s.scene.tops[row]! - s.scene.tops[s.firstRow]!;
+
+export class Painter {
+  private raster: Raster | null = null;
+  private image: ImageData | null = null;
+  private glyphs: CanvasGlyphs | null = null;
+  private style: (Style & { page: number; panel: number; line: number; hatch: number; onLook: Uint32Array }) | null = null;
+  private transferStyle: Style | null = null;
+  private styleOf: Theme | null = null;
+  /** Texts by label, for each chart; a chart that is gone takes its texts along. */
+  private readonly texts = new WeakMap<Chart, string[][]>();
+  /** How names were shortened in the last frame. */
+  readonly shortened: { ops?: NameChoice; theory?: NameChoice } = {};
+
+  /** Buffers for canvases of that size; true when they are new. */
+  measure(width: number, height: number, ratio: number): boolean {
+    const w = Math.round(width * ratio);
+    const h = Math.max(1, Math.round(height * ratio));
+    if (this.raster !== null && this.raster.width === w && this.raster.height === h) {
+      return false;
+    }
+    this.image = new ImageData(w, h);
+    this.raster = new Raster(w, h, new Uint32Array(this.image.data.buffer));
+    this.glyphs = new CanvasGlyphs(LABEL_SIZE * ratio);
+    this.style = null;
+    return true;
+  }
+
+  textsOf(chart: Chart, op: number): string[] {
+    let known = this.texts.get(chart);
+    if (known === undefined) {
+      known = [];
+      this.texts.set(chart, known);
+    }
+    const label = chart.label[op]!;
+    return (known[label] ??= levels(chart.labels[label]!));
+  }
+
+  private styleNow(s: Sight): NonNullable<Painter["style"]> {
+    if (this.style === null || this.styleOf !== s.theme) {
+      const colours = new Uint32Array(16);
+      const onLook = new Uint32Array(16);
+      for (let look = 0; look < N_KINDS + N_PHASES; look++) {
+        colours[look] = pixel(colourOf(s.theme, look));
+        onLook[look] = pixel(textOn(colourOf(s.theme, look)));
+      }
+      const r = s.ratio;
+      this.styleOf = s.theme;
+      this.style = {
+        colours, onLook, gap: Math.round(r), gapFrom: 3 * r, radius: Math.round(2 * r), runGap: 4,
+        page: pixel(s.theme.page), panel: pixel(s.theme.panel), line: pixel(s.theme.line), hatch: pixel(s.theme.hatch),
+      };
+      this.transferStyle = { ...this.style, radius: 0, runGap: 1.5 };
+    }
+    return this.style;
+  }
+
+  paint(s: Sight, canvas: HTMLCanvasElement): void {
+    const raster = this.raster!;
+    const style = this.styleNow(s);
+    const { ratio } = s;
+    const scale: Scale = { startNs: s.viewport.startNs, pxPerNs: ratio / s.viewport.nsPerPx };
+    const px = (css: number): number => Math.round(css * ratio);
+    raster.fill(0, raster.height, style.page);
+    const { blockH, theoryY, theoryH, transferY, transferH } = s.scene;
+    const pitchPx = Math.max(4, px(6));
+    for (let r = s.firstRow; r < s.stopRow; r++) {
+      const y = px(yOf(s, r));
+      raster.fill(y, px(blockH), style.panel);
+      if (theoryH > 0) {
+        raster.fill(y + px(theoryY), px(theoryH), style.panel);
+      }
+    }
+    for (const tick of ticks(s)) {
+      raster.rect(Math.round(tick.x * ratio), 0, Math.max(1, Math.floor(ratio)), raster.height, style.line);
+    }
+    for (let r = s.firstRow; r < s.stopRow; r++) {
+      const row = s.view.rows[r]!;
+      const y = px(yOf(s, r));
+      const h = px(blockH);
+      raster.hatch(row.bubbles, y, h, scale, style.hatch, pitchPx);
+      raster.lane(row.ops, y, h, scale, style);
+      if (theoryH > 0) {
+        raster.hatch(row.theoryBubbles, y + px(theoryY), px(theoryH), scale, style.hatch, pitchPx);
+        raster.lane(row.theory, y + px(theoryY), px(theoryH), scale, style);
+      }
+      if (transferH > 0) {
+        raster.lane(row.transfers, y + px(transferY), px(transferH), scale, this.transferStyle!);
+      }
+    }
+    this.paintLabels(s, "ops", 0, px(blockH), scale, style.onLook);
+    this.paintLabels(s, "theory", px(theoryY), px(theoryH), scale, style.onLook);
+    context(canvas, { alpha: false }).putImageData(this.image!, 0, 0);
+  }
+
+  private paintLabels(s: Sight, kind: "ops" | "theory", dy: number, height: number, scale: Scale, onLook: Uint32Array): void {
+    const { ratio } = s;
+    const raster = this.raster!;
+    const glyphs = this.glyphs!;
+    const chart = kind === "ops" ? s.chart : s.against;
+    if (height < LABEL_ROOM_MIN * ratio || chart === null) {
+      return;
+    }
+    const least = textWidth("0", glyphs) + 4 * ratio;
+    const width = (text: string): number => textWidth(text, glyphs);
+    const endNs = scale.startNs + raster.width / scale.pxPerNs;
+    const stop = height >= TWO_LINES_MIN * ratio ? LEVELS : LEVELS_FLAT;
+    const choice = new NameChoice(stop);
+    this.shortened[kind] = choice;
+    const each = (act: (lane: Lane, i: number, x0: number, x1: number, texts: string[], row: number) => void, tiny: (look: number) => void): void => {
+      for (let row = s.firstRow; row < s.stopRow; row++) {
+        const lane = s.view.rows[row]![kind];
+        for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i]! < endNs; i++) {
+          if ((lane.end[i]! - lane.start[i]!) * scale.pxPerNs >= least) {
+            // What is to be seen of the block.
+            const x0 = Math.max(0, (lane.start[i]! - scale.startNs) * scale.pxPerNs);
+            const x1 = Math.min(raster.width, (lane.end[i]! - scale.startNs) * scale.pxPerNs) - ratio;
+            act(lane, i, x0, x1, this.textsOf(chart, lane.id[i]!), row);
+          } else {
+            tiny(lane.look[i]!);
+          }
+        }
+      }
+    };
+    each((lane, i, x0, x1, texts) => choice.count(lane.look[i]!, texts, x1 - x0 - 2 * ratio, width),
+      (look) => choice.countTiny(look));
+    each((lane, i, x0, x1, texts, row) => {
+      const look = lane.look[i]!;
+      const text = fit(texts, choice.first(look), stop, x1 - x0 - 2 * ratio, width);
+      if (text !== "") {
+        const lines = text.split("\n");
+        const step = Math.round(LABEL_SIZE * ratio);
+        const block = glyphs.height + (lines.length - 1) * step;
+        const y = Math.round(yOf(s, row) * ratio) + dy + Math.round((height - block) / 2);
+        lines.forEach((line, k) => raster.text(line, (x0 + x1) / 2, y + k * step, glyphs, onLook[look]!));
+      }
+    }, () => undefined);
+  }
+}
+
+export function ticks(s: Sight): { ns: number; x: number; text: string }[] {
+  const axis = axisFor(s.viewport.nsPerPx, s.width, s.viewport.stopNs);
+  const found = [];
+  for (let k = Math.ceil(s.viewport.startNs / axis.stepNs); k * axis.stepNs <= s.viewport.stopNs; k++) {
+    const ns = k * axis.stepNs;
+    found.push({ ns, x: s.viewport.x(ns), text: tickText(ns, axis) });
+  }
+  return found;
+}
+
+/** Over a context whose unit is a CSS pixel, at its origin. */
+export function paintAxis(s: Sight, ctx: CanvasRenderingContext2D): void {
+  ctx.clearRect(0, 0, s.width, AXIS_H);
+  ctx.fillStyle = s.theme.quiet;
+  ctx.fillRect(0, 0, s.width, 1);
+  ctx.font = `11px ${FONT}`;
+  ctx.textBaseline = "top";
+  ctx.textAlign = "left";
+  const unit = axisFor(s.viewport.nsPerPx, s.width, s.viewport.stopNs).unit.name;
+  ticks(s).forEach((tick, i) => {
+    ctx.fillRect(Math.round(tick.x), 0, 1, 5);
+    // The first number carries the unit, so that no other number is pushed aside.
+    const text = i === 0 ? `${tick.text} ${unit}` : tick.text;
+    const half = ctx.measureText(tick.text).width / 2;
+    const left = Math.max(0, tick.x - half);
+    if (left + ctx.measureText(text).width <= s.width) {
+      ctx.fillText(text, left, 9);
+    }
+  });
+}

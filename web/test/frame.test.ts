@@ -1,0 +1,214 @@
+/** What the frame and the tables do without a document. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Cell, Table } from "../src/api/types";
+import { clashes, keyOf, pageOf, type Command } from "../src/app/commands";
+import { GESTURES } from "../src/app/gestures";
+import { fits, parseSpan } from "../src/app/palette_model";
+import { tabsShown } from "../src/app/tabs";
+import { formatHash, parseHash } from "../src/app/url_state";
+import { confusions, distance } from "../src/base/colour_vision";
+import { exactText, parseRange, shownAs, valueText } from "../src/base/format";
+import { SvgPen, ticksOf } from "../src/base/pen";
+import { loadingOf, missingOf, ranksText } from "../src/model/notes";
+import { choose, columnsOf, compareCells, csvOf, filterOf, nextSort, Rows, tabbedOf, treeOf, treeOrder, type Query } from "../src/panels/table_model";
+import { columnWord, language, t, WORDS_FOR_TESTS } from "../src/words";
+
+const ns = (values: number[], name = "total", type: "int" | "real" = "int") => shownAs(name, type, "ns", false, values);
+
+test("one unit to a column, three digits, all of them on hover", () => {
+  const shown = ns([12_400_000, 3_000_000, 800_000]);
+  assert.equal(shown.unit, "ms");
+  assert.equal(valueText(12_412_345, shown), "12.4");
+  assert.equal(valueText(812_000, shown), "0.812");
+  assert.equal(valueText(0, shown), "0");
+  assert.equal(valueText(null, shown), "–");
+  assert.equal(exactText(12_412_345, shown, "ns"), "12\u2009412\u2009345 ns");
+  assert.equal(valueText(98_765_432_100, shown), "98\u2009765");
+});
+
+test("points in time keep their digits", () => {
+  const shown = ns([1_000_000, 912_345_678], "start");
+  assert.equal(shown.unit, "ms");
+  assert.equal(valueText(912_345_678, shown), "912.345678");
+  assert.equal(ns([1], "start time").kind, "instant");
+  assert.equal(ns([1], "restarted").kind, "time");
+});
+
+test("microseconds, bytes, shares, numbers that name something", () => {
+  assert.equal(valueText(1500, shownAs("dur", "real", "us", false, [1500, 2500])), "1.50");
+  assert.equal(exactText(1500.5, shownAs("dur", "real", "us", false, [1500]), "us"), "1\u2009500\u2009500 ns");
+  const bytes = shownAs("size", "int", "bytes", false, [2_000_000]);
+  assert.equal(valueText(2_500_000, bytes), "2.50");
+  assert.equal(bytes.unit, "MB");
+  assert.equal(valueText(12.345, shownAs("ratio", "real", "%", false, [])), "12.3");
+  assert.equal(valueText(1234567, shownAs("task id", "int", "", false, [])), "1234567");
+  assert.equal(valueText(1234567, shownAs("count", "int", "", false, [])), "1\u2009234\u2009567");
+  assert.equal(valueText(1234567, shownAs("start", "int", "ns", true, [])), "1234567");
+});
+
+test("filters of numbers, in the unit shown or their own", () => {
+  const shown = ns([5_000_000]);
+  assert.deepEqual(parseRange("10..20", shown), [10e6, 20e6]);
+  assert.deepEqual(parseRange("10 - 20us", shown), [10e3, 20e3]);
+  assert.deepEqual(parseRange(">5", shown)?.[0], 5e6);
+  assert.deepEqual(parseRange("<= 3us", shown)?.[1], 3e3);
+  assert.deepEqual(parseRange("12", shownAs("count", "int", "", false, [])), [12, 12]);
+  const [least, most] = parseRange("12.4", shown)!;
+  assert.ok(least <= 12_412_345 && most >= 12_412_345, "what is shown with three digits is met");
+  assert.equal(parseRange("many", shown), null);
+  assert.equal(parseRange("5 GB", shown), null);
+  assert.deepEqual(parseRange("> 1 MB", shownAs("size", "int", "bytes", false, [5e9]))?.[0], 1e6);
+});
+
+const table: Table = {
+  name: "t", title: "", total: 4, offset: 0,
+  columns: [["name", "text", "", false], ["total", "int", "ns", false]],
+  rows: [["b10", 300], ["b9", null], ["a, \"x\"", 100], ["B1", 200]],
+};
+const columns = columnsOf(table);
+const query = (sort: Query["sort"], filter: Query["filter"] = {}): Query => ({ sort, filter });
+const firsts = (rows: Cell[][]): Cell[] => rows.map((r) => r[0]!);
+
+test("a local table: order, nothing last, filters", () => {
+  assert.deepEqual(firsts(choose(table, columns, query({ column: "total", desc: true }))), ["b10", "B1", "a, \"x\"", "b9"]);
+  assert.deepEqual(firsts(choose(table, columns, query({ column: "total", desc: false }))), ["a, \"x\"", "B1", "b10", "b9"]);
+  assert.deepEqual(firsts(choose(table, columns, query({ column: "name", desc: false }))), ["a, \"x\"", "B1", "b9", "b10"]);
+  assert.deepEqual(firsts(choose(table, columns, query(null, { name: "B" }))), ["b10", "b9", "B1"]);
+  assert.deepEqual(firsts(choose(table, columns, query(null, { total: "> 150" }))), ["b10", "B1"]);
+  assert.deepEqual(filterOf(query(null, { total: "much" }), columns), { values: {}, wrong: ["total"] });
+  assert.equal(compareCells(null, 1, true), 1);
+});
+
+test("headers turn the order round, then leave it", () => {
+  const [name, total] = columns as [(typeof columns)[0], (typeof columns)[0]];
+  assert.deepEqual(nextSort(query(null), total), { column: "total", desc: true });
+  assert.deepEqual(nextSort(query({ column: "total", desc: true }), total), { column: "total", desc: false });
+  assert.equal(nextSort(query({ column: "total", desc: false }), total), null);
+  assert.deepEqual(nextSort(query(null), name), { column: "name", desc: false });
+});
+
+test("a tree keeps its shape: siblings in order, parents of what is found, closed ones closed", () => {
+  const rows: Cell[][] = [["all", 0, 100], ["x", 1, 30], ["x1", 2, 10], ["x2", 2, 20], ["y", 1, 70]];
+  const of: Table = { name: "o", title: "", total: 5, offset: 0, columns: [["name", "text", "", false], ["level", "int", "", false], ["total", "int", "ns", false]], rows };
+  const cols = columnsOf(of);
+  const tree = treeOf(rows, 1);
+  assert.deepEqual(tree.map((r) => [r.depth, r.parent, r.hasChildren]), [[0, -1, true], [1, 0, true], [2, 1, false], [2, 1, false], [1, 0, false]]);
+  assert.deepEqual(treeOrder(tree, cols, query({ column: "total", desc: true }), new Set()), [0, 4, 1, 3, 2]);
+  assert.deepEqual(treeOrder(tree, cols, query(null, { name: "x2" }), new Set()), [0, 1, 3]);
+  assert.deepEqual(treeOrder(tree, cols, query(null), new Set([1])), [0, 1, 4]);
+});
+
+test("files of a table", () => {
+  assert.equal(csvOf(["name", "n"], [["a, \"x\"", 1], [null, 2]]), "name,n\r\n\"a, \"\"x\"\"\",1\r\n,2\r\n");
+  assert.equal(tabbedOf(["a", "b"], [["x\ty", null]]), "a\tb\nx y\t");
+});
+
+test("rows come as they are needed, and what was there stays until the new order is here", async () => {
+  const asked: [number, string | undefined][] = [];
+  const rows = new Rows(async (q, _f, offset, limit) => {
+    asked.push([offset, q.sort?.column]);
+    const all = Array.from({ length: 1000 }, (_, i) => [`n${i}`, i] as Cell[]);
+    return { ...table, total: 1000, offset, rows: all.slice(offset, offset + limit) };
+  }, () => undefined);
+  const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
+  rows.start(query(null));
+  await settle();
+  assert.equal(rows.total, 1000);
+  assert.equal(rows.row(500), undefined);
+  rows.need(500, 540);
+  await settle();
+  assert.deepEqual(rows.row(500), ["n500", 500]);
+  rows.start(query({ column: "total", desc: true }));
+  assert.deepEqual(rows.row(500), ["n500", 500]);
+  await settle();
+  assert.equal(rows.row(500), undefined);
+  assert.deepEqual(asked, [[0, undefined], [400, undefined], [0, "total"]]);
+});
+
+test("the address: there and back, the token never, unknown pages left out", () => {
+  const parts = new Map([["tl", { from: "12", q: "a&b=c#d é" }], ["mem", { rank: "k,1:2/3" }]]);
+  const hash = formatHash("memory", parts);
+  assert.ok(hash.startsWith("tab=memory&"));
+  const back = parseHash(`#${hash}`);
+  assert.equal(back.tab, "memory");
+  assert.deepEqual([...back.parts], [...parts]);
+  assert.deepEqual(parseHash("#token=secret&tab=nowhere"), { tab: null, parts: new Map() });
+});
+
+test("pages: ranks are compared where there are several", () => {
+  assert.deepEqual(tabsShown(1, "timeline"), ["timeline", "pipeline", "operator", "memory"]);
+  assert.equal(tabsShown(2, "timeline").length, 6);
+  assert.ok(tabsShown(1, "summary").includes("summary"));
+});
+
+const command = (id: string, ...keys: string[]): Command => ({ id, word: "tab.timeline", keys, run: () => undefined });
+
+test("keys: pages may use the same, a page and the frame may not", () => {
+  assert.equal(pageOf(command("timeline.zoom")), "timeline");
+  assert.equal(pageOf(command("frame.help")), "frame");
+  assert.deepEqual(clashes([command("timeline.a", "w"), command("pipeline.a", "w")]), []);
+  assert.equal(clashes([command("timeline.a", "W"), command("timeline.b", "w")]).length, 1);
+  assert.equal(clashes([command("timeline.a", "?"), command("frame.help", "?")]).length, 1);
+  const event = (key: string, more: Partial<KeyboardEvent> = {}): KeyboardEvent => ({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more }) as KeyboardEvent;
+  assert.equal(keyOf(event("Z", { shiftKey: true })), "Shift+z");
+  assert.equal(keyOf(event("?", { shiftKey: true })), "?");
+  assert.equal(keyOf(event("0", { metaKey: true })), "Ctrl+0");
+});
+
+test("every word stands in both languages with the same gaps", () => {
+  for (const [key, [en, zh]] of Object.entries(WORDS_FOR_TESTS)) {
+    assert.ok(en !== "" && zh !== "", key);
+    const gaps = (text: string): string => [...new Set(text.match(/\{\d\}/g) ?? [])].sort().join();
+    assert.equal(gaps(en), gaps(zh), key);
+  }
+  language.set("zh");
+  assert.equal(t("frame.ranks", 3, 4), "3/4 个 rank");
+  assert.equal(columnWord("Op_Type"), "算子类型");
+  language.set("en");
+  assert.equal(columnWord("op_type"), "Op type");
+  assert.equal(columnWord("startNs"), "startNs");
+});
+
+test("mouse moves of the help are told once each", () => {
+  assert.equal(new Set(GESTURES.map((g) => `${g.on} ${g.how} ${g.what}`)).size, GESTURES.length);
+});
+
+test("the palette: times and what fits best", () => {
+  assert.deepEqual(parseSpan("12.5ms"), { from: 12.5e6, to: 12.5e6 });
+  assert.deepEqual(parseSpan("1..1.5 s"), { from: 1e9, to: 1.5e9 });
+  assert.deepEqual(parseSpan("@3us-1ms"), { from: 3e3, to: 1e6 });
+  assert.equal(parseSpan("12"), null);
+  assert.equal(parseSpan("thread 12"), null);
+  assert.ok(fits("Stream 7", "stream") > fits("Downstream", "stream"));
+  assert.ok(fits("Ascend Hardware › Stream 7", "hw 7") > 0);
+  assert.equal(fits("Memory", "xyz"), 0);
+});
+
+test("colours: the theme's lanes are apart for everyone, two greys are not", () => {
+  assert.deepEqual(confusions(["#2f6bd0", "#f2994a", "#c2303f", "#dde2e8"]), []);
+  assert.deepEqual(confusions(["#808080", "#858585"]), [{ a: 0, b: 1, vision: "normal" }]);
+  assert.ok(distance("#00b000", "#d07000", "normal") > 40);
+  assert.ok(Math.abs(distance("#ffffff", "#000000", "normal") - 100) < 0.1);
+});
+
+test("what a capture lacks is said once, ranks in short", () => {
+  const rank = (n: number, state: "ready" | "waiting" | "reading", what: string[]) => ({
+    key: `k${n}`, rank: n, label: `rank ${n}`, host: "", format: "", profiler: "", file: "", state, progress: 0.5, error: "",
+    missing: what.map((w) => ({ what: w, remedy: `collect ${w}` })),
+  });
+  const ranks = [rank(0, "ready", ["memory"]), rank(1, "ready", ["memory", "shapes"]), rank(2, "reading", []), rank(4, "waiting", [])];
+  assert.deepEqual(missingOf(ranks).map((m) => [m.what, m.ranks.length]), [["memory", 2], ["shapes", 1]]);
+  assert.equal(ranksText(ranks), "0–2, 4");
+  const loading = loadingOf(ranks);
+  assert.deepEqual([loading.ready, loading.active, loading.waiting], [2, 1, 1]);
+  assert.ok(Math.abs(loading.progress - 2.5 / 3) < 1e-9);
+});
+
+test("pictures: round ticks, texts of SVG are escaped", () => {
+  assert.deepEqual(ticksOf(0, 10, 5), [0, 2, 4, 6, 8, 10]);
+  assert.deepEqual(ticksOf(0, 0.0034, 4), [0, 0.001, 0.002, 0.003]);
+  const pen = new SvgPen(() => 10);
+  pen.text(1, 2, "a<b&\"c\"", { fill: "#000000" });
+  assert.ok(pen.done(10, 10, "#ffffff", "x<y").includes("a&lt;b&amp;&quot;c&quot;"));
+});
