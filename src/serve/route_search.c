@@ -356,7 +356,7 @@ static ps_code put_found(ps_buf *out, const asked *a, ps_found_at at, ps_err *er
 typedef struct page {
     uint64_t offset;
     size_t n;
-    int by; /* ps_found_by, -1: time */
+    ps_found_by by;
     bool is_desc;
 } page;
 
@@ -371,7 +371,7 @@ static bool ask_page(const ps_request *q, ps_reply *r, page *p) {
     p->offset = (uint64_t)offset;
     p->n = (size_t)limit;
     const char *sort = ps_param_text(q, "sort");
-    p->by = sort == NULL || strcmp(sort, "start") == 0 ? -1
+    p->by = sort == NULL || strcmp(sort, "start") == 0 ? PS_FOUND_BY_TIME
             : strcmp(sort, "dur") == 0                 ? PS_FOUND_BY_DURATION
                                                        : PS_FOUND_BY_NAME;
     if (p->by == PS_FOUND_BY_NAME && strcmp(sort, "name") != 0) {
@@ -387,11 +387,11 @@ static ps_code fill_page(const asked *a, const page *p, ps_found_at *rows, size_
     *n = p->n < left ? p->n : (size_t)left;
     uint64_t first = p->is_desc ? left - *n : p->offset;
     ps_code code = PS_OK;
-    if (p->by < 0) {
+    if (p->by == PS_FOUND_BY_TIME) {
         *n = ps_found_range(&a->set, first, *n, rows);
     } else if (*n > 0) {
         void *list = NULL;
-        code = sorted_list(a, (ps_found_by)p->by, &list, err);
+        code = sorted_list(a, p->by, &list, err);
         if (code == PS_OK) {
             memcpy(rows, (const ps_found_at *)list + first, *n * sizeof *rows);
             ps_cache_release(a->q->cache, list);
@@ -441,15 +441,20 @@ static const ps_column FOUND_COLUMNS[N_FOUND] = {
     [FOUND_SLICE] = {.name = "slice", .type = PS_COL_INT},
 };
 
+/* What a table of what was found is made of. */
+typedef struct listed {
+    const asked *a;
+    const ps_found_at *all; /* in order of time */
+} listed;
+
 /* A row of the list in order of time; times from the origin of the first rank that is searched. */
 static void make_found_row(const void *context, size_t row, ps_value *cells,
                            char room[PS_ROW_ROOM]) {
     (void)room; /* all texts live as long as the ranks */
-    const asked *a = context;
-    ps_found_at at = {0, 0};
+    const asked *a = ((const listed *)context)->a;
+    ps_found_at at = ((const listed *)context)->all[row];
     ps_ref ref;
-    if (ps_found_range(&a->set, row, 1, &at) != 1 ||
-        !ps_loaded_ref(a->set.ranks[at.rank].loaded, at.slice, &ref)) {
+    if (!ps_loaded_ref(a->set.ranks[at.rank].loaded, at.slice, &ref)) {
         return;
     }
     const ps_found_rank *rank = &a->set.ranks[at.rank];
@@ -470,8 +475,13 @@ static void keep_context(void *context) {
 
 static void answer_table(const ps_request *q, ps_reply *r) {
     asked a;
-    if (begin_search(q, r, &a)) {
-        ps_row_maker maker = {make_found_row, &a, keep_context};
+    void *all = NULL;
+    ps_err err = PS_ERR_INIT;
+    if (begin_search(q, r, &a) && sorted_list(&a, PS_FOUND_BY_TIME, &all, &err) != PS_OK) {
+        ps_reply_err(r, &err);
+    } else if (all != NULL) {
+        listed rows = {&a, all};
+        ps_row_maker maker = {make_found_row, &rows, keep_context};
         ps_table *table =
             ps_table_new_made("found", "", FOUND_COLUMNS, N_FOUND, (size_t)a.set.total, maker);
         if (table != NULL) {
@@ -481,6 +491,7 @@ static void answer_table(const ps_request *q, ps_reply *r) {
         }
         ps_table_free(table);
     }
+    ps_cache_release(q->cache, all);
     end_search(&a);
 }
 
