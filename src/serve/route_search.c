@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 #include "base/pattern.h"
 #include "serve/cache.h"
 #include "serve/found_set.h"
@@ -19,7 +20,6 @@ typedef struct asked {
     const ps_request *q;
     ps_query query;
     ps_found_set set;
-    bool has_ranks; /* `ranks` or `rank` was given */
 } asked;
 
 /* --- asking --------------------------------------------------------------------------------------------------- */
@@ -89,8 +89,7 @@ static bool ask_ranks(asked *a, ps_reply *r) {
         return false;
     }
     const char *keys = ps_param_text(a->q, "ranks");
-    a->has_ranks = keys != NULL && keys[0] != '\0';
-    if (a->has_ranks) {
+    if (keys != NULL && keys[0] != '\0') {
         return add_named_ranks(a, r, keys);
     }
     for (size_t i = 0; i < n; i++) {
@@ -111,11 +110,6 @@ static bool ask_box(asked *a, ps_reply *r) {
     a->query.from_ns = INT64_MIN;
     a->query.to_ns = INT64_MAX;
     if (ps_param_text(q, "from") != NULL || ps_param_text(q, "to") != NULL) {
-        if (a->set.n_ranks != 1 && !a->has_ranks) {
-            ps_reply_fail(r, 400,
-                          "a span needs parameter 'ranks': it counts from the first of them");
-            return false;
-        }
         if (!ps_ask_span(q, r, &a->query.from_ns, &a->query.to_ns)) {
             return false;
         }
@@ -497,18 +491,44 @@ static void answer_table(const ps_request *q, ps_reply *r) {
 
 /* --- the next one --------------------------------------------------------------------------------------------- */
 
-/* The rank of parameter `rank` in the set, or n_ranks with a filled reply. */
-static uint32_t ask_here(const asked *a, ps_reply *r) {
-    const char *key = ps_param_text(a->q, "rank");
-    for (uint32_t i = 0; key != NULL && i < a->set.n_ranks; i++) {
-        if (strcmp(a->set.ranks[i].key, key) == 0) {
-            return i;
-        }
+/* How many stand before the slice to go on from; it may be of a rank that is not searched. */
+static bool ask_slice_place(const asked *a, ps_reply *r, bool after, uint64_t *n) {
+    ps_loaded *l = NULL;
+    uint32_t slice = 0;
+    bool ok = ps_ask_rank(a->q, r, &l) && ps_ask_slice(a->q, r, l, &slice);
+    uint32_t here = 0;
+    while (ok && here < a->set.n_ranks && a->set.ranks[here].loaded != l) {
+        here++;
     }
-    ps_reply_fail(r, key == NULL ? 400 : 404, "%s",
-                  key == NULL ? "parameter 'rank' is missing: of the slice or time to go on from"
-                              : "the rank to go on from is not among those that are searched");
-    return (uint32_t)a->set.n_ranks;
+    if (ok && here < a->set.n_ranks) {
+        *n = ps_found_before(&a->set, here, slice, after);
+    } else if (ok) {
+        ps_found_rank other = {.loaded = l};
+        *n = ps_found_before_time(&a->set, ps_found_start_ns(&other, slice));
+    }
+    ps_loaded_release(l);
+    return ok;
+}
+
+/* The same of a time: from the origin of parameter `rank`, else of the first one that is searched. */
+static bool ask_time_place(const asked *a, ps_reply *r, uint64_t *n) {
+    int64_t time_ns = 0;
+    if (!ps_ask_int(a->q, r, "time", -(INT64_C(1) << 61), INT64_C(1) << 61, PS_REQUIRED,
+                    &time_ns)) {
+        return false;
+    }
+    if (ps_param_text(a->q, "rank") != NULL) {
+        ps_loaded *l = NULL;
+        if (!ps_ask_rank(a->q, r, &l)) {
+            return false;
+        }
+        ps_found_rank rank = {.loaded = l};
+        *n = ps_found_before_time(&a->set, ps_i64_plus(time_ns, origin_of(&rank)));
+        ps_loaded_release(l);
+    } else if (a->set.n_ranks > 0) {
+        *n = ps_found_before_time(&a->set, ps_i64_plus(time_ns, origin_of(&a->set.ranks[0])));
+    }
+    return true;
 }
 
 /* The place to go to, -1: there is none. False with a filled reply. */
@@ -523,25 +543,10 @@ static bool ask_step(const asked *a, ps_reply *r, int64_t *index) {
         ps_reply_fail(r, 400, "parameter 'dir' is next or previous");
         return false;
     }
-    uint32_t here = ask_here(a, r);
-    if (here == a->set.n_ranks) {
-        return false;
-    }
-    const ps_found_rank *rank = &a->set.ranks[here];
     uint64_t n = 0;
-    if (ps_param_text(q, "slice") != NULL) {
-        uint32_t slice = 0;
-        if (!ps_ask_slice(q, r, rank->loaded, &slice)) {
-            return false;
-        }
-        n = ps_found_before(&a->set, here, slice, !is_back);
-    } else {
-        int64_t time_ns = 0;
-        if (!ps_ask_int(q, r, "time", -(INT64_C(1) << 61), INT64_C(1) << 61, PS_REQUIRED,
-                        &time_ns)) {
-            return false;
-        }
-        n = ps_found_before_time(&a->set, time_ns + origin_of(rank));
+    bool has_slice = ps_param_text(q, "slice") != NULL;
+    if (!(has_slice ? ask_slice_place(a, r, !is_back, &n) : ask_time_place(a, r, &n))) {
+        return false;
     }
     *index = (int64_t)n - (is_back ? 1 : 0);
     return true;

@@ -141,7 +141,12 @@ static void several_ranks(void **state) {
     text = ask(&a, "/api/search?q=matmul_kernel&ranks=%s,%s&from=0&to=140", asks_key(&a, 0),
                asks_key(&a, 1));
     expect_in(text, "{\"total\":2,");
-    (void)ask_fails(&a, 400, "/api/search?q=m&from=0");
+    expect_in(ask(&a, "/api/search?q=matmul_kernel&from=0&to=120"), "{\"total\":2,");
+    /* on from a slice of a rank that is not searched, and from a time of the first one */
+    text = ask(&a, "/api/search/step?q=mat&ranks=%s&rank=%s&slice=0&dir=next", asks_key(&a, 1),
+               asks_key(&a, 0));
+    expect_in(text, "{\"index\":0,\"total\":3,");
+    expect_in(ask(&a, "/api/search/step?q=mat&time=101&dir=next"), "{\"index\":5,");
     (void)ask_fails(&a, 400, "/api/search?q=m&lanes=0");
     asks_end(&a);
 }
