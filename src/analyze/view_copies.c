@@ -4,6 +4,7 @@
 
 #include "analyze/view.h"
 #include "analyze/view_sums.h"
+#include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -62,6 +63,12 @@ static const char *direction_of(const char *kind) {
         }
     }
     return kind;
+}
+
+/* Transfers of a communication operator, which text captures show once more on its stream, are none. */
+static bool is_copy(const ps_work *w, const ps_view_input *in, uint32_t i) {
+    return w->s->kind[i] == PS_SLICE_COPY && ps_work_part(w, i) == PS_PART_COPYING &&
+           ps_view_touches(in, w->s->start_ns[i], w->s->dur_ns[i]);
 }
 
 /* --- by direction ----------------------------------------------------------------------------------------------------------- */
@@ -129,9 +136,10 @@ static bool count(copy_sums *c, ps_str kind, int64_t inside_ns, int64_t dur_ns, 
 static bool count_all(copy_sums *c, const ps_view_input *in) {
     const ps_slices *s = ps_trace_slices(in->trace);
     copy_keys keys = find_keys(in->trace);
+    ps_work work = ps_work_of(in->links);
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->n && s->start_ns[i] < in->to_ns; i++) {
-        if (s->kind[i] == PS_SLICE_COPY && ps_view_touches(in, s->start_ns[i], s->dur_ns[i])) {
+        if (is_copy(&work, in, i)) {
             ps_str kind;
             int64_t bytes = -1;
             read_copy(in->trace, &keys, i, &kind, &bytes);
@@ -187,8 +195,11 @@ static ps_table *make_memcpy(const ps_view_input *in, ps_err *err) {
     return t;
 }
 
-const ps_view ps_view_memcpy = {
-    .name = "memcpy", .title = "Copies of memory", .tab = PS_TAB_TIMELINE, .make = make_memcpy};
+const ps_view ps_view_memcpy = {.name = "memcpy",
+                                .title = "Copies of memory",
+                                .tab = PS_TAB_TIMELINE,
+                                .uses = PS_VIEW_LINKS,
+                                .make = make_memcpy};
 
 /* --- each ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -265,14 +276,13 @@ static ps_table *make_memcpy_details(const ps_view_input *in, ps_err *err) {
     bool ok = c != NULL;
     if (ok) {
         size_t n = 0;
+        ps_work work = ps_work_of(in->links);
         *c = (copies){.trace = in->trace,
                       .s = ps_trace_slices(in->trace),
                       .tracks = ps_trace_tracks(in->trace, &n),
                       .keys = find_keys(in->trace)};
         for (uint32_t i = 0; ok && i < c->s->n && c->s->start_ns[i] < in->to_ns; i++) {
-            bool wanted = c->s->kind[i] == PS_SLICE_COPY &&
-                          ps_view_touches(in, c->s->start_ns[i], c->s->dur_ns[i]);
-            ok = !wanted || ps_slice_list_add(&c->list, i);
+            ok = !is_copy(&work, in, i) || ps_slice_list_add(&c->list, i);
         }
     }
     if (!ok || c->list.n == 0) {
@@ -291,5 +301,5 @@ static ps_table *make_memcpy_details(const ps_view_input *in, ps_err *err) {
 const ps_view ps_view_memcpy_details = {.name = "memcpy_details",
                                         .title = "Copies of memory, each",
                                         .tab = PS_TAB_TIMELINE,
-                                        .uses = PS_VIEW_ROWS,
+                                        .uses = PS_VIEW_LINKS | PS_VIEW_ROWS,
                                         .make = make_memcpy_details};

@@ -9,6 +9,7 @@
  *   kernel                               |=====|
  *   total    ----------------------------------
  */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -60,7 +61,10 @@ typedef struct launches {
     const ps_trace *trace;
     const ps_links *links;
     const ps_slices *s;
-    ps_idmap enqueue_of;     /* dequeue -> enqueue */
+    const ps_track *tracks;
+    ps_idmap enqueue_of; /* dequeue -> enqueue */
+    uint32_t *dequeues;  /* by thread, then start */
+    size_t n_dequeues, cap_dequeues;
     bool has_calls, has_ops; /* at all in the capture */
     ps_slice_list list;
 } launches;
@@ -69,6 +73,7 @@ static void free_launches(void *context) {
     launches *l = context;
     if (l != NULL) {
         ps_idmap_fini(&l->enqueue_of);
+        ps_free(l->dequeues);
         ps_free(l->list.at);
         ps_free(l);
     }
@@ -91,6 +96,45 @@ static uint32_t around(const launches *l, uint32_t at, ps_slice_kind kind) {
     return at;
 }
 
+static int64_t thread_of(const launches *l, uint32_t slice) {
+    return l->tracks[l->s->track[slice]].tid;
+}
+
+static int compare_dequeues(const launches *l, uint32_t slice, int64_t thread, int64_t start_ns) {
+    int64_t own = thread_of(l, slice);
+    if (own != thread) {
+        return own < thread ? -1 : 1;
+    }
+    return l->s->start_ns[slice] < start_ns ? -1 : l->s->start_ns[slice] > start_ns;
+}
+
+static int by_thread(const void *a, const void *b, void *context) {
+    const launches *l = context;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    int order = compare_dequeues(l, x, thread_of(l, y), l->s->start_ns[y]);
+    return order != 0 ? order : x < y ? -1 : x > y;
+}
+
+/* Text captures show calls of the driver in a process of their own: the thread and the time lead to the dequeue. */
+static uint32_t dequeue_at(const launches *l, uint32_t call) {
+    size_t low = 0;
+    size_t high = l->n_dequeues;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_dequeues(l, l->dequeues[middle], thread_of(l, call), l->s->start_ns[call]) <=
+            0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    uint32_t found = low > 0 ? l->dequeues[low - 1] : PS_NONE;
+    bool holds = found != PS_NONE && thread_of(l, found) == thread_of(l, call) &&
+                 end_of(l, found) >= end_of(l, call);
+    return holds ? found : PS_NONE;
+}
+
 static stations find_stations(const launches *l, uint32_t kernel) {
     uint32_t op = l->links->op[kernel];
     uint32_t call = l->links->call[kernel];
@@ -103,6 +147,9 @@ static stations find_stations(const launches *l, uint32_t kernel) {
     if (st.dequeue == PS_NONE && op != PS_NONE) {
         st.dequeue = around(l, op, PS_SLICE_QUEUE);
     }
+    if (st.dequeue == PS_NONE && st.call != PS_NONE) {
+        st.dequeue = dequeue_at(l, st.call);
+    }
     if (st.dequeue != PS_NONE) {
         uint32_t from = ps_idmap_get(&l->enqueue_of, st.dequeue);
         st.enqueue = from == PS_IDMAP_NONE ? PS_NONE : from;
@@ -114,11 +161,15 @@ static stations find_stations(const launches *l, uint32_t kernel) {
     return st;
 }
 
-/* The outermost operator around it: what the program called. Engine nodes of a backward pass are such, too. */
+/* What the program called: the outermost operator around it that a library defines ("aten::linear"). Modules and nodes of
+ * the engine are no such; where there is nothing else the operator itself stands. */
 static uint32_t outermost(const launches *l, uint32_t op) {
     uint32_t found = op;
     for (uint32_t at = op; at != PS_NONE; at = l->links->parent[at]) {
-        found = l->s->kind[at] == PS_SLICE_HOST_OP ? at : found;
+        const char *name = ps_trace_text(l->trace, l->s->name[at]);
+        bool is_op = l->s->kind[at] == PS_SLICE_HOST_OP && strstr(name, "::") != NULL &&
+                     strstr(name, "autograd::engine") == NULL;
+        found = is_op ? at : found;
     }
     return found;
 }
@@ -222,8 +273,18 @@ static bool take_queues(launches *l) {
     for (size_t i = 0; ok && i < n; i++) {
         bool queues = l->s->kind[flows[i].from] == PS_SLICE_QUEUE &&
                       l->s->kind[flows[i].to] == PS_SLICE_QUEUE;
-        ok = !queues || ps_idmap_get(&l->enqueue_of, flows[i].to) != PS_IDMAP_NONE ||
-             ps_idmap_put(&l->enqueue_of, flows[i].to, flows[i].from);
+        if (!queues || ps_idmap_get(&l->enqueue_of, flows[i].to) != PS_IDMAP_NONE) {
+            continue;
+        }
+        ok = ps_idmap_put(&l->enqueue_of, flows[i].to, flows[i].from) &&
+             ps_grow(&l->dequeues, &l->cap_dequeues, l->n_dequeues + 1, UINT32_MAX,
+                     sizeof *l->dequeues);
+        if (ok) {
+            l->dequeues[l->n_dequeues++] = flows[i].to;
+        }
+    }
+    if (l->n_dequeues > 1) {
+        qsort_r(l->dequeues, l->n_dequeues, sizeof *l->dequeues, by_thread, l);
     }
     return ok;
 }
@@ -246,7 +307,9 @@ static ps_table *make_kernel_launch(const ps_view_input *in, ps_err *err) {
     launches *l = ps_calloc(1, sizeof *l);
     bool ok = l != NULL;
     if (ok) {
+        size_t n_tracks = 0;
         l->trace = in->trace;
+        l->tracks = ps_trace_tracks(in->trace, &n_tracks);
         l->links = in->links;
         l->s = ps_trace_slices(in->trace);
         ps_idmap_init(&l->enqueue_of);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/view.h"
 #include "base/alloc.h"
 
 /* Numbers of events and places, said elsewhere. */

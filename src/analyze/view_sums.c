@@ -125,7 +125,8 @@ ps_table *ps_view_sums_table(ps_view_sums *s, const ps_trace *trace, const char 
     if (s->n > 1) {
         qsort_r(s->at, s->n, sizeof *s->at, compare_rows, (void *)(uintptr_t)trace);
     }
-    for (size_t i = 0; whole_ns == 0 && i < s->n; i++) {
+    bool adds_up = whole_ns == 0;
+    for (size_t i = 0; adds_up && i < s->n; i++) {
         whole_ns = ps_i64_plus(whole_ns, s->at[i].sum_ns);
     }
     for (size_t i = 0; ok && i < s->n; i++) {

@@ -4,7 +4,7 @@ import { mix, pixel } from "../base/theme";
 import { PieceFinder, MINIMAP_PART, type TimelineData } from "./data";
 import { analysisSpan, box, shiftOf } from "../model/session";
 import { markers } from "../model/timeline";
-import { wantLanes } from "../model/tree";
+import { lanesOf, wantLanes } from "../model/tree";
 import type { Rank } from "../api/types";
 import { Viewport } from "../model/viewport";
 import { spanText, ticksOf } from "./axis";
@@ -176,8 +176,11 @@ export class Minimap {
     const line = new Uint32Array(width);
     const ink = mix(pixel(palette.quiet), ground, 0.9);
     shown.forEach((rank, i) => {
-      void wantLanes(rank.key).then(() => undefined);
       line.fill(ground);
+      if (lanesOf(rank.key) === undefined) {
+        void wantLanes(rank.key);
+        return;
+      }
       const n = this.finder.find(rank.key, MINIMAP_PART, shiftOf(rank), this.whole, scale, true);
       for (let p = 0; p < n; p++) {
         const piece = this.finder.get(p);
