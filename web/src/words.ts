@@ -630,6 +630,15 @@ const WORDS = {
   "comm.even": ["No rank of this group communicates a tenth less than the others: nobody keeps them waiting.", "该通信域内没有 rank 的通信时间比其他 rank 少十分之一：没有慢卡。"],
   "comm.slow": ["Rank {0} communicates {1} less than the longest ({2} %): it arrives late and the others wait for it.", "Rank {0} 的通信时间比最长者少 {1}（{2} %）：它到达较晚，其他 rank 在等待它。"],
   "comm.not-found": ["{0} was not found in the timeline of its rank.", "在该 rank 的时间线中未找到 {0}。"],
+  "memory.overall": ["overall", "整体"],
+  "memory.stream": ["stream", "Stream"],
+  "memory.component": ["component", "组件"],
+  "memory.curve": ["Memory over time (drag to zoom, double click for everything)", "内存曲线（拖动缩放，双击显示全部）"],
+  "memory.span": ["{0} to {1}", "{0} 至 {1}"],
+  "memory.reset": ["Everything", "全部"],
+  "memory.to-timeline": ["Show in the timeline", "在时间线中显示"],
+  "memory.inside": ["Only operators that allocate or release within the zoomed span", "仅显示在所选区间内分配或释放的算子"],
+  "memory.inside-hint": ["nothing is zoomed to: all operators", "未缩放：显示全部算子"],
   // --- end -----------------------------------------------------------------------------------------------------------
 } satisfies Record<string, [english: string, chinese: string]>;
 

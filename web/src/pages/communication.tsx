@@ -16,7 +16,7 @@ import { t } from "../words";
 import {
   groupsOf, linksOf, opsOf, pairsOf, rankTimes, slowRanks, timesOf, TOTAL, typeOf, type Choice, type GroupName, type LinkRow, type Pair, type RankTime, type TimeRow,
 } from "./communication_model";
-import { choicesOf, useReply } from "./data";
+import { choicesOf, modeTable, useReply } from "./data";
 
 const VALUES = ["bandwidth", "size", "time", "transport"] as const;
 type Value = (typeof VALUES)[number];
@@ -44,23 +44,32 @@ function change(to: Partial<State>): void {
   urlChanged();
 }
 
-interface ModeReply {
-  tables: Table[];
-  notes?: string[];
+interface Loaded {
+  main: Table | null;
+  /** Beside it: bandwidths, with durations. */
+  more: Table | null;
 }
 
-const mode = (name: string) => (signal: AbortSignal): Promise<ModeReply> => get<ModeReply>("mode", { name, limit: 5000 }, signal);
-const tableOf = (reply: ModeReply | null, name: string): Table | null => reply?.tables.find((table) => table.name === name) ?? null;
+async function matrixTables(signal: AbortSignal): Promise<Loaded> {
+  return { main: await modeTable("communication_matrix_sum", "ClusterCommunicationMatrix", {}, signal), more: null };
+}
+
+async function timeTables(signal: AbortSignal): Promise<Loaded> {
+  return {
+    main: await modeTable("communication_time_sum", "ClusterCommunicationTime", {}, signal),
+    more: await modeTable("communication_time_sum", "ClusterCommunicationBandwidth", {}, signal),
+  };
+}
 
 export function CommunicationPage() {
   const now = useAtom(state);
   useEffect(() => registerUrl(part), []);
-  const matrix = useReply("communication_matrix_sum", now.view === "matrix" ? mode("communication_matrix_sum") : null);
-  const times = useReply("communication_time_sum", now.view === "duration" ? mode("communication_time_sum") : null);
-  const mapping = useReply("communication_group_map", mode("communication_group_map"));
+  const matrix = useReply("matrix", now.view === "matrix" ? matrixTables : null);
+  const times = useReply("times", now.view === "duration" ? timeTables : null);
+  const mapping = useReply("groups", (signal) => modeTable("communication_group_map", "CommunicationGroupMapping", {}, signal));
   const reply = now.view === "matrix" ? matrix : times;
-  const table = now.view === "matrix" ? tableOf(matrix.data, "ClusterCommunicationMatrix") : tableOf(times.data, "ClusterCommunicationTime");
-  const groups = useMemo(() => groupsOf(tableOf(mapping.data, "CommunicationGroupMapping"), choicesOf(table, "group name")), [mapping.data, table]);
+  const table = reply.data?.main ?? null;
+  const groups = useMemo(() => groupsOf(mapping.data, choicesOf(table, "group name")), [mapping.data, table]);
   const steps = choicesOf(table, "step");
   const ops = useMemo(() => [TOTAL, ...choicesOf(table, "hccl op name").filter((o) => o !== TOTAL)], [table]);
   const choice: Choice = { step: steps.includes(now.step) ? now.step : "", group: groups.some((g) => g.name === now.group) ? now.group : "", op: ops.includes(now.op) ? now.op : TOTAL };
@@ -82,10 +91,9 @@ export function CommunicationPage() {
         : reply.data === null ? <Loading what={t("comm.working")} />
         : table === null || table.rows.length === 0 ? <Empty title={t("comm.none")}><p class="quiet">{t("comm.how")}</p></Empty>
         : <>
-          {(reply.data.notes ?? []).map((note) => <p class="quiet">{note}</p>)}
-          {table.total > table.rows.length && <p class="bad">{t("comm.cut", table.rows.length, table.total)}</p>}
+          {(table.notes ?? []).map((note) => <p class="quiet">{note}</p>)}
           {now.view === "matrix" ? <Matrix table={table} choice={choice} value={now.value} inner={now.inner === "1"} />
-            : <Durations table={table} bandwidth={tableOf(times.data, "ClusterCommunicationBandwidth")} choice={choice} groups={groups} />}
+            : <Durations table={table} bandwidth={times.data?.more ?? null} choice={choice} groups={groups} />}
         </>}
     </main>
   );

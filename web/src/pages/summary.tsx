@@ -1,6 +1,6 @@
 /** The Summary page: what the capture is, how the ranks are arranged, what their steps are made of and who differs. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, type Params } from "../api/client";
+import type { Params } from "../api/client";
 import type { Cell, Table } from "../api/types";
 import { registerUrl, urlChanged } from "../app/url_state";
 import { Atom, useAtom } from "../base/atom";
@@ -13,7 +13,7 @@ import { Empty, Failed, Loading } from "../panels/empty";
 import { Segments, Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import { t, type Word } from "../words";
-import { choicesOf, reader, useReply } from "./data";
+import { choicesOf, modeTable, reader, useReply } from "./data";
 import { ParallelForm, type Setup } from "./parallel_form";
 import {
   endToEnd, entriesOf, foldOf, FOLDS, hasCp, INDICATORS, ordered, ofStep, sizesOf, spreadsOf, type Box, type Entry, type Fold, type Indicator, type Order, type Values,
@@ -73,38 +73,34 @@ function setupParams(setup: Setup | null): Params {
   };
 }
 
-interface ModeReply {
-  tables: Table[];
-  notes?: string[];
-}
-
 export function SummaryPage() {
   const now = useAtom(state);
   useEffect(() => registerUrl(part), []);
   const params = setupParams(now.setup);
-  const reply = useReply(JSON.stringify(params), (signal) => get<ModeReply>("mode", { name: "step_trace_time", limit: 5000, ...params }, signal));
-  const steps = reply.data?.tables.find((table) => table.name === "ClusterStepTraceTime") ?? null;
-  const carried = useMemo(() => sizesOf(carriedOf(reply.data?.tables ?? [])), [reply.data]);
+  const reply = useReply(JSON.stringify(params), async (signal) => ({
+    steps: await modeTable("step_trace_time", "ClusterStepTraceTime", params, signal),
+    facts: await modeTable("step_trace_time", "ClusterBaseInfo", params, signal),
+  }));
+  const steps = reply.data?.steps ?? null;
+  const carried = useMemo(() => sizesOf(carriedOf(reply.data?.facts ?? null)), [reply.data]);
   return (
     <main class="page">
       <BaseInfo steps={steps} />
       {reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
         : reply.data === null ? <Loading what={t("summary.working")} />
         : steps === null || steps.rows.length === 0 ? <Empty title={t("summary.no-steps")}><p class="quiet">{t("summary.how")}</p></Empty>
-        : <Overview steps={steps} notes={reply.data.notes ?? []} carried={carried} />}
+        : <Overview steps={steps} notes={steps.notes ?? []} carried={carried} />}
     </main>
   );
 }
 
-function carriedOf(tables: Table[]): string | null {
-  for (const table of tables) {
-    const [key, value] = [reader(table, "key"), reader(table, "value")];
-    const row = table.rows.find((r) => key(r) === "distributed_args");
-    if (row !== undefined) {
-      return String(value(row) ?? "");
-    }
+function carriedOf(facts: Table | null): string | null {
+  if (facts === null) {
+    return null;
   }
-  return null;
+  const [key, value] = [reader(facts, "key"), reader(facts, "value")];
+  const row = facts.rows.find((r) => key(r) === "distributed_args");
+  return row === undefined ? null : String(value(row) ?? "");
 }
 
 function Fact({ name, value }: { name: Word; value: string }) {
