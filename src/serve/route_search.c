@@ -428,6 +428,62 @@ static void answer_list(const ps_request *q, ps_reply *r) {
     end_search(&a);
 }
 
+/* --- all of them as a table ------------------------------------------------------------------------------------- */
+
+enum { FOUND_RANK, FOUND_NAME, FOUND_KIND, FOUND_START, FOUND_DURATION, FOUND_SLICE, N_FOUND };
+
+static const ps_column FOUND_COLUMNS[N_FOUND] = {
+    [FOUND_RANK] = {.name = "rank", .type = PS_COL_TEXT},
+    [FOUND_NAME] = {.name = "name", .type = PS_COL_TEXT},
+    [FOUND_KIND] = {.name = "kind", .type = PS_COL_TEXT},
+    [FOUND_START] = {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [FOUND_DURATION] = {.name = "duration", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [FOUND_SLICE] = {.name = "slice", .type = PS_COL_INT},
+};
+
+/* A row of the list in order of time; times from the origin of the first rank that is searched. */
+static void make_found_row(const void *context, size_t row, ps_value *cells,
+                           char room[PS_ROW_ROOM]) {
+    (void)room; /* all texts live as long as the ranks */
+    const asked *a = context;
+    ps_found_at at = {0, 0};
+    ps_ref ref;
+    if (ps_found_range(&a->set, row, 1, &at) != 1 ||
+        !ps_loaded_ref(a->set.ranks[at.rank].loaded, at.slice, &ref)) {
+        return;
+    }
+    const ps_found_rank *rank = &a->set.ranks[at.rank];
+    const ps_slices *s = ps_trace_slices(ref.layer->trace);
+    size_t i = ps_store_find(a->q->store, rank->key, strlen(rank->key));
+    cells[FOUND_RANK] = (ps_value){.u.text = ps_store_rank(a->q->store, i)->label};
+    cells[FOUND_NAME] = (ps_value){.u.text = ps_trace_text(ref.layer->trace, s->name[ref.slice])};
+    cells[FOUND_KIND] = (ps_value){.u.text = ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice])};
+    cells[FOUND_START] =
+        (ps_value){.u.i = s->start_ns[ref.slice] + origin_of(rank) - origin_of(&a->set.ranks[0])};
+    cells[FOUND_DURATION] = (ps_value){.u.i = s->dur_ns[ref.slice]};
+    cells[FOUND_SLICE] = (ps_value){.u.i = at.slice};
+}
+
+static void keep_context(void *context) {
+    (void)context; /* lies on the stack of who made the table */
+}
+
+static void answer_table(const ps_request *q, ps_reply *r) {
+    asked a;
+    if (begin_search(q, r, &a)) {
+        ps_row_maker maker = {make_found_row, &a, keep_context};
+        ps_table *table =
+            ps_table_new_made("found", "", FOUND_COLUMNS, N_FOUND, (size_t)a.set.total, maker);
+        if (table != NULL) {
+            ps_put_table(q, r, table);
+        } else {
+            ps_reply_fail(r, 507, "out of memory");
+        }
+        ps_table_free(table);
+    }
+    end_search(&a);
+}
+
 /* --- the next one --------------------------------------------------------------------------------------------- */
 
 /* The rank of parameter `rank` in the set, or n_ranks with a filled reply. */
@@ -508,5 +564,7 @@ const ps_route ps_route_search = {
     .path = "/api/search", .method = "GET", .is_slow = true, .answer = answer_search};
 const ps_route ps_route_search_list = {
     .path = "/api/search/list", .method = "GET", .is_slow = true, .answer = answer_list};
+const ps_route ps_route_search_table = {
+    .path = "/api/search/table", .method = "GET", .is_slow = true, .answer = answer_table};
 const ps_route ps_route_search_step = {
     .path = "/api/search/step", .method = "GET", .is_slow = true, .answer = answer_step};
