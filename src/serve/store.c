@@ -373,13 +373,7 @@ const ps_rank_entry *ps_store_rank(const ps_store *s, size_t i) {
 }
 
 size_t ps_store_find(const ps_store *s, const char *key, size_t n) {
-    for (size_t i = 0; i < s->list.n; i++) {
-        const char *own = s->list.ranks[i].key;
-        if (strlen(own) == n && memcmp(own, key, n) == 0) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
+    return ps_rank_list_row(&s->list, key, n);
 }
 
 /* A const store may be looked at by many threads: its lock is what makes that so. */
