@@ -104,7 +104,7 @@ ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
     bool has_lazy = l->links != NULL && l->overlaps != NULL && l->flows != NULL;
     ps_code code = has_lazy ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
-        l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, err);
+        l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, false, err);
         code = l->traces[PS_LAYER_DERIVED] != NULL ? PS_OK : PS_NOMEM;
     }
     for (int i = 0; code == PS_OK && i < PS_N_LAYERS; i++) {
