@@ -53,12 +53,12 @@ function columnsFor(view: View | null, all: boolean): Column[] {
   };
   const measured = (view?.rows ?? []).filter((r) => r.ops.n > 0);
   const mean = measured.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, measured.length);
-  const cause = (i: number, head: string): Column => ({ head: `${head} ${unit.name}`, width: 76, cell: (r) => time(r.causeNs[i] ?? 0), title: (r) => duration(r.causeNs[i] ?? 0) });
+  const cause = (i: number, head: string): Column => ({ head: `${head} ${unit.name}`, width: 80, cell: (r) => time(r.causeNs[i] ?? 0), title: (r) => duration(r.causeNs[i] ?? 0) });
   const busy: Column = { head: t("chart.busy"), width: 52, cell: (r) => percent(r.busyNs / r.windowNs), title: (r) => duration(r.busyNs) };
   return !all ? [busy] : [
     busy, cause(0, t("pipeline.warm-up")), cause(1, t("pipeline.stall")),
     { head: t("pipeline.for"), width: 60, cell: (r) => (r.waits === null ? "" : t("pipeline.for-stage", r.waits.stage)), title: (r) => (r.waits === null ? "" : t("pipeline.for-title", duration(r.waits.ns))) },
-    cause(2, t("pipeline.cool-down")),
+    { ...cause(2, t("pipeline.cool-down")), width: 88 },
     {
       head: t("pipeline.imbalance"), width: 60, title: () => t("pipeline.imbalance-title"),
       cell: (r) => {
@@ -196,7 +196,10 @@ export function PipelinePage() {
           <div class="pl-scroll" ref={scroller} aria-busy={busy}>
             <div ref={host} />
           </div>
-          <div class="pl-legend" ref={legendBox} />
+          <div class="pl-legend">
+            <div ref={legendBox} />
+            <p class="quiet">{t("pipeline.hint")}</p>
+          </div>
         </>
       )}
       <Bottom />

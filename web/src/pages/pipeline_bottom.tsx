@@ -9,9 +9,10 @@ import { Icon } from "../panels/icons";
 import { LocalTable, type TableRow } from "../panels/table";
 import { session } from "../model/session";
 import { t, type Word } from "../words";
+import "../panels/panels.css";
 import { SimulateForm } from "./pipeline_form";
 import { JobForm } from "./pipeline_job";
-import { choice, loaded, simulated, under } from "./pipeline_state";
+import { choice, failure, loaded, simulated, under } from "./pipeline_state";
 
 const TABS = {
   stages: "pipeline.tab-stages", path: "pipeline.tab-path", waits: "pipeline.tab-waits", others: "pipeline.tab-others",
@@ -45,15 +46,18 @@ function resize(e: PointerEvent): void {
 export function Bottom() {
   const tab = useAtom(bottomTab);
   const open = useAtom(isOpen);
-  const now = useAtom(loaded);
+  const error = useAtom(failure);
   useAtom(height);
   useEffect(() => register([{ id: "pipeline.panel", word: "pipeline.toggle-panel", keys: ["q"], run: () => isOpen.update((on) => !on) }]), []);
   useEffect(() => {
-    if (now === null && bottomTab.get() !== "job") {
+    if (error !== null && bottomTab.get() !== "job") {
       bottomTab.set("simulate"); // there are no tables
     }
-  }, [now === null]);
+  }, [error]);
   const show = (name: Tab): void => {
+    if (name === "simulate" && under.get() === "none" && loaded.get() !== null) {
+      under.set("form");
+    }
     bottomTab.set(name);
     isOpen.set(true);
   };
