@@ -2,6 +2,9 @@
 #ifndef PS_ANALYZE_KERNEL_ARGS_H
 #define PS_ANALYZE_KERNEL_ARGS_H
 
+#include <stdbool.h>
+
+#include "base/idmap.h"
 #include "model/trace.h"
 
 /* The type of a kernel ("MatMulV2"): opType of databases, Type of kernel_details.csv, OP Type of op_summary. NULL when it
@@ -10,5 +13,44 @@ const char *ps_kernel_type(const ps_trace *trace, uint32_t slice);
 
 /* Shapes of the inputs of a kernel or an operator, as the profiler writes them; NULL as above. */
 const char *ps_input_shapes(const ps_trace *trace, uint32_t slice);
+
+/* --- all of it, for those who look at many kernels --------------------------------------------------------------- */
+
+typedef enum ps_kernel_field {
+    PS_KERNEL_BLOCK,
+    PS_KERNEL_MIX_BLOCK,
+    PS_KERNEL_TYPE,
+    PS_KERNEL_CORE, /* of the kernel's own entry; else its category says the task's type */
+    PS_KERNEL_IN_FORMATS,
+    PS_KERNEL_OUT_FORMATS,
+    PS_KERNEL_IN_SHAPES,
+    PS_KERNEL_OUT_SHAPES,
+    PS_KERNEL_IN_TYPES,
+    PS_KERNEL_OUT_TYPES,
+    PS_KERNEL_STATE, /* dynamic or static shapes */
+    PS_KERNEL_MODEL,
+    PS_KERNEL_CONTEXT,
+    PS_KERNEL_TASK,
+    PS_N_KERNEL_FIELDS
+} ps_kernel_field;
+
+/* Which argument is which field, looked up once a trace. */
+typedef struct ps_kernel_keys {
+    const ps_trace *trace;
+    ps_idmap fields; /* id of an argument's key -> row of the list of names */
+} ps_kernel_keys;
+
+/* False when memory is out; end with ps_kernel_keys_fini() in any case. */
+bool ps_kernel_keys_init(ps_kernel_keys *k, const ps_trace *trace);
+void ps_kernel_keys_fini(ps_kernel_keys *k);
+
+/* Whether an argument with this key is one of the fields. */
+bool ps_kernel_is_field(const ps_kernel_keys *k, ps_str key);
+
+/* The fields of a slice: STR, NUMBER or INT; key none where it says nothing. Of several names of a field the better one. */
+void ps_kernel_read(const ps_kernel_keys *k, uint32_t slice, ps_arg out[PS_N_KERNEL_FIELDS]);
+
+/* The id of its text; none when it is missing, a number, empty or "N/A". */
+ps_str ps_kernel_text(const ps_kernel_keys *k, const ps_arg *field);
 
 #endif

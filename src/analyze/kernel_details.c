@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "analyze/derived.h"
+#include "analyze/kernel_args.h"
 #include "analyze/links.h"
+#include "analyze/view_kernel.h"
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
@@ -60,47 +62,23 @@ enum {
 static const ps_column KERNELS[N_KERNEL_COLUMNS] = {BEFORE_STATE, TEXT("op_state"), BEHIND_STATE};
 static const ps_column STATELESS[N_KERNEL_COLUMNS - 1] = {BEFORE_STATE, BEHIND_STATE};
 
-/* Arguments of kernels, by the name that each format gives them; the better one first. */
-static const struct {
-    const char *arg;
-    int column;
-} WANTED[] = {
-    {"blockNum", K_BLOCK},
-    {"Block Dim", K_BLOCK},
-    {"Block Num", K_BLOCK},
-    {"mixBlockNum", K_MIX_BLOCK},
-    {"Mix Block Dim", K_MIX_BLOCK},
-    {"Mix Block Num", K_MIX_BLOCK},
-    {"opType", K_TYPE},
-    {"Type", K_TYPE},
-    {"OP Type", K_TYPE},
-    {"taskType", K_TASK_TYPE},
-    {"Accelerator Core", K_TASK_TYPE},
-    {"Task Type", K_TASK_TYPE},
-    {"inputFormats", K_IN_FORMATS},
-    {"Input Formats", K_IN_FORMATS},
-    {"outputFormats", K_OUT_FORMATS},
-    {"Output Formats", K_OUT_FORMATS},
-    {"inputShapes", K_IN_SHAPES},
-    {"Input Shapes", K_IN_SHAPES},
-    {"outputShapes", K_OUT_SHAPES},
-    {"Output Shapes", K_OUT_SHAPES},
-    {"inputDataTypes", K_IN_TYPES},
-    {"Input Data Types", K_IN_TYPES},
-    {"outputDataTypes", K_OUT_TYPES},
-    {"Output Data Types", K_OUT_TYPES},
-    {"opState", K_STATE},
-    {"OP State", K_STATE},
-    {"modelId", K_MODEL},
-    {"Model Id", K_MODEL},
-    {"contextId", K_CONTEXT},
-    {"Context ID", K_CONTEXT},
-    {"Context Id", K_CONTEXT},
-    {"taskId", K_TASK},
-    {"Task Id", K_TASK},
-    {"task id", K_TASK},
+/* Where the fields of a kernel go. */
+static const uint8_t COLUMN_OF[PS_N_KERNEL_FIELDS] = {
+    [PS_KERNEL_BLOCK] = K_BLOCK,
+    [PS_KERNEL_MIX_BLOCK] = K_MIX_BLOCK,
+    [PS_KERNEL_TYPE] = K_TYPE,
+    [PS_KERNEL_CORE] = K_TASK_TYPE,
+    [PS_KERNEL_IN_FORMATS] = K_IN_FORMATS,
+    [PS_KERNEL_OUT_FORMATS] = K_OUT_FORMATS,
+    [PS_KERNEL_IN_SHAPES] = K_IN_SHAPES,
+    [PS_KERNEL_OUT_SHAPES] = K_OUT_SHAPES,
+    [PS_KERNEL_IN_TYPES] = K_IN_TYPES,
+    [PS_KERNEL_OUT_TYPES] = K_OUT_TYPES,
+    [PS_KERNEL_STATE] = K_STATE,
+    [PS_KERNEL_MODEL] = K_MODEL,
+    [PS_KERNEL_CONTEXT] = K_CONTEXT,
+    [PS_KERNEL_TASK] = K_TASK,
 };
-enum { N_WANTED = sizeof WANTED / sizeof *WANTED };
 
 /* --- what is kept ------------------------------------------------------------------------------------------ */
 
@@ -233,8 +211,8 @@ typedef struct lister {
     details *d;
     look_key *keys; /* [n_looks] */
     size_t cap_keys;
-    ps_idmap known;  /* hash of a look, or the next free number after it -> look */
-    ps_idmap wanted; /* id of an argument's key -> row in WANTED */
+    ps_idmap known; /* hash of a look, or the next free number after it -> look */
+    ps_kernel_keys wanted;
     ps_str op_type;
     ps_idmap copied; /* text of the trace -> row in copies */
     const char **copies;
@@ -323,22 +301,16 @@ static bool find_look(lister *l, const look_key *k, uint32_t *out) {
 }
 
 static void read_args(const lister *l, uint32_t slice, look_key *k) {
-    uint32_t best[N_KERNEL_COLUMNS];
-    memset(best, 0xFF, sizeof best);
-    ps_arg arg;
-    for (ps_arg_iter it = ps_trace_args(l->trace, slice); ps_arg_next(&it, &arg);) {
-        bool is_text = arg.type == PS_ARG_STR || arg.type == PS_ARG_NUMBER;
-        uint32_t w = ps_idmap_get(&l->wanted, arg.key.id);
-        if (w == PS_IDMAP_NONE || (!is_text && arg.type != PS_ARG_INT) ||
-            w >= best[WANTED[w].column]) {
+    ps_arg fields[PS_N_KERNEL_FIELDS];
+    ps_kernel_read(&l->wanted, slice, fields);
+    for (size_t f = 0; f < PS_N_KERNEL_FIELDS; f++) {
+        if (ps_str_is_none(fields[f].key)) {
             continue;
         }
-        size_t column = (size_t)WANTED[w].column;
-        best[column] = w;
-        if (is_text) {
-            set_text(k, column, arg.u.s);
+        if (fields[f].type == PS_ARG_INT) {
+            set_number(k, COLUMN_OF[f], fields[f].u.i);
         } else {
-            set_number(k, column, arg.u.i);
+            set_text(k, COLUMN_OF[f], fields[f].u.s);
         }
     }
 }
@@ -418,23 +390,9 @@ static bool add_row(lister *l, uint32_t slice, bool is_kernel) {
     return ok;
 }
 
-/* Communication as operators; as kernels where there are none. */
-static ps_slice_kind kind_of_communication(const ps_slices *s) {
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (s->kind[i] == PS_SLICE_COMM_OP) {
-            return PS_SLICE_COMM_OP;
-        }
-    }
-    return PS_SLICE_COMM_KERNEL;
-}
-
 static bool list_all(lister *l) {
-    ps_slice_kind communication = kind_of_communication(l->s);
-    bool ok = true;
-    for (uint32_t w = 0; ok && w < N_WANTED; w++) {
-        ps_str key = ps_trace_find_text(l->trace, WANTED[w].arg);
-        ok = ps_str_is_none(key) || ps_idmap_put(&l->wanted, key.id, w);
-    }
+    ps_slice_kind communication = ps_view_communication(l->s);
+    bool ok = ps_kernel_keys_init(&l->wanted, l->trace);
     l->op_type = ps_trace_find_text(l->trace, "opType");
     for (uint32_t i = 0; ok && i < l->s->n; i++) {
         bool is_kernel = l->s->kind[i] == PS_SLICE_KERNEL;
@@ -455,12 +413,11 @@ static ps_code list_into(const ps_map_input *in, details *d, ps_err *err) {
                 .derived = in->derived,
                 .step = in->opts->step_id};
     ps_idmap_init(&l.known);
-    ps_idmap_init(&l.wanted);
     ps_idmap_init(&l.copied);
     bool ok = l.step < 0 || (l.links = ps_derived_links(in->derived, err)) != NULL;
     ok = ok && list_all(&l);
     ps_idmap_fini(&l.known);
-    ps_idmap_fini(&l.wanted);
+    ps_kernel_keys_fini(&l.wanted);
     ps_idmap_fini(&l.copied);
     ps_free(l.copies);
     ps_free(l.keys);

@@ -84,7 +84,7 @@ static bool look_at(const ps_counters *c, uint32_t from, uint32_t to, int64_t la
     return found.series != NULL;
 }
 
-static bool is_frequency(const char *name, bool *is_cpu) {
+bool ps_is_frequency(const char *name, bool *is_cpu) {
     *is_cpu = strncasecmp(name, "cpu", 3) == 0 && strcasestr(name, "freq") != NULL;
     return *is_cpu || strncmp(name, "AI Core Freq", 12) == 0 ||
            strcasestr(name, "SM Clock") != NULL || strcasestr(name, "SM Frequency") != NULL ||
@@ -103,7 +103,7 @@ bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r) {
         }
         const char *name = ps_trace_text(trace, tracks[c->track[i]].name);
         bool is_cpu = false;
-        if (is_frequency(name, &is_cpu)) {
+        if (ps_is_frequency(name, &is_cpu)) {
             ok = look_at(c, i, end, r->last_ns - r->origin_ns, is_cpu, name, r);
         }
         i = end;

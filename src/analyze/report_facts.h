@@ -154,6 +154,9 @@ bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, 
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
 bool ps_report_gather_links(ps_report_rank *r); /* after the part */
 
+/* Whether a counter of this name is the frequency of a device, or of a CPU. */
+bool ps_is_frequency(const char *name, bool *is_cpu);
+
 /* Mean over the rank's steps, 0 without any. */
 int64_t ps_report_mean_ns(const ps_report_rank *r, int64_t (*of)(const ps_overlap *));
 

@@ -92,8 +92,12 @@ static const ps_ascend_field TASK[] = {
     {.column = "contextId", .key = "contextId", .cell = PS_ASCEND_INT},
     {.column = "modelId", .key = "modelId", .cell = PS_ASCEND_INT},
     {.column = "streamId", .key = "streamId", .cell = PS_ASCEND_INT},
+    {.column = "globalTaskId",
+     .key = "globalTaskId",
+     .cell = PS_ASCEND_INT}, /* where PMU rows name it */
 };
 #define TASK_STREAM 4 /* said by the track, but for tasks on a plane */
+#define N_TASK_BASE 5
 
 enum { START, END, CONNECTION, STREAM, DEVICE, GLOBAL_PID, GLOBAL_ID, TYPE, N_COLUMNS };
 
@@ -345,7 +349,9 @@ ps_code ps_ascend_tasks_read(ps_ascend *a, ps_ascend_marks *marks, ps_ascend_ops
     t.unnamed = ps_builder_str(a->builder, "task", 4);
     ps_code code = ps_builder_failed(a->builder) ? ps_fail_nomem(err) : read_joins(&t, err);
     if (code == PS_OK && t.args) {
-        code = ps_ascend_fields_init(a, &t.fields, TASK, sizeof TASK / sizeof *TASK, err);
+        bool has_pmu = ps_db_has_table(a->db, "TASK_PMU_INFO");
+        code = ps_ascend_fields_init(
+            a, &t.fields, TASK, has_pmu ? sizeof TASK / sizeof *TASK : (size_t)N_TASK_BASE, err);
     }
     if (code == PS_OK) {
         code = ps_ascend_scan(a, "TASK", COLUMNS, N_COLUMNS, &t.fields, take_tasks, &t, err);
