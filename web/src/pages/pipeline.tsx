@@ -150,9 +150,11 @@ export function PipelinePage() {
     if (made === null || drawn === null || known === null) {
       return;
     }
-    const keeps = before.current !== null && before.current.chart === drawn.chart && before.current.choice.step === drawn.choice.step && before.current.choice.pipeline === drawn.choice.pipeline;
+    // Another step, pipeline or simulation is looked at through the same window, so that they can be compared.
+    const was = before.current;
+    const keeps = was !== null && (was.chart === drawn.chart || drawn.isAlone) && (was.choice.step === null) === (drawn.choice.step === null);
     before.current = drawn;
-    made.set(drawn.chart, drawn.against, drawn.choice, colours, keeps || (drawn.isAlone && before.current !== null && made.window !== null));
+    made.set(drawn.chart, drawn.against, drawn.choice, colours, keeps);
     made.setTexts(chartWords(known), chartTexts(), columnsFor(made.view, withFigures));
     const window = wantedWindow.get();
     if (window !== null && !drawn.isAlone) {

@@ -2,7 +2,8 @@
 import type { ComponentChild } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { register } from "../app/commands";
-import type { ChartTable, Table } from "../api/types";
+import type { Cell, ChartTable, Table } from "../api/types";
+import type { Chart } from "../pipeline/model";
 import { Atom, useAtom } from "../base/atom";
 import { Empty } from "../panels/empty";
 import { Icon } from "../panels/icons";
@@ -94,12 +95,17 @@ const BODIES: Record<Tab, () => ComponentChild> = {
   job: () => <JobForm />,
 };
 
-/** Rows of the step and pipeline that are shown. */
-function chosenRows(table: ChartTable, step: number | null, pipeline: number | null): Table {
-  const column = (name: string): number => table.columns.findIndex(([n]) => n === name);
-  const rows = table.rows.filter((row) =>
-    (step === null || column("step") < 0 || row[column("step")] === step) &&
-    (pipeline === null || column("pipeline") < 0 || row[column("pipeline")] === pipeline));
+/** Rows of the step and pipeline that are shown. Where a table does not say which rank a row is of, the table of the stages does,
+ * whose rows come in the same order. */
+function chosenRows(table: ChartTable, stages: ChartTable | undefined, chart: Chart | null, step: number | null, pipeline: number | null): Table {
+  const column = (of: ChartTable | undefined, name: string): number => of?.columns.findIndex(([n]) => n === name) ?? -1;
+  const byRank = column(table, "rank") >= 0 ? table : stages?.rows.length === table.rows.length ? stages : undefined;
+  const rank = column(byRank, "rank");
+  const own = new Set((chart?.ranks ?? []).filter((r) => r.pipeline === pipeline).map((r) => r.rank));
+  const isOf = (row: Cell[], i: number): boolean =>
+    column(table, "pipeline") >= 0 ? row[column(table, "pipeline")] === pipeline : rank < 0 || own.has(Number(byRank!.rows[i]![rank]));
+  const rows = table.rows.filter((row, i) =>
+    (step === null || column(table, "step") < 0 || row[column(table, "step")] === step) && (pipeline === null || isOf(row, i)));
   return { ...table, rows, total: rows.length, offset: 0 };
 }
 
@@ -114,7 +120,8 @@ function Rows({ of }: { of: string }) {
   const below = useAtom(under);
   const tables = now?.tables ?? sim?.reply.tables ?? [];
   const found = tables.find((table) => table.name === of);
-  const table = useMemo(() => (found === undefined ? null : chosenRows(found, all || now === null ? null : step, all || now === null ? null : pipeline)), [found, step, pipeline, all]);
+  const table = useMemo(() => (found === undefined ? null : chosenRows(
+    found, tables.find((t) => t.name === "PipelineBubble"), now?.chart ?? null, all || now === null ? null : step, all || now === null ? null : pipeline)), [found, step, pipeline, all]);
   if (table === null) {
     return <Empty title={t("pipeline.no-table")} />;
   }
