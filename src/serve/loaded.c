@@ -104,7 +104,7 @@ ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
     bool has_lazy = l->links != NULL && l->overlaps != NULL && l->flows != NULL;
     ps_code code = has_lazy ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
-        l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, err);
+        l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, false, err);
         code = l->traces[PS_LAYER_DERIVED] != NULL ? PS_OK : PS_NOMEM;
     }
     for (int i = 0; code == PS_OK && i < PS_N_LAYERS; i++) {
@@ -234,7 +234,8 @@ uint32_t ps_loaded_merge(ps_loaded *l, const uint32_t *lanes, size_t n, ps_err *
     }
     uint32_t made = ps_lod_merge(profile->lod, inner, n, err);
     ps_free(inner);
-    return made != PS_NONE ? made + derived->n_lanes : PS_NONE;
+    bool is_merged = made != PS_NONE && made >= profile->lanes->n_lanes; /* else a lane of its own */
+    return is_merged ? made + derived->n_lanes : made;
 }
 
 uint8_t ps_loaded_tint(const ps_layer *y, ps_str name) {

@@ -69,6 +69,10 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
   return (await (await ask(path, {}, signal === undefined ? init : { ...init, signal })).json()) as T;
 }
 
+export async function postText(path: string, body: unknown): Promise<string> {
+  return (await ask(path, {}, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } })).text();
+}
+
 /** Numbers as the server takes them: [0,1,2,9] -> "0-2,9". */
 export function list(numbers: Iterable<number>): string {
   const sorted = [...numbers].sort((a, b) => a - b);

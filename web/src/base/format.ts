@@ -29,7 +29,8 @@ const IN_NS: Record<string, number> = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 
 const IN_BYTES: Record<string, number> = { bytes: 1, B: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9 };
 
 /** A point in time rather than a length: needs all its digits. */
-export const isInstant = (name: string): boolean => /^(start|end|begin|stop|from|to|at|time|first|last|timestamp|ts)([ _].*)?$|[ _](start|end|at)$/i.test(name);
+export const isInstant = (name: string): boolean =>
+  /^(start|end|begin|stop|from|to|at|time|timestamp|ts)([ _](time|stamp|timestamp|ns|us))?$|^(active )?release$|[ _](start|end|at|timestamp)$/i.test(name);
 
 /** A number that names something: thousands are not set apart. */
 const isIdentifier = (name: string): boolean => /(^|[ _])(id|rank|step|stream|device|pid|tid|task|thread|process|slice|lane|index|level|port|stage)s?$/i.test(name);
@@ -57,7 +58,7 @@ export function shownAs(name: string, type: "int" | "real" | "text", unit: strin
   if (unit === "%") {
     return { kind: "percent", unit, per: 1, base: 0, decimals: 1 };
   }
-  if (exact) {
+  if (exact && (type === "int" || isInstant(name))) {
     return { kind: "plain", unit, per: 1, base: IN_NS[unit] ?? 0, decimals: type === "int" ? 0 : null };
   }
   const ns = IN_NS[unit];

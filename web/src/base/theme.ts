@@ -10,10 +10,6 @@ export interface Theme {
   accent: string;
   kinds: string[];
   phases: string[];
-  /** Computing, communication, exposed communication, free. */
-  lanes?: string[];
-  /** Twelve, for names. */
-  tints?: string[];
 }
 
 /** What the viewer has beyond that. */

@@ -1,6 +1,126 @@
-/** The Operator page. */
-import { t } from "../words";
+/** The Operator page: computing and communication operators of one rank by type, name or shape; every one of them below. */
+import { useEffect, useState } from "preact/hooks";
+import { registerUrl, urlChanged } from "../app/url_state";
+import type { Table } from "../api/types";
+import { Atom, useAtom } from "../base/atom";
+import { duration } from "../base/time";
+import { RankedBars, type RankedBar } from "../panels/chart";
+import { Empty, Failed, Loading } from "../panels/empty";
+import { RankPicker, Segments, Select, useRank } from "../panels/form";
+import { DataTable, type TableRow } from "../panels/table";
+import { useColours } from "../panels/drawing";
+import { t, type Word } from "../words";
+import { nsReader, reader, useReply, wholeTable } from "./data";
+import { RankGate } from "./rank_gate";
+
+/** By what is grouped: the view, its words, and the column of a group with the column of the details it stands in. */
+const GROUPS = {
+  types: { view: "operator_types", word: "operator.by-type", keys: [["type", "type"], ["core", "core"]] },
+  names: { view: "operator_names", word: "operator.by-name", keys: [["name", "name"]] },
+  shapes: { view: "operator_shapes", word: "operator.by-shape", keys: [["name", "name"], ["shapes", "input shapes"]] },
+  comm_names: { view: "communication_names", word: "operator.comm-name", keys: [["name", "name"]] },
+  comm_types: { view: "communication_types", word: "operator.comm-type", keys: [["type", "type"]] },
+} as const satisfies Record<string, { view: string; word: Word; keys: readonly (readonly [string, string])[] }>;
+
+type GroupBy = keyof typeof GROUPS;
+const TOPS = ["15", "5", "50", "100", "all"] as const;
+type Top = (typeof TOPS)[number];
+
+interface State {
+  rank: string;
+  by: GroupBy;
+  top: Top;
+}
+
+const state = new Atom<State>({ rank: "", by: "types", top: "15" });
+
+const part = {
+  prefix: "op",
+  read: (): Record<string, string> => {
+    const { rank, by, top } = state.get();
+    return { ...(rank === "" ? {} : { rank }), ...(by === "types" ? {} : { by }), ...(top === "15" ? {} : { top }) };
+  },
+  write: (from: Record<string, string>): void => state.set({
+    rank: from["rank"] ?? "",
+    by: from["by"] !== undefined && from["by"] in GROUPS ? (from["by"] as GroupBy) : "types",
+    top: TOPS.find((n) => n === from["top"]) ?? "15",
+  }),
+};
 
 export function OperatorPage() {
-  return <main class="page">{t("tab.operator")}</main>;
+  const { rank: key, by, top } = useAtom(state);
+  const rank = useRank(key);
+  useEffect(() => registerUrl(part), []);
+  const change = (to: Partial<State>): void => {
+    state.set({ ...state.get(), ...to });
+    urlChanged();
+  };
+  const isComm = by === "comm_names" || by === "comm_types";
+  return (
+    <main class="page">
+      <div class="controls-row">
+        <RankPicker rank={rank} onChange={(next) => change({ rank: next })} />
+        <Select label={t("operator.group-by")} value={by} options={(Object.keys(GROUPS) as GroupBy[]).map((g) => [g, t(GROUPS[g].word)] as const)} onChange={(next) => change({ by: next })} />
+        <span class="quiet">{t("operator.top")}</span>
+        <Segments label={t("operator.top")} value={top} options={TOPS.map((n) => [n, n === "all" ? t("operator.all") : n] as const)} onChange={(next) => change({ top: next })} />
+      </div>
+      <RankGate rank={rank}>{rank !== null && <Operators key={`${rank.key} ${by}`} rank={rank.key} by={by} top={top} isComm={isComm} />}</RankGate>
+    </main>
+  );
+}
+
+function Operators({ rank, by, top, isComm }: { rank: string; by: GroupBy; top: Top; isComm: boolean }) {
+  const group = GROUPS[by];
+  const [chosen, setChosen] = useState<Record<string, string>>({});
+  const choose = (row: TableRow | null): void => setChosen(
+    row === null ? {} : Object.fromEntries(group.keys.map(([from, to]) => [to, String(row.get(from) ?? "")] as const).filter(([, text]) => text !== "")),
+  );
+  const isChosen = (row: TableRow): boolean => Object.keys(chosen).length > 0 && group.keys.every(([from, to]) => String(row.get(from) ?? "") === (chosen[to] ?? ""));
+  const details = isComm ? "communication_operators" : "operator_details";
+  return (
+    <>
+      <div class={isComm ? "" : "columns-2"}>
+        <Shares rank={rank} view={group.view} top={top} keys={group.keys.map(([from]) => from)} title={t(group.word)} />
+        {!isComm && <Shares rank={rank} view="operator_cores" top="all" keys={["core"]} title={t("operator.by-core")} />}
+      </div>
+      <div class="card flush">
+        <DataTable path="view" params={{ name: group.view, rank }} maxRows={10} bars={{ total: "--computing" }} onRow={choose} isMarked={isChosen} />
+      </div>
+      <div class="card flush">
+        <DataTable key={JSON.stringify(chosen)} path="view" params={{ name: details, rank }} maxRows={14} filter={chosen} sort={{ column: "duration", desc: true }} />
+      </div>
+    </>
+  );
+}
+
+/** Shares of the time, sorted: the first `top` and the rest. */
+function Shares({ rank, view, top, keys, title }: { rank: string; view: string; top: Top; keys: string[]; title: string }) {
+  const reply = useReply(`${rank} ${view}`, (signal) => wholeTable("view", { name: view, rank }, null, signal));
+  const colours = useColours();
+  return (
+    <section class="card">
+      <h3>{title}</h3>
+      {reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
+        : reply.data === null ? <Loading />
+        : reply.data.rows.length === 0 ? <Empty title={t("table.none")} />
+        : <div class="scroll-y"><RankedBars title={title} bars={barsOf(reply.data, keys, top, colours.lanes, colours.hatch)} label={t("operator.total")} /></div>}
+    </section>
+  );
+}
+
+export function barsOf(table: Table, keys: string[], top: Top, lanes: string[], rest: string): RankedBar[] {
+  const total = nsReader(table, "total");
+  const labels = keys.map((key) => reader(table, key));
+  const all = table.rows
+    .map((row) => ({ label: labels.map((read) => read(row)).filter((c) => c !== null).join(" · "), value: total(row) ?? 0 }))
+    .sort((a, b) => b.value - a.value);
+  const sum = all.reduce((s, b) => s + b.value, 0);
+  const n = top === "all" ? all.length : Number(top);
+  const others = all.slice(n);
+  const bar = (label: string, value: number, colour: string): RankedBar => ({
+    label: label === "" ? "–" : label, value, text: duration(value), share: sum > 0 ? value / sum : 0, colour,
+  });
+  const isComm = /communication/.test(table.name);
+  const shown = all.slice(0, n).map((b) => bar(b.label, b.value, lanes[isComm ? 1 : 0] ?? "#808080"));
+  return others.length === 0 ? shown : [...shown, bar(t("operator.others", others.length), others.reduce((s, b) => s + b.value, 0), rest)];
 }

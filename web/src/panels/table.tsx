@@ -87,7 +87,7 @@ export async function jumpTo(row: TableRow, fallback: string | undefined): Promi
     return;
   }
   const named = row.get("rank") ?? row.get("Rank");
-  const known = named === null ? undefined : (rankOf(String(named)) ?? ranks.get().find((r) => String(r.rank) === String(named)));
+  const known = named === null ? undefined : (rankOf(String(named)) ?? ranks.get().find((r) => r.label === String(named) || String(r.rank) === String(named)));
   const rank = known?.key ?? fallback;
   if (rank !== undefined) {
     try {

@@ -4,7 +4,7 @@ import { mix, pixel } from "../base/theme";
 import { PieceFinder, MINIMAP_PART, type TimelineData } from "./data";
 import { analysisSpan, box, shiftOf } from "../model/session";
 import { markers } from "../model/timeline";
-import { wantLanes } from "../model/tree";
+import { lanesOf, wantLanes } from "../model/tree";
 import type { Rank } from "../api/types";
 import { Viewport } from "../model/viewport";
 import { spanText, ticksOf } from "./axis";
@@ -49,13 +49,13 @@ function drawTicks(ctx: CanvasRenderingContext2D, view: Viewport, palette: Palet
   for (const { ns, text } of ticks) {
     const x = view.x(ns);
     ctx.fillStyle = palette.line;
-    ctx.fillRect(Math.round(x), 18, 1, AXIS_PX - 18);
+    ctx.fillRect(Math.round(x), 15, 1, AXIS_PX - 15);
     ctx.fillStyle = palette.quiet;
     const wide = ctx.measureText(text).width;
     const at = x + 4;
     // In a line of their own below the span; a text that the edge would cut is left out.
     if (at + wide <= view.width && at >= 0) {
-      ctx.fillText(text, at, 22);
+      ctx.fillText(text, at, 20);
     }
   }
 }
@@ -176,8 +176,11 @@ export class Minimap {
     const line = new Uint32Array(width);
     const ink = mix(pixel(palette.quiet), ground, 0.9);
     shown.forEach((rank, i) => {
-      void wantLanes(rank.key).then(() => undefined);
       line.fill(ground);
+      if (lanesOf(rank.key) === undefined) {
+        void wantLanes(rank.key);
+        return;
+      }
       const n = this.finder.find(rank.key, MINIMAP_PART, shiftOf(rank), this.whole, scale, true);
       for (let p = 0; p < n; p++) {
         const piece = this.finder.get(p);

@@ -1,5 +1,5 @@
 /** Colours of the timeline as pixels, by look (docs/serve-api.md, "Lanes and what is drawn of them"). */
-import { mix, pixel, textOn, type Theme } from "../base/theme";
+import { mix, pixel, textOn, type ViewerTheme } from "../base/theme";
 
 export const N_LOOKS = 18;
 export const LOOK_COMPUTING = 12;
@@ -35,9 +35,9 @@ const TINTS = ["#5B8DB8", "#C98B6B", "#6FA287", "#A58CB8", "#B8A45C", "#6B9CA3",
 const css = (px: number): string =>
   `#${[px & 255, (px >> 8) & 255, (px >> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")}`;
 
-export function makePalette(theme: Theme, isDark: boolean): Palette {
-  const tints = theme.tints ?? TINTS;
-  const lanes = theme.lanes ?? ["#2F6BD0", "#F2994A", "#C2303F", "#DDE2E8"];
+export function makePalette(theme: ViewerTheme, isDark: boolean): Palette {
+  const tints = theme.tints.length > 0 ? theme.tints : TINTS;
+  const lanes = theme.lanes.length === 4 ? theme.lanes : [theme.accent, theme.quiet, theme.ink, theme.line];
   const looks = [...Array.from({ length: 12 }, (_, i) => tints[i % tints.length]), ...lanes.slice(0, 4), theme.hatch, theme.quiet];
   const page = pixel(theme.page);
   const px = Uint32Array.from(looks, pixel);

@@ -1,0 +1,97 @@
+/** What pages ask the server for, and how they read tables. */
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, get, type Params } from "../api/client";
+import type { Cell, Table } from "../api/types";
+
+export interface Reply<T> {
+  data: T | null;
+  error: unknown;
+  /** What is shown is of what was asked before. */
+  isLoading: boolean;
+  retry: () => void;
+}
+
+/** Asks again when `key` changes; what was there stays until the answer is here. `ask` null: not yet. */
+export function useReply<T>(key: string, ask: ((signal: AbortSignal) => Promise<T>) | null): Reply<T> {
+  const [state, setState] = useState<{ key: string; data: T | null; error: unknown }>({ key: "", data: null, error: null });
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    if (ask === null) {
+      return undefined;
+    }
+    const stop = new AbortController();
+    ask(stop.signal).then(
+      (data) => !stop.signal.aborted && setState({ key, data, error: null }),
+      (error: unknown) => !stop.signal.aborted && setState({ key, data: null, error }),
+    );
+    return () => stop.abort();
+  }, [key, attempt, ask === null]);
+  return { data: state.data, error: state.key === key ? state.error : null, isLoading: state.key !== key, retry: () => setAttempt(attempt + 1) };
+}
+
+interface Several {
+  tables: Table[];
+  notes?: string[];
+}
+
+const LARGEST = 5000;
+
+/** A table of an analysis (docs/serve-api.md, /api/mode) with all its rows; null where the analysis makes none of that name. */
+export async function modeTable(mode: string, name: string, params: Params, signal: AbortSignal): Promise<Table | null> {
+  try {
+    return await wholeTable("mode", { ...params, name: mode, table: name }, name, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+/** A table with all its rows, of a route that gives one or several. Null: it gives none of that name. */
+export async function wholeTable(path: string, params: Params, name: string | null, signal: AbortSignal): Promise<Table | null> {
+  let out: Table | null = null as Table | null;
+  for (;;) {
+    const offset: number = out === null ? 0 : out.rows.length;
+    const reply: Table | Several = await get<Table | Several>(path, { ...params, offset, limit: LARGEST }, signal);
+    const table: Table | undefined = "tables" in reply ? reply.tables.find((t) => name === null || t.name === name) : reply;
+    if (table === undefined) {
+      return out;
+    }
+    out = out === null ? table : { ...out, rows: [...out.rows, ...table.rows] };
+    if (table.rows.length === 0 || out.rows.length >= out.total || "tables" in reply) {
+      return out;
+    }
+  }
+}
+
+export const columnIndex = (table: Table, ...names: string[]): number =>
+  table.columns.findIndex(([name]) => names.some((n) => n.toLowerCase() === name.toLowerCase().replace(/_/g, " ")));
+
+/** Cells of the first column that has one of these names ("_" counts as a space). */
+export function reader(table: Table, ...names: string[]): (row: Cell[]) => Cell {
+  const at = columnIndex(table, ...names);
+  return (row) => (at < 0 ? null : (row[at] ?? null));
+}
+
+const IN_NS: Record<string, number> = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+
+/** The same as ns, by the unit of the column; null where there is nothing. */
+export function nsReader(table: Table, ...names: string[]): (row: Cell[]) => number | null {
+  const at = columnIndex(table, ...names);
+  const unit = IN_NS[table.columns[at]?.[2] ?? "ns"] ?? 1;
+  return (row) => {
+    const cell = at < 0 ? null : row[at];
+    return typeof cell === "number" ? cell * unit : null;
+  };
+}
+
+/** Different texts of a column, in the order in which people count. */
+export function choicesOf(table: Table | null, ...names: string[]): string[] {
+  if (table === null) {
+    return [];
+  }
+  const read = reader(table, ...names);
+  const all = new Set(table.rows.map(read).filter((c): c is string | number => c !== null).map(String));
+  return [...all].sort(new Intl.Collator("en", { numeric: true }).compare);
+}

@@ -1,0 +1,137 @@
+/** Below the chart: the tables of the chart, the simulation, and what the user says of the job. */
+import type { ComponentChild } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+import { register } from "../app/commands";
+import type { ChartTable, Table } from "../api/types";
+import { Atom, useAtom } from "../base/atom";
+import { Empty } from "../panels/empty";
+import { Icon } from "../panels/icons";
+import { LocalTable, type TableRow } from "../panels/table";
+import { session } from "../model/session";
+import { t, type Word } from "../words";
+import { SimulateForm } from "./pipeline_form";
+import { JobForm } from "./pipeline_job";
+import { choice, loaded, simulated, under } from "./pipeline_state";
+
+const TABS = {
+  stages: "pipeline.tab-stages", path: "pipeline.tab-path", waits: "pipeline.tab-waits", others: "pipeline.tab-others",
+  simulate: "pipeline.tab-simulate", job: "pipeline.tab-job",
+} satisfies Record<string, Word>;
+type Tab = keyof typeof TABS;
+const NAMES = Object.keys(TABS) as Tab[];
+
+export const bottomTab = new Atom<Tab>("stages");
+const isOpen = new Atom(true);
+const height = new Atom(0); // 0: as the window suggests
+const allRows = new Atom(false);
+const LEAST = 88;
+
+const heightNow = (): number => (height.get() > 0 ? height.get() : Math.max(176, Math.min(320, Math.round(window.innerHeight * 0.3))));
+
+function resize(e: PointerEvent): void {
+  const handle = e.currentTarget as HTMLElement;
+  const from = e.clientY;
+  const before = heightNow();
+  handle.setPointerCapture(e.pointerId);
+  const move = (now: PointerEvent): void => height.set(Math.max(LEAST, Math.min(window.innerHeight - 240, before + from - now.clientY)));
+  const stop = (): void => {
+    handle.removeEventListener("pointermove", move);
+    handle.removeEventListener("pointerup", stop);
+  };
+  handle.addEventListener("pointermove", move);
+  handle.addEventListener("pointerup", stop);
+}
+
+export function Bottom() {
+  const tab = useAtom(bottomTab);
+  const open = useAtom(isOpen);
+  const now = useAtom(loaded);
+  useAtom(height);
+  useEffect(() => register([{ id: "pipeline.panel", word: "pipeline.toggle-panel", keys: ["q"], run: () => isOpen.update((on) => !on) }]), []);
+  useEffect(() => {
+    if (now === null && bottomTab.get() !== "job") {
+      bottomTab.set("simulate"); // there are no tables
+    }
+  }, [now === null]);
+  const show = (name: Tab): void => {
+    bottomTab.set(name);
+    isOpen.set(true);
+  };
+  return (
+    <section class="bottom pl-bottom" aria-label={t("pipeline.panel")} style={open ? { height: `${heightNow()}px` } : undefined}>
+      {open && <div class="bottom-edge" role="separator" aria-orientation="horizontal" tabIndex={0} aria-label={t("bottom.resize")} aria-valuenow={heightNow()} onPointerDown={resize}
+        onKeyDown={(e) => {
+          if (e.key === "ArrowUp" || e.key === "ArrowDown") {
+            e.preventDefault();
+            e.stopPropagation();
+            height.set(Math.max(LEAST, heightNow() + (e.key === "ArrowUp" ? 20 : -20)));
+          }
+        }} />}
+      <div class="bottom-tabs" role="tablist">
+        {NAMES.map((name) => (
+          <button key={name} type="button" role="tab" aria-selected={name === tab} onClick={() => show(name)}>{t(TABS[name])}</button>
+        ))}
+        <span class="spring" />
+        <button type="button" class="flat" aria-expanded={open} aria-label={t("pipeline.toggle-panel")} title={`${t("pipeline.toggle-panel")} (Q)`} onClick={() => isOpen.set(!open)}>
+          <Icon name={open ? "down" : "up"} />
+        </button>
+      </div>
+      {open && <div class="bottom-body" role="tabpanel">{BODIES[tab]()}</div>}
+    </section>
+  );
+}
+
+const BODIES: Record<Tab, () => ComponentChild> = {
+  stages: () => <Rows of="PipelineBubble" />,
+  path: () => <Rows of="PipelineStep" />,
+  waits: () => <Rows of="PipelineWaits" />,
+  others: () => <Rows of="PipelineReplay" />,
+  simulate: () => <SimulateForm />,
+  job: () => <JobForm />,
+};
+
+/** Rows of the step and pipeline that are shown. */
+function chosenRows(table: ChartTable, step: number | null, pipeline: number | null): Table {
+  const column = (name: string): number => table.columns.findIndex(([n]) => n === name);
+  const rows = table.rows.filter((row) =>
+    (step === null || column("step") < 0 || row[column("step")] === step) &&
+    (pipeline === null || column("pipeline") < 0 || row[column("pipeline")] === pipeline));
+  return { ...table, rows, total: rows.length, offset: 0 };
+}
+
+/** "interleaved, 2 chunks" -> "interleaved" */
+const scheduleOf = (text: string): string => text.split(/[ ,(]/)[0]!;
+
+function Rows({ of }: { of: string }) {
+  const now = useAtom(loaded);
+  const sim = useAtom(simulated);
+  const { step, pipeline } = useAtom(choice);
+  const all = useAtom(allRows);
+  const below = useAtom(under);
+  const tables = now?.tables ?? sim?.reply.tables ?? [];
+  const found = tables.find((table) => table.name === of);
+  const table = useMemo(() => (found === undefined ? null : chosenRows(found, all || now === null ? null : step, all || now === null ? null : pipeline)), [found, step, pipeline, all]);
+  if (table === null) {
+    return <Empty title={t("pipeline.no-table")} />;
+  }
+  const isReplay = of === "PipelineReplay";
+  const pick = (row: TableRow): void => {
+    const name = scheduleOf(String(row.get("schedule") ?? ""));
+    if (String(row.get("schedule")).includes("replayed")) {
+      under.set("replay");
+    } else if (session.get()?.schedules.some((s) => s.name === name) ?? false) {
+      under.set(`theory:${name}`);
+    }
+  };
+  const several = found!.columns.some(([name]) => name === "step");
+  return (
+    <div class="pl-table">
+      {several && (
+        <label class="pl-all"><input type="checkbox" checked={all} onChange={(e) => allRows.set(e.currentTarget.checked)} />{t("pipeline.all-rows")}</label>
+      )}
+      {isReplay && <p class="pl-all quiet">{t("pipeline.others-hint")}</p>}
+      <LocalTable key={`${of} ${step} ${pipeline} ${all}`} table={table}
+        {...(isReplay ? { onRow: pick, isMarked: (row: TableRow) => below === `theory:${scheduleOf(String(row.get("schedule") ?? ""))}` } : {})} />
+    </div>
+  );
+}

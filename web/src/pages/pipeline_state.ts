@@ -1,0 +1,367 @@
+/** What the Pipeline page looks at: the chart of a cluster, the choice of it, what lies below the measured rows, and the form of
+ * the simulation. It outlives the page; the address holds it. */
+import { ApiError, get, post, type Params } from "../api/client";
+import type { ChartReply, ChartTable, SimulateAsk, SimulateFrom, SimulateReply } from "../api/types";
+import { Atom } from "../base/atom";
+import { fail, sentenceOf } from "../model/notices";
+import type { Chart } from "../pipeline/model";
+import { hasPhases, pipelinesOf, stepsOf } from "../pipeline/rows";
+import { unpack } from "../pipeline/unpack";
+
+/** What the user says of the job; not there: as found. */
+export type Job = Readonly<Record<string, string>>;
+export const JOB_FIELDS = ["pp", "tp", "cp", "dp", "order", "pp_type", "microbatches", "forward_re", "backward_re", "microbatch_re", "align"] as const;
+const JOB_TEXTS: ReadonlySet<string> = new Set(["order", "pp_type", "forward_re", "backward_re", "microbatch_re"]);
+
+export interface Loaded {
+  chart: Chart;
+  tables: ChartTable[];
+  view: { step: number; pipeline: number };
+  places: [string, number][];
+}
+
+/** null: all. */
+export interface Choice {
+  pipeline: number | null;
+  step: number | null;
+  byPhase: boolean;
+}
+
+/** What lies below the measured rows: nothing, the form's simulation, the measured schedule replayed, or the theory of one. */
+export type Under = "none" | "form" | "replay" | `theory:${string}`;
+
+/** Of the form; null and not there: as measured. */
+export interface Form {
+  schedule: string | null;
+  stages: number | null;
+  microbatches: number | null;
+  chunks: number | null;
+  group: number | null;
+  overlap: boolean;
+  tail: "split" | "full" | null;
+  f_ns: number | null;
+  b_ns: number | null;
+  w_ns: number | null;
+  fb_ns: number | null;
+  p2p_ns: number | null;
+  /** By stage; those that are not 1. */
+  factors: Readonly<Record<number, number>>;
+}
+
+export const NO_FORM: Form = {
+  schedule: null, stages: null, microbatches: null, chunks: null, group: null, overlap: false, tail: null,
+  f_ns: null, b_ns: null, w_ns: null, fb_ns: null, p2p_ns: null, factors: {},
+};
+
+export interface Simulated {
+  reply: Omit<SimulateReply, "chart">;
+  chart: Chart;
+  under: Under;
+}
+
+export const cluster = new Atom(0);
+export const job = new Atom<Job>({});
+export const loaded = new Atom<Loaded | null>(null);
+/** Why there is no chart. */
+export const failure = new Atom<unknown>(null);
+export const isLoading = new Atom(false);
+export const choice = new Atom<Choice>({ pipeline: 0, step: null, byPhase: false });
+export const under = new Atom<Under>("none");
+export const form = new Atom<Form>(NO_FORM);
+export const simulated = new Atom<Simulated | null>(null);
+/** A sentence: why the form cannot be simulated. */
+export const refusal = new Atom<string | null>(null);
+export const isSimulating = new Atom(false);
+export const arrows = new Atom(false);
+export const figures = new Atom(true);
+
+/** What the address said, until the chart it is about is here. */
+let wanted: { step: string | undefined; pipeline: string | undefined; by: string | undefined } | null = null;
+/** The same of the window, taken by the page when it has drawn the chart. */
+export const wantedWindow = new Atom<{ from: number; to: number } | null>(null);
+
+const jobParams = (): Record<string, string | number | boolean> =>
+  Object.fromEntries(Object.entries(job.get()).map(([k, v]) => [k, k === "align" ? true : JOB_TEXTS.has(k) ? v : Number(v)]));
+
+export const chartParams = (): Params => ({ cluster: cluster.get(), ...jobParams() });
+
+// --- the chart ---------------------------------------------------------------------------------------------------
+
+let asking: AbortController | null = null;
+
+export async function loadChart(): Promise<void> {
+  asking?.abort();
+  const mine = new AbortController();
+  asking = mine;
+  isLoading.set(true);
+  failure.set(null);
+  try {
+    const reply = await get<ChartReply>("chart", chartParams(), mine.signal);
+    const chart = unpack(reply.chart);
+    choice.set(choiceFor(chart, reply.view));
+    loaded.set({ chart, tables: reply.tables, view: reply.view, places: reply.places });
+  } catch (error) {
+    if (sentenceOf(error) === null) {
+      return; // given up: another is on its way
+    }
+    loaded.set(null);
+    failure.set(error);
+    if (!(error instanceof ApiError)) {
+      fail(error);
+    }
+  }
+  isLoading.set(false);
+  simulate();
+}
+
+function choiceFor(chart: Chart, view: { step: number; pipeline: number }): Choice {
+  const all = pipelinesOf(chart);
+  const steps = stepsOf(chart);
+  const asked = wanted;
+  wanted = null;
+  const step = Number(asked?.step);
+  const pipeline = Number(asked?.pipeline);
+  return {
+    step: asked?.step === "all" ? null : asked?.step !== undefined && steps.includes(step) ? step : view.step,
+    pipeline: asked?.pipeline === "all" ? null : asked?.pipeline !== undefined && all.includes(pipeline) ? pipeline : view.pipeline,
+    byPhase: hasPhases(chart) && asked?.by !== "kind",
+  };
+}
+
+export function stepBy(by: number): void {
+  const now = loaded.get();
+  const { step } = choice.get();
+  const steps = now === null ? [] : stepsOf(now.chart);
+  const next = step === null ? (by > 0 ? steps[0] : steps[steps.length - 1]) : steps[steps.indexOf(step) + by];
+  if (next !== undefined) {
+    choice.update((c) => ({ ...c, step: next }));
+  }
+}
+
+// --- the simulation ----------------------------------------------------------------------------------------------
+
+function fromNow(): SimulateFrom | undefined {
+  const { step, pipeline } = choice.get();
+  return loaded.get() === null ? undefined : {
+    cluster: cluster.get(), ...jobParams(), ...(step !== null ? { step } : {}), ...(pipeline !== null ? { pipeline } : {}),
+  };
+}
+
+/** The numbers a simulation without a measurement begins with. */
+const ALONE = { schedule: "1f1b", stages: 4, microbatches: 8 };
+
+export function askOf(what: Under): SimulateAsk {
+  const from = fromNow();
+  const base: SimulateAsk = from !== undefined ? { from } : { ...ALONE };
+  if (what.startsWith("theory:")) {
+    return { ...base, schedule: what.slice(7), balanced: true };
+  }
+  if (what !== "form") {
+    return base;
+  }
+  const f = form.get();
+  const ask: SimulateAsk = { ...base };
+  for (const name of ["schedule", "stages", "microbatches", "chunks", "group", "tail", "f_ns", "b_ns", "w_ns", "fb_ns", "p2p_ns"] as const) {
+    const value = f[name];
+    if (value !== null) {
+      Object.assign(ask, { [name]: value });
+    }
+  }
+  if (f.overlap) {
+    ask.overlap = true;
+  }
+  const n = f.stages ?? stagesNow() ?? ALONE.stages;
+  if (Object.keys(f.factors).some((s) => Number(s) < n)) {
+    ask.factors = Array.from({ length: n }, (_, s) => f.factors[s] ?? 1);
+  }
+  return ask;
+}
+
+/** How many stages the last simulation had without being told. */
+function stagesNow(): number | null {
+  return measuredStages ?? (loaded.get() === null ? ALONE.stages : null);
+}
+
+let measuredStages: number | null = null;
+let simulating: AbortController | null = null;
+let timer = 0;
+/** What is not asked for again. */
+let last = "";
+
+async function run(): Promise<void> {
+  const what = under.get();
+  const alone = loaded.get() === null;
+  if (what === "none" && !alone) {
+    last = "";
+    simulated.set(null);
+    refusal.set(null);
+    isSimulating.set(false);
+    return;
+  }
+  const body = askOf(alone && what === "none" ? "form" : what);
+  const text = JSON.stringify(body) + (loaded.get() === null ? "" : "measured");
+  if (text === last) {
+    return;
+  }
+  last = text;
+  const mine = new AbortController();
+  simulating = mine;
+  isSimulating.set(true);
+  try {
+    const reply = await post<SimulateReply>("simulate", body, mine.signal);
+    const { chart, ...rest } = reply;
+    if (body.stages === undefined) {
+      measuredStages = reply.used.stages;
+    }
+    refusal.set(null);
+    simulated.set({ reply: rest, chart: unpack(chart), under: what });
+  } catch (error) {
+    const sentence = sentenceOf(error);
+    if (sentence === null) {
+      return;
+    }
+    last = "";
+    refusal.set(sentence);
+    if (simulated.get()?.under !== what) {
+      simulated.set(null);
+    }
+  }
+  isSimulating.set(false);
+}
+
+/** Soon: what a slider does in between is left out. */
+export function simulate(): void {
+  clearTimeout(timer);
+  simulating?.abort();
+  timer = window.setTimeout(() => void run(), 60);
+}
+
+/** The form says something else. */
+export function change(by: Partial<Form>): void {
+  form.update((f) => ({ ...f, ...by }));
+  under.set("form");
+}
+
+export function changeFactor(stage: number, factor: number): void {
+  const factors = { ...form.get().factors };
+  delete factors[stage];
+  change({ factors: factor === 1 ? factors : { ...factors, [stage]: factor } });
+}
+
+let follows = false;
+
+/** Keeps the chart and the simulation up to what is asked for. Once. */
+export function follow(): void {
+  if (follows) {
+    return;
+  }
+  follows = true;
+  const again = (): void => {
+    measuredStages = null;
+    last = "";
+    void loadChart();
+  };
+  cluster.listen(again);
+  job.listen(again);
+  for (const atom of [under, form, choice]) {
+    atom.listen(simulate);
+  }
+  void loadChart();
+}
+
+// --- the address -------------------------------------------------------------------------------------------------
+
+const number = (text: string | undefined): number | null => (text === undefined || text === "" || !Number.isFinite(Number(text)) ? null : Number(text));
+
+const FORM_NUMBERS = ["stages", "microbatches", "chunks", "group", "f_ns", "b_ns", "w_ns", "fb_ns", "p2p_ns"] as const;
+
+export function readState(window: { from: number; to: number } | null): Record<string, string> {
+  const out: Record<string, string> = {};
+  const now = loaded.get();
+  const c = choice.get();
+  if (cluster.get() !== 0) {
+    out["cluster"] = String(cluster.get());
+  }
+  if (now !== null && c.step !== now.view.step) {
+    out["step"] = c.step === null ? "all" : String(c.step);
+  }
+  if (now !== null && c.pipeline !== now.view.pipeline) {
+    out["pipeline"] = c.pipeline === null ? "all" : String(c.pipeline);
+  }
+  if (now !== null && !c.byPhase && hasPhases(now.chart)) {
+    out["by"] = "kind";
+  }
+  if (under.get() !== "none") {
+    out["under"] = under.get();
+  }
+  if (arrows.get()) {
+    out["arrows"] = "1";
+  }
+  if (!figures.get()) {
+    out["figures"] = "0";
+  }
+  if (window !== null) {
+    out["window"] = `${Math.round(window.from)},${Math.round(window.to)}`;
+  }
+  for (const [key, value] of Object.entries(job.get())) {
+    out[`job-${key}`] = value;
+  }
+  const f = form.get();
+  for (const name of FORM_NUMBERS) {
+    if (f[name] !== null) {
+      out[`sim-${name}`] = String(f[name]);
+    }
+  }
+  if (f.schedule !== null) {
+    out["sim-schedule"] = f.schedule;
+  }
+  if (f.tail !== null) {
+    out["sim-tail"] = f.tail;
+  }
+  if (f.overlap) {
+    out["sim-overlap"] = "1";
+  }
+  const factors = Object.entries(f.factors).map(([s, v]) => `${s}:${v}`);
+  if (factors.length > 0) {
+    out["sim-factors"] = factors.join(",");
+  }
+  return out;
+}
+
+export function writeState(state: Record<string, string>): void {
+  wanted = { step: state["step"], pipeline: state["pipeline"], by: state["by"] };
+  const span = state["window"]?.split(",").map(Number) ?? [];
+  wantedWindow.set(span.length === 2 && span.every(Number.isFinite) ? { from: span[0]!, to: span[1]! } : null);
+  arrows.set(state["arrows"] === "1");
+  figures.set(state["figures"] !== "0");
+  const factors: Record<number, number> = {};
+  for (const pair of state["sim-factors"]?.split(",") ?? []) {
+    const [stage, factor] = pair.split(":").map(Number);
+    if (Number.isInteger(stage) && Number.isFinite(factor)) {
+      factors[stage!] = factor!;
+    }
+  }
+  const tail = state["sim-tail"];
+  form.set({
+    ...NO_FORM, factors,
+    ...Object.fromEntries(FORM_NUMBERS.map((name) => [name, number(state[`sim-${name}`])])),
+    schedule: state["sim-schedule"] ?? null, tail: tail === "split" || tail === "full" ? tail : null, overlap: state["sim-overlap"] === "1",
+  });
+  const below = state["under"];
+  under.set(below === "form" || below === "replay" || (below?.startsWith("theory:") ?? false) ? (below as Under) : "none");
+  const said: Record<string, string> = {};
+  for (const key of JOB_FIELDS) {
+    const value = state[`job-${key}`];
+    if (value !== undefined && value !== "") {
+      said[key] = value;
+    }
+  }
+  if (JSON.stringify(said) !== JSON.stringify(job.get())) {
+    job.set(said);
+  }
+  cluster.set(number(state["cluster"]) ?? 0);
+  const now = loaded.get();
+  if (now !== null && !isLoading.get()) {
+    choice.set(choiceFor(now.chart, now.view)); // back and forth in the history
+  }
+}

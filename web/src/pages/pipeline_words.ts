@@ -1,0 +1,18 @@
+/** Texts of the chart in the language of the page. */
+import type { Words } from "../pipeline/details";
+import type { Session } from "../api/types";
+import { ENGLISH, type Texts } from "../pipeline/texts";
+import { t, type Word } from "../words";
+
+export const chartTexts = (): Texts =>
+  Object.fromEntries(Object.keys(ENGLISH).map((key) => [key, t(`chart.${key}` as Word)])) as Texts;
+
+/** Words of the field; short names stay as the field writes them. */
+export function chartWords(session: Session): Words {
+  return {
+    kinds: session.kinds.map(([short]) => [short, t(`kind.${short}` as Word)]),
+    phases: session.phases.map((_, i) => t(`phase.${i}` as Word)),
+    causes: session.causes.map((_, i) => t(`cause.${i}` as Word)),
+    sources: session.sources,
+  };
+}

@@ -1,0 +1,194 @@
+/** The visible timeline as a picture: PNG of its pixels with the lane names, or an SVG whose blocks and texts can be edited. */
+import { context, el, FONT } from "../base/dom";
+import { blobOf } from "../model/exports";
+import { showInstants, labelWidth, markers, viewport } from "../model/timeline";
+import { session } from "../model/session";
+import { textOn } from "../base/theme";
+import { spanText, ticksOf } from "./axis";
+import { AXIS_PX, MINIMAP_PX, STRIP_PX } from "./draw_axis";
+import { LABEL_FONT_PX } from "./draw_base";
+import { boxRects, flowsOnScreen } from "./draw_over";
+import { box } from "../model/session";
+import { svgPath } from "./flow_shape";
+import { cutMiddle } from "./labels";
+import { tintOf } from "./palette";
+import type { Item } from "../model/lanes";
+import type { Timeline } from "./timeline";
+
+let shown: Timeline | null = null;
+
+/** The timeline that is on screen; returns how to take it back. */
+export function setExporter(timeline: Timeline): () => void {
+  shown = timeline;
+  return () => {
+    shown = shown === timeline ? null : shown;
+  };
+}
+
+const TITLE_PX = 24;
+const TOP_PX = TITLE_PX + MINIMAP_PX + AXIS_PX + STRIP_PX;
+
+/** What the page shows of the timeline now. */
+export async function exportTimeline(kind: "png" | "svg"): Promise<Blob | string> {
+  if (shown === null) {
+    throw new Error("the timeline is not shown");
+  }
+  return kind === "png" ? blobOf(asCanvas(shown)) : asSvg(shown);
+}
+
+const titleOf = (): string => `${session.get()?.title ?? "pipescope"} \u00b7 ${spanText(viewport.span)}`;
+
+interface Name {
+  item: Item;
+  top: number;
+  x: number;
+  text: string;
+  isStrong: boolean;
+}
+
+/** Names that are on screen, with the middle of their rows. */
+function names(timeline: Timeline): Name[] {
+  const found: Name[] = [];
+  for (const region of timeline.scene.regions) {
+    const end = region.scroll + region.bottom - region.top;
+    for (let i = region.bottom > region.top ? timeline.scene.firstItem(region) : Infinity; i < region.items.length && region.items[i].y < end; i++) {
+      const item = region.items[i];
+      const top = region.top + item.y - region.scroll;
+      const x = 8 + item.depth * 12;
+      const y = top + Math.min(item.height, 28) / 2;
+      if (y >= region.top && y < region.bottom && item.kind !== "hidden") {
+        const text = cutMiddle(item.label, labelWidth.get() - x - 8, timeline.widths);
+        found.push({ item, top: y, x, text, isStrong: item.kind === "rank" || item.kind === "host" });
+      }
+    }
+  }
+  return found;
+}
+
+function asCanvas(timeline: Timeline): HTMLCanvasElement {
+  const { scene, palette } = timeline;
+  const { scale } = scene;
+  const left = labelWidth.get();
+  const canvas = el("canvas");
+  canvas.width = Math.round((left + scene.width) * scale);
+  canvas.height = Math.round((TOP_PX + scene.height) * scale);
+  const ctx = context(canvas);
+  ctx.fillStyle = palette.page;
+  ctx.fillRect(0, 0, canvas.width, canvas.height);
+  const at = (y: number): number => Math.round(y * scale);
+  ctx.drawImage(timeline.minimapCanvas, at(left), at(TITLE_PX));
+  ctx.drawImage(timeline.axisCanvas, at(left), at(TITLE_PX + MINIMAP_PX));
+  ctx.drawImage(timeline.baseCanvas, at(left), at(TOP_PX));
+  ctx.drawImage(timeline.overCanvas, at(left), at(TOP_PX));
+  ctx.setTransform(scale, 0, 0, scale, 0, 0);
+  ctx.textBaseline = "middle";
+  ctx.fillStyle = palette.ink;
+  ctx.font = `600 12px ${FONT}`;
+  ctx.fillText(titleOf(), 8, TITLE_PX / 2);
+  for (const name of names(timeline)) {
+    ctx.font = `${name.isStrong ? "600 " : ""}${LABEL_FONT_PX}px ${FONT}`;
+    ctx.fillText(name.text, name.x, TOP_PX + name.top);
+  }
+  ctx.fillStyle = palette.line;
+  ctx.fillRect(left - 1, TITLE_PX, 1, canvas.height);
+  return canvas;
+}
+
+const escape = (text: string): string => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]!);
+const hex = (px: number): string => `#${[px & 255, (px >>> 8) & 255, (px >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")}`;
+
+/** Runs of one colour in lines of pixels, as rectangles. */
+export function runsAsRects(line: Uint32Array, y0: number, y1: number, ground: number, scale: number, out: string[]): void {
+  for (let from = 0; from < line.length;) {
+    const colour = line[from];
+    let to = from + 1;
+    while (to < line.length && line[to] === colour) {
+      to++;
+    }
+    if (colour !== ground) {
+      out.push(`<rect x="${from / scale}" y="${y0 / scale}" width="${(to - from) / scale}" height="${(y1 - y0) / scale}" fill="${hex(colour)}"/>`);
+    }
+    from = to;
+  }
+}
+
+function asSvg(timeline: Timeline): string {
+  const { scene, palette, painter } = timeline;
+  const left = labelWidth.get();
+  const width = left + scene.width;
+  const height = TOP_PX + scene.height;
+  const rects: string[] = [];
+  const canvas = el("canvas");
+  canvas.width = timeline.baseCanvas.width;
+  canvas.height = timeline.baseCanvas.height;
+  painter.sink = (line, y0, y1) => runsAsRects(line, y0, y1, palette.pagePx, scene.scale, rects);
+  painter.draw(context(canvas), viewport, { palette, isDim: timeline.flows.ofSelected.length > 0, showInstants: showInstants.get() });
+  painter.sink = null;
+  const out = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(FONT)}" font-size="${LABEL_FONT_PX}">`,
+    `<rect width="${width}" height="${height}" fill="${palette.page}"/>`,
+    `<text x="8" y="16" font-size="12" font-weight="600" fill="${palette.ink}">${escape(titleOf())}</text>`,
+    `<g transform="translate(${left} ${TITLE_PX + MINIMAP_PX})">${axis(timeline)}</g>`,
+    `<clipPath id="plot"><rect width="${scene.width}" height="${scene.height}"/></clipPath>`,
+    `<g transform="translate(${left} ${TOP_PX})" clip-path="url(#plot)"><g shape-rendering="crispEdges">`, ...rects, "</g>",
+    ...sliceTexts(timeline), ...overlay(timeline), "</g>",
+    `<g fill="${palette.ink}">`,
+    ...names(timeline).map((n) => `<text x="${n.x}" y="${TOP_PX + n.top + 4}"${n.isStrong ? ' font-weight="600"' : ""}>${escape(n.text)}</text>`),
+    "</g>",
+    `<rect x="${left - 1}" y="${TITLE_PX}" width="1" height="${height - TITLE_PX}" fill="${palette.line}"/>`,
+    "</svg>",
+  ];
+  return out.join("\n");
+}
+
+function axis({ palette }: Timeline): string {
+  const { ticks, base } = ticksOf(viewport.from, viewport.nsPerPx, viewport.width);
+  const n = (v: number): string => v.toFixed(1);
+  return [
+    `<text x="${n(viewport.width / 2)}" y="13" text-anchor="middle" font-weight="600" fill="${palette.ink}">${escape(`${base === "" ? "" : `${base} \u00b7 `}${spanText(viewport.span)}`)}</text>`,
+    ...ticks.filter((tick) => viewport.x(tick.ns) >= 0).map((tick) => {
+      const x = viewport.x(tick.ns);
+      return `<rect x="${n(x)}" y="18" width="1" height="10" fill="${palette.line}"/><text x="${n(x + 4)}" y="26" fill="${palette.quiet}">${escape(tick.text)}</text>`;
+    }),
+    `<rect y="${AXIS_PX - 1}" width="${viewport.width}" height="1" fill="${palette.line}"/>`,
+  ].join("");
+}
+
+function sliceTexts({ painter, scene, palette, flows }: Timeline): string[] {
+  const { labels } = painter;
+  const texts = flows.ofSelected.length > 0 ? palette.dimText : palette.text;
+  const out: string[] = [];
+  for (let i = 0; i < labels.n; i++) {
+    const text = painter.label(i);
+    if (text !== "") {
+      const middle = (labels.x0[i] + labels.x1[i]) / 2 / scene.scale;
+      out.push(`<text x="${middle.toFixed(1)}" y="${(labels.y[i] / scene.scale + 4).toFixed(1)}" text-anchor="middle" fill="${texts[labels.look[i]]}">${escape(text)}</text>`);
+    }
+  }
+  return out;
+}
+
+function overlay(timeline: Timeline): string[] {
+  const { scene, palette } = timeline;
+  const out: string[] = [];
+  for (const m of markers.get()) {
+    const x = viewport.x(m.from);
+    const colour = tintOf(palette, m.colour);
+    if (m.to !== null) {
+      out.push(`<rect x="${x.toFixed(1)}" width="${(viewport.x(m.to) - x).toFixed(1)}" height="${scene.height}" fill="${colour}" fill-opacity="0.08"/>`);
+    }
+    out.push(`<rect x="${x.toFixed(1)}" width="1" height="${scene.height}" fill="${colour}"/>`);
+  }
+  for (const flow of flowsOnScreen(scene, viewport, palette, timeline.flows)) {
+    out.push(`<path d="${svgPath(flow)}" fill="none" stroke="${flow.isOfSelected ? palette.accent : flow.colour}" stroke-width="${flow.isOfSelected ? 2 : 1}"/>`);
+  }
+  const b = box.get();
+  if (b !== null) {
+    for (const r of boxRects(scene, viewport, b)) {
+      out.push(`<rect x="${r.x0.toFixed(1)}" y="${r.top}" width="${(r.x1 - r.x0).toFixed(1)}" height="${r.bottom - r.top}" fill="${palette.accent}" fill-opacity="0.12" stroke="${palette.accent}"/>`);
+      const text = spanText(b.to - b.from);
+      out.push(`<text x="${((r.x0 + r.x1) / 2).toFixed(1)}" y="${(r.top + r.bottom) / 2}" text-anchor="middle" fill="${textOn(palette.page)}">${escape(text)}</text>`);
+    }
+  }
+  return out;
+}

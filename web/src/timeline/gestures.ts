@@ -1,0 +1,316 @@
+/** What the mouse does: over the rows, the axis with its strip of markers, the minimap, and the edge of the label column. */
+import type { Ns } from "../base/ns";
+import { box, boxLocked } from "../model/session";
+import { addMarker, editedMarker, labelWidth, moveWindow, rowsMode, viewport } from "../model/timeline";
+import { tree } from "../model/tree";
+import { lanesCrossed } from "./boxes";
+import { AXIS_PX, markerAt } from "./draw_axis";
+import type { SliceHit } from "./hit";
+import type { Region } from "./scene";
+import type { Timeline } from "./timeline";
+
+/** A drag begins beyond this (CSS pixels). */
+const DRAG_PX = 4;
+const WHEEL_ZOOM = 0.0022;
+const LABELS_LEAST = 120;
+
+export interface GestureListeners {
+  click: (hit: SliceHit | null, e: PointerEvent) => void;
+  openAt: (hit: SliceHit) => void;
+  menu: (hit: SliceHit | null, x: number, y: number, clientX: number, clientY: number) => void;
+}
+
+interface Drag {
+  move: (e: PointerEvent) => void;
+  end: (e: PointerEvent) => void;
+  /** It did not move. */
+  click: (e: PointerEvent) => void;
+}
+
+/** Follows a drag from its first pixel beyond DRAG_PX. */
+function follow(target: HTMLElement, e: PointerEvent, drag: Drag): void {
+  const { clientX, clientY, pointerId } = e;
+  let isMoving = false;
+  try {
+    target.setPointerCapture(pointerId);
+  } catch {
+    // a pointer made by a script
+  }
+  const move = (now: PointerEvent): void => {
+    isMoving = isMoving || Math.hypot(now.clientX - clientX, now.clientY - clientY) >= DRAG_PX;
+    if (isMoving) {
+      drag.move(now);
+    }
+  };
+  const stop = (now: PointerEvent): void => {
+    target.removeEventListener("pointermove", move);
+    target.removeEventListener("pointerup", stop);
+    target.removeEventListener("pointercancel", stop);
+    if (isMoving) {
+      drag.end(now);
+    } else if (now.type === "pointerup") {
+      drag.click(now);
+    }
+  };
+  target.addEventListener("pointermove", move);
+  target.addEventListener("pointerup", stop);
+  target.addEventListener("pointercancel", stop);
+}
+
+const placeIn = (element: HTMLElement, e: MouseEvent): { x: number; y: number } => {
+  const at = element.getBoundingClientRect();
+  return { x: e.clientX - at.left, y: e.clientY - at.top };
+};
+
+const NOTHING = (): void => undefined;
+
+export class Gestures {
+  constructor(private readonly timeline: Timeline, private readonly listeners: GestureListeners) {
+    this.rows();
+    this.axis();
+    this.minimap();
+    this.edge();
+  }
+
+  // --- rows ------------------------------------------------------------------------------------------------------------
+
+  private rows(): void {
+    const { timeline } = this;
+    const plot = timeline.overCanvas;
+    plot.addEventListener("pointermove", (e) => {
+      const { x, y } = placeIn(plot, e);
+      timeline.setCursor(x, y);
+    });
+    plot.addEventListener("pointerleave", () => timeline.clearCursor());
+    plot.addEventListener("pointerdown", (e) => {
+      timeline.scroller.focus({ preventScroll: true });
+      if (e.button === 1 || (e.button === 0 && (e.ctrlKey || e.metaKey))) {
+        e.preventDefault();
+        this.pan(plot, e);
+      } else if (e.button === 0) {
+        this.drawBox(plot, e);
+      }
+    });
+    plot.addEventListener("dblclick", (e) => {
+      const { x, y } = placeIn(plot, e);
+      const hit = timeline.hits.at(viewport, x, y);
+      if (hit !== null) {
+        this.listeners.openAt(hit);
+      }
+    });
+    plot.addEventListener("contextmenu", (e) => {
+      e.preventDefault();
+      if (!e.ctrlKey) {
+        const { x, y } = placeIn(plot, e);
+        this.listeners.menu(timeline.hits.at(viewport, x, y), x, y, e.clientX, e.clientY);
+      }
+    });
+    timeline.scroller.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
+    timeline.root.querySelector(".tl-axes")!.addEventListener("wheel", (e) => this.wheel(e as WheelEvent, true), { passive: false });
+  }
+
+  private pan(plot: HTMLElement, e: PointerEvent): void {
+    let lastX = e.clientX;
+    let lastY = e.clientY;
+    const { timeline } = this;
+    follow(plot, e, {
+      move: (now) => {
+        const dx = lastX - now.clientX;
+        moveWindow((view) => view.pan(dx));
+        timeline.setScroll(timeline.scene.scrollTop + lastY - now.clientY);
+        lastX = now.clientX;
+        lastY = now.clientY;
+      },
+      end: NOTHING,
+      click: (now) => this.click(now),
+    });
+  }
+
+  private click(e: PointerEvent): void {
+    const { x, y } = placeIn(this.timeline.overCanvas, e);
+    this.listeners.click(this.timeline.hits.at(viewport, x, y), e);
+  }
+
+  /** A box over the lanes from where the drag began to where it is; with Alt it zooms. */
+  private drawBox(plot: HTMLElement, e: PointerEvent): void {
+    const { timeline } = this;
+    const { scene } = timeline;
+    const begin = placeIn(plot, e);
+    const region = scene.regionAt(begin.y);
+    const beginNs = timeline.snap(begin.x, begin.y);
+    const beginY = scene.inside(region, begin.y);
+    const isZoom = e.altKey;
+    const before = box.get();
+    follow(plot, e, {
+      move: (now) => {
+        if (boxLocked.get() && !isZoom) {
+          return;
+        }
+        const { x, y } = placeIn(plot, now);
+        timeline.isZoomBox = isZoom;
+        this.scrollWhileDragging(region, y);
+        const at = timeline.snap(Math.max(0, Math.min(scene.width, x)), y);
+        this.setBox(region, beginNs, at, beginY, scene.inside(region, Math.max(region.top, Math.min(region.bottom, y))), isZoom);
+        timeline.setCursor(x, y);
+      },
+      end: () => {
+        timeline.isZoomBox = false;
+        const drawn = box.get();
+        if (isZoom && drawn !== null) {
+          box.set(before);
+          moveWindow((view) => view.show(drawn.from, drawn.to));
+        }
+      },
+      click: (now) => this.click(now),
+    });
+  }
+
+  private scrollWhileDragging(region: Region, y: number): void {
+    if (!region.isPins) {
+      const over = y > region.bottom ? y - region.bottom : y < region.top ? y - region.top : 0;
+      if (over !== 0) {
+        this.timeline.setScroll(this.timeline.scene.scrollTop + over / 4);
+      }
+    }
+  }
+
+  private setBox(region: Region, a: Ns, b: Ns, y0: number, y1: number, isZoom: boolean): void {
+    const first = tree.indexAt(Math.min(y0, y1), region.isPins);
+    const lanes = isZoom ? null : lanesCrossed(region.items, first, y0, y1, rowsMode.get());
+    box.set({ from: Math.min(a, b), to: Math.max(a, b), lanes: lanes !== null && lanes.length === 0 ? null : lanes });
+  }
+
+  private wheel(e: WheelEvent, isAxis = false): void {
+    const { timeline } = this;
+    const unit = e.deltaMode === 1 ? 20 : e.deltaMode === 2 ? timeline.scene.height : 1;
+    const { x, y } = placeIn(timeline.overCanvas, e);
+    if (e.ctrlKey || e.metaKey || isAxis) {
+      e.preventDefault();
+      moveWindow((view) => view.zoom(Math.exp(-e.deltaY * unit * WHEEL_ZOOM), Math.max(0, Math.min(view.width, x))));
+    } else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+      e.preventDefault();
+      const delta = (e.deltaX !== 0 ? e.deltaX : e.deltaY) * unit;
+      moveWindow((view) => view.pan(delta));
+    } else if (y < timeline.scene.regions[0].bottom && tree.pinsHeight > timeline.scene.regions[0].bottom) {
+      e.preventDefault();
+      timeline.scene.pinsScroll += e.deltaY * unit;
+      timeline.scene.update();
+      timeline.redrawLabels();
+      timeline.redraw();
+    }
+    if (timeline.cursor !== null && y >= 0) {
+      timeline.setCursor(x, y);
+    }
+  }
+
+  // --- axis ------------------------------------------------------------------------------------------------------------
+
+  private axis(): void {
+    const { timeline } = this;
+    const canvas = timeline.axisCanvas;
+    canvas.addEventListener("pointermove", (e) => {
+      const { x, y } = placeIn(canvas, e);
+      canvas.style.cursor = y >= AXIS_PX && markerAt(viewport, x) !== null ? "pointer" : y >= AXIS_PX ? "crosshair" : "col-resize";
+      timeline.cursor = { x, y: -1 };
+      timeline.redrawOver();
+    });
+    canvas.addEventListener("pointerleave", () => timeline.clearCursor());
+    canvas.addEventListener("pointerdown", (e) => {
+      if (e.button !== 0) {
+        return;
+      }
+      const begin = placeIn(canvas, e);
+      const beginNs = viewport.ns(begin.x);
+      const isStrip = begin.y >= AXIS_PX;
+      follow(canvas, e, {
+        move: (now) => {
+          if (!boxLocked.get()) {
+            const at = viewport.ns(Math.max(0, Math.min(viewport.width, placeIn(canvas, now).x)));
+            box.set({ from: Math.min(beginNs, at), to: Math.max(beginNs, at), lanes: null });
+          }
+        },
+        end: NOTHING,
+        click: () => {
+          if (isStrip && markerAt(viewport, begin.x) === null) {
+            addMarker(Math.round(beginNs), null);
+          }
+        },
+      });
+    });
+    canvas.addEventListener("dblclick", (e) => {
+      const { x, y } = placeIn(canvas, e);
+      const marker = y >= AXIS_PX ? markerAt(viewport, x) : null;
+      if (marker !== null) {
+        editedMarker.set(marker);
+      }
+    });
+  }
+
+  // --- minimap ---------------------------------------------------------------------------------------------------------
+
+  private minimap(): void {
+    const { timeline } = this;
+    const canvas = timeline.minimapCanvas;
+    const part = (x: number): "from" | "to" | "inside" | "outside" => {
+      const [x0, x1] = timeline.minimap.edges(viewport);
+      const near = Math.min(5, Math.max(2, (x1 - x0) / 3));
+      return Math.abs(x - x0) <= near ? "from" : Math.abs(x - x1) <= near ? "to" : x > x0 && x < x1 ? "inside" : "outside";
+    };
+    canvas.addEventListener("pointermove", (e) => {
+      const at = part(placeIn(canvas, e).x);
+      canvas.style.cursor = at === "inside" ? "grab" : at === "outside" ? "crosshair" : "ew-resize";
+    });
+    canvas.addEventListener("pointerdown", (e) => {
+      if (e.button === 0) {
+        this.dragMinimap(canvas, e, part(placeIn(canvas, e).x));
+      }
+    });
+  }
+
+  private dragMinimap(canvas: HTMLElement, e: PointerEvent, part: "from" | "to" | "inside" | "outside"): void {
+    const { whole } = this.timeline.minimap;
+    const begin = whole.ns(placeIn(canvas, e).x);
+    const { from, to } = viewport;
+    const at = (now: PointerEvent): Ns => whole.ns(placeIn(canvas, now).x);
+    follow(canvas, e, {
+      move: (now) => {
+        const ns = at(now);
+        moveWindow((view) => {
+          if (part === "inside") {
+            view.show(from + ns - begin, to + ns - begin);
+          } else {
+            const fixed = part === "from" ? to : part === "to" ? from : begin;
+            view.show(Math.min(fixed, ns), Math.max(fixed, ns));
+          }
+        });
+      },
+      end: NOTHING,
+      click: (now) => {
+        const middle = at(now);
+        moveWindow((view) => view.show(middle - (to - from) / 2, middle + (to - from) / 2));
+      },
+    });
+  }
+
+  // --- label column ----------------------------------------------------------------------------------------------------
+
+  private edge(): void {
+    const { edge } = this.timeline;
+    edge.addEventListener("pointerdown", (e) => {
+      const from = e.clientX;
+      const width = labelWidth.get();
+      const set = (now: PointerEvent): void => labelWidth.set(bounded(width + now.clientX - from));
+      follow(edge, e, { move: set, end: NOTHING, click: NOTHING });
+    });
+    edge.addEventListener("dblclick", () => labelWidth.set(220));
+    edge.addEventListener("keydown", (e) => {
+      if (e.key === "ArrowLeft" || e.key === "ArrowRight") {
+        e.preventDefault();
+        e.stopPropagation();
+        labelWidth.update((w) => bounded(w + (e.key === "ArrowLeft" ? -16 : 16)));
+      }
+    });
+  }
+}
+
+const bounded = (width: number): number => Math.round(Math.max(LABELS_LEAST, Math.min(window.innerWidth * 0.6, width)));

@@ -1,0 +1,221 @@
+/** The column of lane names: only what is on screen is there, however many lanes there are. */
+import { rankOf } from "../model/session";
+import type { Rank } from "../api/types";
+import { type Item } from "../model/lanes";
+import { autoOffset, load, offsets } from "../model/session";
+import { layoutInput, marked, touchTree, tree } from "../model/tree";
+import { Icon } from "../panels/icons";
+import { t } from "../words";
+import { fail } from "../model/notices";
+import type { Timeline } from "./timeline";
+import type { Region } from "./scene";
+import { significant } from "../base/time";
+
+export interface ColumnActions {
+  menu: (item: Item, x: number, y: number) => void;
+  offset: (item: Item) => void;
+}
+
+/** What is being dragged to another place. */
+interface Dragged {
+  id: string;
+  isPins: boolean;
+}
+let dragged: Dragged | null = null;
+
+function toggle(timeline: Timeline, item: Item): void {
+  tree.setOpen(item, !item.isOpen);
+  touchTree();
+  void timeline;
+}
+
+/** Plain: marks one; Ctrl: adds one; Shift: all from the last one. */
+function mark(item: Item, e: { ctrlKey: boolean; metaKey: boolean; shiftKey: boolean }, items: readonly Item[]): void {
+  const now = marked.get();
+  if (e.shiftKey && now.size > 0) {
+    const last = [...now][now.size - 1];
+    const a = items.findIndex((i) => i.id === last);
+    const b = items.indexOf(item);
+    if (a >= 0) {
+      const [from, to] = a < b ? [a, b] : [b, a];
+      marked.set(new Set([...now, ...items.slice(from, to + 1).filter((i) => i.kind !== "hidden").map((i) => i.id)]));
+      return;
+    }
+  }
+  if (e.ctrlKey || e.metaKey) {
+    const next = new Set(now);
+    if (!next.delete(item.id)) {
+      next.add(item.id);
+    }
+    marked.set(next);
+  } else {
+    marked.set(now.size === 1 && now.has(item.id) ? new Set() : new Set([item.id]));
+  }
+}
+
+function drop(target: Item, isPins: boolean): void {
+  const from = dragged;
+  dragged = null;
+  if (from === null || from.id === target.id || from.isPins !== isPins) {
+    return;
+  }
+  if (isPins) {
+    tree.move("^", tree.pinned, from.id, target.id);
+  } else {
+    const { parent, ids } = tree.siblings(layoutInput(), target);
+    if (!ids.includes(from.id)) {
+      return;
+    }
+    tree.move(parent, ids, from.id, target.id);
+  }
+  touchTree();
+}
+
+function Row({ item, region, timeline, actions }: { item: Item; region: Region; timeline: Timeline; actions: ColumnActions }) {
+  const top = item.y - region.scroll;
+  const isPinned = tree.isPinned(item.id);
+  const style = { top: `${top}px`, height: `${item.height}px`, paddingLeft: `${4 + item.depth * 12}px` };
+  if (item.kind === "hidden") {
+    return (
+      <div class="tl-row tl-hidden" style={style} role="treeitem" aria-level={item.depth + 1}>
+        <span class="quiet">{t("timeline.hidden", item.hidden.length)}</span>
+        <button type="button" class="flat tiny tl-shown" onClick={() => {
+          tree.show(item.hidden);
+          touchTree();
+        }}>{t("timeline.show-all")}</button>
+      </div>
+    );
+  }
+  const isMovable = item.kind !== "host";
+  return (
+    <div
+      class={`tl-row tl-${item.kind}${marked.get().has(item.id) ? " marked" : ""}`}
+      style={style} role="treeitem" aria-level={item.depth + 1} aria-expanded={item.canOpen ? item.isOpen : undefined}
+      aria-selected={marked.get().has(item.id)} title={titleOf(item)} draggable={isMovable}
+      onDragStart={(e) => {
+        dragged = { id: item.id, isPins: region.isPins };
+        e.dataTransfer?.setData("text/plain", item.label);
+      }}
+      onDragOver={(e) => dragged !== null && e.preventDefault()}
+      onDrop={(e) => {
+        e.preventDefault();
+        drop(item, region.isPins);
+      }}
+      onClick={(e) => mark(item, e, region.items)}
+      onDblClick={() => item.canOpen && toggle(timeline, item)}
+      onContextMenu={(e) => {
+        e.preventDefault();
+        if (!marked.get().has(item.id)) {
+          marked.set(new Set([item.id]));
+        }
+        actions.menu(item, e.clientX, e.clientY);
+      }}>
+      {item.canOpen ? (
+        <button type="button" class="flat tiny tl-twist" aria-label={t(item.isOpen ? "timeline.close" : "timeline.open")}
+          onClick={(e) => {
+            e.stopPropagation();
+            toggle(timeline, item);
+          }}><Icon name={item.isOpen ? "down" : "right"} /></button>
+      ) : <span class="tl-twist" />}
+      <span class="tl-name">{item.label}</span>
+      {item.rank !== null && item.node < 0 && <RankNote rank={item.rank} />}
+      {item.kind === "counter" && item.isOpen && <Scale item={item} timeline={timeline} />}
+      <span class="tl-tools">
+        {item.kind === "rank" && (
+          <button type="button" class="flat tiny" title={t("timeline.offset")} aria-label={t("timeline.offset")} onClick={(e) => {
+            e.stopPropagation();
+            actions.offset(item);
+          }}><Icon name="settings" /></button>
+        )}
+        {item.kind !== "host" && item.kind !== "unread" && (
+          <button type="button" class="flat tiny" aria-pressed={isPinned} title={t(isPinned ? "timeline.unpin" : "timeline.pin")}
+            aria-label={t(isPinned ? "timeline.unpin" : "timeline.pin")} onClick={(e) => {
+              e.stopPropagation();
+              isPinned ? tree.unpin([item.id]) : tree.pin([item.id]);
+              touchTree();
+            }}><Pin /></button>
+        )}
+      </span>
+    </div>
+  );
+}
+
+function Pin() {
+  return (
+    <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+      <path d="M6 2.500h4l-.500 4.500 2 2v1.500h-7V9l2-2zM8 10.500v3.500" fill="none" stroke="currentColor" stroke-width="1.25" stroke-linejoin="round" stroke-linecap="round" />
+    </svg>
+  );
+}
+
+/** Of a rank that is not read: a button that reads it, how far that is, or why it failed. Of one that is: what moved it. */
+function RankNote({ rank }: { rank: Rank }) {
+  switch (rank.state) {
+    case "ready": {
+      const own = offsets.get().get(rank.key);
+      const auto = autoOffset(rank);
+      return own !== undefined || auto !== 0 ? (
+        <span class="tl-note quiet" title={auto !== 0 ? t("timeline.aligned-hint") : undefined}>{t(own !== undefined ? "timeline.moved" : "timeline.aligned")}</span>
+      ) : null;
+    }
+    case "waiting":
+    case "failed":
+      return (
+        <>
+          {rank.state === "failed" && <span class="tl-note tl-bad" title={rank.error}>{t("timeline.failed")}</span>}
+          <button type="button" class="flat tiny tl-play" title={t("timeline.read")} aria-label={t("timeline.read")} onClick={(e) => {
+            e.stopPropagation();
+            load([rank.key]).catch(fail);
+          }}><Icon name={rank.state === "failed" ? "reset" : "play"} /></button>
+        </>
+      );
+    case "queued":
+      return <span class="tl-note quiet">{t("timeline.queued")}</span>;
+    case "reading":
+      return <progress class="tl-progress" value={rank.progress} max={1} aria-label={t("timeline.reading")} />;
+  }
+}
+
+function Scale({ item, timeline }: { item: Item; timeline: Timeline }) {
+  const [least, most] = timeline.painter.counterScale.get(item.id) ?? [0, 0];
+  const { unit } = item.lanes!.nodes[item.node];
+  return most === 0 && least === 0 ? null : <span class="tl-note quiet tl-scale">{`${number(most)} ${unit}`}{least < 0 && <><br />{number(least)}</>}</span>;
+}
+
+export function number(value: number): string {
+  const size = Math.abs(value);
+  return size >= 1e12 || (size > 0 && size < 1e-2) ? value.toExponential(2) : size >= 1e9 ? `${significant(value / 1e9)} G` : size >= 1e6 ? `${significant(value / 1e6)} M`
+    : size >= 1e4 ? `${significant(value / 1e3)} k` : Number.isInteger(value) ? String(value) : significant(value);
+}
+
+function titleOf(item: Item): string {
+  if (item.rank !== null && item.node < 0) {
+    return [item.label, item.rank.host, item.rank.file, item.rank.state === "failed" ? item.rank.error : ""].filter((s) => s !== "").join("\n");
+  }
+  const node = item.lanes?.nodes[item.node];
+  return node === undefined ? item.label : node.lane < 0 ? item.label : `${item.label}\n${t("timeline.slices", node.slices)}`;
+}
+
+export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions: ColumnActions }) {
+  return (
+    <div class="tl-tree" role="tree" aria-label={t("timeline.lanes")} aria-multiselectable="true">
+      {timeline.scene.regions.map((region) => {
+        const end = region.scroll + region.bottom - region.top;
+        const rows: Item[] = [];
+        if (region.bottom <= region.top) {
+          return null;
+        }
+        for (let i = timeline.scene.firstItem(region); i < region.items.length && region.items[i].y < end; i++) {
+          rows.push(region.items[i]);
+        }
+        return (
+          <div key={region.isPins ? "pins" : "list"} class={region.isPins ? "tl-region tl-pins" : "tl-region"} style={{ top: `${region.top}px`, height: `${region.bottom - region.top}px` }}>
+            {rows.map((item) => <Row key={item.kind === "hidden" ? `${item.id}#` : item.id} item={item} region={region} timeline={timeline} actions={actions} />)}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+export const rankLabel = (key: string): string => rankOf(key)?.label ?? key;
