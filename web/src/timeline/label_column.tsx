@@ -202,10 +202,11 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
       {timeline.scene.regions.map((region) => {
         const end = region.scroll + region.bottom - region.top;
         const rows: Item[] = [];
-        if (region.bottom > region.top) {
-          for (let i = timeline.scene.firstItem(region); i < region.items.length && region.items[i].y < end; i++) {
-            rows.push(region.items[i]);
-          }
+        if (region.bottom <= region.top) {
+          return null;
+        }
+        for (let i = timeline.scene.firstItem(region); i < region.items.length && region.items[i].y < end; i++) {
+          rows.push(region.items[i]);
         }
         return (
           <div key={region.isPins ? "pins" : "list"} class={region.isPins ? "tl-region tl-pins" : "tl-region"} style={{ top: `${region.top}px`, height: `${region.bottom - region.top}px` }}>

@@ -8,7 +8,7 @@ import { isDark, theme } from "../model/look";
 import { fail } from "../model/notices";
 import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected, shiftOf } from "../model/session";
 import {
-  baseSlice, editedMarker, flowKinds, hovered, labelWidth, markers, moveWindow, showInstants, viewport, windowChanged,
+  baseSlice, editedMarker, flowKinds, hovered, labelWidth, listScroll, markers, moveWindow, showInstants, viewport, windowChanged,
 } from "../model/timeline";
 import { layoutInput, marked, revealLane, touchTree, tree, treeChanged, wantLanes } from "../model/tree";
 import { language, t } from "../words";
@@ -76,6 +76,8 @@ export class Timeline {
   private isAtScroll = -1;
   /** A row to scroll to when the tree is laid out. */
   private pending: { id: string; row: number } | null = null;
+  /** Where the list is to be scrolled to, once it is that long. */
+  private wantedScroll: number | null = null;
 
   constructor(private readonly listeners: Listeners) {
     const measure = context(el("canvas"));
@@ -133,6 +135,14 @@ export class Timeline {
     });
     on([flowKinds], base);
     on([goto], () => this.follow());
+    on([listScroll], () => {
+      if (Math.abs(listScroll.get() - this.scene.scrollTop) > 1) {
+        this.wantedScroll = listScroll.get();
+        this.isTreeDirty = true;
+        this.redraw();
+      }
+    });
+    this.wantedScroll = listScroll.get() > 0 ? listScroll.get() : null;
     const watcher = new ResizeObserver(() => this.resize());
     watcher.observe(this.scroller);
     this.stops.push(() => watcher.disconnect());
@@ -140,6 +150,8 @@ export class Timeline {
       if (this.scroller.scrollTop !== this.isAtScroll) {
         this.isAtScroll = this.scroller.scrollTop;
         this.scene.scrollTop = this.scroller.scrollTop;
+        this.wantedScroll = null;
+        listScroll.set(this.scene.scrollTop);
         this.redrawLabels();
         this.redraw();
       }
@@ -313,6 +325,10 @@ export class Timeline {
       this.scene.scrollTo(item, pending.row);
     }
     this.spacer.style.height = `${this.scene.mostScroll}px`;
+    if (this.wantedScroll !== null && this.wantedScroll <= this.scene.mostScroll) {
+      this.scene.scrollTop = this.wantedScroll;
+      this.wantedScroll = null;
+    }
     this.setScroll(this.scene.scrollTop);
     this.areLabelsDirty = true;
   }
@@ -325,6 +341,9 @@ export class Timeline {
     if (Math.abs(this.scroller.scrollTop - this.scene.scrollTop) > 0.5) {
       this.scroller.scrollTop = this.scene.scrollTop;
       this.isAtScroll = this.scroller.scrollTop;
+    }
+    if (this.wantedScroll === null) {
+      listScroll.set(this.scene.scrollTop);
     }
     this.areLabelsDirty = true;
     this.redraw();
