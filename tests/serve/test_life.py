@@ -117,10 +117,11 @@ class Life(serving.Case):
 
     def test_warning_beyond_this_machine(self):
         with serving.Server(self.trace(), args=["--host", "0.0.0.0"]) as s:
-            self.assertIn("without encryption", s.messages())
             self.assertEqual(s.get("/api/nothing", token=None).status, 403)
             self.assertEqual(s.get("/api/nothing", headers={"Host": "evil.example"}).status, 403)
             self.assertEqual(s.get("/api/nothing", headers={"Host": "192.0.2.9:%d" % s.port}).status, 404)
+            self.assertEqual(s.stop(), 0)
+            self.assertIn("without encryption", s.messages())
 
     def test_loopback_of_ipv6(self):
         try:

@@ -9,9 +9,9 @@ AUTO = 16  # ranks that are read unasked
 
 
 class Ranks(serving.Case):
-    def many(self, n, **more):
+    def many(self, n_ranks, **more):
         os.mkdir(self.path("job"))
-        for i in range(n):
+        for i in range(n_ranks):
             serving.trace(self.path("job", "rank%d.json" % i), rank=i, **more)
         return self.path("job")
 
