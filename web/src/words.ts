@@ -26,8 +26,8 @@ const WORDS = {
   "frame.memory": ["{0} MB in memory", "内存占用 {0} MB"],
   "frame.memory-title": ["What the server holds of the ranks that are read", "服务器为已读取的 rank 占用的内存"],
   "frame.missing": ["missing: {0}", "缺少：{0}"],
-  "frame.odd": ["{0} notes on the capture", "{0} 条采集说明"],
-  "frame.notes-n": ["{0} notes", "{0} 条说明"],
+  "frame.odd": ["notes on the capture: {0}", "采集说明：{0} 条"],
+  "frame.notes-n": ["Notes on the capture: {0}", "采集说明：{0} 条"],
   "frame.ranks-title": ["Ranks", "Rank 列表"],
   "frame.choose-rank": ["Choose a rank to see what was used of it and what is missing.", "选择一个 rank，查看使用了哪些数据、缺少什么。"],
   "frame.in-memory": ["In memory: {0}", "内存：{0}"],
@@ -689,11 +689,19 @@ const COLUMNS: Record<string, string> = {
   idle: "空闲", elapsed: "耗时", "elapsed time": "耗时", bandwidth: "带宽", transport: "传输类型", "transport type": "传输类型", group: "通信域",
   computing: "计算", communication: "通信", "not overlapped": "未掩盖", overlapped: "已掩盖", free: "空闲", bubble: "气泡", stage: "阶段",
   preparing: "准备", lane: "泳道", category: "类别", allocated: "已分配", reserved: "已预留", active: "活跃", released: "释放", component: "组件",
-  peak: "峰值", time: "时间", source: "源", destination: "目的", state: "状态", file: "文件", format: "格式", slices: "切片数", progress: "进度",
+  peak: "峰值", time: "时间", label: "名称", profiler: "采集工具", steps: "Step 数", span: "时长", memory: "内存", index: "序号", operators: "算子", tasks: "任务",
+  "block num": "块数", "wait ratio": "等待占比", "synchronization ratio": "同步占比", release: "释放", "active release": "活跃释放",
+  "active duration": "活跃时长", "allocated at start": "分配时已分配", "reserved at start": "分配时已预留", "active at start": "分配时活跃",
+  "allocated at release": "释放时已分配", "reserved at release": "释放时已预留", "active at release": "释放时活跃", last: "末值", peer: "对端",
+  "data type": "数据类型", box: "组", ranks: "Rank", sum: "合计",
+  source: "源", destination: "目的", state: "状态", file: "文件", format: "格式", slices: "切片数", progress: "进度",
 };
 
 export function columnWord(name: string): string {
   const plain = name.replace(/_/g, " ");
   const chinese = language.get() === "zh" ? COLUMNS[plain.toLowerCase()] : undefined;
+  if (/^(id|[dptce]p|mfu|ep|moe)$/.test(plain)) {
+    return plain.toUpperCase();
+  }
   return chinese ?? (/^[a-z][a-z0-9 ]*$/.test(plain) ? plain[0]!.toUpperCase() + plain.slice(1) : plain);
 }

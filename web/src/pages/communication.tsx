@@ -122,9 +122,10 @@ function Matrix({ table, choice, value, inner }: { table: Table; choice: Choice;
     columns: [["source", "int", "", false], ["destination", "int", "", false], ["transport type", "text", "", false], ["transit size", "real", "bytes", false], ["transit time", "real", "ns", false], ["bandwidth", "real", "GB/s", false], ["operator", "text", "", false]],
     rows: pairs.map((p): Cell[] => [p.source, p.destination, p.transport.join(" + "), p.size, p.time_ns, p.bandwidth, p.example === "" ? null : p.example]),
   };
+  const side = Math.max(220, Math.min(520, 48 + names.length * 36));
   return (
-    <>
-      <section class="card">
+    <div class="columns-matrix">
+      <section class="card" style={{ width: `${Math.max(360, side + 40)}px` }}>
         <HeatMap
           title={`${t("comm.matrix")} ${t(`comm.${value}`)}`}
           rows={names.map(String)}
@@ -138,11 +139,11 @@ function Matrix({ table, choice, value, inner }: { table: Table; choice: Choice;
           isMarked={(cell) => marked === `${names[cell.column]} ${names[cell.row]}`}
           onCell={(cell) => setMarked(`${names[cell.column]} ${names[cell.row]}`)}
           isLowStrong={value === "bandwidth"}
-          height={Math.max(200, Math.min(520, 48 + names.length * 36))}
+          height={side}
         />
       </section>
-      <div class="card flush"><LocalTable table={rows} title={t("comm.links")} maxRows={12} bars={{ bandwidth: "--communication" }} isMarked={(row) => marked === `${row.get("source")} ${row.get("destination")}`} onRow={(row) => setMarked(`${row.get("source")} ${row.get("destination")}`)} /></div>
-    </>
+      <div class="card flush"><LocalTable table={rows} title={t("comm.links")} maxRows={Math.max(12, Math.floor(side / 24))} bars={{ bandwidth: "--communication" }} isMarked={(row) => marked === `${row.get("source")} ${row.get("destination")}`} onRow={(row) => setMarked(`${row.get("source")} ${row.get("destination")}`)} /></div>
+    </div>
   );
 }
 
@@ -236,7 +237,7 @@ function TimeBars({ times, rank, choose }: { times: RankTime[]; rank: number | n
   const colours = useColours();
   const series = [
     { name: t("comm.transit"), colour: colours.lanes[1] ?? "#808080" }, { name: t("comm.sync"), colour: colours.lanes[2] ?? "#808080" },
-    { name: t("comm.wait-rest"), colour: colours.hatch }, { name: t("comm.idle"), colour: colours.lanes[3] ?? "#808080" },
+    { name: t("comm.wait-rest"), colour: colours.kinds[8] ?? colours.hatch }, { name: t("comm.idle"), colour: colours.lanes[3] ?? "#808080" },
   ];
   const lines = [{ name: t("comm.sync-ratio"), colour: colours.ink }, { name: t("comm.wait-ratio"), colour: colours.quiet }];
   const bars = useMemo(() => times.map((r) => ({

@@ -182,7 +182,7 @@ const BARS: Indicator[] = ["preparing", "pure_computing", "overlapped", "exposed
 
 function seriesOf(colours: ReturnType<typeof useColours>) {
   const [computing, communication, exposed, free] = colours.lanes;
-  return [colours.hatch, computing, communication, exposed, free].map((colour, i) => ({ name: t(`indicator.${BARS[i]!}`), colour: colour ?? "#808080" }));
+  return [colours.kinds[8], computing, communication, exposed, free].map((colour, i) => ({ name: t(`indicator.${BARS[i]!}`), colour: colour ?? "#808080" }));
 }
 
 const barOf = (label: string, v: Values): Bar => {
