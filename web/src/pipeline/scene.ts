@@ -18,13 +18,13 @@ export interface Scene {
 
 export const HEADING_H = 24;
 
-/** `room`: blocks of few rows are made lower, down to where their names can still be read, if that makes all rows fit in so
- * many pixels. */
+/** `room`: blocks of few rows are made lower, down to where their names can still be read, so that all rows or more of them fit
+ * in so many pixels. */
 export function makeScene(view: View, room = Infinity): Scene {
   const n = view.rows.length;
   const usual = n <= 6 ? 32 : n <= 12 ? 26 : n <= 24 ? 20 : n <= 64 ? 14 : n <= 160 ? 10 : 6;
   const scenes = [usual, 26, 20, 16, 14].filter((h) => h <= usual).map((h) => sceneOf(view, h));
-  return scenes.find((s) => s.height <= room) ?? scenes[0]!;
+  return scenes.find((s) => s.height <= room) ?? scenes.find((s) => s.blockH <= 16 && room < Infinity) ?? scenes[0]!;
 }
 
 function sceneOf(view: View, blockH: number): Scene {
