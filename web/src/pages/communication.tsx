@@ -142,7 +142,7 @@ function Matrix({ table, choice, value, inner }: { table: Table; choice: Choice;
           height={side}
         />
       </section>
-      <div class="card flush"><LocalTable table={rows} title={t("comm.links")} maxRows={Math.max(12, Math.floor(side / 24))} bars={{ bandwidth: "--communication" }} isMarked={(row) => marked === `${row.get("source")} ${row.get("destination")}`} onRow={(row) => setMarked(`${row.get("source")} ${row.get("destination")}`)} /></div>
+      <div class="card flush"><LocalTable table={rows} title={t("comm.links")} urlKey="links" maxRows={Math.max(12, Math.floor(side / 24))} bars={{ bandwidth: "--communication" }} isMarked={(row) => marked === `${row.get("source")} ${row.get("destination")}`} onRow={(row) => setMarked(`${row.get("source")} ${row.get("destination")}`)} /></div>
     </div>
   );
 }
@@ -171,7 +171,7 @@ function Durations({ table, bandwidth, choice, groups }: { table: Table; bandwid
       {isCollective && <Slow times={times} />}
       <OnAxis rows={rows} choice={choice} rank={rank} />
       <TimeBars times={times} rank={rank} choose={setRank} />
-      <div class="card flush"><LocalTable table={timeTable(times)} title={t("comm.times")} maxRows={12} bars={{ elapsed: "--communication", "wait ratio": "--exposed", "synchronization ratio": "--exposed" }} onRow={(row) => setRank(Number(row.get("rank")))} isMarked={(row) => row.get("rank") === rank} /></div>
+      <div class="card flush"><LocalTable table={timeTable(times)} title={t("comm.times")} urlKey="times" maxRows={12} bars={{ elapsed: "--communication", "wait ratio": "--exposed", "synchronization ratio": "--exposed" }} onRow={(row) => setRank(Number(row.get("rank")))} isMarked={(row) => row.get("rank") === rank} /></div>
       {bandwidth !== null && <div class="card flush"><LocalTable key={JSON.stringify(filters)} table={bandwidth} title={t("comm.bandwidths")} maxRows={10} filter={filters} bars={{ bandwidth: "--communication" }} /></div>}
       {known !== undefined && known.state === "ready" && (
         <div class="card flush"><DataTable path="view" params={{ name: "communication_operators", rank: known.key }} title={t("comm.operators-of", known.label)} maxRows={10} bars={{ duration: "--communication" }} /></div>

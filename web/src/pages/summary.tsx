@@ -173,7 +173,7 @@ function Overview({ steps, notes, carried }: { steps: Table; notes: string[]; ca
         ? <Folded boxes={foldOf(shown, now.setup.algorithm, now.setup.sizes, now.fold)} />
         : <RankBars entries={shown} rank={rank} choose={setRank} />}
       {rank !== null && <RankDetails rank={rank} onClose={() => setRank(null)} />}
-      <div class="card flush"><LocalTable table={tableOf(all, names.length > 1 ? stepOf : null)} title={t("summary.table")} name="summary" maxRows={16} hidden={["type"]} onRow={(row) => row.get("type") === "rank" && setRank(String(row.get("index")))} isMarked={(row) => row.get("type") === "rank" && row.get("index") === rank} /></div>
+      <div class="card flush"><LocalTable table={tableOf(all, names.length > 1 ? stepOf : null)} title={t("summary.table")} name="summary" urlKey="summary" maxRows={16} hidden={["type"]} onRow={(row) => row.get("type") === "rank" && setRank(String(row.get("index")))} isMarked={(row) => row.get("type") === "rank" && row.get("index") === rank} /></div>
     </>
   );
 }
