@@ -125,6 +125,36 @@ static int compare(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+static size_t ask(int fd, const ps_server *server, const char *what, char *buf, size_t size) {
+    char text[1024];
+    int n =
+        snprintf(text, sizeof text,
+                 "GET /api/%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nAuthorization: Bearer %s\r\n\r\n",
+                 what, ps_server_port(server), ps_server_token(server));
+    if (write(fd, text, (size_t)n) != n) {
+        die("cannot ask");
+    }
+    return read_reply(fd, buf, size);
+}
+
+/* What a table over all slices takes, the first time and from the cache. */
+static void ask_tables(const ps_server *server) {
+    static const char *const ASKED[] = {"stats?rank=bench&lanes=0", "slices?rank=bench&lanes=0",
+                                        "slices?rank=bench&lanes=0&sort=duration&desc=1",
+                                        "slices?rank=bench&lanes=0&filter={\"name\":\"op_7\"}"};
+    static char buf[1 << 20];
+    int fd = dial(ps_server_port(server));
+    for (size_t i = 0; i < sizeof ASKED / sizeof *ASKED; i++) {
+        double start = now_s();
+        (void)ask(fd, server, ASKED[i], buf, sizeof buf);
+        double first = now_s();
+        (void)ask(fd, server, ASKED[i], buf, sizeof buf);
+        printf("%-60s %8.0f ms, again %.1f ms\n", ASKED[i], 1e3 * (first - start),
+               1e3 * (now_s() - first));
+    }
+    (void)close(fd);
+}
+
 static bool ask_all(const ps_server *server, int64_t span_ns) {
     static double took[ASKS];
     static char buf[32 << 20];
@@ -139,17 +169,11 @@ static bool ask_all(const ps_server *server, int64_t span_ns) {
     for (int i = 0; i < ASKS; i++) {
         int64_t level = below(&rng, (int64_t)top + 1);
         int64_t tile = below(&rng, (span_ns >> level >> 10) + 1);
-        char text[512];
-        int n =
-            snprintf(text, sizeof text,
-                     "GET /api/tiles?rank=bench&level=%" PRId64 "&tile=%" PRId64
-                     "&lanes=0 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nAuthorization: Bearer %s\r\n\r\n",
-                     level, tile, ps_server_port(server), ps_server_token(server));
+        char what[256];
+        (void)snprintf(what, sizeof what,
+                       "tiles?rank=bench&level=%" PRId64 "&tile=%" PRId64 "&lanes=0", level, tile);
         double start = now_s();
-        if (write(fd, text, (size_t)n) != n) {
-            die("cannot ask");
-        }
-        size_t body = read_reply(fd, buf, sizeof buf);
+        size_t body = ask(fd, server, what, buf, sizeof buf);
         took[i] = 1e3 * (now_s() - start);
         bytes += body;
         most = body > most ? body : most;
@@ -195,6 +219,7 @@ int main(int argc, char **argv) {
         die(err.msg);
     }
     bool ok = ask_all(server, end);
+    ask_tables(server);
     if (!ps_server_stop(server)) {
         die("the server does not stop");
     }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/rng.h"
 #include "serve/cache.h"
 #include "serve/slice_box.h"
@@ -254,12 +255,53 @@ static void unions_by_the_plainest_way(void **state) {
     route_asks_fini(&a);
 }
 
+/* Every route, with the Nth allocation failing: 507, or an answer, and the same answer afterwards. */
+static void no_memory_is_said(void **state) {
+    (void)state;
+    static const char *const ASKED[] = {"stats?rank=r0&lanes=%s",
+                                        "stats?rank=r0&lanes=%s&name=inner",
+                                        "slices?rank=r0&lanes=%s",
+                                        "slices?rank=r0&lanes=%s&sort=duration&desc=1",
+                                        "tiles?rank=r0&level=3&tile=0&lanes=%s",
+                                        "coverage?rank=r0&level=3&tile=0&lanes=%s",
+                                        "counters?rank=r0&level=3&tile=0&lanes=%s"};
+    for (size_t i = 0; i < sizeof ASKED / sizeof *ASKED; i++) {
+        bool failed = true;
+        for (int64_t n = 0; failed && n < 300; n++) {
+            route_asks a;
+            route_asks_init(&a, make());
+            char lanes[32];
+            char path[128] = "/api/";
+            (void)snprintf(path + 5, sizeof path - 5, ASKED[i], all_lanes(&a, lanes));
+            ps_request q = {.store = a.store, .cache = a.cache};
+            char *query = strchr(path, '?');
+            *query++ = '\0';
+            assert_true(ps_request_parse(&q, &a.reply, query));
+            bool other = false;
+            const ps_route *route = ps_route_find("GET", path, &other);
+            (void)ps_alloc_fail_at(n);
+            ps_route_answer(route, &q, &a.reply);
+            int64_t made = ps_alloc_fail_at(-1);
+            failed = made > n;
+            assert_true(a.reply.status == 200 || a.reply.status == 507);
+            assert_true(failed || a.reply.status == 200);
+            ps_reply_fini(&a.reply);
+            ps_reply_init(&a.reply);
+            ps_route_answer(route, &q, &a.reply);
+            assert_int_equal(a.reply.status, 200);
+            route_asks_fini(&a);
+        }
+        assert_false(failed);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_by_name), cmocka_unit_test(a_box_cuts),
         cmocka_unit_test(rows_of_a_lane),     cmocka_unit_test(merged_lanes_count_once),
         cmocka_unit_test(slices_of_one_name), cmocka_unit_test(events_with_their_arguments),
         cmocka_unit_test(sets_of_slices),     cmocka_unit_test(unions_by_the_plainest_way),
+        cmocka_unit_test(no_memory_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

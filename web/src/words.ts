@@ -399,6 +399,7 @@ const WORDS = {
   "pipeline.zoom-out": ["Zoom out", "缩小"],
   "pipeline.zoom-in": ["Zoom in", "放大"],
   "pipeline.fit": ["Show everything", "显示全部"],
+  "pipeline.fit-short": ["fit", "全部"],
   "pipeline.left": ["Pan left", "左移"],
   "pipeline.right": ["Pan right", "右移"],
   "pipeline.next-step": ["Next step", "下一个 step"],
