@@ -240,7 +240,7 @@ function Grid({ source, ...options }: GridProps) {
     }
   };
   const save = async (kind: "csv" | "json"): Promise<string> => source.file(kind, query, filterOf(query, rows.columns).values);
-  const title = options.title ?? rows.table?.title ?? "";
+  const title = options.title ?? capital(rows.table?.title ?? "");
 
   useEffect(() => {
     if (rows.table === null) {
@@ -375,6 +375,7 @@ function Grid({ source, ...options }: GridProps) {
   );
 }
 
+const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 const without = (from: Record<string, number>, name: string): Record<string, number> => Object.fromEntries(Object.entries(from).filter(([k]) => k !== name));
 
 function range(a: number, b: number): number[] {
