@@ -531,7 +531,6 @@ const WORDS = {
   "summary.start": ["Recorded from", "采集开始"],
   "summary.span": ["Collected", "采集时长"],
   "summary.slices": ["Slices", "切片数"],
-  "summary.memory": ["In memory", "内存占用"],
   "summary.format": ["Format", "格式"],
   "summary.path": ["Path", "路径"],
   "summary.step": ["Step", "Step"],
@@ -640,6 +639,19 @@ const WORDS = {
   "memory.to-timeline": ["Show in the timeline", "在时间线中显示"],
   "memory.inside": ["Only operators that allocate or release within the zoomed span", "仅显示在所选区间内分配或释放的算子"],
   "memory.inside-hint": ["nothing is zoomed to: all operators", "未缩放：显示全部算子"],
+  "comm.advice": ["Advice", "建议"],
+  "comm.findings": ["Findings about communication", "通信分析结论"],
+  "comm.no-slow-links": ["No link is much slower than others of its kind.", "没有明显慢于同类的链路。"],
+  "summary.findings": ["Findings", "分析结论"],
+  "summary.size": ["Data", "数据大小"],
+  "findings.work-out": ["Work them out (reads all ranks)", "开始分析（读取全部 rank）"],
+  "findings.working": ["Working out what stands out …", "正在分析…"],
+  "findings.none": ["Nothing stands out.", "没有明显问题。"],
+  "findings.gain": ["up to {0} a step", "每个 step 最多 {0}"],
+  "findings.rule": ["{0}, the limit is {1}", "{0}，阈值 {1}"],
+  "findings.try": ["Try: {0}", "建议：{0}"],
+  "findings.all": ["All {0} as a table", "以表格显示全部 {0} 条"],
+  "findings.less": ["Only the first", "仅显示前几条"],
   // --- end -----------------------------------------------------------------------------------------------------------
 } satisfies Record<string, [english: string, chinese: string]>;
 

@@ -130,7 +130,8 @@ async function insist<T>(ask: () => Promise<T>): Promise<T | null> {
         connection.set("denied");
         return null;
       }
-      connection.set("lost");
+      // An answer is an answer, even one that says that it cannot be done.
+      connection.set(error instanceof ApiError ? "ok" : "lost");
       await pause();
     }
   }
