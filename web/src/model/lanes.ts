@@ -52,6 +52,8 @@ export interface LayoutInput {
 export class LaneTree {
   /** Only what differs from how a row is at first. */
   readonly opened = new Map<string, boolean>();
+  /** Rows that were opened or closed with all below them; "" is everything. What is in `opened` wins, then the nearest above. */
+  readonly openedBelow = new Map<string, boolean>();
   readonly hidden = new Set<string>();
   /** In their order. */
   pinned: string[] = [];
@@ -80,10 +82,6 @@ export class LaneTree {
 
   // --- what is open --------------------------------------------------------------------------------------------------
 
-  isOpen(id: string, byDefault: boolean): boolean {
-    return this.opened.get(id) ?? byDefault;
-  }
-
   setOpen(item: Item, open: boolean): void {
     this.opened.set(item.id, open);
   }
@@ -91,22 +89,32 @@ export class LaneTree {
   /** A row and all below it (T-13); null: everything. */
   openAll(input: LayoutInput, item: Item | null, open: boolean): void {
     if (item === null) {
-      for (const rank of input.ranks) {
-        this.openBelow(input, rank.key, -1, open);
-      }
-    } else if (item.kind === "host") {
-      input.ranks.filter((r) => hostId(r) === item.id).forEach((r) => this.openBelow(input, r.key, -1, open));
-      this.opened.set(item.id, open);
-    } else if (item.rank !== null) {
-      this.openBelow(input, item.rank.key, item.node, open);
+      this.opened.clear();
+      this.openedBelow.clear();
+      this.openedBelow.set("", open);
+      return;
     }
+    const ranks = item.kind === "host" ? input.ranks.filter((r) => hostId(r) === item.id) : [];
+    ranks.forEach((r) => this.forgetBelow(input, r.key, -1));
+    if (item.rank !== null) {
+      this.forgetBelow(input, item.rank.key, item.node);
+    }
+    this.opened.delete(item.id);
+    this.openedBelow.set(item.id, open);
   }
 
-  private openBelow(input: LayoutInput, key: string, node: number, open: boolean): void {
+  private forgetBelow(input: LayoutInput, key: string, node: number): void {
     const lanes = input.lanesOf(key);
-    this.opened.set(node < 0 || lanes === undefined ? key : idOf(key, lanes.nodes[node].id), open);
+    const id = node < 0 || lanes === undefined ? key : idOf(key, lanes.nodes[node].id);
+    this.opened.delete(id);
+    this.openedBelow.delete(id);
     const below = lanes === undefined ? [] : node < 0 ? lanes.shownRoots() : lanes.shownChildren(node);
-    below.forEach((child) => this.openBelow(input, key, child, open));
+    below.forEach((child) => this.forgetBelow(input, key, child));
+  }
+
+  /** Whether a node is open; undefined: as at first. */
+  private choice(lanes: RankLanes, node: number, host: string): boolean | undefined {
+    return this.opened.get(idOf(lanes.key, lanes.nodes[node].id)) ?? this.inherited(lanes, node, host);
   }
 
   /** Opens all that a lane lies in, shows it if it was hidden or filtered; returns its id. */
@@ -121,15 +129,18 @@ export class LaneTree {
       this.shownNames = null;
     }
     const rank = input.ranks.find((r) => r.key === key);
-    if (rank !== undefined && this.opened.get(hostId(rank)) === false) {
-      this.opened.delete(hostId(rank));
+    const host = rank === undefined ? "" : hostId(rank);
+    if ((this.opened.get(host) ?? this.openedBelow.get(host) ?? this.openedBelow.get("")) === false) {
+      this.opened.set(host, true);
     }
-    this.opened.set(key, true);
+    if (this.item(key)?.isOpen !== true) {
+      this.opened.set(key, true);
+    }
     this.hidden.delete(key);
     for (let at = node; at >= 0; at = lanes.nodes[at].parent) {
       const id = idOf(key, lanes.nodes[at].id);
       this.hidden.delete(id);
-      if (at !== node) {
+      if (at !== node && !(this.choice(lanes, at, host) ?? opensAtFirst(lanes.nodes[at]))) {
         this.opened.set(id, true);
       }
     }
@@ -221,7 +232,7 @@ export class LaneTree {
     for (const rank of byHost) {
       if (hosts.size > 1 && rank.host !== host) {
         host = rank.host;
-        isHostOpen = this.isOpen(hostId(rank), true);
+        isHostOpen = this.opened.get(hostId(rank)) ?? this.openedBelow.get(hostId(rank)) ?? this.openedBelow.get("") ?? true;
         this.items.push(plain("host", hostId(rank), host !== "" ? host : "?", 0, HEADER_PX, isHostOpen));
       }
       if (this.hidden.has(rank.key)) {
@@ -253,17 +264,18 @@ export class LaneTree {
 
   private addRank(out: Item[], input: LayoutInput, rank: Rank, byDefault: boolean, depth: number): void {
     const lanes = rank.state === "ready" ? input.lanesOf(rank.key) : undefined;
-    const isOpen = rank.state === "ready" && this.isOpen(rank.key, byDefault);
+    const below = this.openedBelow.get(rank.key) ?? this.openedBelow.get(hostId(rank)) ?? this.openedBelow.get("");
+    const isOpen = rank.state === "ready" && (this.opened.get(rank.key) ?? below ?? byDefault);
     out.push({
       ...plain(rank.state === "ready" ? "rank" : "unread", rank.key, rank.label, depth, HEADER_PX, isOpen),
       rank, lanes: lanes ?? null, canOpen: rank.state === "ready",
     });
     if (isOpen && lanes !== undefined) {
-      this.addChildren(out, rank, lanes, -1, depth + 1);
+      this.addChildren(out, rank, lanes, -1, depth + 1, below);
     }
   }
 
-  private addChildren(out: Item[], rank: Rank, lanes: RankLanes, parent: number, depth: number): void {
+  private addChildren(out: Item[], rank: Rank, lanes: RankLanes, parent: number, depth: number, below: boolean | undefined): void {
     const parentId = parent < 0 ? rank.key : idOf(rank.key, lanes.nodes[parent].id);
     const children = this.ordered(parentId, parent < 0 ? lanes.shownRoots() : lanes.shownChildren(parent), (n) => idOf(rank.key, lanes.nodes[n].id));
     const hidden: string[] = [];
@@ -272,7 +284,7 @@ export class LaneTree {
       if (this.hidden.has(id)) {
         hidden.push(id);
       } else if (this.shownNames === null || this.passes(lanes, node)) {
-        this.addNode(out, rank, lanes, node, depth);
+        this.addNode(out, rank, lanes, node, depth, below);
       }
     }
     if (hidden.length > 0) {
@@ -280,11 +292,12 @@ export class LaneTree {
     }
   }
 
-  private addNode(out: Item[], rank: Rank, lanes: RankLanes, at: number, depth: number): void {
+  private addNode(out: Item[], rank: Rank, lanes: RankLanes, at: number, depth: number, above: boolean | undefined): void {
     const node = lanes.nodes[at];
     const id = idOf(rank.key, node.id);
     const hasChildren = lanes.children[at].length > 0;
-    const isOpen = this.isOpen(id, opensAtFirst(node));
+    const below = this.openedBelow.get(id) ?? above;
+    const isOpen = this.opened.get(id) ?? below ?? opensAtFirst(node);
     const kind: ItemKind = node.lane < 0 ? "group" : node.kind === "counter" ? "counter" : "lane";
     const rows = this.rowsOf(id, node);
     const height =
@@ -294,7 +307,7 @@ export class LaneTree {
       canOpen: hasChildren || kind !== "group", hidden: [],
     });
     if (isOpen && hasChildren) {
-      this.addChildren(out, rank, lanes, at, depth + 1);
+      this.addChildren(out, rank, lanes, at, depth + 1, below);
     }
   }
 
@@ -320,9 +333,21 @@ export class LaneTree {
       if (id === rank.key) {
         this.addRank(this.pins, input, rank, false, 0);
       } else if (node >= 0 && !this.isBelowPinned(lanes, node, rank.key, pinned)) {
-        this.addNode(this.pins, rank, lanes, node, 0);
+        const above = lanes.nodes[node].parent;
+        this.addNode(this.pins, rank, lanes, node, 0, above < 0 ? undefined : this.inherited(lanes, above, hostId(rank)));
       }
     }
+  }
+
+  /** What was chosen for all below a node. */
+  private inherited(lanes: RankLanes, node: number, host: string): boolean | undefined {
+    for (let at = node; at >= 0; at = lanes.nodes[at].parent) {
+      const below = this.openedBelow.get(idOf(lanes.key, lanes.nodes[at].id));
+      if (below !== undefined) {
+        return below;
+      }
+    }
+    return this.openedBelow.get(lanes.key) ?? this.openedBelow.get(host) ?? this.openedBelow.get("");
   }
 
   private isBelowPinned(lanes: RankLanes, node: number, key: string, pinned: Set<string>): boolean {
@@ -330,7 +355,7 @@ export class LaneTree {
       return true;
     }
     for (let at = lanes.nodes[node].parent; at >= 0; at = lanes.nodes[at].parent) {
-      if (pinned.has(idOf(key, lanes.nodes[at].id)) && this.isOpen(idOf(key, lanes.nodes[at].id), true)) {
+      if (pinned.has(idOf(key, lanes.nodes[at].id)) && this.opened.get(idOf(key, lanes.nodes[at].id)) !== false) {
         return true;
       }
     }
