@@ -316,101 +316,105 @@ typedef struct walk {
     const ps_lod_row_view *v;
     unsigned level;
     int64_t from_ns, to_ns;
-    gather open;       /* n == 0: nothing yet */
-    gather ring[RING]; /* n_waited is the number of the next one */
-    size_t n_waited;
+    gather ring[RING]; /* the last n_begun of them; the very last is being gathered */
+    size_t n_begun;
     ps_lod_entries *out;
     bool failed;
 } walk;
 
-static void put(walk *w, ps_lod_entry entry) {
+/* Room for the entries of a bucket, or NULL when memory is out. */
+static inline ps_lod_entry *room(walk *w) {
     ps_lod_entries *out = w->out;
-    if (out->n == out->cap &&
-        !ps_grow(&out->at, &out->cap, out->n + 1, SIZE_MAX / sizeof entry, sizeof entry)) {
+    if (out->cap - out->n < 2 &&
+        !ps_grow(&out->at, &out->cap, out->n + 2, SIZE_MAX / sizeof *out->at, sizeof *out->at)) {
         w->failed = true;
-        return;
+        return NULL;
     }
-    out->at[out->n++] = entry;
+    return &out->at[out->n];
 }
 
-static ps_lod_entry exactly(const ps_lod_row_view *v, uint32_t place) {
+static inline void set_exactly(ps_lod_entry *e, const ps_lod_row_view *v, uint32_t place) {
     uint32_t slice = v->order[place];
-    int64_t start_ns = v->slices->start_ns[slice];
-    int64_t dur_ns = v->slices->dur_ns[slice];
-    return (ps_lod_entry){start_ns, start_ns + dur_ns, dur_ns, slice, 1, v->row};
+    e->start_ns = v->slices->start_ns[slice];
+    e->busy_ns = v->slices->dur_ns[slice];
+    e->end_ns = e->start_ns + e->busy_ns;
+    e->slice = slice;
+    e->count = 1;
+    e->row = v->row;
+}
+
+/* The others of a bucket as one: `n` of them, the last of which is at `last`. */
+static inline void set_others(ps_lod_entry *e, const walk *w, const gather *g, uint32_t last) {
+    const ps_lod_row_view *v = w->v;
+    int64_t bucket_end_ns = (int64_t)(((uint64_t)g->bucket + 1) << w->level);
+    int64_t end_ns = start_at(v, last) + dur_at(v, last);
+    e->start_ns = start_at(v, g->first);
+    e->end_ns = end_ns < bucket_end_ns ? end_ns : bucket_end_ns;
+    int64_t most_ns = e->end_ns - e->start_ns;
+    e->busy_ns = g->busy_ns < (double)most_ns ? (int64_t)(g->busy_ns + 0.5) : most_ns;
+    e->slice = v->order[g->longest];
+    e->count = last + 1 - g->first;
+    e->row = v->row;
 }
 
 /* The entries of what was gathered: the last slice when it is long, the others as one. */
-static void draw(walk *w, gather g) {
+static void draw(walk *w, gather *g) {
     const ps_lod_row_view *v = w->v;
-    ps_lod_entry last = exactly(v, g.last);
-    bool is_long = last.busy_ns >= INT64_C(1) << w->level;
-    if (g.n == 1) {
-        put(w, last);
+    ps_lod_entry *e = room(w);
+    if (e == NULL) {
         return;
     }
-    if (is_long && g.n == 2) {
-        put(w, exactly(v, g.first));
-        put(w, last);
-        return;
-    }
-    int64_t bucket_end_ns = (int64_t)(((uint64_t)g.bucket + 1) << w->level);
-    ps_lod_entry others = {.start_ns = start_at(v, g.first), .row = v->row};
-    if (is_long) {
-        others.end_ns = start_at(v, g.last - 1) + dur_at(v, g.last - 1);
-        others.count = g.n - 1;
+    bool is_long = dur_at(v, g->last) >= INT64_C(1) << w->level;
+    if (g->n > 1 && !is_long) {
+        close_last(v, g);
+        set_others(e++, w, g, g->last);
     } else {
-        close_last(v, &g);
-        others.end_ns = last.end_ns;
-        others.count = g.n;
+        if (g->n == 2) {
+            set_exactly(e++, v, g->first);
+        } else if (g->n > 2) {
+            set_others(e++, w, g, g->last - 1);
+        }
+        set_exactly(e++, v, g->last);
     }
-    others.slice = v->order[g.longest];
-    others.end_ns = others.end_ns < bucket_end_ns ? others.end_ns : bucket_end_ns;
-    int64_t most_ns = others.end_ns - others.start_ns;
-    others.busy_ns = g.busy_ns < (double)most_ns ? (int64_t)(g.busy_ns + 0.5) : most_ns;
-    put(w, others);
-    if (is_long) {
-        put(w, last);
-    }
+    w->out->n = (size_t)(e - w->out->at);
 }
 
-static void wait_turn(walk *w, const gather *g) {
+/* What is being gathered has all that there is of its bucket; the next one takes the place of the one that waited longest. */
+static gather *begin_next(walk *w) {
     const ps_lod_row_view *v = w->v;
-    size_t n = w->n_waited++;
-    if (n >= RING) {
-        draw(w, w->ring[n % RING]);
+    size_t n = w->n_begun++;
+    if (n > 0) {
+        const gather *g = &w->ring[(n - 1) % RING];
+        __builtin_prefetch(&v->order[g->first]);
+        __builtin_prefetch(&v->order[g->last]);
+        __builtin_prefetch(&v->order[g->longest]);
     }
-    w->ring[n % RING] = *g;
-    __builtin_prefetch(&v->order[g->first]);
-    __builtin_prefetch(&v->order[g->last]);
-    __builtin_prefetch(&v->order[g->longest]);
-    if (n >= AHEAD) {
-        const gather *next = &w->ring[(n - AHEAD) % RING];
-        uint32_t last = v->order[next->last];
-        __builtin_prefetch(&v->slices->start_ns[v->order[next->first]]);
+    if (n > AHEAD) {
+        const gather *g = &w->ring[(n - 1 - AHEAD) % RING];
+        uint32_t last = v->order[g->last];
+        __builtin_prefetch(&v->slices->start_ns[v->order[g->first]]);
         __builtin_prefetch(&v->slices->start_ns[last]);
         __builtin_prefetch(&v->slices->dur_ns[last]);
     }
+    if (n >= RING) {
+        draw(w, &w->ring[n % RING]);
+    }
+    return &w->ring[n % RING];
 }
 
 static void draw_rest(walk *w) {
-    if (w->open.n > 0) {
-        wait_turn(w, &w->open);
-    }
-    size_t n = w->n_waited;
+    size_t n = w->n_begun;
     for (size_t i = n < RING ? 0 : n - RING; i < n; i++) {
-        draw(w, w->ring[i % RING]);
+        draw(w, &w->ring[i % RING]);
     }
 }
 
 static inline void feed(walk *w, const gather *g) {
-    if (w->open.n > 0 && w->open.bucket == g->bucket) {
-        join(w->v, &w->open, g);
+    gather *open = &w->ring[(w->n_begun - 1) % RING];
+    if (w->n_begun > 0 && open->bucket == g->bucket) {
+        join(w->v, open, g);
     } else {
-        if (w->open.n > 0) {
-            wait_turn(w, &w->open);
-        }
-        w->open = *g;
+        *begin_next(w) = *g;
     }
 }
 
@@ -474,14 +478,13 @@ static void feed_reaching(walk *w) {
     if (place == 0) {
         return;
     }
-    ps_lod_entry e = exactly(v, place - 1);
-    if (e.end_ns <= w->from_ns) {
+    ps_lod_entry *e = room(w);
+    if (e == NULL) {
         return;
     }
-    bool alone = place == 1 || start_at(v, place - 2) >> w->level != e.start_ns >> w->level;
-    if (alone || e.busy_ns >= INT64_C(1) << w->level) {
-        put(w, e);
-    }
+    set_exactly(e, v, place - 1);
+    bool alone = place == 1 || start_at(v, place - 2) >> w->level != e->start_ns >> w->level;
+    w->out->n += e->end_ns > w->from_ns && (alone || e->busy_ns >= INT64_C(1) << w->level);
 }
 
 ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_ns, int64_t to_ns,
@@ -491,8 +494,7 @@ ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_n
     w.level = level;
     w.from_ns = from_ns;
     w.to_ns = to_ns;
-    w.open.n = 0;
-    w.n_waited = 0; /* the ring is not read before it is filled */
+    w.n_begun = 0; /* the ring is not read before it is filled */
     w.out = out;
     w.failed = false;
     feed_reaching(&w);

@@ -24,6 +24,7 @@ typedef struct derivation {
     uint32_t *of_track; /* [n_tracks] row in devices; PS_NONE on the host */
     ps_idmap rows;      /* number -> row */
     ps_builder *b;
+    bool always;
 } derivation;
 
 static bool is_overlap(const char *name) {
@@ -55,8 +56,8 @@ static bool list_devices(derivation *d) {
         }
         d->of_track[i] = row;
         d->devices[row].has_lanes =
-            d->devices[row].has_lanes ||
-            (tracks[i].kind == PS_TRACK_DERIVED && is_overlap(ps_trace_text(d->t, tracks[i].name)));
+            d->devices[row].has_lanes || (!d->always && tracks[i].kind == PS_TRACK_DERIVED &&
+                                          is_overlap(ps_trace_text(d->t, tracks[i].name)));
     }
     return d->of_track != NULL;
 }
@@ -144,8 +145,8 @@ static bool put_all(derivation *d) {
     return ok && !ps_builder_failed(d->b);
 }
 
-ps_trace *ps_derive_overlap(const ps_trace *trace, ps_err *err) {
-    derivation d = {.t = trace, .b = ps_builder_new()};
+ps_trace *ps_derive_overlap(const ps_trace *trace, bool always, ps_err *err) {
+    derivation d = {.t = trace, .always = always, .b = ps_builder_new()};
     ps_idmap_init(&d.rows);
     bool ok = d.b != NULL && list_devices(&d) && gather(&d) && put_all(&d);
     for (size_t i = 0; i < d.n; i++) {

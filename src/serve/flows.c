@@ -512,7 +512,8 @@ static uint32_t *list_inside(const ps_flow_index *x, const ps_flow_window *w, ui
     uint32_t *list = ps_alloc(((size_t)(end - first) + 1) * sizeof *list);
     *n = 0;
     for (uint32_t i = first; list != NULL && i < end; i++) {
-        if (is_inside(x, w, i) &&
+        bool may_leave = x->latest_ns[i / BLOCK] > w->to_ns;
+        if ((!may_leave || is_inside(x, w, i)) &&
             (w->wanted == NULL || w->wanted(w->context, &x->flows[x->order[i]]))) {
             list[(*n)++] = i;
         }

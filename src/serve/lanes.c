@@ -88,19 +88,19 @@ static uint32_t put_draft(tree *x, uint32_t parent, ps_node_kind kind, bool is_l
     uint32_t row = PS_NONE;
     size_t plain = x->id.len;
     ps_str found = ps_strpool_find(&x->ids, ps_buf_str(&x->id), x->id.len);
-    for (uint32_t again = 2; is_lane && !ps_str_is_none(found); again++) {
+    for (uint32_t again = 2; is_lane && !ps_str_is_none(found) && ps_buf_ok(&x->id); again++) {
         x->id.len = plain;
         ps_buf_addf(&x->id, "#%u", again);
         found = ps_strpool_find(&x->ids, ps_buf_str(&x->id), x->id.len);
     }
-    if (!ps_str_is_none(found)) {
+    x->failed = x->failed || !ps_buf_ok(&x->id) || !ps_buf_ok(&x->name);
+    if (!ps_str_is_none(found) && !x->failed) {
         row = found.id - 1;
     } else if (!x->failed) {
         ps_str id = ps_strpool_add(&x->ids, ps_buf_str(&x->id), x->id.len);
         char *name = ps_arena_strndup(&x->lanes->arena, ps_buf_str(&x->name), x->name.len);
         char *own_id = ps_arena_strndup(&x->lanes->arena, ps_buf_str(&x->id), x->id.len);
-        if (ps_str_is_none(id) || name == NULL || own_id == NULL || !ps_buf_ok(&x->id) ||
-            !ps_buf_ok(&x->name) ||
+        if (ps_str_is_none(id) || name == NULL || own_id == NULL ||
             !ps_grow(&x->drafts, &x->cap_drafts, x->n_drafts + 1, PS_NONE - 1, sizeof *x->drafts)) {
             x->failed = true;
         } else {

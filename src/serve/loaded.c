@@ -32,6 +32,7 @@ struct ps_loaded {
     layer layers[PS_N_LAYERS];
     lazy *links, *overlaps,
         *flows; /* pointers, so that they can be built through a const ps_loaded */
+    ps_loaded_facts facts;
     void *owner;
 };
 
@@ -59,6 +60,25 @@ static bool make_tints(layer *y) {
         *tint = *tint == NO_TINT ? tint_of(t, s->name[i]) : *tint;
     }
     return true;
+}
+
+static void cover(ps_loaded_facts *f, bool *is_first, int64_t start_ns, int64_t end_ns) {
+    f->start_ns = *is_first || start_ns < f->start_ns ? start_ns : f->start_ns;
+    f->end_ns = *is_first || end_ns > f->end_ns ? end_ns : f->end_ns;
+    *is_first = false;
+}
+
+static void gather_facts(ps_loaded_facts *f, const ps_trace *t) {
+    const ps_slices *s = ps_trace_slices(t);
+    const ps_counters *c = ps_trace_counters(t);
+    bool is_first = true;
+    for (uint32_t i = 0; i < s->n; i++) {
+        f->n_of_kind[s->kind[i]]++;
+        cover(f, &is_first, s->start_ns[i], s->start_ns[i] + s->dur_ns[i]);
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        cover(f, &is_first, c->time_ns[i], c->time_ns[i]);
+    }
 }
 
 static ps_code make_layer(layer *y, const ps_trace *t, ps_err *err) {
@@ -104,7 +124,7 @@ ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
     bool has_lazy = l->links != NULL && l->overlaps != NULL && l->flows != NULL;
     ps_code code = has_lazy ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
-        l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, err);
+        l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, false, err);
         code = l->traces[PS_LAYER_DERIVED] != NULL ? PS_OK : PS_NOMEM;
     }
     for (int i = 0; code == PS_OK && i < PS_N_LAYERS; i++) {
@@ -114,6 +134,7 @@ ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
         ps_loaded_free(l);
         return NULL;
     }
+    gather_facts(&l->facts, trace);
     ps_layer *derived = &l->layers[PS_LAYER_DERIVED].at;
     derived->first_slice = ps_trace_slices(trace)->n;
     derived->first_lane = l->layers[PS_LAYER_PROFILE].lanes.n_lanes;
@@ -164,6 +185,10 @@ void *ps_loaded_owner(const ps_loaded *l) {
 
 const ps_layer *ps_loaded_layer(const ps_loaded *l, int which) {
     return &l->layers[which].at;
+}
+
+const ps_loaded_facts *ps_loaded_facts_of(const ps_loaded *l) {
+    return &l->facts;
 }
 
 uint32_t ps_loaded_n_slices(const ps_loaded *l) {
@@ -234,7 +259,9 @@ uint32_t ps_loaded_merge(ps_loaded *l, const uint32_t *lanes, size_t n, ps_err *
     }
     uint32_t made = ps_lod_merge(profile->lod, inner, n, err);
     ps_free(inner);
-    return made != PS_NONE ? made + derived->n_lanes : PS_NONE;
+    bool is_merged =
+        made != PS_NONE && made >= profile->lanes->n_lanes; /* else a lane of its own */
+    return is_merged ? made + derived->n_lanes : made;
 }
 
 uint8_t ps_loaded_tint(const ps_layer *y, ps_str name) {

@@ -11,6 +11,7 @@
 #include "serve/flows.h"
 #include "serve/lanes.h"
 #include "serve/store.h"
+#include "write/theme.h"
 
 /* The profile, and the trace of what pipescope derives from it (overlap lanes; may have no slices). Same origin. */
 enum { PS_LAYER_PROFILE, PS_LAYER_DERIVED, PS_N_LAYERS };
@@ -42,13 +43,20 @@ PS_MUST_USE ps_code ps_loaded_place(const ps_loaded *l, uint32_t slice, uint32_t
 uint32_t ps_loaded_merge(ps_loaded *l, const uint32_t *lanes, size_t n, ps_err *err);
 
 /* The colour of a name, 0..PS_N_TINTS - 1: by its text alone, the same in every rank. Precomputed for all texts of a layer. */
-#define PS_N_TINTS 12
 uint8_t ps_loaded_tint(const ps_layer *layer, ps_str name);
 
 /* Built when first asked for; NULL with PS_NOMEM. */
 const ps_links *ps_loaded_links(const ps_loaded *l, ps_err *err);
 const ps_overlaps *ps_loaded_overlaps(const ps_loaded *l, ps_err *err); /* with spans */
 const ps_flow_index *ps_loaded_flows(const ps_loaded *l, ps_err *err);  /* of the profile layer */
+
+/* What the profile holds, counted once when it was read. */
+typedef struct ps_loaded_facts {
+    uint32_t n_of_kind[PS_N_SLICE_KINDS];
+    int64_t start_ns,
+        end_ns; /* first and last time of slices and counter values; both 0 when there is none */
+} ps_loaded_facts;
+const ps_loaded_facts *ps_loaded_facts_of(const ps_loaded *l);
 
 /* Bytes in memory, apart. */
 typedef struct ps_loaded_bytes {

@@ -196,8 +196,10 @@ static ps_code bind_failed(const char *host, uint16_t port, ps_err *err) {
         return ps_fail(err, PS_IO, "port %u of %s is reserved: take one of 1024 or above", port,
                        host);
     }
-    return ps_fail(err, why == EADDRNOTAVAIL ? PS_USAGE : PS_IO,
-                   "cannot listen on port %u of %s: %s", port, host,
+    if (why == EADDRNOTAVAIL) {
+        return ps_fail(err, PS_USAGE, "'%s' is no address of this machine", host);
+    }
+    return ps_fail(err, PS_IO, "cannot listen on port %u of %s: %s", port, host,
                    strerror_r(why, text, sizeof text));
 }
 

@@ -373,13 +373,7 @@ const ps_rank_entry *ps_store_rank(const ps_store *s, size_t i) {
 }
 
 size_t ps_store_find(const ps_store *s, const char *key, size_t n) {
-    for (size_t i = 0; i < s->list.n; i++) {
-        const char *own = s->list.ranks[i].key;
-        if (strlen(own) == n && memcmp(own, key, n) == 0) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
+    return ps_rank_list_row(&s->list, key, n);
 }
 
 /* A const store may be looked at by many threads: its lock is what makes that so. */
@@ -456,7 +450,7 @@ static ps_code say_not_ready(const ps_store *s, size_t i, ps_err *err) {
     return ps_fail(err, PS_NOTHING, "%s has not been read yet: nobody has asked for it", label);
 }
 
-ps_code ps_store_get(ps_store *s, size_t i, ps_loaded **out, ps_err *err) {
+static ps_code take(ps_store *s, size_t i, bool is_use, ps_loaded **out, ps_err *err) {
     (void)pthread_mutex_lock(&s->lock);
     place *p = &s->places[i];
     bool is_ready = p->state == PS_STATE_READY;
@@ -464,13 +458,21 @@ ps_code ps_store_get(ps_store *s, size_t i, ps_loaded **out, ps_err *err) {
     *out = NULL;
     if (is_ready) {
         p->n_held++;
-        p->last_use = ++s->clock;
+        p->last_use = is_use ? ++s->clock : p->last_use;
         *out = p->loaded;
     } else {
         code = say_not_ready(s, i, err);
     }
     (void)pthread_mutex_unlock(&s->lock);
     return code;
+}
+
+ps_code ps_store_get(ps_store *s, size_t i, ps_loaded **out, ps_err *err) {
+    return take(s, i, true, out, err);
+}
+
+ps_code ps_store_peek(ps_store *s, size_t i, ps_loaded **out, ps_err *err) {
+    return take(s, i, false, out, err);
 }
 
 void ps_loaded_release(ps_loaded *l) {

@@ -85,6 +85,8 @@ void ps_store_want(ps_store *s, size_t i);
 /* The rank if it is ready (PS_OK); else PS_NOTHING with `err` that says what it is doing, or why it failed. Give it back with
  * ps_loaded_release(). */
 PS_MUST_USE ps_code ps_store_get(ps_store *s, size_t i, ps_loaded **out, ps_err *err);
+/* The same for a look that is no use of the rank: it does not count when somebody has to go. */
+PS_MUST_USE ps_code ps_store_peek(ps_store *s, size_t i, ps_loaded **out, ps_err *err);
 void ps_loaded_release(ps_loaded *l); /* NULL is fine */
 
 #endif

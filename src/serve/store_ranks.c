@@ -19,27 +19,27 @@ static uint64_t file_hash(const ps_cluster_rank *rank, const ps_file_id *id, uin
     return ps_hash64(parts, sizeof parts);
 }
 
-static bool is_taken(const ps_rank_list *list, const char *key, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(list->ranks[i].key, key) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Under two of the given paths a file has two entries: they get keys of their own. False when memory is out. */
 static bool make_key(ps_rank_list *list, size_t i) {
     for (uint64_t salt = 0;; salt++) {
         char key[PS_RANK_KEY_CHARS + 1];
         (void)snprintf(key, sizeof key, "%016llx",
                        (unsigned long long)file_hash(list->ranks[i].rank, &list->files[i], salt));
-        /* Ranks of one path are different files or parts: equal keys there would be a chance of 2^-64. */
-        if (list->n_clusters < 2 || !is_taken(list, key, i)) {
+        uint64_t hash = ps_hash64(key, PS_RANK_KEY_CHARS);
+        if (ps_idmap_get(&list->rows, hash) == PS_IDMAP_NONE) {
             list->ranks[i].key = ps_arena_strndup(&list->arena, key, PS_RANK_KEY_CHARS);
-            return list->ranks[i].key != NULL;
+            return list->ranks[i].key != NULL && ps_idmap_put(&list->rows, hash, (uint32_t)i);
         }
     }
+}
+
+size_t ps_rank_list_row(const ps_rank_list *list, const char *key, size_t n) {
+    uint32_t row = ps_idmap_get(&list->rows, ps_hash64(key, n));
+    if (row == PS_IDMAP_NONE || strlen(list->ranks[row].key) != n ||
+        memcmp(list->ranks[row].key, key, n) != 0) {
+        return SIZE_MAX;
+    }
+    return row;
 }
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
@@ -141,6 +141,7 @@ ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n
                           const ps_reader *reader, ps_err *err) {
     *list = (ps_rank_list){0};
     ps_arena_init(&list->arena);
+    ps_idmap_init(&list->rows);
     ps_code code = find_clusters(list, paths, n_paths, reader, err);
     if (code != PS_OK) {
         return code;
@@ -174,6 +175,7 @@ ps_code ps_rank_list_of_trace(ps_rank_list *list, const ps_trace *trace, const c
                               ps_err *err) {
     *list = (ps_rank_list){0};
     ps_arena_init(&list->arena);
+    ps_idmap_init(&list->rows);
     list->clusters = ps_calloc(2, sizeof(ps_cluster *));
     list->ranks = ps_calloc(2, sizeof *list->ranks);
     list->files = ps_calloc(2, sizeof *list->files);
@@ -198,7 +200,9 @@ ps_code ps_rank_list_of_trace(ps_rank_list *list, const ps_trace *trace, const c
     list->n_clusters = 1;
     list->ranks[0] = (ps_rank_entry){.key = own, .cluster = c, .rank = rank, .host = ""};
     list->n = 1;
-    return make_label(list, 0, false) ? PS_OK : ps_fail_nomem(err);
+    return make_label(list, 0, false) && ps_idmap_put(&list->rows, ps_hash64(key, strlen(key)), 0)
+               ? PS_OK
+               : ps_fail_nomem(err);
 }
 
 void ps_rank_list_fini(ps_rank_list *list) {
@@ -208,6 +212,7 @@ void ps_rank_list_fini(ps_rank_list *list) {
     ps_free(list->clusters);
     ps_free(list->ranks);
     ps_free(list->files);
+    ps_idmap_fini(&list->rows);
     ps_arena_fini(&list->arena);
     *list = (ps_rank_list){0};
 }

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
+#include "base/idmap.h"
 #include "serve/store.h"
 
 #define PS_RANK_KEY_CHARS 16
@@ -14,6 +15,7 @@ typedef struct ps_rank_list {
     ps_rank_entry *ranks; /* by cluster, then in its order */
     ps_file_id *files; /* [n] as they were when they were found; zero when that could not be seen */
     size_t n;
+    ps_idmap rows; /* hash of a key -> rank */
     ps_arena arena;
 } ps_rank_list;
 
@@ -24,6 +26,9 @@ PS_MUST_USE ps_code ps_rank_list_find(ps_rank_list *list, const char *const *pat
 PS_MUST_USE ps_code ps_rank_list_of_trace(ps_rank_list *list, const ps_trace *trace,
                                           const char *key, ps_err *err);
 void ps_rank_list_fini(ps_rank_list *list);
+
+/* The rank with this key, SIZE_MAX when there is none. */
+size_t ps_rank_list_row(const ps_rank_list *list, const char *key, size_t n);
 
 /* PS_CHANGED, PS_NOT_FOUND or PS_IO with a sentence when the file of a rank is no longer the one that was found. */
 PS_MUST_USE ps_code ps_rank_list_check(const ps_rank_list *list, size_t i, ps_err *err);

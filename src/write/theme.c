@@ -45,6 +45,16 @@ ps_rgb ps_theme_lane(ps_lane lane, bool dark) {
     return dark ? DARK[lane] : LIGHT[lane];
 }
 
+ps_rgb ps_theme_tint(int tint, bool dark) {
+    static const ps_rgb LIGHT[PS_N_TINTS] = {
+        HEX(0xB78177), HEX(0x2FA69F), HEX(0xD0A9DA), HEX(0x758D72), HEX(0x94C1FD), HEX(0xF8C4AD),
+        HEX(0x45BCD9), HEX(0xB67196), HEX(0x88CDA3), HEX(0x8280BC), HEX(0xB8AF78), HEX(0x8897AB)};
+    static const ps_rgb DARK[PS_N_TINTS] = {
+        HEX(0xE0C1A8), HEX(0x77889A), HEX(0xAF73A0), HEX(0x69D8D0), HEX(0x7B82BE), HEX(0x96D5A6),
+        HEX(0xBBC7DC), HEX(0xC59BA9), HEX(0x67D4F6), HEX(0xEAB5EB), HEX(0x93AC9E), HEX(0xA4BEFC)};
+    return dark ? DARK[tint] : LIGHT[tint];
+}
+
 const ps_surfaces *ps_theme_surfaces(bool dark) {
     static const ps_surfaces LIGHT = {
         .page = HEX(0xFFFFFF),

@@ -32,6 +32,10 @@ typedef enum ps_lane {
 } ps_lane;
 ps_rgb ps_theme_lane(ps_lane lane, bool dark);
 
+/* Muted colours for names of kernels and calls: which one, a hash of the name says. None is like a lane. */
+#define PS_N_TINTS 12
+ps_rgb ps_theme_tint(int tint, bool dark);
+
 /* What lies around the blocks. `hatch` is the thin pattern of waiting time, `accent` selection and links. */
 typedef struct ps_surfaces {
     ps_rgb page, panel, line, ink, quiet, hatch, accent;

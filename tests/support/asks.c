@@ -111,6 +111,22 @@ const char *ask_fails(asks *a, unsigned status, const char *fmt, ...) {
     return text;
 }
 
+const char *ask_post(asks *a, unsigned status, const char *path, const char *body) {
+    ps_reply_fini(&a->reply);
+    ps_reply_init(&a->reply);
+    ps_request q = {.store = a->store, .cache = a->cache, .body = body, .body_len = strlen(body)};
+    bool other = false;
+    const ps_route *route = ps_route_find("POST", path, &other);
+    if (route == NULL) {
+        fail_msg("no route %s", path);
+    }
+    ps_route_answer(route, &q, &a->reply);
+    if (a->reply.status != status) {
+        fail_msg("%s: %u: %s", path, a->reply.status, ps_buf_str(&a->reply.body));
+    }
+    return ps_buf_str(&a->reply.body);
+}
+
 void expect_in(const char *text, const char *part) {
     if (strstr(text, part) == NULL) {
         fail_msg("\n%s\nis not in\n%s", part, text);

@@ -36,6 +36,9 @@ const char *ask(asks *a, const char *fmt, ...) __attribute__((format(printf, 2, 
 const char *ask_fails(asks *a, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A POST with a body. */
+const char *ask_post(asks *a, unsigned status, const char *path, const char *body);
+
 /* A text must hold another. */
 void expect_in(const char *text, const char *part);
 void expect_not_in(const char *text, const char *part);

@@ -120,6 +120,33 @@ static void test_lanes(void **context) {
     }
 }
 
+/* Names are told from one another by their text; from the overlap lanes, and from the ground, by colour. */
+static void test_tints(void **context) {
+    (void)context;
+    for (int dark = 0; dark < 2; dark++) {
+        const char *group = dark ? "dark tints and lanes" : "tints and lanes";
+        const ps_surfaces *s = ps_theme_surfaces(dark);
+        for (int i = 0; i < PS_N_TINTS; i++) {
+            ps_rgb tint = ps_theme_tint(i, dark);
+            for (int j = 0; j < PS_N_LANES; j++) {
+                expect_apart(tint, ps_theme_lane((ps_lane)j, dark), group, i, j);
+            }
+            expect_apart_by(10, tint, s->page, dark ? "dark tints on page" : "tints on page", i, 0);
+            expect_apart_by(10, tint, s->panel, dark ? "dark tints on panel" : "tints on panel", i,
+                            0);
+            for (int j = 0; j < i; j++) {
+                double x[3];
+                double y[3];
+                to_lab(tint, 0, x);
+                to_lab(ps_theme_tint(j, dark), 0, y);
+                double d = sqrt((x[0] - y[0]) * (x[0] - y[0]) + (x[1] - y[1]) * (x[1] - y[1]) +
+                                (x[2] - y[2]) * (x[2] - y[2]));
+                assert_true(d >= 20);
+            }
+        }
+    }
+}
+
 static double luminance(ps_rgb c) {
     return 0.2126 * linear(c.r) + 0.7152 * linear(c.g) + 0.0722 * linear(c.b);
 }
@@ -143,6 +170,9 @@ static void test_text(void **context) {
     for (int dark = 0; dark < 2; dark++) {
         for (int i = 0; i < PS_N_OP_KINDS; i++) {
             expect_legible(kind(i, dark), dark ? "dark kinds" : "kinds", i);
+        }
+        for (int i = 0; i < PS_N_TINTS; i++) {
+            expect_legible(ps_theme_tint(i, dark), dark ? "dark tints" : "tints", i);
         }
         for (int i = 0; i < PS_N_PHASES; i++) {
             expect_legible(phase(i, dark), dark ? "dark phases" : "phases", i);
@@ -180,6 +210,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds), cmocka_unit_test(test_phases),   cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_text),  cmocka_unit_test(test_surfaces), cmocka_unit_test(test_256),
+        cmocka_unit_test(test_tints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

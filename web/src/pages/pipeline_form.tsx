@@ -22,16 +22,13 @@ export function SimulateForm() {
   const f = useAtom(form);
   const sim = useAtom(simulated);
   const known = useAtom(session);
-  const now = useAtom(loaded);
   const used = sim?.reply.used;
   const schedule = f.schedule ?? used?.schedule ?? "1f1b";
   const takes = (what: keyof typeof TAKES): boolean => TAKES[what].includes(schedule);
   const isChanged = JSON.stringify(f) !== JSON.stringify(NO_FORM);
-  // What lies below is not the form's until it is touched; its numbers are shown all the same.
-  const open = (): void => under.get() === "none" && now !== null ? under.set("form") : undefined;
   const mean = (at: 0 | 1 | 2 | 3): number => (used === undefined ? 0 : used.times.reduce((sum, x) => sum + x[at], 0) / Math.max(1, used.times.length));
   return (
-    <div class="sim" onFocusIn={open}>
+    <div class="sim">
       <div class="sim-fields">
         <div class="sim-shape">
           <label>{t("simulate.schedule")}

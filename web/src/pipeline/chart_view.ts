@@ -82,7 +82,7 @@ export class ChartView {
   private readonly shares = el("div", { class: "shares" });
   private readonly plot = el("div", { class: "plot" });
   private readonly corner = el("div", { class: "corner" });
-  private readonly tip = el("div", { class: "tip", role: "tooltip", hidden: "" });
+  private readonly tip = el("div", { class: "pp-tip", role: "tooltip", hidden: "" });
 
   constructor(private readonly root: HTMLElement, private readonly options: ViewOptions) {
     this.words = options.words;
@@ -443,12 +443,12 @@ export class ChartView {
       return;
     }
     const d = this.detailsOf(target);
-    const swatch = el("i", { class: d.look === null ? "swatch wait" : "swatch" });
+    const swatch = el("i", { class: d.look === null ? "pp-swatch pp-wait" : "pp-swatch" });
     if (d.look !== null) {
       swatch.style.background = colourOf(this.theme, d.look);
     }
     this.tip.replaceChildren(
-      el("div", { class: "tiphead" }, swatch, el("b", {}, d.title), el("span", {}, d.kind)),
+      el("div", { class: "pp-tiphead" }, swatch, el("b", {}, d.title), el("span", {}, d.kind)),
       el("table", {}, ...d.lines.map(([name, value, exact]) =>
         el("tr", {}, el("th", {}, name), el("td", {}, value), el("td", { class: "quiet" }, exact)))));
     this.tip.hidden = false;
