@@ -8,7 +8,7 @@ import { RankLanes } from "./rank_lanes";
 export const ROW_PX = 20;
 export const PREVIEW_PX = 24;
 export const HEADER_PX = 28;
-export const GROUP_PX = 24;
+export const GROUP_PX = 22;
 export const COUNTER_PX = 48;
 export const HIDDEN_PX = 20;
 
@@ -24,6 +24,8 @@ export interface Item {
   lanes: RankLanes | null;
   /** Place in lanes.nodes, -1: none. */
   node: number;
+  /** The first of the groups that share this row; the node itself where there is none. */
+  head: number;
   depth: number;
   y: number;
   height: number;
@@ -36,6 +38,8 @@ export interface Item {
 }
 
 export const idOf = (key: string, nodeId: string): string => `${key}|${nodeId}`;
+/** What a row is moved by. */
+export const headId = (item: Item): string => (item.head >= 0 && item.lanes !== null ? idOf(item.lanes.key, item.lanes.nodes[item.head].id) : item.id);
 export const rankOfId = (id: string): string => (id.includes("|") ? id.slice(0, id.indexOf("|")) : id);
 export const nodeOfId = (id: string): string => (id.includes("|") ? id.slice(id.indexOf("|") + 1) : "");
 
@@ -292,23 +296,41 @@ export class LaneTree {
     }
   }
 
-  private addNode(out: Item[], rank: Rank, lanes: RankLanes, at: number, depth: number, above: boolean | undefined): void {
+  private addNode(out: Item[], rank: Rank, lanes: RankLanes, first: number, depth: number, above: boolean | undefined): void {
+    let at = first;
+    let label = lanes.nodes[at].name;
+    let below = this.openedBelow.get(idOf(rank.key, lanes.nodes[at].id)) ?? above;
+    // A group around one thing shares its row: "CANN \u203a acl".
+    for (let only = this.onlyChild(lanes, at); only >= 0; only = this.onlyChild(lanes, at)) {
+      at = only;
+      label += ` \u203a ${lanes.nodes[at].name}`;
+      below = this.openedBelow.get(idOf(rank.key, lanes.nodes[at].id)) ?? below;
+    }
     const node = lanes.nodes[at];
     const id = idOf(rank.key, node.id);
     const hasChildren = lanes.children[at].length > 0;
-    const below = this.openedBelow.get(id) ?? above;
     const isOpen = this.opened.get(id) ?? below ?? opensAtFirst(node);
     const kind: ItemKind = node.lane < 0 ? "group" : node.kind === "counter" ? "counter" : "lane";
     const rows = this.rowsOf(id, node);
     const height =
       kind === "group" ? GROUP_PX : !isOpen ? PREVIEW_PX : kind === "counter" ? COUNTER_PX : Math.max(PREVIEW_PX, rows * ROW_PX + 4);
     out.push({
-      kind, id, label: node.name, rank, lanes, node: at, depth, y: 0, height, rows, isOpen,
+      kind, id, label, rank, lanes, node: at, head: first, depth, y: 0, height, rows, isOpen,
       canOpen: hasChildren || kind !== "group", hidden: [],
     });
     if (isOpen && hasChildren) {
       this.addChildren(out, rank, lanes, at, depth + 1, below);
     }
+  }
+
+  /** The one child of a group, -1: it has none or several, or the child is hidden. */
+  private onlyChild(lanes: RankLanes, at: number): number {
+    const node = lanes.nodes[at];
+    const children = node.lane >= 0 ? [] : lanes.shownChildren(at);
+    if (children.length !== 1) {
+      return -1;
+    }
+    return this.hidden.has(idOf(lanes.key, lanes.nodes[children[0]].id)) ? -1 : children[0];
   }
 
   /** Rows that are given room. */
@@ -429,13 +451,13 @@ export class LaneTree {
     return pins ? undefined : this.items[this.rankPlace.get(lanes.key) ?? -1];
   }
 
-  /** Rows of the same parent as a row, in order; and the id of that parent. */
+  /** Rows of the same parent as a row (the first of the groups that share it), in order; and the id of that parent. */
   siblings(input: LayoutInput, item: Item): { parent: string; ids: string[] } {
     if (item.node < 0 || item.lanes === null || item.rank === null) {
       return { parent: "", ids: this.ordered("", [...input.ranks], (r) => r.key).map((r) => r.key) };
     }
     const { lanes } = item;
-    const above = lanes.nodes[item.node].parent;
+    const above = lanes.nodes[item.head].parent;
     const parent = above < 0 ? item.rank.key : idOf(item.rank.key, lanes.nodes[above].id);
     const ids = (above < 0 ? lanes.shownRoots() : lanes.shownChildren(above)).map((n) => idOf(lanes.key, lanes.nodes[n].id));
     return { parent, ids: this.ordered(parent, ids, (id) => id) };
@@ -446,7 +468,7 @@ const hostId = (rank: Rank): string => `@${rank.host}`;
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function plain(kind: ItemKind, id: string, label: string, depth: number, height: number, isOpen: boolean): Item {
-  return { kind, id, label, rank: null, lanes: null, node: -1, depth, y: 0, height, rows: 0, isOpen, canOpen: kind === "host", hidden: [] };
+  return { kind, id, label, rank: null, lanes: null, node: -1, head: -1, depth, y: 0, height, rows: 0, isOpen, canOpen: kind === "host", hidden: [] };
 }
 
 function opensAtFirst(node: LaneNode): boolean {

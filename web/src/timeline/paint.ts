@@ -10,7 +10,7 @@ import { LOOK_INSTANT } from "./palette";
 /** Slices wider than this (CSS pixels) leave one to the next. */
 const GAP_FROM = 3;
 /** Weakest density that is seen. */
-const FAINT = 0.3;
+const FAINT = 0.5;
 /** A sign for an instant is so wide; closer ones become lines. */
 const CHEVRON = 7;
 /** Rows that may carry text have texts at least so wide (CSS pixels). */
