@@ -247,10 +247,10 @@ static bool wait_for_change(ps_exchange *e) {
         return false;
     }
     (void)pthread_mutex_lock(&s->lock);
-    bool waits = !s->is_stopping && e->route->must_wait(&e->request);
+    bool waits = !s->is_stopping && e->route->must_wait(&e->request, 0);
     if (waits) {
         e->has_waited = true; /* who comes back is answered */
-        e->deadline_ms = ps_server_now_ms() + PS_WAIT_S * 1000;
+        e->waits_since_ms = ps_server_now_ms();
         e->next_waiting = s->waiting;
         s->waiting = e;
         MHD_suspend_connection(e->mhd);

@@ -178,7 +178,7 @@ static void answer(const char *method, char *uri, const char *body, size_t n_bod
     ps_reply_init(&r);
     if (n_body <= route->max_body && ps_request_parse(&q, &r, query)) {
         if (route->must_wait != NULL) {
-            (void)route->must_wait(&q);
+            (void)route->must_wait(&q, (int64_t)n_body);
         }
         ps_route_answer(route, &q, &r);
     }
