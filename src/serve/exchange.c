@@ -275,9 +275,13 @@ static bool complete(ps_exchange *e) {
     note_conn(e, false);
     (void)pthread_mutex_lock(&e->server->lock);
     e->server->n_answering++;
+    bool is_stopping = e->server->is_stopping;
     (void)pthread_mutex_unlock(&e->server->lock);
     if (e->is_answered) {
         return true;
+    }
+    if (is_stopping) {
+        return refuse(e, 503, "the server is being stopped");
     }
     e->reply = new_reply();
     e->is_answered = e->reply != NULL && !prepare(e);
