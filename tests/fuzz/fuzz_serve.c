@@ -181,8 +181,8 @@ static void answer(const char *method, char *uri, const char *body, size_t n_bod
             (void)route->must_wait(&q, (int64_t)n_body);
         }
         ps_route_answer(route, &q, &r);
+        check(&r);
     }
-    check(&r);
     ps_reply_fini(&r);
 }
 
