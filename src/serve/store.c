@@ -25,6 +25,9 @@
      PS_NEED_LABELS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |           \
      PS_NEED_TABLES | PS_NEED_STATISTICS)
 
+/* How often a rank that is read tells of it: not at all for what is read in a blink. */
+enum { PROGRESS_STEPS = 32, PROGRESS_LEAST_BYTES = 4 << 20 };
+
 #define MIN_BUDGET_BYTES ((size_t)256 << 20)
 
 /* What changes of a rank. */
@@ -149,6 +152,16 @@ static void make_room(ps_store *s, size_t more, size_t but) {
     }
 }
 
+/* So that those who wait for changes see how far it is. */
+static void come_further(void *context) {
+    place *p = context;
+    ps_store *s = p->store;
+    (void)pthread_mutex_lock(&s->lock);
+    p->seq = ++s->seq;
+    (void)pthread_mutex_unlock(&s->lock);
+    tell(s);
+}
+
 static ps_loaded *read_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
     if (ps_rank_list_check(&s->list, i, err) != PS_OK) {
         return NULL;
@@ -267,7 +280,12 @@ static ps_store *new_store(const ps_store_opts *opts, ps_err *err) {
 static bool make_places(ps_store *s) {
     s->places = ps_calloc(s->list.n + 1, sizeof *s->places);
     for (size_t i = 0; s->places != NULL && i < s->list.n; i++) {
-        s->places[i] = (place){.store = s, .err = PS_ERR_INIT};
+        place *p = &s->places[i];
+        uint64_t step = (uint64_t)s->list.files[i].size_bytes / PROGRESS_STEPS;
+        *p = (place){.store = s, .err = PS_ERR_INIT};
+        p->watch.progress = come_further;
+        p->watch.context = p;
+        p->watch.step_bytes = step > PROGRESS_LEAST_BYTES ? step : PROGRESS_LEAST_BYTES;
     }
     return s->places != NULL;
 }
