@@ -5,6 +5,8 @@
 #   intervals unions of sorted spans, beside a plain loop and Python
 #   steps     step time of a rank of 10 million kernels, in one step and in eight (BENCH_TASKS sets the number)
 #   simulate  plan and run of large schedules; 64 stages x 1024 microbatches of DualPipeV within 50 ms
+#   viewer    levels of detail of one track (BENCH_SLICES slices, default 5 million; with 100 million, which take 10 GB: a view
+#             of 2000 pixels within 1 ms, columns and index within 48 bytes a slice), and tiles over HTTP (p99 within 5 ms)
 #   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
 #   paddle    worker logs, 1 GB with 2 million jobs: into traces, and with both files of `timeline`
 #   module    module_statistic on 430,000 operators, 270,000 tasks and 50,000 modules within 0.8 s and 200 MB
@@ -53,6 +55,14 @@ if command -v chromium >/dev/null && command -v node >/dev/null && [ -d web/node
 else
     echo "left out: needs Chromium, node and web/node_modules (./dev web-test)"
 fi
+
+echo
+echo "== viewer"
+for part in lod tiles; do
+    gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc "bench/$part.c" -o "$work/$part" build/release/libpipescope_core.a \
+        -lsqlite3 -lisal -lxlsxwriter -lmicrohttpd -lpthread -lm
+    "$work/$part" "${BENCH_SLICES:-5000000}"
+done
 
 echo
 echo "== trace-event JSON"

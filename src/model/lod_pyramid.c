@@ -316,101 +316,137 @@ typedef struct walk {
     const ps_lod_row_view *v;
     unsigned level;
     int64_t from_ns, to_ns;
-    gather open;       /* n == 0: nothing yet */
-    gather ring[RING]; /* n_waited is the number of the next one */
-    size_t n_waited;
-    ps_lod_entries *out;
+    gather ring[RING]; /* the last n_begun of them; the very last is being gathered */
+    size_t n_begun;
+    ps_lod_entries *out; /* or: */
+    int64_t *busy_ns;    /* [PS_LOD_TILE] of each bucket */
     bool failed;
 } walk;
 
-static void put(walk *w, ps_lod_entry entry) {
+/* Room for the entries of a bucket, or NULL when memory is out. */
+static inline ps_lod_entry *room(walk *w) {
     ps_lod_entries *out = w->out;
-    if (out->n == out->cap &&
-        !ps_grow(&out->at, &out->cap, out->n + 1, SIZE_MAX / sizeof entry, sizeof entry)) {
+    if (out->cap - out->n < 2 &&
+        !ps_grow(&out->at, &out->cap, out->n + 2, SIZE_MAX / sizeof *out->at, sizeof *out->at)) {
         w->failed = true;
-        return;
+        return NULL;
     }
-    out->at[out->n++] = entry;
+    return &out->at[out->n];
 }
 
-static ps_lod_entry exactly(const ps_lod_row_view *v, uint32_t place) {
+static inline void set_exactly(ps_lod_entry *e, const ps_lod_row_view *v, uint32_t place) {
     uint32_t slice = v->order[place];
-    int64_t start_ns = v->slices->start_ns[slice];
-    int64_t dur_ns = v->slices->dur_ns[slice];
-    return (ps_lod_entry){start_ns, start_ns + dur_ns, dur_ns, slice, 1, v->row};
+    e->start_ns = v->slices->start_ns[slice];
+    e->busy_ns = v->slices->dur_ns[slice];
+    e->end_ns = e->start_ns + e->busy_ns;
+    e->slice = slice;
+    e->count = 1;
+    e->row = v->row;
+}
+
+/* The others of a bucket as one: `n` of them, the last of which is at `last`. */
+static inline void set_others(ps_lod_entry *e, const walk *w, const gather *g, uint32_t last) {
+    const ps_lod_row_view *v = w->v;
+    int64_t bucket_end_ns = (int64_t)(((uint64_t)g->bucket + 1) << w->level);
+    int64_t end_ns = start_at(v, last) + dur_at(v, last);
+    e->start_ns = start_at(v, g->first);
+    e->end_ns = end_ns < bucket_end_ns ? end_ns : bucket_end_ns;
+    int64_t most_ns = e->end_ns - e->start_ns;
+    e->busy_ns = g->busy_ns < (double)most_ns ? (int64_t)(g->busy_ns + 0.5) : most_ns;
+    e->slice = v->order[g->longest];
+    e->count = last + 1 - g->first;
+    e->row = v->row;
 }
 
 /* The entries of what was gathered: the last slice when it is long, the others as one. */
-static void draw(walk *w, gather g) {
+static void draw(walk *w, gather *g) {
     const ps_lod_row_view *v = w->v;
-    ps_lod_entry last = exactly(v, g.last);
-    bool is_long = last.busy_ns >= INT64_C(1) << w->level;
-    if (g.n == 1) {
-        put(w, last);
+    ps_lod_entry *e = room(w);
+    if (e == NULL) {
         return;
     }
-    if (is_long && g.n == 2) {
-        put(w, exactly(v, g.first));
-        put(w, last);
-        return;
-    }
-    int64_t bucket_end_ns = (int64_t)(((uint64_t)g.bucket + 1) << w->level);
-    ps_lod_entry others = {.start_ns = start_at(v, g.first), .row = v->row};
-    if (is_long) {
-        others.end_ns = start_at(v, g.last - 1) + dur_at(v, g.last - 1);
-        others.count = g.n - 1;
+    bool is_long = dur_at(v, g->last) >= INT64_C(1) << w->level;
+    if (g->n > 1 && !is_long) {
+        close_last(v, g);
+        set_others(e++, w, g, g->last);
     } else {
-        close_last(v, &g);
-        others.end_ns = last.end_ns;
-        others.count = g.n;
+        if (g->n == 2) {
+            set_exactly(e++, v, g->first);
+        } else if (g->n > 2) {
+            set_others(e++, w, g, g->last - 1);
+        }
+        set_exactly(e++, v, g->last);
     }
-    others.slice = v->order[g.longest];
-    others.end_ns = others.end_ns < bucket_end_ns ? others.end_ns : bucket_end_ns;
-    int64_t most_ns = others.end_ns - others.start_ns;
-    others.busy_ns = g.busy_ns < (double)most_ns ? (int64_t)(g.busy_ns + 0.5) : most_ns;
-    put(w, others);
-    if (is_long) {
-        put(w, last);
+    w->out->n = (size_t)(e - w->out->at);
+}
+
+/* Adds the part of a slice that lies in the tile to the buckets it covers; one without length is a nanosecond: it is seen. */
+static void spread(const walk *w, int64_t start_ns, int64_t dur_ns) {
+    unsigned level = w->level;
+    start_ns -= w->from_ns;
+    int64_t end_ns = start_ns + (dur_ns > 0 ? dur_ns : 1);
+    const int64_t tile_ns = (int64_t)PS_LOD_TILE << level;
+    start_ns = start_ns > 0 ? start_ns : 0;
+    end_ns = end_ns < tile_ns ? end_ns : tile_ns;
+    for (int64_t b = start_ns >> level; b < PS_LOD_TILE && b << level < end_ns; b++) {
+        int64_t in_ns = b << level > start_ns ? b << level : start_ns;
+        int64_t out_ns = (b + 1) << level < end_ns ? (b + 1) << level : end_ns;
+        w->busy_ns[b] += out_ns - in_ns;
     }
 }
 
-static void wait_turn(walk *w, const gather *g) {
-    const ps_lod_row_view *v = w->v;
-    size_t n = w->n_waited++;
-    if (n >= RING) {
-        draw(w, w->ring[n % RING]);
+static void cover(walk *w, const gather *g) {
+    if (g->n > 1) {
+        w->busy_ns[g->bucket - (w->from_ns >> w->level)] +=
+            g->busy_ns > 1 ? (int64_t)(g->busy_ns + 0.5) : 1;
     }
-    w->ring[n % RING] = *g;
-    __builtin_prefetch(&v->order[g->first]);
-    __builtin_prefetch(&v->order[g->last]);
-    __builtin_prefetch(&v->order[g->longest]);
-    if (n >= AHEAD) {
-        const gather *next = &w->ring[(n - AHEAD) % RING];
-        uint32_t last = v->order[next->last];
-        __builtin_prefetch(&v->slices->start_ns[v->order[next->first]]);
+    spread(w, start_at(w->v, g->last), dur_at(w->v, g->last));
+}
+
+static inline void finish(walk *w, gather *g) {
+    if (w->busy_ns != NULL) {
+        cover(w, g);
+    } else {
+        draw(w, g);
+    }
+}
+
+/* What is being gathered has all that there is of its bucket; the next one takes the place of the one that waited longest. */
+static gather *next_gather(walk *w) {
+    const ps_lod_row_view *v = w->v;
+    size_t n = w->n_begun++;
+    if (n > 0) {
+        const gather *g = &w->ring[(n - 1) % RING];
+        __builtin_prefetch(&v->order[g->first]);
+        __builtin_prefetch(&v->order[g->last]);
+        __builtin_prefetch(&v->order[g->longest]);
+    }
+    if (n > AHEAD) {
+        const gather *g = &w->ring[(n - 1 - AHEAD) % RING];
+        uint32_t last = v->order[g->last];
+        __builtin_prefetch(&v->slices->start_ns[v->order[g->first]]);
         __builtin_prefetch(&v->slices->start_ns[last]);
         __builtin_prefetch(&v->slices->dur_ns[last]);
     }
+    if (n >= RING) {
+        finish(w, &w->ring[n % RING]);
+    }
+    return &w->ring[n % RING];
 }
 
-static void draw_rest(walk *w) {
-    if (w->open.n > 0) {
-        wait_turn(w, &w->open);
-    }
-    size_t n = w->n_waited;
+static void finish_rest(walk *w) {
+    size_t n = w->n_begun;
     for (size_t i = n < RING ? 0 : n - RING; i < n; i++) {
-        draw(w, w->ring[i % RING]);
+        finish(w, &w->ring[i % RING]);
     }
 }
 
 static inline void feed(walk *w, const gather *g) {
-    if (w->open.n > 0 && w->open.bucket == g->bucket) {
-        join(w->v, &w->open, g);
+    gather *open = &w->ring[(w->n_begun - 1) % RING];
+    if (w->n_begun > 0 && open->bucket == g->bucket) {
+        join(w->v, open, g);
     } else {
-        if (w->open.n > 0) {
-            wait_turn(w, &w->open);
-        }
-        w->open = *g;
+        *next_gather(w) = *g;
     }
 }
 
@@ -474,37 +510,61 @@ static void feed_reaching(walk *w) {
     if (place == 0) {
         return;
     }
-    ps_lod_entry e = exactly(v, place - 1);
-    if (e.end_ns <= w->from_ns) {
+    ps_lod_entry *e = room(w);
+    if (e == NULL) {
         return;
     }
-    bool alone = place == 1 || start_at(v, place - 2) >> w->level != e.start_ns >> w->level;
-    if (alone || e.busy_ns >= INT64_C(1) << w->level) {
-        put(w, e);
+    set_exactly(e, v, place - 1);
+    bool alone = place == 1 || start_at(v, place - 2) >> w->level != e->start_ns >> w->level;
+    w->out->n += e->end_ns > w->from_ns && (alone || e->busy_ns >= INT64_C(1) << w->level);
+}
+
+/* All that starts in the tile. */
+static void feed_row(walk *w) {
+    const ps_lod_row_view *v = w->v;
+    size_t n_chunks = ps_lod_n_chunks(v->n);
+    if (n_chunks == 0) {
+        uint32_t first = ps_lod_lower(v, w->from_ns);
+        feed_slices(w, first, lower_in(v, first, v->n, w->to_ns));
     }
+    for (size_t i = n_chunks > 0 ? lower_chunk(v, w->from_ns) : 0;
+         i < n_chunks && v->chunks[i].first_start_ns < w->to_ns; i++) {
+        feed_chunk(w, i);
+    }
+    finish_rest(w);
+}
+
+/* The ring is not set: it is not read before it is filled. */
+static void begin(walk *w, const ps_lod_row_view *v, unsigned level, int64_t from_ns,
+                  int64_t to_ns) {
+    w->v = v;
+    w->level = level;
+    w->from_ns = from_ns;
+    w->to_ns = to_ns;
+    w->n_begun = 0;
+    w->out = NULL;
+    w->busy_ns = NULL;
+    w->failed = false;
 }
 
 ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_ns, int64_t to_ns,
                         ps_lod_entries *out, ps_err *err) {
     walk w;
-    w.v = v;
-    w.level = level;
-    w.from_ns = from_ns;
-    w.to_ns = to_ns;
-    w.open.n = 0;
-    w.n_waited = 0; /* the ring is not read before it is filled */
+    begin(&w, v, level, from_ns, to_ns);
     w.out = out;
-    w.failed = false;
     feed_reaching(&w);
-    size_t n_chunks = ps_lod_n_chunks(v->n);
-    if (n_chunks == 0) {
-        uint32_t first = ps_lod_lower(v, from_ns);
-        feed_slices(&w, first, lower_in(v, first, v->n, to_ns));
-    }
-    for (size_t i = n_chunks > 0 ? lower_chunk(v, from_ns) : 0;
-         i < n_chunks && v->chunks[i].first_start_ns < to_ns; i++) {
-        feed_chunk(&w, i);
-    }
-    draw_rest(&w);
+    feed_row(&w);
     return w.failed ? ps_fail_nomem(err) : PS_OK;
+}
+
+void ps_lod_row_cover(const ps_lod_row_view *v, unsigned level, int64_t from_ns, int64_t to_ns,
+                      int64_t busy_ns[PS_LOD_TILE]) {
+    walk w;
+    begin(&w, v, level, from_ns, to_ns);
+    w.busy_ns = busy_ns;
+    uint32_t place = ps_lod_lower(v, from_ns);
+    if (place > 0 && start_at(v, place - 1) + dur_at(v, place - 1) > from_ns) {
+        spread(&w, start_at(v, place - 1), dur_at(v, place - 1));
+    }
+    feed_row(&w);
 }

@@ -267,8 +267,15 @@ static keyed *in_order_of_time(const ps_found_set *set, keyed *a, keyed *b) {
     return sort_keys(a, b, n);
 }
 
+/* Equal ones stay in order of time. */
 static bool set_keys(const ps_found_set *set, ps_found_by by, keyed *a, size_t n) {
     numbering x = {0};
+    if (by == PS_FOUND_BY_TIME) {
+        for (size_t i = 0; i < n; i++) {
+            a[i].key = 0;
+        }
+        return true;
+    }
     bool ok = by != PS_FOUND_BY_NAME || number_names(&x, set);
     for (size_t i = 0; ok && i < n; i++) {
         ps_found_at at = a[i].at;

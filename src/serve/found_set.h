@@ -39,9 +39,9 @@ uint64_t ps_found_before_time(const ps_found_set *set, int64_t time_ns);
 /* Adds places [offset, offset + n) in the order of time to `out`; those that there are. Returns their number. */
 size_t ps_found_range(const ps_found_set *set, uint64_t offset, size_t n, ps_found_at *out);
 
-typedef enum ps_found_by { PS_FOUND_BY_DURATION, PS_FOUND_BY_NAME } ps_found_by;
+typedef enum ps_found_by { PS_FOUND_BY_TIME, PS_FOUND_BY_DURATION, PS_FOUND_BY_NAME } ps_found_by;
 
-/* All of them in another order, of equal ones by time. NULL: no memory; the caller frees it with ps_free(). */
+/* All of them in one of the orders, of equal ones by time. NULL: no memory; the caller frees it with ps_free(). */
 ps_found_at *ps_found_sorted(const ps_found_set *set, ps_found_by by);
 
 #endif

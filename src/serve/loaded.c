@@ -259,7 +259,9 @@ uint32_t ps_loaded_merge(ps_loaded *l, const uint32_t *lanes, size_t n, ps_err *
     }
     uint32_t made = ps_lod_merge(profile->lod, inner, n, err);
     ps_free(inner);
-    return made != PS_NONE ? made + derived->n_lanes : PS_NONE;
+    bool is_merged =
+        made != PS_NONE && made >= profile->lanes->n_lanes; /* else a lane of its own */
+    return is_merged ? made + derived->n_lanes : made;
 }
 
 uint8_t ps_loaded_tint(const ps_layer *y, ps_str name) {

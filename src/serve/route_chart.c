@@ -72,12 +72,15 @@ static bool ask(const ps_request *q, ps_reply *r, asked *a) {
     *a = (asked){.format = ps_param_text(q, "format")};
     a->format = a->format != NULL ? a->format : "page";
     if (!ask_job(q, r, &a->pipelines) ||
-        !ps_ask_int(q, r, "step", INT64_MIN + 1, INT64_MAX, PS_FIRST_STEP, &a->step) ||
+        !ps_ask_int(q, r, "step", INT64_MIN + 1, INT64_MAX, 0, &a->step) ||
         !ps_ask_int(q, r, "pipeline", 0, INT32_MAX, -1, &pipeline) ||
         !ps_ask_flag(q, r, "dark", &a->dark)) {
         return false;
     }
     a->pipeline = (int32_t)pipeline;
+    if (ps_param_text(q, "step") == NULL) {
+        a->step = PS_FIRST_STEP;
+    }
     if (strcmp(a->format, "page") != 0 && strcmp(a->format, "svg") != 0 &&
         strcmp(a->format, "html") != 0 && strcmp(a->format, "json") != 0) {
         ps_reply_fail(r, 400, "format: page, svg, html or json");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 #include "base/pattern.h"
 #include "serve/cache.h"
 #include "serve/found_set.h"
@@ -19,7 +20,6 @@ typedef struct asked {
     const ps_request *q;
     ps_query query;
     ps_found_set set;
-    bool has_ranks; /* `ranks` or `rank` was given */
 } asked;
 
 /* --- asking --------------------------------------------------------------------------------------------------- */
@@ -89,8 +89,7 @@ static bool ask_ranks(asked *a, ps_reply *r) {
         return false;
     }
     const char *keys = ps_param_text(a->q, "ranks");
-    a->has_ranks = keys != NULL && keys[0] != '\0';
-    if (a->has_ranks) {
+    if (keys != NULL && keys[0] != '\0') {
         return add_named_ranks(a, r, keys);
     }
     for (size_t i = 0; i < n; i++) {
@@ -111,11 +110,6 @@ static bool ask_box(asked *a, ps_reply *r) {
     a->query.from_ns = INT64_MIN;
     a->query.to_ns = INT64_MAX;
     if (ps_param_text(q, "from") != NULL || ps_param_text(q, "to") != NULL) {
-        if (a->set.n_ranks != 1 && !a->has_ranks) {
-            ps_reply_fail(r, 400,
-                          "a span needs parameter 'ranks': it counts from the first of them");
-            return false;
-        }
         if (!ps_ask_span(q, r, &a->query.from_ns, &a->query.to_ns)) {
             return false;
         }
@@ -356,7 +350,7 @@ static ps_code put_found(ps_buf *out, const asked *a, ps_found_at at, ps_err *er
 typedef struct page {
     uint64_t offset;
     size_t n;
-    int by; /* ps_found_by, -1: time */
+    ps_found_by by;
     bool is_desc;
 } page;
 
@@ -371,7 +365,7 @@ static bool ask_page(const ps_request *q, ps_reply *r, page *p) {
     p->offset = (uint64_t)offset;
     p->n = (size_t)limit;
     const char *sort = ps_param_text(q, "sort");
-    p->by = sort == NULL || strcmp(sort, "start") == 0 ? -1
+    p->by = sort == NULL || strcmp(sort, "start") == 0 ? PS_FOUND_BY_TIME
             : strcmp(sort, "dur") == 0                 ? PS_FOUND_BY_DURATION
                                                        : PS_FOUND_BY_NAME;
     if (p->by == PS_FOUND_BY_NAME && strcmp(sort, "name") != 0) {
@@ -387,11 +381,11 @@ static ps_code fill_page(const asked *a, const page *p, ps_found_at *rows, size_
     *n = p->n < left ? p->n : (size_t)left;
     uint64_t first = p->is_desc ? left - *n : p->offset;
     ps_code code = PS_OK;
-    if (p->by < 0) {
+    if (p->by == PS_FOUND_BY_TIME) {
         *n = ps_found_range(&a->set, first, *n, rows);
     } else if (*n > 0) {
         void *list = NULL;
-        code = sorted_list(a, (ps_found_by)p->by, &list, err);
+        code = sorted_list(a, p->by, &list, err);
         if (code == PS_OK) {
             memcpy(rows, (const ps_found_at *)list + first, *n * sizeof *rows);
             ps_cache_release(a->q->cache, list);
@@ -441,15 +435,20 @@ static const ps_column FOUND_COLUMNS[N_FOUND] = {
     [FOUND_SLICE] = {.name = "slice", .type = PS_COL_INT},
 };
 
+/* What a table of what was found is made of. */
+typedef struct listed {
+    const asked *a;
+    const ps_found_at *all; /* in order of time */
+} listed;
+
 /* A row of the list in order of time; times from the origin of the first rank that is searched. */
 static void make_found_row(const void *context, size_t row, ps_value *cells,
                            char room[PS_ROW_ROOM]) {
     (void)room; /* all texts live as long as the ranks */
-    const asked *a = context;
-    ps_found_at at = {0, 0};
+    const asked *a = ((const listed *)context)->a;
+    ps_found_at at = ((const listed *)context)->all[row];
     ps_ref ref;
-    if (ps_found_range(&a->set, row, 1, &at) != 1 ||
-        !ps_loaded_ref(a->set.ranks[at.rank].loaded, at.slice, &ref)) {
+    if (!ps_loaded_ref(a->set.ranks[at.rank].loaded, at.slice, &ref)) {
         return;
     }
     const ps_found_rank *rank = &a->set.ranks[at.rank];
@@ -470,8 +469,13 @@ static void keep_context(void *context) {
 
 static void answer_table(const ps_request *q, ps_reply *r) {
     asked a;
-    if (begin_search(q, r, &a)) {
-        ps_row_maker maker = {make_found_row, &a, keep_context};
+    void *all = NULL;
+    ps_err err = PS_ERR_INIT;
+    if (begin_search(q, r, &a) && sorted_list(&a, PS_FOUND_BY_TIME, &all, &err) != PS_OK) {
+        ps_reply_err(r, &err);
+    } else if (all != NULL) {
+        listed rows = {&a, all};
+        ps_row_maker maker = {make_found_row, &rows, keep_context};
         ps_table *table =
             ps_table_new_made("found", "", FOUND_COLUMNS, N_FOUND, (size_t)a.set.total, maker);
         if (table != NULL) {
@@ -481,23 +485,50 @@ static void answer_table(const ps_request *q, ps_reply *r) {
         }
         ps_table_free(table);
     }
+    ps_cache_release(q->cache, all);
     end_search(&a);
 }
 
 /* --- the next one --------------------------------------------------------------------------------------------- */
 
-/* The rank of parameter `rank` in the set, or n_ranks with a filled reply. */
-static uint32_t ask_here(const asked *a, ps_reply *r) {
-    const char *key = ps_param_text(a->q, "rank");
-    for (uint32_t i = 0; key != NULL && i < a->set.n_ranks; i++) {
-        if (strcmp(a->set.ranks[i].key, key) == 0) {
-            return i;
-        }
+/* How many stand before the slice to go on from; it may be of a rank that is not searched. */
+static bool ask_slice_place(const asked *a, ps_reply *r, bool after, uint64_t *n) {
+    ps_loaded *l = NULL;
+    uint32_t slice = 0;
+    bool ok = ps_ask_rank(a->q, r, &l) && ps_ask_slice(a->q, r, l, &slice);
+    uint32_t here = 0;
+    while (ok && here < a->set.n_ranks && a->set.ranks[here].loaded != l) {
+        here++;
     }
-    ps_reply_fail(r, key == NULL ? 400 : 404, "%s",
-                  key == NULL ? "parameter 'rank' is missing: of the slice or time to go on from"
-                              : "the rank to go on from is not among those that are searched");
-    return (uint32_t)a->set.n_ranks;
+    if (ok && here < a->set.n_ranks) {
+        *n = ps_found_before(&a->set, here, slice, after);
+    } else if (ok) {
+        ps_found_rank other = {.loaded = l};
+        *n = ps_found_before_time(&a->set, ps_found_start_ns(&other, slice));
+    }
+    ps_loaded_release(l);
+    return ok;
+}
+
+/* The same of a time: from the origin of parameter `rank`, else of the first one that is searched. */
+static bool ask_time_place(const asked *a, ps_reply *r, uint64_t *n) {
+    int64_t time_ns = 0;
+    if (!ps_ask_int(a->q, r, "time", -(INT64_C(1) << 61), INT64_C(1) << 61, PS_REQUIRED,
+                    &time_ns)) {
+        return false;
+    }
+    if (ps_param_text(a->q, "rank") != NULL) {
+        ps_loaded *l = NULL;
+        if (!ps_ask_rank(a->q, r, &l)) {
+            return false;
+        }
+        ps_found_rank rank = {.loaded = l};
+        *n = ps_found_before_time(&a->set, ps_i64_plus(time_ns, origin_of(&rank)));
+        ps_loaded_release(l);
+    } else if (a->set.n_ranks > 0) {
+        *n = ps_found_before_time(&a->set, ps_i64_plus(time_ns, origin_of(&a->set.ranks[0])));
+    }
+    return true;
 }
 
 /* The place to go to, -1: there is none. False with a filled reply. */
@@ -512,25 +543,10 @@ static bool ask_step(const asked *a, ps_reply *r, int64_t *index) {
         ps_reply_fail(r, 400, "parameter 'dir' is next or previous");
         return false;
     }
-    uint32_t here = ask_here(a, r);
-    if (here == a->set.n_ranks) {
-        return false;
-    }
-    const ps_found_rank *rank = &a->set.ranks[here];
     uint64_t n = 0;
-    if (ps_param_text(q, "slice") != NULL) {
-        uint32_t slice = 0;
-        if (!ps_ask_slice(q, r, rank->loaded, &slice)) {
-            return false;
-        }
-        n = ps_found_before(&a->set, here, slice, !is_back);
-    } else {
-        int64_t time_ns = 0;
-        if (!ps_ask_int(q, r, "time", -(INT64_C(1) << 61), INT64_C(1) << 61, PS_REQUIRED,
-                        &time_ns)) {
-            return false;
-        }
-        n = ps_found_before_time(&a->set, time_ns + origin_of(rank));
+    bool has_slice = ps_param_text(q, "slice") != NULL;
+    if (!(has_slice ? ask_slice_place(a, r, !is_back, &n) : ask_time_place(a, r, &n))) {
+        return false;
     }
     *index = (int64_t)n - (is_back ? 1 : 0);
     return true;

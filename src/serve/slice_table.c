@@ -29,9 +29,17 @@ typedef struct arg_column {
     bool is_int, is_real, is_time; /* all values so far */
 } arg_column;
 
+/* Rows are mostly read in order: the next one is near. */
+typedef struct cursor {
+    size_t row; /* SIZE_MAX: none yet */
+    uint32_t slice;
+} cursor;
+
 typedef struct slice_rows {
     const ps_loaded *l;
     const ps_slice_set *set;
+    cursor *last; /* a table is read by one thread at a time */
+    cursor at;
     arg_column args[MOST_KEYS];
     size_t n_args;
 } slice_rows;
@@ -164,9 +172,24 @@ static void set_args(const slice_rows *x, const ps_ref *ref, ps_value *cells,
     }
 }
 
+static uint32_t slice_of_row(const slice_rows *x, size_t row) {
+    cursor *last = x->last;
+    if (last->row != SIZE_MAX && row == last->row + 1) {
+        ps_ref ref;
+        (void)ps_loaded_ref(x->l, last->slice, &ref);
+        uint32_t next = ps_slice_set_next(x->set, layer_of(x->l, ref.layer), ref.slice + 1);
+        last->slice =
+            next != PS_NONE ? ref.layer->first_slice + next : ps_slice_set_at(x->set, row);
+    } else if (row != last->row) {
+        last->slice = ps_slice_set_at(x->set, row);
+    }
+    last->row = row;
+    return last->slice;
+}
+
 static void make_row(const void *context, size_t row, ps_value *cells, char text[PS_ROW_ROOM]) {
     const slice_rows *x = context;
-    uint32_t slice = ps_slice_set_at(x->set, row);
+    uint32_t slice = slice_of_row(x, row);
     ps_ref ref;
     if (!ps_loaded_ref(x->l, slice, &ref)) {
         return;
@@ -242,6 +265,8 @@ ps_table *ps_slice_table_new(ps_reply *r, const char *name, const ps_loaded *l,
     if (x != NULL) {
         x->l = l;
         x->set = set;
+        x->last = &x->at;
+        x->at.row = SIZE_MAX;
         if (with_args) {
             choose_args(x);
         }

@@ -2,6 +2,7 @@
 import type { Ref } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
+import { ranks, shiftOf } from "./session";
 import { Viewport, ZoomHistory } from "./viewport";
 
 /** The one window; `windowChanged` tells of changes. */
@@ -19,6 +20,22 @@ export function moveWindow(change: (view: Viewport) => void): void {
 export function undoZoom(): void {
   if (zoomHistory.undo(viewport)) {
     windowChanged.update((n) => n + 1);
+  }
+}
+
+/** What there is to see, over all ranks that are read. */
+export function followExtent(): void {
+  let least = Infinity;
+  let most = -Infinity;
+  for (const rank of ranks.get()) {
+    if (rank.state === "ready" && rank.start !== undefined && rank.end !== undefined) {
+      least = Math.min(least, rank.start + shiftOf(rank));
+      most = Math.max(most, rank.end + shiftOf(rank));
+    }
+  }
+  const { from, to } = viewport.extent;
+  if (least <= most && (least !== from || most !== to)) {
+    viewport.setExtent(least, most);
   }
 }
 
@@ -47,8 +64,10 @@ export const showInstants = new Atom<boolean>(true);
 
 /** The lower panel. */
 export const bottomOpen = new Atom<boolean>(true);
-export const bottomHeight = new Atom<number>(260);
+export const bottomHeight = new Atom<number>(typeof innerHeight === "number" ? Math.round(Math.max(160, Math.min(280, innerHeight * 0.28))) : 220);
 export const labelWidth = new Atom<number>(220);
+/** How far the list of lanes is scrolled, pixels. Set from outside, the timeline follows. */
+export const listScroll = new Atom<number>(0);
 
 export interface Marker {
   id: number;

@@ -1,6 +1,6 @@
 /** What pages ask the server for, and how they read tables. */
 import { useEffect, useState } from "preact/hooks";
-import { get, type Params } from "../api/client";
+import { ApiError, get, type Params } from "../api/client";
 import type { Cell, Table } from "../api/types";
 
 export interface Reply<T> {
@@ -35,6 +35,18 @@ interface Several {
 }
 
 const LARGEST = 5000;
+
+/** A table of an analysis (docs/serve-api.md, /api/mode) with all its rows; null where the analysis makes none of that name. */
+export async function modeTable(mode: string, name: string, params: Params, signal: AbortSignal): Promise<Table | null> {
+  try {
+    return await wholeTable("mode", { ...params, name: mode, table: name }, name, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) {
+      return null;
+    }
+    throw error;
+  }
+}
 
 /** A table with all its rows, of a route that gives one or several. Null: it gives none of that name. */
 export async function wholeTable(path: string, params: Params, name: string | null, signal: AbortSignal): Promise<Table | null> {

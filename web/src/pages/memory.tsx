@@ -1,6 +1,142 @@
-/** The Memory page. */
+/** The Memory page: curves over time, the operators that allocate, the peaks of components. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Rank } from "../api/types";
+import { registerUrl, urlChanged } from "../app/url_state";
+import { Atom, useAtom } from "../base/atom";
+import { duration } from "../base/time";
+import { goto, shiftOf, tab } from "../model/session";
+import { markers } from "../model/timeline";
+import { Curves, type Curve, type Shade } from "../panels/chart";
+import { useColours } from "../panels/drawing";
+import { Empty, Failed, Loading } from "../panels/empty";
+import { Check, RankPicker, Segments, useRank } from "../panels/form";
+import { DataTable, type TableRow } from "../panels/table";
 import { t } from "../words";
+import { useReply, wholeTable } from "./data";
+import { curvesOf, unitOf } from "./memory_model";
+import { RankGate } from "./rank_gate";
+
+const BY = ["overall", "stream", "component"] as const;
+type By = (typeof BY)[number];
+
+interface State {
+  rank: string;
+  by: By;
+  /** Zoomed to, rankNs. */
+  span: { from: number; to: number } | null;
+  /** Only operators that allocate or release within it. */
+  inside: boolean;
+}
+
+const state = new Atom<State>({ rank: "", by: "overall", span: null, inside: true });
+
+const part = {
+  prefix: "mem",
+  read: (): Record<string, string> => {
+    const { rank, by, span, inside } = state.get();
+    return {
+      ...(rank === "" ? {} : { rank }), ...(by === "overall" ? {} : { by }), ...(span === null ? {} : { span: `${Math.round(span.from)},${Math.round(span.to)}` }), ...(inside ? {} : { inside: "0" }),
+    };
+  },
+  write: (from: Record<string, string>): void => {
+    const [a, b] = (from["span"] ?? "").split(",").map(Number);
+    state.set({
+      rank: from["rank"] ?? "", by: BY.find((b_) => b_ === from["by"]) ?? "overall", inside: from["inside"] !== "0",
+      span: a !== undefined && b !== undefined && a < b ? { from: a, to: b } : null,
+    });
+  },
+};
+
+function change(to: Partial<State>): void {
+  state.set({ ...state.get(), ...to });
+  urlChanged();
+}
+
+/** Points of a curve that are asked for: more than a screen has pixels, since peaks are kept. */
+const POINTS = 2000;
 
 export function MemoryPage() {
-  return <main class="page">{t("tab.memory")}</main>;
+  const { rank: key, by, span, inside } = useAtom(state);
+  const rank = useRank(key);
+  useEffect(() => registerUrl(part), []);
+  return (
+    <main class="page">
+      <div class="controls-row">
+        <RankPicker rank={rank} onChange={(next) => change({ rank: next, span: null })} />
+        <span class="quiet">{t("operator.group-by")}</span>
+        <Segments label={t("operator.group-by")} value={by} options={BY.map((b) => [b, t(`memory.${b}`)] as const)} onChange={(next) => change({ by: next })} />
+        {span !== null && (
+          <>
+            <span class="quiet">{t("memory.span", duration(span.from), duration(span.to))}</span>
+            <button type="button" onClick={() => change({ span: null })}>{t("memory.reset")}</button>
+            <button type="button" onClick={() => rank !== null && showSpan(rank, span)}>{t("memory.to-timeline")}</button>
+          </>
+        )}
+      </div>
+      <RankGate rank={rank}>{rank !== null && <Memory key={rank.key} rank={rank} by={by} span={span} inside={inside} />}</RankGate>
+    </main>
+  );
+}
+
+function showSpan(rank: Rank, span: { from: number; to: number }): void {
+  const shift = shiftOf(rank);
+  goto.set({ span: { from: span.from + shift, to: span.to + shift } });
+  tab.set("timeline");
+}
+
+function Memory({ rank, by, span, inside }: { rank: Rank; by: By; span: State["span"]; inside: boolean }) {
+  const [hovered, setHovered] = useState<TableRow | null>(null);
+  const only = span !== null && inside ? { from: Math.floor(span.from), to: Math.ceil(span.to) } : {};
+  return (
+    <>
+      <CurveCard rank={rank} by={by} span={span} hovered={hovered} />
+      <div class="controls-row">
+        <Check label={t("memory.inside")} checked={inside} onChange={(on) => change({ inside: on })} />
+        {inside && span === null && <span class="quiet">{t("memory.inside-hint")}</span>}
+      </div>
+      <div class="card flush">
+        <DataTable
+          path="view"
+          params={{ name: "memory_operators", rank: rank.key, ...only }}
+          urlKey="memory"
+          maxRows={12}
+          bars={{ size: "--computing" }}
+          sort={{ column: "size", desc: true }}
+          hidden={["active release", "active duration", "device"]}
+          onHover={setHovered}
+        />
+      </div>
+      <div class="card flush"><DataTable path="view" params={{ name: "memory_components", rank: rank.key }} maxRows={8} bars={{ peak: "--computing" }} sort={{ column: "peak", desc: true }} /></div>
+    </>
+  );
+}
+
+function CurveCard({ rank, by, span, hovered }: { rank: Rank; by: By; span: State["span"]; hovered: TableRow | null }) {
+  const colours = useColours();
+  const zoomed = span === null ? {} : { from: Math.floor(span.from), to: Math.ceil(span.to) };
+  const reply = useReply(JSON.stringify([rank.key, by, zoomed]), (signal) => wholeTable("view", { name: "memory_curve", rank: rank.key, by, points: POINTS, ...zoomed }, null, signal));
+  const data = useMemo(() => (reply.data === null ? null : curvesOf(reply.data)), [reply.data]);
+  const unit = unitOf(data?.lines ?? []);
+  const curves = useMemo((): Curve[] => (data?.lines ?? []).map((line, i) => ({
+    name: line.name, colour: colourOf(i, line.what, colours), values: line.values.map((v) => (v === null ? null : v / unit.bytes)), isStep: true, ...(line.what === "reserved" ? { dash: [6, 3] } : {}),
+  })), [data, colours]);
+  const marked = useAtom(markers);
+  const shift = shiftOf(rank);
+  const shades = useMemo((): Shade[] => marked.filter((m) => m.to !== null).map((m) => ({ from: m.from - shift, to: m.to! - shift, colour: typeof m.colour === "string" ? m.colour : (colours.tints[m.colour] ?? colours.accent), name: m.name })), [marked, shift, colours]);
+  const marks = useMemo(() => ["start", "release"].map((name) => hovered?.get(name)).filter((v): v is number => typeof v === "number"), [hovered]);
+  return (
+    <section class="card">
+      <h3>{t("memory.curve")}</h3>
+      {reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
+        : data === null ? <Loading />
+        : data.x.length === 0 ? <Empty title={t("table.none")} />
+        : <Curves title={t("memory.curve")} x={data.x} curves={curves} unit={unit.name} height={260} shades={shades} marks={marks} span={span} onSpan={(next) => change({ span: next })} />}
+    </section>
+  );
+}
+
+/** What is reserved lies over what is allocated: strong colours for the one that people look for. */
+function colourOf(i: number, what: string, colours: ReturnType<typeof useColours>): string {
+  const first = what === "allocated" ? colours.lanes[0] : what === "reserved" ? colours.lanes[1] : what === "active" ? colours.lanes[2] : undefined;
+  return i < 3 && first !== undefined ? first : (colours.tints[i % 12] ?? colours.accent);
 }

@@ -49,13 +49,13 @@ function drawTicks(ctx: CanvasRenderingContext2D, view: Viewport, palette: Palet
   for (const { ns, text } of ticks) {
     const x = view.x(ns);
     ctx.fillStyle = palette.line;
-    ctx.fillRect(Math.round(x), 18, 1, AXIS_PX - 18);
+    ctx.fillRect(Math.round(x), 15, 1, AXIS_PX - 15);
     ctx.fillStyle = palette.quiet;
     const wide = ctx.measureText(text).width;
     const at = x + 4;
     // In a line of their own below the span; a text that the edge would cut is left out.
     if (at + wide <= view.width && at >= 0) {
-      ctx.fillText(text, at, 22);
+      ctx.fillText(text, at, 20);
     }
   }
 }

@@ -6,9 +6,9 @@ import { context, el, FONT } from "../base/dom";
 import type { Ns } from "../base/ns";
 import { isDark, theme } from "../model/look";
 import { fail } from "../model/notices";
-import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected, shiftOf } from "../model/session";
+import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected } from "../model/session";
 import {
-  baseSlice, editedMarker, flowKinds, hovered, labelWidth, markers, moveWindow, showInstants, viewport, windowChanged,
+  baseSlice, editedMarker, flowKinds, followExtent, hovered, labelWidth, listScroll, markers, moveWindow, showInstants, viewport, windowChanged,
 } from "../model/timeline";
 import { layoutInput, marked, revealLane, touchTree, tree, treeChanged, wantLanes } from "../model/tree";
 import { language, t } from "../words";
@@ -76,6 +76,8 @@ export class Timeline {
   private isAtScroll = -1;
   /** A row to scroll to when the tree is laid out. */
   private pending: { id: string; row: number } | null = null;
+  /** Where the list is to be scrolled to, once it is that long. */
+  private wantedScroll: number | null = null;
 
   constructor(private readonly listeners: Listeners) {
     const measure = context(el("canvas"));
@@ -133,6 +135,14 @@ export class Timeline {
     });
     on([flowKinds], base);
     on([goto], () => this.follow());
+    on([listScroll], () => {
+      if (Math.abs(listScroll.get() - this.scene.scrollTop) > 1) {
+        this.wantedScroll = listScroll.get();
+        this.isTreeDirty = true;
+        this.redraw();
+      }
+    });
+    this.wantedScroll = listScroll.get() > 0 ? listScroll.get() : null;
     const watcher = new ResizeObserver(() => this.resize());
     watcher.observe(this.scroller);
     this.stops.push(() => watcher.disconnect());
@@ -140,6 +150,9 @@ export class Timeline {
       if (this.scroller.scrollTop !== this.isAtScroll) {
         this.isAtScroll = this.scroller.scrollTop;
         this.scene.scrollTop = this.scroller.scrollTop;
+        this.scene.update();
+        this.wantedScroll = null;
+        listScroll.set(this.scene.scrollTop);
         this.redrawLabels();
         this.redraw();
       }
@@ -293,7 +306,7 @@ export class Timeline {
   private layout(): void {
     this.isTreeDirty = false;
     tree.layout(layoutInput());
-    this.extent();
+    followExtent();
     for (const item of tree.items) {
       if (item.kind === "rank" && item.isOpen && item.lanes === null && item.rank !== null) {
         void wantLanes(item.rank.key);
@@ -313,6 +326,10 @@ export class Timeline {
       this.scene.scrollTo(item, pending.row);
     }
     this.spacer.style.height = `${this.scene.mostScroll}px`;
+    if (this.wantedScroll !== null && this.wantedScroll <= this.scene.mostScroll) {
+      this.scene.scrollTop = this.wantedScroll;
+      this.wantedScroll = null;
+    }
     this.setScroll(this.scene.scrollTop);
     this.areLabelsDirty = true;
   }
@@ -326,26 +343,11 @@ export class Timeline {
       this.scroller.scrollTop = this.scene.scrollTop;
       this.isAtScroll = this.scroller.scrollTop;
     }
+    if (this.wantedScroll === null) {
+      listScroll.set(this.scene.scrollTop);
+    }
     this.areLabelsDirty = true;
     this.redraw();
-  }
-
-  /** What there is to see, over all ranks that are read. */
-  private extent(): void {
-    let least = Infinity;
-    let most = -Infinity;
-    for (const rank of ranks.get()) {
-      if (rank.state === "ready" && rank.start !== undefined && rank.end !== undefined) {
-        least = Math.min(least, rank.start + shiftOf(rank));
-        most = Math.max(most, rank.end + shiftOf(rank));
-      }
-    }
-    if (least <= most) {
-      const { from, to } = viewport.extent;
-      if (least !== from || most !== to) {
-        viewport.setExtent(least, most);
-      }
-    }
   }
 
   private frame(): void {

@@ -1,0 +1,199 @@
+/** What the Summary page works out of the table of steps (ClusterStepTraceTime), without a document. Times are ns. */
+import type { Cell, Table } from "../api/types";
+import { nsReader, reader } from "./data";
+
+export const INDICATORS = [
+  "computing", "communication", "pure_computing", "overlapped", "exposed", "free", "preparing", "exposed_no_receive", "stage", "bubble",
+] as const;
+export type Indicator = (typeof INDICATORS)[number];
+export type Values = Record<Indicator, number | null>;
+
+export interface Entry {
+  /** "rank", "stage" */
+  type: string;
+  step: string;
+  /** Rank or stage as the table names it. */
+  index: string;
+  /** Where it stands among the parallel dimensions; null: not known. */
+  dp: number | null;
+  pp: number | null;
+  tp: number | null;
+  values: Values;
+}
+
+const COLUMN: Record<Exclude<Indicator, "pure_computing">, string> = {
+  computing: "computing", communication: "communication", overlapped: "overlapped", exposed: "communication not overlapped", free: "free",
+  preparing: "preparing", exposed_no_receive: "communication not overlapped and exclude receive", stage: "stage", bubble: "bubble",
+};
+
+export function entriesOf(table: Table): Entry[] {
+  const text = (name: string) => {
+    const read = reader(table, name);
+    return (row: Cell[]): string => String(read(row) ?? "");
+  };
+  const number = (name: string) => {
+    const read = reader(table, name);
+    return (row: Cell[]): number | null => {
+      const cell = read(row);
+      return typeof cell === "number" ? cell : null;
+    };
+  };
+  const [type, step, index] = [text("type"), text("step"), text("index")];
+  const [dp, pp, tp] = [number("dp index"), number("pp index"), number("tp index")];
+  const times = Object.entries(COLUMN).map(([name, column]) => [name, nsReader(table, column)] as const);
+  return table.rows.map((row) => {
+    const values = Object.fromEntries(times.map(([name, read]) => [name, read(row)])) as Values;
+    values.pure_computing = values.computing === null ? null : values.computing - (values.overlapped ?? 0);
+    return { type: type(row), step: step(row), index: index(row), dp: dp(row), pp: pp(row), tp: tp(row), values };
+  });
+}
+
+/** Computing, communication that it does not hide, free and preparing: how long the step took. */
+export const endToEnd = (v: Values): number => (v.computing ?? 0) + (v.exposed ?? 0) + (v.free ?? 0) + Math.max(0, v.preparing ?? 0);
+
+/** Of all steps the mean, of one the values of it: one entry for each rank (or stage). */
+export function ofStep(entries: Entry[], step: string | null): Entry[] {
+  const by = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    if (step === null || entry.step === step) {
+      const key = `${entry.type} ${entry.index}`;
+      by.get(key)?.push(entry) ?? by.set(key, [entry]);
+    }
+  }
+  return [...by.values()].map((same) => ({ ...same[0]!, values: meanOf(same.map((e) => e.values)) }));
+}
+
+function meanOf(all: Values[]): Values {
+  const mean = (name: Indicator): number | null => {
+    const known = all.map((v) => v[name]).filter((v): v is number => v !== null);
+    return known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;
+  };
+  return Object.fromEntries(INDICATORS.map((name) => [name, mean(name)])) as Values;
+}
+
+export type Order = "index" | Indicator;
+
+/** By rank, or the largest first; the first `top` of them (0: all). */
+export function ordered(entries: Entry[], by: Order, top: number): Entry[] {
+  const sorted = [...entries].sort((a, b) => by === "index"
+    ? Number(a.index) - Number(b.index) || a.index.localeCompare(b.index)
+    : (b.values[by] ?? -Infinity) - (a.values[by] ?? -Infinity) || Number(a.index) - Number(b.index));
+  return top > 0 ? sorted.slice(0, top) : sorted;
+}
+
+export interface Spread {
+  indicator: Indicator;
+  spread_ns: number;
+  least: Entry;
+  most: Entry;
+  /** Of the mean step. */
+  share: number;
+}
+
+/** Times that differ over the ranks by more than 5 % of the mean step (S-22). */
+export const SPREAD_SHARE = 0.05;
+
+export function spreadsOf(entries: Entry[]): Spread[] {
+  const mean = entries.reduce((sum, e) => sum + endToEnd(e.values), 0) / Math.max(1, entries.length);
+  return (["computing", "exposed", "free"] as const).flatMap((indicator) => {
+    const known = entries.filter((e) => e.values[indicator] !== null).sort((a, b) => a.values[indicator]! - b.values[indicator]!);
+    const [least, most] = [known[0], known[known.length - 1]];
+    if (least === undefined || most === undefined || mean <= 0) {
+      return [];
+    }
+    const spread_ns = most.values[indicator]! - least.values[indicator]!;
+    return spread_ns > SPREAD_SHARE * mean ? [{ indicator, spread_ns, least, most, share: spread_ns / mean }] : [];
+  });
+}
+
+export const ALGORITHMS = ["megatron-tp-cp-ep-dp-pp", "megatron-tp-cp-pp-ep-dp", "mindspeed", "mindie", "vllm"] as const;
+export type Algorithm = (typeof ALGORITHMS)[number];
+export interface Sizes {
+  pp: number;
+  tp: number;
+  cp: number;
+  dp: number;
+  ep: number;
+  moetp: number;
+}
+
+export const hasCp = (a: Algorithm): boolean => a !== "mindie" && a !== "vllm";
+export const hasMoeTp = (a: Algorithm): boolean => a === "mindie";
+
+export type Fault = "too-few" | "dp-ep" | "cpdp-ep" | "moe" | "vllm-ep" | "vllm-tp";
+
+/** What is wrong with sizes (S-4), in the order in which people mend it. */
+export function faultsOf(algorithm: Algorithm, s: Sizes, nRanks: number): Fault[] {
+  const cp = hasCp(algorithm) ? s.cp : 1;
+  const out: Fault[] = s.pp * s.tp * cp * s.dp < nRanks ? ["too-few"] : [];
+  switch (algorithm) {
+    case "megatron-tp-cp-ep-dp-pp": case "megatron-tp-cp-pp-ep-dp":
+      return s.dp % s.ep !== 0 ? [...out, "dp-ep"] : out;
+    case "mindspeed":
+      return (cp * s.dp) % s.ep !== 0 ? [...out, "cpdp-ep"] : out;
+    case "mindie":
+      return s.tp * s.dp !== s.moetp * s.ep ? [...out, "moe"] : out;
+    case "vllm":
+      return [...out, ...((s.tp * s.dp) % s.ep !== 0 ? (["vllm-ep"] as const) : []), ...(s.ep % s.tp !== 0 ? (["vllm-tp"] as const) : [])];
+  }
+}
+
+export interface Place {
+  tp: number;
+  cp: number;
+  dp: number;
+  pp: number;
+}
+
+/** Where a rank stands (S-6): the fastest dimension first. */
+export function placeOf(algorithm: Algorithm, s: Sizes, rank: number): Place {
+  const order: (keyof Place)[] = algorithm === "megatron-tp-cp-pp-ep-dp" ? ["tp", "cp", "pp", "dp"]
+    : algorithm === "vllm" ? ["tp", "pp", "dp"] : algorithm === "mindie" ? ["tp", "dp", "pp"] : ["tp", "cp", "dp", "pp"];
+  const place: Place = { tp: 0, cp: 0, dp: 0, pp: 0 };
+  let rest = rank;
+  order.forEach((dimension, i) => {
+    place[dimension] = i === order.length - 1 ? rest : rest % s[dimension];
+    rest = Math.floor(rest / s[dimension]);
+  });
+  return place;
+}
+
+/** Dimensions that a box of the overview keeps apart; those it leaves out are folded into it (S-7). */
+export const FOLDS = ["none", "tp", "tp-cp", "stage"] as const;
+export type Fold = (typeof FOLDS)[number];
+
+export interface Box {
+  label: string;
+  ranks: string[];
+  place: Place;
+  max: Values;
+  min: Values;
+}
+
+const FOLDED: Record<Fold, (keyof Place)[]> = { none: [], tp: ["tp"], "tp-cp": ["tp", "cp"], stage: ["tp", "cp", "dp"] };
+
+/** Ranks that differ only in what is folded become one box with the largest and least of their values. */
+export function foldOf(entries: Entry[], algorithm: Algorithm, s: Sizes, fold: Fold): Box[] {
+  const kept = (["dp", "pp", "cp", "tp"] as const).filter((d) => !FOLDED[fold].includes(d));
+  const by = new Map<string, { place: Place; entries: Entry[] }>();
+  for (const entry of entries) {
+    const place = placeOf(algorithm, s, Number(entry.index));
+    const key = kept.map((d) => place[d]).join();
+    by.get(key)?.entries.push(entry) ?? by.set(key, { place, entries: [entry] });
+  }
+  return [...by.values()].map(({ place, entries: same }) => {
+    const many = kept.filter((d) => s[d] > 1);
+    const of = (pick: (...v: number[]) => number): Values => Object.fromEntries(INDICATORS.map((name) => {
+      const known = same.map((e) => e.values[name]).filter((v): v is number => v !== null);
+      return [name, known.length === 0 ? null : pick(...known)];
+    })) as Values;
+    return {
+      label: many.length === 0 ? same.map((e) => e.index).join(",") : many.map((d) => `${d}${place[d]}`).join("-"),
+      ranks: same.map((e) => e.index), place, max: of(Math.max), min: of(Math.min),
+    };
+  });
+}
+
+/** Sizes as the profile carries them (/api/summary), where it does. */
+export const sizesOf = (collected: Record<string, number> | null): Partial<Sizes> =>
+  Object.fromEntries((["pp", "tp", "cp", "dp", "ep"] as const).flatMap((name) => ((collected?.[name] ?? 0) >= 1 ? [[name, collected![name]!]] : [])));

@@ -1,0 +1,599 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LaneNode, Rank } from "../src/api/types";
+import { LaneTree, PREVIEW_PX, ROW_PX, headId, idOf, type LayoutInput } from "../src/model/lanes";
+import { Names } from "../src/model/names";
+import { RankLanes } from "../src/model/rank_lanes";
+import { absolute, autoOffset, forgetReference, fromAbsolute, offsets, ranks, shiftOf } from "../src/model/session";
+import { TileStore } from "../src/model/tile_store";
+import { levelFor, levelOfSpan, readCounters, readTile, tileNs, tilesOf } from "../src/model/tiles";
+import { applyTree, pack, treeState, unpackList } from "../src/model/view_state";
+import { Viewport, ZoomHistory } from "../src/model/viewport";
+import { alignTo, withOffset } from "../src/timeline/alignment";
+import { longTime, spanText, ticksOf } from "../src/timeline/axis";
+import { boxExtent, lanesCrossed, rowsCrossed } from "../src/timeline/boxes";
+import { CounterPainter } from "../src/timeline/counters";
+import { curveOf, distanceTo, isSeen, svgPath } from "../src/timeline/flow_shape";
+import { quantised } from "../src/timeline/flows";
+import { cutMiddle, labelFor, TextWidths } from "../src/timeline/labels";
+import { addCoverage, LabelList, RowPainter } from "../src/timeline/paint";
+import { previewRow, previewSpan } from "../src/timeline/scene";
+
+// --- window ------------------------------------------------------------------------------------------------------------
+
+const HOUR = 3600e9;
+
+test("a window of 1 ns is exact a hundred hours from the origin", () => {
+  const view = new Viewport();
+  view.resize(1000);
+  view.setExtent(0, 100 * HOUR);
+  const ns = 99 * HOUR + 123_456_789;
+  view.show(ns - 50, ns + 50);
+  for (let i = 0; i < 40; i++) {
+    view.zoom(1.5, view.x(ns));
+  }
+  assert.ok(Math.abs(view.span - 1) < 1e-9, `${view.span}`);
+  assert.ok(Math.abs(view.x(ns + 1) - view.x(ns) - 1000) < 1e-6, "one nanosecond is as wide as the window");
+  assert.ok(view.x(ns) >= -1 && view.x(ns) <= 1001);
+  view.pan(250);
+  assert.ok(Math.abs(view.x(ns + 1) - view.x(ns) - 1000) < 1e-6);
+});
+
+test("zooming out shows everything, at most", () => {
+  const view = new Viewport();
+  view.resize(1000);
+  view.setExtent(0, 100 * HOUR);
+  assert.ok(view.isFit);
+  view.show(HOUR, HOUR + 1000);
+  for (let i = 0; i < 100; i++) {
+    view.zoom(1 / 2, 300);
+  }
+  assert.ok(view.from <= 0 || view.to >= 100 * HOUR);
+  assert.ok(Math.abs(view.span - 102 * HOUR) < HOUR);
+});
+
+test("the time under the pointer stays where it is", () => {
+  const view = new Viewport();
+  view.resize(800);
+  view.setExtent(0, 1e9);
+  const at = view.ns(200);
+  view.zoom(7, 200);
+  assert.ok(Math.abs(view.x(at) - 200) < 1e-6);
+  const { from, to } = view;
+  view.resize(400);
+  assert.ok(Math.abs(view.from - from) < 1 && Math.abs(view.to - to) < 1, "resizing keeps the edges");
+});
+
+test("the window follows what there is until one is chosen", () => {
+  const view = new Viewport();
+  view.resize(100);
+  view.setExtent(0, 1000);
+  view.setExtent(0, 5000);
+  assert.ok(view.to > 5000);
+  view.show(100, 200);
+  view.setExtent(0, 9000);
+  assert.equal(view.from, 100);
+  assert.ok(Math.abs(view.to - 200) < 1e-9);
+});
+
+test("Backspace goes back by gestures, not by events", () => {
+  const view = new Viewport();
+  view.resize(100);
+  view.setExtent(0, 1000);
+  const history = new ZoomHistory();
+  view.show(0, 500);
+  history.note(view, 0);
+  view.show(0, 400);
+  history.note(view, 50);
+  view.show(0, 300);
+  history.note(view, 1000);
+  view.show(0, 100);
+  assert.equal(history.n, 2);
+  assert.ok(history.undo(view));
+  assert.ok(Math.abs(view.to - 300) < 1e-6);
+  assert.ok(history.undo(view));
+  assert.ok(Math.abs(view.to - 500) < 1e-6);
+  assert.ok(!history.undo(view));
+});
+
+test("ticks are round and say how far they are from a base when they are far out", () => {
+  const near = ticksOf(0, 1e5, 1000);
+  assert.equal(near.base, "");
+  assert.ok(near.ticks.every((tick) => tick.ns % 1e6 === 0));
+  const far = ticksOf(12_345_678_900, 0.001, 1000);
+  assert.notEqual(far.base, "");
+  assert.ok(far.ticks.length >= 1 && far.ticks.every((tick) => Number.isInteger(tick.ns)));
+  assert.match(far.ticks[0].text, /^\+/);
+  assert.equal(longTime(12_345_678_901), "12.345\u2009678\u2009901 s");
+  assert.equal(spanText(100 * HOUR), "100.00 h");
+  assert.equal(spanText(1), "1 ns");
+  assert.equal(spanText(0.25), "0.25 ns");
+});
+
+// --- tiles -------------------------------------------------------------------------------------------------------------
+
+test("the level is the largest whose buckets are at most a pixel", () => {
+  assert.equal(levelFor(0.001), 0);
+  assert.equal(levelFor(1), 0);
+  assert.equal(levelFor(1.999), 0);
+  assert.equal(levelFor(2), 1);
+  for (let k = 1; k <= 50; k++) {
+    assert.equal(levelFor(2 ** k), k);
+    assert.equal(levelFor(2 ** k * 0.999), k - 1);
+  }
+  assert.equal(levelFor(1e30), 52);
+  assert.deepEqual(tilesOf(0, 0, 1024), [0, 0]);
+  assert.deepEqual(tilesOf(0, 1023, 1025), [0, 1]);
+  assert.deepEqual(tilesOf(3, -1, 1), [-1, 0]);
+  assert.ok(tileNs(levelOfSpan(100 * HOUR)) >= 100 * HOUR);
+});
+
+interface TestEntry {
+  start: number;
+  end: number;
+  row?: number;
+  count?: number;
+  look?: number;
+  busy?: number;
+}
+
+function tileBuffer(lanes: [number, TestEntry[]][]): ArrayBuffer {
+  const all = lanes.flatMap(([, entries]) => entries);
+  const n = all.length;
+  const out = new ArrayBuffer(16 + lanes.length * 8 + n * 24);
+  const view = new DataView(out);
+  [0x31545350, lanes.length, n, 0].forEach((v, i) => view.setUint32(i * 4, v, true));
+  lanes.forEach(([lane, entries], i) => {
+    view.setUint32(16 + i * 8, lane, true);
+    view.setUint32(20 + i * 8, entries.length, true);
+  });
+  const base = 16 + lanes.length * 8;
+  all.forEach((e, i) => {
+    view.setFloat32(base + i * 4, e.start, true);
+    view.setFloat32(base + n * 4 + i * 4, e.end, true);
+    view.setUint32(base + n * 8 + i * 4, 100 + i, true);
+    view.setUint32(base + n * 12 + i * 4, 7, true);
+    view.setUint32(base + n * 16 + i * 4, e.count ?? 1, true);
+    view.setUint16(base + n * 20 + i * 2, e.row ?? 0, true);
+    view.setUint8(base + n * 22 + i, e.look ?? 0);
+    view.setUint8(base + n * 23 + i, e.busy ?? 255);
+  });
+  return out;
+}
+
+const laneTile = (...entries: TestEntry[]) => readTile(tileBuffer([[0, entries]])).get(0)!.value;
+
+test("tiles are read as they are written", () => {
+  const found = readTile(tileBuffer([[3, [{ start: 0, end: 5 }, { start: 1, end: 2, row: 2 }]], [9, []], [12, [{ start: 7, end: 8, look: 4 }]]]));
+  assert.deepEqual([...found.keys()], [3, 9, 12]);
+  assert.deepEqual([...found.get(3)!.value.rowAt], [0, 1, 1, 2]);
+  assert.equal(found.get(9)!.value.n, 0);
+  assert.deepEqual([...found.get(9)!.value.rowAt], [0]);
+  assert.equal(found.get(12)!.value.look[0], 4);
+  assert.equal(found.get(12)!.value.slice[0], 102);
+  assert.throws(() => readTile(new ArrayBuffer(16)));
+});
+
+test("counters are read with their padding", () => {
+  const n = 2;
+  const out = new ArrayBuffer(16 + 8 + n * 28);
+  const view = new DataView(out);
+  [0x31435350, 1, n, 0, 5, n].forEach((v, i) => view.setUint32(i * 4, v, true));
+  [1.5, 2.5].forEach((v, i) => view.setFloat64(24 + i * 8, v, true));
+  [1, 2].forEach((v, i) => view.setFloat64(40 + i * 8, v, true));
+  [3, 4].forEach((v, i) => view.setFloat64(56 + i * 8, v, true));
+  [-1, 9].forEach((v, i) => view.setInt32(72 + i * 4, v, true));
+  const { value } = readCounters(out).get(5)!;
+  assert.deepEqual([[...value.last], [...value.least], [...value.most], [...value.bucket]], [[1.5, 2.5], [1, 2], [3, 4], [-1, 9]]);
+});
+
+const settled = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
+
+test("missing parts of a tile are asked for together, once; what nobody wants is given up", async () => {
+  const asked: string[] = [];
+  const aborted: string[] = [];
+  const answers: (() => void)[] = [];
+  const store = new TileStore<number>({
+    maxBytes: 1e6,
+    arrived: () => undefined,
+    fetch: (rank, level, tile, parts, signal) => new Promise((done) => {
+      const name = `${rank}/${level}/${tile}:${parts.join("+")}`;
+      asked.push(name);
+      signal.addEventListener("abort", () => aborted.push(name));
+      answers.push(() => done(new Map(parts.map((p) => [p, { value: p * 10, bytes: 8 }]))));
+    }),
+  });
+  store.begin();
+  [1, 2, 2].forEach((lane) => store.want("a", 3, 0, lane));
+  store.want("a", 3, 1, 1);
+  store.end();
+  assert.deepEqual(asked, ["a/3/0:1+2", "a/3/1:1"]);
+  store.begin();
+  [1, 2, 3].forEach((lane) => store.want("a", 3, 0, lane));
+  store.end();
+  assert.deepEqual(asked.slice(2), ["a/3/0:3"], "only what is not on its way");
+  assert.deepEqual(aborted, ["a/3/1:1"]);
+  answers[0]();
+  await settled();
+  assert.equal(store.get(store.level("a", 3), 0, 2), 20);
+  assert.equal(store.get(store.level("a", 3), 1, 1), undefined);
+});
+
+test("tiles stay within their bytes, the longest unused go first", async () => {
+  const store = new TileStore<number>({
+    maxBytes: 10_000,
+    arrived: () => undefined,
+    fetch: (_rank, _level, tile, parts) => Promise.resolve(new Map(parts.map((p) => [p, { value: tile, bytes: 1500 }]))),
+  });
+  for (let tile = 0; tile < 20; tile++) {
+    store.begin();
+    store.get(store.level("a", 0), 0, 0);
+    store.want("a", 0, tile, 0);
+    store.end();
+    await settled();
+  }
+  assert.ok(store.bytesKept <= 10_000);
+  assert.equal(store.get(store.level("a", 0), 0, 0), 0, "used in every frame");
+  assert.equal(store.get(store.level("a", 0), 5, 0), undefined);
+  assert.equal(store.get(store.level("a", 0), 19, 0), 19);
+});
+
+test("a failure is not asked for again at once", async () => {
+  let now = 0;
+  let n = 0;
+  const store = new TileStore<number>({ maxBytes: 1e6, arrived: () => undefined, now: () => now, fetch: () => (n++, Promise.reject(new Error("no"))) });
+  const ask = async (): Promise<void> => {
+    store.begin();
+    store.want("a", 0, 0, 0);
+    store.end();
+    await settled();
+  };
+  await ask();
+  await ask();
+  assert.equal(n, 1);
+  now = 5000;
+  await ask();
+  assert.equal(n, 2);
+});
+
+test("names are asked for in one batch", async () => {
+  const asked: number[][] = [];
+  const names = new Names(() => undefined, (_rank, ids) => {
+    asked.push(ids);
+    return Promise.resolve({ names: ids.map((id): [string, number] => [`name ${id}`, 0]) });
+  });
+  assert.equal(names.get("a", 5), undefined);
+  names.get("a", 6);
+  names.get("a", 5);
+  await settled();
+  assert.deepEqual(asked, [[5, 6]]);
+  assert.equal(names.get("a", 6), "name 6");
+});
+
+// --- lanes -------------------------------------------------------------------------------------------------------------
+
+const node = (id: string, parent: number, lane: number, extra: Partial<LaneNode> = {}): LaneNode =>
+  ({ id, parent, name: id, kind: lane < 0 ? "group" : "device", lane, rows: 1, slices: 10, device: -1, unit: "", start: 0, end: 100, ...extra });
+
+const rankNamed = (key: string, extra: Partial<Rank> = {}): Rank => ({
+  key, rank: 0, label: key, host: "", format: "", profiler: "", file: "", state: "ready", progress: 1, error: "", origin_ns: "0", start: 0, end: 100, ...extra,
+});
+
+function sample(): { tree: LaneTree; input: LayoutInput; lanes: Map<string, RankLanes>; layout: () => string[] } {
+  const lanes = new Map<string, RankLanes>();
+  for (const key of ["a", "b"]) {
+    lanes.set(key, new RankLanes(key, [
+      node("host", -1, -1), node("host/1", 0, 0, { kind: "host", rows: 3 }), node("host/1/py", 0, 1, { kind: "python", rows: 30 }),
+      node("dev", -1, -1, { device: 0 }), node("dev/s1", 3, 2, { device: 0 }), node("dev/s2", 3, 3, { device: 0 }), node("dev/s3", 3, 4, { device: 0 }),
+    ]));
+  }
+  const tree = new LaneTree();
+  const input: LayoutInput = { ranks: [rankNamed("a"), rankNamed("b"), rankNamed("c", { state: "waiting" })], lanesOf: (key) => lanes.get(key) };
+  return { tree, input, lanes, layout: () => (tree.layout(input), tree.items.map((i) => (i.kind === "hidden" ? `${i.id}#${i.hidden.length}` : i.id))) };
+}
+
+test("the first rank is open, the others are closed, unread ones have a row", () => {
+  const { tree, layout } = sample();
+  assert.deepEqual(layout(), ["a", "a|host", "a|host/1", "a|host/1/py", "a|dev", "a|dev/s1", "a|dev/s2", "a|dev/s3", "b", "c"]);
+  assert.equal(tree.items[9].kind, "unread");
+  assert.equal(tree.items[2].height, 3 * ROW_PX + 4);
+  assert.equal(tree.items[3].height, PREVIEW_PX, "deep lanes are closed");
+  assert.equal(tree.height, tree.items[9].y + tree.items[9].height);
+  assert.equal(tree.items[tree.indexAt(tree.items[5].y + 3)].id, "a|dev/s1");
+});
+
+test("opening and closing all, and revealing a lane", () => {
+  const { tree, input, lanes, layout } = sample();
+  layout();
+  tree.openAll(input, tree.items[0], false);
+  assert.deepEqual(layout(), ["a", "b", "c"]);
+  assert.equal(tree.itemOfLane(lanes.get("a")!, 2)?.id, "a", "flows end at what is closed");
+  assert.equal(tree.reveal(input, "b", 3), "b|dev/s2");
+  assert.ok(layout().includes("b|dev/s2"));
+  tree.openAll(input, null, true);
+  assert.ok(layout().includes("a|host/1/py") && tree.item("a|host/1/py")!.isOpen);
+});
+
+test("hidden lanes leave a row that brings them back", () => {
+  const { tree, lanes, layout } = sample();
+  tree.hide(["a|dev/s1", "a|dev/s3", "b"]);
+  assert.deepEqual(layout(), ["a", "a|host", "a|host/1", "a|host/1/py", "a|dev", "a|dev/s2", "a|dev#2", "c", "hidden#1"]);
+  assert.equal(tree.itemOfLane(lanes.get("a")!, 2), undefined, "hidden lanes hide flows");
+  tree.show(tree.items[6].hidden);
+  assert.equal(layout().filter((id) => id.startsWith("a|dev/")).length, 3);
+  tree.show(null);
+  assert.equal(layout().length, 10);
+});
+
+test("pinned rows: order, same lanes of all ranks, only the outer one of two", () => {
+  const { tree, input, layout } = sample();
+  layout();
+  const item = tree.item("a|dev/s2")!;
+  assert.deepEqual(tree.sameAs(input, item), ["a|dev/s2", "b|dev/s2"]);
+  tree.pin(tree.sameAs(input, item));
+  tree.pin(["a|host"]);
+  tree.pin(["a|host/1"]);
+  layout();
+  assert.deepEqual(tree.pins.map((i) => i.id), ["a|dev/s2", "b|dev/s2", "a|host", "a|host/1", "a|host/1/py"]);
+  tree.move("^", tree.pinned, "a|host", "a|dev/s2");
+  layout();
+  assert.equal(tree.pins[0].id, "a|host");
+  tree.unpin(tree.sameAs(input, item));
+  assert.deepEqual(tree.pinned, ["a|host", "a|host/1"]);
+  tree.unpin(null);
+  layout();
+  assert.equal(tree.pinsHeight, 0);
+});
+
+test("order of siblings, filters of ranks and lanes", () => {
+  const { tree, input, layout } = sample();
+  layout();
+  const { parent, ids } = tree.siblings(input, tree.item("a|dev/s1")!);
+  tree.move(parent, ids, "a|dev/s3", "a|dev/s1");
+  assert.deepEqual(layout().filter((id) => id.startsWith("a|dev/")), ["a|dev/s3", "a|dev/s1", "a|dev/s2"]);
+  tree.shownNames = new Set(["dev/s2"]);
+  assert.deepEqual(layout(), ["a", "a|dev", "a|dev/s2", "b", "c"]);
+  tree.shownRanks = new Set(["a"]);
+  assert.deepEqual(layout(), ["a", "a|dev", "a|dev/s2"]);
+});
+
+test("merged streams stand where the first of them stood, and come apart again", () => {
+  const { lanes, layout } = sample();
+  const a = lanes.get("a")!;
+  a.addMerged([4, 6], { lane: 40, rows: 2, slices: 20 });
+  assert.deepEqual(layout().filter((id) => id.startsWith("a|dev/")), ["a|dev/s1+dev/s3", "a|dev/s2"]);
+  assert.equal(a.nodeOfLane(4), 7);
+  assert.equal(a.nodeOfLane(40), 7);
+  assert.deepEqual(a.lanesBelow(3), [40, 3]);
+  a.unmerge(7);
+  assert.deepEqual(layout().filter((id) => id.startsWith("a|dev/")).length, 3);
+});
+
+test("groups around one thing share its row", () => {
+  const lanes = new RankLanes("a", [node("host", -1, -1), node("p", 0, -1), node("cann", 1, -1), node("acl", 2, 0), node("py", 1, 1)]);
+  const tree = new LaneTree();
+  const input: LayoutInput = { ranks: [rankNamed("a")], lanesOf: () => lanes };
+  tree.layout(input);
+  assert.deepEqual(tree.items.map((i) => i.label), ["a", "host \u203a p", "cann \u203a acl", "py"]);
+  const { parent, ids } = tree.siblings(input, tree.items[2]);
+  assert.deepEqual([parent, ids, headId(tree.items[2])], ["a|p", ["a|cann", "a|py"], "a|cann"]);
+  tree.hide(["a|acl"]);
+  tree.layout(input);
+  assert.deepEqual(tree.items.map((i) => (i.kind === "hidden" ? "#" : i.label)), ["a", "host \u203a p", "cann", "#", "py"]);
+});
+
+test("heights follow the window where that is asked for", () => {
+  const { tree, layout } = sample();
+  const id = idOf("a", "host/1");
+  tree.autoHeight.add(id);
+  tree.rowsNeeded.set(id, 2);
+  layout();
+  assert.equal(tree.item(id)!.height, 2 * ROW_PX + 4);
+  tree.isAutoAll = true;
+  layout();
+  assert.equal(tree.item(id)!.height, 3 * ROW_PX + 4, "the mark turns around");
+});
+
+test("several hosts are a level of their own", () => {
+  const { tree, lanes } = sample();
+  tree.layout({ ranks: [rankNamed("a", { host: "n1" }), rankNamed("b", { host: "n0" })], lanesOf: (key) => lanes.get(key) });
+  assert.deepEqual(tree.items.filter((i) => i.kind === "host").map((i) => i.label), ["n0", "n1"]);
+});
+
+test("tens of thousands of lanes are laid out in a moment and found by halving", () => {
+  const nodes = [node("g", -1, -1), ...Array.from({ length: 50_000 }, (_, i) => node(`l${i}`, 0, i))];
+  const lanes = new RankLanes("a", nodes);
+  const tree = new LaneTree();
+  tree.layout({ ranks: [rankNamed("a")], lanesOf: () => lanes });
+  assert.equal(tree.items.length, 50_002);
+  assert.equal(tree.items[tree.indexAt(tree.items[40_000].y)].id, tree.items[40_000].id);
+});
+
+test("the tree's state survives the address", () => {
+  const { tree, layout } = sample();
+  tree.opened.set("a|x,y~z%", false);
+  tree.hide(["b|host"]);
+  tree.pin(["a|dev", "b|dev"]);
+  tree.order.set("a|dev", ["a|dev/s3", "a|dev/s1"]);
+  tree.shownRanks = new Set(["a", "b"]);
+  tree.isAutoAll = true;
+  layout();
+  const copy = new LaneTree();
+  applyTree(copy, treeState(tree));
+  assert.deepEqual(treeState(copy), treeState(tree));
+  assert.deepEqual([...copy.opened], [["a|x,y~z%", false]]);
+  assert.deepEqual(treeState(new LaneTree()), {});
+  assert.deepEqual(unpackList(pack(["a,b", "", "c~d%2c"])), ["a,b", "", "c~d%2c"]);
+});
+
+// --- ranks in time -----------------------------------------------------------------------------------------------------
+
+test("ranks keep their clocks; one of another day begins with the first", () => {
+  forgetReference();
+  const epoch = 1_700_000_000_000_000_000n;
+  const first = rankNamed("a", { origin_ns: String(epoch), start: 0, end: 1000 });
+  const near = rankNamed("b", { origin_ns: String(epoch + 400n), start: 0, end: 1000 });
+  const far = rankNamed("c", { origin_ns: String(epoch + 86_400_000_000_000n), start: 50, end: 1000 });
+  ranks.set([first, near, far]);
+  assert.equal(shiftOf(first), 0);
+  assert.equal(shiftOf(near), 400);
+  assert.equal(autoOffset(near), 0);
+  assert.equal(shiftOf(far) + 50, 0);
+  offsets.set(new Map([["b", -100]]));
+  assert.equal(shiftOf(near), 300);
+  ranks.set([near, first, far]);
+  assert.equal(shiftOf(first), 0, "the origin of the view stays");
+  assert.equal(fromAbsolute(absolute(12345)!), 12345);
+  offsets.set(new Map());
+  forgetReference();
+});
+
+test("aligning moves a rank, or a part of the same rank", () => {
+  const base = { ref: { rank: "a", start: 100, dur: 10 }, shift: 0, part: "device/0" };
+  const other = { ref: { rank: "b", start: 40, dur: 30 }, shift: 5, part: "device/0" };
+  assert.deepEqual([...alignTo(new Map(), base, other, false)!], [["b", 55]]);
+  assert.deepEqual([...alignTo(new Map([["b", 5]]), base, other, true)!], [["b", 5 + 110 - 75]]);
+  const host = { ref: { rank: "a", start: 90, dur: 1 }, shift: 0, part: "host" };
+  assert.deepEqual([...alignTo(new Map(), base, host, false)!], [["a|host", 10]]);
+  assert.equal(alignTo(new Map(), base, { ...base }, false), null);
+  assert.equal(withOffset(new Map([["a", 1]]), "a", 0).size, 0);
+});
+
+// --- pixels ------------------------------------------------------------------------------------------------------------
+
+const COLOURS = Uint32Array.from({ length: 18 }, (_, i) => (0xff000000 | (i + 1)) >>> 0);
+const GROUND = 0xffffffff;
+const whole = (width: number, perBucket = 1) => ({ at: 0, perBucket, clipFrom: 0, clipTo: width });
+
+test("slices are drawn at the nearest pixels, with one free between wide neighbours", () => {
+  const painter = new RowPainter(20, 1);
+  painter.begin(GROUND);
+  const tile = laneTile({ start: 0, end: 8, look: 2 }, { start: 8, end: 20, look: 3 });
+  painter.add(tile, 0, 2, whole(20), COLOURS, true);
+  painter.finish();
+  assert.equal(painter.line[0], COLOURS[2]);
+  assert.equal(painter.line[6], COLOURS[2]);
+  assert.equal(painter.line[7], GROUND);
+  assert.equal(painter.line[8], COLOURS[3]);
+  assert.equal(painter.line[19], COLOURS[3], "no gap where the image ends");
+});
+
+test("nothing vanishes: a thousandth of a pixel is seen, and more of it is stronger", () => {
+  const painter = new RowPainter(8, 1);
+  painter.begin(0xff000000);
+  const bright = new Uint32Array(18).fill(0xffffffff);
+  painter.add(laneTile({ start: 1.1, end: 1.101 }, { start: 3, end: 3.9 }, { start: 5, end: 6, count: 40, busy: 128 }), 0, 3, whole(8), bright, true);
+  painter.finish();
+  const light = (px: number): number => painter.line[px] & 255;
+  assert.ok(light(1) > 60, "seen");
+  assert.ok(light(3) > light(5) && light(5) > light(1), "by busy share");
+  assert.equal(light(0), 0);
+  assert.equal(painter.nDrawn, 3);
+});
+
+test("instants are signs where there is room, and lines where there is not", () => {
+  const painter = new RowPainter(40, 1);
+  painter.begin(GROUND);
+  painter.add(laneTile({ start: 5, end: 5, look: 17 }, { start: 7, end: 7, look: 17 }, { start: 30, end: 30, look: 17 }), 0, 3, whole(40), COLOURS, true);
+  painter.finish();
+  assert.equal(painter.nChevrons, 2);
+  assert.notEqual(painter.line[7], GROUND);
+  const pixels = new Uint32Array(40 * 18).fill(GROUND);
+  painter.copy(pixels, 0, 18);
+  assert.equal(pixels[5], COLOURS[17]);
+  painter.begin(GROUND);
+  painter.hideInstants = true;
+  painter.add(laneTile({ start: 5, end: 5, look: 17 }), 0, 1, whole(40), COLOURS, true);
+  assert.equal(painter.nChevrons, 0);
+});
+
+test("a slice over several tiles is labelled once", () => {
+  const painter = new RowPainter(200, 1);
+  painter.labels = new LabelList();
+  painter.begin(GROUND);
+  painter.add(laneTile({ start: 10, end: 150 }), 0, 1, { at: 0, perBucket: 1, clipFrom: 0, clipTo: 100 }, COLOURS, true);
+  painter.add(laneTile({ start: -90, end: 50 }), 0, 1, { at: 100, perBucket: 1, clipFrom: 100, clipTo: 200 }, COLOURS, false);
+  assert.equal(painter.labels.n, 1);
+  assert.deepEqual([painter.labels.x0[0], painter.labels.x1[0]], [10, 150]);
+});
+
+test("coverage keeps the busiest bucket of a pixel", () => {
+  const line = new Uint32Array(4).fill(0xff000000);
+  const busy = new Uint8Array(1024);
+  busy[5] = 255;
+  addCoverage(line, 4, busy, { at: 0, perBucket: 0.5, clipFrom: 0, clipTo: 4 }, 0xffffffff, 0xff000000);
+  assert.deepEqual([...line].map((p) => (p & 255) > 0), [false, false, true, false]);
+});
+
+test("a counter keeps its peaks and holds its last value", () => {
+  const painter = new CounterPainter();
+  painter.resize(10);
+  painter.begin();
+  painter.add({ n: 3, bucket: Int32Array.of(-1, 2, 6), last: Float64Array.of(1, 4, 2), least: Float64Array.of(1, 0, 2), most: Float64Array.of(1, 9, 2) }, whole(10));
+  assert.equal(painter.at(0), 1);
+  assert.equal(painter.at(2), 9);
+  assert.equal(painter.at(4), 4);
+  assert.equal(painter.at(9), 2);
+  const pixels = new Uint32Array(100).fill(GROUND);
+  painter.paint(pixels, 0, 10, 0, 10, 1, 2);
+  assert.deepEqual([painter.least, painter.most], [0, 9]);
+  assert.equal(pixels[2], 1, "the peak reaches the top");
+});
+
+test("closed lanes show all rows in little room", () => {
+  for (const rows of [1, 2, 7, 20, 300]) {
+    for (let row = 0; row < rows; row++) {
+      const [from, to] = previewSpan(row, rows);
+      assert.ok(from >= 2 && to > from && to <= PREVIEW_PX - 2, `${row} of ${rows}: ${from}-${to}`);
+    }
+  }
+  assert.equal(previewRow(3, 1), 0);
+  assert.equal(previewRow(21, 20), 19);
+});
+
+// --- labels, boxes, flows ----------------------------------------------------------------------------------------------
+
+test("labels: name and duration, name, its beginning, nothing", () => {
+  const widths = new TextWidths(() => 6);
+  assert.equal(labelFor("aten::mm", 1500, 1, 200, widths), "aten::mm  1.50 \u00b5s");
+  assert.equal(labelFor("aten::mm", 1500, 1, 60, widths), "aten::mm");
+  assert.equal(labelFor("aten::mm", 1500, 1, 42, widths), "aten:\u2026");
+  assert.equal(labelFor("aten::mm", 1500, 1, 26, widths), "");
+  assert.equal(labelFor("aten::mm", 1500, 12, 200, widths), "aten::mm  \u00d7 12");
+  assert.equal(labelFor("ab\ud83d\ude00cd", 1, 1, 24 + 6, widths), "", "never half of a character");
+  assert.equal(cutMiddle("Group abcdef", 6 * 7, widths), "Gro\u2026def");
+});
+
+test("a box holds what it crosses; a closed row stands for all below it", () => {
+  const { tree, input, layout } = sample();
+  layout();
+  const host = tree.item("a|host/1")!;
+  const s1 = tree.item("a|dev/s1")!;
+  assert.deepEqual(rowsCrossed(host, 2, 3), [0, 1]);
+  assert.deepEqual(rowsCrossed(host, 25, 60), [1, 3]);
+  const crossed = lanesCrossed(tree.items, 0, host.y + 25, s1.y + 4, true);
+  assert.deepEqual(crossed, [{ rank: "a", lane: 0, rows: [1, 3] }, { rank: "a", lane: 1, rows: null }, { rank: "a", lane: 2, rows: [0, 1] }]);
+  const b = tree.item("b")!;
+  assert.deepEqual(lanesCrossed(tree.items, 0, b.y + 2, b.y + 5, false).map((l) => l.lane), [0, 1, 2, 3, 4]);
+  const itemOf = (rank: string, lane: number) => tree.itemOfLane(input.lanesOf(rank)!, lane);
+  assert.deepEqual(boxExtent(crossed, itemOf, 0), [host.y + 22, s1.y + 22]);
+  assert.deepEqual(boxExtent(null, itemOf, 77), [0, 77]);
+  assert.equal(boxExtent([], itemOf, 77), null);
+});
+
+test("flows leave to the right and come in from the left, also backwards in time", () => {
+  const back = curveOf(300, 10, 100, 50);
+  assert.ok(back.bend > 0);
+  assert.match(svgPath(back), /^M300 10C400 10 0 50 100 50M/);
+  assert.ok(isSeen(back, 400, 100));
+  assert.ok(!isSeen(curveOf(-500, 10, -400, 20), 400, 100));
+  assert.ok(isSeen(curveOf(-1e12, 10, 1e12, 20), 400, 100));
+  assert.ok(Math.abs(curveOf(-1e12, 10, 5, 20).x0) < 1e5);
+  assert.ok(distanceTo(back, 300, 10) < 1e-9 && distanceTo(back, 300, 90) > 30);
+});
+
+test("flows of a window are asked for in steps", () => {
+  const [from, to] = quantised(1000, 2000);
+  assert.ok(from <= 1000 && to >= 2000);
+  assert.deepEqual(quantised(1010, 2010), [from, to], "a small pan asks for nothing new");
+});
