@@ -48,7 +48,9 @@ struct ps_store {
     place *places; /* [list.n] */
     ps_store_opts opts;
     pthread_t *threads;
-    size_t n_threads, n_reading;
+    size_t n_started; /* of them; only whoever makes and frees the store looks at it */
+    size_t n_threads; /* that may read side by side, in one file or several */
+    size_t n_reading;
     pthread_mutex_t lock; /* of all that changes */
     pthread_cond_t work;
     uint64_t seq, clock;
@@ -296,12 +298,11 @@ static ps_code start_threads(ps_store *s, ps_err *err) {
     if (s->threads == NULL) {
         return ps_fail_nomem(err);
     }
-    size_t started = 0;
-    while (started < n && pthread_create(&s->threads[started], NULL, work, s) == 0) {
-        started++;
+    while (s->n_started < n && pthread_create(&s->threads[s->n_started], NULL, work, s) == 0) {
+        s->n_started++;
     }
-    s->n_threads = started < n ? started : s->n_threads;
-    return started > 0 ? PS_OK : ps_fail(err, PS_NOMEM, "no thread can be started for reading");
+    return s->n_started > 0 ? PS_OK
+                            : ps_fail(err, PS_NOMEM, "no thread can be started for reading");
 }
 
 ps_store *ps_store_new(const char *const *paths, size_t n_paths, const ps_store_opts *opts,
@@ -358,8 +359,7 @@ void ps_store_free(ps_store *s) {
         }
         (void)pthread_cond_broadcast(&s->work);
         (void)pthread_mutex_unlock(&s->lock);
-        size_t n = s->n_threads < s->list.n ? s->n_threads : s->list.n;
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < s->n_started; i++) {
             (void)pthread_join(s->threads[i], NULL);
         }
     }
