@@ -12,6 +12,7 @@ typedef struct company {
     const ps_request *q;
     ps_align_rank *ranks;
     ps_loaded **held;
+    const ps_cluster **clusters; /* [n] */
     size_t n;
     bool with_lists;
     ps_idmap machines; /* hash of a host's name -> its number */
@@ -59,6 +60,7 @@ static ps_code add_rank(company *c, size_t i, ps_err *err) {
     }
     const ps_rank_entry *e = ps_store_rank(c->q->store, i);
     c->held[c->n] = l;
+    c->clusters[c->n] = e->cluster;
     ps_align_rank *r = &c->ranks[c->n++];
     *r = (ps_align_rank){.key = e->key,
                          .label = e->label,
@@ -74,7 +76,9 @@ static ps_code gather(company *c, ps_err *err) {
     size_t n = ps_store_n_ranks(c->q->store);
     c->ranks = ps_calloc(n + 1, sizeof *c->ranks);
     c->held = ps_calloc(n + 1, sizeof(ps_loaded *));
-    ps_code code = c->ranks != NULL && c->held != NULL ? PS_OK : ps_fail_nomem(err);
+    c->clusters = ps_calloc(n + 1, sizeof(ps_cluster *));
+    bool ok = c->ranks != NULL && c->held != NULL && c->clusters != NULL;
+    ps_code code = ok ? PS_OK : ps_fail_nomem(err);
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         code = add_rank(c, i, err);
     }
@@ -91,6 +95,7 @@ static void release(company *c) {
     }
     ps_free(c->ranks);
     ps_free(c->held);
+    ps_free(c->clusters);
     ps_idmap_fini(&c->machines);
 }
 
@@ -153,6 +158,25 @@ static void put_offsets(ps_buf *out, const company *c) {
     ps_buf_add_str(out, "],\"how\":");
 }
 
+/* Each path that is served is a job of its own, whose ranks are moved to its first one. */
+static ps_code align_clocks(company *c, ps_align_evidence *sum, ps_err *err) {
+    ps_code code = PS_OK;
+    *sum = (ps_align_evidence){0};
+    for (size_t i = 0, end = 0; code == PS_OK && i < c->n; i = end) {
+        while (end < c->n && c->clusters[end] == c->clusters[i]) {
+            end++;
+        }
+        ps_align_evidence e;
+        code = ps_align_clocks(&c->ranks[i], end - i, &e, err);
+        sum->n_collectives += e.n_collectives;
+        sum->n_transfers += e.n_transfers;
+        sum->n_contradicted += e.n_contradicted;
+        sum->n_clocks += e.n_clocks - (e.n_clocks > 0); /* that had to be moved to another one */
+    }
+    sum->n_clocks++;
+    return code;
+}
+
 static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *err) {
     if (strcmp(by, "start") == 0) {
         ps_align_starts(c->ranks, c->n);
@@ -170,7 +194,7 @@ static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *er
         put_notes(out, c, "shares no step with the first rank: it stays where it is");
     } else {
         ps_align_evidence evidence;
-        ps_code code = ps_align_clocks(c->ranks, c->n, &evidence, err);
+        ps_code code = align_clocks(c, &evidence, err);
         if (code != PS_OK) {
             return code;
         }

@@ -138,7 +138,20 @@ static void keys(void **state) {
     assert_int_equal(ps_store_n_ranks(s), 4);
     assert_int_equal(ps_store_n_clusters(s), 2);
     assert_string_not_equal(ps_store_rank(s, 0)->key, ps_store_rank(s, 2)->key);
-    assert_non_null(strstr(ps_store_rank(s, 0)->label, "rank_0.json"));
+    char label[TEST_PATH];
+    (void)snprintf(label, sizeof label, "rank 0 in %s", p->dir);
+    assert_string_equal(ps_store_rank(s, 0)->label, label);
+    ps_store_free(s);
+    /* two folders: the names of the folders */
+    place one = place_inner(p, "before");
+    place two = place_inner(p, "after");
+    write_ranks(&one, 1);
+    write_ranks(&two, 1);
+    const char *both[] = {one.dir, two.dir};
+    s = ps_store_new(both, 2, NULL, NULL);
+    assert_non_null(s);
+    assert_string_equal(ps_store_rank(s, 0)->label, "rank 0 in before");
+    assert_string_equal(ps_store_rank(s, 1)->label, "rank 0 in after");
     ps_store_free(s);
 }
 
