@@ -290,6 +290,7 @@ const WORDS = {
   "detail.communicator": ["Communicator", "通信域"],
   "detail.ranks": ["Ranks in it", "参与的 rank 数"],
   "detail.came-last": ["came last", "最晚到达"],
+  "detail.last-rank": ["Came last", "最晚到达"],
   "detail.this-one": ["this one", "本切片"],
   "detail.spread": ["Spread of starts", "开始时间差"],
   "detail.waited-all": ["Waited in all", "合计等待"],

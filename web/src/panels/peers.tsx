@@ -39,7 +39,7 @@ export function Peers({ slice }: { slice: Slice }) {
   const rows: [string, ComponentChildren][] = met === null ? [] : [
     [t("detail.communicator"), <span class="mono">{met.group}</span>],
     [t("detail.ranks"), String(met.n)],
-    [t("detail.came-last"), met.last === null ? "" : isSelf(met.last) ? t("detail.this-one") : rankOf(met.last.rank)?.label ?? ""],
+    [t("detail.last-rank"), met.last === null ? "" : isSelf(met.last) ? t("detail.this-one") : rankOf(met.last.rank)?.label ?? ""],
     [t("detail.spread"), duration(met.spread_ns)],
     [t("detail.waited-all"), duration(met.waited_ns)],
   ];
