@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "serve/cache.h"
 #include "serve/flows.h"
+#include "serve/lane_memo.h"
 #include "serve/peers.h"
 #include "serve/route.h"
 
@@ -294,16 +295,16 @@ typedef struct window {
     size_t limit;
     uint32_t *lanes; /* of the rank */
     size_t n_lanes;
-    uint8_t *is_lane; /* [lanes of the rank] bytes; NULL: all */
+    uint8_t *is_lane;  /* [lanes of the rank] bytes; NULL: all */
+    ps_lane_memo memo; /* of the profile */
 } window;
 
-static bool is_wanted_slice(const window *w, uint32_t slice) {
-    ps_ref ref;
-    if (w->is_lane == NULL || !ps_loaded_ref(w->l, slice, &ref)) {
-        return w->is_lane == NULL;
+static bool is_wanted_slice(window *w, uint32_t slice) {
+    if (w->is_lane == NULL) {
+        return true;
     }
-    uint32_t lane = ps_lanes_of(ref.layer->lanes, ref.layer->trace, ref.slice);
-    return lane != PS_NONE && w->is_lane[ref.layer->first_lane + lane] != 0;
+    uint32_t lane = ps_lane_memo_of(&w->memo, slice);
+    return lane != PS_NONE && w->is_lane[lane] != 0;
 }
 
 static bool is_wanted(void *context, const ps_flow *flow) {
@@ -332,6 +333,7 @@ static bool ask_window(window *w) {
             ps_reply_fail(w->r, 507, "out of memory");
             return false;
         }
+        (void)ps_lane_memo_init(&w->memo, ps_loaded_layer(w->l, PS_LAYER_PROFILE));
         memset(w->is_lane, 0, (size_t)n_lanes + 1);
         for (size_t i = 0; i < w->n_lanes; i++) {
             w->is_lane[w->lanes[i]] = 1;
@@ -410,7 +412,7 @@ static bool ends_here(const window *w, const ps_peers *p, uint32_t rank, const p
     return other.rank != rank || other.slice != e->slice;
 }
 
-static bool find_endings(const window *w, const ps_peers *p, uint32_t rank, endings *out) {
+static bool find_endings(window *w, const ps_peers *p, uint32_t rank, endings *out) {
     size_t first = p->first_entry[rank];
     size_t end = p->first_entry[rank + 1];
     out->at = ps_calloc(end - first + 1, sizeof(const ps_peer_entry *));
@@ -488,6 +490,7 @@ static void answer_window(const ps_request *q, ps_reply *r) {
             ps_reply_err(r, &err);
         }
     }
+    ps_lane_memo_fini(&w.memo);
     ps_loaded_release(w.l);
 }
 

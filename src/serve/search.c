@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/pattern.h"
+#include "serve/lane_memo.h"
 #include "write/number_text.h"
 
 /* What is known of a text. */
@@ -146,18 +147,47 @@ static bool is_in(pass *p, uint32_t slice) {
              args_are_in(p, slice)));
 }
 
-static ps_code find_slices(pass *p, ps_err *err) {
-    uint32_t n = p->q->to_ns == INT64_MAX ? p->s->n : n_before(p->s, p->q->to_ns);
-    bool is_all = p->in_lanes == NULL && p->q->from_ns == INT64_MIN;
-    for (uint32_t i = 0; i < n && !p->is_costly; i++) {
-        if ((!is_all && !is_wanted(p, i)) || !is_in(p, i)) {
-            continue;
+/* Slices [from, to), where no lanes, span or arguments are asked for: no branch depends on what is found. */
+static void find_names(pass *p, uint32_t from, uint32_t to) {
+    const ps_str *name = p->s->name;
+    uint32_t *out = p->slices;
+    size_t n = p->n;
+    for (uint32_t i = from; i < to; i++) {
+        uint8_t known = p->known[name[i].id];
+        if (known == UNKNOWN) {
+            (void)look_at_text(p, name[i]);
+            known = p->known[name[i].id];
         }
-        if (p->n == p->cap &&
-            !ps_grow(&p->slices, &p->cap, p->n + 1, UINT32_MAX, sizeof *p->slices)) {
+        out[n] = i;
+        n += known == IS_IN;
+    }
+    p->n = n;
+}
+
+static void find_others(pass *p, uint32_t from, uint32_t to) {
+    bool is_all = p->in_lanes == NULL && p->q->from_ns == INT64_MIN;
+    for (uint32_t i = from; i < to && !p->is_costly; i++) {
+        if ((is_all || is_wanted(p, i)) && is_in(p, i)) {
+            p->slices[p->n++] = i;
+        }
+    }
+}
+
+/* In pieces, so that what an expression costs is looked at now and then. */
+static ps_code find_slices(pass *p, ps_err *err) {
+    enum { PIECE = 16384 };
+    uint32_t n = p->q->to_ns == INT64_MAX ? p->s->n : n_before(p->s, p->q->to_ns);
+    bool names_only = p->in_lanes == NULL && p->q->from_ns == INT64_MIN && !p->q->in_args;
+    for (uint32_t i = 0; i < n && !p->is_costly; i += PIECE) {
+        if (!ps_grow(&p->slices, &p->cap, p->n + PIECE, UINT32_MAX, sizeof *p->slices)) {
             return ps_fail_nomem(err);
         }
-        p->slices[p->n++] = i;
+        uint32_t end = n - i < PIECE ? n : i + PIECE;
+        if (names_only) {
+            find_names(p, i, end);
+        } else {
+            find_others(p, i, end);
+        }
     }
     return p->is_costly
                ? ps_fail(err, PS_USAGE,
@@ -185,6 +215,11 @@ static ps_code join(ps_found *f, const pass *a, const pass *b, ps_err *err) {
     }
     size_t i = 0;
     size_t k = 0;
+    if (b->n == 0) { /* the profile's begin at 0 */
+        memcpy(f->slices, a->slices, a->n * sizeof *f->slices);
+        f->n = a->n;
+        return PS_OK;
+    }
     while (i < a->n || k < b->n) {
         bool takes_a =
             k == b->n || (i < a->n && a->s->start_ns[a->slices[i]] <= b->s->start_ns[b->slices[k]]);
@@ -194,7 +229,19 @@ static ps_code join(ps_found *f, const pass *a, const pass *b, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code count_lanes(ps_found *f, const ps_loaded *l, ps_err *err) {
+static void count_layer(uint32_t *counts, const pass *p) {
+    ps_lane_memo memo;
+    (void)ps_lane_memo_init(&memo, p->layer);
+    for (size_t i = 0; i < p->n; i++) {
+        uint32_t lane = ps_lane_memo_of(&memo, p->slices[i]);
+        if (lane != PS_NONE) {
+            counts[p->layer->first_lane + lane]++;
+        }
+    }
+    ps_lane_memo_fini(&memo);
+}
+
+static ps_code count_lanes(ps_found *f, const ps_loaded *l, const pass *passes, ps_err *err) {
     uint32_t n_lanes = ps_loaded_n_lanes(l);
     uint32_t *counts = ps_calloc((size_t)n_lanes + 1, sizeof *counts);
     f->lanes = ps_calloc((size_t)n_lanes + 1, sizeof *f->lanes);
@@ -202,11 +249,8 @@ static ps_code count_lanes(ps_found *f, const ps_loaded *l, ps_err *err) {
         ps_free(counts);
         return ps_fail_nomem(err);
     }
-    for (size_t i = 0; i < f->n; i++) {
-        ps_ref ref = {0};
-        (void)ps_loaded_ref(l, f->slices[i], &ref);
-        uint32_t lane = ps_lanes_of(ref.layer->lanes, ref.layer->trace, ref.slice);
-        counts[lane != PS_NONE ? ref.layer->first_lane + lane : n_lanes]++;
+    for (int i = 0; i < PS_N_LAYERS; i++) {
+        count_layer(counts, &passes[i]);
     }
     for (uint32_t lane = 0; lane < n_lanes; lane++) {
         if (counts[lane] > 0) {
@@ -231,17 +275,16 @@ static bool count_names(ps_found *f, const pass *p, size_t *cap) {
     for (size_t i = 0; ok && i < p->n; i++) {
         counts[p->s->name[p->slices[i]].id]++;
     }
-    for (size_t i = 0; ok && i < p->n; i++) {
-        ps_str name = p->s->name[p->slices[i]];
-        if (counts[name.id] > 0) {
+    for (uint32_t id = 0; ok && id < n_texts; id++) {
+        if (counts[id] > 0) {
             ok = ps_grow(&f->names, cap, f->n_names + 1, UINT32_MAX, sizeof *f->names);
             if (ok) {
+                ps_str name = {id};
                 f->names[f->n_names++] =
                     (ps_found_name){.text = ps_trace_text(p->layer->trace, name),
-                                    .n = counts[name.id],
+                                    .n = counts[id],
                                     .tint = ps_loaded_tint(p->layer, name)};
             }
-            counts[name.id] = 0;
         }
     }
     ps_free(counts);
@@ -289,7 +332,7 @@ static ps_code search_all(const ps_loaded *l, const ps_query *q, pass passes[PS_
     ps_pattern_free(pattern);
     code =
         code == PS_OK ? join(f, &passes[PS_LAYER_PROFILE], &passes[PS_LAYER_DERIVED], err) : code;
-    code = code == PS_OK ? count_lanes(f, l, err) : code;
+    code = code == PS_OK ? count_lanes(f, l, passes, err) : code;
     return code == PS_OK ? list_names(f, passes, err) : code;
 }
 

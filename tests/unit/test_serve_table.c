@@ -194,7 +194,7 @@ static void only_what_is_shown_is_made(void **state) {
     assert_string_equal(numbers(&d, "sort=time&desc=1&limit=3&filter={\"n\":[0,9]}"), "123");
     assert_true(c.n_made <= 100000 + 3 + 3);
     c.n_made = 0;
-    expect_in(get(&d, "sort=time&limit=2&offset=2&filter={\"n\":[0,9]}"),
+    expect_in(get(&d, "sort=time&desc=1&limit=2&offset=2&filter={\"n\":[0,9]}"),
               "\"total\":10,\"offset\":2");
     assert_true(c.n_made <= 2); /* the order is kept */
     c.n_made = 0;

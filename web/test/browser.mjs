@@ -46,7 +46,7 @@ const shot = async (page, name) => {
 {
   const page = await open(small);
   const box = await page.locator(".plot").boundingBox();
-  const text = () => page.locator(".tip").innerText();
+  const text = () => page.locator(".pp-tip").innerText();
   // Stage 0 runs 0F to 3F in the first 40 of 330 ms.
   await page.mouse.move(box.x + (box.width * 15) / 330, box.y + 10);
   await settle(page);
@@ -60,7 +60,7 @@ const shot = async (page, name) => {
   assert.match(await text(), /waiting, stall/);
   await page.mouse.move(2, 2);
   await settle(page);
-  assert.ok(await page.locator(".tip").isHidden());
+  assert.ok(await page.locator(".pp-tip").isHidden());
 
   const whole = await pixels(page, "base");
   await page.keyboard.press("+");

@@ -40,7 +40,7 @@ export function CaptureDialog({ onClose }: { onClose: () => void }) {
   const chosen = known.find((r) => r.label === label);
   return (
     <Dialog title={t("command.capture")} onClose={onClose} wide>
-      <div class="stack">
+      <div class="stacked">
         {opened.clusters.map((cluster) => (
           <div>
             <p class="mono break">{cluster.path}</p>
@@ -68,7 +68,7 @@ export function CaptureDialog({ onClose }: { onClose: () => void }) {
 function RankDetail({ rank }: { rank: Rank }) {
   const bytes = Object.entries(rank.bytes ?? {});
   return (
-    <section class="stack">
+    <section class="stacked">
       <h3>{rank.label}</h3>
       <p class="mono break">{rank.file}</p>
       {rank.error !== "" && <p class="bad">{rank.error}</p>}
@@ -92,7 +92,7 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
   const of = (which: readonly Rank[]): string => (which.length === 0 || which.length === known.length ? t("frame.all-ranks") : t("frame.ranks-list", ranksText(which)));
   return (
     <Dialog title={t("command.notes")} onClose={onClose}>
-      <div class="stack">
+      <div class="stacked">
         {said.length + missing.length + odd.length + failed.length === 0 && <p>{t("notes.none")}</p>}
         {said.length > 0 && <Section title={t("notes.failures")}>{said.map((n) => <p class="bad">{n.text}{n.n > 1 ? ` ×${n.n}` : ""}</p>)}</Section>}
         {failed.length > 0 && <Section title={t("notes.unread")}>{failed.map((r) => <p><b>{r.label}</b> <span class="bad">{r.error}</span></p>)}</Section>}
@@ -112,5 +112,5 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
 }
 
 function Section({ title, children }: { title: string; children: preact.ComponentChildren }) {
-  return <section class="stack"><h3>{title}</h3>{children}</section>;
+  return <section class="stacked"><h3>{title}</h3>{children}</section>;
 }

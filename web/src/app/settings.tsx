@@ -22,7 +22,7 @@ function groupsNow(): Group[] {
   });
   return [
     of("lanes", "settings.lanes", [t("lane.computing"), t("lane.communication"), t("lane.exposed"), t("lane.free")]),
-    of("kinds", "settings.kinds", (opened?.kinds ?? []).map(([name, text]) => (text === "" || text === name ? name : `${name} ${text}`))),
+    of("kinds", "settings.kinds", (opened?.kinds ?? []).map(([name, text]) => (text === "" || text.toLowerCase() === name.toLowerCase() ? name : `${name} ${text}`))),
     of("phases", "settings.phases", opened?.phases ?? []),
     of("tints", "settings.tints", now.tints.map((_, i) => String(i + 1))),
     { title: "settings.accent", names: ["accent"], texts: [t("settings.accent-what")], colours: [now.accent] },
@@ -39,7 +39,7 @@ export function SettingsDialog({ onClose }: { onClose: () => void }) {
   const nChanged = Object.keys(all.light).length + Object.keys(all.dark).length;
   return (
     <Dialog title={t("command.settings")} onClose={onClose} wide>
-      <div class="stack">
+      <div class="stacked">
         <div class="settings-row">
           <span>{t("settings.look")}</span>
           <span class="group">{LOOKS.map((name) => <button type="button" aria-pressed={name === at} onClick={() => look.set(name)}>{t(`look.${name}`)}</button>)}</span>
@@ -52,7 +52,7 @@ export function SettingsDialog({ onClose }: { onClose: () => void }) {
         </div>
         <p class="quiet">{t("settings.vision")}</p>
         {groupsNow().map((group) => (
-          <section class="stack">
+          <section class="stacked">
             <h3>{t(group.title)}</h3>
             <div class="colours">
               {group.names.map((name, i) => (

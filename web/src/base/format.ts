@@ -33,7 +33,7 @@ export const isInstant = (name: string): boolean =>
   /^(start|end|begin|stop|from|to|at|time|timestamp|ts)([ _](time|stamp|timestamp|ns|us))?$|^(active )?release$|[ _](start|end|at|timestamp)$/i.test(name);
 
 /** A number that names something: thousands are not set apart. */
-const isIdentifier = (name: string): boolean => /(^|[ _])(id|rank|step|stream|device|pid|tid|task|thread|process|slice|lane|index|level|port|stage)s?$/i.test(name);
+const isIdentifier = (name: string): boolean => /(^|[ _])(id|rank|step|stream|device|pid|tid|task|thread|process|slice|lane|index|level|port|stage)$/i.test(name);
 
 function stepFor(steps: Step[], values: number[], base: number): Step {
   const sizes = values.filter((v) => v !== 0 && Number.isFinite(v)).map((v) => Math.abs(v) * base).sort((a, b) => a - b);

@@ -53,12 +53,12 @@ function columnsFor(view: View | null, all: boolean): Column[] {
   };
   const measured = (view?.rows ?? []).filter((r) => r.ops.n > 0);
   const mean = measured.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, measured.length);
-  const cause = (i: number, head: string): Column => ({ head: `${head} ${unit.name}`, width: 76, cell: (r) => time(r.causeNs[i] ?? 0), title: (r) => duration(r.causeNs[i] ?? 0) });
+  const cause = (i: number, head: string): Column => ({ head: `${head} ${unit.name}`, width: 80, cell: (r) => time(r.causeNs[i] ?? 0), title: (r) => duration(r.causeNs[i] ?? 0) });
   const busy: Column = { head: t("chart.busy"), width: 52, cell: (r) => percent(r.busyNs / r.windowNs), title: (r) => duration(r.busyNs) };
   return !all ? [busy] : [
     busy, cause(0, t("pipeline.warm-up")), cause(1, t("pipeline.stall")),
     { head: t("pipeline.for"), width: 60, cell: (r) => (r.waits === null ? "" : t("pipeline.for-stage", r.waits.stage)), title: (r) => (r.waits === null ? "" : t("pipeline.for-title", duration(r.waits.ns))) },
-    cause(2, t("pipeline.cool-down")),
+    { ...cause(2, t("pipeline.cool-down")), width: 88 },
     {
       head: t("pipeline.imbalance"), width: 60, title: () => t("pipeline.imbalance-title"),
       cell: (r) => {
@@ -134,6 +134,7 @@ export function PipelinePage() {
     }
     const made = new ChartView(host.current, {
       words: chartWords(known), texts: chartTexts(), scroller: scroller.current, zoomsOnDouble: false, columns: columnsFor(null, figures.get()),
+      room: () => roomIn(scroller.current),
       onClick: (target, event) => clicked(made, drawnNow.current!, target, event.shiftKey || event.ctrlKey || event.metaKey),
       onMoved: () => (urlChanged(), setCloud(made.tooManyArrows)),
     });
@@ -150,9 +151,11 @@ export function PipelinePage() {
     if (made === null || drawn === null || known === null) {
       return;
     }
-    const keeps = before.current !== null && before.current.chart === drawn.chart && before.current.choice.step === drawn.choice.step && before.current.choice.pipeline === drawn.choice.pipeline;
+    // Another step, pipeline or simulation is looked at through the same window, so that they can be compared.
+    const was = before.current;
+    const keeps = was !== null && (was.chart === drawn.chart || drawn.isAlone) && (was.choice.step === null) === (drawn.choice.step === null);
     before.current = drawn;
-    made.set(drawn.chart, drawn.against, drawn.choice, colours, keeps || (drawn.isAlone && before.current !== null && made.window !== null));
+    made.set(drawn.chart, drawn.against, drawn.choice, colours, keeps);
     made.setTexts(chartWords(known), chartTexts(), columnsFor(made.view, withFigures));
     const window = wantedWindow.get();
     if (window !== null && !drawn.isAlone) {
@@ -196,7 +199,10 @@ export function PipelinePage() {
           <div class="pl-scroll" ref={scroller} aria-busy={busy}>
             <div ref={host} />
           </div>
-          <div class="pl-legend" ref={legendBox} />
+          <div class="pl-legend">
+            <div ref={legendBox} />
+            <p class="quiet">{t("pipeline.hint")}</p>
+          </div>
         </>
       )}
       <Bottom />
@@ -220,6 +226,16 @@ function NoChart({ error, hasSimulation }: { error: unknown; hasSimulation: bool
       </Empty>
     </div>
   );
+}
+
+/** What the page leaves for the rows: all but what stands around them, the axis and the heads of the figures. */
+function roomIn(scroller: HTMLElement | null): number {
+  const page = scroller?.parentElement;
+  if (scroller === null || page == null || page.clientHeight === 0) {
+    return Infinity;
+  }
+  const others = [...page.children].filter((child) => child !== scroller).reduce((sum, child) => sum + (child as HTMLElement).offsetHeight, 0);
+  return page.clientHeight - others - 60;
 }
 
 // --- clicks, and the way to the timeline and back ----------------------------------------------------------------

@@ -2,16 +2,18 @@
 import type { ComponentChild } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { register } from "../app/commands";
-import type { ChartTable, Table } from "../api/types";
+import type { Cell, ChartTable, Table } from "../api/types";
+import type { Chart } from "../pipeline/model";
 import { Atom, useAtom } from "../base/atom";
 import { Empty } from "../panels/empty";
 import { Icon } from "../panels/icons";
 import { LocalTable, type TableRow } from "../panels/table";
 import { session } from "../model/session";
 import { t, type Word } from "../words";
+import "../panels/panels.css";
 import { SimulateForm } from "./pipeline_form";
 import { JobForm } from "./pipeline_job";
-import { choice, loaded, simulated, under } from "./pipeline_state";
+import { choice, failure, loaded, simulated, under } from "./pipeline_state";
 
 const TABS = {
   stages: "pipeline.tab-stages", path: "pipeline.tab-path", waits: "pipeline.tab-waits", others: "pipeline.tab-others",
@@ -45,15 +47,18 @@ function resize(e: PointerEvent): void {
 export function Bottom() {
   const tab = useAtom(bottomTab);
   const open = useAtom(isOpen);
-  const now = useAtom(loaded);
+  const error = useAtom(failure);
   useAtom(height);
   useEffect(() => register([{ id: "pipeline.panel", word: "pipeline.toggle-panel", keys: ["q"], run: () => isOpen.update((on) => !on) }]), []);
   useEffect(() => {
-    if (now === null && bottomTab.get() !== "job") {
+    if (error !== null && bottomTab.get() !== "job") {
       bottomTab.set("simulate"); // there are no tables
     }
-  }, [now === null]);
+  }, [error]);
   const show = (name: Tab): void => {
+    if (name === "simulate" && under.get() === "none" && loaded.get() !== null) {
+      under.set("form");
+    }
     bottomTab.set(name);
     isOpen.set(true);
   };
@@ -90,12 +95,17 @@ const BODIES: Record<Tab, () => ComponentChild> = {
   job: () => <JobForm />,
 };
 
-/** Rows of the step and pipeline that are shown. */
-function chosenRows(table: ChartTable, step: number | null, pipeline: number | null): Table {
-  const column = (name: string): number => table.columns.findIndex(([n]) => n === name);
-  const rows = table.rows.filter((row) =>
-    (step === null || column("step") < 0 || row[column("step")] === step) &&
-    (pipeline === null || column("pipeline") < 0 || row[column("pipeline")] === pipeline));
+/** Rows of the step and pipeline that are shown. Where a table does not say which rank a row is of, the table of the stages does,
+ * whose rows come in the same order. */
+function chosenRows(table: ChartTable, stages: ChartTable | undefined, chart: Chart | null, step: number | null, pipeline: number | null): Table {
+  const column = (of: ChartTable | undefined, name: string): number => of?.columns.findIndex(([n]) => n === name) ?? -1;
+  const byRank = column(table, "rank") >= 0 ? table : stages?.rows.length === table.rows.length ? stages : undefined;
+  const rank = column(byRank, "rank");
+  const own = new Set((chart?.ranks ?? []).filter((r) => r.pipeline === pipeline).map((r) => r.rank));
+  const isOf = (row: Cell[], i: number): boolean =>
+    column(table, "pipeline") >= 0 ? row[column(table, "pipeline")] === pipeline : rank < 0 || own.has(Number(byRank!.rows[i]![rank]));
+  const rows = table.rows.filter((row, i) =>
+    (step === null || column(table, "step") < 0 || row[column(table, "step")] === step) && (pipeline === null || isOf(row, i)));
   return { ...table, rows, total: rows.length, offset: 0 };
 }
 
@@ -110,7 +120,8 @@ function Rows({ of }: { of: string }) {
   const below = useAtom(under);
   const tables = now?.tables ?? sim?.reply.tables ?? [];
   const found = tables.find((table) => table.name === of);
-  const table = useMemo(() => (found === undefined ? null : chosenRows(found, all || now === null ? null : step, all || now === null ? null : pipeline)), [found, step, pipeline, all]);
+  const table = useMemo(() => (found === undefined ? null : chosenRows(
+    found, tables.find((t) => t.name === "PipelineBubble"), now?.chart ?? null, all || now === null ? null : step, all || now === null ? null : pipeline)), [found, step, pipeline, all]);
   if (table === null) {
     return <Empty title={t("pipeline.no-table")} />;
   }

@@ -80,7 +80,7 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
       <span class="group">
         <button type="button" title={`${t("pipeline.zoom-out")} (-)`} aria-label={t("pipeline.zoom-out")} onClick={() => view.current?.zoom(1 / ZOOM)}>−</button>
         <button type="button" title={`${t("pipeline.zoom-in")} (+)`} aria-label={t("pipeline.zoom-in")} onClick={() => view.current?.zoom(ZOOM)}>+</button>
-        <button type="button" title={`${t("pipeline.fit")} (0)`} aria-label={t("pipeline.fit")} onClick={() => view.current?.fit()}>0</button>
+        <button type="button" title={`${t("pipeline.fit")} (0)`} aria-label={t("pipeline.fit")} onClick={() => view.current?.fit()}>{t("pipeline.fit-short")}</button>
       </span>
     </div>
   );

@@ -1,11 +1,11 @@
-/** Texts of the chart in the language of the page. */
+/** Texts of the chart in the language of the page; what is filled in later keeps its place. */
 import type { Words } from "../pipeline/details";
 import type { Session } from "../api/types";
 import { ENGLISH, type Texts } from "../pipeline/texts";
 import { t, type Word } from "../words";
 
 export const chartTexts = (): Texts =>
-  Object.fromEntries(Object.keys(ENGLISH).map((key) => [key, t(`chart.${key}` as Word)])) as Texts;
+  Object.fromEntries(Object.keys(ENGLISH).map((key) => [key, t(`chart.${key}` as Word, "{0}", "{1}")])) as Texts;
 
 /** Words of the field; short names stay as the field writes them. */
 export function chartWords(session: Session): Words {

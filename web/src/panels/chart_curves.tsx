@@ -129,6 +129,7 @@ function optionsOf(latest: { current: CurvesProps }, node: HTMLElement, colours:
     axes: [
       {
         ...axis,
+        size: 30,
         space: 80,
         values: (u, ticks) => {
           const [min, max] = [u.scales["x"]!.min ?? 0, u.scales["x"]!.max ?? 1];
@@ -193,7 +194,7 @@ function showTip(u: uPlot, p: CurvesProps, off: ReadonlySet<number>): void {
   }
   if (tip === null) {
     tip = document.createElement("div");
-    tip.className = "tip curve-tip";
+    tip.className = "hover-tip curve-tip";
     u.over.append(tip);
   }
   const at = p.x[idx]!;
@@ -207,7 +208,7 @@ function showTip(u: uPlot, p: CurvesProps, off: ReadonlySet<number>): void {
     if (!off.has(i) && v !== null && v !== undefined) {
       const line = document.createElement("div");
       const sign = document.createElement("i");
-      sign.className = "swatch line";
+      sign.className = "key line";
       sign.style.background = c.colour;
       line.append(sign, `${c.name}  ${significant(v)} ${p.unit}`);
       tip!.append(line);

@@ -153,13 +153,13 @@ export function Tip({ x, y, title, lines, children }: { x: number; y: number; ti
     node.style.top = `${Math.max(4, top)}px`;
   });
   return (
-    <div class="tip" ref={ref} role="tooltip">
+    <div class="hover-tip" ref={ref} role="tooltip">
       <b>{title}</b>
       {lines !== undefined && lines.length > 0 && (
         <table>
           <tbody>
             {lines.map(([name, value, colour]) => (
-              <tr><th>{colour !== undefined && <i class="swatch" style={{ background: colour }} />}{name}</th><td>{value}</td></tr>
+              <tr><th>{colour !== undefined && <i class="key" style={{ background: colour }} />}{name}</th><td>{value}</td></tr>
             ))}
           </tbody>
         </table>
@@ -172,11 +172,11 @@ export function Tip({ x, y, title, lines, children }: { x: number; y: number; ti
 /** Names with their colours; a click takes a series out. */
 export function Legend({ series, off, toggle }: { series: { name: string; colour: string; isLine?: boolean }[]; off: ReadonlySet<number>; toggle?: (i: number) => void }) {
   return (
-    <ul class="legend">
+    <ul class="chart-legend">
       {series.map((s, i) => (
         <li key={s.name}>
           <button type="button" class="flat" aria-pressed={!off.has(i)} disabled={toggle === undefined} onClick={() => toggle?.(i)}>
-            <i class={s.isLine === true ? "swatch line" : "swatch"} style={{ background: s.colour, opacity: off.has(i) ? 0.25 : 1 }} />
+            <i class={s.isLine === true ? "key line" : "key"} style={{ background: s.colour, opacity: off.has(i) ? 0.25 : 1 }} />
             <span style={{ opacity: off.has(i) ? 0.5 : 1 }}>{s.name}</span>
           </button>
         </li>

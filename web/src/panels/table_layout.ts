@@ -23,7 +23,7 @@ function widthOf(text: string): number {
 /** What each column needs, by name. */
 export function measure(columns: Column[], sample: Cell[][], text: (cell: Cell, column: Column) => string): Map<string, number> {
   return new Map(columns.map((column) => {
-    const head = widthOf(columnWord(column.name)) + (column.shown.unit === "" ? 0 : widthOf(` ${column.shown.unit}`)) + 12;
+    const head = widthOf(columnWord(column.name)) + (column.shown.unit === "" ? 0 : widthOf(` ${column.shown.unit}`)) + 22;
     const most = Math.max(head, ...sample.map((row) => widthOf(text(row[column.index] ?? null, column).slice(0, 80))));
     return [column.name, Math.ceil(Math.max(56, Math.min(column.isNumber ? 240 : MOST_TEXT, most + PADDING)))];
   }));

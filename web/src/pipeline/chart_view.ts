@@ -31,6 +31,8 @@ export interface ViewOptions {
   /** What scrolls; null: the window. */
   scroller: HTMLElement | null;
   columns: Column[];
+  /** Pixels that the rows should fit in, if they can. Not given: any. */
+  room?: () => number;
   /** A click (without dragging) on a block or gap, or on nothing. Not given: it is pinned. */
   onClick?: (target: Target | null, event: PointerEvent) => void;
   /** A double click zooms in. */
@@ -82,7 +84,7 @@ export class ChartView {
   private readonly shares = el("div", { class: "shares" });
   private readonly plot = el("div", { class: "plot" });
   private readonly corner = el("div", { class: "corner" });
-  private readonly tip = el("div", { class: "tip", role: "tooltip", hidden: "" });
+  private readonly tip = el("div", { class: "pp-tip", role: "tooltip", hidden: "" });
 
   constructor(private readonly root: HTMLElement, private readonly options: ViewOptions) {
     this.words = options.words;
@@ -114,7 +116,7 @@ export class ChartView {
     this.against = against;
     this.theme = theme;
     this.view = makeView(chart, against, choice, this.words.causes.length);
-    this.scene = makeScene(this.view);
+    this.scene = makeScene(this.view, this.options.room?.());
     this.hovered = this.pinned_ = null;
     this.showTip(null, 0, 0);
     this.firstRow = 0;
@@ -341,6 +343,11 @@ export class ChartView {
     if (this.scene === undefined || this.plot.clientWidth === 0) {
       return;
     }
+    const scene = makeScene(this.view, this.options.room?.());
+    if (scene.pitch !== this.scene.pitch) {
+      this.scene = scene;
+      this.layRows();
+    }
     if (this.measure()) {
       this.viewport.resize(this.width);
       this.draw();
@@ -443,12 +450,12 @@ export class ChartView {
       return;
     }
     const d = this.detailsOf(target);
-    const swatch = el("i", { class: d.look === null ? "swatch wait" : "swatch" });
+    const swatch = el("i", { class: d.look === null ? "pp-swatch pp-wait" : "pp-swatch" });
     if (d.look !== null) {
       swatch.style.background = colourOf(this.theme, d.look);
     }
     this.tip.replaceChildren(
-      el("div", { class: "tiphead" }, swatch, el("b", {}, d.title), el("span", {}, d.kind)),
+      el("div", { class: "pp-tiphead" }, swatch, el("b", {}, d.title), el("span", {}, d.kind)),
       el("table", {}, ...d.lines.map(([name, value, exact]) =>
         el("tr", {}, el("th", {}, name), el("td", {}, value), el("td", { class: "quiet" }, exact)))));
     this.tip.hidden = false;

@@ -216,6 +216,9 @@ export class Overlay {
       const i = links === null ? k : links[k]!;
       const a = from[i]!;
       const b = to[i]!;
+      if (links === null && s.view.hasTransfers && !isTransfer(chart.labels[chart.label[a]!]!.kind)) {
+        continue; // where transfers are known, they are the arrows
+      }
       if (chart.end[a]! < t0 || chart.start[b]! > t1 || (s.view.step !== null && chart.step[a] !== s.view.step)) {
         continue;
       }
@@ -244,7 +247,8 @@ export class Overlay {
     const end = (op: number, isStart: boolean): [number, number] => {
       const transfer = isTransfer(chart.labels[chart.label[op]!]!.kind);
       const y = yOf(s, this.rowOfRank[chart.rank[op]!]!) + (transfer ? transferY + transferH / 2 : blockH / 2);
-      const ns = (isStart || transfer ? chart.start[op]! : chart.end[op]!) - s.view.originNs;
+      // A receive is posted long before anything arrives: the arrow ends with it.
+      const ns = (isStart === transfer ? chart.end[op]! : chart.start[op]!) - s.view.originNs;
       return [s.viewport.x(ns), y];
     };
     const [x0, y0] = end(a, false);

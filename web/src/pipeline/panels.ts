@@ -16,21 +16,21 @@ export function lookText(words: Words, look: number): string {
 }
 
 export function legend(view: View, words: Words, texts: Texts, theme: Theme): HTMLElement {
-  const list = el("ul", { class: "legend", "aria-label": texts.legend });
+  const list = el("ul", { class: "pp-legend", "aria-label": texts.legend });
   const entry = (swatch: HTMLElement, text: string): void => void list.append(el("li", {}, swatch, text));
   const looks = [...view.looks].sort((a, b) => Number(isTransfer(a)) - Number(isTransfer(b)) || a - b);
   for (const look of looks) {
-    const swatch = el("i", { class: isTransfer(look) ? "swatch thin" : "swatch" });
+    const swatch = el("i", { class: isTransfer(look) ? "pp-swatch thin" : "pp-swatch" });
     swatch.style.background = colourOf(theme, look);
     entry(swatch, lookText(words, look));
   }
   words.causes.forEach((cause, i) => {
     if (view.rows.some((row) => (row.causeNs[i] ?? 0) > 0)) {
-      entry(el("i", { class: `swatch wait wait${i}` }), fill(texts.legendWaiting, cause));
+      entry(el("i", { class: `pp-swatch pp-wait pp-wait${i}` }), fill(texts.legendWaiting, cause));
     }
   });
   if (view.theoryShare !== null) {
-    entry(el("i", { class: "swatch pair" }), texts.legendPair);
+    entry(el("i", { class: "pp-swatch pair" }), texts.legendPair);
   }
   return list;
 }
@@ -51,7 +51,7 @@ export function stageTable(view: View, words: Words, texts: Texts, theme: Theme)
   const largest = Math.max(...view.rows.map((r) => Math.max(r.busyNs, ...r.causeNs)), 1) / unit.ns;
   const decimals = largest >= 99.95 ? 1 : 2;
   for (const row of view.rows) {
-    const bar = el("div", { class: "bar" });
+    const bar = el("div", { class: "pp-bar" });
     const part = (name: string, ns: number, title: string, colour = ""): void => {
       if (ns > 0) {
         const piece = el("span", { class: name, title: `${title} ${significant(ns / unit.ns)} ${unit.name}` });
@@ -64,7 +64,7 @@ export function stageTable(view: View, words: Words, texts: Texts, theme: Theme)
     for (const [look, ns] of row.lookNs) {
       part("", (ns / counted) * row.busyNs, lookText(words, look), colourOf(theme, look));
     }
-    words.causes.forEach((cause, i) => part(`wait wait${i}`, row.causeNs[i] ?? 0, cause));
+    words.causes.forEach((cause, i) => part(`pp-wait pp-wait${i}`, row.causeNs[i] ?? 0, cause));
     const number = (ns: number): HTMLElement => el("td", { class: "num" }, (ns / unit.ns).toFixed(decimals));
     const line = el("tr", {}, el("td", { class: "num" }, row.stage < 0 ? "?" : String(row.stage)),
       el("td", { class: "num quiet" }, String(row.rank)), el("td", { class: "wide" }, bar), number(row.busyNs));

@@ -1,7 +1,7 @@
 /** The column of lane names: only what is on screen is there, however many lanes there are. */
 import { rankOf } from "../model/session";
 import type { Rank } from "../api/types";
-import { type Item } from "../model/lanes";
+import { headId, type Item } from "../model/lanes";
 import { autoOffset, load, offsets } from "../model/session";
 import { layoutInput, marked, touchTree, tree } from "../model/tree";
 import { Icon } from "../panels/icons";
@@ -19,6 +19,7 @@ export interface ColumnActions {
 /** What is being dragged to another place. */
 interface Dragged {
   id: string;
+  head: string;
   isPins: boolean;
 }
 let dragged: Dragged | null = null;
@@ -63,10 +64,10 @@ function drop(target: Item, isPins: boolean): void {
     tree.move("^", tree.pinned, from.id, target.id);
   } else {
     const { parent, ids } = tree.siblings(layoutInput(), target);
-    if (!ids.includes(from.id)) {
+    if (!ids.includes(from.head)) {
       return;
     }
-    tree.move(parent, ids, from.id, target.id);
+    tree.move(parent, ids, from.head, headId(target));
   }
   touchTree();
 }
@@ -93,7 +94,7 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
       style={style} role="treeitem" aria-level={item.depth + 1} aria-expanded={item.canOpen ? item.isOpen : undefined}
       aria-selected={marked.get().has(item.id)} title={titleOf(item)} draggable={isMovable}
       onDragStart={(e) => {
-        dragged = { id: item.id, isPins: region.isPins };
+        dragged = { id: item.id, head: headId(item), isPins: region.isPins };
         e.dataTransfer?.setData("text/plain", item.label);
       }}
       onDragOver={(e) => dragged !== null && e.preventDefault()}

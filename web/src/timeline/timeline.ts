@@ -6,9 +6,9 @@ import { context, el, FONT } from "../base/dom";
 import type { Ns } from "../base/ns";
 import { isDark, theme } from "../model/look";
 import { fail } from "../model/notices";
-import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected, shiftOf } from "../model/session";
+import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected } from "../model/session";
 import {
-  baseSlice, editedMarker, flowKinds, hovered, labelWidth, listScroll, markers, moveWindow, showInstants, viewport, windowChanged,
+  baseSlice, editedMarker, flowKinds, followExtent, hovered, labelWidth, listScroll, markers, moveWindow, showInstants, viewport, windowChanged,
 } from "../model/timeline";
 import { layoutInput, marked, revealLane, touchTree, tree, treeChanged, wantLanes } from "../model/tree";
 import { language, t } from "../words";
@@ -150,6 +150,7 @@ export class Timeline {
       if (this.scroller.scrollTop !== this.isAtScroll) {
         this.isAtScroll = this.scroller.scrollTop;
         this.scene.scrollTop = this.scroller.scrollTop;
+        this.scene.update();
         this.wantedScroll = null;
         listScroll.set(this.scene.scrollTop);
         this.redrawLabels();
@@ -305,7 +306,7 @@ export class Timeline {
   private layout(): void {
     this.isTreeDirty = false;
     tree.layout(layoutInput());
-    this.extent();
+    followExtent();
     for (const item of tree.items) {
       if (item.kind === "rank" && item.isOpen && item.lanes === null && item.rank !== null) {
         void wantLanes(item.rank.key);
@@ -347,24 +348,6 @@ export class Timeline {
     }
     this.areLabelsDirty = true;
     this.redraw();
-  }
-
-  /** What there is to see, over all ranks that are read. */
-  private extent(): void {
-    let least = Infinity;
-    let most = -Infinity;
-    for (const rank of ranks.get()) {
-      if (rank.state === "ready" && rank.start !== undefined && rank.end !== undefined) {
-        least = Math.min(least, rank.start + shiftOf(rank));
-        most = Math.max(most, rank.end + shiftOf(rank));
-      }
-    }
-    if (least <= most) {
-      const { from, to } = viewport.extent;
-      if (least !== from || most !== to) {
-        viewport.setExtent(least, most);
-      }
-    }
   }
 
   private frame(): void {

@@ -1,0 +1,225 @@
+/* GET /api/summary: the parallel sizes of a job, what is wrong with them, and where its ranks stand. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "serve/cluster_views.h"
+#include "serve/modes.h"
+#include "serve/parallel.h"
+#include "serve/route.h"
+#include "serve/summary.h"
+
+typedef struct asked {
+    size_t cluster;
+    ps_layout layout;
+    ps_parallel given;     /* 0: not given */
+    ps_parallel collected; /* 0: not said */
+    bool is_collected;
+    ps_parallel sizes; /* what counts: given, else collected, else 1 */
+    int64_t n_ranks;   /* of the capture */
+} asked;
+
+static bool ask(const ps_request *q, ps_reply *r, asked *a) {
+    const char *layout = ps_param_text(q, "algorithm");
+    int64_t cluster = 0;
+    if (layout != NULL && !ps_layout_find(layout, &a->layout)) {
+        ps_reply_fail(r, 400, "algorithm: megatron, megatron-pp-dp, mindspeed, mindie or vllm");
+        return false;
+    }
+    bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &cluster) &&
+              ps_ask_int(q, r, "tp", 1, PS_PARALLEL_MOST, 0, &a->given.tp) &&
+              ps_ask_int(q, r, "cp", 1, PS_PARALLEL_MOST, 0, &a->given.cp) &&
+              ps_ask_int(q, r, "dp", 1, PS_PARALLEL_MOST, 0, &a->given.dp) &&
+              ps_ask_int(q, r, "pp", 1, PS_PARALLEL_MOST, 0, &a->given.pp) &&
+              ps_ask_int(q, r, "ep", 1, PS_PARALLEL_MOST, 0, &a->given.ep) &&
+              ps_ask_int(q, r, "moe_tp", 1, PS_PARALLEL_MOST, 0, &a->given.moe_tp);
+    a->cluster = (size_t)cluster;
+    if (ok && a->cluster >= ps_store_n_clusters(q->store)) {
+        ps_reply_fail(r, 404, "cluster: there is no cluster %zu", a->cluster);
+        ok = false;
+    }
+    return ok;
+}
+
+static int64_t size_of(int64_t given, int64_t collected) {
+    return given > 0 ? given : collected > 0 ? collected : 1;
+}
+
+/* A capture without metadata, or without steps, still has places: sizes are then what was given. */
+static ps_code collect(const ps_request *q, asked *a, ps_err *err) {
+    ps_modes_ask modes = {.cluster = a->cluster, .opts = {.step_id = -1}};
+    const ps_modes *m = NULL;
+    ps_view_set_analyses(PS_SET_STEPS, &modes);
+    ps_code code = ps_modes_get(q, &modes, &m, err);
+    if (code == PS_OK) {
+        code = ps_summary_collected(m, &a->collected, &a->is_collected, err);
+        ps_cache_release(q->cache, (void *)(uintptr_t)m);
+    } else if (code == PS_NOTHING) {
+        code = PS_OK;
+    }
+    const ps_cluster *c = ps_store_cluster(q->store, a->cluster);
+    for (size_t i = 0; i < ps_store_n_ranks(q->store); i++) {
+        a->n_ranks += ps_store_rank(q->store, i)->cluster == c ? 1 : 0;
+    }
+    a->sizes = (ps_parallel){.tp = size_of(a->given.tp, a->collected.tp),
+                             .cp = size_of(a->given.cp, a->collected.cp),
+                             .dp = size_of(a->given.dp, a->collected.dp),
+                             .pp = size_of(a->given.pp, a->collected.pp),
+                             .ep = size_of(a->given.ep, a->collected.ep),
+                             .moe_tp = size_of(a->given.moe_tp, a->collected.moe_tp)};
+    a->sizes.cp = ps_layout_has_cp(a->layout) ? a->sizes.cp : 1;
+    return code;
+}
+
+/* --- the reply ---------------------------------------------------------------------------------------------------------- */
+
+static void put_size(ps_buf *out, bool *first, const char *name, int64_t size) {
+    if (size > 0) {
+        ps_buf_addf(out, "%s\"%s\":%" PRId64, *first ? "" : ",", name, size);
+        *first = false;
+    }
+}
+
+static void put_sizes(ps_buf *out, const ps_parallel *p) {
+    bool first = true;
+    ps_buf_add_char(out, '{');
+    put_size(out, &first, "tp", p->tp);
+    put_size(out, &first, "cp", p->cp);
+    put_size(out, &first, "dp", p->dp);
+    put_size(out, &first, "pp", p->pp);
+    put_size(out, &first, "ep", p->ep);
+    put_size(out, &first, "moe_tp", p->moe_tp);
+    ps_buf_add_char(out, '}');
+}
+
+static void put_layouts(ps_buf *out) {
+    ps_buf_add_str(out, ",\"algorithms\":[");
+    for (size_t i = 0; i < PS_N_LAYOUTS; i++) {
+        ps_layout l = (ps_layout)i;
+        ps_buf_addf(out, "%s{\"name\":\"%s\",\"title\":\"%s\",\"has_cp\":%s,\"has_moe_tp\":%s}",
+                    i > 0 ? "," : "", ps_layout_name(l), ps_layout_title(l),
+                    ps_layout_has_cp(l) ? "true" : "false",
+                    ps_layout_has_moe_tp(l) ? "true" : "false");
+    }
+    ps_buf_add_char(out, ']');
+}
+
+/* "dp0-pp1": the dimensions that have more than one place. */
+static void put_name(ps_buf *out, const asked *a, const ps_parallel_place *at) {
+    const struct {
+        const char *name;
+        int64_t size, place;
+    } PARTS[] = {{"dp", a->sizes.dp, at->dp},
+                 {"pp", a->sizes.pp, at->pp},
+                 {"cp", a->sizes.cp, at->cp},
+                 {"tp", a->sizes.tp, at->tp}};
+    bool first = true;
+    ps_buf_add_char(out, '"');
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
+        if (PARTS[i].size > 1) {
+            ps_buf_addf(out, "%s%s%" PRId64, first ? "" : "-", PARTS[i].name, PARTS[i].place);
+            first = false;
+        }
+    }
+    ps_buf_add_char(out, '"');
+}
+
+static void put_place(ps_buf *out, const asked *a, int64_t rank, const char *key) {
+    ps_parallel_place at = ps_parallel_place_of(a->layout, &a->sizes, rank);
+    int64_t x = 0;
+    int64_t y = 0;
+    ps_parallel_position(a->layout, &a->sizes, &at, &x, &y);
+    ps_buf_addf(out, "%s{\"rank\":%" PRId64 ",\"key\":", rank > 0 ? ",\n" : "", rank);
+    ps_buf_add_json_str(out, key, strlen(key));
+    ps_buf_addf(out, ",\"x\":%" PRId64 ",\"y\":%" PRId64 ",\"name\":", x, y);
+    put_name(out, a, &at);
+    ps_buf_addf(out,
+                ",\"dp\":%" PRId64 ",\"pp\":%" PRId64 ",\"cp\":%" PRId64 ",\"tp\":%" PRId64
+                ",\"ep\":%" PRId64 "}",
+                at.dp, at.pp, at.cp, at.tp, at.ep);
+}
+
+/* The key of each rank of the job, by number; "" where the capture has none or several of it. */
+static const char **list_keys(const ps_request *q, const asked *a, int64_t n) {
+    const ps_cluster *c = ps_store_cluster(q->store, a->cluster);
+    const char **keys = ps_calloc((size_t)n + 1, sizeof *keys);
+    for (size_t i = 0; keys != NULL && i < ps_store_n_ranks(q->store); i++) {
+        const ps_rank_entry *e = ps_store_rank(q->store, i);
+        if (e->cluster == c && e->rank->rank >= 0 && e->rank->rank < n) {
+            const char **key = &keys[e->rank->rank];
+            *key = *key == NULL ? e->key : "";
+        }
+    }
+    return keys;
+}
+
+static void put_groups(ps_buf *out, const asked *a, int64_t n) {
+    bool first = true;
+    ps_buf_add_str(out, "],\"groups\":{");
+    for (size_t k = 0; k < PS_N_GROUP_KINDS; k++) {
+        ps_group_kind kind = (ps_group_kind)k;
+        if (!ps_parallel_has_group(a->layout, &a->sizes, kind)) {
+            continue;
+        }
+        ps_buf_addf(out, "%s\"%s\":[", first ? "" : ",", ps_group_kind_name(kind));
+        for (int64_t rank = 0; rank < n; rank++) {
+            ps_buf_addf(out, "%s%" PRId64, rank > 0 ? "," : "",
+                        ps_parallel_group_of(a->layout, &a->sizes, kind, rank));
+        }
+        ps_buf_add_char(out, ']');
+        first = false;
+    }
+    ps_buf_add_char(out, '}');
+}
+
+static bool put_places(const ps_request *q, const asked *a, ps_buf *out) {
+    int64_t n = ps_parallel_ranks(a->layout, &a->sizes);
+    const char **keys = list_keys(q, a, n);
+    ps_buf_add_str(out, ",\"places\":[");
+    for (int64_t rank = 0; keys != NULL && rank < n; rank++) {
+        put_place(out, a, rank, keys[rank] != NULL ? keys[rank] : "");
+    }
+    put_groups(out, a, n);
+    ps_free(keys);
+    return keys != NULL;
+}
+
+static void answer(const ps_request *q, ps_reply *r) {
+    asked a = {.layout = PS_LAYOUT_MEGATRON};
+    ps_err err = PS_ERR_INIT;
+    char problems[PS_PARALLEL_PROBLEMS][160];
+    if (!ask(q, r, &a)) {
+        return;
+    }
+    if (collect(q, &a, &err) != PS_OK) {
+        ps_reply_err(r, &err);
+        return;
+    }
+    ps_buf *out = &r->body;
+    size_t n = ps_parallel_check(a.layout, &a.sizes, a.n_ranks, problems);
+    ps_buf_addf(out,
+                "{\"algorithm\":\"%s\",\"ranks\":%" PRId64 ",\"sizes\":", ps_layout_name(a.layout),
+                a.n_ranks);
+    put_sizes(out, &a.sizes);
+    ps_buf_add_str(out, ",\"collected\":");
+    if (a.is_collected) {
+        put_sizes(out, &a.collected);
+    } else {
+        ps_buf_add_str(out, "null");
+    }
+    put_layouts(out);
+    ps_buf_add_str(out, ",\"problems\":[");
+    for (size_t i = 0; i < n; i++) {
+        ps_buf_add_str(out, i > 0 ? "," : "");
+        ps_buf_add_json_str(out, problems[i], strlen(problems[i]));
+    }
+    ps_buf_add_char(out, ']');
+    if (n == 0 && !put_places(q, &a, out)) {
+        ps_reply_fail(r, 507, "not enough memory for this reply");
+        return;
+    }
+    ps_buf_add_char(out, '}');
+}
+
+const ps_route ps_route_summary = {
+    .path = "/api/summary", .method = "GET", .is_slow = true, .answer = answer};
