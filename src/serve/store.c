@@ -187,6 +187,13 @@ static ps_loaded *read_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err
     return ps_loaded_new(trace, err);
 }
 
+/* The rows of all lanes, so that nobody who draws waits for them; where memory is out, whoever looks tries again. */
+static void prepare_lanes(const ps_loaded *l, size_t n_threads) {
+    for (int i = 0; i < PS_N_LAYERS; i++) {
+        (void)!ps_lod_build_all(ps_loaded_layer(l, i)->lod, n_threads, NULL);
+    }
+}
+
 /* Reads rank i; the lock is held before and afterwards. */
 static void load(ps_store *s, size_t i) {
     place *p = &s->places[i];
@@ -228,9 +235,14 @@ static void load(ps_store *s, size_t i) {
     set_state(s, i, l != NULL ? PS_STATE_READY : PS_STATE_FAILED);
     if (l != NULL) {
         make_room(s, 0, i);
+        p->n_held++;
     }
     (void)pthread_mutex_unlock(&s->lock);
     tell(s);
+    if (l != NULL) {
+        prepare_lanes(l, n);
+        ps_loaded_release(l);
+    }
     (void)pthread_mutex_lock(&s->lock);
 }
 
