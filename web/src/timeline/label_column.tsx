@@ -7,6 +7,8 @@ import { layoutInput, marked, touchTree, tree } from "../model/tree";
 import { Icon } from "../panels/icons";
 import { t } from "../words";
 import { fail } from "../model/notices";
+import { labelWidth } from "../model/timeline";
+import { cutMiddle } from "./labels";
 import type { Timeline } from "./timeline";
 import type { Region } from "./scene";
 import { significant } from "../base/time";
@@ -118,7 +120,7 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
             toggle(timeline, item);
           }}><Icon name={item.isOpen ? "down" : "right"} /></button>
       ) : <span class="tl-twist" />}
-      <span class="tl-name">{item.label}</span>
+      <span class="tl-name">{item.label.includes("\u203a") ? shortened(item, timeline) : item.label}</span>
       {item.rank !== null && item.node < 0 && <RankNote rank={item.rank} />}
       {item.kind === "counter" && item.isOpen && <Scale item={item} timeline={timeline} />}
       <span class="tl-tools">
@@ -139,6 +141,12 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
       </span>
     </div>
   );
+}
+
+/** Of several names that share a row the beginning and the end say most. Widths are those of texts of 11 pixels. */
+function shortened(item: Item, timeline: Timeline): string {
+  const room = labelWidth.get() - item.depth * 12 - 36;
+  return cutMiddle(item.label, (room * 11) / 12, timeline.widths);
 }
 
 function Pin() {
