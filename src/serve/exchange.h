@@ -63,11 +63,11 @@ struct ps_server {
     uint32_t idle_s;
     pthread_mutex_t lock;
     pthread_cond_t wake;  /* the keeper: a change, a new one who waits, the end */
-    pthread_cond_t quiet; /* a request was answered */
+    pthread_cond_t quiet; /* a request was answered, a connection has ended */
     pthread_t keeper;
     bool has_keeper;
-    bool is_changed, is_stopping, is_over; /* under lock */
-    size_t n_answering;                    /* requests complete and not yet sent; under lock */
+    bool is_changed, is_stopping, is_hanging_up, is_over; /* under lock */
+    size_t n_answering; /* requests complete and not yet sent; under lock */
     ps_conn *conns;
     ps_exchange *waiting;
 };

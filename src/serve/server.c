@@ -111,6 +111,9 @@ static void connect_one(ps_server *s, struct MHD_Connection *mhd, void **context
         s->conns->prev = c;
     }
     s->conns = c;
+    if (s->is_hanging_up) {
+        (void)shutdown(c->fd, SHUT_RDWR);
+    }
     (void)pthread_mutex_unlock(&s->lock);
 }
 
@@ -126,6 +129,7 @@ static void disconnect_one(ps_server *s, void **context) {
     if (c->next != NULL) {
         c->next->prev = c->prev;
     }
+    (void)pthread_cond_broadcast(&s->quiet);
     (void)pthread_mutex_unlock(&s->lock);
     ps_free(c);
 }
@@ -362,6 +366,24 @@ static void let_answers_end(ps_server *s) {
     (void)pthread_mutex_unlock(&s->lock);
 }
 
+/* Hangs up on everybody and waits until libmicrohttpd has noticed. It must have nothing to do any more when it is stopped: its
+ * version 0.9.75 crashes when it meets a malformed request at that moment. */
+static bool hang_up(ps_server *s) {
+    struct timespec end = time_of_ms(ps_server_now_ms() + PATIENCE_MS);
+    (void)pthread_mutex_lock(&s->lock);
+    s->is_hanging_up = true; /* connections that were on the way here come yet */
+    for (const ps_conn *c = s->conns; c != NULL; c = c->next) {
+        (void)shutdown(c->fd, SHUT_RDWR);
+    }
+    int status = 0;
+    while (s->conns != NULL && status == 0) {
+        status = pthread_cond_timedwait(&s->quiet, &s->lock, &end);
+    }
+    bool is_empty = s->conns == NULL;
+    (void)pthread_mutex_unlock(&s->lock);
+    return is_empty;
+}
+
 static void end_keeper(ps_server *s) {
     (void)pthread_mutex_lock(&s->lock);
     s->is_over = true;
@@ -385,6 +407,9 @@ bool ps_server_stop(ps_server *s) {
     }
     end_keeper(s);
     if (s->daemon != NULL) {
+        if (!hang_up(s)) {
+            return false;
+        }
         MHD_stop_daemon(s->daemon);
     }
     if (s->listen_fd >= 0) {

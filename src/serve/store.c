@@ -35,6 +35,7 @@ typedef struct place {
     uint64_t wish;     /* when somebody last asked for it, 0: nobody */
     uint64_t last_use; /* when it was last taken */
     size_t n_held, bytes;
+    ps_watch watch; /* of reading it */
     ps_loaded *loaded;
     ps_err err;
 } place;
@@ -148,12 +149,13 @@ static void make_room(ps_store *s, size_t more, size_t but) {
     }
 }
 
-static ps_loaded *read_rank(const ps_store *s, size_t i, size_t n_threads, ps_err *err) {
+static ps_loaded *read_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
     if (ps_rank_list_check(&s->list, i, err) != PS_OK) {
         return NULL;
     }
     ps_src src = ps_cluster_src(s->list.ranks[i].rank);
     src.n_threads = n_threads;
+    src.watch = &s->places[i].watch;
     ps_trace *trace = ps_read(&src, NEEDS, err);
     if (trace == NULL) {
         return NULL;
@@ -185,6 +187,7 @@ static void load(ps_store *s, size_t i) {
             return;
         }
     }
+    atomic_store(&p->watch.done_bytes, 0);
     set_state(s, i, PS_STATE_READING);
     p->bytes = expected;
     s->n_reading++;
@@ -332,6 +335,9 @@ void ps_store_free(ps_store *s) {
     if (s->threads != NULL) {
         (void)pthread_mutex_lock(&s->lock);
         s->is_stopping = true;
+        for (size_t i = 0; i < s->list.n; i++) {
+            atomic_store(&s->places[i].watch.stop, true);
+        }
         (void)pthread_cond_broadcast(&s->work);
         (void)pthread_mutex_unlock(&s->lock);
         size_t n = s->n_threads < s->list.n ? s->n_threads : s->list.n;
@@ -388,11 +394,24 @@ uint64_t ps_store_seq(const ps_store *s) {
     return seq;
 }
 
+/* The last part is arranging what was read: sorting, lanes, colours. */
+#define SHARE_OF_READING 0.9
+
+static double progress_of(const ps_store *s, size_t i) {
+    const place *p = &s->places[i];
+    double all = (double)s->list.files[i].size_bytes;
+    double done = (double)atomic_load(&p->watch.done_bytes);
+    if (p->state != PS_STATE_READING || all <= 0) {
+        return p->state == PS_STATE_READY ? 1 : 0;
+    }
+    return SHARE_OF_READING * (done < all ? done / all : 1);
+}
+
 ps_rank_status_now ps_store_status(const ps_store *s, size_t i) {
     (void)pthread_mutex_lock(lock_of(s));
     const place *p = &s->places[i];
     ps_rank_status_now now = {
-        .state = p->state, .seq = p->seq, .progress = p->state == PS_STATE_READY, .err = p->err};
+        .state = p->state, .seq = p->seq, .progress = progress_of(s, i), .err = p->err};
     (void)pthread_mutex_unlock(lock_of(s));
     return now;
 }
@@ -439,7 +458,8 @@ static ps_code say_not_ready(const ps_store *s, size_t i, ps_err *err) {
         return ps_fail(err, PS_NOTHING, "%s waits to be read, behind %zu other%s", label, before,
                        before == 1 ? "" : "s");
     case PS_STATE_READING:
-        return ps_fail(err, PS_NOTHING, "%s is being read", label);
+        return ps_fail(err, PS_NOTHING, "%s is being read: %.0f %%", label,
+                       100 * progress_of(s, i));
     case PS_STATE_FAILED:
         ps_err_format(&p->err, why, sizeof why);
         return ps_fail(err, PS_NOTHING, "%s could not be read: %s", label, why);

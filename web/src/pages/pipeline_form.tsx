@@ -136,7 +136,10 @@ function measuredOf(rows: readonly Row[]): { stepNs: number; bubble: number } {
   return { stepNs: Math.max(0, ...own.map((r) => r.windowNs)), bubble: 1 - own.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, windows) };
 }
 
-const signed = (value: number, text: string): string => (value > 0 ? `+${text}` : value < 0 ? `−${text}` : text);
+/** By what can be seen. */
+const NOTHING = 0.0005;
+const less = (a: number, b: number): boolean => a < b - NOTHING;
+const signed = (value: number, text: string): string => (value >= NOTHING ? `+${text}` : value <= -NOTHING ? `−${text}` : text);
 
 function Outcome({ isChanged }: { isChanged: boolean }) {
   const sim = useAtom(simulated);
@@ -158,14 +161,20 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
   return (
     <div class="sim-out" aria-live="polite" aria-busy={busy}>
       <dl>
-        <dt>{t("simulate.step-time")}</dt>
-        <dd><b>{duration(step_ns)}</b>{gain !== null && <span class={gain < 0 ? "better" : "quiet"}> {signed(gain, `${percent(Math.abs(gain))} %`)}</span>}</dd>
-        {measured !== null && <dd class="quiet">{t("simulate.measured", duration(measured.stepNs))}</dd>}
-        <dt>{t("simulate.bubble")}</dt>
-        <dd><b>{percent(bubble)} %</b>{measured !== null && <span class={bubble < measured.bubble ? "better" : "quiet"}> {t("simulate.points", signed(bubble - measured.bubble, percent(Math.abs(bubble - measured.bubble))))}</span>}</dd>
-        {measured !== null && <dd class="quiet">{t("simulate.measured", `${percent(measured.bubble)} %`)}</dd>}
-        <dt title={t("simulate.activations-title")}>{t("simulate.activations")}</dt>
-        <dd title={t("simulate.activations-title")}><b>{activations % 1 === 0 ? activations : activations.toFixed(1)}</b></dd>
+        <div>
+          <dt>{t("simulate.step-time")}</dt>
+          <dd><b>{duration(step_ns)}</b>{gain !== null && <span class={less(gain, 0) ? "better" : "quiet"}> {signed(gain, `${percent(Math.abs(gain))} %`)}</span>}</dd>
+          {measured !== null && <dd class="quiet">{t("simulate.measured", duration(measured.stepNs))}</dd>}
+        </div>
+        <div>
+          <dt>{t("simulate.bubble")}</dt>
+          <dd><b>{percent(bubble)} %</b>{measured !== null && <span class={less(bubble, measured.bubble) ? "better" : "quiet"}> {t("simulate.points", signed(bubble - measured.bubble, percent(Math.abs(bubble - measured.bubble))))}</span>}</dd>
+          {measured !== null && <dd class="quiet">{t("simulate.measured", `${percent(measured.bubble)} %`)}</dd>}
+        </div>
+        <div title={t("simulate.activations-title")}>
+          <dt>{t("simulate.activations")}</dt>
+          <dd><b>{activations % 1 === 0 ? activations : activations.toFixed(1)}</b></dd>
+        </div>
       </dl>
       <Resets isChanged={isChanged} />
     </div>

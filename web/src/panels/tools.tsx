@@ -63,7 +63,7 @@ function Search() {
       {toggle("matchCase", "Aa")}{toggle("word", "ab\u0332")}{toggle("regex", ".*")}{toggle("args", "{}")}
       <button type="button" class="flat tiny" title={`${t("search.previous")} (Shift+N)`} aria-label={t("search.previous")} disabled={(found?.total ?? 0) === 0} onClick={() => void step("previous", viewport.from)}><Icon name="up" /></button>
       <button type="button" class="flat tiny" title={`${t("search.next")} (N)`} aria-label={t("search.next")} disabled={(found?.total ?? 0) === 0} onClick={() => void step("next", viewport.from)}><Icon name="down" /></button>
-      <span class="count" aria-live="polite">
+      <span class="search-count" aria-live="polite">
         {busy ? "\u2026" : found === null ? "" : (
           <button type="button" class="flat" title={t("search.list")} onClick={() => findOpen.set(true)}
             onContextMenu={(e) => {

@@ -31,6 +31,8 @@ export interface ViewOptions {
   /** What scrolls; null: the window. */
   scroller: HTMLElement | null;
   columns: Column[];
+  /** Pixels that the rows should fit in, if they can. Not given: any. */
+  room?: () => number;
   /** A click (without dragging) on a block or gap, or on nothing. Not given: it is pinned. */
   onClick?: (target: Target | null, event: PointerEvent) => void;
   /** A double click zooms in. */
@@ -114,7 +116,7 @@ export class ChartView {
     this.against = against;
     this.theme = theme;
     this.view = makeView(chart, against, choice, this.words.causes.length);
-    this.scene = makeScene(this.view);
+    this.scene = makeScene(this.view, this.options.room?.());
     this.hovered = this.pinned_ = null;
     this.showTip(null, 0, 0);
     this.firstRow = 0;
@@ -340,6 +342,11 @@ export class ChartView {
   private resized(): void {
     if (this.scene === undefined || this.plot.clientWidth === 0) {
       return;
+    }
+    const scene = makeScene(this.view, this.options.room?.());
+    if (scene.pitch !== this.scene.pitch) {
+      this.scene = scene;
+      this.layRows();
     }
     if (this.measure()) {
       this.viewport.resize(this.width);
