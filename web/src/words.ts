@@ -196,6 +196,8 @@ const WORDS = {
   "timeline.unlock": ["Unlock the box", "解除框选锁定"],
   "timeline.rows-mode": ["Box counts only the rows it crosses", "框选仅统计所跨的行"],
   "timeline.analyse": ["Analyse this time range", "分析该时间段"],
+  "timeline.save-trace": ["Save the selection as a trace file", "将所选部分保存为 trace 文件"],
+  "timeline.save-first": ["Saved {0} of the {1} ranks in the box; select fewer for the others", "框选了 {1} 个 rank，仅保存前 {0} 个；其余请分次选择"],
   "timeline.analyse-zoom": ["Analyse this time range and zoom in", "分析该时间段并放大"],
   "timeline.analyse-slice": ["Analyse the time range of this slice", "分析该切片的时间段"],
   "timeline.analyse-remove": ["Analyse the whole recording", "取消时间段分析"],
