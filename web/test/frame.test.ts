@@ -12,6 +12,7 @@ import { exactText, parseRange, shownAs, valueText } from "../src/base/format";
 import { SvgPen, ticksOf } from "../src/base/pen";
 import { loadingOf, missingOf, ranksText } from "../src/model/notes";
 import { choose, columnsOf, compareCells, csvOf, filterOf, nextSort, Rows, tabbedOf, treeOf, treeOrder, type Query } from "../src/panels/table_model";
+import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
 import { columnWord, language, t, WORDS_FOR_TESTS } from "../src/words";
 
 const ns = (values: number[], name = "total", type: "int" | "real" = "int") => shownAs(name, type, "ns", false, values);
@@ -211,4 +212,13 @@ test("pictures: round ticks, texts of SVG are escaped", () => {
   const pen = new SvgPen(() => 10);
   pen.text(1, 2, "a<b&\"c\"", { fill: "#000000" });
   assert.ok(pen.done(10, 10, "#ffffff", "x<y").includes("a&lt;b&amp;&quot;c&quot;"));
+});
+
+test("order and filters of tables in the address", () => {
+  const full = query({ column: "total", desc: true }, { name: "a\"b", core: "" });
+  const back = parseQuery(formatQuery(full))!;
+  assert.ok(sameQuery(full, back));
+  assert.equal(back.filter["core"], undefined);
+  assert.ok(sameQuery(parseQuery(formatQuery(query(null)))!, query(null)));
+  assert.equal(parseQuery("nonsense"), null);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LaneNode, Rank } from "../src/api/types";
-import { LaneTree, PREVIEW_PX, ROW_PX, idOf, type LayoutInput } from "../src/model/lanes";
+import { LaneTree, PREVIEW_PX, ROW_PX, headId, idOf, type LayoutInput } from "../src/model/lanes";
 import { Names } from "../src/model/names";
 import { RankLanes } from "../src/model/rank_lanes";
 import { absolute, autoOffset, forgetReference, fromAbsolute, offsets, ranks, shiftOf } from "../src/model/session";
@@ -367,6 +367,19 @@ test("merged streams stand where the first of them stood, and come apart again",
   assert.deepEqual(a.lanesBelow(3), [40, 3]);
   a.unmerge(7);
   assert.deepEqual(layout().filter((id) => id.startsWith("a|dev/")).length, 3);
+});
+
+test("groups around one thing share its row", () => {
+  const lanes = new RankLanes("a", [node("host", -1, -1), node("p", 0, -1), node("cann", 1, -1), node("acl", 2, 0), node("py", 1, 1)]);
+  const tree = new LaneTree();
+  const input: LayoutInput = { ranks: [rankNamed("a")], lanesOf: () => lanes };
+  tree.layout(input);
+  assert.deepEqual(tree.items.map((i) => i.label), ["a", "host \u203a p", "cann \u203a acl", "py"]);
+  const { parent, ids } = tree.siblings(input, tree.items[2]);
+  assert.deepEqual([parent, ids, headId(tree.items[2])], ["a|p", ["a|cann", "a|py"], "a|cann"]);
+  tree.hide(["a|acl"]);
+  tree.layout(input);
+  assert.deepEqual(tree.items.map((i) => (i.kind === "hidden" ? "#" : i.label)), ["a", "host \u203a p", "cann", "#", "py"]);
 });
 
 test("heights follow the window where that is asked for", () => {

@@ -108,7 +108,7 @@ function Bell() {
   return (
     <button type="button" class="flat bell" aria-label={label} title={label} onClick={() => over.set("notes")}>
       <Icon name="bell" />
-      {n > 0 && <span class={said > 0 ? "count bad-ground" : "count"}>{n > 99 ? "99+" : n}</span>}
+      {n > 0 && <span class={said > 0 ? "bell-count bad-ground" : "bell-count"}>{n > 99 ? "99+" : n}</span>}
     </button>
   );
 }

@@ -6,7 +6,8 @@ import { connection, start } from "../model/session";
 import { followLanguage } from "../words";
 import { dispatch } from "./commands";
 import { Frame } from "./frame";
-import { followAddress } from "./url_state";
+import { tableStates, tableUrl } from "../panels/table_state";
+import { followAddress, registerUrl, urlChanged } from "./url_state";
 import "./viewer.css";
 import "./frame.css";
 import "../pages/pages.css";
@@ -15,6 +16,8 @@ takeToken();
 followLook();
 followLanguage();
 followAddress();
+registerUrl(tableUrl);
+tableStates.listen(urlChanged);
 addEventListener("hashchange", () => {
   if (takeToken() && connection.get() !== "ok") {
     void start();

@@ -103,9 +103,15 @@ export function shiftOf(rank: Rank): Ns {
   return shift;
 }
 
+let isShowing = false;
+/** While `selected` changes because something led to a slice, not because it was clicked in the timeline. */
+export const wasLedTo = (): boolean => isShowing;
+
 /** Shows a slice in the timeline, from any page. */
 export function show(ref: Ref): void {
+  isShowing = true;
   selected.set(ref);
+  isShowing = false;
   goto.set({ ref });
   tab.set("timeline");
 }
@@ -130,7 +136,8 @@ async function insist<T>(ask: () => Promise<T>): Promise<T | null> {
         connection.set("denied");
         return null;
       }
-      connection.set("lost");
+      // An answer is an answer, even one that says that it cannot be done.
+      connection.set(error instanceof ApiError ? "ok" : "lost");
       await pause();
     }
   }

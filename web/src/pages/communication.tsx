@@ -16,13 +16,17 @@ import { t } from "../words";
 import {
   groupsOf, linksOf, opsOf, pairsOf, rankTimes, slowRanks, timesOf, TOTAL, typeOf, type Choice, type GroupName, type LinkRow, type Pair, type RankTime, type TimeRow,
 } from "./communication_model";
+import { Findings } from "./findings";
 import { choicesOf, modeTable, useReply } from "./data";
 
 const VALUES = ["bandwidth", "size", "time", "transport"] as const;
 type Value = (typeof VALUES)[number];
 
+const VIEWS = ["matrix", "duration", "advice"] as const;
+type View = (typeof VIEWS)[number];
+
 interface State extends Choice {
-  view: "matrix" | "duration";
+  view: View;
   value: Value;
   inner: "" | "1";
 }
@@ -34,7 +38,7 @@ const part = {
   prefix: "comm",
   read: (): Record<string, string> => Object.fromEntries(Object.entries(state.get()).filter(([key, value]) => value !== FIRST[key as keyof State])),
   write: (from: Record<string, string>): void => state.set({
-    step: from["step"] ?? "", group: from["group"] ?? "", op: from["op"] ?? TOTAL, view: from["view"] === "duration" ? "duration" : "matrix",
+    step: from["step"] ?? "", group: from["group"] ?? "", op: from["op"] ?? TOTAL, view: VIEWS.find((v) => v === from["view"]) ?? "matrix",
     value: VALUES.find((v) => v === from["value"]) ?? "bandwidth", inner: from["inner"] === "1" ? "1" : "",
   }),
 };
@@ -76,10 +80,10 @@ export function CommunicationPage() {
   return (
     <main class="page">
       <div class="controls-row">
-        <Segments label={t("comm.view")} value={now.view} options={[["matrix", t("comm.matrix")], ["duration", t("comm.duration")]]} onChange={(view) => change({ view })} />
-        <Select label={t("summary.step")} value={choice.step} options={[["", t("comm.all")], ...steps.map((s) => [s, s === "" ? "–" : s] as const)]} onChange={(step) => change({ step })} />
-        <Select label={t("comm.group")} value={choice.group} options={[["", t("comm.all")], ...groups.map((g) => [g.name, g.text] as const)]} onChange={(group) => change({ group })} />
-        <Select label={t("comm.operator")} value={choice.op} options={ops.map((o) => [o, o === TOTAL ? t("comm.total") : o] as const)} onChange={(op) => change({ op })} />
+        <Segments label={t("comm.view")} value={now.view} options={VIEWS.map((v) => [v, t(`comm.${v}`)] as const)} onChange={(view) => change({ view })} />
+        {now.view !== "advice" && <Select label={t("summary.step")} value={choice.step} options={[["", t("comm.all")], ...steps.map((s) => [s, s === "" ? "–" : s] as const)]} onChange={(step) => change({ step })} />}
+        {now.view !== "advice" && <Select label={t("comm.group")} value={choice.group} options={[["", t("comm.all")], ...groups.map((g) => [g.name, g.text] as const)]} onChange={(group) => change({ group })} />}
+        {now.view !== "advice" && <Select label={t("comm.operator")} value={choice.op} options={ops.map((o) => [o, o === TOTAL ? t("comm.total") : o] as const)} onChange={(op) => change({ op })} />}
         {now.view === "matrix" && (
           <>
             <Select label={t("comm.value")} value={now.value} options={VALUES.map((v) => [v, t(`comm.${v}`)] as const)} onChange={(value) => change({ value })} />
@@ -87,7 +91,8 @@ export function CommunicationPage() {
           </>
         )}
       </div>
-      {reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
+      {now.view === "advice" ? <Advice />
+        : reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
         : reply.data === null ? <Loading what={t("comm.working")} />
         : table === null || table.rows.length === 0 ? <Empty title={t("comm.none")}><p class="quiet">{t("comm.how")}</p></Empty>
         : <>
@@ -96,6 +101,18 @@ export function CommunicationPage() {
             : <Durations table={table} bandwidth={times.data?.more ?? null} choice={choice} groups={groups} />}
         </>}
     </main>
+  );
+}
+
+/** Findings, the links that are slower than their like, and who came late. */
+function Advice() {
+  return (
+    <>
+      <Findings view="communication_advice" title={t("comm.findings")} />
+      <div class="card flush"><DataTable path="view" params={{ name: "communication_late" }} maxRows={10} urlKey="late" bars={{ "lateTime(us)": "--exposed", "waitTime(us)": "--exposed" }} /></div>
+      <div class="card flush"><DataTable path="view" params={{ name: "communication_links" }} maxRows={8} urlKey="slow" empty={<Empty title={t("comm.no-slow-links")} />} /></div>
+      <div class="card flush"><DataTable path="view" params={{ name: "communication_stats" }} maxRows={10} urlKey="stats" bars={{ SumNs: "--communication" }} /></div>
+    </>
   );
 }
 
@@ -125,7 +142,7 @@ function Matrix({ table, choice, value, inner }: { table: Table; choice: Choice;
   const side = Math.max(220, Math.min(520, 48 + names.length * 36));
   return (
     <div class="columns-matrix">
-      <section class="card" style={{ width: `${Math.max(360, side + 40)}px` }}>
+      <section class="card" style={{ width: `${Math.max(420, side + 40)}px` }}>
         <HeatMap
           title={`${t("comm.matrix")} ${t(`comm.${value}`)}`}
           rows={names.map(String)}
@@ -142,7 +159,7 @@ function Matrix({ table, choice, value, inner }: { table: Table; choice: Choice;
           height={side}
         />
       </section>
-      <div class="card flush"><LocalTable table={rows} title={t("comm.links")} maxRows={Math.max(12, Math.floor(side / 24))} bars={{ bandwidth: "--communication" }} isMarked={(row) => marked === `${row.get("source")} ${row.get("destination")}`} onRow={(row) => setMarked(`${row.get("source")} ${row.get("destination")}`)} /></div>
+      <div class="card flush"><LocalTable table={rows} title={t("comm.links")} urlKey="links" maxRows={Math.max(12, Math.floor(side / 24))} bars={{ bandwidth: "--communication" }} isMarked={(row) => marked === `${row.get("source")} ${row.get("destination")}`} onRow={(row) => setMarked(`${row.get("source")} ${row.get("destination")}`)} /></div>
     </div>
   );
 }
@@ -171,7 +188,7 @@ function Durations({ table, bandwidth, choice, groups }: { table: Table; bandwid
       {isCollective && <Slow times={times} />}
       <OnAxis rows={rows} choice={choice} rank={rank} />
       <TimeBars times={times} rank={rank} choose={setRank} />
-      <div class="card flush"><LocalTable table={timeTable(times)} title={t("comm.times")} maxRows={12} bars={{ elapsed: "--communication", "wait ratio": "--exposed", "synchronization ratio": "--exposed" }} onRow={(row) => setRank(Number(row.get("rank")))} isMarked={(row) => row.get("rank") === rank} /></div>
+      <div class="card flush"><LocalTable table={timeTable(times)} title={t("comm.times")} urlKey="times" maxRows={12} bars={{ elapsed: "--communication", "wait ratio": "--exposed", "synchronization ratio": "--exposed" }} onRow={(row) => setRank(Number(row.get("rank")))} isMarked={(row) => row.get("rank") === rank} /></div>
       {bandwidth !== null && <div class="card flush"><LocalTable key={JSON.stringify(filters)} table={bandwidth} title={t("comm.bandwidths")} maxRows={10} filter={filters} bars={{ bandwidth: "--communication" }} /></div>}
       {known !== undefined && known.state === "ready" && (
         <div class="card flush"><DataTable path="view" params={{ name: "communication_operators", rank: known.key }} title={t("comm.operators-of", known.label)} maxRows={10} bars={{ duration: "--communication" }} /></div>

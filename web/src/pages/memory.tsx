@@ -98,6 +98,7 @@ function Memory({ rank, by, span, inside }: { rank: Rank; by: By; span: State["s
         <DataTable
           path="view"
           params={{ name: "memory_operators", rank: rank.key, ...only }}
+          urlKey="memory"
           maxRows={12}
           bars={{ size: "--computing" }}
           sort={{ column: "size", desc: true }}

@@ -1,5 +1,5 @@
 /** The Operator page: computing and communication operators of one rank by type, name or shape; every one of them below. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { registerUrl, urlChanged } from "../app/url_state";
 import type { Table } from "../api/types";
 import { Atom, useAtom } from "../base/atom";
@@ -8,6 +8,7 @@ import { RankedBars, type RankedBar } from "../panels/chart";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { RankPicker, Segments, Select, useRank } from "../panels/form";
 import { DataTable, type TableRow } from "../panels/table";
+import { keepTableState, tableStates } from "../panels/table_state";
 import { useColours } from "../panels/drawing";
 import { t, type Word } from "../words";
 import { nsReader, reader, useReply, wholeTable } from "./data";
@@ -22,6 +23,8 @@ const GROUPS = {
   comm_types: { view: "communication_types", word: "operator.comm-type", keys: [["type", "type"]] },
 } as const satisfies Record<string, { view: string; word: Word; keys: readonly (readonly [string, string])[] }>;
 
+const DETAIL_SORT = { column: "duration", desc: true };
+const FRESH = { sort: DETAIL_SORT, filter: {} };
 type GroupBy = keyof typeof GROUPS;
 const TOPS = ["15", "5", "50", "100", "all"] as const;
 type Top = (typeof TOPS)[number];
@@ -60,7 +63,7 @@ export function OperatorPage() {
     <main class="page">
       <div class="controls-row">
         <RankPicker rank={rank} onChange={(next) => change({ rank: next })} />
-        <Select label={t("operator.group-by")} value={by} options={(Object.keys(GROUPS) as GroupBy[]).map((g) => [g, t(GROUPS[g].word)] as const)} onChange={(next) => change({ by: next })} />
+        <Select label={t("operator.group-by")} value={by} options={(Object.keys(GROUPS) as GroupBy[]).map((g) => [g, t(GROUPS[g].word)] as const)} onChange={(next) => (keepTableState("operators", FRESH, FRESH), change({ by: next }))} />
         <span class="quiet">{t("operator.top")}</span>
         <Segments label={t("operator.top")} value={top} options={TOPS.map((n) => [n, n === "all" ? t("operator.all") : n] as const)} onChange={(next) => change({ top: next })} />
       </div>
@@ -71,11 +74,16 @@ export function OperatorPage() {
 
 function Operators({ rank, by, top, isComm }: { rank: string; by: GroupBy; top: Top; isComm: boolean }) {
   const group = GROUPS[by];
-  const [chosen, setChosen] = useState<Record<string, string>>({});
-  const choose = (row: TableRow | null): void => setChosen(
-    row === null ? {} : Object.fromEntries(group.keys.map(([from, to]) => [to, String(row.get(from) ?? "")] as const).filter(([, text]) => text !== "")),
+  // What is chosen above is the filter of the table below: the address remembers it with the table.
+  const filter = useAtom(tableStates)["operators"]?.filter ?? {};
+  const filterFor = (row: TableRow): Record<string, string> => Object.fromEntries(
+    group.keys.map(([from, to]) => [to, String(row.get(from) ?? "")] as const).filter(([, text]) => text !== ""),
   );
-  const isChosen = (row: TableRow): boolean => Object.keys(chosen).length > 0 && group.keys.every(([from, to]) => String(row.get(from) ?? "") === (chosen[to] ?? ""));
+  const isChosen = (row: TableRow): boolean => {
+    const own = filterFor(row);
+    return Object.keys(own).length > 0 && group.keys.every(([, to]) => (filter[to] ?? "") === (own[to] ?? ""));
+  };
+  const choose = (row: TableRow): void => keepTableState("operators", { sort: DETAIL_SORT, filter: isChosen(row) ? {} : filterFor(row) }, FRESH);
   const details = isComm ? "communication_operators" : "operator_details";
   return (
     <>
@@ -84,10 +92,10 @@ function Operators({ rank, by, top, isComm }: { rank: string; by: GroupBy; top: 
         {!isComm && <Shares rank={rank} view="operator_cores" top="all" keys={["core"]} title={t("operator.by-core")} />}
       </div>
       <div class="card flush">
-        <DataTable path="view" params={{ name: group.view, rank }} maxRows={10} bars={{ total: "--computing" }} onRow={choose} isMarked={isChosen} />
+        <DataTable path="view" params={{ name: group.view, rank }} urlKey="groups" maxRows={10} bars={{ total: "--computing" }} onRow={choose} isMarked={isChosen} />
       </div>
       <div class="card flush">
-        <DataTable key={JSON.stringify(chosen)} path="view" params={{ name: details, rank }} maxRows={14} filter={chosen} sort={{ column: "duration", desc: true }} />
+        <DataTable path="view" params={{ name: details, rank }} urlKey="operators" maxRows={14} sort={DETAIL_SORT} />
       </div>
     </>
   );

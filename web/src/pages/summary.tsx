@@ -1,6 +1,6 @@
 /** The Summary page: what the capture is, how the ranks are arranged, what their steps are made of and who differs. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Params } from "../api/client";
+import { get, type Params } from "../api/client";
 import type { Cell, Table } from "../api/types";
 import { registerUrl, urlChanged } from "../app/url_state";
 import { Atom, useAtom } from "../base/atom";
@@ -13,7 +13,8 @@ import { Empty, Failed, Loading } from "../panels/empty";
 import { Segments, Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import { t, type Word } from "../words";
-import { choicesOf, modeTable, reader, useReply } from "./data";
+import { choicesOf, modeTable, reader, useReply, wholeTable } from "./data";
+import { Findings } from "./findings";
 import { ParallelForm, type Setup } from "./parallel_form";
 import {
   endToEnd, entriesOf, foldOf, FOLDS, hasCp, INDICATORS, ordered, ofStep, sizesOf, spreadsOf, type Box, type Entry, type Fold, type Indicator, type Order, type Values,
@@ -79,10 +80,10 @@ export function SummaryPage() {
   const params = setupParams(now.setup);
   const reply = useReply(JSON.stringify(params), async (signal) => ({
     steps: await modeTable("step_trace_time", "ClusterStepTraceTime", params, signal),
-    facts: await modeTable("step_trace_time", "ClusterBaseInfo", params, signal),
+    arranged: await get<{ collected: Record<string, number> | null }>("summary", {}, signal),
   }));
   const steps = reply.data?.steps ?? null;
-  const carried = useMemo(() => sizesOf(carriedOf(reply.data?.facts ?? null)), [reply.data]);
+  const carried = useMemo(() => sizesOf(reply.data?.arranged.collected ?? null), [reply.data]);
   return (
     <main class="page">
       <BaseInfo steps={steps} />
@@ -90,17 +91,9 @@ export function SummaryPage() {
         : reply.data === null ? <Loading what={t("summary.working")} />
         : steps === null || steps.rows.length === 0 ? <Empty title={t("summary.no-steps")}><p class="quiet">{t("summary.how")}</p></Empty>
         : <Overview steps={steps} notes={steps.notes ?? []} carried={carried} />}
+      <Findings view="cluster_advice" title={t("summary.findings")} />
     </main>
   );
-}
-
-function carriedOf(facts: Table | null): string | null {
-  if (facts === null) {
-    return null;
-  }
-  const [key, value] = [reader(facts, "key"), reader(facts, "value")];
-  const row = facts.rows.find((r) => key(r) === "distributed_args");
-  return row === undefined ? null : String(value(row) ?? "");
 }
 
 function Fact({ name, value }: { name: Word; value: string }) {
@@ -115,7 +108,8 @@ function BaseInfo({ steps }: { steps: Table | null }) {
   const ends = ready.map((r) => BigInt(r.origin_ns!) + BigInt(r.end ?? 0));
   const first = starts.reduce((a, b) => (b < a ? b : a), starts[0] ?? 0n);
   const last = ends.reduce((a, b) => (b > a ? b : a), ends[0] ?? 0n);
-  const bytes = ready.reduce((sum, r) => sum + Object.values(r.bytes ?? {}).reduce((a, b) => a + b, 0), 0);
+  const info = useReply(`base ${ready.length}`, (signal) => wholeTable("view", { name: "base_info" }, null, signal)).data;
+  const size = info === null ? 0 : Number(info.rows.find((row) => reader(info, "name")(row) === "data size")?.[1] ?? 0);
   const hosts = new Set(known.map((r) => r.host).filter((h) => h !== ""));
   return (
     <dl class="facts">
@@ -125,7 +119,7 @@ function BaseInfo({ steps }: { steps: Table | null }) {
       {ready.length > 0 && <Fact name="summary.start" value={moment(first)} />}
       {ready.length > 0 && <Fact name="summary.span" value={duration(Number(last - first))} />}
       <Fact name="summary.slices" value={grouped(String(ready.reduce((sum, r) => sum + (r.slices ?? 0), 0)))} />
-      {bytes > 0 && <Fact name="summary.memory" value={`${(bytes / 1e6).toFixed(1)} MB`} />}
+      {size > 0 && <Fact name="summary.size" value={size >= 1e9 ? `${(size / 1e9).toFixed(2)} GB` : `${(size / 1e6).toFixed(1)} MB`} />}
       <Fact name="summary.format" value={[...new Set(known.map((r) => r.format))].join(", ")} />
       <Fact name="summary.path" value={opened.clusters.map((c) => c.path).join(", ")} />
     </dl>
@@ -173,7 +167,7 @@ function Overview({ steps, notes, carried }: { steps: Table; notes: string[]; ca
         ? <Folded boxes={foldOf(shown, now.setup.algorithm, now.setup.sizes, now.fold)} />
         : <RankBars entries={shown} rank={rank} choose={setRank} />}
       {rank !== null && <RankDetails rank={rank} onClose={() => setRank(null)} />}
-      <div class="card flush"><LocalTable table={tableOf(all, names.length > 1 ? stepOf : null)} title={t("summary.table")} name="summary" maxRows={16} hidden={["type"]} onRow={(row) => row.get("type") === "rank" && setRank(String(row.get("index")))} isMarked={(row) => row.get("type") === "rank" && row.get("index") === rank} /></div>
+      <div class="card flush"><LocalTable table={tableOf(all, names.length > 1 ? stepOf : null)} title={t("summary.table")} name="summary" urlKey="summary" maxRows={16} hidden={["type"]} onRow={(row) => row.get("type") === "rank" && setRank(String(row.get("index")))} isMarked={(row) => row.get("type") === "rank" && row.get("index") === rank} /></div>
     </>
   );
 }

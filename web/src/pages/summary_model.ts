@@ -194,20 +194,6 @@ export function foldOf(entries: Entry[], algorithm: Algorithm, s: Sizes, fold: F
   });
 }
 
-/** Sizes as the profile carries them (`distributed_args`), where it does. */
-export function sizesOf(text: string | null): Partial<Sizes> & { order?: string } {
-  try {
-    const args = JSON.parse(text ?? "") as Record<string, unknown>;
-    const size = (...names: string[]): number | undefined => {
-      const found = names.map((n) => args[n]).find((v) => typeof v === "number" && v >= 1);
-      return found as number | undefined;
-    };
-    const pairs: [keyof Sizes, number | undefined][] = [
-      ["tp", size("tensor_model_parallel_size", "tp")], ["pp", size("pipeline_model_parallel_size", "pp")], ["dp", size("data_parallel_size", "dp")],
-      ["cp", size("context_parallel_size", "cp")], ["ep", size("expert_model_parallel_size", "expert_parallel_size", "ep")],
-    ];
-    return Object.fromEntries(pairs.filter(([, v]) => v !== undefined)) as Partial<Sizes>;
-  } catch {
-    return {};
-  }
-}
+/** Sizes as the profile carries them (/api/summary), where it does. */
+export const sizesOf = (collected: Record<string, number> | null): Partial<Sizes> =>
+  Object.fromEntries((["pp", "tp", "cp", "dp", "ep"] as const).flatMap((name) => ((collected?.[name] ?? 0) >= 1 ? [[name, collected![name]!]] : [])));

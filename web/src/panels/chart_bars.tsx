@@ -48,6 +48,7 @@ export function StackedBars({ title, bars, series, lines = [], axis, height }: S
     axes(pen, size, colours, most / unit.ns, unit.name, right, lines.length > 0);
     const w = slot(size);
     const gap = w > 8 ? Math.min(w * 0.25, 24) : w > 3 ? 1 : 0;
+    const wide = Math.min(w - gap, 64);
     bars.forEach((bar, i) => {
       const x = LEFT + i * w;
       if (hovered?.key === String(i) || bar.isMarked === true) {
@@ -57,17 +58,16 @@ export function StackedBars({ title, bars, series, lines = [], axis, height }: S
       bar.parts.forEach((v, s) => {
         if (partsOn[s] && v !== null && v > 0) {
           const [top, bottom] = [yOf(sum + v, size), yOf(sum, size)];
-          pen.rect(x + gap / 2, top, Math.max(0.5, Math.min(w - gap, 64)), Math.max(0, bottom - top), series[s]!.colour);
+          pen.rect(x + (w - wide) / 2, top, Math.max(0.5, wide), Math.max(0, bottom - top), series[s]!.colour);
           sum += v;
         }
       });
     });
-    const wide = Math.min(w - gap, 64);
     lines.forEach((line, l) => {
       if (linesOn[l]) {
         const points = bars.flatMap((bar, i) => {
           const v = bar.ratios?.[l];
-          return v === null || v === undefined ? [] : [LEFT + i * w + gap / 2 + wide / 2, size.height - BOTTOM - Math.min(1, v) * (size.height - TOP - BOTTOM)];
+          return v === null || v === undefined ? [] : [LEFT + (i + 0.5) * w, size.height - BOTTOM - Math.min(1, v) * (size.height - TOP - BOTTOM)];
         });
         pen.line(points, colours.page, 4);
         pen.line(points, line.colour, 2);
@@ -80,7 +80,7 @@ export function StackedBars({ title, bars, series, lines = [], axis, height }: S
     const widest = Math.max(0, ...bars.map((b) => pen.widthOf(b.label)));
     const every = Math.max(1, Math.ceil((Math.min(widest, 96) + 12) / w));
     for (let i = 0; i < bars.length; i += every) {
-      pen.text(LEFT + i * w + gap / 2 + wide / 2, size.height - BOTTOM + 11, cut(pen, bars[i]!.label, 96), { fill: colours.quiet, align: "center" });
+      pen.text(LEFT + (i + 0.5) * w, size.height - BOTTOM + 11, cut(pen, bars[i]!.label, 96), { fill: colours.quiet, align: "center" });
     }
     pen.text(LEFT, size.height - 7, axis, { fill: colours.quiet });
   };

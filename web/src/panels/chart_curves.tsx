@@ -129,6 +129,7 @@ function optionsOf(latest: { current: CurvesProps }, node: HTMLElement, colours:
     axes: [
       {
         ...axis,
+        size: 30,
         space: 80,
         values: (u, ticks) => {
           const [min, max] = [u.scales["x"]!.min ?? 0, u.scales["x"]!.max ?? 1];

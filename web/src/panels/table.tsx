@@ -18,6 +18,7 @@ import { Icon } from "./icons";
 import { fit, measure, ROW_PX, Scroller } from "./table_layout";
 import { TableBar } from "./table_bar";
 import { TableHead } from "./table_head";
+import { keepTableState, sameQuery, tableStates } from "./table_state";
 import { filterOf, levelColumn, nextSort, Rows, tabbedOf, treeOf, treeOrder, type Column, type Query, type TreeRow } from "./table_model";
 import { everyRow, localSource, remoteSource, type TableSource } from "./table_source";
 
@@ -49,6 +50,8 @@ export interface TableOptions {
   /** By column, as typed. */
   filter?: Record<string, string>;
   onQuery?: (query: Query) => void;
+  /** The address remembers order and filters under this key. */
+  urlKey?: string;
   /** What stands there instead of no rows. */
   empty?: ComponentChildren;
   /** Rows at most before it scrolls by itself; not given: it fills the room that it has. */
@@ -108,11 +111,27 @@ interface GridProps extends TableOptions {
 function Grid({ source, ...options }: GridProps) {
   useAtom(language);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const [query, setQuery] = useState<Query>({ sort: options.sort ?? null, filter: options.filter ?? {} });
+  const initial: Query = { sort: options.sort ?? null, filter: options.filter ?? {} };
+  const kept = useAtom(tableStates)[options.urlKey ?? ""];
+  const [query, setOwn] = useState<Query>(kept ?? initial);
+  const setQuery = (next: Query): void => {
+    setOwn(next);
+    if (options.urlKey !== undefined) {
+      keepTableState(options.urlKey, next, initial);
+    }
+  };
+  // The user went back in the history.
+  useEffect(() => {
+    const now = kept ?? initial;
+    if (options.urlKey !== undefined && !sameQuery(now, query)) {
+      setOwn(now);
+      setFilterShown(Object.keys(now.filter).length > 0);
+    }
+  }, [kept]);
   const rows = useMemo(() => new Rows(source.rows, () => redraw(0)), [source]);
   const tree = useTree(source, rows);
   const [closed, setClosed] = useState<ReadonlySet<number>>(new Set());
-  const [filterShown, setFilterShown] = useState(Object.keys(options.filter ?? {}).length > 0);
+  const [filterShown, setFilterShown] = useState(Object.keys(query.filter).length > 0);
   const [focus, setFocus] = useState(-1);
   const [anchor, setAnchor] = useState(-1);
   const [size, setSize] = useState({ width: 0, height: 0 });
@@ -221,7 +240,7 @@ function Grid({ source, ...options }: GridProps) {
     }
   };
   const save = async (kind: "csv" | "json"): Promise<string> => source.file(kind, query, filterOf(query, rows.columns).values);
-  const title = options.title ?? rows.table?.title ?? "";
+  const title = options.title ?? capital(rows.table?.title ?? "");
 
   useEffect(() => {
     if (rows.table === null) {
@@ -284,8 +303,8 @@ function Grid({ source, ...options }: GridProps) {
             setQuery({ ...query, filter: {} });
           }
         }}
-        canReset={query.sort !== null || Object.keys(query.filter).length > 0}
-        reset={() => setQuery({ sort: options.sort ?? null, filter: {} })}
+        canReset={!sameQuery(query, { ...initial, filter: {} })}
+        reset={() => setQuery({ ...initial, filter: {} })}
         copy={() => void copy(false)}
         save={(kind) => void save(kind).then((text) => saveAs(title !== "" ? title : name, kind, text), fail)}
       />
@@ -356,6 +375,7 @@ function Grid({ source, ...options }: GridProps) {
   );
 }
 
+const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 const without = (from: Record<string, number>, name: string): Record<string, number> => Object.fromEntries(Object.entries(from).filter(([k]) => k !== name));
 
 function range(a: number, b: number): number[] {

@@ -10,7 +10,7 @@ import { LOOK_INSTANT } from "./palette";
 /** Slices wider than this (CSS pixels) leave one to the next. */
 const GAP_FROM = 3;
 /** Weakest density that is seen. */
-const FAINT = 0.3;
+const FAINT = 0.5;
 /** A sign for an instant is so wide; closer ones become lines. */
 const CHEVRON = 7;
 /** Rows that may carry text have texts at least so wide (CSS pixels). */
@@ -140,9 +140,14 @@ export class RowPainter {
           line[px] = colour;
         }
       }
-      if (this.labels !== null && x1 - x0 >= labelFrom && (start[i] >= 0 || isFirst)) {
-        const right = at + end[i] * perBucket;
-        this.labels.add(x0, right < this.width ? right : this.width, this.labelY, (end[i] - start[i]) * this.bucketNs, tile.name[i], look[i], count[i], this.labelRank);
+      if (this.labels !== null && (start[i] >= 0 || isFirst)) {
+        // As far as it goes in the tiles to the right.
+        const end1 = at + end[i] * perBucket;
+        const right = end1 < this.width ? end1 : this.width;
+        if (right - x0 < labelFrom) {
+          continue;
+        }
+        this.labels.add(x0, right, this.labelY, (end[i] - start[i]) * this.bucketNs, tile.name[i], look[i], count[i], this.labelRank);
       }
     }
   }

@@ -6,16 +6,17 @@ import { context, el, FONT } from "../base/dom";
 import type { Ns } from "../base/ns";
 import { isDark, theme } from "../model/look";
 import { fail } from "../model/notices";
-import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected, shiftOf } from "../model/session";
+import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected } from "../model/session";
 import {
-  baseSlice, editedMarker, flowKinds, hovered, labelWidth, listScroll, markers, moveWindow, showInstants, viewport, windowChanged,
+  baseSlice, editedMarker, flowKinds, followExtent, hovered, labelWidth, listScroll, markers, moveWindow, showInstants, viewport, windowChanged,
 } from "../model/timeline";
 import { layoutInput, marked, revealLane, touchTree, tree, treeChanged, wantLanes } from "../model/tree";
 import { language, t } from "../words";
 import { TimelineData } from "./data";
 import { AXIS_PX, drawAxis, Minimap, MINIMAP_PX, STRIP_PX } from "./draw_axis";
 import { BasePainter, LABEL_FONT_PX } from "./draw_base";
-import { drawOver, shiftAt } from "./draw_over";
+import { drawOver, flowsOnScreen, shiftAt, type DrawnFlow } from "./draw_over";
+import { distanceTo } from "./flow_shape";
 import { Flows } from "./flows";
 import { HitFinder, type SliceHit } from "./hit";
 import { TextWidths } from "./labels";
@@ -31,6 +32,7 @@ declare global {
 }
 
 const MOST_FRAMES = 5000;
+const NEAR_FLOW_PX = 8;
 
 export interface Listeners {
   /** The label column is to be rendered anew. */
@@ -150,6 +152,7 @@ export class Timeline {
       if (this.scroller.scrollTop !== this.isAtScroll) {
         this.isAtScroll = this.scroller.scrollTop;
         this.scene.scrollTop = this.scroller.scrollTop;
+        this.scene.update();
         this.wantedScroll = null;
         listScroll.set(this.scene.scrollTop);
         this.redrawLabels();
@@ -259,6 +262,12 @@ export class Timeline {
     }
   }
 
+  /** The arrow of the selected slice that passes here. */
+  flowAt(x: number, y: number): DrawnFlow | null {
+    const near = flowsOnScreen(this.scene, viewport, this.palette, this.flows).filter((f) => f.isOfSelected && distanceTo(f, x, y) <= NEAR_FLOW_PX);
+    return near[0] ?? null;
+  }
+
   // --- drawing ---------------------------------------------------------------------------------------------------------
 
   redraw(): void {
@@ -305,7 +314,7 @@ export class Timeline {
   private layout(): void {
     this.isTreeDirty = false;
     tree.layout(layoutInput());
-    this.extent();
+    followExtent();
     for (const item of tree.items) {
       if (item.kind === "rank" && item.isOpen && item.lanes === null && item.rank !== null) {
         void wantLanes(item.rank.key);
@@ -349,24 +358,6 @@ export class Timeline {
     this.redraw();
   }
 
-  /** What there is to see, over all ranks that are read. */
-  private extent(): void {
-    let least = Infinity;
-    let most = -Infinity;
-    for (const rank of ranks.get()) {
-      if (rank.state === "ready" && rank.start !== undefined && rank.end !== undefined) {
-        least = Math.min(least, rank.start + shiftOf(rank));
-        most = Math.max(most, rank.end + shiftOf(rank));
-      }
-    }
-    if (least <= most) {
-      const { from, to } = viewport.extent;
-      if (least !== from || most !== to) {
-        viewport.setExtent(least, most);
-      }
-    }
-  }
-
   private frame(): void {
     this.frameId = 0;
     const began = performance.now();
@@ -386,8 +377,9 @@ export class Timeline {
     if (wasBase) {
       this.noteFrame(performance.now() - began);
     }
-    if (this.areLabelsDirty) {
+    if (this.areLabelsDirty || this.painter.didScaleChange) {
       this.areLabelsDirty = false;
+      this.painter.didScaleChange = false;
       this.listeners.labels();
     }
     if (wasBase) {

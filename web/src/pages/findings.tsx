@@ -1,0 +1,49 @@
+/** What the program found in a capture: each with its figure, its rule and one thing to try. */
+import { useState } from "preact/hooks";
+import { useAtom } from "../base/atom";
+import { duration } from "../base/time";
+import { ranks } from "../model/session";
+import { Failed, Loading } from "../panels/empty";
+import { DataTable } from "../panels/table";
+import { t } from "../words";
+import { nsReader, reader, useReply, wholeTable } from "./data";
+
+/** Above this many ranks it is worked out when asked for: it reads all of them. */
+const MOST_UNASKED = 16;
+const MOST_SHOWN = 6;
+
+export function Findings({ view, title }: { view: string; title: string }) {
+  const many = useAtom(ranks).length > MOST_UNASKED;
+  const [wanted, setWanted] = useState(!many);
+  const [all, setAll] = useState(false);
+  const reply = useReply(view, wanted ? (signal) => wholeTable("view", { name: view }, null, signal) : null);
+  if (!wanted) {
+    return <section class="card"><div class="controls-row"><h3>{title}</h3><button type="button" onClick={() => setWanted(true)}>{t("findings.work-out")}</button></div></section>;
+  }
+  const { data } = reply;
+  if (data === null) {
+    return <section class="card"><h3>{title}</h3>{reply.error !== null ? <Failed error={reply.error} retry={reply.retry} /> : <Loading what={t("findings.working")} />}</section>;
+  }
+  const [severity, name, what, attempt, value, threshold, rule] = ["severity", "title", "what", "try", "value", "threshold", "fires when"].map((c) => reader(data, c)) as ReturnType<typeof reader>[] as [
+    ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>,
+  ];
+  const gain = nsReader(data, "gain");
+  return (
+    <section class="card">
+      <h3>{title}</h3>
+      {data.rows.length === 0 && <p class="quiet">{t("findings.none")}</p>}
+      <ol class="findings">
+        {data.rows.slice(0, MOST_SHOWN).map((row) => (
+          <li class={`finding ${String(severity(row))}`}>
+            <p><b>{name(row)}</b>{gain(row) !== null && <span class="quiet"> {t("findings.gain", duration(gain(row)!))}</span>}</p>
+            <p>{what(row)}</p>
+            <p class="quiet" title={String(rule(row) ?? "")}>{t("findings.rule", String(value(row) ?? "–"), String(threshold(row) ?? "–"))}</p>
+            {attempt(row) !== null && <p>{t("findings.try", String(attempt(row)))}</p>}
+          </li>
+        ))}
+      </ol>
+      {data.rows.length > 0 && <p><button type="button" aria-expanded={all} onClick={() => setAll(!all)}>{t(all ? "findings.less" : "findings.all", data.rows.length)}</button></p>}
+      {all && <DataTable path="view" params={{ name: view }} title="" maxRows={12} hidden={["finding"]} />}
+    </section>
+  );
+}
