@@ -472,7 +472,7 @@ function plain(kind: ItemKind, id: string, label: string, depth: number, height:
 }
 
 function opensAtFirst(node: LaneNode): boolean {
-  return node.lane < 0 || node.kind === "comm" || (node.kind !== "python" && node.kind !== "plane" && node.rows <= DEEP);
+  return node.lane < 0 || node.kind === "comm" || (node.kind !== "python" && node.kind !== "plane" && node.kind !== "counter" && node.rows <= DEEP);
 }
 
 /** Names such as "Plane 0" occur below many communicators: the same role is the same name all the way up. */

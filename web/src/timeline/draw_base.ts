@@ -290,11 +290,17 @@ export class BasePainter {
     const [y0, y1] = this.clip(region, top + 3, top + item.height - 3);
     const { scale } = this.scene;
     counterPainter.paint(this.pixels, Math.round((top + 3) * scale), Math.round((top + item.height - 3) * scale), y0, y1, ink, mix(ink, this.ground, 0.35));
-    this.counterScale.set(item.id, [counterPainter.least, counterPainter.most]);
+    const known = this.counterScale.get(item.id);
+    if (known === undefined || known[0] !== counterPainter.least || known[1] !== counterPainter.most) {
+      this.counterScale.set(item.id, [counterPainter.least, counterPainter.most]);
+      this.didScaleChange = true;
+    }
   }
 
   /** Least and most value drawn of a counter in the last frame, by item. */
   readonly counterScale = new Map<string, [number, number]>();
+  /** Since it was set to false: the label column says what counters reach. */
+  didScaleChange = false;
 
   /** The value of a counter at x (device pixels), or NaN. */
   counterAt(item: Item, rank: Rank, shift: Ns, view: Viewport, x: number): number {

@@ -7,6 +7,8 @@ import { layoutInput, marked, touchTree, tree } from "../model/tree";
 import { Icon } from "../panels/icons";
 import { t } from "../words";
 import { fail } from "../model/notices";
+import { labelWidth } from "../model/timeline";
+import { cutMiddle } from "./labels";
 import type { Timeline } from "./timeline";
 import type { Region } from "./scene";
 import { significant } from "../base/time";
@@ -118,9 +120,9 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
             toggle(timeline, item);
           }}><Icon name={item.isOpen ? "down" : "right"} /></button>
       ) : <span class="tl-twist" />}
-      <span class="tl-name">{item.label}</span>
+      <span class="tl-name">{item.label.includes("\u203a") ? shortened(item, timeline) : item.label}</span>
       {item.rank !== null && item.node < 0 && <RankNote rank={item.rank} />}
-      {item.kind === "counter" && item.isOpen && <Scale item={item} timeline={timeline} />}
+      {item.kind === "counter" && <Scale item={item} timeline={timeline} />}
       <span class="tl-tools">
         {item.kind === "rank" && (
           <button type="button" class="flat tiny" title={t("timeline.offset")} aria-label={t("timeline.offset")} onClick={(e) => {
@@ -139,6 +141,15 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
       </span>
     </div>
   );
+}
+
+/** Of several names that share a row the last says most. Widths are those of texts of 11 pixels. */
+function shortened(item: Item, { widths }: Timeline): string {
+  const room = ((labelWidth.get() - item.depth * 12 - 36) * 11) / 12;
+  const at = item.label.lastIndexOf(" \u203a ");
+  const tail = item.label.slice(at);
+  const rest = room - widths.of(tail);
+  return widths.of(item.label) <= room ? item.label : rest >= 36 ? cutMiddle(item.label.slice(0, at), rest, widths) + tail : cutMiddle(item.label.slice(at + 3), room, widths);
 }
 
 function Pin() {
@@ -180,7 +191,7 @@ function RankNote({ rank }: { rank: Rank }) {
 function Scale({ item, timeline }: { item: Item; timeline: Timeline }) {
   const [least, most] = timeline.painter.counterScale.get(item.id) ?? [0, 0];
   const { unit } = item.lanes!.nodes[item.node];
-  return most === 0 && least === 0 ? null : <span class="tl-note quiet tl-scale">{`${number(most)} ${unit}`}{least < 0 && <><br />{number(least)}</>}</span>;
+  return most === 0 && least === 0 ? null : <span class="tl-note quiet tl-scale">{`${number(most)} ${unit}`}{least < 0 && item.isOpen && <><br />{number(least)}</>}</span>;
 }
 
 export function number(value: number): string {

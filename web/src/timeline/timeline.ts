@@ -15,7 +15,8 @@ import { language, t } from "../words";
 import { TimelineData } from "./data";
 import { AXIS_PX, drawAxis, Minimap, MINIMAP_PX, STRIP_PX } from "./draw_axis";
 import { BasePainter, LABEL_FONT_PX } from "./draw_base";
-import { drawOver, shiftAt } from "./draw_over";
+import { drawOver, flowsOnScreen, shiftAt, type DrawnFlow } from "./draw_over";
+import { distanceTo } from "./flow_shape";
 import { Flows } from "./flows";
 import { HitFinder, type SliceHit } from "./hit";
 import { TextWidths } from "./labels";
@@ -31,6 +32,7 @@ declare global {
 }
 
 const MOST_FRAMES = 5000;
+const NEAR_FLOW_PX = 8;
 
 export interface Listeners {
   /** The label column is to be rendered anew. */
@@ -260,6 +262,12 @@ export class Timeline {
     }
   }
 
+  /** The arrow of the selected slice that passes here. */
+  flowAt(x: number, y: number): DrawnFlow | null {
+    const near = flowsOnScreen(this.scene, viewport, this.palette, this.flows).filter((f) => f.isOfSelected && distanceTo(f, x, y) <= NEAR_FLOW_PX);
+    return near[0] ?? null;
+  }
+
   // --- drawing ---------------------------------------------------------------------------------------------------------
 
   redraw(): void {
@@ -369,8 +377,9 @@ export class Timeline {
     if (wasBase) {
       this.noteFrame(performance.now() - began);
     }
-    if (this.areLabelsDirty) {
+    if (this.areLabelsDirty || this.painter.didScaleChange) {
       this.areLabelsDirty = false;
+      this.painter.didScaleChange = false;
       this.listeners.labels();
     }
     if (wasBase) {
