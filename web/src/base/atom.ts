@@ -37,6 +37,13 @@ export class Atom<T> {
 
 export function useAtom<T>(atom: Atom<T>): T {
   const [, tick] = useState(0);
-  useEffect(() => atom.listen(() => tick((n) => n + 1)), [atom]);
-  return atom.get();
+  const shown = atom.get();
+  useEffect(() => {
+    // It may have changed since it was drawn, before anybody listened.
+    if (!Object.is(atom.get(), shown)) {
+      tick((n) => n + 1);
+    }
+    return atom.listen(() => tick((n) => n + 1));
+  }, [atom]);
+  return shown;
 }
