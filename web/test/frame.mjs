@@ -102,10 +102,10 @@ async function ready(page) {
   const own = await context({ colorScheme: "dark" });
   const page = await open(own, "tab=operator");
   await ready(page);
-  assert.deepEqual(await texts(page, "[role=tab]"), ["Timeline", "Pipeline", "Summary", "Operator", "Memory", "Communication"]);
+  assert.deepEqual(await texts(page, "header [role=tab]"), ["Timeline", "Pipeline", "Summary", "Operator", "Memory", "Communication"]);
   const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   assert.equal(await ground(), "rgb(20, 24, 29)", "the look of the system at first");
-  await page.keyboard.press("Shift+T");
+  await page.keyboard.press("Shift+D");
   assert.equal(await ground(), "rgb(255, 255, 255)");
   await page.getByRole("button", { name: "Light or dark" }).click();
   await page.getByRole("menuitemradio", { name: "Dark" }).click();
@@ -113,7 +113,7 @@ async function ready(page) {
 
   await page.getByRole("button", { name: "English / 中文" }).click();
   assert.equal(await page.evaluate(() => document.documentElement.lang), "zh-CN");
-  assert.deepEqual((await texts(page, "[role=tab]")).slice(0, 2), ["时间线", "流水线"]);
+  assert.deepEqual((await texts(page, "header [role=tab]")).slice(0, 2), ["时间线", "流水线"]);
   await page.reload();
   await page.waitForSelector(".tabs");
   assert.deepEqual(await page.evaluate(() => [document.documentElement.lang, document.documentElement.dataset.theme]), ["zh-CN", "dark"], "both are remembered");
@@ -164,12 +164,12 @@ async function ready(page) {
   await page.keyboard.press("Control+k");
   await page.keyboard.type("page: mem");
   await page.keyboard.press("Enter");
-  assert.equal(await page.locator("[role=tab][aria-selected=true]").innerText(), "Memory");
+  assert.equal(await page.locator("header [role=tab][aria-selected=true]").innerText(), "Memory");
   await page.keyboard.press("Control+k");
   await page.keyboard.type("1ms..2ms");
   assert.match(await page.locator(".palette-item[aria-selected=true]").innerText(), /Show 1.00 ms to 2.00 ms/);
   await page.keyboard.press("Enter");
-  assert.equal(await page.locator("[role=tab][aria-selected=true]").innerText(), "Timeline");
+  assert.equal(await page.locator("header [role=tab][aria-selected=true]").innerText(), "Timeline");
   await page.keyboard.press("Control+k");
   await page.keyboard.type("stream");
   await page.waitForFunction(() => [...document.querySelectorAll(".palette-group")].some((g) => g.textContent === "lane"));
@@ -236,7 +236,7 @@ async function ready(page) {
   await settled(page, details);
   assert.ok((await column(page, details, "Name")).every((n) => n.toUpperCase().includes(wanted)));
   // The address knows it, also on a page that is opened anew; back and forth between pages.
-  await page.waitForFunction(() => location.hash.includes("tb.operators"));
+  await page.waitForFunction((text) => decodeURIComponent(location.hash).includes(`"name":"${text}"`), wanted);
   const address = page.url();
   assert.ok(!address.includes(TOKEN));
   const again = await open(own, `${new URL(address).hash.slice(1)}`);
@@ -244,12 +244,12 @@ async function ready(page) {
   assert.equal(await again.getByRole("textbox", { name: "Filter of Name" }).last().inputValue(), wanted);
   await again.close();
   await page.keyboard.press("Escape");
-  await page.locator("[role=tab]", { hasText: "Memory" }).click();
-  await page.locator("[role=tab]", { hasText: "Communication" }).click();
+  await page.locator("header [role=tab]", { hasText: "Memory" }).click();
+  await page.locator("header [role=tab]", { hasText: "Communication" }).click();
   await page.goBack();
-  assert.equal(await page.locator("[role=tab][aria-selected=true]").innerText(), "Memory");
+  assert.equal(await page.locator("header [role=tab][aria-selected=true]").innerText(), "Memory");
   await page.goBack();
-  assert.equal(await page.locator("[role=tab][aria-selected=true]").innerText(), "Operator");
+  assert.equal(await page.locator("header [role=tab][aria-selected=true]").innerText(), "Operator");
   assert.equal(await page.getByRole("textbox", { name: "Filter of Name" }).last().inputValue(), wanted, "the filter is still there");
 
   // A filter that nothing passes, and one that is not understood.
@@ -298,7 +298,7 @@ async function ready(page) {
   await page.locator(`${details} .grid`).focus();
   await page.keyboard.press("Home");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector("[role=tab][aria-selected=true]").textContent === "Timeline");
+  await page.waitForFunction(() => document.querySelector("header [role=tab][aria-selected=true]").textContent === "Timeline");
   await own.close();
 }
 
