@@ -742,7 +742,9 @@ export const viewTitle = (view: { name: string; title: string }): string =>
   (language.get() === "zh" ? VIEWS[view.name] : undefined) ?? view.title;
 
 export function columnWord(name: string): string {
-  const plain = name.replace(/_/g, " ");
+  // "lateTime(us)" and "MeanNs" carry a unit that stands beside the name; "opType" is two words.
+  const bare = name.replace(/\((ns|us|ms|s|MB|KB|GB\/s)\)$/, "").replace(/([a-z])Ns$/, "$1");
+  const plain = bare.replace(/_/g, " ").replace(/^[a-zA-Z]?[a-z]+([A-Z][a-z]+)+$/, (camel) => camel.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`).toLowerCase());
   const chinese = language.get() === "zh" ? COLUMNS[plain.toLowerCase()] : undefined;
   if (/^(id|[dptce]p|mfu|ep|moe)$/.test(plain)) {
     return plain.toUpperCase();
