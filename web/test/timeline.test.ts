@@ -14,6 +14,7 @@ import { longTime, spanText, ticksOf } from "../src/timeline/axis";
 import { boxExtent, lanesCrossed, rowsCrossed } from "../src/timeline/boxes";
 import { CounterPainter } from "../src/timeline/counters";
 import { curveOf, distanceTo, isSeen, svgPath } from "../src/timeline/flow_shape";
+import { imageAsRects } from "../src/timeline/export";
 import { quantised } from "../src/timeline/flows";
 import { cutMiddle, labelFor, TextWidths } from "../src/timeline/labels";
 import { addCoverage, LabelList, RowPainter } from "../src/timeline/paint";
@@ -538,6 +539,13 @@ test("a counter keeps its peaks and holds its last value", () => {
   painter.paint(pixels, 0, 10, 0, 10, 1, 2);
   assert.deepEqual([painter.least, painter.most], [0, 9]);
   assert.equal(pixels[2], 1, "the peak reaches the top");
+});
+
+test("a picture becomes few rectangles", () => {
+  const pixels = Uint32Array.of(0xff000001, 0xff000001, GROUND, 0xff000001, 0xff000001, GROUND, GROUND, 0xff000002, GROUND);
+  assert.deepEqual(imageAsRects(pixels, 3, 3, GROUND, 1), [
+    '<rect x="0" y="0" width="2" height="2" fill="#010000"/>', '<rect x="1" y="2" width="1" height="1" fill="#020000"/>',
+  ]);
 });
 
 test("closed lanes show all rows in little room", () => {

@@ -28,9 +28,6 @@ export interface BaseLook {
   showInstants: boolean;
 }
 
-/** Where a pixel line goes that is also wanted as a drawing: a run of pixels of one colour. */
-export type RunSink = (line: Uint32Array, y0: number, y1: number) => void;
-
 export class BasePainter {
   private painter: RowPainter;
   private readonly counterPainter: CounterPainter;
@@ -49,8 +46,6 @@ export class BasePainter {
   readonly rowsSeen = new Map<string, number>();
   /** Parts on screen that are not there yet. */
   nMissing = 0;
-  /** Also told of every line that is painted, for a drawing. */
-  sink: RunSink | null = null;
 
   constructor(private readonly scene: Scene, private readonly data: TimelineData, private readonly widths: TextWidths) {
     this.painter = new RowPainter(1, 1);
@@ -136,6 +131,11 @@ export class BasePainter {
     }
   }
 
+  /** What was drawn last, without texts. */
+  get picture(): { pixels: Uint32Array; width: number; height: number } {
+    return { pixels: this.pixels, width: this.image.width, height: this.image.height };
+  }
+
   private readonly clipped: [number, number] = [0, 0];
 
   /** CSS pixels of the plot to lines of the image that the region shows. */
@@ -148,7 +148,6 @@ export class BasePainter {
 
   private copy(y0: number, y1: number): void {
     this.painter.copy(this.pixels, y0, y1);
-    this.sink?.(this.painter.line, y0, y1);
   }
 
   private rankIndex(key: string): number {
