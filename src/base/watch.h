@@ -12,6 +12,10 @@
 typedef struct ps_watch {
     _Atomic uint64_t done_bytes; /* as they lie in the file; a few are read twice */
     atomic_bool stop;
+    /* Told whenever another `step_bytes` are done, from the thread that reads; NULL: nobody. */
+    void (*progress)(void *context);
+    void *context;
+    uint64_t step_bytes;
 } ps_watch;
 
 /* Counts; PS_BUSY when it is to end. NULL: nobody watches. */
@@ -19,7 +23,10 @@ static inline ps_code ps_watch_add(ps_watch *w, uint64_t bytes, ps_err *err) {
     if (w == NULL) {
         return PS_OK;
     }
-    (void)atomic_fetch_add_explicit(&w->done_bytes, bytes, memory_order_relaxed);
+    uint64_t before = atomic_fetch_add_explicit(&w->done_bytes, bytes, memory_order_relaxed);
+    if (w->progress != NULL && before / w->step_bytes != (before + bytes) / w->step_bytes) {
+        w->progress(w->context);
+    }
     return atomic_load_explicit(&w->stop, memory_order_relaxed)
                ? ps_fail(err, PS_BUSY, "reading was ended before its end")
                : PS_OK;

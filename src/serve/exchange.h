@@ -48,7 +48,7 @@ typedef struct ps_exchange {
     ps_job job;
     /* while it waits for a change, in the server's list; under its lock */
     struct ps_exchange *next_waiting;
-    int64_t deadline_ms;
+    int64_t waits_since_ms;
 } ps_exchange;
 
 struct ps_server {

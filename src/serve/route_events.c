@@ -1,4 +1,5 @@
-/* GET /api/events?after=SEQ: what has changed since. The server keeps the request until something has. */
+/* GET /api/events?after=SEQ: what has changed since, and how far ranks are that are being read. The server keeps the request
+ * until there is something to tell. */
 #include "serve/rank_json.h"
 #include "serve/route.h"
 
@@ -10,13 +11,24 @@ static bool read_after(const ps_request *q, ps_reply *r, uint64_t *after) {
     return ok;
 }
 
-static bool must_wait(const ps_request *q) {
+/* How far a rank has been read is no change of its state: while one is being read, the page hears of it twice a second. */
+enum { PROGRESS_MS = 500 };
+
+static bool is_reading(const ps_store *store) {
+    bool found = false;
+    for (size_t i = 0; i < ps_store_n_ranks(store) && !found; i++) {
+        found = ps_store_status(store, i).state == PS_STATE_READING;
+    }
+    return found;
+}
+
+static bool must_wait(const ps_request *q, int64_t waited_ms) {
     ps_reply refusal;
     ps_reply_init(&refusal);
     uint64_t after = 0;
     bool waits = read_after(q, &refusal, &after) && ps_store_seq(q->store) == after;
     ps_reply_fini(&refusal);
-    return waits;
+    return waits && (waited_ms < PROGRESS_MS || !is_reading(q->store));
 }
 
 /* The number is read first: what changes meanwhile is told now and once more, and nothing is missed. */
@@ -32,7 +44,8 @@ static void answer(const ps_request *q, ps_reply *r) {
     ps_buf_addf(&r->body, "{\"seq\":%llu,\"ranks\":[", (unsigned long long)seq);
     const char *comma = "";
     for (size_t i = 0; i < ps_store_n_ranks(q->store); i++) {
-        if (ps_store_status(q->store, i).seq <= after) {
+        ps_rank_status_now now = ps_store_status(q->store, i);
+        if (now.seq <= after && now.state != PS_STATE_READING) {
             continue;
         }
         ps_buf_add_str(&r->body, comma);

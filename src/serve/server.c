@@ -24,7 +24,8 @@ enum {
     BACKLOG = 1024,
     CONNECTION_BYTES = 48 * 1024, /* address, headers and what is on its way */
     FILES_KEPT_FREE = 64,         /* for the ranks being read */
-    PATIENCE_MS = 2000
+    PATIENCE_MS = 2000,
+    LOOK_MS = 250 /* of the keeper, when nothing changes */
 };
 
 int64_t ps_server_now_ms(void) {
@@ -44,7 +45,9 @@ static void wake_waiting(ps_server *s, int64_t now_ms) {
     ps_exchange **link = &s->waiting;
     while (*link != NULL) {
         ps_exchange *e = *link;
-        if (s->is_stopping || now_ms >= e->deadline_ms || !e->route->must_wait(&e->request)) {
+        int64_t waited_ms = now_ms - e->waits_since_ms;
+        if (s->is_stopping || waited_ms >= PS_WAIT_S * 1000 ||
+            !e->route->must_wait(&e->request, waited_ms)) {
             *link = e->next_waiting;
             MHD_resume_connection(e->mhd);
         } else {
@@ -71,7 +74,7 @@ static void *keep(void *context) {
         s->is_changed = false;
         wake_waiting(s, now_ms);
         cut_slow(s, now_ms);
-        struct timespec next = time_of_ms(now_ms + 1000);
+        struct timespec next = time_of_ms(now_ms + LOOK_MS);
         int status = 0;
         while (!s->is_over && !s->is_changed && status == 0) {
             status = pthread_cond_timedwait(&s->wake, &s->lock, &next);

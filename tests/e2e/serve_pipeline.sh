@@ -12,7 +12,12 @@ command -v node >/dev/null 2>&1 || skip "no node"
 [ -d web/node_modules/playwright-core ] || skip "no playwright-core: run ./dev web-test once"
 
 pids=
-trap 'for p in $pids; do kill "$p" 2>/dev/null || :; done' EXIT INT TERM
+stop() {
+    for pid in $pids; do
+        kill "$pid" 2>/dev/null || :
+    done
+}
+trap stop EXIT INT TERM
 
 # serve PATH LOG: sets url
 serve() {

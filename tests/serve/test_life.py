@@ -99,7 +99,7 @@ class Life(serving.Case):
             half.close()
 
     def test_second_signal_ends_at_once(self):
-        with serving.Server(self.trace(n=200000)) as s:
+        with serving.Server(self.trace(n=20000)) as s:
             s.process.send_signal(signal.SIGINT)
             s.process.send_signal(signal.SIGINT)
             self.assertIn(s.process.wait(serving.PATIENCE), (0, -signal.SIGINT))

@@ -184,7 +184,18 @@ const point = async (page, row, ms, of = 330) => {
   await page.mouse.down();
   await page.mouse.up();
   await page.waitForFunction(() => location.hash.includes("tab=timeline"));
+  await page.waitForTimeout(1000);
   await shot(page, "pipeline-to-timeline.png");
+  // The op is the middle of what is shown: its menu leads back to the block.
+  const lanes = await page.locator("#page-timeline canvas").evaluateAll((all) => all.map((c) => c.getBoundingClientRect()).sort((a, b) => b.width * b.height - a.width * a.height)[0]);
+  const lane = await page.locator("#page-timeline", { hasText: "MSTX domain" }).getByText(/Stream .* MSTX domain/).last().boundingBox();
+  await page.mouse.click(lanes.x + lanes.width / 2, lane.y + lane.height / 2, { button: "right" });
+  await page.locator(".menu-item, [role=menuitem]", { hasText: "Show in the pipeline chart" }).first().click();
+  await page.waitForFunction(() => location.hash.includes("tab=pipeline") && location.hash.includes("pp.window="));
+  await settle(page);
+  const [from, to] = /pp\.window=(\d+)(?:,|%2C)(\d+)/.exec(page.url()).slice(1).map(Number);
+  assert.ok(from < 60e6 && to > 60e6 && to - from < 330e6, `back at 60 ms: ${from} to ${to}`);
+  await shot(page, "pipeline-back.png");
   await page.close();
 }
 

@@ -55,7 +55,7 @@ function registerCommands(): () => void {
       id: `frame.tab-${name}`, word: `command.tab-${name}` as const, keys: [String(i + 1)],
       run: () => tab.set(name), isOff: () => !tabsShown(ranks.get().length, tab.get()).includes(name),
     })),
-    { id: "frame.look", word: "command.look", keys: ["Shift+T"], run: nextLook },
+    { id: "frame.look", word: "command.look", keys: ["Shift+D"], run: nextLook },
     { id: "frame.language", word: "command.language", keys: [], run: () => language.set(language.get() === "en" ? "zh" : "en") },
     { id: "frame.settings", word: "command.settings", keys: [], run: () => over.set("settings") },
     { id: "frame.capture", word: "command.capture", keys: [], run: () => over.set("capture") },

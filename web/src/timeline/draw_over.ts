@@ -211,18 +211,19 @@ export function flowsOnScreen(scene: Scene, view: Viewport, palette: Palette, fl
   const found: DrawnFlow[] = [];
   for (const { rank, kind, flows: rows } of flows.inWindow.values()) {
     const colour = tintOf(palette, flowTint(kind));
-    const shifts = new Map<number, number | null>();
-    const shift = (lane: number): number | null => {
-      let known = shifts.get(lane);
+    const shifts = new Map<string, number | null>();
+    const shift = (key: string, lane: number): number | null => {
+      const id = `${key}|${lane}`;
+      let known = shifts.get(id);
       if (known === undefined) {
-        shifts.set(lane, (known = shiftAt(rank, lane)));
+        shifts.set(id, (known = shiftAt(key, lane)));
       }
       return known;
     };
-    for (const [, , fromLane, fromRow, fromNs, toLane, toRow, toNs] of rows) {
-      const a = shift(fromLane);
-      const b = shift(toLane);
-      const y0 = a === null ? null : endOf(scene, rank, fromLane, fromRow);
+    for (const [, , fromLane, fromRow, fromNs, toLane, toRow, toNs, fromRank = rank] of rows) {
+      const a = shift(fromRank, fromLane);
+      const b = shift(rank, toLane);
+      const y0 = a === null ? null : endOf(scene, fromRank, fromLane, fromRow);
       const y1 = b === null ? null : endOf(scene, rank, toLane, toRow);
       if (y0 !== null && y1 !== null) {
         const curve = curveOf(view.x(fromNs + a!), y0, view.x(toNs + b!), y1);
