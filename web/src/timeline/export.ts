@@ -173,15 +173,14 @@ function axis({ palette }: Timeline): string {
   ].join("");
 }
 
-function sliceTexts({ painter, scene, palette, flows }: Timeline): string[] {
+function sliceTexts({ painter, scene, palette }: Timeline): string[] {
   const { labels } = painter;
-  const texts = flows.ofSelected.length > 0 ? palette.dimText : palette.text;
   const out: string[] = [];
   for (let i = 0; i < labels.n; i++) {
     const text = painter.label(i);
     if (text !== "") {
       const middle = (labels.x0[i] + labels.x1[i]) / 2 / scene.scale;
-      out.push(`<text x="${middle.toFixed(1)}" y="${(labels.y[i] / scene.scale + 4).toFixed(1)}" text-anchor="middle" fill="${texts[labels.look[i]]}">${escape(text)}</text>`);
+      out.push(`<text x="${middle.toFixed(1)}" y="${(labels.y[i] / scene.scale + 4).toFixed(1)}" text-anchor="middle" fill="${(labels.isDim[i] === 1 ? palette.dimText : palette.text)[labels.look[i]]}">${escape(text)}</text>`);
     }
   }
   return out;
