@@ -17,3 +17,4 @@ if [ ! -f "$trace" ]; then
     mv "$trace.part" "$trace"
 fi
 node bench/web.mjs "$(command -v chromium)" "$PIPESCOPE" "$trace" "${BENCH_RUNS:-5}"
+node web/test/timeline_bench.mjs "$(command -v chromium)"

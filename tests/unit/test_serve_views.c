@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/cache.h"
 #include "serve/cluster_views.h"
 #include "serve/parallel.h"
 #include "support/asks.h"
@@ -38,11 +37,11 @@ static void the_list(void **state) {
     for (const ps_cluster_view *v = ps_cluster_views; v->name != NULL; v++) {
         assert_null(ps_view_find(v->name)); /* one name, one view */
         assert_true((v->table != NULL) != (v->make != NULL));
-        ps_modes_ask ask = {0};
-        ps_view_set_analyses(v->set, &ask);
-        assert_true(ask.n_analyses > 0);
-        for (size_t i = 0; i < ask.n_analyses; i++) {
-            assert_non_null(ask.analyses[i]);
+        ps_modes_ask modes = {0};
+        ps_view_set_analyses(v->set, &modes);
+        assert_true(modes.n_analyses > 0);
+        for (size_t i = 0; i < modes.n_analyses; i++) {
+            assert_non_null(modes.analyses[i]);
         }
     }
     asks_end(&a);
@@ -105,12 +104,7 @@ static void open_sample(asks *a) {
     if (data == NULL || access(path, R_OK) != 0) {
         skip();
     }
-    const char *const paths[] = {path};
-    ps_err err = PS_ERR_INIT;
-    a->store = ps_store_new(paths, 1, &(ps_store_opts){.n_threads = 1}, &err);
-    a->cache = ps_cache_new((size_t)64 << 20);
-    assert_true(a->store != NULL && a->cache != NULL);
-    ps_reply_init(&a->reply);
+    asks_of_path(a, path);
 }
 
 /* By hand from the capture: rank 2 is late, the host of another starves. */

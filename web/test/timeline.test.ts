@@ -14,8 +14,10 @@ import { longTime, spanText, ticksOf } from "../src/timeline/axis";
 import { boxExtent, lanesCrossed, rowsCrossed } from "../src/timeline/boxes";
 import { CounterPainter } from "../src/timeline/counters";
 import { curveOf, distanceTo, isSeen, svgPath } from "../src/timeline/flow_shape";
+import { imageAsRects } from "../src/timeline/export";
 import { quantised } from "../src/timeline/flows";
 import { cutMiddle, labelFor, TextWidths } from "../src/timeline/labels";
+import { Matches, nameTest } from "../src/timeline/matches";
 import { addCoverage, LabelList, RowPainter } from "../src/timeline/paint";
 import { previewRow, previewSpan } from "../src/timeline/scene";
 
@@ -538,6 +540,38 @@ test("a counter keeps its peaks and holds its last value", () => {
   painter.paint(pixels, 0, 10, 0, 10, 1, 2);
   assert.deepEqual([painter.least, painter.most], [0, 9]);
   assert.equal(pixels[2], 1, "the peak reaches the top");
+});
+
+test("a picture becomes few rectangles", () => {
+  const pixels = Uint32Array.of(0xff000001, 0xff000001, GROUND, 0xff000001, 0xff000001, GROUND, GROUND, 0xff000002, GROUND);
+  assert.deepEqual(imageAsRects(pixels, 3, 3, GROUND, 1), [
+    '<rect x="0" y="0" width="2" height="2" fill="#010000"/>', '<rect x="1" y="2" width="1" height="1" fill="#020000"/>',
+  ]);
+});
+
+test("what is searched for stands out", async () => {
+  const q = { text: "mm", matchCase: false, word: false, regex: false, args: false };
+  assert.equal(nameTest({ ...q, text: "" }, null), null);
+  assert.ok(nameTest(q, null)!("aten::addMM"));
+  assert.ok(!nameTest({ ...q, matchCase: true }, null)!("aten::addMM"));
+  assert.ok(!nameTest({ ...q, word: true }, null)!("aten::addmm") && nameTest({ ...q, word: true }, null)!("aten::mm"));
+  const found = { total: 1, ranks: [], names: [["x", 0, 1]] as [string, number, number][] };
+  assert.ok(nameTest({ ...q, regex: true }, found)!("x") && !nameTest({ ...q, regex: true }, found)!("mm"));
+  const names = new Names(() => undefined, (_rank, ids) => Promise.resolve({ names: ids.map((id): [string, number] => [id === 7 ? "mm" : "add", 0]) }));
+  const matches = new Matches(names);
+  matches.set(nameTest(q, null));
+  matches.begin("a");
+  assert.ok(!matches.is(7), "not known yet");
+  await settled();
+  assert.ok(matches.is(7) && !matches.is(8));
+  const painter = new RowPainter(20, 1);
+  painter.matches = matches;
+  painter.faint = new Uint32Array(18).fill(5);
+  painter.begin(GROUND);
+  const tile = laneTile({ start: 0, end: 5 }, { start: 10, end: 15 });
+  tile.name[1] = 9;
+  painter.add(tile, 0, 2, whole(20), COLOURS, true);
+  assert.deepEqual([painter.line[1], painter.line[11]], [COLOURS[0], 5]);
 });
 
 test("closed lanes show all rows in little room", () => {

@@ -122,7 +122,7 @@ function spotIn(scene: Scene, region: Region, rank: string, lane: number, row: n
   return lanes === undefined ? null : spotOf(scene, region, lanes, lane, row);
 }
 
-function rectOf(scene: Scene, region: Region, view: Viewport, ref: Hovered["ref"], from: Ns, to: Ns): Rect | null {
+export function rectOf(scene: Scene, region: Region, view: Viewport, ref: Hovered["ref"], from: Ns, to: Ns): Rect | null {
   const spot = spotIn(scene, region, ref.rank, ref.lane, ref.row);
   if (spot === null || !spot.isOwn || spot.bottom <= region.top || spot.top >= region.bottom) {
     return null;
@@ -154,6 +154,14 @@ function outlineRef(
   if (shift !== null) {
     outline(ctx, scene, region, view, ref, ref.start + shift, ref.start + ref.dur + shift, colour, width, dash);
   }
+}
+
+/** Where a slice is drawn, in every region that shows it. */
+export function rectsOf(scene: Scene, view: Viewport, ref: Ref): Rect[] {
+  const shift = shiftAt(ref.rank, ref.lane);
+  return shift === null ? [] : scene.regions
+    .map((region) => (region.bottom > region.top ? rectOf(scene, region, view, ref, ref.start + shift, ref.start + ref.dur + shift) : null))
+    .filter((r): r is Rect => r !== null);
 }
 
 /** A slice that does not step back. */

@@ -11,6 +11,7 @@ import { labelWidth } from "../model/timeline";
 import { cutMiddle } from "./labels";
 import type { Timeline } from "./timeline";
 import type { Region } from "./scene";
+import { grouped } from "../base/format";
 import { significant } from "../base/time";
 
 export interface ColumnActions {
@@ -191,13 +192,15 @@ function RankNote({ rank }: { rank: Rank }) {
 function Scale({ item, timeline }: { item: Item; timeline: Timeline }) {
   const [least, most] = timeline.painter.counterScale.get(item.id) ?? [0, 0];
   const { unit } = item.lanes!.nodes[item.node];
-  return most === 0 && least === 0 ? null : <span class="tl-note quiet tl-scale">{`${number(most)} ${unit}`}{least < 0 && item.isOpen && <><br />{number(least)}</>}</span>;
+  return most === 0 && least === 0 ? null : <span class={least < 0 && item.isOpen ? "tl-note quiet tl-scale tl-both" : "tl-note quiet tl-scale"}>{`${number(most)} ${unit}`}{least < 0 && item.isOpen && <><br />{number(least)}</>}</span>;
 }
 
 export function number(value: number): string {
   const size = Math.abs(value);
-  return size >= 1e12 || (size > 0 && size < 1e-2) ? value.toExponential(2) : size >= 1e9 ? `${significant(value / 1e9)} G` : size >= 1e6 ? `${significant(value / 1e6)} M`
-    : size >= 1e4 ? `${significant(value / 1e3)} k` : Number.isInteger(value) ? String(value) : significant(value);
+  if (size >= 1e15 || (size > 0 && size < 1e-2)) {
+    return value.toExponential(2);
+  }
+  return size >= 1e4 ? grouped(String(Math.round(value))) : Number.isInteger(value) ? String(value) : significant(value);
 }
 
 function titleOf(item: Item): string {

@@ -5,6 +5,7 @@ import type { Rank, Ref, Slice } from "../api/types";
 import { context, el, FONT } from "../base/dom";
 import type { Ns } from "../base/ns";
 import { isDark, theme } from "../model/look";
+import { counts, query } from "../model/search";
 import { fail } from "../model/notices";
 import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected } from "../model/session";
 import {
@@ -20,6 +21,7 @@ import { distanceTo } from "./flow_shape";
 import { Flows } from "./flows";
 import { HitFinder, type SliceHit } from "./hit";
 import { TextWidths } from "./labels";
+import { nameTest } from "./matches";
 import { makePalette, type Palette } from "./palette";
 import { Scene } from "./scene";
 
@@ -136,6 +138,12 @@ export class Timeline {
       this.redraw();
     });
     on([flowKinds], base);
+    const search = (): void => {
+      this.painter.matches.set(nameTest(query.get(), counts.get()));
+      this.redraw();
+    };
+    on([query, counts], search);
+    search();
     on([goto], () => this.follow());
     on([listScroll], () => {
       if (Math.abs(listScroll.get() - this.scene.scrollTop) > 1) {
