@@ -68,6 +68,25 @@ static int compare(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+/* Median of how long the coverage of a view takes, in ms. */
+static double cover(ps_lod *lod, unsigned level, int64_t span_ns) {
+    static double took[VIEWS];
+    ps_rng rng = ps_rng_seed(level);
+    for (int i = 0; i < VIEWS; i++) {
+        int64_t first = below(&rng, (span_ns >> level) + 1);
+        double start = now_s();
+        for (int64_t tile = first >> 10; tile <= (first + VIEW_PX) >> 10; tile++) {
+            uint8_t out[PS_LOD_TILE];
+            if (ps_lod_coverage(lod, (uint32_t[]){0}, 1, level, tile, out, NULL) != PS_OK) {
+                exit(1);
+            }
+        }
+        took[i] = 1e3 * (now_s() - start);
+    }
+    qsort(took, VIEWS, sizeof *took, compare);
+    return took[VIEWS / 2];
+}
+
 /* Median and p99 of a level's views in ms; entries of the largest. */
 static void look(ps_lod *lod, unsigned level, int64_t span_ns, double *median, double *p99,
                  size_t *most) {
@@ -124,7 +143,8 @@ static bool measure(const char *what, uint32_t n,
            " rows, %.3g s long; grouped in %.2f s, built in %.2f s\n",
            what, n, ps_lod_n_rows(lod, 0), 1e-9 * (double)end, grouped - start, built - grouped);
     printf("columns and index: %.2f bytes a slice (bar: %.0f)\n", bytes, BAR_BYTES);
-    printf("%8s %12s %10s %10s %10s\n", "level", "bucket_ns", "median_ms", "p99_ms", "entries");
+    printf("%8s %12s %10s %10s %10s %12s\n", "level", "bucket_ns", "median_ms", "p99_ms", "entries",
+           "coverage_ms");
     double worst_median = 0;
     double worst = 0;
     for (unsigned level = 0; level == 0 || end >> (level - 1) > VIEW_PX / 2; level++) {
@@ -132,8 +152,8 @@ static bool measure(const char *what, uint32_t n,
         double p99 = 0;
         size_t most = 0;
         look(lod, level, end, &median, &p99, &most);
-        printf("%8u %12" PRId64 " %10.3f %10.3f %10zu\n", level, INT64_C(1) << level, median, p99,
-               most);
+        printf("%8u %12" PRId64 " %10.3f %10.3f %10zu %12.3f\n", level, INT64_C(1) << level, median,
+               p99, most, cover(lod, level, end));
         worst_median = median > worst_median ? median : worst_median;
         worst = p99 > worst ? p99 : worst;
     }

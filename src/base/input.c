@@ -30,6 +30,7 @@ struct ps_input {
     ps_ahead *ahead; /* once there is much to inflate: its thread has all of the above */
     bool alone;      /* no thread: it would be of no use, or there was none to be had */
     uint64_t offset, raw_offset, file_bytes;
+    ps_watch *watch; /* or NULL */
 };
 
 static ps_code fail_read(const ps_input *in, ps_err *err, int error) {
@@ -75,7 +76,7 @@ static ps_code read_source(ps_input *in, uint8_t *out, size_t cap, size_t *n, ps
         *n += (size_t)got;
         in->raw_offset += (uint64_t)got;
     }
-    return PS_OK;
+    return ps_watch_add(in->watch, *n, err);
 }
 
 static ps_code inflate_some(void *context, uint8_t *out, size_t cap, size_t *n, ps_err *err) {
@@ -222,6 +223,10 @@ ps_code ps_input_read(ps_input *in, void *buffer, size_t cap, size_t *n, ps_err 
                                        : read_source(in, buffer, cap, n, err);
     in->offset += *n;
     return code;
+}
+
+void ps_input_watch(ps_input *in, ps_watch *watch) {
+    in->watch = watch;
 }
 
 bool ps_input_is_gzip(const ps_input *in) {

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/watch.h"
 
 typedef struct ps_input ps_input;
 
@@ -27,6 +28,10 @@ void ps_input_close(ps_input *in); /* NULL is fine; may be called before the end
  * and the offset. A gzip stream that ends early or is damaged gives what could be inflated, then the end; then
  * ps_input_is_cut is true. */
 PS_MUST_USE ps_code ps_input_read(ps_input *in, void *buffer, size_t cap, size_t *n, ps_err *err);
+
+/* Reports to `watch` from now on, which outlives the input; NULL: to nobody. Before the first read. A read that is told to
+ * stop fails with PS_BUSY. */
+void ps_input_watch(ps_input *in, ps_watch *watch);
 
 bool ps_input_is_gzip(const ps_input *in);
 bool ps_input_is_cut(const ps_input *in);

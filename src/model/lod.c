@@ -527,25 +527,6 @@ void ps_lod_entries_fini(ps_lod_entries *entries) {
     *entries = (ps_lod_entries){0};
 }
 
-/* Adds an entry's time to the buckets of its row. An entry without length counts as a nanosecond: it is seen. */
-static void spread(const ps_lod_entry *e, unsigned level, int64_t from_ns, int64_t row_ns[]) {
-    int64_t bucket_ns = INT64_C(1) << level;
-    int64_t start_ns = e->start_ns - from_ns;
-    int64_t end_ns = e->end_ns - from_ns;
-    if (e->count > 1 || end_ns == start_ns) {
-        row_ns[start_ns >> level] += e->busy_ns > 0 ? e->busy_ns : 1;
-        return;
-    }
-    const int64_t tile_ns = bucket_ns * PS_LOD_TILE;
-    start_ns = start_ns > 0 ? start_ns : 0;
-    end_ns = end_ns < tile_ns ? end_ns : tile_ns;
-    for (int64_t b = start_ns >> level; b < PS_LOD_TILE && b << level < end_ns; b++) {
-        int64_t in_ns = b << level > start_ns ? b << level : start_ns;
-        int64_t out_ns = (b + 1) << level < end_ns ? (b + 1) << level : end_ns;
-        row_ns[b] += out_ns - in_ns;
-    }
-}
-
 /* The busiest row so far, in 255ths rounded up, so that little is not nothing. */
 static void raise_to(uint8_t out[PS_LOD_TILE], int64_t row_ns[PS_LOD_TILE], unsigned level) {
     double scale = 255 / (double)(INT64_C(1) << level);
@@ -567,20 +548,17 @@ ps_code ps_lod_coverage(ps_lod *lod, const uint32_t *lanes, size_t n_lanes, unsi
     if (!tile_span(level, tile, &from_ns, &to_ns)) {
         return PS_OK;
     }
-    int64_t *row_ns = ps_calloc(PS_LOD_TILE, sizeof *row_ns);
-    ps_lod_entries entries = {0};
-    ps_code code = row_ns != NULL ? PS_OK : ps_fail_nomem(err);
+    int64_t row_ns[PS_LOD_TILE] = {0};
+    ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < n_lanes; i++) {
-        entries.n = 0;
-        code = ps_lod_tile(lod, lanes[i], level, tile, &entries, err);
-        for (size_t e = 0; code == PS_OK && e < entries.n; e++) {
-            spread(&entries.at[e], level, from_ns, row_ns);
-            if (e + 1 == entries.n || entries.at[e + 1].row != entries.at[e].row) {
-                raise_to(out, row_ns, level);
-            }
+        lane *l = lane_at(lod, lanes[i]);
+        code = ensure(lod, l, err);
+        bool is_there = code == PS_OK && l->end_ns >= from_ns && l->start_ns < to_ns;
+        for (uint32_t r = 0; is_there && r < l->n_rows; r++) {
+            ps_lod_row_view v = view_of(lod, l, r);
+            ps_lod_row_cover(&v, level, from_ns, to_ns, row_ns);
+            raise_to(out, row_ns, level);
         }
     }
-    ps_lod_entries_fini(&entries);
-    ps_free(row_ns);
     return code;
 }

@@ -318,7 +318,8 @@ typedef struct walk {
     int64_t from_ns, to_ns;
     gather ring[RING]; /* the last n_begun of them; the very last is being gathered */
     size_t n_begun;
-    ps_lod_entries *out;
+    ps_lod_entries *out; /* or: */
+    int64_t *busy_ns;    /* [PS_LOD_TILE] of each bucket */
     bool failed;
 } walk;
 
@@ -379,8 +380,39 @@ static void draw(walk *w, gather *g) {
     w->out->n = (size_t)(e - w->out->at);
 }
 
+/* Adds the part of a slice that lies in the tile to the buckets it covers; one without length is a nanosecond: it is seen. */
+static void spread(const walk *w, int64_t start_ns, int64_t dur_ns) {
+    unsigned level = w->level;
+    start_ns -= w->from_ns;
+    int64_t end_ns = start_ns + (dur_ns > 0 ? dur_ns : 1);
+    const int64_t tile_ns = (int64_t)PS_LOD_TILE << level;
+    start_ns = start_ns > 0 ? start_ns : 0;
+    end_ns = end_ns < tile_ns ? end_ns : tile_ns;
+    for (int64_t b = start_ns >> level; b < PS_LOD_TILE && b << level < end_ns; b++) {
+        int64_t in_ns = b << level > start_ns ? b << level : start_ns;
+        int64_t out_ns = (b + 1) << level < end_ns ? (b + 1) << level : end_ns;
+        w->busy_ns[b] += out_ns - in_ns;
+    }
+}
+
+static void cover(walk *w, const gather *g) {
+    if (g->n > 1) {
+        w->busy_ns[g->bucket - (w->from_ns >> w->level)] +=
+            g->busy_ns > 1 ? (int64_t)(g->busy_ns + 0.5) : 1;
+    }
+    spread(w, start_at(w->v, g->last), dur_at(w->v, g->last));
+}
+
+static inline void finish(walk *w, gather *g) {
+    if (w->busy_ns != NULL) {
+        cover(w, g);
+    } else {
+        draw(w, g);
+    }
+}
+
 /* What is being gathered has all that there is of its bucket; the next one takes the place of the one that waited longest. */
-static gather *begin_next(walk *w) {
+static gather *next_gather(walk *w) {
     const ps_lod_row_view *v = w->v;
     size_t n = w->n_begun++;
     if (n > 0) {
@@ -397,15 +429,15 @@ static gather *begin_next(walk *w) {
         __builtin_prefetch(&v->slices->dur_ns[last]);
     }
     if (n >= RING) {
-        draw(w, &w->ring[n % RING]);
+        finish(w, &w->ring[n % RING]);
     }
     return &w->ring[n % RING];
 }
 
-static void draw_rest(walk *w) {
+static void finish_rest(walk *w) {
     size_t n = w->n_begun;
     for (size_t i = n < RING ? 0 : n - RING; i < n; i++) {
-        draw(w, &w->ring[i % RING]);
+        finish(w, &w->ring[i % RING]);
     }
 }
 
@@ -414,7 +446,7 @@ static inline void feed(walk *w, const gather *g) {
     if (w->n_begun > 0 && open->bucket == g->bucket) {
         join(w->v, open, g);
     } else {
-        *begin_next(w) = *g;
+        *next_gather(w) = *g;
     }
 }
 
@@ -487,26 +519,52 @@ static void feed_reaching(walk *w) {
     w->out->n += e->end_ns > w->from_ns && (alone || e->busy_ns >= INT64_C(1) << w->level);
 }
 
+/* All that starts in the tile. */
+static void feed_row(walk *w) {
+    const ps_lod_row_view *v = w->v;
+    size_t n_chunks = ps_lod_n_chunks(v->n);
+    if (n_chunks == 0) {
+        uint32_t first = ps_lod_lower(v, w->from_ns);
+        feed_slices(w, first, lower_in(v, first, v->n, w->to_ns));
+    }
+    for (size_t i = n_chunks > 0 ? lower_chunk(v, w->from_ns) : 0;
+         i < n_chunks && v->chunks[i].first_start_ns < w->to_ns; i++) {
+        feed_chunk(w, i);
+    }
+    finish_rest(w);
+}
+
+/* The ring is not set: it is not read before it is filled. */
+static void begin(walk *w, const ps_lod_row_view *v, unsigned level, int64_t from_ns,
+                  int64_t to_ns) {
+    w->v = v;
+    w->level = level;
+    w->from_ns = from_ns;
+    w->to_ns = to_ns;
+    w->n_begun = 0;
+    w->out = NULL;
+    w->busy_ns = NULL;
+    w->failed = false;
+}
+
 ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_ns, int64_t to_ns,
                         ps_lod_entries *out, ps_err *err) {
     walk w;
-    w.v = v;
-    w.level = level;
-    w.from_ns = from_ns;
-    w.to_ns = to_ns;
-    w.n_begun = 0; /* the ring is not read before it is filled */
+    begin(&w, v, level, from_ns, to_ns);
     w.out = out;
-    w.failed = false;
     feed_reaching(&w);
-    size_t n_chunks = ps_lod_n_chunks(v->n);
-    if (n_chunks == 0) {
-        uint32_t first = ps_lod_lower(v, from_ns);
-        feed_slices(&w, first, lower_in(v, first, v->n, to_ns));
-    }
-    for (size_t i = n_chunks > 0 ? lower_chunk(v, from_ns) : 0;
-         i < n_chunks && v->chunks[i].first_start_ns < to_ns; i++) {
-        feed_chunk(&w, i);
-    }
-    draw_rest(&w);
+    feed_row(&w);
     return w.failed ? ps_fail_nomem(err) : PS_OK;
+}
+
+void ps_lod_row_cover(const ps_lod_row_view *v, unsigned level, int64_t from_ns, int64_t to_ns,
+                      int64_t busy_ns[PS_LOD_TILE]) {
+    walk w;
+    begin(&w, v, level, from_ns, to_ns);
+    w.busy_ns = busy_ns;
+    uint32_t place = ps_lod_lower(v, from_ns);
+    if (place > 0 && start_at(v, place - 1) + dur_at(v, place - 1) > from_ns) {
+        spread(&w, start_at(v, place - 1), dur_at(v, place - 1));
+    }
+    feed_row(&w);
 }

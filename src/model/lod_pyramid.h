@@ -53,5 +53,8 @@ uint32_t ps_lod_lower(const ps_lod_row_view *v, int64_t ns);
 /* Adds the entries of [from_ns, to_ns), which begins and ends with a bucket of 2^level, to `out`. */
 PS_MUST_USE ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_ns,
                                     int64_t to_ns, ps_lod_entries *out, ps_err *err);
+/* Adds how long the row is busy in each bucket of the tile. */
+void ps_lod_row_cover(const ps_lod_row_view *v, unsigned level, int64_t from_ns, int64_t to_ns,
+                      int64_t busy_ns[PS_LOD_TILE]);
 
 #endif

@@ -251,6 +251,7 @@ static ps_code read_db(const ps_src *src, uint32_t needs, ps_builder *b, ps_err 
         }
         return err != NULL ? err->code : PS_IO;
     }
+    ps_db_watch(a.db, src->watch);
     ps_ascend_init(&a);
     ps_db_stamp stamp = ps_db_get_stamp(a.db);
     ps_builder_stamp(b, (ps_file_stamp){stamp.file, stamp.wal, stamp.change_counter});

@@ -123,6 +123,7 @@ static ps_code read_events(ps_ascend_text *r, const ps_src *src, ps_err *err) {
     if (in == NULL) {
         return err != NULL ? err->code : PS_IO;
     }
+    ps_input_watch(in, src->watch);
     ps_event_stats stats = {0};
     ps_code code = ps_ascend_text_events(r, in, src->n_threads, &stats, err);
     ps_input_close(in);

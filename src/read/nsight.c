@@ -336,6 +336,7 @@ static ps_code read_export(const ps_src *src, uint32_t needs, ps_builder *b, ps_
                        : PS_OK;
     if (code == PS_OK) {
         code = ps_nsight_open(&n, src->path, err);
+        ps_db_watch(n.db, src->watch);
         n.builder = b;
         n.diag = ps_builder_diag(b);
         n.needs = needs;

@@ -319,6 +319,7 @@ static ps_code read_log(const ps_src *src, uint32_t needs, ps_builder *b, ps_err
     if (in == NULL) {
         return err != NULL ? err->code : PS_IO;
     }
+    ps_input_watch(in, src->watch);
     ps_code code = ps_paddle_read_log(in, src->path, needs, b, err);
     ps_input_close(in);
     ps_arena arena;

@@ -775,6 +775,7 @@ static ps_code read_file(const ps_src *src, uint32_t needs, ps_builder *b, ps_er
     if (in == NULL) {
         return err != NULL ? err->code : PS_IO;
     }
+    ps_input_watch(in, src->watch);
     ps_code code = ps_pipescope_json_read(in, src->part, needs, src->n_threads, b, err);
     ps_input_close(in);
     return code;

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/watch.h"
 #include "model/trace.h"
 
 typedef struct ps_reader ps_reader;
@@ -20,6 +21,7 @@ typedef struct ps_src {
     const ps_reader *reader; /* NULL: the one that claims the file */
     int64_t part;            /* of a file that holds several ranks: ps_part.id; else 0 */
     size_t n_threads; /* for one file, where its reader can use several; 0: one per processor */
+    ps_watch *watch;  /* told how far reading has come, and may end it; or NULL */
 } ps_src;
 
 /* One rank inside a file. */

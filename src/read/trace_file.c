@@ -24,6 +24,7 @@ ps_code ps_trace_file_read(const ps_src *src, uint32_t needs,
     if (in == NULL) {
         return err != NULL && err->code != PS_OK ? err->code : PS_IO;
     }
+    ps_input_watch(in, src->watch);
     ps_builder_stamp(b, stamp);
     ps_code code = read(in, path, needs, src->n_threads, b, err);
     ps_input_close(in);

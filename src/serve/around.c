@@ -37,6 +37,59 @@ static int64_t end_of(const ps_slices *s, uint32_t i) {
     return s->start_ns[i] + s->dur_ns[i];
 }
 
+/* --- communication -------------------------------------------------------------------------------------------- */
+
+static const ps_track *track_of(const spot *p, uint32_t slice) {
+    return &ps_trace_tracks(p->layer->trace, &(size_t){0})[p->s->track[slice]];
+}
+
+/* Operators of a communicator stand on its own track, their tasks on its planes. */
+static bool is_task_of(const ps_track *plane, const ps_track *group) {
+    return plane->kind == PS_TRACK_COMM_PLANE && group->kind == PS_TRACK_COMM_GROUP &&
+           ps_str_eq(plane->name, group->name) && plane->device == group->device &&
+           plane->pid == group->pid;
+}
+
+static uint32_t holder_in_lane(const spot *p, uint32_t lane);
+
+/* The operator that a task is of. */
+static ps_code operator_of_task(const spot *p, uint32_t *out, ps_err *err) {
+    *out = PS_NONE;
+    const ps_track *plane = track_of(p, p->slice);
+    const ps_track *tracks = ps_trace_tracks(p->layer->trace, &(size_t){0});
+    const ps_lanes *lanes = p->layer->lanes;
+    for (size_t i = 0; plane->kind == PS_TRACK_COMM_PLANE && i < lanes->n_nodes; i++) {
+        const ps_lane_node *node = &lanes->nodes[i];
+        if (node->lane != PS_NONE && node->track != PS_NONE &&
+            is_task_of(plane, &tracks[node->track])) {
+            ps_code code = ps_lod_build(p->layer->lod, node->lane, err);
+            *out = code == PS_OK ? holder_in_lane(p, node->lane) : PS_NONE;
+            return code;
+        }
+    }
+    return PS_OK;
+}
+
+/* The tasks of an operator, as ps_around_children(). */
+static void tasks_of_operator(const spot *p, uint32_t *first, size_t max, size_t *n) {
+    const ps_track *group = track_of(p, p->slice);
+    if (group->kind != PS_TRACK_COMM_GROUP) {
+        return;
+    }
+    uint32_t i = p->slice; /* of equal starts some may stand before it */
+    while (i > 0 && p->s->start_ns[i - 1] == p->start_ns) {
+        i--;
+    }
+    for (; i < p->s->n && p->s->start_ns[i] <= p->end_ns; i++) {
+        if (p->s->start_ns[i] + p->s->dur_ns[i] <= p->end_ns && is_task_of(track_of(p, i), group)) {
+            if (*n < max) {
+                first[*n] = p->layer->first_slice + i;
+            }
+            ++*n;
+        }
+    }
+}
+
 /* --- above ---------------------------------------------------------------------------------------------------- */
 
 /* The last slice of a row that begins no later and ends no earlier; PS_NONE. */
@@ -53,6 +106,14 @@ static uint32_t holder_in_row(const spot *p, uint32_t lane, uint32_t row) {
         }
     }
     return PS_NONE;
+}
+
+static uint32_t holder_in_lane(const spot *p, uint32_t lane) {
+    uint32_t found = PS_NONE;
+    for (uint32_t row = ps_lod_n_rows(p->layer->lod, lane); found == PS_NONE && row > 0; row--) {
+        found = holder_in_row(p, lane, row - 1);
+    }
+    return found;
 }
 
 ps_code ps_around_parents(const ps_loaded *l, uint32_t slice, uint32_t *parents, size_t max,
@@ -77,6 +138,11 @@ ps_code ps_around_parents(const ps_loaded *l, uint32_t slice, uint32_t *parents,
         if (i != PS_NONE) {
             parents[(*n)++] = p.layer->first_slice + i;
         }
+    }
+    uint32_t operator= PS_NONE;
+    code = code == PS_OK ? operator_of_task(&p, &operator, err) : code;
+    if (operator!= PS_NONE && * n<max) {
+        parents[(*n)++] = p.layer->first_slice + operator;
     }
     return code;
 }
@@ -134,6 +200,9 @@ ps_code ps_around_children(const ps_loaded *l, uint32_t slice, uint32_t *first, 
             }
             ++*n;
         }
+    }
+    if (code == PS_OK && *n == 0) {
+        tasks_of_operator(&p, first, max, n);
     }
     return code;
 }

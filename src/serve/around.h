@@ -2,7 +2,7 @@
  * counts them.
  *
  * On a host thread the one above is the innermost that was open then (links.h), whatever lanes the two are drawn in. Elsewhere
- * it is the one in the rows above that holds it whole. */
+ * it is the one in the rows above that holds it whole; above the tasks of a communicator's planes stands their operator. */
 #ifndef PS_SERVE_AROUND_H
 #define PS_SERVE_AROUND_H
 

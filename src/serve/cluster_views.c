@@ -406,6 +406,70 @@ static ps_table *make_communication_advice(const ps_request *q, size_t cluster, 
     return t;
 }
 
+/* --- evidence with the keys of ranks ------------------------------------------------------------------------------------------ */
+
+enum { E_FINDING, E_RANK, E_KEY, E_STEP, E_TIME, E_DURATION, E_NAME, E_NOTE, N_EVIDENCE };
+static const ps_column EVIDENCE[N_EVIDENCE] = {
+    [E_FINDING] = {.name = "finding", .type = PS_COL_INT},
+    [E_RANK] = {.name = "rank_id", .type = PS_COL_INT},
+    [E_KEY] = {.name = "key", .type = PS_COL_TEXT},
+    [E_STEP] = {.name = "step", .type = PS_COL_INT},
+    [E_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS, .exact = true},
+    [E_DURATION] = NS("duration"),
+    [E_NAME] = {.name = "name", .type = PS_COL_TEXT},
+    [E_NOTE] = {.name = "note", .type = PS_COL_TEXT},
+};
+
+static bool int_at(const ps_table *t, size_t row, const char *column, int64_t *out) {
+    size_t at = ps_table_column(t, column);
+    const ps_value *v = at != SIZE_MAX ? ps_table_cell(t, row, at) : NULL;
+    *out = v != NULL && !v->is_null ? v->u.i : 0;
+    return v != NULL && !v->is_null;
+}
+
+static bool put_evidence(const ps_request *q, size_t cluster, const ps_table *from, size_t row,
+                         ps_table *to) {
+    static const struct {
+        const char *name;
+        int column;
+    } NUMBERS[] = {{"finding", E_FINDING},
+                   {"rank", E_RANK},
+                   {"step", E_STEP},
+                   {"at", E_TIME},
+                   {"duration", E_DURATION}};
+    int64_t number = 0;
+    bool ok = ps_table_add_row(to) && ps_table_set_text(to, E_NAME, text_at(from, row, "name")) &&
+              ps_table_set_text(to, E_NOTE, text_at(from, row, "note"));
+    for (size_t i = 0; ok && i < sizeof NUMBERS / sizeof *NUMBERS; i++) {
+        if (int_at(from, row, NUMBERS[i].name, &number)) {
+            ps_table_set_int(to, (size_t)NUMBERS[i].column, number);
+        }
+    }
+    return ok && (!int_at(from, row, "rank", &number) ||
+                  ps_table_set_text(to, E_KEY, ps_cluster_rank_key(q, cluster, number)));
+}
+
+static ps_table *make_evidence(const ps_request *q, size_t cluster, const ps_modes *m,
+                               const char *step, ps_err *err) {
+    (void)step;
+    const ps_table *evidence = ps_modes_table(m, "evidence");
+    if (evidence == NULL) {
+        (void)ps_fail(err, PS_NOTHING, "no rank ran anything on a device");
+        return NULL;
+    }
+    ps_table *t = ps_table_new("evidence", "where to look", EVIDENCE, N_EVIDENCE);
+    bool ok = t != NULL;
+    for (size_t row = 0; ok && row < evidence->n_rows; row++) {
+        ok = put_evidence(q, cluster, evidence, row, t);
+    }
+    if (!ok) {
+        ps_table_free(t);
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    return t;
+}
+
 /* --- the list ------------------------------------------------------------------------------------------------------------- */
 
 const ps_cluster_view ps_cluster_views[] = {{.name = "base_info",
@@ -460,8 +524,8 @@ const ps_cluster_view ps_cluster_views[] = {{.name = "base_info",
                                              .title = "Where to look",
                                              .tab = PS_TAB_SUMMARY,
                                              .set = PS_SET_REPORT,
-                                             .table = "evidence",
-                                             .params = ""},
+                                             .params = "",
+                                             .make = make_evidence},
                                             {.name = "communication_time",
                                              .title = "Time of communication operators by rank",
                                              .tab = PS_TAB_COMMUNICATION,

@@ -247,10 +247,10 @@ static bool wait_for_change(ps_exchange *e) {
         return false;
     }
     (void)pthread_mutex_lock(&s->lock);
-    bool waits = !s->is_stopping && e->route->must_wait(&e->request);
+    bool waits = !s->is_stopping && e->route->must_wait(&e->request, 0);
     if (waits) {
         e->has_waited = true; /* who comes back is answered */
-        e->deadline_ms = ps_server_now_ms() + PS_WAIT_S * 1000;
+        e->waits_since_ms = ps_server_now_ms();
         e->next_waiting = s->waiting;
         s->waiting = e;
         MHD_suspend_connection(e->mhd);
@@ -275,9 +275,13 @@ static bool complete(ps_exchange *e) {
     note_conn(e, false);
     (void)pthread_mutex_lock(&e->server->lock);
     e->server->n_answering++;
+    bool is_stopping = e->server->is_stopping;
     (void)pthread_mutex_unlock(&e->server->lock);
     if (e->is_answered) {
         return true;
+    }
+    if (is_stopping) {
+        return refuse(e, 503, "the server is being stopped");
     }
     e->reply = new_reply();
     e->is_answered = e->reply != NULL && !prepare(e);

@@ -48,7 +48,7 @@ typedef struct ps_exchange {
     ps_job job;
     /* while it waits for a change, in the server's list; under its lock */
     struct ps_exchange *next_waiting;
-    int64_t deadline_ms;
+    int64_t waits_since_ms;
 } ps_exchange;
 
 struct ps_server {
@@ -63,11 +63,11 @@ struct ps_server {
     uint32_t idle_s;
     pthread_mutex_t lock;
     pthread_cond_t wake;  /* the keeper: a change, a new one who waits, the end */
-    pthread_cond_t quiet; /* a request was answered */
+    pthread_cond_t quiet; /* a request was answered, a connection has ended */
     pthread_t keeper;
     bool has_keeper;
-    bool is_changed, is_stopping, is_over; /* under lock */
-    size_t n_answering;                    /* requests complete and not yet sent; under lock */
+    bool is_changed, is_stopping, is_hanging_up, is_over; /* under lock */
+    size_t n_answering; /* requests complete and not yet sent; under lock */
     ps_conn *conns;
     ps_exchange *waiting;
 };

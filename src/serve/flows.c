@@ -233,6 +233,7 @@ typedef struct walk {
     const ps_flow_index *x;
     const ps_links *links;
     const ps_slices *s;
+    const ps_track *tracks;
     size_t max;
     ps_flow_list *list;
     ps_idmap seen;  /* rows of flows in the list */
@@ -288,6 +289,21 @@ static bool go_on_from(walk *w, uint32_t row) {
     return take(w, row) && (!passes(w->s->kind[to]) || visit_later(w, to));
 }
 
+/* Text exports of Ascend profilers give the calls of a thread to a process of their own: the thread's number is the same. */
+static bool same_thread(const walk *w, uint32_t a, uint32_t b) {
+    const ps_track *x = &w->tracks[w->s->track[a]];
+    const ps_track *y = &w->tracks[w->s->track[b]];
+    return x == y || (x->kind == PS_TRACK_HOST_THREAD && y->kind == PS_TRACK_HOST_THREAD &&
+                      x->tid == y->tid && x->tid >= 0);
+}
+
+static bool holds(const walk *w, uint32_t outer, uint32_t inner) {
+    const ps_slices *s = w->s;
+    return s->start_ns[outer] <= s->start_ns[inner] &&
+           s->start_ns[outer] + s->dur_ns[outer] >= s->start_ns[inner] + s->dur_ns[inner] &&
+           same_thread(w, outer, inner);
+}
+
 /* Flows that start from slices inside of this one on its thread. */
 static bool open_slice(walk *w, uint32_t slice) {
     const ps_slices *s = w->s;
@@ -303,9 +319,8 @@ static bool open_slice(walk *w, uint32_t slice) {
             w->list->is_cut = true;
             break;
         }
-        bool is_inside =
-            s->track[from] == s->track[slice] && s->start_ns[from] + s->dur_ns[from] <= end_ns;
-        if (is_inside && (passes(kind) || ps_is_launched(kind)) && !go_on_from(w, row)) {
+        if (holds(w, slice, from) && (passes(kind) || ps_is_launched(kind)) &&
+            !go_on_from(w, row)) {
             return false;
         }
     }
@@ -338,15 +353,27 @@ static bool take_into(walk *w, uint32_t slice) {
     return true;
 }
 
+/* The queue's end around a slice of the host: one above it, else one on its thread that a flow ends at. */
+static uint32_t queue_around(const walk *w, uint32_t slice) {
+    enum { MOST_LOOKS = 4096 };
+    uint32_t around = w->links->parent[slice];
+    while (around != PS_NONE && w->s->kind[around] != PS_SLICE_QUEUE) {
+        around = w->links->parent[around];
+    }
+    uint32_t end = first_to(w->x, slice);
+    for (uint32_t i = end; around == PS_NONE && i > 0 && end - i < MOST_LOOKS; i--) {
+        uint32_t to = w->x->flows[w->x->by_to[i - 1]].to;
+        around = w->s->kind[to] == PS_SLICE_QUEUE && holds(w, to, slice) ? to : PS_NONE;
+    }
+    return around;
+}
+
 /* And around a call what it was taken out of a queue by. */
 static bool walk_up(walk *w, uint32_t slice) {
     if (!take_into(w, slice)) {
         return false;
     }
-    uint32_t around = ps_is_host_range(w->s->kind[slice]) ? w->links->parent[slice] : PS_NONE;
-    while (around != PS_NONE && w->s->kind[around] != PS_SLICE_QUEUE) {
-        around = w->links->parent[around];
-    }
+    uint32_t around = ps_is_host_range(w->s->kind[slice]) ? queue_around(w, slice) : PS_NONE;
     return around == PS_NONE || take_into(w, around);
 }
 
@@ -378,7 +405,12 @@ static bool take_own(walk *w, uint32_t slice) {
 
 ps_code ps_flow_chain(const ps_flow_index *x, const ps_links *links, uint32_t slice, size_t max,
                       ps_flow_list *list, ps_err *err) {
-    walk w = {.x = x, .links = links, .s = ps_trace_slices(x->trace), .max = max, .list = list};
+    walk w = {.x = x,
+              .links = links,
+              .s = ps_trace_slices(x->trace),
+              .tracks = ps_trace_tracks(x->trace, &(size_t){0}),
+              .max = max,
+              .list = list};
     ps_idmap_init(&w.seen);
     ps_idmap_init(&w.visited);
     bool ok = take_own(&w, slice) && walk_all(&w, slice, walk_up) && walk_all(&w, slice, walk_down);

@@ -6,6 +6,7 @@
 #include "analyze/comm_list.h"
 #include "analyze/late.h"
 #include "base/alloc.h"
+#include "base/threads.h"
 #include "serve/cache.h"
 
 /* --- making --------------------------------------------------------------------------------------------------- */
@@ -279,40 +280,63 @@ size_t ps_peers_n_others(const ps_request *q, const char *key) {
     return n;
 }
 
-/* Reads the list of one rank; a rank that has gone meanwhile is passed over. */
-static ps_code add_list(const company *c, size_t i, ps_peer_rank *ranks, size_t *n, ps_err *err) {
-    const ps_rank_entry *entry = ps_store_rank(c->q->store, i);
+/* Lists of ranks being made, one rank each, on several threads. */
+typedef struct gathering {
+    const company *c;
+    ps_peer_rank *ranks; /* [c->n] list NULL: the rank has gone meanwhile */
+    ps_err *errors;      /* [c->n] */
+} gathering;
+
+static void gather_rank(void *context, size_t i) {
+    const gathering *g = context;
+    const ps_request *q = g->c->q;
+    const ps_rank_entry *entry = ps_store_rank(q->store, g->c->ranks[i]);
     ps_loaded *l = NULL;
     ps_err gone = PS_ERR_INIT;
-    if (ps_store_get(c->q->store, i, &l, &gone) != PS_OK) {
-        return PS_OK;
+    if (ps_store_get(q->store, g->c->ranks[i], &l, &gone) != PS_OK) {
+        return;
     }
-    ps_peer_rank *rank = &ranks[*n];
+    ps_peer_rank *rank = &g->ranks[i];
     *rank = (ps_peer_rank){.key = entry->key, .info = {.rank = -1, .machine = -1, .profiler = ""}};
     if (entry->rank != NULL) {
         rank->info = (ps_rank_info){.rank = entry->rank->rank,
                                     .machine = entry->rank->machine,
                                     .profiler = ps_cluster_profiler(entry->rank)};
     }
-    ps_code code = ps_peers_list(c->q, entry->key, l, &rank->list, err);
-    *n += code == PS_OK;
+    g->errors[i].code = ps_peers_list(q, entry->key, l, &rank->list, &g->errors[i]);
     ps_loaded_release(l);
-    return code;
+}
+
+/* Those that are there, moved to the front. */
+static size_t keep_gathered(const gathering *g) {
+    size_t n = 0;
+    for (size_t i = 0; i < g->c->n; i++) {
+        if (g->ranks[i].list != NULL) {
+            g->ranks[n++] = g->ranks[i];
+        }
+    }
+    return n;
 }
 
 static ps_code make_peers(void *context, ps_cached *out, ps_err *err) {
     const company *c = context;
-    ps_peer_rank *ranks = ps_calloc(c->n + 1, sizeof *ranks);
-    size_t n = 0;
-    ps_code code = ranks != NULL ? PS_OK : ps_fail_nomem(err);
-    for (size_t i = 0; code == PS_OK && i < c->n; i++) {
-        code = add_list(c, c->ranks[i], ranks, &n, err);
+    gathering g = {c, ps_calloc(c->n + 1, sizeof *g.ranks), ps_calloc(c->n + 1, sizeof *g.errors)};
+    ps_peers *peers = NULL;
+    ps_code code = g.ranks != NULL && g.errors != NULL ? PS_OK : ps_fail_nomem(err);
+    if (code == PS_OK) {
+        ps_parallel(c->n, 0, gather_rank, &g);
+        for (size_t i = 0; code == PS_OK && i < c->n; i++) {
+            code = g.errors[i].code != PS_OK ? ps_fail(err, g.errors[i].code, "%s", g.errors[i].msg)
+                                             : PS_OK;
+        }
+        size_t n = keep_gathered(&g);
+        peers = code == PS_OK ? ps_peers_new(g.ranks, n, err) : NULL;
+        for (size_t i = 0; i < n; i++) {
+            ps_cache_release(c->q->cache, (void *)(uintptr_t)g.ranks[i].list);
+        }
     }
-    ps_peers *peers = code == PS_OK ? ps_peers_new(ranks, n, err) : NULL;
-    for (size_t i = 0; i < n; i++) {
-        ps_cache_release(c->q->cache, (void *)(uintptr_t)ranks[i].list);
-    }
-    ps_free(ranks);
+    ps_free(g.ranks);
+    ps_free(g.errors);
     if (peers == NULL) {
         return code == PS_OK ? ps_fail_nomem(err) : code;
     }

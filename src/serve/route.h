@@ -61,8 +61,9 @@ typedef struct ps_route {
         is_slow; /* may take longer than a few milliseconds: answered by a worker, not by the thread of the socket */
     size_t max_body; /* POST */
     /* NULL, or true while there is nothing to answer yet: the server keeps the request without a thread, asks again when
-     * the store has changed, and answers in any case after PS_WAIT_S. Never blocks. */
-    bool (*must_wait)(const ps_request *q);
+     * the store has changed and now and then, and answers in any case after PS_WAIT_S. `waited_ms` is how long it has been
+     * kept. Never blocks. */
+    bool (*must_wait)(const ps_request *q, int64_t waited_ms);
     void (*answer)(const ps_request *q, ps_reply *r);
 } ps_route;
 

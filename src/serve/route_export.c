@@ -88,6 +88,11 @@ static void name_file(const ps_request *q, ps_reply *r, const ps_subset *what, c
     r->file_name = ps_arena_strndup(&r->arena, name, strlen(name));
 }
 
+/* The buffer has come to its maximum; the other reason to fail is memory. Pieces of at most 1 MiB are added. */
+static bool is_full(const ps_buf *body) {
+    return !ps_buf_ok(body) && body->len + ((size_t)2 << 20) > MAX_BYTES;
+}
+
 static void answer(const ps_request *q, ps_reply *r) {
     ps_loaded *l = NULL;
     ps_subset what = {0};
@@ -97,13 +102,15 @@ static void answer(const ps_request *q, ps_reply *r) {
         ps_err err = PS_ERR_INIT;
         ps_trace *t = ps_subset_trace(l, &what, &err);
         ps_code code = t != NULL ? write_trace(q, r, t, k, &err) : err.code;
-        if (!ps_buf_ok(&r->body)) {
+        if (is_full(&r->body)) {
             ps_reply_fail(r, 413,
                           "the span is more than %zu MiB as a file; choose a shorter one, or "
                           "fewer lanes",
                           MAX_BYTES >> 20);
         } else if (code == PS_RANGE) {
             ps_reply_fail(r, 413, "%s", err.msg);
+        } else if (!ps_buf_ok(&r->body)) {
+            ps_reply_fail(r, 507, "out of memory");
         } else if (code != PS_OK) {
             ps_reply_err(r, &err);
         } else {

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/num.h"
 #include "base/pattern.h"
+#include "base/threads.h"
 #include "serve/cache.h"
 #include "serve/found_set.h"
 #include "serve/route.h"
@@ -176,8 +177,17 @@ static int64_t origin_of(const ps_found_rank *rank) {
     return ps_trace_origin_ns(ps_loaded_layer(rank->loaded, PS_LAYER_PROFILE)->trace);
 }
 
-static bool search_rank(asked *a, ps_reply *r, ps_found_rank *rank) {
-    int64_t by_ns = origin_of(&a->set.ranks[0]) - origin_of(rank);
+/* One rank each, on several threads. */
+typedef struct searching {
+    asked *a;
+    ps_err *errors; /* [n_ranks] */
+} searching;
+
+static void search_rank(void *context, size_t i) {
+    const searching *all = context;
+    asked *a = all->a;
+    ps_found_rank *rank = &a->set.ranks[i];
+    int64_t by_ns = ps_i64_minus(origin_of(&a->set.ranks[0]), origin_of(rank));
     ps_query query = a->query;
     query.from_ns = moved(query.from_ns, by_ns);
     query.to_ns = moved(query.to_ns, by_ns);
@@ -186,19 +196,35 @@ static bool search_rank(asked *a, ps_reply *r, ps_found_rank *rank) {
     ps_buf_addf(&key, "search%c%s", SEPARATOR, rank->key);
     add_query_key(&key, a, &query);
     one o = {rank->loaded, &query};
-    ps_err err = PS_ERR_INIT;
     void *found = NULL;
-    ps_code code = ps_buf_ok(&key)
-                       ? ps_cache_get(a->q->cache, ps_buf_str(&key), make_found, &o, &found, &err)
-                       : ps_fail_nomem(&err);
+    ps_err *err = &all->errors[i];
+    if (ps_buf_ok(&key)) {
+        err->code = ps_cache_get(a->q->cache, ps_buf_str(&key), make_found, &o, &found, err);
+    } else {
+        (void)ps_fail_nomem(err);
+    }
     ps_buf_fini(&key);
-    if (code != PS_OK) {
-        ps_reply_err(r, &err);
+    rank->found = found;
+}
+
+static bool search_ranks(asked *a, ps_reply *r) {
+    searching all = {a, ps_calloc(a->set.n_ranks + 1, sizeof(ps_err))};
+    if (all.errors == NULL) {
+        ps_reply_fail(r, 507, "out of memory");
         return false;
     }
-    rank->found = found;
-    a->set.total += rank->found->n;
-    return true;
+    ps_parallel(a->set.n_ranks, 0, search_rank, &all);
+    bool ok = true;
+    for (size_t i = 0; ok && i < a->set.n_ranks; i++) {
+        ok = all.errors[i].code == PS_OK;
+        if (ok) {
+            a->set.total += a->set.ranks[i].found->n;
+        } else {
+            ps_reply_err(r, &all.errors[i]);
+        }
+    }
+    ps_free(all.errors);
+    return ok;
 }
 
 static void end_search(asked *a) {
@@ -212,11 +238,7 @@ static void end_search(asked *a) {
 /* End with end_search() in any case. */
 static bool begin_search(const ps_request *q, ps_reply *r, asked *a) {
     *a = (asked){.q = q};
-    bool ok = ask_how(q, r, a) && ask_ranks(a, r) && ask_box(a, r);
-    for (size_t i = 0; ok && i < a->set.n_ranks; i++) {
-        ok = search_rank(a, r, &a->set.ranks[i]);
-    }
-    return ok;
+    return ask_how(q, r, a) && ask_ranks(a, r) && ask_box(a, r) && search_ranks(a, r);
 }
 
 /* --- counts --------------------------------------------------------------------------------------------------- */

@@ -284,6 +284,9 @@ static ps_code put_detail(detail *d, ps_err *err) {
     if (code != PS_OK) {
         return code;
     }
+    if (!ps_buf_ok(d->out)) {
+        return ps_fail_nomem(err);
+    }
     d->out->data[--d->out->len] = '\0'; /* the ref goes on */
     code = put_place(d, err);
     ps_str category = d->s->category[d->slice];

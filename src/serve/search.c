@@ -216,7 +216,9 @@ static ps_code join(ps_found *f, const pass *a, const pass *b, ps_err *err) {
     size_t i = 0;
     size_t k = 0;
     if (b->n == 0) { /* the profile's begin at 0 */
-        memcpy(f->slices, a->slices, a->n * sizeof *f->slices);
+        if (a->n > 0) {
+            memcpy(f->slices, a->slices, a->n * sizeof *f->slices);
+        }
         f->n = a->n;
         return PS_OK;
     }

@@ -24,7 +24,8 @@ enum {
     BACKLOG = 1024,
     CONNECTION_BYTES = 48 * 1024, /* address, headers and what is on its way */
     FILES_KEPT_FREE = 64,         /* for the ranks being read */
-    PATIENCE_MS = 2000
+    PATIENCE_MS = 2000,
+    LOOK_MS = 250 /* of the keeper, when nothing changes */
 };
 
 int64_t ps_server_now_ms(void) {
@@ -44,7 +45,9 @@ static void wake_waiting(ps_server *s, int64_t now_ms) {
     ps_exchange **link = &s->waiting;
     while (*link != NULL) {
         ps_exchange *e = *link;
-        if (s->is_stopping || now_ms >= e->deadline_ms || !e->route->must_wait(&e->request)) {
+        int64_t waited_ms = now_ms - e->waits_since_ms;
+        if (s->is_stopping || waited_ms >= PS_WAIT_S * 1000 ||
+            !e->route->must_wait(&e->request, waited_ms)) {
             *link = e->next_waiting;
             MHD_resume_connection(e->mhd);
         } else {
@@ -71,7 +74,7 @@ static void *keep(void *context) {
         s->is_changed = false;
         wake_waiting(s, now_ms);
         cut_slow(s, now_ms);
-        struct timespec next = time_of_ms(now_ms + 1000);
+        struct timespec next = time_of_ms(now_ms + LOOK_MS);
         int status = 0;
         while (!s->is_over && !s->is_changed && status == 0) {
             status = pthread_cond_timedwait(&s->wake, &s->lock, &next);
@@ -111,6 +114,9 @@ static void connect_one(ps_server *s, struct MHD_Connection *mhd, void **context
         s->conns->prev = c;
     }
     s->conns = c;
+    if (s->is_hanging_up) {
+        (void)shutdown(c->fd, SHUT_RDWR);
+    }
     (void)pthread_mutex_unlock(&s->lock);
 }
 
@@ -126,6 +132,7 @@ static void disconnect_one(ps_server *s, void **context) {
     if (c->next != NULL) {
         c->next->prev = c->prev;
     }
+    (void)pthread_cond_broadcast(&s->quiet);
     (void)pthread_mutex_unlock(&s->lock);
     ps_free(c);
 }
@@ -362,6 +369,24 @@ static void let_answers_end(ps_server *s) {
     (void)pthread_mutex_unlock(&s->lock);
 }
 
+/* Hangs up on everybody and waits until libmicrohttpd has noticed. It must have nothing to do any more when it is stopped: its
+ * version 0.9.75 crashes when it meets a malformed request at that moment. */
+static bool hang_up(ps_server *s) {
+    struct timespec end = time_of_ms(ps_server_now_ms() + PATIENCE_MS);
+    (void)pthread_mutex_lock(&s->lock);
+    s->is_hanging_up = true; /* connections that were on the way here come yet */
+    for (const ps_conn *c = s->conns; c != NULL; c = c->next) {
+        (void)shutdown(c->fd, SHUT_RDWR);
+    }
+    int status = 0;
+    while (s->conns != NULL && status == 0) {
+        status = pthread_cond_timedwait(&s->quiet, &s->lock, &end);
+    }
+    bool is_empty = s->conns == NULL;
+    (void)pthread_mutex_unlock(&s->lock);
+    return is_empty;
+}
+
 static void end_keeper(ps_server *s) {
     (void)pthread_mutex_lock(&s->lock);
     s->is_over = true;
@@ -380,11 +405,15 @@ bool ps_server_stop(ps_server *s) {
         (void)MHD_quiesce_daemon(s->daemon);
         let_answers_end(s);
     }
-    if (s->work != NULL && !ps_work_stop(s->work, 0)) {
+    /* A worker whose answer was sent already may be about to leave it. */
+    if (s->work != NULL && !ps_work_stop(s->work, 100)) {
         return false;
     }
     end_keeper(s);
     if (s->daemon != NULL) {
+        if (!hang_up(s)) {
+            return false;
+        }
         MHD_stop_daemon(s->daemon);
     }
     if (s->listen_fd >= 0) {

@@ -25,6 +25,9 @@
      PS_NEED_LABELS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |           \
      PS_NEED_TABLES | PS_NEED_STATISTICS)
 
+/* How often a rank that is read tells of it: not at all for what is read in a blink. */
+enum { PROGRESS_STEPS = 32, PROGRESS_LEAST_BYTES = 4 << 20 };
+
 #define MIN_BUDGET_BYTES ((size_t)256 << 20)
 
 /* What changes of a rank. */
@@ -35,6 +38,7 @@ typedef struct place {
     uint64_t wish;     /* when somebody last asked for it, 0: nobody */
     uint64_t last_use; /* when it was last taken */
     size_t n_held, bytes;
+    ps_watch watch; /* of reading it */
     ps_loaded *loaded;
     ps_err err;
 } place;
@@ -44,7 +48,9 @@ struct ps_store {
     place *places; /* [list.n] */
     ps_store_opts opts;
     pthread_t *threads;
-    size_t n_threads, n_reading;
+    size_t n_started; /* of them; only whoever makes and frees the store looks at it */
+    size_t n_threads; /* that may read side by side, in one file or several */
+    size_t n_reading;
     pthread_mutex_t lock; /* of all that changes */
     pthread_cond_t work;
     uint64_t seq, clock;
@@ -148,12 +154,23 @@ static void make_room(ps_store *s, size_t more, size_t but) {
     }
 }
 
-static ps_loaded *read_rank(const ps_store *s, size_t i, size_t n_threads, ps_err *err) {
+/* So that those who wait for changes see how far it is. */
+static void come_further(void *context) {
+    place *p = context;
+    ps_store *s = p->store;
+    (void)pthread_mutex_lock(&s->lock);
+    p->seq = ++s->seq;
+    (void)pthread_mutex_unlock(&s->lock);
+    tell(s);
+}
+
+static ps_loaded *read_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
     if (ps_rank_list_check(&s->list, i, err) != PS_OK) {
         return NULL;
     }
     ps_src src = ps_cluster_src(s->list.ranks[i].rank);
     src.n_threads = n_threads;
+    src.watch = &s->places[i].watch;
     ps_trace *trace = ps_read(&src, NEEDS, err);
     if (trace == NULL) {
         return NULL;
@@ -168,6 +185,13 @@ static ps_loaded *read_rank(const ps_store *s, size_t i, size_t n_threads, ps_er
         return NULL;
     }
     return ps_loaded_new(trace, err);
+}
+
+/* The rows of all lanes, so that nobody who draws waits for them; where memory is out, whoever looks tries again. */
+static void prepare_lanes(const ps_loaded *l, size_t n_threads) {
+    for (int i = 0; i < PS_N_LAYERS; i++) {
+        (void)!ps_lod_build_all(ps_loaded_layer(l, i)->lod, n_threads, NULL);
+    }
 }
 
 /* Reads rank i; the lock is held before and afterwards. */
@@ -185,6 +209,7 @@ static void load(ps_store *s, size_t i) {
             return;
         }
     }
+    atomic_store(&p->watch.done_bytes, 0);
     set_state(s, i, PS_STATE_READING);
     p->bytes = expected;
     s->n_reading++;
@@ -209,10 +234,15 @@ static void load(ps_store *s, size_t i) {
     }
     set_state(s, i, l != NULL ? PS_STATE_READY : PS_STATE_FAILED);
     if (l != NULL) {
+        p->n_held++; /* by us, for the lanes; making room lets go of the lock */
         make_room(s, 0, i);
     }
     (void)pthread_mutex_unlock(&s->lock);
     tell(s);
+    if (l != NULL) {
+        prepare_lanes(l, n);
+        ps_loaded_release(l);
+    }
     (void)pthread_mutex_lock(&s->lock);
 }
 
@@ -264,7 +294,12 @@ static ps_store *new_store(const ps_store_opts *opts, ps_err *err) {
 static bool make_places(ps_store *s) {
     s->places = ps_calloc(s->list.n + 1, sizeof *s->places);
     for (size_t i = 0; s->places != NULL && i < s->list.n; i++) {
-        s->places[i] = (place){.store = s, .err = PS_ERR_INIT};
+        place *p = &s->places[i];
+        uint64_t step = (uint64_t)s->list.files[i].size_bytes / PROGRESS_STEPS;
+        *p = (place){.store = s, .err = PS_ERR_INIT};
+        p->watch.progress = come_further;
+        p->watch.context = p;
+        p->watch.step_bytes = step > PROGRESS_LEAST_BYTES ? step : PROGRESS_LEAST_BYTES;
     }
     return s->places != NULL;
 }
@@ -275,12 +310,11 @@ static ps_code start_threads(ps_store *s, ps_err *err) {
     if (s->threads == NULL) {
         return ps_fail_nomem(err);
     }
-    size_t started = 0;
-    while (started < n && pthread_create(&s->threads[started], NULL, work, s) == 0) {
-        started++;
+    while (s->n_started < n && pthread_create(&s->threads[s->n_started], NULL, work, s) == 0) {
+        s->n_started++;
     }
-    s->n_threads = started < n ? started : s->n_threads;
-    return started > 0 ? PS_OK : ps_fail(err, PS_NOMEM, "no thread can be started for reading");
+    return s->n_started > 0 ? PS_OK
+                            : ps_fail(err, PS_NOMEM, "no thread can be started for reading");
 }
 
 ps_store *ps_store_new(const char *const *paths, size_t n_paths, const ps_store_opts *opts,
@@ -332,10 +366,12 @@ void ps_store_free(ps_store *s) {
     if (s->threads != NULL) {
         (void)pthread_mutex_lock(&s->lock);
         s->is_stopping = true;
+        for (size_t i = 0; i < s->list.n; i++) {
+            atomic_store(&s->places[i].watch.stop, true);
+        }
         (void)pthread_cond_broadcast(&s->work);
         (void)pthread_mutex_unlock(&s->lock);
-        size_t n = s->n_threads < s->list.n ? s->n_threads : s->list.n;
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < s->n_started; i++) {
             (void)pthread_join(s->threads[i], NULL);
         }
     }
@@ -388,11 +424,24 @@ uint64_t ps_store_seq(const ps_store *s) {
     return seq;
 }
 
+/* The last part is arranging what was read: sorting, lanes, colours. */
+#define SHARE_OF_READING 0.9
+
+static double progress_of(const ps_store *s, size_t i) {
+    const place *p = &s->places[i];
+    double all = (double)s->list.files[i].size_bytes;
+    double done = (double)atomic_load(&p->watch.done_bytes);
+    if (p->state != PS_STATE_READING || all <= 0) {
+        return p->state == PS_STATE_READY ? 1 : 0;
+    }
+    return SHARE_OF_READING * (done < all ? done / all : 1);
+}
+
 ps_rank_status_now ps_store_status(const ps_store *s, size_t i) {
     (void)pthread_mutex_lock(lock_of(s));
     const place *p = &s->places[i];
     ps_rank_status_now now = {
-        .state = p->state, .seq = p->seq, .progress = p->state == PS_STATE_READY, .err = p->err};
+        .state = p->state, .seq = p->seq, .progress = progress_of(s, i), .err = p->err};
     (void)pthread_mutex_unlock(lock_of(s));
     return now;
 }
@@ -439,7 +488,8 @@ static ps_code say_not_ready(const ps_store *s, size_t i, ps_err *err) {
         return ps_fail(err, PS_NOTHING, "%s waits to be read, behind %zu other%s", label, before,
                        before == 1 ? "" : "s");
     case PS_STATE_READING:
-        return ps_fail(err, PS_NOTHING, "%s is being read", label);
+        return ps_fail(err, PS_NOTHING, "%s is being read: %.0f %%", label,
+                       100 * progress_of(s, i));
     case PS_STATE_FAILED:
         ps_err_format(&p->err, why, sizeof why);
         return ps_fail(err, PS_NOTHING, "%s could not be read: %s", label, why);

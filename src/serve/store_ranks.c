@@ -44,43 +44,53 @@ size_t ps_rank_list_row(const ps_rank_list *list, const char *key, size_t n) {
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 
-/* "rank 3"; with the file where that does not tell it from the one before or behind. */
-static bool make_label(ps_rank_list *list, size_t i, bool is_twin) {
+/* The last part of the path that was given, or all of it where two paths end alike. */
+static const char *cluster_name(const ps_rank_list *list, const ps_cluster *cluster) {
+    const char *base = ps_path_base(cluster->path);
+    for (size_t i = 0; i < list->n_clusters; i++) {
+        const ps_cluster *other = list->clusters[i];
+        if (other != cluster && strcmp(ps_path_base(other->path), base) == 0) {
+            return cluster->path;
+        }
+    }
+    return base;
+}
+
+/* Ranks of a number stand side by side in their cluster. */
+static bool is_twice_here(const ps_rank_list *list, size_t i) {
+    const ps_rank_entry *e = &list->ranks[i];
+    for (size_t k = i > 0 ? i - 1 : 0; k <= i + 1 && k < list->n; k++) {
+        const ps_rank_entry *other = &list->ranks[k];
+        if (k != i && other->cluster == e->cluster && other->rank->rank == e->rank->rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "rank 3"; with the file where its cluster has several of that number, with the path where there are several clusters. */
+static bool make_label(ps_rank_list *list, size_t i) {
     const ps_cluster_rank *rank = list->ranks[i].rank;
+    bool is_twice = is_twice_here(list, i);
     ps_buf text;
     ps_buf_init(&text, 0);
     if (rank->rank >= 0) {
         ps_buf_addf(&text, "rank %lld", (long long)rank->rank);
     }
-    if (rank->rank < 0 || is_twin) {
-        const char *where = is_twin ? rank->rel_path : ps_path_base(rank->path);
-        ps_buf_addf(&text, "%s%s", text.len > 0 ? " of " : "", where);
-        if (is_twin && list->n_clusters > 1) {
-            ps_buf_addf(&text, " in %s", ps_path_base(list->ranks[i].cluster->path));
-        }
-        if (rank->part != 0 && rank->rank < 0) {
+    if (rank->rank < 0 || is_twice) {
+        ps_buf_addf(&text, "%s%s", text.len > 0 ? " of " : "",
+                    is_twice ? rank->rel_path : ps_path_base(rank->path));
+        if (rank->part != 0) {
             ps_buf_addf(&text, " (%lld)", (long long)rank->part);
         }
+    }
+    if (list->n_clusters > 1) {
+        ps_buf_addf(&text, " in %s", cluster_name(list, list->ranks[i].cluster));
     }
     list->ranks[i].label = ps_arena_strndup(&list->arena, ps_buf_str(&text), text.len);
     bool ok = list->ranks[i].label != NULL && ps_buf_ok(&text);
     ps_buf_fini(&text);
     return ok;
-}
-
-/* Ranks of a number stand side by side in their cluster; other clusters are looked through only where there are some. */
-static bool has_twin(const ps_rank_list *list, size_t i) {
-    const ps_cluster_rank *rank = list->ranks[i].rank;
-    if ((i > 0 && list->ranks[i - 1].rank->rank == rank->rank) ||
-        (i + 1 < list->n && list->ranks[i + 1].rank->rank == rank->rank)) {
-        return true;
-    }
-    for (size_t k = 0; list->n_clusters > 1 && k < list->n; k++) {
-        if (k != i && list->ranks[k].rank->rank == rank->rank) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* --- finding ---------------------------------------------------------------------------------------------------- */
@@ -157,7 +167,7 @@ ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n
         ok = add_ranks(list, list->clusters[i]);
     }
     for (size_t i = 0; ok && i < list->n; i++) {
-        ok = make_label(list, i, has_twin(list, i));
+        ok = make_label(list, i);
     }
     return ok ? PS_OK : ps_fail_nomem(err);
 }
@@ -200,7 +210,7 @@ ps_code ps_rank_list_of_trace(ps_rank_list *list, const ps_trace *trace, const c
     list->n_clusters = 1;
     list->ranks[0] = (ps_rank_entry){.key = own, .cluster = c, .rank = rank, .host = ""};
     list->n = 1;
-    return make_label(list, 0, false) && ps_idmap_put(&list->rows, ps_hash64(key, strlen(key)), 0)
+    return make_label(list, 0) && ps_idmap_put(&list->rows, ps_hash64(key, strlen(key)), 0)
                ? PS_OK
                : ps_fail_nomem(err);
 }

@@ -76,9 +76,10 @@ static bool ask_filters(const ps_request *q, ps_reply *r, const ps_table *t, pag
     if (text == NULL || *text == '\0') {
         return true;
     }
-    const ps_lit *object = ps_lit_parse(&r->arena, text, strlen(text), NULL);
+    ps_err err = PS_ERR_INIT;
+    const ps_lit *object = ps_lit_parse(&r->arena, text, strlen(text), &err);
     ps_table_filter *filters = ps_arena_alloc(&r->arena, MAX_FILTERS * sizeof *filters);
-    if (filters == NULL) {
+    if (filters == NULL || err.code == PS_NOMEM) {
         ps_reply_fail(r, 507, "out of memory");
         return false;
     }

@@ -476,6 +476,57 @@ static void coverage_is_the_busiest_row(void **state) {
     ps_trace_free(t);
 }
 
+/* Of all lanes at some tiles: the busiest row to one 255th, and something where there is something. */
+static void coverage_by_the_plainest_way(void **state) {
+    (void)state;
+    static const shape SHAPES[] = {NESTED, OVERLAPS, TOUCHING, MIXED, BURSTS, INSTANTS, FAR_APART};
+    for (size_t k = 0; k < LENGTH_OF(SHAPES); k++) {
+        uint32_t *lane_of = NULL;
+        ps_trace *t = make(SHAPES[k], 20000, 50 + k, &lane_of);
+        ps_lod *lod = ps_lod_new(t, lane_of, 2, NULL);
+        assert_non_null(lod);
+        plain p = plain_of(t, lane_of, 0, false);
+        double *busy = calloc(((size_t)p.n_rows + 1) * PS_LOD_TILE, sizeof *busy);
+        assert_non_null(busy);
+        for (unsigned level = 0; level < 50; level += 3) {
+            int64_t tile = p.s->start_ns[p.slices[p.n / 2]] >> level >> 10;
+            int64_t from = tile * ((int64_t)PS_LOD_TILE << level);
+            memset(busy, 0, (size_t)p.n_rows * PS_LOD_TILE * sizeof *busy);
+            for (uint32_t i = 0; i < p.n; i++) {
+                int64_t start = p.s->start_ns[p.slices[i]] - from;
+                int64_t end = end_of(p.s, p.slices[i]) - from;
+                end += end == start;
+                for (int64_t b = start > 0 ? start >> level : 0;
+                     b < PS_LOD_TILE && b << level < end; b++) {
+                    int64_t in = start > b << level ? start : b << level;
+                    int64_t out = end < (b + 1) << level ? end : (b + 1) << level;
+                    busy[p.row[i] * PS_LOD_TILE + b] += (double)(out - in);
+                }
+            }
+            uint8_t out[PS_LOD_TILE];
+            assert_int_equal(ps_lod_coverage(lod, (uint32_t[]){0}, 1, level, tile, out, NULL),
+                             PS_OK);
+            for (size_t b = 0; b < PS_LOD_TILE; b++) {
+                double most = 0;
+                for (uint32_t r = 0; r < p.n_rows; r++) {
+                    most = fmax(most, busy[r * PS_LOD_TILE + b]);
+                }
+                double part = 255 * fmin(1, most / (double)(INT64_C(1) << level));
+                assert_int_equal(out[b] > 0, part > 0);
+                /* Several instants in a bucket count as one nanosecond. */
+                bool has_instants = SHAPES[k] == BURSTS || SHAPES[k] == INSTANTS;
+                assert_true(has_instants || SHAPES[k] == MIXED || fabs(out[b] - part) < 2 ||
+                            level < 6);
+            }
+        }
+        free(busy);
+        plain_end(&p);
+        ps_lod_free(lod);
+        ps_trace_free(t);
+        free(lane_of);
+    }
+}
+
 /* More at one time than there are rows: the rest shares the last one, and is counted. */
 static void too_deep_lanes_share_the_last_row(void **state) {
     (void)state;
@@ -643,6 +694,7 @@ int main(void) {
         cmocka_unit_test(what_reaches_in_is_there),
         cmocka_unit_test(ranges_of_a_row),
         cmocka_unit_test(coverage_is_the_busiest_row),
+        cmocka_unit_test(coverage_by_the_plainest_way),
         cmocka_unit_test(empty_lanes),
         cmocka_unit_test(small_lanes_of_all_shapes),
         cmocka_unit_test(long_rows_of_all_shapes),

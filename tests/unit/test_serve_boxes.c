@@ -6,7 +6,14 @@
 #include "base/rng.h"
 #include "serve/cache.h"
 #include "serve/slice_box.h"
-#include "support/route_asks.h"
+#include "support/asks.h"
+
+/* The one rank; release it. */
+static ps_loaded *rank_of(const asks *a) {
+    ps_loaded *l = NULL;
+    assert_int_equal(ps_store_get(a->store, 0, &l, NULL), PS_OK);
+    return l;
+}
 
 static uint32_t add(ps_builder *b, ps_slice_kind kind, uint32_t track, const char *name,
                     int64_t start, int64_t end) {
@@ -41,15 +48,15 @@ static ps_trace *make(void) {
 }
 
 /* The numbers of lanes below ps_loaded_n_lanes that slices of the profile are in: "0-2". */
-static const char *all_lanes(const route_asks *a, char out[32]) {
-    ps_loaded *l = route_asks_rank(a);
+static const char *all_lanes(const asks *a, char out[32]) {
+    ps_loaded *l = rank_of(a);
     (void)snprintf(out, 32, "0-%u", ps_loaded_layer(l, PS_LAYER_PROFILE)->lanes->n_lanes - 1);
     ps_loaded_release(l);
     return out;
 }
 
-static uint32_t lane_of_slice(const route_asks *a, uint32_t slice) {
-    ps_loaded *l = route_asks_rank(a);
+static uint32_t lane_of_slice(const asks *a, uint32_t slice) {
+    ps_loaded *l = rank_of(a);
     uint32_t lane = 0;
     uint32_t row = 0;
     assert_int_equal(ps_loaded_place(l, slice, &lane, &row, NULL), PS_OK);
@@ -59,116 +66,110 @@ static uint32_t lane_of_slice(const route_asks *a, uint32_t slice) {
 
 static void everything_by_name(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     char lanes[32];
-    const char *reply =
-        route_get(&a, 200, "/api/stats?rank=r0&lanes=%s&sort=name", all_lanes(&a, lanes));
-    expect_part(reply, "[\"inner\",120,120,100,60,70,50,2]"); /* 20 of it in leaf */
-    expect_part(reply, "[\"k\",200,150,200,66.66666666666667,100,50,3]");
-    expect_part(reply, "[\"leaf\",20,20,20,20,20,20,1]");
-    expect_part(reply, "[\"outer\",300,300,180,300,300,300,1]");
-    expect_part(reply, "\"totals\":{\"wall_ns\":640,\"union_ns\":300,\"n\":7}");
-    expect_part(reply, "\"total\":4,");
-    expect_part(reply, "\"notes\":[]");
-    route_asks_fini(&a);
+    const char *reply = ask(&a, "/api/stats?rank=r0&lanes=%s&sort=name", all_lanes(&a, lanes));
+    expect_in(reply, "[\"inner\",120,120,100,60,70,50,2]"); /* 20 of it in leaf */
+    expect_in(reply, "[\"k\",200,150,200,66.66666666666667,100,50,3]");
+    expect_in(reply, "[\"leaf\",20,20,20,20,20,20,1]");
+    expect_in(reply, "[\"outer\",300,300,180,300,300,300,1]");
+    expect_in(reply, "\"totals\":{\"wall_ns\":640,\"union_ns\":300,\"n\":7}");
+    expect_in(reply, "\"total\":4,");
+    expect_in(reply, "\"notes\":[]");
+    asks_end(&a);
 }
 
 /* Only what lies in the box counts, and it is said. */
 static void a_box_cuts(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     char lanes[32];
-    const char *reply = route_get(&a, 200, "/api/stats?rank=r0&lanes=%s&from=55&to=95&sort=name",
-                                  all_lanes(&a, lanes));
-    expect_part(reply, "[\"inner\",40,40,35,40,40,40,1]");
-    expect_part(reply, "[\"k\",45,40,45,22.5,40,5,2]");
-    expect_part(reply, "[\"leaf\",5,5,5,5,5,5,1]");
-    expect_part(reply, "[\"outer\",40,40,0,40,40,40,1]");
-    expect_part(reply, "\"totals\":{\"wall_ns\":130,\"union_ns\":40,\"n\":5}");
-    expect_part(reply, "5 of these reach beyond the box");
-    reply = route_get(&a, 200, "/api/stats?rank=r0&lanes=%s&from=310&to=320", lanes);
-    expect_part(reply, "\"total\":0,");
-    expect_part(reply, "\"totals\":{\"wall_ns\":0,\"union_ns\":0,\"n\":0}");
-    route_asks_fini(&a);
+    const char *reply =
+        ask(&a, "/api/stats?rank=r0&lanes=%s&from=55&to=95&sort=name", all_lanes(&a, lanes));
+    expect_in(reply, "[\"inner\",40,40,35,40,40,40,1]");
+    expect_in(reply, "[\"k\",45,40,45,22.5,40,5,2]");
+    expect_in(reply, "[\"leaf\",5,5,5,5,5,5,1]");
+    expect_in(reply, "[\"outer\",40,40,0,40,40,40,1]");
+    expect_in(reply, "\"totals\":{\"wall_ns\":130,\"union_ns\":40,\"n\":5}");
+    expect_in(reply, "5 of these reach beyond the box");
+    reply = ask(&a, "/api/stats?rank=r0&lanes=%s&from=310&to=320", lanes);
+    expect_in(reply, "\"total\":0,");
+    expect_in(reply, "\"totals\":{\"wall_ns\":0,\"union_ns\":0,\"n\":0}");
+    asks_end(&a);
 }
 
 static void rows_of_a_lane(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     uint32_t host = lane_of_slice(&a, 0);
-    const char *reply = route_get(&a, 200, "/api/stats?rank=r0&lanes=%u&rows=%u:1-1", host, host);
-    expect_part(reply, "\"total\":1,");
-    expect_part(reply, "[\"inner\",120,120,100,60,70,50,2]");
-    reply =
-        route_get(&a, 200, "/api/stats?rank=r0&lanes=%u&rows=%u:1-9,%u:0-0", host, host, host + 1);
-    expect_part(reply, "\"total\":2,");
+    const char *reply = ask(&a, "/api/stats?rank=r0&lanes=%u&rows=%u:1-1", host, host);
+    expect_in(reply, "\"total\":1,");
+    expect_in(reply, "[\"inner\",120,120,100,60,70,50,2]");
+    reply = ask(&a, "/api/stats?rank=r0&lanes=%u&rows=%u:1-9,%u:0-0", host, host, host + 1);
+    expect_in(reply, "\"total\":2,");
     static const char *const WRONG[] = {"x", "0", "0:", "0:1", "0:1-", "0:2-1", "0:1-1,", "0:1-1x"};
     for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
-        (void)route_get(&a, 400, "/api/stats?rank=r0&lanes=0&rows=%s", WRONG[i]);
+        (void)ask_fails(&a, 400, "/api/stats?rank=r0&lanes=0&rows=%s", WRONG[i]);
     }
-    route_asks_fini(&a);
+    asks_end(&a);
 }
 
 /* A slice that is in a merged lane and in its own counts once. */
 static void merged_lanes_count_once(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     uint32_t one = lane_of_slice(&a, 3);
     uint32_t two = lane_of_slice(&a, 4);
     assert_true(one != two);
     char body[64];
     (void)snprintf(body, sizeof body, "{\"rank\":\"r0\",\"lanes\":[%u,%u]}", one, two);
-    (void)route_post(&a, 200, "/api/merge", body);
-    ps_loaded *l = route_asks_rank(&a);
+    (void)ask_post(&a, 200, "/api/merge", body);
+    ps_loaded *l = rank_of(&a);
     uint32_t merged = ps_loaded_n_lanes(l);
     ps_loaded_release(l);
-    expect_part(route_get(&a, 200, "/api/stats?rank=r0&lanes=%u,%u", one, merged),
-                "[\"k\",200,150,");
-    expect_part(route_get(&a, 200, "/api/slices?rank=r0&lanes=%u,%u", one, merged), "\"total\":3,");
-    route_asks_fini(&a);
+    expect_in(ask(&a, "/api/stats?rank=r0&lanes=%u,%u", one, merged), "[\"k\",200,150,");
+    expect_in(ask(&a, "/api/slices?rank=r0&lanes=%u,%u", one, merged), "\"total\":3,");
+    asks_end(&a);
 }
 
 static void slices_of_one_name(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     char lanes[32];
-    const char *reply = route_get(&a, 200, "/api/stats?rank=r0&lanes=%s&name=inner&from=0&to=120",
-                                  all_lanes(&a, lanes));
-    expect_part(reply, "\"total\":1,");
-    expect_part(reply, "[\"inner\",30,70,");
-    expect_part(reply, ",1,\"op\",null,1]");
-    expect_part(route_get(&a, 200, "/api/stats?rank=r0&lanes=%s&name=nobody", lanes),
-                "\"total\":0,");
-    route_asks_fini(&a);
+    const char *reply =
+        ask(&a, "/api/stats?rank=r0&lanes=%s&name=inner&from=0&to=120", all_lanes(&a, lanes));
+    expect_in(reply, "\"total\":1,");
+    expect_in(reply, "[\"inner\",30,70,");
+    expect_in(reply, ",1,\"op\",null,1]");
+    expect_in(ask(&a, "/api/stats?rank=r0&lanes=%s&name=nobody", lanes), "\"total\":0,");
+    asks_end(&a);
 }
 
 static void events_with_their_arguments(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     uint32_t host = lane_of_slice(&a, 0);
-    const char *reply = route_get(&a, 200, "/api/slices?rank=r0&lanes=%u", host);
-    expect_part(reply, "[\"Sequence number\",\"int\",\"\",true]");
-    expect_part(reply, "[\"Input Dims\",\"text\",\"\",true],[\"slice\",\"int\",\"\",true]");
-    expect_part(reply, "\"total\":4,");
-    expect_part(reply, ",0,\"op\",null,null,null,0]");
-    expect_part(reply, ",1,\"op\",null,5,\"[[2,3]]\",1]");
-    reply = route_get(&a, 200, "/api/slices?rank=r0&lanes=%u&sort=duration&desc=1&limit=1", host);
-    expect_part(reply, "\"rows\":[\n[\"outer\",0,300,");
-    reply =
-        route_get(&a, 200, "/api/slices?rank=r0&lanes=%u&filter={\"Sequence number\":[5,5]}", host);
-    expect_part(reply, "\"total\":1,");
-    reply = route_get(&a, 200, "/api/slices?rank=r0&lanes=%u&format=csv&filter={\"name\":\"leaf\"}",
-                      host);
-    expect_part(reply, "leaf,40,20,");
-    (void)route_get(&a, 400, "/api/slices?rank=r0");
-    (void)route_get(&a, 400, "/api/slices?rank=r0&lanes=0&from=5&to=4");
-    route_asks_fini(&a);
+    const char *reply = ask(&a, "/api/slices?rank=r0&lanes=%u", host);
+    expect_in(reply, "[\"Sequence number\",\"int\",\"\",true]");
+    expect_in(reply, "[\"Input Dims\",\"text\",\"\",true],[\"slice\",\"int\",\"\",true]");
+    expect_in(reply, "\"total\":4,");
+    expect_in(reply, ",0,\"op\",null,null,null,0]");
+    expect_in(reply, ",1,\"op\",null,5,\"[[2,3]]\",1]");
+    reply = ask(&a, "/api/slices?rank=r0&lanes=%u&sort=duration&desc=1&limit=1", host);
+    expect_in(reply, "\"rows\":[\n[\"outer\",0,300,");
+    reply = ask(&a, "/api/slices?rank=r0&lanes=%u&filter={\"Sequence number\":[5,5]}", host);
+    expect_in(reply, "\"total\":1,");
+    reply = ask(&a, "/api/slices?rank=r0&lanes=%u&format=csv&filter={\"name\":\"leaf\"}", host);
+    expect_in(reply, "leaf,40,20,");
+    (void)ask_fails(&a, 400, "/api/slices?rank=r0");
+    (void)ask_fails(&a, 400, "/api/slices?rank=r0&lanes=0&from=5&to=4");
+    asks_end(&a);
 }
 
 /* Sets know their members by number and in order. */
@@ -179,9 +180,9 @@ static void sets_of_slices(void **state) {
     for (int i = 0; i < 5000; i++) {
         (void)add(b, PS_SLICE_TASK, track, "t", i, i + 1);
     }
-    route_asks a;
-    route_asks_init(&a, ps_builder_seal(b, NULL));
-    ps_loaded *l = route_asks_rank(&a);
+    asks a;
+    asks_of_trace(&a, ps_builder_seal(b, NULL));
+    ps_loaded *l = rank_of(&a);
     for (int every = 1; every < 3000; every = every * 3 + 1) {
         ps_slice_set set;
         assert_int_equal(ps_slice_set_init(&set, l, NULL), PS_OK);
@@ -204,7 +205,7 @@ static void sets_of_slices(void **state) {
         ps_slice_set_fini(&set);
     }
     ps_loaded_release(l);
-    route_asks_fini(&a);
+    asks_end(&a);
 }
 
 /* Against the plainest way, on calls within calls and overlapping streams. */
@@ -233,11 +234,11 @@ static void unions_by_the_plainest_way(void **state) {
         }
     }
     (void)add(b, PS_SLICE_TASK, tracks[0], "origin", 0, 1);
-    route_asks a;
-    route_asks_init(&a, ps_builder_seal(b, NULL));
+    asks a;
+    asks_of_trace(&a, ps_builder_seal(b, NULL));
     char lanes[32];
     const char *reply =
-        route_get(&a, 200, "/api/stats?rank=r0&lanes=%s&from=1000&to=2500", all_lanes(&a, lanes));
+        ask(&a, "/api/stats?rank=r0&lanes=%s&from=1000&to=2500", all_lanes(&a, lanes));
     int64_t unions[N_NAMES + 1] = {0};
     for (int n = 0; n <= N_NAMES; n++) {
         for (int t = 0; t < SPAN; t++) {
@@ -250,9 +251,9 @@ static void unions_by_the_plainest_way(void **state) {
         } else {
             (void)snprintf(part, sizeof part, "\"union_ns\":%lld", (long long)unions[n]);
         }
-        expect_part(reply, part);
+        expect_in(reply, part);
     }
-    route_asks_fini(&a);
+    asks_end(&a);
 }
 
 /* Every route, with the Nth allocation failing: 507, or an answer, and the same answer afterwards. */
@@ -268,8 +269,8 @@ static void no_memory_is_said(void **state) {
     for (size_t i = 0; i < sizeof ASKED / sizeof *ASKED; i++) {
         bool failed = true;
         for (int64_t n = 0; failed && n < 300; n++) {
-            route_asks a;
-            route_asks_init(&a, make());
+            asks a;
+            asks_of_trace(&a, make());
             char lanes[32];
             char path[128] = "/api/";
             (void)snprintf(path + 5, sizeof path - 5, ASKED[i], all_lanes(&a, lanes));
@@ -289,7 +290,7 @@ static void no_memory_is_said(void **state) {
             ps_reply_init(&a.reply);
             ps_route_answer(route, &q, &a.reply);
             assert_int_equal(a.reply.status, 200);
-            route_asks_fini(&a);
+            asks_end(&a);
         }
         assert_false(failed);
     }

@@ -1,6 +1,8 @@
 /* /api/slice, /api/near and /api/flows/ as functions, on a launch small enough to see it. */
+#include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "support/asks.h"
 #include "support/small_runs.h"
 
@@ -164,11 +166,47 @@ static void flows(void **state) {
     asks_end(&a);
 }
 
+/* Memory runs out at every place: the reply says so, or is whole. */
+static void no_memory(void **state) {
+    (void)state;
+    static const char *const ADDRESSES[] = {"/api/slice?rank=r0&slice=7",
+                                            "/api/near?rank=r0&slice=2&to=next-same",
+                                            "/api/flows/of?rank=r0&slice=7",
+                                            "/api/flows/kinds?rank=r0",
+                                            "/api/flows/window?rank=r0&kind=ac2g&lanes=0-3",
+                                            "/api/flows/window?rank=r0&kind=send-recv",
+                                            "/api/export?rank=r0&lanes=0-3"};
+    for (size_t i = 0; i < sizeof ADDRESSES / sizeof *ADDRESSES; i++) {
+        bool is_done = false;
+        for (int64_t at = 0; !is_done; at++) {
+            asks a;
+            asks_of_trace(&a, launch());
+            char address[200];
+            (void)snprintf(address, sizeof address, "%s", ADDRESSES[i]);
+            char *query = strchr(address, '?');
+            *query++ = '\0';
+            ps_request q = {.store = a.store, .cache = a.cache};
+            bool other = false;
+            const ps_route *route = ps_route_find("GET", address, &other);
+            assert_true(ps_request_parse(&q, &a.reply, query));
+            ps_alloc_fail_at(at);
+            ps_route_answer(route, &q, &a.reply);
+            is_done = ps_alloc_fail_at(-1) <= at;
+            if (a.reply.status != 200 && (is_done || a.reply.status != 507)) {
+                fail_msg("%s, allocation %lld: %u: %s", ADDRESSES[i], (long long)at, a.reply.status,
+                         ps_buf_str(&a.reply.body));
+            }
+            asks_end(&a);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(details),
         cmocka_unit_test(near),
         cmocka_unit_test(flows),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,6 +224,28 @@ static int64_t thinning_time(const void *things, size_t i) {
     return ((const int64_t *)things)[i];
 }
 
+/* As text exports have it: the call is on thread 2 of another process than the Dequeue around it. */
+static void other_process(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t cann = ps_builder_track(
+        b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .pid = 9, .tid = 2, .device = -1});
+    uint32_t in = small_slice(b, PS_SLICE_QUEUE, small_thread(b, 1), "in", 10, 12);
+    uint32_t out = small_slice(b, PS_SLICE_QUEUE, small_thread(b, 2), "out", 30, 60);
+    uint32_t call = small_slice(b, PS_SLICE_CALL, cann, "call", 40, 50);
+    uint32_t apart = small_slice(b, PS_SLICE_CALL, cann, "apart", 55, 65);
+    uint32_t k1 = small_slice(b, PS_SLICE_KERNEL, small_stream(b, 7), "k1", 100, 110);
+    uint32_t k2 = small_slice(b, PS_SLICE_KERNEL, small_stream(b, 7), "k2", 120, 130);
+    flow(b, in, out, "async_task_queue");
+    flow(b, call, k1, "HostToDevice");
+    flow(b, apart, k2, "HostToDevice");
+    ps_trace *t = small_seal(b);
+    expect_chain(t, "k1", 100, false, "call>k1 in>out");
+    expect_chain(t, "in", 100, false, "call>k1 in>out");
+    expect_chain(t, "k2", 100, false, "apart>k2");
+    ps_trace_free(t);
+}
+
 static void thinning(void **state) {
     (void)state;
     static int64_t times[1000];
@@ -272,8 +294,8 @@ static void no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows),  cmocka_unit_test(ends),      cmocka_unit_test(chains),
-        cmocka_unit_test(thinning), cmocka_unit_test(no_memory),
+        cmocka_unit_test(windows),       cmocka_unit_test(ends),     cmocka_unit_test(chains),
+        cmocka_unit_test(other_process), cmocka_unit_test(thinning), cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

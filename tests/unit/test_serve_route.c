@@ -1,7 +1,9 @@
 /* Routes are found by path and method; parameters are read and refused. */
+#include <stdio.h>
 #include <string.h>
 
 #include "support/asks.h"
+#include "support/small_runs.h"
 
 static ps_request request_of(ps_reply *r, char *query) {
     ps_request q = {.path = "/api/test"};
@@ -209,6 +211,42 @@ static void large_replies_are_refused(void **state) {
     ps_reply_fini(&r);
 }
 
+static bool waits(const asks *a, const char *query, int64_t waited_ms) {
+    char text[64];
+    (void)snprintf(text, sizeof text, "%s", query);
+    bool other = false;
+    const ps_route *route = ps_route_find("GET", "/api/events", &other);
+    ps_request q = {.path = route->path, .store = a->store};
+    ps_reply r;
+    ps_reply_init(&r);
+    assert_true(ps_request_parse(&q, &r, text));
+    ps_reply_fini(&r);
+    return route->must_wait(&q, waited_ms);
+}
+
+static void events_wait_for_something_to_tell(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    small_slice(b, PS_SLICE_HOST_OP, small_thread(b, 1), "x", 0, 1);
+    asks a;
+    asks_of_trace(&a, small_seal(b));
+    unsigned long long seq = ps_store_seq(a.store);
+    char now[64];
+    (void)snprintf(now, sizeof now, "after=%llu", seq);
+    assert_true(waits(&a, now, 0));
+    assert_true(waits(&a, now, 19999)); /* nothing is being read */
+    assert_false(waits(&a, "", 0));
+    assert_false(waits(&a, "after=0", 0));
+    assert_false(waits(&a, "after=99999", 0)); /* of another server */
+    assert_false(waits(&a, "after=x", 0));
+    const char *all = ask(&a, "/api/events?after=0");
+    expect_in(all, "\"key\":\"r0\"");
+    expect_in(ask(&a, "/api/events?after=99999"), "\"key\":\"r0\"");
+    expect_in(ask(&a, "/api/events?%s", now), "\"ranks\":[]}");
+    ask_fails(&a, 400, "/api/events?after=x");
+    asks_end(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(routes_are_well_made),
@@ -219,6 +257,7 @@ int main(void) {
         cmocka_unit_test(spans),
         cmocka_unit_test(errors_have_statuses),
         cmocka_unit_test(large_replies_are_refused),
+        cmocka_unit_test(events_wait_for_something_to_tell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "serve/cache.h"
 #include "support/asks.h"
 #include "support/small_runs.h"
@@ -231,6 +232,31 @@ static void several(void **state) {
     desk_close(&d);
 }
 
+/* Wherever memory ends: an error that says so, and nothing is lost. */
+static void without_memory(void **state) {
+    (void)state;
+    static const char *const QUERIES[] = {"", "sort=text&desc=1&filter={\"n\":[0,3]}",
+                                          "sort=time&format=csv", "format=records"};
+    for (size_t i = 0; i < sizeof QUERIES / sizeof QUERIES[0]; i++) {
+        unsigned status = 0;
+        for (int64_t n = 0; status != 200; n++) {
+            desk d;
+            desk_open(&d);
+            char text[128];
+            (void)snprintf(text, sizeof text, "%s", QUERIES[i]);
+            ps_request q = {.path = "/api/test", .store = d.store, .cache = d.cache};
+            assert_true(ps_request_parse(&q, &d.reply, text));
+            (void)ps_alloc_fail_at(n);
+            ps_put_table(&q, &d.reply, d.table);
+            (void)ps_alloc_fail_at(-1);
+            status = ps_buf_ok(&d.reply.body) ? d.reply.status : 507;
+            assert_true(status == 200 || status == 507);
+            assert_true(n < 1000);
+            desk_close(&d);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_json),
@@ -239,6 +265,7 @@ int main(void) {
         cmocka_unit_test(as_files),
         cmocka_unit_test(only_what_is_shown_is_made),
         cmocka_unit_test(several),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

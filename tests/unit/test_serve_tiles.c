@@ -1,12 +1,22 @@
 /* The routes that draw: tiles, coverage, counters, names, merging. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/rng.h"
 #include "model/counter_lod.h"
 #include "serve/cache.h"
-#include "support/route_asks.h"
+#include "serve/loaded.h"
+#include "support/asks.h"
+
+/* The one rank; release it. */
+static ps_loaded *rank_of(const asks *a) {
+    ps_loaded *l = NULL;
+    assert_int_equal(ps_store_get(a->store, 0, &l, NULL), PS_OK);
+    return l;
+}
 
 static uint32_t add(ps_builder *b, ps_slice_kind kind, uint32_t track, const char *name,
                     int64_t start, int64_t end) {
@@ -49,7 +59,7 @@ typedef struct tile_reply {
     const uint8_t *look, *busy;
 } tile_reply;
 
-static tile_reply read_tile(const route_asks *a) {
+static tile_reply read_tile(const asks *a) {
     const uint32_t *head = (const uint32_t *)(const void *)a->reply.body.data;
     assert_int_equal(head[0], 0x31545350);
     tile_reply t = {.n_lanes = head[1], .n = head[2], .pairs = head + 4};
@@ -65,8 +75,8 @@ static tile_reply read_tile(const route_asks *a) {
     return t;
 }
 
-static uint32_t lane_of(const route_asks *a, const char *name) {
-    ps_loaded *l = route_asks_rank(a);
+static uint32_t lane_of(const asks *a, const char *name) {
+    ps_loaded *l = rank_of(a);
     uint32_t lane = PS_NONE;
     for (int i = 0; i < PS_N_LAYERS; i++) {
         const ps_layer *layer = ps_loaded_layer(l, i);
@@ -84,23 +94,23 @@ static uint32_t lane_of(const route_asks *a, const char *name) {
     return lane;
 }
 
-static void expect_name(route_asks *a, uint32_t name, const char *text) {
+static void expect_name(asks *a, uint32_t name, const char *text) {
     char body[100];
     (void)snprintf(body, sizeof body, "{\"rank\":\"r0\",\"names\":[%u]}", name);
     char wanted[100];
     (void)snprintf(wanted, sizeof wanted, "{\"names\":[[\"%s\",", text);
-    expect_part(route_post(a, 200, "/api/names", body), wanted);
+    expect_in(ask_post(a, 200, "/api/names", body), wanted);
 }
 
 /* --- tests ---------------------------------------------------------------------------------------------------- */
 
 static void a_tile_of_two_lanes(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     uint32_t one = lane_of(&a, "Stream 1");
     uint32_t two = lane_of(&a, "Stream 2");
-    (void)route_get(&a, 200, "/api/tiles?rank=r0&level=6&tile=0&lanes=%u,%u", two, one);
+    (void)ask(&a, "/api/tiles?rank=r0&level=6&tile=0&lanes=%u,%u", two, one);
     assert_true(a.reply.is_immutable);
     assert_string_equal(a.reply.content_type, "application/octet-stream");
     tile_reply t = read_tile(&a);
@@ -124,14 +134,14 @@ static void a_tile_of_two_lanes(void **state) {
     expect_name(&a, names[0], "nccl");
     expect_name(&a, names[1], "long");
     expect_name(&a, names[2], "mm");
-    route_asks_fini(&a);
+    asks_end(&a);
 }
 
 /* Lanes that pipescope derives have slices, names and looks of their own. */
 static void derived_lanes(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     static const struct {
         const char *name;
         uint8_t look;
@@ -140,75 +150,74 @@ static void derived_lanes(void **state) {
                  {"Communication(Not Overlapped)", 14},
                  {"Free", 15}};
     for (size_t i = 0; i < 4; i++) {
-        (void)route_get(&a, 200, "/api/tiles?rank=r0&level=0&tile=0&lanes=%u",
-                        lane_of(&a, LANES[i].name));
+        (void)ask(&a, "/api/tiles?rank=r0&level=0&tile=0&lanes=%u", lane_of(&a, LANES[i].name));
         tile_reply t = read_tile(&a);
         assert_true(t.n > 0);
         assert_int_equal(t.look[0], LANES[i].look);
-        ps_loaded *l = route_asks_rank(&a);
+        ps_loaded *l = rank_of(&a);
         assert_true(t.slice[0] >= ps_loaded_layer(l, PS_LAYER_DERIVED)->first_slice);
         assert_true(t.slice[0] < ps_loaded_n_slices(l));
         ps_loaded_release(l);
         expect_name(&a, t.name[0], LANES[i].name);
     }
-    route_asks_fini(&a);
+    asks_end(&a);
 }
 
 static void lanes_drawn_as_one(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     uint32_t one = lane_of(&a, "Stream 1");
     uint32_t two = lane_of(&a, "Stream 2");
-    ps_loaded *l = route_asks_rank(&a);
+    ps_loaded *l = rank_of(&a);
     uint32_t merged = ps_loaded_n_lanes(l);
     ps_loaded_release(l);
     char body[100];
     char wanted[100];
     (void)snprintf(body, sizeof body, "{\"rank\":\"r0\",\"lanes\":[%u,%u]}", one, two);
     (void)snprintf(wanted, sizeof wanted, "{\"lane\":%u,\"rows\":2,\"slices\":15}", merged);
-    assert_string_equal(route_post(&a, 200, "/api/merge", body), wanted);
-    assert_string_equal(route_post(&a, 200, "/api/merge", body), wanted);
-    (void)route_get(&a, 200, "/api/tiles?rank=r0&level=6&tile=0&lanes=%u", merged);
+    assert_string_equal(ask_post(&a, 200, "/api/merge", body), wanted);
+    assert_string_equal(ask_post(&a, 200, "/api/merge", body), wanted);
+    (void)ask(&a, "/api/tiles?rank=r0&level=6&tile=0&lanes=%u", merged);
     assert_false(a.reply.is_immutable); /* the number may mean others next time */
     assert_int_equal(read_tile(&a).n, 6);
     (void)snprintf(body, sizeof body, "{\"rank\":\"r0\",\"lanes\":[%u]}", one);
     (void)snprintf(wanted, sizeof wanted, "{\"lane\":%u,\"rows\":1,\"slices\":4}", one);
-    assert_string_equal(route_post(&a, 200, "/api/merge", body), wanted);
+    assert_string_equal(ask_post(&a, 200, "/api/merge", body), wanted);
     (void)snprintf(body, sizeof body, "{\"rank\":\"r0\",\"lanes\":[%u,%u]}", one,
                    lane_of(&a, "Free"));
-    (void)route_post(&a, 400, "/api/merge", body);
-    (void)route_post(&a, 400, "/api/merge", "{\"rank\":\"r0\",\"lanes\":[]}");
-    (void)route_post(&a, 400, "/api/merge", "{\"rank\":\"r0\",\"lanes\":[1000]}");
-    (void)route_post(&a, 400, "/api/merge", "{\"lanes\":[1]}");
-    (void)route_post(&a, 400, "/api/merge", "nothing");
-    (void)route_post(&a, 404, "/api/merge", "{\"rank\":\"r1\",\"lanes\":[0]}");
-    route_asks_fini(&a);
+    (void)ask_post(&a, 400, "/api/merge", body);
+    (void)ask_post(&a, 400, "/api/merge", "{\"rank\":\"r0\",\"lanes\":[]}");
+    (void)ask_post(&a, 400, "/api/merge", "{\"rank\":\"r0\",\"lanes\":[1000]}");
+    (void)ask_post(&a, 400, "/api/merge", "{\"lanes\":[1]}");
+    (void)ask_post(&a, 400, "/api/merge", "nothing");
+    (void)ask_post(&a, 404, "/api/merge", "{\"rank\":\"r1\",\"lanes\":[0]}");
+    asks_end(&a);
 }
 
 static void coverage_of_lanes(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
-    (void)route_get(&a, 200, "/api/coverage?rank=r0&level=2&tile=0&lanes=%u,%u",
-                    lane_of(&a, "Stream 1"), lane_of(&a, "Free"));
+    asks a;
+    asks_of_trace(&a, make());
+    (void)ask(&a, "/api/coverage?rank=r0&level=2&tile=0&lanes=%u,%u", lane_of(&a, "Stream 1"),
+              lane_of(&a, "Free"));
     assert_int_equal(a.reply.body.len, 1024);
     const uint8_t *out = (const uint8_t *)a.reply.body.data;
     assert_int_equal(out[0], 255);
     assert_int_equal(out[105], 255); /* free from 400 to 640, by the derived lane */
     assert_int_equal(out[170], 0);
-    (void)route_get(&a, 200, "/api/coverage?rank=r0&level=2&tile=77&lanes=0");
+    (void)ask(&a, "/api/coverage?rank=r0&level=2&tile=77&lanes=0");
     assert_int_equal(((const uint8_t *)a.reply.body.data)[0], 0);
-    route_asks_fini(&a);
+    asks_end(&a);
 }
 
 static void counters_of_a_tile(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     uint32_t lane = lane_of(&a, "HBM");
-    (void)route_get(&a, 200, "/api/counters?rank=r0&level=5&tile=0&lanes=%u,%u",
-                    lane_of(&a, "Stream 1"), lane);
+    (void)ask(&a, "/api/counters?rank=r0&level=5&tile=0&lanes=%u,%u", lane_of(&a, "Stream 1"),
+              lane);
     const uint32_t *head = (const uint32_t *)(const void *)a.reply.body.data;
     assert_int_equal(head[0], 0x31435350);
     assert_int_equal(head[1], 2);
@@ -227,37 +236,97 @@ static void counters_of_a_tile(void **state) {
     assert_int_equal(bucket[1], 1); /* 40 50 60 */
     assert_true(last[1] == 6);
     assert_true(last[n + 1] == 4);
-    (void)route_get(&a, 200, "/api/counters?rank=r0&level=0&tile=2&lanes=%u", lane);
+    (void)ask(&a, "/api/counters?rank=r0&level=0&tile=2&lanes=%u", lane);
     head = (const uint32_t *)(const void *)a.reply.body.data;
     assert_int_equal(head[2], 1); /* what holds where it begins */
     bucket = (const int32_t *)(const void *)(a.reply.body.data + 24 + 24);
     assert_int_equal(bucket[0], -1);
-    route_asks_fini(&a);
+    asks_end(&a);
 }
 
 static void what_cannot_be_asked(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
+    asks a;
+    asks_of_trace(&a, make());
     static const char *const PATHS[] = {"tiles", "coverage", "counters"};
     for (size_t i = 0; i < 3; i++) {
         const char *p = PATHS[i];
-        (void)route_get(&a, 400, "/api/%s?rank=r0&level=53&tile=0&lanes=0", p);
-        (void)route_get(&a, 400, "/api/%s?rank=r0&level=-1&tile=0&lanes=0", p);
-        (void)route_get(&a, 400, "/api/%s?rank=r0&level=1&tile=x&lanes=0", p);
-        (void)route_get(&a, 400, "/api/%s?rank=r0&level=1&tile=0", p);
-        (void)route_get(&a, 400, "/api/%s?rank=r0&level=1&lanes=0", p);
-        (void)route_get(&a, 400, "/api/%s?rank=r0&level=1&tile=0&lanes=0-99999", p);
-        (void)route_get(&a, 404, "/api/%s?rank=r1&level=1&tile=0&lanes=0", p);
-        (void)route_get(&a, 200, "/api/%s?rank=r0&level=52&tile=4503599627370496&lanes=0", p);
-        (void)route_get(&a, 200, "/api/%s?rank=r0&level=52&tile=-4503599627370496&lanes=0", p);
+        (void)ask_fails(&a, 400, "/api/%s?rank=r0&level=53&tile=0&lanes=0", p);
+        (void)ask_fails(&a, 400, "/api/%s?rank=r0&level=-1&tile=0&lanes=0", p);
+        (void)ask_fails(&a, 400, "/api/%s?rank=r0&level=1&tile=x&lanes=0", p);
+        (void)ask_fails(&a, 400, "/api/%s?rank=r0&level=1&tile=0", p);
+        (void)ask_fails(&a, 400, "/api/%s?rank=r0&level=1&lanes=0", p);
+        (void)ask_fails(&a, 400, "/api/%s?rank=r0&level=1&tile=0&lanes=0-99999", p);
+        (void)ask_fails(&a, 404, "/api/%s?rank=r1&level=1&tile=0&lanes=0", p);
+        (void)ask(&a, "/api/%s?rank=r0&level=52&tile=4503599627370496&lanes=0", p);
+        (void)ask(&a, "/api/%s?rank=r0&level=52&tile=-4503599627370496&lanes=0", p);
     }
-    (void)route_post(&a, 404, "/api/names", "{\"rank\":\"r0\",\"names\":[4000000000]}");
-    (void)route_post(&a, 400, "/api/names", "{\"rank\":\"r0\",\"names\":[-1]}");
-    (void)route_post(&a, 400, "/api/names", "{\"rank\":\"r0\",\"names\":7}");
-    assert_string_equal(route_post(&a, 200, "/api/names", "{\"rank\":\"r0\",\"names\":[]}"),
+    (void)ask_post(&a, 404, "/api/names", "{\"rank\":\"r0\",\"names\":[4000000000]}");
+    (void)ask_post(&a, 400, "/api/names", "{\"rank\":\"r0\",\"names\":[-1]}");
+    (void)ask_post(&a, 400, "/api/names", "{\"rank\":\"r0\",\"names\":7}");
+    assert_string_equal(ask_post(&a, 200, "/api/names", "{\"rank\":\"r0\",\"names\":[]}"),
                         "{\"names\":[]}");
-    route_asks_fini(&a);
+    asks_end(&a);
+}
+
+/* --- samples --------------------------------------------------------------------------------------------------- */
+
+/* Every slice of a lane is counted once at every level; its names have texts. */
+static void expect_whole_lane(asks *a, const ps_layer *layer, uint32_t lane, int64_t end_ns) {
+    for (unsigned level = 18; level <= PS_LOD_MAX_LEVEL; level += 6) {
+        uint64_t n = 0;
+        int64_t last = end_ns >> level >> 10;
+        for (int64_t tile = 0; last < 60 && tile <= last; tile++) {
+            (void)ask(a, "/api/tiles?rank=%s&level=%u&tile=%lld&lanes=%u", asks_key(a, 0), level,
+                      (long long)tile, layer->first_lane + lane);
+            tile_reply t = read_tile(a);
+            for (uint32_t i = 0; i < t.n; i++) {
+                n += t.start[i] >= 0 && t.start[i] < 1024 ? t.count[i] : 0;
+                assert_true(t.end[i] >= t.start[i]);
+                assert_true(t.busy[i] > 0);
+                assert_true(t.look[i] <= 17);
+            }
+        }
+        assert_true(last >= 60 || n == ps_lod_n_slices(layer->lod, lane));
+    }
+}
+
+static void check_sample(const char *path) {
+    asks a;
+    asks_of_path(&a, path);
+    ps_loaded *l = rank_of(&a);
+    for (int i = 0; i < PS_N_LAYERS; i++) {
+        const ps_layer *layer = ps_loaded_layer(l, i);
+        for (uint32_t lane = 0; lane < layer->lanes->n_lanes; lane++) {
+            int64_t start_ns = 0;
+            int64_t end_ns = 0;
+            if (ps_lod_span(layer->lod, lane, &start_ns, &end_ns)) {
+                expect_whole_lane(&a, layer, lane, end_ns);
+                char wanted[64];
+                (void)snprintf(wanted, sizeof wanted, "\"total\":%u,",
+                               ps_lod_n_slices(layer->lod, lane));
+                expect_in(ask(&a, "/api/slices?rank=%s&lanes=%u&limit=1", asks_key(&a, 0),
+                              layer->first_lane + lane),
+                          wanted);
+            }
+        }
+    }
+    ps_loaded_release(l);
+    asks_end(&a);
+}
+
+static void samples(void **state) {
+    (void)state;
+    static const char *const PATHS[] = {"ascend/db", "ascend/text", "kineto/nccl", "pp_chart"};
+    const char *shared = getenv("PIPESCOPE_SHARED_DATA");
+    if (shared == NULL || !ps_is_dir(shared)) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof PATHS / sizeof *PATHS; i++) {
+        char path[1024];
+        (void)snprintf(path, sizeof path, "%s/%s", shared, PATHS[i]);
+        check_sample(path);
+    }
 }
 
 /* --- counters against the plainest way ------------------------------------------------------------------------ */
@@ -328,7 +397,7 @@ int main(void) {
         cmocka_unit_test(a_tile_of_two_lanes),          cmocka_unit_test(derived_lanes),
         cmocka_unit_test(lanes_drawn_as_one),           cmocka_unit_test(coverage_of_lanes),
         cmocka_unit_test(counters_of_a_tile),           cmocka_unit_test(what_cannot_be_asked),
-        cmocka_unit_test(counters_by_the_plainest_way),
+        cmocka_unit_test(counters_by_the_plainest_way), cmocka_unit_test(samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,7 +138,20 @@ static void keys(void **state) {
     assert_int_equal(ps_store_n_ranks(s), 4);
     assert_int_equal(ps_store_n_clusters(s), 2);
     assert_string_not_equal(ps_store_rank(s, 0)->key, ps_store_rank(s, 2)->key);
-    assert_non_null(strstr(ps_store_rank(s, 0)->label, "rank_0.json"));
+    char label[TEST_PATH];
+    (void)snprintf(label, sizeof label, "rank 0 in %s", p->dir);
+    assert_string_equal(ps_store_rank(s, 0)->label, label);
+    ps_store_free(s);
+    /* two folders: the names of the folders */
+    place one = place_inner(p, "before");
+    place two = place_inner(p, "after");
+    write_ranks(&one, 1);
+    write_ranks(&two, 1);
+    const char *both[] = {one.dir, two.dir};
+    s = ps_store_new(both, 2, NULL, NULL);
+    assert_non_null(s);
+    assert_string_equal(ps_store_rank(s, 0)->label, "rank 0 in before");
+    assert_string_equal(ps_store_rank(s, 1)->label, "rank 0 in after");
     ps_store_free(s);
 }
 
@@ -268,6 +281,25 @@ static void one_trace(void **state) {
     ps_store_free(NULL);
 }
 
+/* A file of some size tells how far it is, and reading it ends when nobody wants it any more. */
+static void ends_early(void **state) {
+    place *p = *state;
+    write_trace(place_path(p, "rank_0.json"), 400000);
+    atomic_store(&n_changes, 0);
+    for (int turn = 0; turn < 3; turn++) {
+        ps_store *s =
+            open_store(p, &(ps_store_opts){.changed = changed, .context = (char *)"told"});
+        uint64_t seq = ps_store_seq(s);
+        while (turn > 0 && ps_store_status(s, 0).state != PS_STATE_READY) {
+            ps_rank_status_now now = ps_store_status(s, 0);
+            assert_true(now.progress >= 0 && now.progress <= 1 && now.seq >= seq);
+            seq = now.seq;
+        }
+        ps_store_free(s); /* the first time while it is read */
+    }
+    assert_true(atomic_load(&n_changes) > 2 * 2 + 4); /* 22 MB: five times on the way, each */
+}
+
 /* Many threads want, take and give back while a small budget makes ranks come and go. */
 typedef struct client {
     ps_store *s;
@@ -312,9 +344,10 @@ static void many_clients(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_PLACE(all_are_read), IN_PLACE(keys),         IN_PLACE(nothing_there),
-        IN_PLACE(wanted_first), IN_PLACE(budget),       IN_PLACE(file_goes),
-        IN_PLACE(file_changes), IN_PLACE(many_clients), cmocka_unit_test(one_trace),
+        IN_PLACE(all_are_read),      IN_PLACE(keys),         IN_PLACE(nothing_there),
+        IN_PLACE(wanted_first),      IN_PLACE(budget),       IN_PLACE(file_goes),
+        IN_PLACE(file_changes),      IN_PLACE(many_clients), IN_PLACE(ends_early),
+        cmocka_unit_test(one_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,6 +196,8 @@ const WORDS = {
   "timeline.unlock": ["Unlock the box", "解除框选锁定"],
   "timeline.rows-mode": ["Box counts only the rows it crosses", "框选仅统计所跨的行"],
   "timeline.analyse": ["Analyse this time range", "分析该时间段"],
+  "timeline.save-trace": ["Save the selection as a trace file", "将所选部分保存为 trace 文件"],
+  "timeline.save-first": ["Saved {0} of the {1} ranks in the box; select fewer for the others", "框选了 {1} 个 rank，仅保存前 {0} 个；其余请分次选择"],
   "timeline.analyse-zoom": ["Analyse this time range and zoom in", "分析该时间段并放大"],
   "timeline.analyse-slice": ["Analyse the time range of this slice", "分析该切片的时间段"],
   "timeline.analyse-remove": ["Analyse the whole recording", "取消时间段分析"],
@@ -251,6 +253,7 @@ const WORDS = {
   "timeline.close-all": ["Collapse all lanes", "折叠所有泳道"],
   "timeline.auto-height": ["Height follows the window", "高度随窗口自适应"],
   "timeline.auto-all": ["Height of all lanes follows the window", "所有泳道高度自适应"],
+  "timeline.ranks-read": ["{0} of {1} read", "已读取 {0} / {1}"],
   "timeline.waiting": ["Reading the recording …", "正在读取采集数据…"],
   "timeline.nothing": ["No rank is read yet. Press the play button of one, or read all.", "尚未读取任何 rank。单击播放按钮读取一个，或读取全部。"],
   "timeline.align": ["Align", "对齐"],
@@ -286,6 +289,17 @@ const WORDS = {
   "detail.contains": ["Contains {0}", "包含 {0} 个"],
   "detail.no-links": ["No links lead here or away.", "没有关联的连线。"],
   "detail.jump": ["Go there (starts at {0})", "跳转（开始于 {0}）"],
+  "detail.other-ranks": ["In other ranks", "在其他 rank 上"],
+  "detail.communicator": ["Communicator", "通信域"],
+  "detail.ranks": ["Ranks in it", "参与的 rank 数"],
+  "detail.came-last": ["came last", "最晚到达"],
+  "detail.last-rank": ["Came last", "最晚到达"],
+  "detail.this-one": ["this one", "本切片"],
+  "detail.spread": ["Spread of starts", "开始时间差"],
+  "detail.waited-all": ["Waited in all", "合计等待"],
+  "detail.waited": ["waited {0}", "等待 {0}"],
+  "detail.sends": ["sends", "发送"],
+  "detail.not-loaded": ["{0} in ranks that are no longer loaded", "另有 {0} 个所在的 rank 已不在内存中"],
   "detail.more": ["and {0} more", "以及另外 {0} 个"],
   "list.none": ["Nothing is framed", "没有框选"],
   "list.none-hint": ["Drag over lanes in the timeline, or press M on a selected slice.", "在时间线上拖动框选泳道，或选中切片后按 M。"],
@@ -708,6 +722,24 @@ const COLUMNS: Record<string, string> = {
   "data type": "数据类型", box: "组", ranks: "Rank", sum: "合计",
   source: "源", destination: "目的", state: "状态", file: "文件", format: "格式", slices: "切片数", progress: "进度",
 };
+
+/** Titles of views (/api/views), in Chinese; by name. */
+const VIEWS: Record<string, string> = {
+  overall: "总体指标", leaf: "总体指标某项的切片", framework_sum: "框架算子汇总", python_sum: "Python 函数汇总", call_sum: "驱动与运行时调用汇总",
+  device_sum: "设备任务汇总", communication_sum: "通信算子汇总", overlap_sum: "重叠分析汇总", memcpy: "内存拷贝汇总", memcpy_details: "内存拷贝明细",
+  kernel_details: "核函数明细", kernel_launch: "核函数端到端耗时", frequency: "频率", advice: "建议", operator_types: "计算算子（按类型）",
+  operator_names: "计算算子（按名称）", operator_shapes: "计算算子（按名称与输入形状）", operator_cores: "计算（按加速核）", communication_names: "通信算子",
+  communication_types: "通信算子（按类型）", operator_details: "算子明细", communication_operators: "通信算子明细", memory_curve: "内存曲线",
+  memory_operators: "算子内存", memory_components: "组件内存峰值", base_info: "基本信息", overview: "各 rank 单步时间", spread: "各 rank 差异",
+  step_times: "各 rank 与阶段的单步时间", time_summary: "单步时间：传输与等待", hosts: "主机", rank_devices: "Rank 与设备", cluster_advice: "发现",
+  cluster_evidence: "证据位置", communication_time: "各 rank 通信算子耗时", communication_bandwidth: "各传输类型的带宽与包大小",
+  communication_matrix: "Rank 间通信", communication_groups: "通信域", communication_stats: "通信算子（按类型与 rank）", communication_links: "慢链路",
+  communication_late: "各 rank 迟到时间", communication_advice: "通信相关发现",
+};
+
+/** The title of a view; English is as the program says it. */
+export const viewTitle = (view: { name: string; title: string }): string =>
+  (language.get() === "zh" ? VIEWS[view.name] : undefined) ?? view.title;
 
 export function columnWord(name: string): string {
   // "lateTime(us)" and "MeanNs" carry a unit that stands beside the name; "opType" is two words.

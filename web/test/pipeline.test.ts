@@ -183,6 +183,73 @@ test("thin blocks become stacked shares of time", () => {
   assert.equal(raster.pixels[7 * 400 + 200], colours[0]);
 });
 
+test("groups of thin blocks are the same shares, a lone look among thousands is seen", () => {
+  const ops = [];
+  for (let i = 0; i < 40_000; i++) {
+    ops.push({ start: i * 4, end: i * 4 + 2 }, { start: i * 4 + 2, end: i * 4 + 3, kind: 1 });
+  }
+  ops.splice(30_000, 0, { start: 60_003, end: 60_003, kind: 2 });
+  const raster = painted(ops, 400, 8, 0.0025);
+  const count = (colour: number): number => [...raster.pixels].filter((p) => p === colour).length;
+  assert.ok(Math.abs(count(colours[0]!) / (400 * 8) - 0.5) < 0.02);
+  assert.ok(Math.abs(count(colours[1]!) / (400 * 8) - 0.25) < 0.02);
+  assert.ok(count(colours[2]!) > 0, "it took no time, and is there");
+});
+
+test("a long block among thousands of thin ones is drawn as itself", () => {
+  const ops = [];
+  for (let i = 0; i < 2000; i++) {
+    ops.push({ start: i, end: i + 0.5 });
+  }
+  ops.push({ start: 2000, end: 4000, kind: 1 });
+  for (let i = 4000; i < 6000; i++) {
+    ops.push({ start: i, end: i + 0.5 });
+  }
+  const raster = painted(ops, 300, 4, 0.05);
+  assert.equal(raster.pixels[150], colours[1]);
+  assert.equal(raster.pixels[100], colours[1]);
+  assert.equal(raster.pixels[198], colours[1]);
+  assert.equal(raster.pixels[3 * 300 + 50], colours[0], "shares stand on the base line");
+  assert.equal(raster.pixels[50], 0, "half of the time is idle");
+});
+
+test("hatching skips what is too thin and keeps the rest", () => {
+  const ops = [];
+  for (let i = 0; i < 3000; i++) {
+    ops.push({ start: i * 2, end: i * 2 + 1 });
+  }
+  ops.push({ start: 7000, end: 8000 });
+  const lane = makeView(chartOf(ops), null, choice).rows[0]!.bubbles;
+  const raster = new Raster(400, 6);
+  raster.hatch(lane, 0, 6, { startNs: 0, pxPerNs: 0.05 }, 1, 6);
+  assert.ok([...raster.pixels.slice(300, 350)].includes(1), "the gap of 1000");
+  assert.ok(![...raster.pixels.slice(0, 290)].includes(1));
+});
+
+test("all pipelines stand below one another; stages that nobody measured get a row of the theory", () => {
+  const ranks = [{ rank: 0, stage: 0, pipeline: 0 }, { rank: 1, stage: 0, pipeline: 1 }];
+  const chart = chartOf([{ rank: 0, start: 10, end: 20 }, { rank: 1, start: 5, end: 25 }], ranks);
+  const theory = chartOf([{ rank: 0, start: 0, end: 5 }, { rank: 1, start: 5, end: 10 }], [{ rank: 0, stage: 0, pipeline: 0 }, { rank: 1, stage: 1, pipeline: 0 }]);
+  const view = makeView(chart, theory, { ...choice, pipeline: null });
+  assert.deepEqual(view.rows.map((r) => [r.pipeline, r.stage, r.rank]), [[0, 0, 0], [0, 1, -1], [1, 0, 1], [1, 1, -1]]);
+  assert.equal(view.originNs, 5);
+  assert.deepEqual([view.rows[0]!.theory.start[0], view.rows[2]!.theory.start[0]], [5, 0], "each theory from its own start");
+  const scene = makeScene(view);
+  assert.equal(scene.headings.length, 2);
+  assert.equal(at(scene, scene.headings[1]!.top + 2), null, "a heading is no row");
+  assert.deepEqual(at(scene, scene.tops[2]! + 1), { row: 2, lane: "ops" });
+  assert.ok(makeScene(view, 10).height < scene.height, "lower rows where there is little room");
+});
+
+test("what a stage waited for the longest", () => {
+  const ranks = [{ rank: 0, stage: 0, pipeline: 0 }, { rank: 1, stage: 1, pipeline: 0 }];
+  const chart = chartOf([{ rank: 0, start: 0, end: 40 }, { rank: 1, start: 0, end: 10 }, { rank: 1, start: 50, end: 60 }], ranks);
+  chart.bubbles = {
+    n: 1, start: Float64Array.of(10), end: Float64Array.of(50), rank: Uint32Array.of(1), step: Float64Array.of(0), cause: Uint8Array.of(1), waitsFor: Int32Array.of(0),
+  };
+  assert.deepEqual(makeView(chart, null, choice).rows[1]!.waits, { stage: 0, ns: 30 });
+});
+
 test("text stays inside the image", () => {
   const glyphs: Glyphs = { height: 3, get: () => ({ advance: 4, width: 4, mask: new Uint8Array(12).fill(255) }) };
   const raster = new Raster(10, 3);

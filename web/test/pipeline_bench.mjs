@@ -14,7 +14,6 @@ const browser = await chromium.launch({
 const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
 const faults = [];
 page.on("pageerror", (error) => faults.push(error.message));
-await globalThis.benchRoutes?.(page);
 const replies = [];
 page.on("requestfinished", async (request) => {
   if (request.url().endsWith("/api/simulate")) {

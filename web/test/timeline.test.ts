@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LaneNode, Rank } from "../src/api/types";
-import { LaneTree, PREVIEW_PX, ROW_PX, idOf, type LayoutInput } from "../src/model/lanes";
+import { LaneTree, PREVIEW_PX, ROW_PX, headId, idOf, type LayoutInput } from "../src/model/lanes";
 import { Names } from "../src/model/names";
 import { RankLanes } from "../src/model/rank_lanes";
 import { absolute, autoOffset, forgetReference, fromAbsolute, offsets, ranks, shiftOf } from "../src/model/session";
@@ -14,8 +14,10 @@ import { longTime, spanText, ticksOf } from "../src/timeline/axis";
 import { boxExtent, lanesCrossed, rowsCrossed } from "../src/timeline/boxes";
 import { CounterPainter } from "../src/timeline/counters";
 import { curveOf, distanceTo, isSeen, svgPath } from "../src/timeline/flow_shape";
+import { imageAsRects } from "../src/timeline/export";
 import { quantised } from "../src/timeline/flows";
 import { cutMiddle, labelFor, TextWidths } from "../src/timeline/labels";
+import { Matches, nameTest } from "../src/timeline/matches";
 import { addCoverage, LabelList, RowPainter } from "../src/timeline/paint";
 import { previewRow, previewSpan } from "../src/timeline/scene";
 
@@ -369,6 +371,19 @@ test("merged streams stand where the first of them stood, and come apart again",
   assert.deepEqual(layout().filter((id) => id.startsWith("a|dev/")).length, 3);
 });
 
+test("groups around one thing share its row", () => {
+  const lanes = new RankLanes("a", [node("host", -1, -1), node("p", 0, -1), node("cann", 1, -1), node("acl", 2, 0), node("py", 1, 1)]);
+  const tree = new LaneTree();
+  const input: LayoutInput = { ranks: [rankNamed("a")], lanesOf: () => lanes };
+  tree.layout(input);
+  assert.deepEqual(tree.items.map((i) => i.label), ["a", "host \u203a p", "cann \u203a acl", "py"]);
+  const { parent, ids } = tree.siblings(input, tree.items[2]);
+  assert.deepEqual([parent, ids, headId(tree.items[2])], ["a|p", ["a|cann", "a|py"], "a|cann"]);
+  tree.hide(["a|acl"]);
+  tree.layout(input);
+  assert.deepEqual(tree.items.map((i) => (i.kind === "hidden" ? "#" : i.label)), ["a", "host \u203a p", "cann", "#", "py"]);
+});
+
 test("heights follow the window where that is asked for", () => {
   const { tree, layout } = sample();
   const id = idOf("a", "host/1");
@@ -525,6 +540,38 @@ test("a counter keeps its peaks and holds its last value", () => {
   painter.paint(pixels, 0, 10, 0, 10, 1, 2);
   assert.deepEqual([painter.least, painter.most], [0, 9]);
   assert.equal(pixels[2], 1, "the peak reaches the top");
+});
+
+test("a picture becomes few rectangles", () => {
+  const pixels = Uint32Array.of(0xff000001, 0xff000001, GROUND, 0xff000001, 0xff000001, GROUND, GROUND, 0xff000002, GROUND);
+  assert.deepEqual(imageAsRects(pixels, 3, 3, GROUND, 1), [
+    '<rect x="0" y="0" width="2" height="2" fill="#010000"/>', '<rect x="1" y="2" width="1" height="1" fill="#020000"/>',
+  ]);
+});
+
+test("what is searched for stands out", async () => {
+  const q = { text: "mm", matchCase: false, word: false, regex: false, args: false };
+  assert.equal(nameTest({ ...q, text: "" }, null), null);
+  assert.ok(nameTest(q, null)!("aten::addMM"));
+  assert.ok(!nameTest({ ...q, matchCase: true }, null)!("aten::addMM"));
+  assert.ok(!nameTest({ ...q, word: true }, null)!("aten::addmm") && nameTest({ ...q, word: true }, null)!("aten::mm"));
+  const found = { total: 1, ranks: [], names: [["x", 0, 1]] as [string, number, number][] };
+  assert.ok(nameTest({ ...q, regex: true }, found)!("x") && !nameTest({ ...q, regex: true }, found)!("mm"));
+  const names = new Names(() => undefined, (_rank, ids) => Promise.resolve({ names: ids.map((id): [string, number] => [id === 7 ? "mm" : "add", 0]) }));
+  const matches = new Matches(names);
+  matches.set(nameTest(q, null));
+  matches.begin("a");
+  assert.ok(!matches.is(7), "not known yet");
+  await settled();
+  assert.ok(matches.is(7) && !matches.is(8));
+  const painter = new RowPainter(20, 1);
+  painter.matches = matches;
+  painter.faint = new Uint32Array(18).fill(5);
+  painter.begin(GROUND);
+  const tile = laneTile({ start: 0, end: 5 }, { start: 10, end: 15 });
+  tile.name[1] = 9;
+  painter.add(tile, 0, 2, whole(20), COLOURS, true);
+  assert.deepEqual([painter.line[1], painter.line[11]], [COLOURS[0], 5]);
 });
 
 test("closed lanes show all rows in little room", () => {

@@ -40,6 +40,7 @@ struct ps_db {
     ps_private_copy copy;
     ps_schema schema;
     ps_db_stamp stamp;
+    ps_watch *watch; /* or NULL */
 };
 
 /* --- stamps --- */
@@ -395,6 +396,12 @@ bool ps_db_has_column(const ps_db *db, const char *table, const char *column) {
     return t != NULL && ps_schema_column_index(t, column) >= 0;
 }
 
+void ps_db_watch(ps_db *db, ps_watch *watch) {
+    if (db != NULL) {
+        db->watch = watch;
+    }
+}
+
 bool ps_db_has_rowid(const ps_db *db, const char *table) {
     const ps_schema_table *t = ps_db_find(db, table);
     return t != NULL && t->rowid_name != NULL;
@@ -411,7 +418,8 @@ bool ps_db_may_scan(const ps_db *db, const ps_schema_table *t) {
 
 static ps_code read_bytes(void *context, void *out, size_t n, uint64_t offset, ps_err *err) {
     const ps_db *db = context;
-    return ps_sqlite_file_read(db->handle, db->path, out, n, offset, err);
+    ps_code code = ps_watch_add(db->watch, n, err);
+    return code == PS_OK ? ps_sqlite_file_read(db->handle, db->path, out, n, offset, err) : code;
 }
 
 ps_code ps_db_pages(ps_db *db, ps_pages *out, ps_err *err) {

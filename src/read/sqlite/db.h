@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/watch.h"
 
 typedef struct ps_db ps_db;
 
@@ -40,6 +41,10 @@ ps_db *ps_db_open(const char *path, ps_err *err);
 /* Gives the lock back and deletes the private copy, if there is one. NULL is fine. Finish statements made on
  * ps_db_handle() first. */
 void ps_db_close(ps_db *db);
+
+/* The table scanner reports to `watch` from now on, which outlives the database; NULL: to nobody. A scan that is told to
+ * stop fails with PS_BUSY. No database is fine. */
+void ps_db_watch(ps_db *db, ps_watch *watch);
 
 /* --- the file --- */
 

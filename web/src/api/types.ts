@@ -88,6 +88,7 @@ export interface Slice extends Ref {
   args: [string, unknown][];
   stack: string[];
   links: Link[];
+  links_left_out: number;
   parents: Ref[];
   children: { n: number; first: Ref[] };
   source: string;
@@ -97,10 +98,32 @@ export interface Flow {
   kind: string;
   from: Ref;
   to: Ref;
+  /** Across ranks: how long the one that it leads to waited. */
+  waited_ns?: number;
 }
 
-/** [from slice, to slice, from lane, from row, from ns, to lane, to row, to ns] */
-export type FlowRow = [number, number, number, number, Ns, number, number, Ns];
+/** A collective, as all ranks that took part saw it. */
+export interface Collective {
+  group: string;
+  name: string;
+  n: number;
+  /** The last start after the first one, and after the one before it. */
+  spread_ns: number;
+  late_ns: number;
+  waited_ns: number;
+  last: Ref | null;
+}
+
+export interface FlowsOf {
+  flows: Flow[];
+  collective: Collective | null;
+  more: boolean;
+  left_out: number;
+}
+
+/** [from slice, to slice, from lane, from row, from ns, to lane, to row, to ns, key of the rank that it comes from where that
+ * is another one] */
+export type FlowRow = [number, number, number, number, Ns, number, number, Ns, string?];
 
 export type Cell = string | number | null;
 export type ColumnType = "int" | "real" | "text";

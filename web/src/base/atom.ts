@@ -39,8 +39,8 @@ export function useAtom<T>(atom: Atom<T>): T {
   const [, tick] = useState(0);
   const shown = atom.get();
   useEffect(() => {
-    // It may have changed since it was drawn, before anybody listened.
-    if (!Object.is(atom.get(), shown)) {
+    // It may have changed between the drawing and now.
+    if (!Object.is(shown, atom.get())) {
       tick((n) => n + 1);
     }
     return atom.listen(() => tick((n) => n + 1));

@@ -8,7 +8,7 @@ import { RankLanes } from "./rank_lanes";
 export const ROW_PX = 20;
 export const PREVIEW_PX = 24;
 export const HEADER_PX = 28;
-export const GROUP_PX = 24;
+export const GROUP_PX = 22;
 export const COUNTER_PX = 48;
 export const HIDDEN_PX = 20;
 
@@ -24,6 +24,8 @@ export interface Item {
   lanes: RankLanes | null;
   /** Place in lanes.nodes, -1: none. */
   node: number;
+  /** The first of the groups that share this row; the node itself where there is none. */
+  head: number;
   depth: number;
   y: number;
   height: number;
@@ -36,6 +38,8 @@ export interface Item {
 }
 
 export const idOf = (key: string, nodeId: string): string => `${key}|${nodeId}`;
+/** What a row is moved by. */
+export const headId = (item: Item): string => (item.head >= 0 && item.lanes !== null ? idOf(item.lanes.key, item.lanes.nodes[item.head].id) : item.id);
 export const rankOfId = (id: string): string => (id.includes("|") ? id.slice(0, id.indexOf("|")) : id);
 export const nodeOfId = (id: string): string => (id.includes("|") ? id.slice(id.indexOf("|") + 1) : "");
 
@@ -52,6 +56,8 @@ export interface LayoutInput {
 export class LaneTree {
   /** Only what differs from how a row is at first. */
   readonly opened = new Map<string, boolean>();
+  /** Rows that were opened or closed with all below them; "" is everything. What is in `opened` wins, then the nearest above. */
+  readonly openedBelow = new Map<string, boolean>();
   readonly hidden = new Set<string>();
   /** In their order. */
   pinned: string[] = [];
@@ -80,10 +86,6 @@ export class LaneTree {
 
   // --- what is open --------------------------------------------------------------------------------------------------
 
-  isOpen(id: string, byDefault: boolean): boolean {
-    return this.opened.get(id) ?? byDefault;
-  }
-
   setOpen(item: Item, open: boolean): void {
     this.opened.set(item.id, open);
   }
@@ -91,22 +93,32 @@ export class LaneTree {
   /** A row and all below it (T-13); null: everything. */
   openAll(input: LayoutInput, item: Item | null, open: boolean): void {
     if (item === null) {
-      for (const rank of input.ranks) {
-        this.openBelow(input, rank.key, -1, open);
-      }
-    } else if (item.kind === "host") {
-      input.ranks.filter((r) => hostId(r) === item.id).forEach((r) => this.openBelow(input, r.key, -1, open));
-      this.opened.set(item.id, open);
-    } else if (item.rank !== null) {
-      this.openBelow(input, item.rank.key, item.node, open);
+      this.opened.clear();
+      this.openedBelow.clear();
+      this.openedBelow.set("", open);
+      return;
     }
+    const ranks = item.kind === "host" ? input.ranks.filter((r) => hostId(r) === item.id) : [];
+    ranks.forEach((r) => this.forgetBelow(input, r.key, -1));
+    if (item.rank !== null) {
+      this.forgetBelow(input, item.rank.key, item.node);
+    }
+    this.opened.delete(item.id);
+    this.openedBelow.set(item.id, open);
   }
 
-  private openBelow(input: LayoutInput, key: string, node: number, open: boolean): void {
+  private forgetBelow(input: LayoutInput, key: string, node: number): void {
     const lanes = input.lanesOf(key);
-    this.opened.set(node < 0 || lanes === undefined ? key : idOf(key, lanes.nodes[node].id), open);
+    const id = node < 0 || lanes === undefined ? key : idOf(key, lanes.nodes[node].id);
+    this.opened.delete(id);
+    this.openedBelow.delete(id);
     const below = lanes === undefined ? [] : node < 0 ? lanes.shownRoots() : lanes.shownChildren(node);
-    below.forEach((child) => this.openBelow(input, key, child, open));
+    below.forEach((child) => this.forgetBelow(input, key, child));
+  }
+
+  /** Whether a node is open; undefined: as at first. */
+  private choice(lanes: RankLanes, node: number, host: string): boolean | undefined {
+    return this.opened.get(idOf(lanes.key, lanes.nodes[node].id)) ?? this.inherited(lanes, node, host);
   }
 
   /** Opens all that a lane lies in, shows it if it was hidden or filtered; returns its id. */
@@ -121,15 +133,18 @@ export class LaneTree {
       this.shownNames = null;
     }
     const rank = input.ranks.find((r) => r.key === key);
-    if (rank !== undefined && this.opened.get(hostId(rank)) === false) {
-      this.opened.delete(hostId(rank));
+    const host = rank === undefined ? "" : hostId(rank);
+    if ((this.opened.get(host) ?? this.openedBelow.get(host) ?? this.openedBelow.get("")) === false) {
+      this.opened.set(host, true);
     }
-    this.opened.set(key, true);
+    if (this.item(key)?.isOpen !== true) {
+      this.opened.set(key, true);
+    }
     this.hidden.delete(key);
     for (let at = node; at >= 0; at = lanes.nodes[at].parent) {
       const id = idOf(key, lanes.nodes[at].id);
       this.hidden.delete(id);
-      if (at !== node) {
+      if (at !== node && !(this.choice(lanes, at, host) ?? opensAtFirst(lanes.nodes[at]))) {
         this.opened.set(id, true);
       }
     }
@@ -221,7 +236,7 @@ export class LaneTree {
     for (const rank of byHost) {
       if (hosts.size > 1 && rank.host !== host) {
         host = rank.host;
-        isHostOpen = this.isOpen(hostId(rank), true);
+        isHostOpen = this.opened.get(hostId(rank)) ?? this.openedBelow.get(hostId(rank)) ?? this.openedBelow.get("") ?? true;
         this.items.push(plain("host", hostId(rank), host !== "" ? host : "?", 0, HEADER_PX, isHostOpen));
       }
       if (this.hidden.has(rank.key)) {
@@ -253,17 +268,18 @@ export class LaneTree {
 
   private addRank(out: Item[], input: LayoutInput, rank: Rank, byDefault: boolean, depth: number): void {
     const lanes = rank.state === "ready" ? input.lanesOf(rank.key) : undefined;
-    const isOpen = rank.state === "ready" && this.isOpen(rank.key, byDefault);
+    const below = this.openedBelow.get(rank.key) ?? this.openedBelow.get(hostId(rank)) ?? this.openedBelow.get("");
+    const isOpen = rank.state === "ready" && (this.opened.get(rank.key) ?? below ?? byDefault);
     out.push({
       ...plain(rank.state === "ready" ? "rank" : "unread", rank.key, rank.label, depth, HEADER_PX, isOpen),
       rank, lanes: lanes ?? null, canOpen: rank.state === "ready",
     });
     if (isOpen && lanes !== undefined) {
-      this.addChildren(out, rank, lanes, -1, depth + 1);
+      this.addChildren(out, rank, lanes, -1, depth + 1, below);
     }
   }
 
-  private addChildren(out: Item[], rank: Rank, lanes: RankLanes, parent: number, depth: number): void {
+  private addChildren(out: Item[], rank: Rank, lanes: RankLanes, parent: number, depth: number, below: boolean | undefined): void {
     const parentId = parent < 0 ? rank.key : idOf(rank.key, lanes.nodes[parent].id);
     const children = this.ordered(parentId, parent < 0 ? lanes.shownRoots() : lanes.shownChildren(parent), (n) => idOf(rank.key, lanes.nodes[n].id));
     const hidden: string[] = [];
@@ -272,7 +288,7 @@ export class LaneTree {
       if (this.hidden.has(id)) {
         hidden.push(id);
       } else if (this.shownNames === null || this.passes(lanes, node)) {
-        this.addNode(out, rank, lanes, node, depth);
+        this.addNode(out, rank, lanes, node, depth, below);
       }
     }
     if (hidden.length > 0) {
@@ -280,22 +296,41 @@ export class LaneTree {
     }
   }
 
-  private addNode(out: Item[], rank: Rank, lanes: RankLanes, at: number, depth: number): void {
+  private addNode(out: Item[], rank: Rank, lanes: RankLanes, first: number, depth: number, above: boolean | undefined): void {
+    let at = first;
+    let label = lanes.nodes[at].name;
+    let below = this.openedBelow.get(idOf(rank.key, lanes.nodes[at].id)) ?? above;
+    // A group around one thing shares its row: "CANN \u203a acl".
+    for (let only = this.onlyChild(lanes, at); only >= 0; only = this.onlyChild(lanes, at)) {
+      at = only;
+      label += ` \u203a ${lanes.nodes[at].name}`;
+      below = this.openedBelow.get(idOf(rank.key, lanes.nodes[at].id)) ?? below;
+    }
     const node = lanes.nodes[at];
     const id = idOf(rank.key, node.id);
     const hasChildren = lanes.children[at].length > 0;
-    const isOpen = this.isOpen(id, opensAtFirst(node));
+    const isOpen = this.opened.get(id) ?? below ?? opensAtFirst(node);
     const kind: ItemKind = node.lane < 0 ? "group" : node.kind === "counter" ? "counter" : "lane";
     const rows = this.rowsOf(id, node);
     const height =
       kind === "group" ? GROUP_PX : !isOpen ? PREVIEW_PX : kind === "counter" ? COUNTER_PX : Math.max(PREVIEW_PX, rows * ROW_PX + 4);
     out.push({
-      kind, id, label: node.name, rank, lanes, node: at, depth, y: 0, height, rows, isOpen,
+      kind, id, label, rank, lanes, node: at, head: first, depth, y: 0, height, rows, isOpen,
       canOpen: hasChildren || kind !== "group", hidden: [],
     });
     if (isOpen && hasChildren) {
-      this.addChildren(out, rank, lanes, at, depth + 1);
+      this.addChildren(out, rank, lanes, at, depth + 1, below);
     }
+  }
+
+  /** The one child of a group, -1: it has none or several, or the child is hidden. */
+  private onlyChild(lanes: RankLanes, at: number): number {
+    const node = lanes.nodes[at];
+    const children = node.lane >= 0 ? [] : lanes.shownChildren(at);
+    if (children.length !== 1) {
+      return -1;
+    }
+    return this.hidden.has(idOf(lanes.key, lanes.nodes[children[0]].id)) ? -1 : children[0];
   }
 
   /** Rows that are given room. */
@@ -320,9 +355,21 @@ export class LaneTree {
       if (id === rank.key) {
         this.addRank(this.pins, input, rank, false, 0);
       } else if (node >= 0 && !this.isBelowPinned(lanes, node, rank.key, pinned)) {
-        this.addNode(this.pins, rank, lanes, node, 0);
+        const above = lanes.nodes[node].parent;
+        this.addNode(this.pins, rank, lanes, node, 0, above < 0 ? undefined : this.inherited(lanes, above, hostId(rank)));
       }
     }
+  }
+
+  /** What was chosen for all below a node. */
+  private inherited(lanes: RankLanes, node: number, host: string): boolean | undefined {
+    for (let at = node; at >= 0; at = lanes.nodes[at].parent) {
+      const below = this.openedBelow.get(idOf(lanes.key, lanes.nodes[at].id));
+      if (below !== undefined) {
+        return below;
+      }
+    }
+    return this.openedBelow.get(lanes.key) ?? this.openedBelow.get(host) ?? this.openedBelow.get("");
   }
 
   private isBelowPinned(lanes: RankLanes, node: number, key: string, pinned: Set<string>): boolean {
@@ -330,7 +377,7 @@ export class LaneTree {
       return true;
     }
     for (let at = lanes.nodes[node].parent; at >= 0; at = lanes.nodes[at].parent) {
-      if (pinned.has(idOf(key, lanes.nodes[at].id)) && this.isOpen(idOf(key, lanes.nodes[at].id), true)) {
+      if (pinned.has(idOf(key, lanes.nodes[at].id)) && this.opened.get(idOf(key, lanes.nodes[at].id)) !== false) {
         return true;
       }
     }
@@ -404,13 +451,13 @@ export class LaneTree {
     return pins ? undefined : this.items[this.rankPlace.get(lanes.key) ?? -1];
   }
 
-  /** Rows of the same parent as a row, in order; and the id of that parent. */
+  /** Rows of the same parent as a row (the first of the groups that share it), in order; and the id of that parent. */
   siblings(input: LayoutInput, item: Item): { parent: string; ids: string[] } {
     if (item.node < 0 || item.lanes === null || item.rank === null) {
       return { parent: "", ids: this.ordered("", [...input.ranks], (r) => r.key).map((r) => r.key) };
     }
     const { lanes } = item;
-    const above = lanes.nodes[item.node].parent;
+    const above = lanes.nodes[item.head].parent;
     const parent = above < 0 ? item.rank.key : idOf(item.rank.key, lanes.nodes[above].id);
     const ids = (above < 0 ? lanes.shownRoots() : lanes.shownChildren(above)).map((n) => idOf(lanes.key, lanes.nodes[n].id));
     return { parent, ids: this.ordered(parent, ids, (id) => id) };
@@ -421,11 +468,11 @@ const hostId = (rank: Rank): string => `@${rank.host}`;
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function plain(kind: ItemKind, id: string, label: string, depth: number, height: number, isOpen: boolean): Item {
-  return { kind, id, label, rank: null, lanes: null, node: -1, depth, y: 0, height, rows: 0, isOpen, canOpen: kind === "host", hidden: [] };
+  return { kind, id, label, rank: null, lanes: null, node: -1, head: -1, depth, y: 0, height, rows: 0, isOpen, canOpen: kind === "host", hidden: [] };
 }
 
 function opensAtFirst(node: LaneNode): boolean {
-  return node.lane < 0 || node.kind === "comm" || (node.kind !== "python" && node.kind !== "plane" && node.rows <= DEEP);
+  return node.lane < 0 || node.kind === "comm" || (node.kind !== "python" && node.kind !== "plane" && node.kind !== "counter" && node.rows <= DEEP);
 }
 
 /** Names such as "Plane 0" occur below many communicators: the same role is the same name all the way up. */

@@ -103,9 +103,15 @@ export function shiftOf(rank: Rank): Ns {
   return shift;
 }
 
+let isShowing = false;
+/** While `selected` changes because something led to a slice, not because it was clicked in the timeline. */
+export const wasLedTo = (): boolean => isShowing;
+
 /** Shows a slice in the timeline, from any page. */
 export function show(ref: Ref): void {
+  isShowing = true;
   selected.set(ref);
+  isShowing = false;
   goto.set({ ref });
   tab.set("timeline");
 }

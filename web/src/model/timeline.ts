@@ -2,6 +2,7 @@
 import type { Ref } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
+import { ranks, shiftOf } from "./session";
 import { Viewport, ZoomHistory } from "./viewport";
 
 /** The one window; `windowChanged` tells of changes. */
@@ -19,6 +20,22 @@ export function moveWindow(change: (view: Viewport) => void): void {
 export function undoZoom(): void {
   if (zoomHistory.undo(viewport)) {
     windowChanged.update((n) => n + 1);
+  }
+}
+
+/** What there is to see, over all ranks that are read. */
+export function followExtent(): void {
+  let least = Infinity;
+  let most = -Infinity;
+  for (const rank of ranks.get()) {
+    if (rank.state === "ready" && rank.start !== undefined && rank.end !== undefined) {
+      least = Math.min(least, rank.start + shiftOf(rank));
+      most = Math.max(most, rank.end + shiftOf(rank));
+    }
+  }
+  const { from, to } = viewport.extent;
+  if (least <= most && (least !== from || most !== to)) {
+    viewport.setExtent(least, most);
   }
 }
 

@@ -6,7 +6,7 @@ import type { Ns } from "../base/ns";
 import { LaneTree } from "./lanes";
 import { absolute, analysisSpan, box, boxLocked, fromAbsolute, load, offsets, rankOf, ranks, selected, type Box } from "./session";
 import {
-  bottomHeight, bottomOpen, flowKinds, labelWidth, listScroll, markers, rowsMode, showInstants, viewport, windowChanged, type Marker,
+  bottomHeight, bottomOpen, flowKinds, followExtent, labelWidth, listScroll, markers, rowsMode, showInstants, viewport, windowChanged, type Marker,
 } from "./timeline";
 import { lanesOf, mergeLanes, touchTree, tree, treeChanged, wantLanes } from "./tree";
 
@@ -30,7 +30,9 @@ export function treeState(of: LaneTree): ViewState {
       state[key] = text;
     }
   };
-  put("open", pack([...of.opened].map(([id, open]) => (open ? "+" : "-") + id)));
+  const signed = (all: ReadonlyMap<string, boolean>): string => pack([...all].map(([id, open]) => (open ? "+" : "-") + id));
+  put("open", signed(of.opened));
+  put("all", signed(of.openedBelow));
   put("hide", pack(of.hidden));
   put("pin", pack(of.pinned));
   put("order", pack([...of.order].flatMap(([parent, ids]) => [`>${parent}`, ...ids])));
@@ -43,6 +45,8 @@ export function treeState(of: LaneTree): ViewState {
 export function applyTree(of: LaneTree, state: ViewState): void {
   of.opened.clear();
   unpackList(state["open"]).forEach((p) => of.opened.set(p.slice(1), p.startsWith("+")));
+  of.openedBelow.clear();
+  unpackList(state["all"]).forEach((p) => of.openedBelow.set(p.slice(1), p.startsWith("+")));
   of.hidden.clear();
   unpackList(state["hide"]).forEach((id) => of.hidden.add(id));
   of.pinned = unpackList(state["pin"]);
@@ -202,6 +206,7 @@ function settle(): void {
       void mergeLanes(group[0], group.slice(1));
     }
   }
+  followExtent();
   applyWindow(state["w"]);
   box.set(parseBox(state["box"]));
   boxLocked.set(state["lock"] === "1" && box.get() !== null);

@@ -134,6 +134,7 @@ export function PipelinePage() {
     }
     const made = new ChartView(host.current, {
       words: chartWords(known), texts: chartTexts(), scroller: scroller.current, zoomsOnDouble: false, columns: columnsFor(null, figures.get()),
+      room: () => roomIn(scroller.current),
       onClick: (target, event) => clicked(made, drawnNow.current!, target, event.shiftKey || event.ctrlKey || event.metaKey),
       onMoved: () => (urlChanged(), setCloud(made.tooManyArrows)),
     });
@@ -225,6 +226,16 @@ function NoChart({ error, hasSimulation }: { error: unknown; hasSimulation: bool
       </Empty>
     </div>
   );
+}
+
+/** What the page leaves for the rows: all but what stands around them, the axis and the heads of the figures. */
+function roomIn(scroller: HTMLElement | null): number {
+  const page = scroller?.parentElement;
+  if (scroller === null || page == null || page.clientHeight === 0) {
+    return Infinity;
+  }
+  const others = [...page.children].filter((child) => child !== scroller).reduce((sum, child) => sum + (child as HTMLElement).offsetHeight, 0);
+  return page.clientHeight - others - 60;
 }
 
 // --- clicks, and the way to the timeline and back ----------------------------------------------------------------

@@ -3,6 +3,7 @@
 import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
 import { session } from "../model/session";
+import { NumberField } from "../panels/number_field";
 import type { Row } from "../pipeline/rows";
 import { makeView } from "../pipeline/rows";
 import { useMemo, useState } from "preact/hooks";
@@ -67,10 +68,7 @@ export function SimulateForm() {
 function Count({ word, value, most, set }: { word: Word; value: number | null; most: number; set: (value: number | null) => void }) {
   return (
     <label>{t(word)}
-      <input type="number" min={1} max={most} step={1} value={value ?? ""} onChange={(e) => {
-        const n = Math.round(Number(e.currentTarget.value));
-        set(e.currentTarget.value === "" || !(n >= 1) ? null : Math.min(most, n));
-      }} />
+      <NumberField min={1} max={most} step={1} value={value} set={(v) => set(v === null || v < 1 ? null : Math.min(most, Math.round(v)))} />
     </label>
   );
 }
@@ -88,11 +86,8 @@ function TimeField({ word, name, now, f, isIdle = false, largest = 0 }: { word: 
       <span>{t(word)}</span>
       <input type="range" min={name === "p2p_ns" ? 0 : top / 60} max={top} step={top / 300} value={value} disabled={isIdle} aria-label={t(word)}
         onPointerDown={() => setBase(Math.max(now, largest / 4))} onInput={(e) => set(Math.round(Number(e.currentTarget.value)))} />
-      <input type="number" min={0} step="any" value={value === 0 ? "0" : String(Number((value / 1e6).toPrecision(4)))} disabled={isIdle} aria-label={`${t(word)} ms`}
-        onChange={(e) => {
-          const ms = Number(e.currentTarget.value);
-          set(e.currentTarget.value === "" || !(ms >= 0) ? null : Math.round(ms * 1e6));
-        }} />
+      <NumberField min={0} step="any" value={Number((value / 1e6).toPrecision(4))} disabled={isIdle} label={`${t(word)} ms`}
+        set={(ms) => set(ms === null || ms < 0 ? null : Math.round(ms * 1e6))} />
       <span class="quiet">ms</span>
     </label>
   );
@@ -107,7 +102,7 @@ function Factors({ n, f }: { n: number; f: Form }) {
       <legend title={t("simulate.factors-hint")}>{t("simulate.factors")}</legend>
       {n > MOST_SLIDERS && (
         <label>{t("chart.stage")}
-          <input type="number" min={0} max={n - 1} value={stage} onChange={(e) => setStage(Math.max(0, Math.min(n - 1, Math.round(Number(e.currentTarget.value)))))} />
+          <NumberField min={0} max={n - 1} value={stage} set={(v) => setStage(Math.max(0, Math.min(n - 1, Math.round(v ?? 0))))} />
         </label>
       )}
       {shown.map((s) => {
@@ -117,11 +112,8 @@ function Factors({ n, f }: { n: number; f: Form }) {
             <span>{s}</span>
             <input type="range" min={0.5} max={2} step={0.01} value={factor} aria-label={t("simulate.stage-factor", s)}
               onInput={(e) => changeFactor(s, Number(e.currentTarget.value))} />
-            <input type="number" min={0.01} max={100} step={0.01} value={factor} aria-label={t("simulate.stage-factor", s)}
-              onChange={(e) => {
-                const v = Number(e.currentTarget.value);
-                changeFactor(s, v >= 0.01 && v <= 100 ? v : 1);
-              }} />
+            <NumberField min={0.01} max={100} step={0.01} value={factor} label={t("simulate.stage-factor", s)}
+              set={(v) => changeFactor(s, v !== null && v >= 0.01 && v <= 100 ? v : 1)} />
           </label>
         );
       })}
@@ -136,7 +128,10 @@ function measuredOf(rows: readonly Row[]): { stepNs: number; bubble: number } {
   return { stepNs: Math.max(0, ...own.map((r) => r.windowNs)), bubble: 1 - own.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, windows) };
 }
 
-const signed = (value: number, text: string): string => (value > 0 ? `+${text}` : value < 0 ? `−${text}` : text);
+/** By what can be seen. */
+const NOTHING = 0.0005;
+const less = (a: number, b: number): boolean => a < b - NOTHING;
+const signed = (value: number, text: string): string => (value >= NOTHING ? `+${text}` : value <= -NOTHING ? `−${text}` : text);
 
 function Outcome({ isChanged }: { isChanged: boolean }) {
   const sim = useAtom(simulated);
@@ -158,14 +153,20 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
   return (
     <div class="sim-out" aria-live="polite" aria-busy={busy}>
       <dl>
-        <dt>{t("simulate.step-time")}</dt>
-        <dd><b>{duration(step_ns)}</b>{gain !== null && <span class={gain < 0 ? "better" : "quiet"}> {signed(gain, `${percent(Math.abs(gain))} %`)}</span>}</dd>
-        {measured !== null && <dd class="quiet">{t("simulate.measured", duration(measured.stepNs))}</dd>}
-        <dt>{t("simulate.bubble")}</dt>
-        <dd><b>{percent(bubble)} %</b>{measured !== null && <span class={bubble < measured.bubble ? "better" : "quiet"}> {t("simulate.points", signed(bubble - measured.bubble, percent(Math.abs(bubble - measured.bubble))))}</span>}</dd>
-        {measured !== null && <dd class="quiet">{t("simulate.measured", `${percent(measured.bubble)} %`)}</dd>}
-        <dt title={t("simulate.activations-title")}>{t("simulate.activations")}</dt>
-        <dd title={t("simulate.activations-title")}><b>{activations % 1 === 0 ? activations : activations.toFixed(1)}</b></dd>
+        <div>
+          <dt>{t("simulate.step-time")}</dt>
+          <dd><b>{duration(step_ns)}</b>{gain !== null && <span class={less(gain, 0) ? "better" : "quiet"}> {signed(gain, `${percent(Math.abs(gain))} %`)}</span>}</dd>
+          {measured !== null && <dd class="quiet">{t("simulate.measured", duration(measured.stepNs))}</dd>}
+        </div>
+        <div>
+          <dt>{t("simulate.bubble")}</dt>
+          <dd><b>{percent(bubble)} %</b>{measured !== null && <span class={less(bubble, measured.bubble) ? "better" : "quiet"}> {t("simulate.points", signed(bubble - measured.bubble, percent(Math.abs(bubble - measured.bubble))))}</span>}</dd>
+          {measured !== null && <dd class="quiet">{t("simulate.measured", `${percent(measured.bubble)} %`)}</dd>}
+        </div>
+        <div title={t("simulate.activations-title")}>
+          <dt>{t("simulate.activations")}</dt>
+          <dd><b>{activations % 1 === 0 ? activations : activations.toFixed(1)}</b></dd>
+        </div>
       </dl>
       <Resets isChanged={isChanged} />
     </div>

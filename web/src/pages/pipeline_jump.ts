@@ -64,8 +64,8 @@ export async function jump(from: Loaded, rankRow: number, startNs: number, endNs
   }
   try {
     const rank = await ready(key);
-    const { nodes } = await get<{ nodes: LaneNode[] }>("lanes", { rank: key });
-    const lane = laneFor(nodes, isTransfer);
+    // The time is right even where no lane is.
+    const lane = await get<{ nodes: LaneNode[] }>("lanes", { rank: key }).then(({ nodes }) => laneFor(nodes, isTransfer), (error: unknown) => (fail(error), null));
     const shift = rankNsShift(from.chart, rank, clockNs)! + shiftOf(rank);
     goto.set({ span: { from: startNs + shift, to: endNs + shift }, ...(lane !== null ? { lane: { rank: key, lane } } : {}) });
     tab.set("timeline");

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { register } from "../app/commands";
 import { Atom, useAtom } from "../base/atom";
 import { counts, findOpen } from "../model/search";
-import { box, selected } from "../model/session";
+import { box, selected, wasLedTo } from "../model/session";
 import { bottomHeight, bottomOpen, eventsOf, shownEvents } from "../model/timeline";
 import { language, t, type Word } from "../words";
 import { Detail } from "./detail";
@@ -38,7 +38,8 @@ function open(name: BottomTab): void {
  * by name. */
 function follow(): () => void {
   const stops = [
-    selected.listen(() => selected.get() !== null && bottomTab.get() !== "find" && bottomTab.get() !== "events" && bottomTab.get() !== "system" && bottomTab.set("detail")),
+    // A row of a table that leads to a slice leaves the table where it is.
+    selected.listen(() => selected.get() !== null && !wasLedTo() && bottomTab.set("detail")),
     box.listen(() => box.get() !== null && bottomTab.set("list")),
     findOpen.listen(() => {
       if (findOpen.get()) {

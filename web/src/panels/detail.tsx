@@ -9,6 +9,7 @@ import { fail } from "../model/notices";
 import { rankOf, selected, shiftOf, show } from "../model/session";
 import { t } from "../words";
 import { Empty, Loading } from "./empty";
+import { Peers } from "./peers";
 
 /** The whole slice of a ref, null while it is asked for. */
 export function useSlice(ref: Ref | null): Slice | null {
@@ -37,7 +38,7 @@ function absoluteText(slice: Slice, at: number): string {
   return String(BigInt(slice.origin_ns) + BigInt(at));
 }
 
-function Fields({ rows }: { rows: [string, ComponentChildren][] }) {
+export function Fields({ rows }: { rows: [string, ComponentChildren][] }) {
   return (
     <table class="fields">
       <tbody>
@@ -134,6 +135,8 @@ export function Detail() {
       </section>
       <section>
         <Links links={slice.links} />
+        {slice.links_left_out > 0 && <p class="quiet">{t("detail.more", slice.links_left_out)}</p>}
+        <Peers slice={slice} />
         {slice.parents.length > 0 && (
           <>
             <h3>{t("detail.inside")}</h3>
@@ -144,6 +147,7 @@ export function Detail() {
           <>
             <h3>{t("detail.contains", slice.children.n)}</h3>
             <ul class="refs">{slice.children.first.map((p, i) => <li key={i}><RefButton to={p} /></li>)}</ul>
+            {slice.children.n > slice.children.first.length && <p class="quiet">{t("detail.more", slice.children.n - slice.children.first.length)}</p>}
           </>
         )}
         {slice.links.length + slice.parents.length + slice.children.n === 0 && <p class="quiet">{t("detail.no-links")}</p>}

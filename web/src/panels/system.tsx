@@ -6,7 +6,7 @@ import { Atom, useAtom } from "../base/atom";
 import { duration } from "../base/time";
 import { fail } from "../model/notices";
 import { analysisSpan, ranks, selected, shiftOf } from "../model/session";
-import { t } from "../words";
+import { language, t, viewTitle } from "../words";
 import { Empty, Loading } from "./empty";
 import { DataTable, type TableRow } from "./table";
 
@@ -32,6 +32,7 @@ export function useViews(): ViewInfo[] | null {
 }
 
 export function SystemView() {
+  useAtom(language);
   const known = useViews();
   const all = useAtom(ranks);
   const span = useAtom(analysisSpan);
@@ -70,7 +71,7 @@ export function SystemView() {
         <ul role="tablist" aria-orientation="vertical">
           {offered.map((v) => (
             <li key={v.name}>
-              <button type="button" role="tab" class="ref" aria-selected={v.name === view?.name} onClick={() => systemView.set(v.name)}>{v.title}</button>
+              <button type="button" role="tab" class="ref" aria-selected={v.name === view?.name} onClick={() => systemView.set(v.name)}>{viewTitle(v)}</button>
             </li>
           ))}
         </ul>
@@ -81,7 +82,7 @@ export function SystemView() {
       </aside>
       {view !== undefined && (
         <div class="split">
-          <DataTable path="view" params={{ ...params, name: view.name }} title={view.title} rank={rank.key}
+          <DataTable path="view" params={{ ...params, name: view.name }} title={viewTitle(view)} rank={rank.key}
             {...(leaves !== undefined && view.name === "overall" ? { onRow: pick, isMarked: (row: TableRow) => row.get("path") === leaf } : {})} />
           {leaf !== null && leaves !== undefined && view.name === "overall" && (
             <DataTable path="view" params={{ ...params, name: leaves.name, leaf }} title={leaf} rank={rank.key} />

@@ -31,6 +31,8 @@ export interface ViewOptions {
   /** What scrolls; null: the window. */
   scroller: HTMLElement | null;
   columns: Column[];
+  /** Pixels that the rows should fit in, if they can. Not given: any. */
+  room?: () => number;
   /** A click (without dragging) on a block or gap, or on nothing. Not given: it is pinned. */
   onClick?: (target: Target | null, event: PointerEvent) => void;
   /** A double click zooms in. */
@@ -49,6 +51,8 @@ export interface Place {
 }
 
 const LIST_MIN_PITCH = 12;
+/** After a chart was shown, when nothing else is asked for. */
+const PREPARE_MS = 400;
 
 export class ChartView {
   readonly viewport = new Viewport();
@@ -66,6 +70,7 @@ export class ChartView {
   private readonly painter = new Painter();
   private readonly overlay = new Overlay(this.painter);
   private frame = 0;
+  private later = 0;
   private baseDirty = true;
   private width = 0;
   private height = 1;
@@ -103,6 +108,7 @@ export class ChartView {
     this.stop.abort();
     this.observer.disconnect();
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.later);
     this.root.replaceChildren();
   }
 
@@ -114,7 +120,7 @@ export class ChartView {
     this.against = against;
     this.theme = theme;
     this.view = makeView(chart, against, choice, this.words.causes.length);
-    this.scene = makeScene(this.view);
+    this.scene = makeScene(this.view, this.options.room?.());
     this.hovered = this.pinned_ = null;
     this.showTip(null, 0, 0);
     this.firstRow = 0;
@@ -127,6 +133,8 @@ export class ChartView {
       this.viewport.fit(this.view.endNs, this.width);
     }
     this.draw();
+    clearTimeout(this.later);
+    this.later = window.setTimeout(() => this.overlay.prepare(), PREPARE_MS);
   }
 
   setTheme(theme: Theme): void {
@@ -340,6 +348,11 @@ export class ChartView {
   private resized(): void {
     if (this.scene === undefined || this.plot.clientWidth === 0) {
       return;
+    }
+    const scene = makeScene(this.view, this.options.room?.());
+    if (scene.pitch !== this.scene.pitch) {
+      this.scene = scene;
+      this.layRows();
     }
     if (this.measure()) {
       this.viewport.resize(this.width);

@@ -2,7 +2,9 @@
  *
  * Two coordinate spaces: time (ns from the view's origin) and device pixels of the image. A block of at least two pixels is
  * drawn as itself, its edges at the nearest pixels. Thinner ones form a run, and each pixel column of a run shows the
- * shares of time of its looks, stacked from the bottom: nothing vanishes, however short. */
+ * shares of time of its looks, stacked from the bottom: nothing vanishes, however short. Where many of them share a pixel they are
+ * taken in groups (levels.ts), so that a lane costs as much as it has pixels. */
+import { LEAST, levelsOf, LONGEST_SHIFT, longestOf } from "./levels";
 import { firstAfter, type Lane } from "./rows";
 import { mix } from "../base/theme";
 
@@ -12,6 +14,9 @@ const CALM = 6;
 /** Runs of so few pixels take the full height: a speck would not be seen. */
 const SHORT_RUN = 4;
 const N_LOOKS = 16;
+/** Lanes of fewer ops are drawn op by op. */
+const GROUPED = 512;
+const BLOCK_MASK = (1 << LONGEST_SHIFT) - 1;
 
 /** One character as coverage, 0..255. */
 export interface Glyph {
@@ -76,7 +81,12 @@ export class Raster {
   /** Waiting: 0 rises, 1 is crossed, 2 falls, others are dotted. */
   hatch(lane: Lane, y: number, height: number, scale: Scale, colour: number, pitch: number): void {
     const endNs = scale.startNs + this.width / scale.pxPerNs;
+    const most = lane.n > GROUPED ? longestOf(lane) : null;
     for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i]! < endNs; i++) {
+      if (most !== null && (i & BLOCK_MASK) === 0 && most[i >> LONGEST_SHIFT]! * scale.pxPerNs <= 1) {
+        i += BLOCK_MASK; // all of them are too thin
+        continue;
+      }
       const left = Math.round((lane.start[i]! - scale.startNs) * scale.pxPerNs);
       const from = Math.max(0, left);
       const to = Math.min(this.width, Math.round((lane.end[i]! - scale.startNs) * scale.pxPerNs));
@@ -118,10 +128,48 @@ export class Raster {
     let runFrom = 0;
     let runTo = -1; // no run is open
     const n = lane.n;
+    const levels = n > GROUPED ? levelsOf(lane) : null;
+    const top = levels === null ? 0 : LEAST + levels.times.length - 1;
+    let level = levels === null ? 0 : LEAST;
     for (let i = firstAfter(lane, t0); i < n; i++) {
       const startNs = start[i]!;
       if (startNs >= endNs) {
         break;
+      }
+      if (levels !== null) {
+        // The largest group that begins here and is thin as a whole, so that all in it is.
+        level = level < top ? Math.max(LEAST, level + 1) : top;
+        while (level >= LEAST && ((i & ((1 << level) - 1)) !== 0 || i + (1 << level) > n || (lane.reach[i + (1 << level) - 1]! - startNs) * k >= THIN)) {
+          level--;
+        }
+        if (level >= LEAST) {
+          const last = i + (1 << level) - 1;
+          const x0 = (startNs - t0) * k;
+          const x1 = (lane.reach[last]! - t0) * k;
+          if (x1 >= 0) {
+            if (runTo >= 0 && x0 - runTo > style.runGap) {
+              this.run(runFrom, runTo, y, height, style);
+              runTo = -1;
+            }
+            const left = x0 < 0 ? 0 : x0;
+            const right = x1 > width ? width : x1;
+            if (runTo < 0) {
+              runFrom = left;
+            }
+            runTo = right > runTo ? right : runTo;
+            const rows = levels.times[level - LEAST]!;
+            for (let l = 0; l < rows.length; l++) {
+              const time = rows[l]![i >> level]!;
+              if (time > 0) {
+                this.used |= 1 << levels.looks[l]!;
+                // Of what is clipped away the share goes too.
+                spread(this.bins[levels.looks[l]!]!, left, right, Math.max((time * k * (right - left)) / Math.max(x1 - x0, 1e-9), 1e-6));
+              }
+            }
+          }
+          i = last;
+          continue;
+        }
       }
       const x0 = (startNs - t0) * k;
       const x1 = (end[i]! - t0) * k;
@@ -323,6 +371,24 @@ export class Raster {
       }
       left += glyph.advance;
     }
+  }
+}
+
+/** `amount` evenly over left..right, at most three pixels. */
+function spread(bins: Float64Array, left: number, right: number, amount: number): void {
+  const px = left | 0;
+  const wide = right - left;
+  if (right <= px + 1 || wide <= 0) {
+    bins[px]! += amount;
+    return;
+  }
+  const per = amount / wide;
+  bins[px]! += (px + 1 - left) * per;
+  if (right <= px + 2) {
+    bins[px + 1]! += (right - px - 1) * per;
+  } else {
+    bins[px + 1]! += per;
+    bins[px + 2]! += (right - px - 2) * per;
   }
 }
 

@@ -18,9 +18,17 @@ export interface Scene {
 
 export const HEADING_H = 24;
 
-export function makeScene(view: View): Scene {
+/** `room`: blocks of few rows are made lower, down to where their names can still be read, so that all rows or more of them fit
+ * in so many pixels. */
+export function makeScene(view: View, room = Infinity): Scene {
   const n = view.rows.length;
-  const blockH = n <= 6 ? 32 : n <= 12 ? 26 : n <= 24 ? 20 : n <= 64 ? 14 : n <= 160 ? 10 : 6;
+  const usual = n <= 6 ? 32 : n <= 12 ? 26 : n <= 24 ? 20 : n <= 64 ? 14 : n <= 160 ? 10 : 6;
+  const scenes = [usual, 26, 20, 16, 14].filter((h) => h <= usual).map((h) => sceneOf(view, h));
+  return scenes.find((s) => s.height <= room) ?? scenes.find((s) => s.blockH <= 16 && room < Infinity) ?? scenes[0]!;
+}
+
+function sceneOf(view: View, blockH: number): Scene {
+  const n = view.rows.length;
   const transferH = view.hasTransfers ? Math.min(12, Math.max(3, Math.round(blockH / 2.6))) : 0;
   const theoryH = view.theoryShare !== null ? Math.max(3, Math.round(blockH * 0.6)) : 0;
   const between = blockH > 12 ? 2 : 1;

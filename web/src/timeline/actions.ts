@@ -2,7 +2,7 @@
 import { get } from "../api/client";
 import type { Ref } from "../api/types";
 import type { Ns } from "../base/ns";
-import { nodeOfId, rankOfId, type Item } from "../model/lanes";
+import { headId, nodeOfId, rankOfId, type Item } from "../model/lanes";
 import { laneShift } from "../model/rank_lanes";
 import { fail, notify } from "../model/notices";
 import { analysisSpan, box, offsets, rankOf, ranks, selected, shiftOf, show, type Box } from "../model/session";
@@ -212,7 +212,8 @@ export class Actions {
   /** All others of the same parent. */
   hideSiblings(item: Item): void {
     const { ids } = tree.siblings(layoutInput(), item);
-    const keep = new Set(this.rowsFor(item));
+    const marks = new Set(this.rowsFor(item));
+    const keep = new Set(tree.items.filter((i) => marks.has(i.id)).map(headId));
     this.hide(ids.filter((id) => !keep.has(id)));
   }
 

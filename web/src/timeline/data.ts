@@ -1,5 +1,6 @@
 /** What the timeline draws from: tiles, coverage, counters and names, and how a window of a lane is put together of tiles
  * that are there: its own level where possible, else a coarser or finer one until that comes. */
+import type { LaneNode } from "../api/types";
 import { Names } from "../model/names";
 import type { Ns } from "../base/ns";
 import { lanesOf } from "../model/tree";
@@ -19,9 +20,7 @@ export interface Piece<T> extends TilePlace {
 const COARSER = 12;
 const FINER = 3;
 
-/** Part of the coverage store that stands for what the minimap shows of a rank. */
-export const MINIMAP_PART = -2;
-/** All lanes of a rank. */
+/** Part of the coverage store that stands for a rank, closed or in the minimap. */
 export const RANK_PART = -1;
 
 /** Which lanes the minimap shows: those of devices where there are any. */
@@ -38,6 +37,21 @@ export function minimapLanes(key: string): number[] {
   return device.length > 0 ? device : all.filter((lane) => lanes.nodes[lanes.nodeOfLane(lane)].kind !== "overlap");
 }
 
+/** Which lanes a closed row stands for: what works, not what waits or is worked out of the others. */
+function coveredLanes(key: string, part: number): number[] {
+  const lanes = lanesOf(key);
+  if (lanes === undefined) {
+    return [];
+  }
+  if (part < 0) {
+    return minimapLanes(key);
+  }
+  const all = lanes.lanesBelow(part);
+  const nodeOf = (lane: number): LaneNode => lanes.nodes[lanes.nodeOfLane(lane)];
+  const own = all.filter((lane) => nodeOf(lane).kind !== "overlap");
+  return own.length > 0 ? own : all.filter((lane) => !/free/i.test(nodeOf(lane).name));
+}
+
 export class TimelineData {
   readonly slices;
   readonly coverage;
@@ -49,8 +63,7 @@ export class TimelineData {
   constructor(arrived: () => void, namesArrived: () => void) {
     this.slices = sliceTiles(arrived);
     this.counters = counterTiles(arrived);
-    this.coverage = coverageTiles(arrived, (key, part) =>
-      part === MINIMAP_PART ? minimapLanes(key) : lanesOf(key)?.lanesBelow(part) ?? []);
+    this.coverage = coverageTiles(arrived, coveredLanes);
     this.names = new Names(namesArrived);
   }
 

@@ -1,7 +1,7 @@
 /** Draws the minimap, the axis with the visible span in its middle, and the strip of markers under it. CSS pixels. */
 import { FONT } from "../base/dom";
 import { mix, pixel } from "../base/theme";
-import { PieceFinder, MINIMAP_PART, type TimelineData } from "./data";
+import { PieceFinder, RANK_PART, type TimelineData } from "./data";
 import { analysisSpan, box, shiftOf } from "../model/session";
 import { markers } from "../model/timeline";
 import { lanesOf, wantLanes } from "../model/tree";
@@ -181,7 +181,7 @@ export class Minimap {
         void wantLanes(rank.key);
         return;
       }
-      const n = this.finder.find(rank.key, MINIMAP_PART, shiftOf(rank), this.whole, scale, true);
+      const n = this.finder.find(rank.key, RANK_PART, shiftOf(rank), this.whole, scale, true);
       for (let p = 0; p < n; p++) {
         const piece = this.finder.get(p);
         addCoverage(line, width, piece.tile, piece, ink, ground);

@@ -13,6 +13,7 @@ import type { Viewport } from "../model/viewport";
 import { CounterPainter } from "./counters";
 import { PieceFinder, RANK_PART, type TimelineData } from "./data";
 import { labelFor, type TextWidths } from "./labels";
+import { Matches } from "./matches";
 import { addCoverage, LabelList, RowPainter } from "./paint";
 import type { Palette } from "./palette";
 import { LANE_PAD, previewSpan, type Region, type Scene } from "./scene";
@@ -27,9 +28,6 @@ export interface BaseLook {
   isDim: boolean;
   showInstants: boolean;
 }
-
-/** Where a pixel line goes that is also wanted as a drawing: a run of pixels of one colour. */
-export type RunSink = (line: Uint32Array, y0: number, y1: number) => void;
 
 export class BasePainter {
   private painter: RowPainter;
@@ -49,8 +47,8 @@ export class BasePainter {
   readonly rowsSeen = new Map<string, number>();
   /** Parts on screen that are not there yet. */
   nMissing = 0;
-  /** Also told of every line that is painted, for a drawing. */
-  sink: RunSink | null = null;
+  /** What is searched for. */
+  readonly matches: Matches;
 
   constructor(private readonly scene: Scene, private readonly data: TimelineData, private readonly widths: TextWidths) {
     this.painter = new RowPainter(1, 1);
@@ -58,6 +56,7 @@ export class BasePainter {
     this.finder = new PieceFinder(data.slices);
     this.counterFinder = new PieceFinder(data.counters);
     this.coverageFinder = new PieceFinder(data.coverage);
+    this.matches = new Matches(data.names);
     this.image = new ImageData(1, 1);
     this.pixels = new Uint32Array(this.image.data.buffer);
   }
@@ -84,6 +83,10 @@ export class BasePainter {
     this.nMissing = 0;
     this.painter.nDrawn = 0;
     this.painter.hideInstants = !look.showInstants;
+    this.painter.faint = palette.dimPx;
+    this.painter.matches = this.matches.isOn ? this.matches : null;
+    // What is searched for stands out, also where links of a slice are lit.
+    this.painter.isDim = look.isDim && !this.matches.isOn;
     this.rowsSeen.clear();
     for (const region of scene.regions) {
       if (region.bottom > region.top) {
@@ -136,6 +139,11 @@ export class BasePainter {
     }
   }
 
+  /** What was drawn last, without texts. */
+  get picture(): { pixels: Uint32Array; width: number; height: number } {
+    return { pixels: this.pixels, width: this.image.width, height: this.image.height };
+  }
+
   private readonly clipped: [number, number] = [0, 0];
 
   /** CSS pixels of the plot to lines of the image that the region shows. */
@@ -148,7 +156,6 @@ export class BasePainter {
 
   private copy(y0: number, y1: number): void {
     this.painter.copy(this.pixels, y0, y1);
-    this.sink?.(this.painter.line, y0, y1);
   }
 
   private rankIndex(key: string): number {
@@ -168,7 +175,8 @@ export class BasePainter {
       const seen = this.rowsInWindow(n, rows);
       this.rowsSeen.set(item.id, Math.max(seen, this.rowsSeen.get(item.id) ?? 0));
     }
-    const colours = look.isDim ? look.palette.dimPx : look.palette.px;
+    const colours = this.painter.isDim ? look.palette.dimPx : look.palette.px;
+    this.matches.begin(rank.key);
     if (item.isOpen) {
       this.drawRows(item, rank, n, Math.min(rows, item.rows), region, top, colours);
     } else {
@@ -290,11 +298,17 @@ export class BasePainter {
     const [y0, y1] = this.clip(region, top + 3, top + item.height - 3);
     const { scale } = this.scene;
     counterPainter.paint(this.pixels, Math.round((top + 3) * scale), Math.round((top + item.height - 3) * scale), y0, y1, ink, mix(ink, this.ground, 0.35));
-    this.counterScale.set(item.id, [counterPainter.least, counterPainter.most]);
+    const known = this.counterScale.get(item.id);
+    if (known === undefined || known[0] !== counterPainter.least || known[1] !== counterPainter.most) {
+      this.counterScale.set(item.id, [counterPainter.least, counterPainter.most]);
+      this.didScaleChange = true;
+    }
   }
 
   /** Least and most value drawn of a counter in the last frame, by item. */
   readonly counterScale = new Map<string, [number, number]>();
+  /** Since it was set to false: the label column says what counters reach. */
+  didScaleChange = false;
 
   /** The value of a counter at x (device pixels), or NaN. */
   counterAt(item: Item, rank: Rank, shift: Ns, view: Viewport, x: number): number {
@@ -322,12 +336,12 @@ export class BasePainter {
       this.drawSteps(ctx, region, view, look);
       ctx.restore();
     }
-    const texts = look.isDim ? look.palette.dimText : look.palette.text;
+    const { text: plain, dimText } = look.palette;
     let style = "";
     for (let i = 0; i < labels.n; i++) {
       const text = this.label(i);
       if (text !== "") {
-        const wanted = texts[labels.look[i]];
+        const wanted = (labels.isDim[i] === 1 ? dimText : plain)[labels.look[i]];
         if (wanted !== style) {
           ctx.fillStyle = style = wanted;
         }

@@ -122,7 +122,7 @@ function spotIn(scene: Scene, region: Region, rank: string, lane: number, row: n
   return lanes === undefined ? null : spotOf(scene, region, lanes, lane, row);
 }
 
-function rectOf(scene: Scene, region: Region, view: Viewport, ref: Hovered["ref"], from: Ns, to: Ns): Rect | null {
+export function rectOf(scene: Scene, region: Region, view: Viewport, ref: Hovered["ref"], from: Ns, to: Ns): Rect | null {
   const spot = spotIn(scene, region, ref.rank, ref.lane, ref.row);
   if (spot === null || !spot.isOwn || spot.bottom <= region.top || spot.top >= region.bottom) {
     return null;
@@ -154,6 +154,14 @@ function outlineRef(
   if (shift !== null) {
     outline(ctx, scene, region, view, ref, ref.start + shift, ref.start + ref.dur + shift, colour, width, dash);
   }
+}
+
+/** Where a slice is drawn, in every region that shows it. */
+export function rectsOf(scene: Scene, view: Viewport, ref: Ref): Rect[] {
+  const shift = shiftAt(ref.rank, ref.lane);
+  return shift === null ? [] : scene.regions
+    .map((region) => (region.bottom > region.top ? rectOf(scene, region, view, ref, ref.start + shift, ref.start + ref.dur + shift) : null))
+    .filter((r): r is Rect => r !== null);
 }
 
 /** A slice that does not step back. */
@@ -203,18 +211,19 @@ export function flowsOnScreen(scene: Scene, view: Viewport, palette: Palette, fl
   const found: DrawnFlow[] = [];
   for (const { rank, kind, flows: rows } of flows.inWindow.values()) {
     const colour = tintOf(palette, flowTint(kind));
-    const shifts = new Map<number, number | null>();
-    const shift = (lane: number): number | null => {
-      let known = shifts.get(lane);
+    const shifts = new Map<string, number | null>();
+    const shift = (key: string, lane: number): number | null => {
+      const id = `${key}|${lane}`;
+      let known = shifts.get(id);
       if (known === undefined) {
-        shifts.set(lane, (known = shiftAt(rank, lane)));
+        shifts.set(id, (known = shiftAt(key, lane)));
       }
       return known;
     };
-    for (const [, , fromLane, fromRow, fromNs, toLane, toRow, toNs] of rows) {
-      const a = shift(fromLane);
-      const b = shift(toLane);
-      const y0 = a === null ? null : endOf(scene, rank, fromLane, fromRow);
+    for (const [, , fromLane, fromRow, fromNs, toLane, toRow, toNs, fromRank = rank] of rows) {
+      const a = shift(fromRank, fromLane);
+      const b = shift(rank, toLane);
+      const y0 = a === null ? null : endOf(scene, fromRank, fromLane, fromRow);
       const y1 = b === null ? null : endOf(scene, rank, toLane, toRow);
       if (y0 !== null && y1 !== null) {
         const curve = curveOf(view.x(fromNs + a!), y0, view.x(toNs + b!), y1);

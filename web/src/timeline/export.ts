@@ -2,13 +2,12 @@
 import { context, el, FONT } from "../base/dom";
 import { blobOf } from "../model/exports";
 import { showInstants, labelWidth, markers, viewport } from "../model/timeline";
-import { session } from "../model/session";
-import { textOn } from "../base/theme";
+import { box, selected, session } from "../model/session";
 import { spanText, ticksOf } from "./axis";
 import { AXIS_PX, MINIMAP_PX, STRIP_PX } from "./draw_axis";
 import { LABEL_FONT_PX } from "./draw_base";
-import { boxRects, flowsOnScreen } from "./draw_over";
-import { box } from "../model/session";
+import type { Ref } from "../api/types";
+import { boxRects, flowsOnScreen, lookOf, rectsOf } from "./draw_over";
 import { svgPath } from "./flow_shape";
 import { cutMiddle } from "./labels";
 import { tintOf } from "./palette";
@@ -97,19 +96,37 @@ function asCanvas(timeline: Timeline): HTMLCanvasElement {
 const escape = (text: string): string => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]!);
 const hex = (px: number): string => `#${[px & 255, (px >>> 8) & 255, (px >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")}`;
 
-/** Runs of one colour in lines of pixels, as rectangles. */
-export function runsAsRects(line: Uint32Array, y0: number, y1: number, ground: number, scale: number, out: string[]): void {
-  for (let from = 0; from < line.length;) {
-    const colour = line[from];
-    let to = from + 1;
-    while (to < line.length && line[to] === colour) {
-      to++;
+/** An image as rectangles of one colour: lines that are alike are taken together, then cut where the colour changes. */
+export function imageAsRects(pixels: Uint32Array, width: number, height: number, ground: number, scale: number): string[] {
+  const out: string[] = [];
+  for (let y0 = 0; y0 < height;) {
+    let y1 = y0 + 1;
+    while (y1 < height && isSameLine(pixels, width, y0, y1)) {
+      y1++;
     }
-    if (colour !== ground) {
-      out.push(`<rect x="${from / scale}" y="${y0 / scale}" width="${(to - from) / scale}" height="${(y1 - y0) / scale}" fill="${hex(colour)}"/>`);
+    for (let from = 0; from < width;) {
+      const colour = pixels[y0 * width + from];
+      let to = from + 1;
+      while (to < width && pixels[y0 * width + to] === colour) {
+        to++;
+      }
+      if (colour !== ground) {
+        out.push(`<rect x="${from / scale}" y="${y0 / scale}" width="${(to - from) / scale}" height="${(y1 - y0) / scale}" fill="${hex(colour)}"/>`);
+      }
+      from = to;
     }
-    from = to;
+    y0 = y1;
   }
+  return out;
+}
+
+function isSameLine(pixels: Uint32Array, width: number, a: number, b: number): boolean {
+  for (let x = 0; x < width; x++) {
+    if (pixels[a * width + x] !== pixels[b * width + x]) {
+      return false;
+    }
+  }
+  return true;
 }
 
 function asSvg(timeline: Timeline): string {
@@ -117,20 +134,22 @@ function asSvg(timeline: Timeline): string {
   const left = labelWidth.get();
   const width = left + scene.width;
   const height = TOP_PX + scene.height;
-  const rects: string[] = [];
   const canvas = el("canvas");
   canvas.width = timeline.baseCanvas.width;
   canvas.height = timeline.baseCanvas.height;
-  painter.sink = (line, y0, y1) => runsAsRects(line, y0, y1, palette.pagePx, scene.scale, rects);
   painter.draw(context(canvas), viewport, { palette, isDim: timeline.flows.ofSelected.length > 0, showInstants: showInstants.get() });
-  painter.sink = null;
+  const { pixels, width: w, height: h } = painter.picture;
+  const map = context(timeline.minimapCanvas).getImageData(0, 0, timeline.minimapCanvas.width, timeline.minimapCanvas.height);
   const out = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(FONT)}" font-size="${LABEL_FONT_PX}">`,
     `<rect width="${width}" height="${height}" fill="${palette.page}"/>`,
     `<text x="8" y="16" font-size="12" font-weight="600" fill="${palette.ink}">${escape(titleOf())}</text>`,
+    `<g transform="translate(${left} ${TITLE_PX})" shape-rendering="crispEdges">`,
+    ...imageAsRects(new Uint32Array(map.data.buffer), map.width, map.height, palette.pagePx, scene.scale), "</g>",
     `<g transform="translate(${left} ${TITLE_PX + MINIMAP_PX})">${axis(timeline)}</g>`,
     `<clipPath id="plot"><rect width="${scene.width}" height="${scene.height}"/></clipPath>`,
-    `<g transform="translate(${left} ${TOP_PX})" clip-path="url(#plot)"><g shape-rendering="crispEdges">`, ...rects, "</g>",
+    `<g transform="translate(${left} ${TOP_PX})" clip-path="url(#plot)"><g shape-rendering="crispEdges">`,
+    ...imageAsRects(pixels, w, h, palette.pagePx, scene.scale), "</g>",
     ...sliceTexts(timeline), ...overlay(timeline), "</g>",
     `<g fill="${palette.ink}">`,
     ...names(timeline).map((n) => `<text x="${n.x}" y="${TOP_PX + n.top + 4}"${n.isStrong ? ' font-weight="600"' : ""}>${escape(n.text)}</text>`),
@@ -154,23 +173,32 @@ function axis({ palette }: Timeline): string {
   ].join("");
 }
 
-function sliceTexts({ painter, scene, palette, flows }: Timeline): string[] {
+function sliceTexts({ painter, scene, palette }: Timeline): string[] {
   const { labels } = painter;
-  const texts = flows.ofSelected.length > 0 ? palette.dimText : palette.text;
   const out: string[] = [];
   for (let i = 0; i < labels.n; i++) {
     const text = painter.label(i);
     if (text !== "") {
       const middle = (labels.x0[i] + labels.x1[i]) / 2 / scene.scale;
-      out.push(`<text x="${middle.toFixed(1)}" y="${(labels.y[i] / scene.scale + 4).toFixed(1)}" text-anchor="middle" fill="${texts[labels.look[i]]}">${escape(text)}</text>`);
+      out.push(`<text x="${middle.toFixed(1)}" y="${(labels.y[i] / scene.scale + 4).toFixed(1)}" text-anchor="middle" fill="${(labels.isDim[i] === 1 ? palette.dimText : palette.text)[labels.look[i]]}">${escape(text)}</text>`);
     }
   }
   return out;
 }
 
+/** A rectangle around, or filled with, where a slice is. */
+function sliceRects({ scene }: Timeline, ref: Ref, style: string): string[] {
+  return rectsOf(scene, viewport, ref).map((r) =>
+    `<rect x="${r.x0.toFixed(1)}" y="${r.top}" width="${Math.max(1, r.x1 - r.x0).toFixed(1)}" height="${r.bottom - r.top}" ${style}/>`);
+}
+
 function overlay(timeline: Timeline): string[] {
   const { scene, palette } = timeline;
-  const out: string[] = [];
+  const out = timeline.flows.lit().flatMap((ref) => sliceRects(timeline, ref, `fill="${palette.css[lookOf(ref)]}"`));
+  const current = selected.get();
+  if (current !== null) {
+    out.push(...sliceRects(timeline, current, `fill="none" stroke="${palette.accent}" stroke-width="2"`));
+  }
   for (const m of markers.get()) {
     const x = viewport.x(m.from);
     const colour = tintOf(palette, m.colour);
@@ -187,7 +215,7 @@ function overlay(timeline: Timeline): string[] {
     for (const r of boxRects(scene, viewport, b)) {
       out.push(`<rect x="${r.x0.toFixed(1)}" y="${r.top}" width="${(r.x1 - r.x0).toFixed(1)}" height="${r.bottom - r.top}" fill="${palette.accent}" fill-opacity="0.12" stroke="${palette.accent}"/>`);
       const text = spanText(b.to - b.from);
-      out.push(`<text x="${((r.x0 + r.x1) / 2).toFixed(1)}" y="${(r.top + r.bottom) / 2}" text-anchor="middle" fill="${textOn(palette.page)}">${escape(text)}</text>`);
+      out.push(`<text x="${((r.x0 + r.x1) / 2).toFixed(1)}" y="${(r.top + r.bottom) / 2}" text-anchor="middle" font-weight="600" fill="${palette.ink}">${escape(text)}</text>`);
     }
   }
   return out;

@@ -94,8 +94,11 @@ export class Gestures {
     plot.addEventListener("dblclick", (e) => {
       const { x, y } = placeIn(plot, e);
       const hit = timeline.hits.at(viewport, x, y);
+      const step = timeline.hits.stepAt(viewport, x, y);
       if (hit !== null) {
         this.listeners.openAt(hit);
+      } else if (step !== null) {
+        moveWindow((view) => view.show(step.from, step.to));
       }
     });
     plot.addEventListener("contextmenu", (e) => {
@@ -128,6 +131,11 @@ export class Gestures {
 
   private click(e: PointerEvent): void {
     const { x, y } = placeIn(this.timeline.overCanvas, e);
+    const step = this.timeline.hits.stepAt(viewport, x, y);
+    if (step !== null && !boxLocked.get()) {
+      box.set({ ...step, lanes: null });
+      return;
+    }
     this.listeners.click(this.timeline.hits.at(viewport, x, y), e);
   }
 

@@ -80,6 +80,18 @@ export class HitFinder {
     return best;
   }
 
+  /** The step whose band is there, in the header of a rank; viewNs. */
+  stepAt(view: Viewport, x: number, y: number): { from: Ns; to: Ns } | null {
+    const item = this.scene.itemAt(y)?.item;
+    if (item === undefined || item.kind !== "rank" || item.rank?.steps === undefined) {
+      return null;
+    }
+    const shift = shiftOf(item.rank);
+    const at = view.ns(x) - shift;
+    const step = item.rank.steps.find(([, start, end]) => start <= at && at < end);
+    return step === undefined ? null : { from: step[1] + shift, to: step[2] + shift };
+  }
+
   /** The rank that y belongs to, and its shift. */
   rankAt(y: number): { rank: Rank; shift: Ns } | null {
     const rank = this.scene.itemAt(y)?.item.rank ?? null;

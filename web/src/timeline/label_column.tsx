@@ -1,14 +1,17 @@
 /** The column of lane names: only what is on screen is there, however many lanes there are. */
 import { rankOf } from "../model/session";
 import type { Rank } from "../api/types";
-import { type Item } from "../model/lanes";
+import { headId, type Item } from "../model/lanes";
 import { autoOffset, load, offsets } from "../model/session";
 import { layoutInput, marked, touchTree, tree } from "../model/tree";
 import { Icon } from "../panels/icons";
 import { t } from "../words";
 import { fail } from "../model/notices";
+import { labelWidth } from "../model/timeline";
+import { cutMiddle } from "./labels";
 import type { Timeline } from "./timeline";
 import type { Region } from "./scene";
+import { grouped } from "../base/format";
 import { significant } from "../base/time";
 
 export interface ColumnActions {
@@ -19,6 +22,7 @@ export interface ColumnActions {
 /** What is being dragged to another place. */
 interface Dragged {
   id: string;
+  head: string;
   isPins: boolean;
 }
 let dragged: Dragged | null = null;
@@ -63,10 +67,10 @@ function drop(target: Item, isPins: boolean): void {
     tree.move("^", tree.pinned, from.id, target.id);
   } else {
     const { parent, ids } = tree.siblings(layoutInput(), target);
-    if (!ids.includes(from.id)) {
+    if (!ids.includes(from.head)) {
       return;
     }
-    tree.move(parent, ids, from.id, target.id);
+    tree.move(parent, ids, from.head, headId(target));
   }
   touchTree();
 }
@@ -93,7 +97,7 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
       style={style} role="treeitem" aria-level={item.depth + 1} aria-expanded={item.canOpen ? item.isOpen : undefined}
       aria-selected={marked.get().has(item.id)} title={titleOf(item)} draggable={isMovable}
       onDragStart={(e) => {
-        dragged = { id: item.id, isPins: region.isPins };
+        dragged = { id: item.id, head: headId(item), isPins: region.isPins };
         e.dataTransfer?.setData("text/plain", item.label);
       }}
       onDragOver={(e) => dragged !== null && e.preventDefault()}
@@ -117,9 +121,9 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
             toggle(timeline, item);
           }}><Icon name={item.isOpen ? "down" : "right"} /></button>
       ) : <span class="tl-twist" />}
-      <span class="tl-name">{item.label}</span>
+      <span class="tl-name">{item.label.includes("\u203a") ? shortened(item, timeline) : item.label}</span>
       {item.rank !== null && item.node < 0 && <RankNote rank={item.rank} />}
-      {item.kind === "counter" && item.isOpen && <Scale item={item} timeline={timeline} />}
+      {item.kind === "counter" && <Scale item={item} timeline={timeline} />}
       <span class="tl-tools">
         {item.kind === "rank" && (
           <button type="button" class="flat tiny" title={t("timeline.offset")} aria-label={t("timeline.offset")} onClick={(e) => {
@@ -138,6 +142,15 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
       </span>
     </div>
   );
+}
+
+/** Of several names that share a row the last says most. Widths are those of texts of 11 pixels. */
+function shortened(item: Item, { widths }: Timeline): string {
+  const room = ((labelWidth.get() - item.depth * 12 - 36) * 11) / 12;
+  const at = item.label.lastIndexOf(" \u203a ");
+  const tail = item.label.slice(at);
+  const rest = room - widths.of(tail);
+  return widths.of(item.label) <= room ? item.label : rest >= 36 ? cutMiddle(item.label.slice(0, at), rest, widths) + tail : cutMiddle(item.label.slice(at + 3), room, widths);
 }
 
 function Pin() {
@@ -179,13 +192,15 @@ function RankNote({ rank }: { rank: Rank }) {
 function Scale({ item, timeline }: { item: Item; timeline: Timeline }) {
   const [least, most] = timeline.painter.counterScale.get(item.id) ?? [0, 0];
   const { unit } = item.lanes!.nodes[item.node];
-  return most === 0 && least === 0 ? null : <span class="tl-note quiet tl-scale">{`${number(most)} ${unit}`}{least < 0 && <><br />{number(least)}</>}</span>;
+  return most === 0 && least === 0 ? null : <span class={least < 0 && item.isOpen ? "tl-note quiet tl-scale tl-both" : "tl-note quiet tl-scale"}>{`${number(most)} ${unit}`}{least < 0 && item.isOpen && <><br />{number(least)}</>}</span>;
 }
 
 export function number(value: number): string {
   const size = Math.abs(value);
-  return size >= 1e12 || (size > 0 && size < 1e-2) ? value.toExponential(2) : size >= 1e9 ? `${significant(value / 1e9)} G` : size >= 1e6 ? `${significant(value / 1e6)} M`
-    : size >= 1e4 ? `${significant(value / 1e3)} k` : Number.isInteger(value) ? String(value) : significant(value);
+  if (size >= 1e15 || (size > 0 && size < 1e-2)) {
+    return value.toExponential(2);
+  }
+  return size >= 1e4 ? grouped(String(Math.round(value))) : Number.isInteger(value) ? String(value) : significant(value);
 }
 
 function titleOf(item: Item): string {

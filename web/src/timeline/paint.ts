@@ -5,12 +5,13 @@
  * as all of them cover it: nothing vanishes, however short. */
 import { mix } from "../base/theme";
 import type { LaneTile } from "../model/tiles";
+import type { Matches } from "./matches";
 import { LOOK_INSTANT } from "./palette";
 
 /** Slices wider than this (CSS pixels) leave one to the next. */
 const GAP_FROM = 3;
 /** Weakest density that is seen. */
-const FAINT = 0.3;
+const FAINT = 0.5;
 /** A sign for an instant is so wide; closer ones become lines. */
 const CHEVRON = 7;
 /** Rows that may carry text have texts at least so wide (CSS pixels). */
@@ -36,8 +37,10 @@ export class LabelList {
   readonly look = new Uint8Array(this.most);
   readonly count = new Uint32Array(this.most);
   readonly rank = new Uint16Array(this.most);
+  /** 1: its slice steps back. */
+  readonly isDim = new Uint8Array(this.most);
 
-  add(x0: number, x1: number, y: number, durNs: number, name: number, look: number, count: number, rank: number): void {
+  add(x0: number, x1: number, y: number, durNs: number, name: number, look: number, count: number, rank: number, isDim: boolean): void {
     const at = this.n;
     if (at < this.most) {
       this.x0[at] = x0;
@@ -48,6 +51,7 @@ export class LabelList {
       this.look[at] = look;
       this.count[at] = count;
       this.rank[at] = rank;
+      this.isDim[at] = isDim ? 1 : 0;
       this.n++;
     }
   }
@@ -71,6 +75,11 @@ export class RowPainter {
   nDrawn = 0;
   /** Instants are left out. */
   hideInstants = false;
+  /** Names that do not step back, while something is searched for; others are drawn with `faint`. */
+  matches: Matches | null = null;
+  faint: Uint32Array = new Uint32Array(0);
+  /** The colours that add() is given are those of what steps back. */
+  isDim = false;
   /** What add() writes labels with: where, and the row's middle; null: none. */
   labels: LabelList | null = null;
   labelY = 0;
@@ -94,8 +103,11 @@ export class RowPainter {
   }
 
   /** Entries [from, to) of a row of a tile. `isFirst`: no tile to the left of it is drawn. */
-  add(tile: LaneTile, from: number, to: number, place: TilePlace, colours: Uint32Array, isFirst: boolean): void {
+  add(tile: LaneTile, from: number, to: number, place: TilePlace, plain: Uint32Array, isFirst: boolean): void {
     const { start, end, look, busy, count } = tile;
+    const { matches, faint } = this;
+    let isDim = this.isDim;
+    let colours = plain;
     const { at, perBucket, clipFrom, clipTo } = place;
     const gapFrom = GAP_FROM * this.scale;
     const labelFrom = LABEL_FROM * this.scale;
@@ -107,6 +119,10 @@ export class RowPainter {
         break;
       }
       let x1 = at + end[i] * perBucket;
+      if (matches !== null) {
+        isDim = !matches.is(tile.name[i]);
+        colours = isDim ? faint : plain;
+      }
       if (look[i] === LOOK_INSTANT || start[i] === end[i]) {
         if (x0 >= clipFrom && !this.hideInstants) {
           this.instant(x0, colours[look[i]], count[i]);
@@ -140,9 +156,14 @@ export class RowPainter {
           line[px] = colour;
         }
       }
-      if (this.labels !== null && x1 - x0 >= labelFrom && (start[i] >= 0 || isFirst)) {
-        const right = at + end[i] * perBucket;
-        this.labels.add(x0, right < this.width ? right : this.width, this.labelY, (end[i] - start[i]) * this.bucketNs, tile.name[i], look[i], count[i], this.labelRank);
+      if (this.labels !== null && (start[i] >= 0 || isFirst)) {
+        // As far as it goes in the tiles to the right.
+        const end1 = at + end[i] * perBucket;
+        const right = end1 < this.width ? end1 : this.width;
+        if (right - x0 < labelFrom) {
+          continue;
+        }
+        this.labels.add(x0, right, this.labelY, (end[i] - start[i]) * this.bucketNs, tile.name[i], look[i], count[i], this.labelRank, isDim);
       }
     }
   }

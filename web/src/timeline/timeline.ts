@@ -5,20 +5,23 @@ import type { Rank, Ref, Slice } from "../api/types";
 import { context, el, FONT } from "../base/dom";
 import type { Ns } from "../base/ns";
 import { isDark, theme } from "../model/look";
+import { counts, query } from "../model/search";
 import { fail } from "../model/notices";
-import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected, shiftOf } from "../model/session";
+import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected } from "../model/session";
 import {
-  baseSlice, editedMarker, flowKinds, hovered, labelWidth, listScroll, markers, moveWindow, showInstants, viewport, windowChanged,
+  baseSlice, editedMarker, flowKinds, followExtent, hovered, labelWidth, listScroll, markers, moveWindow, showInstants, viewport, windowChanged,
 } from "../model/timeline";
 import { layoutInput, marked, revealLane, touchTree, tree, treeChanged, wantLanes } from "../model/tree";
 import { language, t } from "../words";
 import { TimelineData } from "./data";
 import { AXIS_PX, drawAxis, Minimap, MINIMAP_PX, STRIP_PX } from "./draw_axis";
 import { BasePainter, LABEL_FONT_PX } from "./draw_base";
-import { drawOver, shiftAt } from "./draw_over";
+import { drawOver, flowsOnScreen, shiftAt, type DrawnFlow } from "./draw_over";
+import { distanceTo } from "./flow_shape";
 import { Flows } from "./flows";
 import { HitFinder, type SliceHit } from "./hit";
 import { TextWidths } from "./labels";
+import { nameTest } from "./matches";
 import { makePalette, type Palette } from "./palette";
 import { Scene } from "./scene";
 
@@ -31,6 +34,7 @@ declare global {
 }
 
 const MOST_FRAMES = 5000;
+const NEAR_FLOW_PX = 8;
 
 export interface Listeners {
   /** The label column is to be rendered anew. */
@@ -134,6 +138,12 @@ export class Timeline {
       this.redraw();
     });
     on([flowKinds], base);
+    const search = (): void => {
+      this.painter.matches.set(nameTest(query.get(), counts.get()));
+      this.redraw();
+    };
+    on([query, counts], search);
+    search();
     on([goto], () => this.follow());
     on([listScroll], () => {
       if (Math.abs(listScroll.get() - this.scene.scrollTop) > 1) {
@@ -150,6 +160,7 @@ export class Timeline {
       if (this.scroller.scrollTop !== this.isAtScroll) {
         this.isAtScroll = this.scroller.scrollTop;
         this.scene.scrollTop = this.scroller.scrollTop;
+        this.scene.update();
         this.wantedScroll = null;
         listScroll.set(this.scene.scrollTop);
         this.redrawLabels();
@@ -259,6 +270,12 @@ export class Timeline {
     }
   }
 
+  /** The arrow of the selected slice that passes here. */
+  flowAt(x: number, y: number): DrawnFlow | null {
+    const near = flowsOnScreen(this.scene, viewport, this.palette, this.flows).filter((f) => f.isOfSelected && distanceTo(f, x, y) <= NEAR_FLOW_PX);
+    return near[0] ?? null;
+  }
+
   // --- drawing ---------------------------------------------------------------------------------------------------------
 
   redraw(): void {
@@ -305,7 +322,7 @@ export class Timeline {
   private layout(): void {
     this.isTreeDirty = false;
     tree.layout(layoutInput());
-    this.extent();
+    followExtent();
     for (const item of tree.items) {
       if (item.kind === "rank" && item.isOpen && item.lanes === null && item.rank !== null) {
         void wantLanes(item.rank.key);
@@ -349,24 +366,6 @@ export class Timeline {
     this.redraw();
   }
 
-  /** What there is to see, over all ranks that are read. */
-  private extent(): void {
-    let least = Infinity;
-    let most = -Infinity;
-    for (const rank of ranks.get()) {
-      if (rank.state === "ready" && rank.start !== undefined && rank.end !== undefined) {
-        least = Math.min(least, rank.start + shiftOf(rank));
-        most = Math.max(most, rank.end + shiftOf(rank));
-      }
-    }
-    if (least <= most) {
-      const { from, to } = viewport.extent;
-      if (least !== from || most !== to) {
-        viewport.setExtent(least, most);
-      }
-    }
-  }
-
   private frame(): void {
     this.frameId = 0;
     const began = performance.now();
@@ -386,8 +385,9 @@ export class Timeline {
     if (wasBase) {
       this.noteFrame(performance.now() - began);
     }
-    if (this.areLabelsDirty) {
+    if (this.areLabelsDirty || this.painter.didScaleChange) {
       this.areLabelsDirty = false;
+      this.painter.didScaleChange = false;
       this.listeners.labels();
     }
     if (wasBase) {

@@ -109,7 +109,7 @@ function Corner({ actions }: { actions: Actions }) {
   const ready = all.filter((r) => r.state === "ready").length;
   return (
     <>
-      <span class="tl-corner-text quiet">{all.length > 1 ? `${ready} / ${all.length} rank` : ""}</span>
+      <span class="tl-corner-text quiet">{ready < all.length ? t("timeline.ranks-read", ready, all.length) : ""}</span>
       <span class="tl-corner-tools">
         {areRanksWaiting() && (
           <button type="button" class="flat tiny" title={t("timeline.read-all")} aria-label={t("timeline.read-all")} onClick={() => void loadAll().catch(fail)}><Icon name="play" /></button>
@@ -186,7 +186,11 @@ function Tip({ timeline }: { timeline: Timeline }) {
     }
   }
   if (content === null) {
-    return null;
+    const flow = timeline.flowAt(cursor.x, cursor.y);
+    if (flow === null) {
+      return null;
+    }
+    content = <><div class="quiet">{flow.kind}</div><div class="mono">{flow.from?.name} {"\u2192"} {flow.to?.name}</div></>;
   }
   const plot = timeline.overCanvas.getBoundingClientRect();
   const x = plot.left + cursor.x;

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Ranks while they are served: read in the background, some cannot be, files vanish and change."""
+import os
+import time
+
+import serving
+
+AUTO = 16  # ranks that are read unasked
+
+
+class Ranks(serving.Case):
+    def many(self, n_ranks, **more):
+        os.mkdir(self.path("job"))
+        for i in range(n_ranks):
+            serving.trace(self.path("job", "rank%d.json" % i), rank=i, **more)
+        return self.path("job")
+
+    def load(self, s, keys):
+        reply = s.post("/api/load", {"keys": keys})
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json()["queued"]
+
+    def test_events_tell_what_changes(self):
+        with serving.Server(self.many(4, n=3000)) as s:
+            seq, seen = 0, {}
+            end = time.monotonic() + serving.PATIENCE
+            while len(seen) < 4 or any(r["state"] != "ready" for r in seen.values()):
+                self.assertLess(time.monotonic(), end)
+                reply = s.get("/api/events?after=%d" % seq)
+                self.assertEqual(reply.status, 200)
+                events = reply.json()
+                self.assertGreaterEqual(events["seq"], seq)
+                for r in events["ranks"]:
+                    seen[r["key"]] = r
+                seq = events["seq"]
+            ranks = {r["key"]: r for r in s.ranks()}
+            for r in [*seen.values(), *ranks.values()]:
+                del r["bytes"]  # more is kept as more is asked
+            self.assertEqual(seen, ranks)
+            self.assertEqual(sorted(r["slices"] for r in seen.values()), [3000] * 4)
+
+    def test_a_damaged_rank_hinders_no_other(self):
+        job = self.many(3)
+        with open(self.path("job", "rank1.json"), "r+", encoding="utf-8") as file:
+            file.truncate(os.path.getsize(file.name) // 2)
+        with open(self.path("job", "rank2.json"), "w", encoding="utf-8") as file:
+            file.write('{"schemaVersion": 1, "traceEvents": [{"ph": "X"} nonsense')
+        with serving.Server(job) as s:
+            ranks = s.wait_for(["ready", "failed"])
+            states = {r["file"]: r["state"] for r in ranks}
+            self.assertEqual(states["rank0.json"], "ready")
+            for r in ranks:
+                status = s.get("/api/lanes?rank=" + r["key"]).status
+                self.assertEqual(status, 200 if r["state"] == "ready" else 409)
+                if r["state"] == "failed":
+                    self.assertIn(r["file"], r["error"])
+
+    def test_files_that_vanish_and_change(self):
+        job = self.many(AUTO + 4)
+        with serving.Server(job) as s:
+            ranks = s.wait_for(["ready"], AUTO)
+            later = [r for r in ranks if r["state"] == "waiting"]
+            self.assertEqual(len(later), 4)
+            ready = next(r for r in ranks if r["state"] == "ready")
+            os.remove(self.path("job", ready["file"]))  # in memory by now
+            gone, cut, emptied, good = later
+            os.remove(self.path("job", gone["file"]))
+            for r, size in ((cut, os.path.getsize(self.path("job", cut["file"])) // 2), (emptied, 0)):
+                os.truncate(self.path("job", r["file"]), size)
+            self.load(s, [r["key"] for r in later])
+            ranks = {r["key"]: r for r in s.wait_for(["ready", "failed"])}
+            self.assertEqual(ranks[gone["key"]]["state"], "failed")
+            self.assertIn(gone["file"], ranks[gone["key"]]["error"])
+            self.assertEqual(ranks[emptied["key"]]["state"], "failed")
+            self.assertEqual(ranks[good["key"]]["state"], "ready")
+            self.assertEqual(s.get("/api/lanes?rank=" + gone["key"]).status, 409)
+            self.assertEqual(s.get("/api/lanes?rank=" + ready["key"]).status, 200)
+            self.assertEqual(s.get("/api/search?q=op").status, 200)
+            self.assertEqual(s.stop(), 0)
+
+    def test_files_cut_while_they_are_read(self):
+        job = self.many(6, n=8000)
+        with serving.Server(job, args=["-j", "1"]) as s:
+            for i in range(6):
+                os.truncate(self.path("job", "rank%d.json" % i), 1000 + i)
+            ranks = s.wait_for(["ready", "failed"])
+            self.assertEqual(len(ranks), 6)
+            for r in ranks:
+                s.get("/api/lanes?rank=" + r["key"])
+            self.assertEqual(s.get("/", token=None).status, 200)
+            self.assertEqual(s.stop(), 0)
+
+    def test_asking_for_a_rank_has_it_read(self):
+        with serving.Server(self.many(AUTO + 2)) as s:
+            ranks = s.wait_for(["ready"], AUTO)
+            late = next(r for r in ranks if r["state"] == "waiting")
+            self.assertEqual(s.get("/api/lanes?rank=" + late["key"]).status, 409)
+            s.wait_for(["ready"], AUTO + 1)
+            self.assertEqual(s.get("/api/lanes?rank=" + late["key"]).status, 200)
+            self.assertEqual(self.load(s, []), 0)
+            self.assertEqual(s.post("/api/load", {"all": True}).json()["queued"], 1)
+            s.wait_for(["ready"])
+
+
+if __name__ == "__main__":
+    serving.main()

@@ -1,0 +1,144 @@
+// A page of the viewer in a real browser, and the server behind it: what tests of the whole do with both.
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+export const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync"];
+
+export const launch = (executablePath) => chromium.launch({ executablePath, args: FLAGS });
+
+/** The routes of the server that an address ("http://127.0.0.1:8686/#token=...") names. */
+export function apiOf(url) {
+  const at = new URL(url);
+  const token = new URLSearchParams(at.hash.slice(1)).get("token");
+  return async (path, params = {}) => {
+    const query = new URLSearchParams(params).toString();
+    const reply = await fetch(`${at.origin}/api/${path}${query === "" ? "" : `?${query}`}`, { headers: { Authorization: `Bearer ${token}` } });
+    if (!reply.ok) {
+      throw new Error(`${path}: ${reply.status} ${await reply.text()}`);
+    }
+    return reply.json();
+  };
+}
+
+export class Viewer {
+  faults = [];
+
+  constructor(page, url) {
+    this.page = page;
+    this.url = url;
+    this.api = apiOf(url);
+    page.on("pageerror", (error) => this.faults.push(error.message));
+    page.on("console", (message) => message.type() === "error" && this.faults.push(message.text()));
+  }
+
+  static async open(browser, url, { width = 1280, height = 1000, hash = "" } = {}) {
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", locale: "en-GB", acceptDownloads: true });
+    const viewer = new Viewer(await context.newPage(), url);
+    await viewer.goto(hash);
+    return viewer;
+  }
+
+  async goto(hash = "") {
+    await this.page.goto(this.url + hash);
+    await this.ready();
+    this.ranks = (await this.api("ranks")).ranks;
+  }
+
+  /** All ranks that are being read are there, and lanes are drawn. */
+  async ready() {
+    for (let i = 0; i < 300; i++) {
+      const { ranks } = await this.api("ranks");
+      if (ranks.every((r) => r.state === "ready" || r.state === "failed" || r.state === "waiting")) {
+        break;
+      }
+      await this.page.waitForTimeout(50);
+    }
+    await this.page.waitForFunction(() => performance.getEntriesByName("first-lanes").length > 0, null, { timeout: 20000 });
+    await this.settle();
+  }
+
+  async settle() {
+    await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await this.page.waitForTimeout(60);
+  }
+
+  async press(...keys) {
+    for (const key of keys) {
+      await this.page.keyboard.press(key);
+    }
+    await this.settle();
+  }
+
+  /** What the address says of one page ("tl", "pp"), once it has caught up. */
+  async state(prefix = "tl") {
+    await this.page.waitForTimeout(350);
+    return this.page.evaluate((p) => Object.fromEntries([...new URLSearchParams(location.hash.slice(1))]
+      .filter(([k]) => k.startsWith(`${p}.`)).map(([k, v]) => [k.slice(p.length + 1), v])), prefix);
+  }
+
+  tab(name) {
+    return this.page.locator("nav").getByText(name, { exact: true }).first().click();
+  }
+
+  /** A tab of the panel below the timeline. */
+  async below(name) {
+    await this.page.locator(".bottom-tabs").getByText(name, { exact: false }).first().click();
+    await this.settle();
+  }
+
+  /** Types into the search field and goes to the first match. */
+  async find(text) {
+    await this.page.locator(".search input").fill(text);
+    await this.page.keyboard.press("Enter");
+    await this.page.waitForFunction((q) => document.querySelector(".search-count")?.textContent?.includes("/") && document.querySelector(".search input")?.value === q, text);
+    await this.page.evaluate(() => document.activeElement?.blur());
+    await this.settle();
+  }
+
+  /** The slice that is selected, as the server tells it. */
+  async selected() {
+    const { sel } = await this.state();
+    if (sel === undefined) {
+      return null;
+    }
+    const [rank, slice] = sel.split(":");
+    return this.api("slice", { rank, slice });
+  }
+
+  /** The label of a lane in the column on the left; of the n-th rank that has it open. */
+  lane(name, n = 0) {
+    return this.page.locator(".tl-row", { has: this.page.locator(".tl-name", { hasText: new RegExp(`(^|\u203a )${name.replace(/[()]/g, "\\$&")}$`) }) }).nth(n);
+  }
+
+  /** Place of a lane's first row on the screen, at a share of the window's width. */
+  async at(lane, share) {
+    const plot = await this.page.locator(".tl-over").boundingBox();
+    await lane.scrollIntoViewIfNeeded();
+    const label = await lane.boundingBox();
+    return [plot.x + plot.width * share, label.y + 12];
+  }
+
+  async drag(from, to) {
+    await this.page.mouse.move(...from);
+    await this.page.mouse.down();
+    await this.page.mouse.move((from[0] + to[0]) / 2, (from[1] + to[1]) / 2, { steps: 3 });
+    await this.page.mouse.move(...to, { steps: 3 });
+    await this.page.mouse.up();
+    await this.settle();
+  }
+
+  async shot(name) {
+    if (process.env.PIPESCOPE_SHOTS) {
+      await this.page.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, `${name}.png`) });
+    }
+  }
+
+  /** Rows of the table that is seen below, as texts: once there are any. */
+  async rows(selector = ".bottom-body", n = 0) {
+    const table = this.page.locator(`${selector} .table`).nth(n);
+    await table.locator("[role=row][aria-rowindex]").nth(1).waitFor({ timeout: 10000 });
+    await this.settle();
+    return table.locator("[role=row][aria-rowindex]").allInnerTexts();
+  }
+}

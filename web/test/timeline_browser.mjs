@@ -1,0 +1,219 @@
+// node timeline_browser.mjs CHROMIUM: what the timeline does for people, on a synthetic recording. PIPESCOPE_SHOTS=DIR keeps
+// pictures.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { serveSynthetic } from "./timeline_server.mjs";
+
+const [executablePath] = process.argv.slice(2);
+const server = await serveSynthetic({ nRanks: 2, nLanes: 12, rows: 2, spanNs: 2e5 });
+const browser = await chromium.launch({
+  executablePath,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+});
+const faults = [];
+const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: "light" });
+page.on("pageerror", (error) => faults.push(error.message));
+
+const settle = async () => {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.waitForTimeout(40);
+};
+/** What the address says of the timeline, once it has caught up. */
+const state = async () => {
+  await page.waitForTimeout(330);
+  return page.evaluate(() => Object.fromEntries([...new URLSearchParams(location.hash.slice(1))].filter(([k]) => k.startsWith("tl.")).map(([k, v]) => [k.slice(3), v])));
+};
+const windowOf = (s) => {
+  if (s.w === undefined) {
+    return null;
+  }
+  const [from, rest, span] = s.w.split("+");
+  return { from: Number(BigInt(from) - 1700000000000000000n) + Number(rest), span: Number(span) };
+};
+const shot = async (name) => process.env.PIPESCOPE_SHOTS && page.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, name) });
+const press = async (...keys) => {
+  for (const key of keys) {
+    await page.keyboard.press(key);
+  }
+  await settle();
+};
+
+await page.goto(server.url);
+await page.waitForFunction(() => performance.getEntriesByName("first-lanes").length > 0);
+await settle();
+assert.deepEqual(await state(), {}, "a view that nobody changed says nothing");
+const plot = await page.locator(".tl-over").boundingBox();
+const at = (x, y) => [plot.x + x, plot.y + y];
+const row = (name) => page.locator(".tl-row", { has: page.locator(".tl-name", { hasText: new RegExp(`^${name}$`) }) }).first();
+const middleOf = async (name) => {
+  const b = await row(name).boundingBox();
+  return b.y - plot.y + 12;
+};
+
+// --- window ------------------------------------------------------------------------------------------------------------
+
+await page.mouse.move(...at(plot.width / 2, 60));
+await press("w");
+const once = windowOf(await state());
+assert.ok(Math.abs(once.span - (2e5 * 1.02) / 1.5) < 10, "W zooms in");
+await press("s");
+assert.ok(windowOf(await state()).span > once.span, "S zooms out");
+await press("w", "w", "w");
+await page.waitForTimeout(450);
+const before = windowOf(await state());
+await press("d");
+const moved = windowOf(await state());
+assert.ok(moved.from > before.from && Math.abs(moved.span - before.span) < 1, "D pans");
+await page.waitForTimeout(450);
+await press("ArrowLeft");
+assert.ok(windowOf(await state()).from < moved.from);
+await press("Backspace");
+assert.ok(Math.abs(windowOf(await state()).from - moved.from) < 2, "Backspace undoes");
+await press("Control+0");
+assert.equal(windowOf(await state()), null, "Ctrl+0 shows everything");
+await page.mouse.move(...at(300, 60));
+await page.keyboard.down("Control");
+await page.mouse.wheel(0, -240);
+await page.keyboard.up("Control");
+await settle();
+assert.ok(windowOf(await state()).span < 2e5, "Ctrl + wheel zooms in");
+for (let i = 0; i < 40; i++) {
+  await page.keyboard.press("w");
+}
+assert.ok(Math.abs(windowOf(await state()).span - 1) < 1e-6, "down to 1 ns");
+await press("Control+0");
+
+// --- selection, box, markers -------------------------------------------------------------------------------------------
+
+const y0 = await middleOf("Stream 0");
+const y2 = await middleOf("Stream 2");
+await page.mouse.move(...at(400, y0));
+await press("w", "w", "w", "w", "w", "w", "w");
+await page.mouse.move(...at(401, y0));
+await page.waitForSelector(".tl-tip .tl-tip-name");
+assert.match(await page.locator(".tl-tip").innerText(), /kernel_\d+/);
+await page.mouse.click(...at(401, y0));
+await settle();
+assert.match((await state()).sel, /^k0:\d+$/, "a click selects");
+await shot("timeline-selected.png");
+const first = (await state()).sel;
+await press(".");
+assert.equal(Number((await state()).sel.split(":")[1]), Number(first.split(":")[1]) + 1, "the next slice of the row");
+await press(",");
+assert.equal((await state()).sel, first);
+await press("m");
+assert.match((await state()).box, /\+504,k0:0$/, "M frames the slice");
+await press("k");
+assert.match((await state()).mark, /\+504\/0\/$/, "K marks the box");
+await press("k");
+assert.equal((await state()).mark, undefined, "and takes the mark away again");
+await press("m");
+assert.equal((await state()).box, undefined);
+await page.mouse.move(...at(200, y0));
+await page.mouse.down();
+await page.mouse.move(...at(300, y2 - 8), { steps: 5 });
+await page.mouse.up();
+const framed = await state();
+assert.match(framed.box, /,k0:0,k0:1,k0:2$/, "a box over three lanes");
+await press("Shift+L");
+assert.equal((await state()).lock, "1");
+await page.mouse.move(...at(500, y0));
+await page.mouse.down();
+await page.mouse.move(...at(600, y2), { steps: 3 });
+await page.mouse.up();
+assert.equal((await state()).box, framed.box, "a locked box stays");
+await press("Shift+L", "Shift+T");
+assert.match((await state()).span, /^\d+\+\d+$/, "its span is analysed");
+await shot("timeline-box.png");
+await press("Shift+Z");
+const zoomed = windowOf(await state());
+const boxSpan = Number(framed.box.split(",")[0].split("+")[1]);
+assert.ok(Math.abs(zoomed.span - boxSpan) < 2, "Shift+Z shows the box");
+await press("Escape");
+assert.equal((await state()).box, undefined);
+await page.keyboard.down("Alt");
+await page.mouse.move(...at(200, y0));
+await page.mouse.down();
+await page.mouse.move(...at(400, y0 + 30), { steps: 4 });
+await page.mouse.up();
+await page.keyboard.up("Alt");
+const alt = await state();
+assert.ok(windowOf(alt).span < zoomed.span && alt.box === undefined, "Alt + drag zooms and leaves no box");
+await page.mouse.move(...at(300, y0 + 30));
+await press("k");
+assert.match((await state()).mark, /^\d+\/0\/$/, "K marks a point");
+await page.mouse.click(plot.x + 500, plot.y - 8);
+assert.equal((await state()).mark.split(",").length, 2, "a click in the strip marks");
+await page.mouse.dblclick(plot.x + 502, plot.y - 8);
+await page.locator("dialog input").first().fill("here");
+await page.keyboard.press("Enter");
+await settle();
+assert.match((await state()).mark, /\/here/, "a double click names it");
+await press("Control+0");
+
+// --- lanes -------------------------------------------------------------------------------------------------------------
+
+await row("Stream 1").hover();
+await row("Stream 1").locator("button[aria-pressed]").click();
+await settle();
+assert.equal((await state()).pin, "k0|device/0/stream/1");
+assert.equal(await page.locator(".tl-pins .tl-row").count(), 1);
+await row("Stream 3").click({ button: "right" });
+await page.getByRole("menuitem", { name: "Hide", exact: true }).click();
+await settle();
+assert.equal((await state()).hide, "k0|device/0/stream/3");
+await page.mouse.move(...at(100, 200));
+await page.mouse.wheel(0, 2000);
+await settle();
+await shot("timeline-lanes.png");
+await page.locator(".tl-hidden button").click();
+await settle();
+assert.equal((await state()).hide, undefined);
+await page.mouse.wheel(0, -4000);
+await settle();
+await row("Stream 2").click({ button: "right" });
+await page.getByRole("menuitem", { name: "Unpin all" }).click();
+await page.locator(".tl-row.tl-rank button.tl-twist").first().click();
+await settle();
+assert.equal((await state()).open, "-k0");
+await page.locator(".tl-corner button[aria-label='Expand all lanes']").click();
+await settle();
+assert.ok((await page.locator(".tl-row").count()) > 5);
+
+// --- alignment ---------------------------------------------------------------------------------------------------------
+
+await row("rank 0").click({ button: "right" });
+await page.getByRole("menuitem", { name: "Time offset" }).click();
+await page.locator("dialog input").fill("-1500");
+await page.keyboard.press("Enter");
+await settle();
+assert.equal((await state()).off, "k0=-1500");
+await row("rank 0").click({ button: "right" });
+await page.getByRole("menuitem", { name: "Undo all offsets" }).click();
+await settle();
+assert.equal((await state()).off, undefined);
+
+// --- pictures, address -------------------------------------------------------------------------------------------------
+
+await page.mouse.move(...at(400, 80));
+await press("w", "w", "w", "w");
+const shared = await page.evaluate(() => location.href);
+await page.waitForTimeout(350);
+const kept = await state();
+const other = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: "dark" });
+other.on("pageerror", (error) => faults.push(error.message));
+await other.goto(`${server.url}&${(await page.evaluate(() => location.hash)).slice(1)}`);
+await other.waitForFunction(() => performance.getEntriesByName("first-lanes").length > 0);
+await other.waitForTimeout(600);
+const there = await other.evaluate(() => Object.fromEntries([...new URLSearchParams(location.hash.slice(1))].filter(([k]) => k.startsWith("tl.")).map(([k, v]) => [k.slice(3), v])));
+assert.deepEqual(there, kept, "the address shows another the same");
+if (process.env.PIPESCOPE_SHOTS) {
+  await other.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, "timeline-dark.png") });
+}
+assert.ok(shared.length < 4000);
+await browser.close();
+server.close();
+assert.deepEqual(faults, []);
+console.log("timeline: ok");
