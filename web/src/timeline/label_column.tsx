@@ -121,7 +121,7 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
             toggle(timeline, item);
           }}><Icon name={item.isOpen ? "down" : "right"} /></button>
       ) : <span class="tl-twist" />}
-      <span class="tl-name">{item.label.includes("\u203a") ? shortened(item, timeline) : item.label}</span>
+      <span class="tl-name">{item.label.includes("\u203a") ? shortened(item, timeline) : item.kind === "host" && item.label === "" ? t("timeline.no-host") : item.label}</span>
       {item.rank !== null && item.node < 0 && <RankNote rank={item.rank} />}
       {item.kind === "counter" && <Scale item={item} timeline={timeline} />}
       <span class="tl-tools">
