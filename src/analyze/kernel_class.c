@@ -96,8 +96,11 @@ bool ps_classifier_init(ps_classifier *c, const ps_links *links) {
     static const char *const MAC[4] = {"aic_mac_time(us)", "aic_mac_ratio", "mac_time(us)",
                                        "mac_ratio"};
     *c = (ps_classifier){.links = links};
-    ps_idmap_init(&c->families);
-    ps_idmap_init(&c->backward);
+    ps_idmap *const maps[] = {&c->families,    &c->backward, &c->op_families,
+                              &c->op_backward, &c->looks,    &c->cores};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        ps_idmap_init(maps[i]);
+    }
     for (size_t i = 0; i < 4; i++) {
         c->mac_keys[i] = ps_trace_find_text(links->trace, MAC[i]);
     }
@@ -106,39 +109,64 @@ bool ps_classifier_init(ps_classifier *c, const ps_links *links) {
 
 void ps_classifier_fini(ps_classifier *c) {
     ps_kernel_keys_fini(&c->keys);
-    ps_idmap_fini(&c->families);
-    ps_idmap_fini(&c->backward);
+    ps_idmap *const maps[] = {&c->families,    &c->backward, &c->op_families,
+                              &c->op_backward, &c->looks,    &c->cores};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        ps_idmap_fini(maps[i]);
+    }
 }
 
-/* What `of` says of a host slice, or of the nearest one around it for which it is not `unknown`. All on the way remember
- * the answer, so that deep nests cost once. False when memory is out. */
-static bool ask_upwards(const ps_classifier *c, ps_idmap *known, uint32_t slice, uint32_t unknown,
-                        uint32_t (*of)(const char *name), uint32_t *out) {
-    const ps_trace *t = c->links->trace;
-    const ps_slices *s = ps_trace_slices(t);
-    uint32_t at = slice;
-    *out = unknown;
-    for (; at != PS_NONE; at = c->links->parent[at]) {
-        uint32_t before = ps_idmap_get(known, at);
-        *out = before != PS_IDMAP_NONE           ? before
-               : s->kind[at] == PS_SLICE_HOST_OP ? of(ps_trace_text(t, s->name[at]))
-                                                 : unknown;
-        if (before != PS_IDMAP_NONE || *out != unknown) {
-            break;
-        }
+/* What is asked of operators: by name, and where nothing around says anything. */
+typedef struct question {
+    ps_idmap *by_slice, *by_name;
+    uint32_t (*of)(const char *name);
+    uint32_t unknown;
+} question;
+
+/* Nests that are deeper than this remember their answers on the way, so that they cost once. */
+#define DEEP 16
+
+static bool ask_name(const question *q, const ps_trace *t, ps_str name, uint32_t *out) {
+    *out = ps_idmap_get(q->by_name, name.id);
+    if (*out != PS_IDMAP_NONE) {
+        return true;
     }
-    for (uint32_t k = slice; k != PS_NONE; k = c->links->parent[k]) {
-        if (ps_idmap_get(known, k) != PS_IDMAP_NONE) {
-            break;
-        }
-        if (!ps_idmap_put(known, k, *out)) {
+    *out = q->of(ps_trace_text(t, name));
+    return ps_idmap_put(q->by_name, name.id, *out);
+}
+
+static bool remember(const ps_classifier *c, const question *q, uint32_t from, uint32_t to,
+                     uint32_t answer) {
+    for (uint32_t k = from; k != PS_NONE; k = k == to ? PS_NONE : c->links->parent[k]) {
+        if (ps_idmap_get(q->by_slice, k) == PS_IDMAP_NONE &&
+            !ps_idmap_put(q->by_slice, k, answer)) {
             return false;
-        }
-        if (k == at) {
-            break;
         }
     }
     return true;
+}
+
+/* The answer of a host slice, or of the nearest one around it that gives one. False when memory is out. */
+static bool ask_upwards(const ps_classifier *c, const question *q, uint32_t slice, uint32_t *out) {
+    const ps_trace *t = c->links->trace;
+    const ps_slices *s = ps_trace_slices(t);
+    uint32_t at = slice;
+    size_t n = 0;
+    *out = q->unknown;
+    for (; at != PS_NONE; at = c->links->parent[at], n++) {
+        uint32_t before = ps_idmap_get(q->by_slice, at);
+        if (before != PS_IDMAP_NONE) {
+            *out = before;
+            break;
+        }
+        if (s->kind[at] == PS_SLICE_HOST_OP && !ask_name(q, t, s->name[at], out)) {
+            return false;
+        }
+        if (*out != q->unknown) {
+            break;
+        }
+    }
+    return n < DEEP || remember(c, q, slice, at, *out);
 }
 
 static uint32_t family_number(const char *name) {
@@ -151,17 +179,23 @@ static uint32_t backward_number(const char *name) {
 
 /* --- cores ----------------------------------------------------------------------------------------------------------- */
 
-/* Cores that do both count as matrix units when their counters say that these worked, or say nothing. */
-static ps_kernel_core core_of(const ps_classifier *c, uint32_t kernel, const char *core) {
+/* Cores that do both are told apart by their counters. */
+enum { CORE_BOTH = PS_N_CORES };
+
+static uint32_t core_of_text(const char *core) {
     if (holds(core, "AI_CPU") || holds(core, "AICPU")) {
         return PS_CORE_AICPU;
     }
-    bool vector = holds(core, "VECTOR") || holds(core, "AIV");
     bool both = holds(core, "AI_CORE") || holds(core, "AICORE") || holds(core, "CUBE") ||
                 holds(core, "AIC");
-    if (!both) {
-        return vector ? PS_CORE_VECTOR : PS_CORE_UNKNOWN;
-    }
+    bool vector = holds(core, "VECTOR") || holds(core, "AIV");
+    return both     ? (uint32_t)CORE_BOTH
+           : vector ? (uint32_t)PS_CORE_VECTOR
+                    : (uint32_t)PS_CORE_UNKNOWN;
+}
+
+/* They count as matrix units when their counters say that these worked, or say nothing. */
+static ps_kernel_core core_by_counters(const ps_classifier *c, uint32_t kernel) {
     ps_arg arg;
     for (ps_arg_iter it = ps_trace_args(c->links->trace, kernel); ps_arg_next(&it, &arg);) {
         for (size_t i = 0; i < 4; i++) {
@@ -176,14 +210,21 @@ static ps_kernel_core core_of(const ps_classifier *c, uint32_t kernel, const cha
     return PS_CORE_CUBE;
 }
 
-/* The core of the kernel's own entry, else the type of its task ("KERNEL_AIVEC"). */
-static const char *core_text(const ps_classifier *c, uint32_t kernel, const ps_arg *fields) {
+/* The core of the kernel's own entry, else the type of its task ("KERNEL_AIVEC"). False when memory is out. */
+static bool find_core(ps_classifier *c, uint32_t kernel, const ps_arg *fields,
+                      ps_kernel_core *out) {
     const ps_trace *t = c->links->trace;
     ps_str core = ps_kernel_text(&c->keys, &fields[PS_KERNEL_CORE]);
-    if (ps_str_is_none(core)) {
-        core = ps_trace_slices(t)->category[kernel];
+    core = ps_str_is_none(core) ? ps_trace_slices(t)->category[kernel] : core;
+    uint32_t known = ps_idmap_get(&c->cores, core.id);
+    if (known == PS_IDMAP_NONE) {
+        known = core_of_text(ps_trace_text(t, core));
+        if (!ps_idmap_put(&c->cores, core.id, known)) {
+            return false;
+        }
     }
-    return ps_trace_text(t, core);
+    *out = known == CORE_BOTH ? core_by_counters(c, kernel) : (ps_kernel_core)known;
+    return true;
 }
 
 /* --- a kernel --------------------------------------------------------------------------------------------------------- */
@@ -193,37 +234,70 @@ static bool is_trans(const char *type, const char *name) {
     return holds_any(type != NULL ? type : name, WORDS);
 }
 
-bool ps_classify(ps_classifier *c, uint32_t kernel, ps_kernel_class *out) {
-    const ps_trace *t = c->links->trace;
-    ps_arg fields[PS_N_KERNEL_FIELDS];
-    ps_kernel_read(&c->keys, kernel, fields);
-    ps_str type_id = ps_kernel_text(&c->keys, &fields[PS_KERNEL_TYPE]);
-    const char *type = ps_str_is_none(type_id) ? NULL : ps_trace_text(t, type_id);
-    const char *name = ps_trace_text(t, ps_trace_slices(t)->name[kernel]);
-    *out = (ps_kernel_class){.family = PS_FAMILY_OTHER,
-                             .core = (uint8_t)core_of(c, kernel, core_text(c, kernel, fields))};
+/* What name and type of a kernel say, packed. */
+enum {
+    LOOK_FAMILY = 7, /* of the kernel itself */
+    LOOK_BACKWARD = 8,
+    LOOK_TRANS = 16,
+    LOOK_SURE = 32 /* whatever launched it */
+};
+
+static uint32_t look_at(const char *type, const char *name) {
     if (holds(type, "pagedattention")) {
-        out->family = PS_FAMILY_PAGED_ATTENTION;
-        return true;
+        return (uint32_t)PS_FAMILY_PAGED_ATTENTION | LOOK_SURE;
     }
     if (strncasecmp(name, "aclnnInplaceCopy", 16) == 0 && holds(name, "tensormove")) {
-        out->family = PS_FAMILY_TENSOR_MOVE;
+        return (uint32_t)PS_FAMILY_TENSOR_MOVE | LOOK_SURE;
+    }
+    return (uint32_t)family_of_kernel(type, name) |
+           (says_backward(name) || says_backward(type) ? (uint32_t)LOOK_BACKWARD : 0) |
+           (is_trans(type, name) ? (uint32_t)LOOK_TRANS : 0);
+}
+
+static bool find_look(ps_classifier *c, uint32_t kernel, const ps_arg *fields, uint32_t *out) {
+    const ps_trace *t = c->links->trace;
+    ps_str type = ps_kernel_text(&c->keys, &fields[PS_KERNEL_TYPE]);
+    ps_str name = ps_trace_slices(t)->name[kernel];
+    uint64_t key = (uint64_t)name.id << 32 | type.id;
+    *out = ps_idmap_get(&c->looks, key);
+    if (*out != PS_IDMAP_NONE) {
         return true;
     }
+    *out = look_at(ps_str_is_none(type) ? NULL : ps_trace_text(t, type), ps_trace_text(t, name));
+    return ps_idmap_put(&c->looks, key, *out);
+}
+
+bool ps_classify(ps_classifier *c, uint32_t kernel, ps_kernel_class *out) {
+    ps_arg fields[PS_N_KERNEL_FIELDS];
+    ps_kernel_core core = PS_CORE_UNKNOWN;
+    uint32_t look = 0;
+    ps_kernel_read(&c->keys, kernel, fields);
+    *out = (ps_kernel_class){.family = PS_FAMILY_OTHER};
+    if (!find_core(c, kernel, fields, &core) || !find_look(c, kernel, fields, &look)) {
+        return false;
+    }
+    out->core = (uint8_t)core;
+    out->family = (uint8_t)(look & LOOK_FAMILY);
     uint32_t op = c->links->op[kernel];
-    uint32_t family = PS_FAMILY_OTHER;
-    uint32_t backward = says_backward(name) || says_backward(type) ? 1 : 0;
-    bool ok =
-        op == PS_NONE || ask_upwards(c, &c->families, op, PS_FAMILY_OTHER, family_number, &family);
-    out->family = (uint8_t)(family != PS_FAMILY_OTHER ? family : family_of_kernel(type, name));
-    if (ok && backward == 0 && op != PS_NONE) {
-        ok = ask_upwards(c, &c->backward, op, 0, backward_number, &backward);
+    uint32_t backward = (look & LOOK_BACKWARD) != 0 ? 1 : 0;
+    if ((look & LOOK_SURE) == 0 && op != PS_NONE) {
+        const question families = {&c->families, &c->op_families, family_number, PS_FAMILY_OTHER};
+        uint32_t family = PS_FAMILY_OTHER;
+        if (!ask_upwards(c, &families, op, &family)) {
+            return false;
+        }
+        out->family = family != PS_FAMILY_OTHER ? (uint8_t)family : out->family;
     }
     bool has_direction = out->family == PS_FAMILY_FLASH_ATTENTION || out->family == PS_FAMILY_CONV;
+    const question passes = {&c->backward, &c->op_backward, backward_number, 0};
+    if (has_direction && backward == 0 && op != PS_NONE &&
+        !ask_upwards(c, &passes, op, &backward)) {
+        return false;
+    }
     out->is_backward = has_direction && backward != 0;
     out->is_trans =
-        out->family == PS_FAMILY_OTHER && out->core != PS_CORE_CUBE && is_trans(type, name);
-    return ok;
+        out->family == PS_FAMILY_OTHER && out->core != PS_CORE_CUBE && (look & LOOK_TRANS) != 0;
+    return true;
 }
 
 /* --- paths ------------------------------------------------------------------------------------------------------------ */

@@ -46,9 +46,11 @@ typedef struct ps_classifier {
     const ps_links *links;
     ps_kernel_keys keys;
     ps_str mac_keys[4]; /* arguments that say how long the matrix unit worked */
-    ps_idmap
-        families; /* host slice -> family of the nearest known operator around it, and PS_FAMILY_OTHER */
-    ps_idmap backward; /* host slice -> 1: it, or one around it, is of the backward pass; else 0 */
+    /* By host slice, for deep nests: family of the nearest known operator around it, and whether it, or one around it, is of
+     * the backward pass. */
+    ps_idmap families, backward;
+    /* What texts say, looked up once: names of operators, names and types of kernels, cores. */
+    ps_idmap op_families, op_backward, looks, cores;
 } ps_classifier;
 
 /* False when memory is out; end with ps_classifier_fini() in any case. */

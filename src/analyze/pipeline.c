@@ -181,6 +181,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     ps_recognised r = {0};
     ps_bubble_report report;
     *notes = (ps_pipeline_notes){.n_stages_missing = count_missing_stages(chart, opts->n_stages)};
+    chart->n_stages = opts->n_stages;
     ps_code code = name_ops(chart, opts, &r, notes, err);
     notes->schedule = r.schedule;
     if (code == PS_OK) {

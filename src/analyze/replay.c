@@ -433,7 +433,7 @@ ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r,
 }
 
 ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err *err) {
-    ps_code code = ps_recognise(chart, chart->schedule, 0, 0, r, err);
+    ps_code code = ps_recognise(chart, chart->schedule, chart->n_stages, 0, r, err);
     if (code == PS_OK && r->schedule == NULL) {
         return ps_fail(
             err, PS_NOTHING,

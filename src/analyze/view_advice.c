@@ -319,5 +319,8 @@ static ps_table *make_advice(const ps_view_input *in, ps_err *err) {
     return t;
 }
 
-const ps_view ps_view_advice = {
-    .name = "advice", .title = "Advice", .tab = PS_TAB_TIMELINE, .make = make_advice};
+const ps_view ps_view_advice = {.name = "advice",
+                                .title = "Advice",
+                                .tab = PS_TAB_TIMELINE,
+                                .uses = PS_VIEW_WHOLE,
+                                .make = make_advice};

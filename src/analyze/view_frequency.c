@@ -59,7 +59,8 @@ static clock_facts look_at(const ps_view_input *in, uint32_t from, uint32_t to, 
         for (uint32_t i = from; i < to; i++) {
             int64_t until = i + 1 < to ? c->time_ns[i + 1] : end_ns;
             int64_t held = until > c->time_ns[i] ? until - c->time_ns[i] : 0;
-            if (!(c->value[i] >= 0) || !ps_view_touches(in, c->time_ns[i], held)) {
+            if (!(c->value[i] >= 0 && c->value[i] < 1e12) ||
+                !ps_view_touches(in, c->time_ns[i], held)) {
                 continue;
             }
             double weight = 1 + (double)ps_view_inside_ns(in, c->time_ns[i], c->time_ns[i] + held);

@@ -17,6 +17,10 @@ static ps_memory_by by_of(const char *text) {
                                             : PS_MEMORY_OVERALL;
 }
 
+static int64_t whole_bytes(double bytes) {
+    return fabs(bytes) < 9e18 ? (int64_t)llround(bytes) : INT64_MAX;
+}
+
 /* --- the curve ------------------------------------------------------------------------------------------------------------- */
 
 enum { C_SERIES, C_OWNER, C_WHAT, C_DEVICE, C_TIME, C_BYTES, N_COLUMNS };
@@ -48,8 +52,7 @@ static bool put_point(const curve *c, uint32_t series, int64_t time_ns, double b
         ps_table_set_int(c->table, C_DEVICE, s->device);
     }
     ps_table_set_int(c->table, C_TIME, time_ns);
-    bool fits = fabs(bytes) < 9e18;
-    ps_table_set_int(c->table, C_BYTES, fits ? (int64_t)llround(bytes) : INT64_MAX);
+    ps_table_set_int(c->table, C_BYTES, whole_bytes(bytes));
     return true;
 }
 
@@ -192,9 +195,9 @@ static bool put_peak(const ps_view_input *in, const ps_memory_points *m, size_t 
     if (s->device >= 0) {
         ps_table_set_int(t, P_DEVICE, s->device);
     }
-    ps_table_set_int(t, P_PEAK, (int64_t)llround(peak->bytes));
+    ps_table_set_int(t, P_PEAK, whole_bytes(peak->bytes));
     ps_table_set_int(t, P_TIME, peak->time_ns > in->from_ns ? peak->time_ns : in->from_ns);
-    ps_table_set_int(t, P_LAST, (int64_t)llround(last->bytes));
+    ps_table_set_int(t, P_LAST, whole_bytes(last->bytes));
     return true;
 }
 

@@ -240,7 +240,7 @@ static bool add_block(blocks *b, block new) {
 }
 
 static bool take_event(blocks *b, const ps_memory_event *e, uint32_t slice) {
-    uint64_t place = (uint64_t)e->address ^ (uint64_t)(e->is_cpu ? 0 : e->device + 1) << 58;
+    uint64_t place = (uint64_t)e->address ^ (e->is_cpu ? 0 : (uint64_t)e->device + 1) << 58;
     uint32_t open = ps_idmap_get(&b->open, place);
     if (e->bytes >= 0) {
         return add_block(b, (block){.alloc = *e, .alloc_slice = slice, .release_slice = PS_NONE}) &&
@@ -272,7 +272,7 @@ static bool put_block(const ps_view_input *in, const block *b, ps_table *t) {
         return false;
     }
     ps_table_set_int(t, C_SLICE, op != PS_NONE ? op : event);
-    ps_table_set_int(t, C_SIZE, e->bytes < 0 ? -e->bytes : e->bytes);
+    ps_table_set_int(t, C_SIZE, e->bytes < 0 ? ps_i64_minus(0, e->bytes) : e->bytes);
     if (b->alloc_slice != PS_NONE) {
         ps_table_set_int(t, C_START, s->start_ns[b->alloc_slice]);
         put_bytes(t, C_ALLOCATED_AT, b->alloc.allocated);

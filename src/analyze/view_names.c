@@ -155,7 +155,7 @@ static const char NO_COMM[] =
 /* One view: its symbol, name, title, tab, what it uses, and the rest of its sums_spec. */
 #define SUMS(symbol, text, heading, page, needs, ...)                                              \
     static ps_table *make_##symbol(const ps_view_input *in, ps_err *err) {                         \
-        static const sums_spec SPEC = {.view = &ps_view_##symbol, __VA_ARGS__};                         \
+        static const sums_spec SPEC = {.view = &ps_view_##symbol, __VA_ARGS__};                    \
         return make_sums(in, &SPEC, err);                                                          \
     }                                                                                              \
     const ps_view ps_view_##symbol = {                                                             \

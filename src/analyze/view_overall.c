@@ -352,6 +352,7 @@ typedef struct leaf_search {
     ps_classifier classes;
     ps_comm_split split;
     ps_buf text;
+    uint8_t known[PS_N_CLASSES]; /* whether a class is wanted: 0 not asked yet, 1 no, 2 yes */
     leaf *out;
 } leaf_search;
 
@@ -384,41 +385,53 @@ static bool is_wanted(const leaf_search *x, const char *path) {
            (is_at_or_below(path, EXPOSED) && is_at_or_below(x->path, path));
 }
 
-static bool path_of_piece(leaf_search *x, const ps_time_piece *p) {
+static bool wants_path(leaf_search *x, const char *top, const char *const *names, size_t n) {
     ps_buf_clear(&x->text);
+    ps_buf_add_str(&x->text, top);
+    for (size_t i = 0; i < n && names[i] != NULL; i++) {
+        ps_buf_addf(&x->text, "/%s", names[i]);
+    }
+    return is_wanted(x, ps_buf_str(&x->text));
+}
+
+static bool wants_class(leaf_search *x, ps_kernel_class c) {
+    uint8_t *known = &x->known[ps_kernel_class_number(c)];
+    if (*known == 0) {
+        const char *names[PS_CLASS_LEVELS];
+        ps_kernel_class_path(c, names);
+        *known = wants_path(x, COMPUTING, names, PS_CLASS_LEVELS) ? 2 : 1;
+    }
+    return *known == 2;
+}
+
+/* False when memory is out. */
+static bool wants_piece(leaf_search *x, const ps_time_piece *p, bool *out) {
     if (p->overlap == SIZE_MAX) {
-        ps_buf_add_str(&x->text, OUTSIDE);
+        *out = strcmp(x->path, OUTSIDE) == 0;
     } else if (p->part == PS_PART_COMPUTING) {
         ps_kernel_class c;
-        const char *names[PS_CLASS_LEVELS];
         if (!ps_classify(&x->classes, p->slice, &c)) {
             return false;
         }
-        ps_kernel_class_path(c, names);
-        ps_buf_add_str(&x->text, COMPUTING);
-        for (size_t i = 0; i < PS_CLASS_LEVELS && names[i] != NULL; i++) {
-            ps_buf_addf(&x->text, "/%s", names[i]);
-        }
+        *out = wants_class(x, c);
     } else {
         size_t group = 0;
         if (!ps_comm_split_group(&x->split, p->slice, &group)) {
             return false;
         }
-        ps_buf_addf(&x->text, "%s/%s", EXPOSED, x->split.groups[group].name);
+        const char *const names[] = {x->split.groups[group].name};
+        *out = p->share_ns > 0 && wants_path(x, EXPOSED, names, 1);
     }
     return ps_buf_ok(&x->text);
 }
 
 static bool take_leaf(void *context, const ps_time_piece *p) {
     leaf_search *x = context;
-    if (!path_of_piece(x, p)) {
-        return false;
-    }
-    bool hidden = p->part != PS_PART_COMPUTING && p->overlap != SIZE_MAX && p->share_ns == 0;
     const ps_slices *s = x->out->s;
-    return hidden || !is_wanted(x, ps_buf_str(&x->text)) ||
-           add_leaf_row(x->out, (leaf_row){s->start_ns[p->slice], s->dur_ns[p->slice], p->share_ns,
-                                           p->slice});
+    bool is_row = false;
+    return wants_piece(x, p, &is_row) &&
+           (!is_row || add_leaf_row(x->out, (leaf_row){s->start_ns[p->slice], s->dur_ns[p->slice],
+                                                       p->share_ns, p->slice}));
 }
 
 static bool take_gaps(const ps_view_input *in, leaf *out) {

@@ -106,6 +106,7 @@ typedef struct ps_chart {
     const char *labels;    /* where the labels come from and whose times these are; may be "" */
     bool labels_are_exact; /* the program named kind, chunk and microbatch of every op itself */
     bool is_aligned;       /* times are those of the first machine's clock */
+    int32_t n_stages;      /* of a pipeline of the job, also those without a rank here; 0 unknown */
     int64_t origin_ns;
     ps_chart_rank *ranks; /* in rank order */
     size_t n_ranks, cap_ranks;

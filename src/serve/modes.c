@@ -160,14 +160,22 @@ static ps_code say_nothing(const ps_run *run, ps_err *err) {
     return ps_fail(err, PS_NOTHING, "There is nothing of this kind in the profiles.");
 }
 
-static size_t bytes_of(const ps_run *run, size_t *n_tables) {
+/* Empty tables are an answer, too: no link is slow. What no rank took part in is none. */
+static bool has_answer(const ps_run *run) {
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        if (run->errors[a].code == PS_OK && run->n_took_part[a] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t bytes_of(const ps_run *run) {
     size_t bytes = sizeof *run;
-    *n_tables = 0;
     for (size_t a = 0; a < run->n_analyses; a++) {
         for (size_t i = 0; i < run->results[a].n_tables; i++) {
             const ps_table *t = run->results[a].tables[i];
             bytes += t->n_rows * t->n_columns * sizeof *t->cells + t->arena.size_bytes;
-            *n_tables += t->n_rows > 0 ? 1 : 0;
         }
     }
     return bytes;
@@ -207,9 +215,7 @@ static ps_code make(void *context, ps_cached *out, ps_err *err) {
     ps_arena_init(&m->arena);
     m->run = run_all(mk, err);
     ps_code code = m->run != NULL ? PS_OK : err->code;
-    size_t n_tables = 0;
-    size_t bytes = m->run != NULL ? bytes_of(m->run, &n_tables) : 0;
-    if (code == PS_OK && n_tables == 0) {
+    if (code == PS_OK && !has_answer(m->run)) {
         code = say_nothing(m->run, err);
     }
     if (code == PS_OK && !note_all(m, mk->ask)) {
@@ -219,7 +225,7 @@ static ps_code make(void *context, ps_cached *out, ps_err *err) {
         free_modes(m);
         return code;
     }
-    *out = (ps_cached){.value = m, .bytes = bytes, .free_value = free_modes};
+    *out = (ps_cached){.value = m, .bytes = bytes_of(m->run), .free_value = free_modes};
     return PS_OK;
 }
 

@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "schedule/schedule.h"
 
+#define MAX_RULE 512
+
 ps_pipelines_ask ps_pipelines_ask_init(size_t cluster) {
     return (ps_pipelines_ask){.cluster = cluster, .opts = {.step_id = -1, .in_full = true}};
 }
@@ -14,6 +16,12 @@ ps_code ps_pipelines_check(const ps_pipelines_ask *ask, ps_err *err) {
     const ps_analysis_opts *o = &ask->opts;
     if (o->pp_type != NULL && ps_schedule_find(o->pp_type) == NULL) {
         return ps_fail(err, PS_USAGE, "pp_type: there is no schedule '%.64s'", o->pp_type);
+    }
+    const char *const rules_text[] = {o->forward_re, o->backward_re, o->microbatch_re};
+    for (size_t i = 0; i < sizeof rules_text / sizeof *rules_text; i++) {
+        if (rules_text[i] != NULL && strlen(rules_text[i]) > MAX_RULE) {
+            return ps_fail(err, PS_USAGE, "an expression has at most %d characters", MAX_RULE);
+        }
     }
     if (o->microbatch_re != NULL && !ps_label_rules_given(o)) {
         return ps_fail(

@@ -137,8 +137,9 @@ static void answer_rank_view(const ps_request *q, ps_reply *r, const ps_view *vi
     if (!ps_ask_span(q, r, &in.from_ns, &in.to_ns) || !ps_ask_rank(q, r, &l)) {
         return;
     }
-    in.from_ns = ps_param_text(q, "from") != NULL ? in.from_ns : INT64_MIN;
-    in.to_ns = ps_param_text(q, "to") != NULL ? in.to_ns : INT64_MAX;
+    bool whole = (view->uses & PS_VIEW_WHOLE) != 0;
+    in.from_ns = !whole && ps_param_text(q, "from") != NULL ? in.from_ns : INT64_MIN;
+    in.to_ns = !whole && ps_param_text(q, "to") != NULL ? in.to_ns : INT64_MAX;
     ps_err err = PS_ERR_INIT;
     if (put_rank_view(q, r, view, l, &in, &err) != PS_OK) {
         ps_reply_err(r, &err);

@@ -405,7 +405,8 @@ bool ps_server_stop(ps_server *s) {
         (void)MHD_quiesce_daemon(s->daemon);
         let_answers_end(s);
     }
-    if (s->work != NULL && !ps_work_stop(s->work, 0)) {
+    /* A worker whose answer was sent already may be about to leave it. */
+    if (s->work != NULL && !ps_work_stop(s->work, 100)) {
         return false;
     }
     end_keeper(s);

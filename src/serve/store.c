@@ -234,8 +234,8 @@ static void load(ps_store *s, size_t i) {
     }
     set_state(s, i, l != NULL ? PS_STATE_READY : PS_STATE_FAILED);
     if (l != NULL) {
+        p->n_held++; /* by us, for the lanes; making room lets go of the lock */
         make_room(s, 0, i);
-        p->n_held++;
     }
     (void)pthread_mutex_unlock(&s->lock);
     tell(s);

@@ -190,7 +190,7 @@ ps_table *ps_summary_base_info(const ps_request *q, size_t cluster, const ps_mod
               put_number(t, "data size", f.bytes, "bytes");
     if (ok && f.span.n > 0) { /* of the ranks that are loaded */
         ok = put_number(t, "start time", f.span.start_ns, "epoch ns") &&
-             put_number(t, "collected for", f.span.end_ns - f.span.start_ns, "ns");
+             put_number(t, "collected for", ps_i64_minus(f.span.end_ns, f.span.start_ns), "ns");
     }
     ok = ok && put_sizes(t, &sizes);
     if (!ok) {

@@ -398,6 +398,24 @@ static void equal_names(void **state) {
     ps_trace_free(t);
 }
 
+/* Ids of very many threads of one name cost no more than their number. */
+static void many_of_a_name(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    for (int64_t tid = 10; tid < 30010; tid++) {
+        uint32_t thread = track(b, PS_TRACK_HOST_THREAD, 1, tid, -1, "");
+        ps_builder_track_label(b, thread, text(b, "worker"), PS_NO_ORDER);
+        add(b, PS_SLICE_CALL, thread, "call", "");
+    }
+    ps_trace *t = small_seal(b);
+    arranged a = arrange(t);
+    assert_int_equal(a.lanes.n_lanes, 30000);
+    const ps_lane_node *last = &a.lanes.nodes[a.lanes.n_nodes - 1];
+    assert_string_equal(last->id, "host/0/worker#30000/ops");
+    finish(&a);
+    ps_trace_free(t);
+}
+
 static void without_memory(void **state) {
     (void)state;
     ps_trace *t = sample_of_everything();
@@ -478,11 +496,11 @@ static void samples(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(database),      cmocka_unit_test(alike_in_all_ranks),
-        cmocka_unit_test(text_capture),  cmocka_unit_test(gpu_capture),
-        cmocka_unit_test(many_domains),  cmocka_unit_test(equal_names),
-        cmocka_unit_test(natural_order), cmocka_unit_test(without_memory),
-        cmocka_unit_test(samples),
+        cmocka_unit_test(database),       cmocka_unit_test(alike_in_all_ranks),
+        cmocka_unit_test(text_capture),   cmocka_unit_test(gpu_capture),
+        cmocka_unit_test(many_domains),   cmocka_unit_test(equal_names),
+        cmocka_unit_test(many_of_a_name), cmocka_unit_test(natural_order),
+        cmocka_unit_test(without_memory), cmocka_unit_test(samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

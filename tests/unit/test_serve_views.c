@@ -4,10 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/cache.h"
 #include "serve/cluster_views.h"
 #include "serve/parallel.h"
-#include "support/route_asks.h"
+#include "support/asks.h"
 #include "support/small_runs.h"
 
 /* --- one rank ----------------------------------------------------------------------------------------------------------- */
@@ -26,160 +25,154 @@ static ps_trace *make(void) {
 
 static void the_list(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
-    const char *reply = route_get(&a, 200, "/api/views?");
-    expect_part(reply,
-                "{\"name\":\"overall\",\"title\":\"Overall metrics\",\"tab\":\"timeline\",\"of\":"
-                "\"rank\",\"params\":[]}");
-    expect_part(reply, "\"tab\":\"timeline\",\"of\":\"rank\",\"params\":[\"leaf\"]}");
-    expect_part(reply, "\"tab\":\"memory\",\"of\":\"rank\",\"params\":[\"by\",\"points\"]}");
-    expect_part(reply, "\"tab\":\"summary\",\"of\":\"cluster\",\"params\":[\"step\"]}");
+    asks a;
+    asks_of_trace(&a, make());
+    const char *reply = ask(&a, "/api/views?");
+    expect_in(reply,
+              "{\"name\":\"overall\",\"title\":\"Overall metrics\",\"tab\":\"timeline\",\"of\":"
+              "\"rank\",\"params\":[]}");
+    expect_in(reply, "\"tab\":\"timeline\",\"of\":\"rank\",\"params\":[\"leaf\"]}");
+    expect_in(reply, "\"tab\":\"memory\",\"of\":\"rank\",\"params\":[\"by\",\"points\"]}");
+    expect_in(reply, "\"tab\":\"summary\",\"of\":\"cluster\",\"params\":[\"step\"]}");
     for (const ps_cluster_view *v = ps_cluster_views; v->name != NULL; v++) {
         assert_null(ps_view_find(v->name)); /* one name, one view */
         assert_true((v->table != NULL) != (v->make != NULL));
-        ps_modes_ask ask = {0};
-        ps_view_set_analyses(v->set, &ask);
-        assert_true(ask.n_analyses > 0);
-        for (size_t i = 0; i < ask.n_analyses; i++) {
-            assert_non_null(ask.analyses[i]);
+        ps_modes_ask modes = {0};
+        ps_view_set_analyses(v->set, &modes);
+        assert_true(modes.n_analyses > 0);
+        for (size_t i = 0; i < modes.n_analyses; i++) {
+            assert_non_null(modes.analyses[i]);
         }
     }
-    route_asks_fini(&a);
+    asks_end(&a);
 }
 
 static void a_view_of_a_rank(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
-    const char *reply = route_get(&a, 200, "/api/view?name=overall&rank=r0");
-    expect_part(reply, "[\"Computing\",0,\"Computing\",190,");
-    expect_part(reply, "[\"Free\",0,\"Free\",50,");
+    asks a;
+    asks_of_trace(&a, make());
+    const char *reply = ask(&a, "/api/view?name=overall&rank=r0");
+    expect_in(reply, "[\"Computing\",0,\"Computing\",190,");
+    expect_in(reply, "[\"Free\",0,\"Free\",50,");
     for (int again = 0; again < 2; again++) { /* the second time from the cache */
-        reply = route_get(&a, 200, "/api/view?name=operator_types&rank=r0&sort=total&desc=0");
-        expect_part(reply, "[\"Add\",null,");
-        expect_part(reply, ",50,1,50,50,50],\n[\"Mul\"");
+        reply = ask(&a, "/api/view?name=operator_types&rank=r0&sort=total&desc=0");
+        expect_in(reply, "[\"Add\",null,");
+        expect_in(reply, ",50,1,50,50,50],\n[\"Mul\"");
     }
-    reply = route_get(&a, 200, "/api/view?name=operator_types&rank=r0&from=150&to=260");
-    expect_part(reply, "[\"Mul\",null,83.33333333333333,50,1,50,50,50]");
-    reply = route_get(&a, 200, "/api/view?name=kernel_details&rank=r0&sort=duration&limit=1");
-    expect_part(reply, "\"total\":3");
-    expect_part(reply, "[3,\"a\",\"Mul\",null,300,40,0,0,7,");
-    reply = route_get(&a, 200, "/api/view?name=leaf&rank=r0&leaf=Free");
-    expect_part(reply, "[null,\"Free\",null,200,50,50]");
-    reply = route_get(&a, 200, "/api/view?name=leaf&rank=r0&leaf=Computing&format=csv");
-    expect_part(reply, "slice,name,type,start_ns,duration_ns,share_ns");
-    route_asks_fini(&a);
+    reply = ask(&a, "/api/view?name=operator_types&rank=r0&from=150&to=260");
+    expect_in(reply, "[\"Mul\",null,83.33333333333333,50,1,50,50,50]");
+    reply = ask(&a, "/api/view?name=kernel_details&rank=r0&sort=duration&limit=1");
+    expect_in(reply, "\"total\":3");
+    expect_in(reply, "[3,\"a\",\"Mul\",null,300,40,0,0,7,");
+    reply = ask(&a, "/api/view?name=leaf&rank=r0&leaf=Free");
+    expect_in(reply, "[null,\"Free\",null,200,50,50]");
+    reply = ask(&a, "/api/view?name=leaf&rank=r0&leaf=Computing&format=csv");
+    expect_in(reply, "slice,name,type,start_ns,duration_ns,share_ns");
+    asks_end(&a);
 }
 
 static void what_is_wrong_is_said(void **state) {
     (void)state;
-    route_asks a;
-    route_asks_init(&a, make());
-    expect_part(route_get(&a, 400, "/api/view?rank=r0"), "'name' is missing");
-    expect_part(route_get(&a, 404, "/api/view?name=nope&rank=r0"), "there is no view 'nope'");
-    expect_part(route_get(&a, 400, "/api/view?name=overall"), "'rank' is missing");
-    expect_part(route_get(&a, 404, "/api/view?name=overall&rank=r9"), "r9");
-    expect_part(route_get(&a, 400, "/api/view?name=overall&rank=r0&from=5&to=1"), "from");
-    expect_part(route_get(&a, 400, "/api/view?name=memory_curve&rank=r0&by=x"),
-                "overall|stream|component");
-    expect_part(route_get(&a, 409, "/api/view?name=memory_curve&rank=r0"), "profile_memory=True");
-    expect_part(route_get(&a, 404, "/api/view?name=overview&cluster=9"), "no cluster 9");
-    expect_part(route_get(&a, 400, "/api/mode?"), "'name' is missing");
-    expect_part(route_get(&a, 404, "/api/mode?name=nope"), "there is no mode 'nope'");
-    expect_part(route_get(&a, 400, "/api/mode?name=cluster_time_compare_summary"), "--bp OTHER");
-    expect_part(route_get(&a, 400, "/api/mode?name=slow_rank&order=x"), "tp-cp-ep-dp-pp");
-    expect_part(route_get(&a, 400, "/api/mode?name=slow_rank&peak_tflops=0"), "peak_tflops");
-    expect_part(route_get(&a, 400, "/api/mode?name=slow_rank&pp_type=x"), "no schedule 'x'");
-    expect_part(route_get(&a, 400, "/api/summary?algorithm=x"), "megatron");
-    expect_part(route_get(&a, 400, "/api/summary?tp=0"), "tp");
-    route_asks_fini(&a);
+    asks a;
+    asks_of_trace(&a, make());
+    expect_in(ask_fails(&a, 400, "/api/view?rank=r0"), "'name' is missing");
+    expect_in(ask_fails(&a, 404, "/api/view?name=nope&rank=r0"), "there is no view 'nope'");
+    expect_in(ask_fails(&a, 400, "/api/view?name=overall"), "'rank' is missing");
+    expect_in(ask_fails(&a, 404, "/api/view?name=overall&rank=r9"), "r9");
+    expect_in(ask_fails(&a, 400, "/api/view?name=overall&rank=r0&from=5&to=1"), "from");
+    expect_in(ask_fails(&a, 400, "/api/view?name=memory_curve&rank=r0&by=x"),
+              "overall|stream|component");
+    expect_in(ask_fails(&a, 409, "/api/view?name=memory_curve&rank=r0"), "profile_memory=True");
+    expect_in(ask_fails(&a, 404, "/api/view?name=overview&cluster=9"), "no cluster 9");
+    expect_in(ask_fails(&a, 400, "/api/mode?"), "'name' is missing");
+    expect_in(ask_fails(&a, 404, "/api/mode?name=nope"), "there is no mode 'nope'");
+    expect_in(ask_fails(&a, 400, "/api/mode?name=cluster_time_compare_summary"), "--bp OTHER");
+    expect_in(ask_fails(&a, 400, "/api/mode?name=slow_rank&order=x"), "tp-cp-ep-dp-pp");
+    expect_in(ask_fails(&a, 400, "/api/mode?name=slow_rank&peak_tflops=0"), "peak_tflops");
+    expect_in(ask_fails(&a, 400, "/api/mode?name=slow_rank&pp_type=x"), "no schedule 'x'");
+    expect_in(ask_fails(&a, 400, "/api/summary?algorithm=x"), "megatron");
+    expect_in(ask_fails(&a, 400, "/api/summary?tp=0"), "tp");
+    asks_end(&a);
 }
 
 /* --- a cluster ------------------------------------------------------------------------------------------------------------ */
 
-static void open_sample(route_asks *a) {
+static void open_sample(asks *a) {
     const char *data = getenv("PIPESCOPE_SHARED_DATA");
     char path[1024];
     (void)snprintf(path, sizeof path, "%s/cluster/pp2_dp4", data != NULL ? data : "");
     if (data == NULL || access(path, R_OK) != 0) {
         skip();
     }
-    const char *const paths[] = {path};
-    ps_err err = PS_ERR_INIT;
-    a->store = ps_store_new(paths, 1, &(ps_store_opts){.n_threads = 1}, &err);
-    a->cache = ps_cache_new((size_t)64 << 20);
-    assert_true(a->store != NULL && a->cache != NULL);
-    ps_reply_init(&a->reply);
+    asks_of_path(a, path);
 }
 
 /* By hand from the capture: rank 2 is late, the host of another starves. */
 static void views_of_a_cluster(void **state) {
     (void)state;
-    route_asks a;
+    asks a;
     open_sample(&a);
-    const char *reply = route_get(&a, 200, "/api/view?name=overview&cluster=0");
-    expect_part(reply, "\"total\":8,");
+    const char *reply = ask(&a, "/api/view?name=overview&cluster=0");
+    expect_in(reply, "\"total\":8,");
     /* rank 0, 2 steps: preparing, pure computing, overlapped, exposed, free, E2E, ratios */
-    expect_part(reply, ",2,302000,2030000,160000,2210000,3198000,7900000,27.72151898734177,"
-                       "27.974683544303797,40.48101265822785,");
-    reply = route_get(&a, 200, "/api/view?name=overview&step=3");
-    expect_part(reply, ",1,302000,2030000,160000,2210000,3198000,7900000,");
-    expect_part(route_get(&a, 400, "/api/view?name=overview&step=77"), "step '77'");
-    reply = route_get(&a, 200, "/api/view?name=spread");
-    expect_part(reply, "[\"Communication (not overlapped)\",2271990,28.7593");
-    expect_part(reply, "between ranks 7 and 2");
-    expect_part(reply, "Computing is alike in all ranks");
-    reply = route_get(&a, 200, "/api/view?name=base_info");
-    expect_part(reply, "[\"ranks\",\"8\",\"\"]");
-    expect_part(reply, "[\"steps\",\"2\",\"\"]");
-    expect_part(reply, "[\"pipeline parallel\",\"2\",\"\"]");
-    reply = route_get(&a, 200, "/api/view?name=communication_matrix&limit=1");
-    expect_part(reply, "\"src_rank\"");
-    reply = route_get(&a, 200, "/api/view?name=communication_advice");
-    expect_part(reply, "late-arrival");
-    reply = route_get(&a, 200, "/api/view?name=cluster_evidence&limit=1");
-    expect_part(reply, "\"key\"");
+    expect_in(reply, ",2,302000,2030000,160000,2210000,3198000,7900000,27.72151898734177,"
+                     "27.974683544303797,40.48101265822785,");
+    reply = ask(&a, "/api/view?name=overview&step=3");
+    expect_in(reply, ",1,302000,2030000,160000,2210000,3198000,7900000,");
+    expect_in(ask_fails(&a, 400, "/api/view?name=overview&step=77"), "step '77'");
+    reply = ask(&a, "/api/view?name=spread");
+    expect_in(reply, "[\"Communication (not overlapped)\",2271990,28.7593");
+    expect_in(reply, "between ranks 7 and 2");
+    expect_in(reply, "Computing is alike in all ranks");
+    reply = ask(&a, "/api/view?name=base_info");
+    expect_in(reply, "[\"ranks\",\"8\",\"\"]");
+    expect_in(reply, "[\"steps\",\"2\",\"\"]");
+    expect_in(reply, "[\"pipeline parallel\",\"2\",\"\"]");
+    reply = ask(&a, "/api/view?name=communication_matrix&limit=1");
+    expect_in(reply, "\"src_rank\"");
+    reply = ask(&a, "/api/view?name=communication_advice");
+    expect_in(reply, "late-arrival");
+    reply = ask(&a, "/api/view?name=cluster_evidence&limit=1");
+    expect_in(reply, "\"key\"");
     for (const ps_cluster_view *v = ps_cluster_views; v->name != NULL; v++) {
-        expect_part(route_get(&a, 200, "/api/view?name=%s&limit=1", v->name), "\"rows\":[");
+        expect_in(ask(&a, "/api/view?name=%s&limit=1", v->name), "\"rows\":[");
     }
-    route_asks_fini(&a);
+    asks_end(&a);
 }
 
 static void modes_of_a_cluster(void **state) {
     (void)state;
-    route_asks a;
+    asks a;
     open_sample(&a);
-    const char *reply = route_get(&a, 200, "/api/mode?name=slow_rank");
-    expect_part(reply, "\"name\":\"SlowRank\"");
-    expect_part(reply, "[2,10]");
-    reply = route_get(&a, 200, "/api/mode?name=slow_rank&table=SlowRankLateness&limit=1");
-    expect_part(reply, "\"total\":16");
-    expect_part(route_get(&a, 404, "/api/mode?name=slow_rank&table=x"), "no table 'x'");
+    const char *reply = ask(&a, "/api/mode?name=slow_rank");
+    expect_in(reply, "\"name\":\"SlowRank\"");
+    expect_in(reply, "[2,10]");
+    reply = ask(&a, "/api/mode?name=slow_rank&table=SlowRankLateness&limit=1");
+    expect_in(reply, "\"total\":16");
+    expect_in(ask_fails(&a, 404, "/api/mode?name=slow_rank&table=x"), "no table 'x'");
     /* A job that is one stage wide has other groups. */
-    reply = route_get(&a, 200, "/api/mode?name=step_trace_time&tp=1&pp=1&dp=8");
-    expect_part(reply, "ClusterStepTraceTime");
-    expect_part(route_get(&a, 409, "/api/mode?name=freq_analysis"), "AI Core Freq");
-    route_asks_fini(&a);
+    reply = ask(&a, "/api/mode?name=step_trace_time&tp=1&pp=1&dp=8");
+    expect_in(reply, "ClusterStepTraceTime");
+    expect_in(ask_fails(&a, 409, "/api/mode?name=freq_analysis"), "AI Core Freq");
+    asks_end(&a);
 }
 
 static void places_of_a_cluster(void **state) {
     (void)state;
-    route_asks a;
+    asks a;
     open_sample(&a);
-    const char *reply = route_get(&a, 200, "/api/summary?");
-    expect_part(reply, "\"collected\":{\"tp\":1,\"dp\":4,\"pp\":2}");
-    expect_part(reply, "\"problems\":[]");
-    expect_part(
-        reply,
-        "\"x\":1,\"y\":1,\"name\":\"dp1-pp1\",\"dp\":1,\"pp\":1,\"cp\":0,\"tp\":0,\"ep\":0}");
-    expect_part(reply, "\"groups\":{\"dp\":[0,0,0,0,4,4,4,4],\"pp\":[0,1,2,3,0,1,2,3]}");
-    reply = route_get(&a, 200, "/api/summary?dp=2");
-    expect_part(reply, "these sizes make 4 ranks, and the capture has 8");
+    const char *reply = ask(&a, "/api/summary?");
+    expect_in(reply, "\"collected\":{\"tp\":1,\"dp\":4,\"pp\":2}");
+    expect_in(reply, "\"problems\":[]");
+    expect_in(reply,
+              "\"x\":1,\"y\":1,\"name\":\"dp1-pp1\",\"dp\":1,\"pp\":1,\"cp\":0,\"tp\":0,\"ep\":0}");
+    expect_in(reply, "\"groups\":{\"dp\":[0,0,0,0,4,4,4,4],\"pp\":[0,1,2,3,0,1,2,3]}");
+    reply = ask(&a, "/api/summary?dp=2");
+    expect_in(reply, "these sizes make 4 ranks, and the capture has 8");
     assert_null(strstr(reply, "\"places\""));
-    reply = route_get(&a, 200, "/api/summary?algorithm=megatron-pp-dp");
-    expect_part(reply, "\"groups\":{\"dp\":[0,1,0,1,0,1,0,1],\"pp\":[0,0,2,2,4,4,6,6]}");
-    route_asks_fini(&a);
+    reply = ask(&a, "/api/summary?algorithm=megatron-pp-dp");
+    expect_in(reply, "\"groups\":{\"dp\":[0,1,0,1,0,1,0,1],\"pp\":[0,0,2,2,4,4,6,6]}");
+    asks_end(&a);
 }
 
 /* --- arithmetic ------------------------------------------------------------------------------------------------------------ */

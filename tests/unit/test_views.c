@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "read/reader.h"
+#include "support/nsight.h"
 #include "support/profile.h"
 #include "support/small_runs.h"
 
@@ -501,6 +502,39 @@ static void frequencies_that_fall(void **state) {
     ps_trace_free(t);
 }
 
+/* --- Nsight Systems ------------------------------------------------------------------------------------------------------ */
+
+/* A matrix product launched at 10, a copy, a collective of NCCL that runs alone for 40 of its 60 ns. */
+static void views_of_nsight(void **state) {
+    const place *where = *state;
+    nsight n;
+    int64_t tid = nsight_tid(0, 100, 100);
+    nsight_begin(&n, where, "a", NSIGHT_2024);
+    nsight_call(&n, tid, 10, 20, 1, "cudaLaunchKernel_v7000");
+    nsight_kernel(&n, tid, 0, 7, 100, 150, 1, "ampere_fp16_s16816gemm_fp16_128x128");
+    nsight_call(&n, tid, 30, 40, 2, "cudaLaunchKernel_v7000");
+    nsight_kernel(&n, tid, 0, 8, 130, 190, 2, "ncclDevKernel_AllReduce_Sum_f16_RING_LL");
+    nsight_close(&n);
+    ps_err err = PS_ERR_INIT;
+    ps_src src = {.path = n.path};
+    ps_trace *t = ps_read(&src, NEEDS, &err);
+    if (t == NULL) {
+        fail_msg("%s", err.msg);
+    }
+    expect_columns(t, (ask){.name = "overall"}, "path,total,number",
+                   "Computing|50|1\nComputing/Matmul|50|1\n"
+                   "Communication(Not Overlapped)|40|1\n"
+                   "Communication(Not Overlapped)/unnamed group|40|1\n"
+                   "Free|0|-\nE2E|90|-\n");
+    expect_columns(t, (ask){.name = "kernel_launch"}, "name,launch,device wait,path,status",
+                   "ampere_fp16_s16816gemm_fp16_128x128|10|80|cuda|normal\n"
+                   "ncclDevKernel_AllReduce_Sum_f16_RING_LL|10|90|cuda|normal\n");
+    expect_columns(t, (ask){.name = "communication_types"}, "total,number", "60|1\n");
+    expect_columns(t, (ask){.name = "operator_names"}, "name,total",
+                   "ampere_fp16_s16816gemm_fp16_128x128|50\n");
+    ps_trace_free(t);
+}
+
 /* --- every view, on little and without memory ---------------------------------------------------------------------------- */
 
 static void nothing_to_see(void **state) {
@@ -687,6 +721,7 @@ int main(void) {
         cmocka_unit_test(memory_of_pytorch),
         cmocka_unit_test(curves_keep_their_peaks),
         cmocka_unit_test(frequencies_that_fall),
+        IN_PLACE(views_of_nsight),
         cmocka_unit_test(nothing_to_see),
         cmocka_unit_test(without_memory),
         cmocka_unit_test(overlap_of_the_database),

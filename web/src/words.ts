@@ -196,6 +196,8 @@ const WORDS = {
   "timeline.unlock": ["Unlock the box", "解除框选锁定"],
   "timeline.rows-mode": ["Box counts only the rows it crosses", "框选仅统计所跨的行"],
   "timeline.analyse": ["Analyse this time range", "分析该时间段"],
+  "timeline.save-trace": ["Save the selection as a trace file", "将所选部分保存为 trace 文件"],
+  "timeline.save-first": ["Saved {0} of the {1} ranks in the box; select fewer for the others", "框选了 {1} 个 rank，仅保存前 {0} 个；其余请分次选择"],
   "timeline.analyse-zoom": ["Analyse this time range and zoom in", "分析该时间段并放大"],
   "timeline.analyse-slice": ["Analyse the time range of this slice", "分析该切片的时间段"],
   "timeline.analyse-remove": ["Analyse the whole recording", "取消时间段分析"],
@@ -741,7 +743,9 @@ export const viewTitle = (view: { name: string; title: string }): string =>
   (language.get() === "zh" ? VIEWS[view.name] : undefined) ?? view.title;
 
 export function columnWord(name: string): string {
-  const plain = name.replace(/_/g, " ");
+  // "lateTime(us)" and "MeanNs" carry a unit that stands beside the name; "opType" is two words.
+  const bare = name.replace(/\((ns|us|ms|s|MB|KB|GB\/s)\)$/, "").replace(/([a-z])Ns$/, "$1");
+  const plain = bare.replace(/_/g, " ").replace(/^[a-zA-Z]?[a-z]+([A-Z][a-z]+)+$/, (camel) => camel.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`).toLowerCase());
   const chinese = language.get() === "zh" ? COLUMNS[plain.toLowerCase()] : undefined;
   if (/^(id|[dptce]p|mfu|ep|moe)$/.test(plain)) {
     return plain.toUpperCase();

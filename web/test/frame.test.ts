@@ -168,7 +168,10 @@ test("every word stands in both languages with the same gaps", () => {
   assert.equal(columnWord("Op_Type"), "算子类型");
   language.set("en");
   assert.equal(columnWord("op_type"), "Op type");
-  assert.equal(columnWord("startNs"), "startNs");
+  assert.equal(columnWord("startNs"), "Start");
+  assert.equal(columnWord("lateTime(us)"), "Late time");
+  assert.equal(columnWord("aic_mac_ratio"), "Aic mac ratio");
+  assert.equal(columnWord("Communication(Not Overlapped)"), "Communication(Not Overlapped)");
 });
 
 test("mouse moves of the help are told once each", () => {

@@ -32,7 +32,7 @@ export class Viewer {
     page.on("console", (message) => message.type() === "error" && this.faults.push(message.text()));
   }
 
-  static async open(browser, url, { width = 1280, height = 720, hash = "" } = {}) {
+  static async open(browser, url, { width = 1280, height = 1000, hash = "" } = {}) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", locale: "en-GB", acceptDownloads: true });
     const viewer = new Viewer(await context.newPage(), url);
     await viewer.goto(hash);

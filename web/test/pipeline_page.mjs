@@ -13,10 +13,13 @@ const browser = await chromium.launch({
     "--disable-component-update", "--disable-sync"],
 });
 const faults = [];
+// The machine may be busy with others.
+const PATIENCE = 90_000;
 
 async function open(address, hash = "", options = {}) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: "light", acceptDownloads: true, locale: "en", ...options });
   page.on("pageerror", (error) => faults.push(error.message));
+  page.setDefaultTimeout(PATIENCE);
   await page.goto(`${address}&tab=pipeline${hash}`);
   await page.waitForSelector(".chart .names div");
   await settle(page);

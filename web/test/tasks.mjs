@@ -144,6 +144,8 @@ const TASKS = {
     await v.press("Shift+T");
     await v.below("System View");
     await v.page.getByRole("tab", { name: "Overall metrics" }).click();
+    await v.rows(".system");
+    await v.page.locator(".system .split [role=row][aria-rowindex='2'] button").first().click(); // closes Computing
     const rows = await v.rows(".system");
     const [, from, to] = stepOf(v.ranks[0], 1);
     const told = await v.api("view", { name: "overall", rank: v.ranks[0].key, from, to });
@@ -161,7 +163,7 @@ const TASKS = {
     const send = peer.ref ?? peer.from;
     assert.notEqual(send.rank, receive.rank, "the send ran on another rank");
     await v.below("Slice Detail");
-    await v.page.locator(".detail .ref", { hasText: "send-recv" }).first().click();
+    await v.page.locator(".detail .ref", { hasText: "sends" }).first().click();
     await v.settle();
     const found = await v.selected();
     assert.equal(found.slice, send.slice);
@@ -175,7 +177,7 @@ const TASKS = {
     await v.page.keyboard.type("Set as base slice");
     await v.press("Enter");
     const other = v.ranks.find((r) => r.key !== base.rank && r.rank === 1);
-    const theirs = (await slicesOf(v, "hcom_send", other)).sort(byStart)[1];
+    const theirs = (await slicesOf(v, "hcom_send", other)).sort(byStart)[5];
     await v.find(theirs.name);
     assert.equal((await v.selected()).rank, other.key);
     await v.press("l");
@@ -190,6 +192,7 @@ const TASKS = {
     await v.press("f", "m", "k");
     await v.below("Markers");
     await v.page.locator(".markers tbody input:not([type=color])").fill("first receive");
+    await v.press("Enter");
     await v.press("Control+0");
     assert.equal(await spanOf(v), null);
     await v.page.getByLabel("Show in the timeline").click();
@@ -212,7 +215,7 @@ const TASKS = {
     // Stage 0 runs 0F to 3F in the first 40 of 330 ms.
     await v.page.mouse.move(b.x + (b.width * 15) / 330, b.y + 10);
     await v.settle();
-    assert.match(await v.page.locator(".tip").first().innerText(), /microbatch\s+1/);
+    assert.match(await v.page.locator(".pp-tip").first().innerText(), /microbatch\s+1/);
     await v.shot("trace");
     await v.page.mouse.click(b.x + (b.width * 15) / 330, b.y + 10);
     await v.page.locator(".tl-over").waitFor();
@@ -224,12 +227,12 @@ const TASKS = {
   "ask what another schedule would bring": async (v) => {
     await v.tab("Pipeline");
     await v.page.locator("main").getByText("Other schedules", { exact: true }).click();
-    await v.page.locator("main").getByText(/zb|interleaved/i).first().waitFor();
+    await v.page.locator("main [role=row], main tr").filter({ hasText: "zb-h1" }).first().waitFor();
     await v.page.locator("main").getByText("Simulate", { exact: true }).click();
     const schedule = v.page.locator("main select").filter({ has: v.page.locator("option[value=gpipe]") }).first();
     await schedule.selectOption("zb-h1");
     await v.page.waitForTimeout(800);
-    const bubble = await v.page.locator("main").innerText();
+    const bubble = await v.page.locator("main.pipeline-page").innerText();
     assert.match(bubble, /bubble/);
     assert.match((await v.page.locator("h1").first().innerText()) + bubble, /zb-h1/i);
   },

@@ -73,6 +73,10 @@ export function dispatch(e: KeyboardEvent): void {
   if (target !== null && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable) && e.key !== "Escape") {
     return;
   }
+  // What lies over the page has the keys, also when the focus is on none of its parts.
+  if (document.querySelector("dialog[open]") !== null) {
+    return;
+  }
   const key = keyOf(e);
   const found = [...registered].reverse().find((c) => c.keys.some((k) => normal(k) === key) && isOffered(c));
   if (found !== undefined && (!e.repeat || found.repeats === true)) {

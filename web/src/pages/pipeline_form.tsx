@@ -3,6 +3,7 @@
 import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
 import { session } from "../model/session";
+import { NumberField } from "../panels/number_field";
 import type { Row } from "../pipeline/rows";
 import { makeView } from "../pipeline/rows";
 import { useMemo, useState } from "preact/hooks";
@@ -67,10 +68,7 @@ export function SimulateForm() {
 function Count({ word, value, most, set }: { word: Word; value: number | null; most: number; set: (value: number | null) => void }) {
   return (
     <label>{t(word)}
-      <input type="number" min={1} max={most} step={1} value={value ?? ""} onChange={(e) => {
-        const n = Math.round(Number(e.currentTarget.value));
-        set(e.currentTarget.value === "" || !(n >= 1) ? null : Math.min(most, n));
-      }} />
+      <NumberField min={1} max={most} step={1} value={value} set={(v) => set(v === null || v < 1 ? null : Math.min(most, Math.round(v)))} />
     </label>
   );
 }
@@ -88,11 +86,8 @@ function TimeField({ word, name, now, f, isIdle = false, largest = 0 }: { word: 
       <span>{t(word)}</span>
       <input type="range" min={name === "p2p_ns" ? 0 : top / 60} max={top} step={top / 300} value={value} disabled={isIdle} aria-label={t(word)}
         onPointerDown={() => setBase(Math.max(now, largest / 4))} onInput={(e) => set(Math.round(Number(e.currentTarget.value)))} />
-      <input type="number" min={0} step="any" value={value === 0 ? "0" : String(Number((value / 1e6).toPrecision(4)))} disabled={isIdle} aria-label={`${t(word)} ms`}
-        onChange={(e) => {
-          const ms = Number(e.currentTarget.value);
-          set(e.currentTarget.value === "" || !(ms >= 0) ? null : Math.round(ms * 1e6));
-        }} />
+      <NumberField min={0} step="any" value={Number((value / 1e6).toPrecision(4))} disabled={isIdle} label={`${t(word)} ms`}
+        set={(ms) => set(ms === null || ms < 0 ? null : Math.round(ms * 1e6))} />
       <span class="quiet">ms</span>
     </label>
   );
@@ -107,7 +102,7 @@ function Factors({ n, f }: { n: number; f: Form }) {
       <legend title={t("simulate.factors-hint")}>{t("simulate.factors")}</legend>
       {n > MOST_SLIDERS && (
         <label>{t("chart.stage")}
-          <input type="number" min={0} max={n - 1} value={stage} onChange={(e) => setStage(Math.max(0, Math.min(n - 1, Math.round(Number(e.currentTarget.value)))))} />
+          <NumberField min={0} max={n - 1} value={stage} set={(v) => setStage(Math.max(0, Math.min(n - 1, Math.round(v ?? 0))))} />
         </label>
       )}
       {shown.map((s) => {
@@ -117,11 +112,8 @@ function Factors({ n, f }: { n: number; f: Form }) {
             <span>{s}</span>
             <input type="range" min={0.5} max={2} step={0.01} value={factor} aria-label={t("simulate.stage-factor", s)}
               onInput={(e) => changeFactor(s, Number(e.currentTarget.value))} />
-            <input type="number" min={0.01} max={100} step={0.01} value={factor} aria-label={t("simulate.stage-factor", s)}
-              onChange={(e) => {
-                const v = Number(e.currentTarget.value);
-                changeFactor(s, v >= 0.01 && v <= 100 ? v : 1);
-              }} />
+            <NumberField min={0.01} max={100} step={0.01} value={factor} label={t("simulate.stage-factor", s)}
+              set={(v) => changeFactor(s, v !== null && v >= 0.01 && v <= 100 ? v : 1)} />
           </label>
         );
       })}

@@ -26,7 +26,7 @@ export function JobForm() {
       <p class="quiet">{t("job.hint")}</p>
       <div class="job-fields">
         {JOB_FIELDS.map((key) => (
-          <label key={key}>
+          <label key={key} class={key === "align" ? "check" : undefined}>
             {key === "align" ? (
               <><input type="checkbox" checked={said[key] === "1"} onChange={(e) => set(key, e.currentTarget.checked ? "1" : "")} /> {t("job.align")}</>
             ) : (

@@ -14,7 +14,8 @@ function Row({ m }: { m: Marker }) {
   return (
     <tr>
       <td><input type="color" value={colour} aria-label={t("markers.colour")} onInput={(e) => changeMarker(m.id, { colour: e.currentTarget.value })} /></td>
-      <td><input value={m.name} placeholder={t("markers.unnamed", m.id)} aria-label={t("markers.name")} onInput={(e) => changeMarker(m.id, { name: e.currentTarget.value })} /></td>
+      <td><input value={m.name} placeholder={t("markers.unnamed", m.id)} aria-label={t("markers.name")} onInput={(e) => changeMarker(m.id, { name: e.currentTarget.value })}
+        onKeyDown={(e) => (e.key === "Enter" || e.key === "Escape") && e.currentTarget.blur()} /></td>
       <td class="num">{duration(m.from)}</td>
       <td class="num">{m.to === null ? "" : duration(m.to - m.from)}</td>
       <td>

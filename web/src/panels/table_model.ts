@@ -41,7 +41,8 @@ export function filterOf(query: Query, columns: Column[]): { values: Record<stri
 }
 
 export function columnsOf(table: Table): Column[] {
-  return table.columns.map(([name, type, unit, exact], index) => {
+  return table.columns.map(([name, type, own, exact], index) => {
+    const unit = own !== "" || type === "text" ? own : (/\((ns|us|ms|MB|GB\/s)\)$/.exec(name)?.[1] ?? "");
     const sample = type === "text" ? [] : table.rows.map((r) => r[index]).filter((v): v is number => typeof v === "number");
     return { name, type, unit, index, isNumber: type !== "text", shown: shownAs(name, type, unit, exact, sample) };
   });

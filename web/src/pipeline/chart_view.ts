@@ -51,6 +51,8 @@ export interface Place {
 }
 
 const LIST_MIN_PITCH = 12;
+/** After a chart was shown, when nothing else is asked for. */
+const PREPARE_MS = 400;
 
 export class ChartView {
   readonly viewport = new Viewport();
@@ -68,6 +70,7 @@ export class ChartView {
   private readonly painter = new Painter();
   private readonly overlay = new Overlay(this.painter);
   private frame = 0;
+  private later = 0;
   private baseDirty = true;
   private width = 0;
   private height = 1;
@@ -105,6 +108,7 @@ export class ChartView {
     this.stop.abort();
     this.observer.disconnect();
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.later);
     this.root.replaceChildren();
   }
 
@@ -129,6 +133,8 @@ export class ChartView {
       this.viewport.fit(this.view.endNs, this.width);
     }
     this.draw();
+    clearTimeout(this.later);
+    this.later = window.setTimeout(() => this.overlay.prepare(), PREPARE_MS);
   }
 
   setTheme(theme: Theme): void {

@@ -91,6 +91,10 @@ export class Links {
     return this.by;
   }
 
+  prepare(): void {
+    this.index();
+  }
+
   /** Between lit ops. */
   of(lit: Lit): number[] {
     const { first, links } = this.index();
@@ -125,6 +129,11 @@ export class Overlay {
     this.links = this.links?.chart === s.chart ? this.links : new Links(s.chart);
     this.rowOfRank = new Int32Array(s.chart.ranks.length).fill(-1);
     s.view.rows.forEach((row, i) => row.rankRow >= 0 && (this.rowOfRank[row.rankRow] = i));
+  }
+
+  /** Makes beforehand what the first block under the pointer would wait for. */
+  prepare(): void {
+    this.links?.prepare();
   }
 
   /** `ctx`: its unit is a CSS pixel. */

@@ -5,6 +5,7 @@ import { baseSlice, rowsMode, showInstants, undoZoom, resetWindow, zoomHistory }
 import { tree } from "../model/tree";
 import { fail } from "../model/notices";
 import { areRanksWaiting, ZOOM_KEY, type Actions } from "./actions";
+import { saveTrace } from "./save_trace";
 
 export function timelineCommands(actions: Actions): Command[] {
   const noSlice = (): boolean => selected.get() === null;
@@ -26,6 +27,7 @@ export function timelineCommands(actions: Actions): Command[] {
     { id: "timeline.lock", word: "timeline.lock", keys: ["Shift+L"], run: () => boxLocked.update((now) => !now), isOff: () => box.get() === null },
     { id: "timeline.rows-mode", word: "timeline.rows-mode", keys: ["Shift+R"], run: () => rowsMode.update((now) => !now) },
     { id: "timeline.analyse", word: "timeline.analyse", keys: ["Shift+T"], run: () => actions.analyse(box.get() ?? actions.selectedSpan()) },
+    { id: "timeline.save-trace", word: "timeline.save-trace", keys: [], run: () => void saveTrace() },
     { id: "timeline.next", word: "timeline.next", keys: [".", "Alt+ArrowRight"], run: () => void actions.go("next"), repeats: true, isOff: noSlice },
     { id: "timeline.previous", word: "timeline.previous", keys: [",", "Alt+ArrowLeft"], run: () => void actions.go("previous"), repeats: true, isOff: noSlice },
     { id: "timeline.next-same", word: "timeline.next-same", keys: [">", "Shift+>", "Alt+Shift+ArrowRight"], run: () => void actions.go("next-same"), repeats: true, isOff: noSlice },

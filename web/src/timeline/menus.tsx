@@ -11,6 +11,7 @@ import { fail } from "../model/notices";
 import { t } from "../words";
 import { areRanksWaiting, spanOf, type Actions } from "./actions";
 import type { SliceHit } from "./hit";
+import { saveTrace } from "./save_trace";
 
 export type MenuOf =
   | { kind: "slice"; hit: SliceHit; x: number; y: number }
@@ -42,6 +43,7 @@ function common(actions: Actions): Line[] {
       },
     },
     { text: t("timeline.analyse-remove"), run: () => actions.analyse(null), isOff: analysisSpan.get() === null },
+    { text: t("timeline.save-trace"), run: () => void saveTrace() },
     { text: t(boxLocked.get() ? "timeline.unlock" : "timeline.lock"), keys: "Shift+L", run: () => boxLocked.update((now) => !now), isOff: b === null },
     { text: t("timeline.rows-mode"), keys: "Shift+R", run: () => rowsMode.update((now) => !now), isChecked: rowsMode.get() },
   ];

@@ -1,0 +1,354 @@
+// node frame.mjs CHROMIUM PIPESCOPE DIR: the frame and the tables in a browser, over a real server of the capture in DIR (one of
+// `simulate 1f1b --pp 4 --microbatches 8 --profile DIR`). PIPESCOPE_SHOTS=DIR keeps pictures.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const [executablePath, program, capture] = process.argv.slice(2);
+const TOKEN = "frame-test";
+const faults = [];
+
+function serve() {
+  const server = spawn(program, ["serve", capture, "--port", "0", "--token", TOKEN, "--quiet"], { stdio: ["ignore", "pipe", "ignore"] });
+  return new Promise((done, fail) => {
+    let text = "";
+    server.stdout.on("data", (chunk) => {
+      text += chunk;
+      const found = /http:\/\/[^\s#]+/.exec(text);
+      if (found !== null) {
+        done({ server, base: found[0] });
+      }
+    });
+    server.on("exit", (code) => fail(new Error(`the server ended with ${code}`)));
+  });
+}
+
+const { server, base } = await serve();
+process.on("exit", () => server.kill());
+process.on("uncaughtException", (error) => {
+  console.error(error);
+  process.exit(1); // and the server with it
+});
+const browser = await chromium.launch({
+  executablePath,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+});
+
+async function context(options = {}) {
+  const made = await browser.newContext({ viewport: { width: 1280, height: 720 }, acceptDownloads: true, locale: "en-US", ...options });
+  await made.grantPermissions(["clipboard-read", "clipboard-write"]);
+  return made;
+}
+
+async function open(where, hash = "", withToken = true) {
+  const page = await where.newPage();
+  page.setDefaultTimeout(10_000);
+  page.on("pageerror", (error) => faults.push(`${hash}: ${error.message}`));
+  page.on("request", (request) => request.url().startsWith(base) || request.url().startsWith("blob:") || request.url().startsWith("data:") || faults.push(`asked for ${request.url()}`));
+  await page.goto(`${base}#${withToken ? `token=${TOKEN}&` : ""}${hash}`);
+  return page;
+}
+
+const shot = async (page, name) => {
+  if (process.env.PIPESCOPE_SHOTS) {
+    await page.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, name) });
+  }
+};
+const texts = (page, selector) => page.locator(selector).allInnerTexts();
+const rowsOf = (page, table) => page.locator(`${table} .grid-row`);
+/** Cells of a column of the rows in sight, from the top. */
+const column = (page, table, name) => page.evaluate(([inside, heading]) => {
+  const box = document.querySelector(inside);
+  const at = [...box.querySelectorAll(".grid-head > *")].findIndex((h) => h.querySelector(".head-name")?.textContent === heading);
+  return [...box.querySelectorAll(".grid-row")].sort((a, b) => Number(a.getAttribute("aria-rowindex")) - Number(b.getAttribute("aria-rowindex"))).map((r) => r.children[at]?.textContent ?? "");
+}, [table, name]);
+const settled = (page, table) => page.waitForFunction((inside) => document.querySelector(`${inside} .grid`)?.getAttribute("aria-busy") === "false", table);
+
+/** Every rank that is read. */
+async function ready(page) {
+  await page.waitForSelector(".tabs");
+  await page.waitForFunction(() => /^(\d+) of \1 ranks/.test(document.querySelector(".chip")?.textContent ?? "") || document.documentElement.lang === "zh-CN");
+}
+
+// --- no token, a wrong token ----------------------------------------------------------------------------------------
+
+{
+  const own = await context();
+  const page = await open(own, "tab=memory", false);
+  await page.waitForSelector(".gate .code");
+  assert.match(await page.locator(".gate").innerText(), /#token=/, "says how to get the address");
+  assert.match(await page.locator(".gate").innerText(), /ssh -L 8686/);
+  await shot(page, "no-token.png");
+  // The address with the token, given to the page that stands open.
+  await page.evaluate((token) => {
+    location.hash = `#token=${token}`;
+  }, TOKEN);
+  await ready(page);
+  assert.ok(!page.url().includes(TOKEN), "the token leaves the address");
+  await page.close();
+  const wrong = await own.newPage();
+  await wrong.goto(`${base}#token=wrong`);
+  await wrong.waitForSelector(".gate .code");
+  assert.match(await wrong.locator(".gate").innerText(), /does not take this token/);
+  await own.close();
+}
+
+// --- tabs, look, language, help -------------------------------------------------------------------------------------
+
+{
+  const own = await context({ colorScheme: "dark" });
+  const page = await open(own, "tab=operator");
+  await ready(page);
+  assert.deepEqual(await texts(page, "header [role=tab]"), ["Timeline", "Pipeline", "Summary", "Operator", "Memory", "Communication"]);
+  const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  assert.equal(await ground(), "rgb(20, 24, 29)", "the look of the system at first");
+  await page.keyboard.press("Shift+D");
+  assert.equal(await ground(), "rgb(255, 255, 255)");
+  await page.getByRole("button", { name: "Light or dark" }).click();
+  await page.getByRole("menuitemradio", { name: "Dark" }).click();
+  assert.equal(await ground(), "rgb(20, 24, 29)");
+
+  await page.getByRole("button", { name: "English / 中文" }).click();
+  assert.equal(await page.evaluate(() => document.documentElement.lang), "zh-CN");
+  assert.deepEqual((await texts(page, "header [role=tab]")).slice(0, 2), ["时间线", "流水线"]);
+  await page.reload();
+  await page.waitForSelector(".tabs");
+  assert.deepEqual(await page.evaluate(() => [document.documentElement.lang, document.documentElement.dataset.theme]), ["zh-CN", "dark"], "both are remembered");
+  await shot(page, "operator-dark-zh.png");
+  await page.getByRole("button", { name: "中文 / English" }).click();
+
+  // All pages, each by its key; the help lists the commands of all that were opened, and no key twice on a page.
+  for (let i = 1; i <= 6; i++) {
+    await page.keyboard.press(String(i));
+    await page.waitForSelector(`.page-slot:not([hidden])#page-${["timeline", "pipeline", "summary", "operator", "memory", "communication"][i - 1]}`);
+  }
+  await page.keyboard.press("4");
+  await page.keyboard.press("?");
+  await page.waitForSelector("dialog .help");
+  const listed = await page.evaluate(() => [...document.querySelectorAll(".help section")].map((section) => ({
+    group: section.dataset.group,
+    keys: [...section.querySelectorAll("[data-command]")].flatMap((line) => [...line.querySelectorAll(".keys")].flatMap((keys) => {
+      const out = [[]];
+      for (const node of keys.childNodes) {
+        if (node.nodeName === "KBD") {
+          out[out.length - 1].push(node.textContent);
+        } else {
+          out.push([]);
+        }
+      }
+      return out.filter((k) => k.length > 0).map((k) => `${k.join("+")} ${line.dataset.command}`);
+    })),
+  })));
+  const frame = listed.find((g) => g.group === "frame").keys;
+  assert.ok(frame.includes("? frame.help") && frame.includes("Ctrl+K frame.palette"), String(frame));
+  for (const { group, keys } of listed.filter((g) => g.group !== "frame")) {
+    const all = [...frame, ...keys].map((k) => k.split(" ")[0]);
+    assert.deepEqual(all.filter((k, i) => all.indexOf(k) !== i), [], `a key twice on ${group}`);
+  }
+  assert.ok(listed.find((g) => g.group === "timeline").keys.length >= 10, "keys of the timeline");
+  await shot(page, "help.png");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("dialog").count(), 0);
+  await own.close();
+}
+
+// --- palette, settings, notes -----------------------------------------------------------------------------------------
+
+{
+  const own = await context();
+  const page = await open(own, "tab=operator");
+  await ready(page);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("page: mem");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator("header [role=tab][aria-selected=true]").innerText(), "Memory");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("1ms..2ms");
+  assert.match(await page.locator(".palette-item[aria-selected=true]").innerText(), /Show 1.00 ms to 2.00 ms/);
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator("header [role=tab][aria-selected=true]").innerText(), "Timeline");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("stream");
+  await page.waitForFunction(() => [...document.querySelectorAll(".palette-group")].some((g) => g.textContent === "lane"));
+  await page.keyboard.press("Escape");
+
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("settings");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog .colours");
+  const computing = () => page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--computing").trim());
+  const before = await computing();
+  const pick = (name, colour) => page.locator(`[id="colour-${name}"]`).evaluate((input, value) => {
+    input.value = value;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  }, colour);
+  await pick("lanes.0", "#f2994a");
+  assert.equal(await computing(), "#f2994a");
+  assert.match(await page.locator("dialog").innerText(), /“Computing” and “Communication” are hard to tell apart/);
+  await page.reload();
+  await ready(page);
+  assert.equal(await computing(), "#f2994a", "remembered");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("settings");
+  await page.keyboard.press("Enter");
+  await shot(page, "settings.png");
+  await page.getByRole("button", { name: "All colours as they were" }).click();
+  assert.equal(await computing(), before);
+  await page.keyboard.press("Escape");
+
+  await page.locator(".bell").click();
+  assert.match(await page.locator("dialog").innerText(), /Missing in the capture, and how to collect it/);
+  await shot(page, "notes.png");
+  await page.keyboard.press("Escape");
+  await page.locator(".chip").click();
+  await rowsOf(page, "dialog").first().click();
+  assert.match(await page.locator("dialog").innerText(), /In memory: /);
+  await own.close();
+}
+
+// --- a table: order, filter, columns, copy, files, jump -----------------------------------------------------------------
+
+{
+  const own = await context();
+  const page = await open(own, "tab=operator");
+  await ready(page);
+  const details = "#page-operator .card.flush:last-child";
+  await page.waitForSelector(`${details} .grid-row`);
+  const starts = async () => (await column(page, details, "Start")).map(Number);
+  await page.locator(`${details} .head`, { hasText: "Start" }).locator("button").click();
+  await settled(page, details);
+  let shown = await starts();
+  assert.ok(shown.length > 3 && shown.every((v, i) => i === 0 || v <= shown[i - 1]), `largest first: ${shown}`);
+  await page.locator(`${details} .head`, { hasText: "Start" }).locator("button").click();
+  await settled(page, details);
+  shown = await starts();
+  assert.ok(shown.every((v, i) => i === 0 || v >= shown[i - 1]), `then least first: ${shown}`);
+
+  await page.locator(details).getByRole("button", { name: "Filter columns" }).click();
+  const names = await column(page, details, "Name");
+  const wanted = names[0].slice(0, 6).toUpperCase();
+  await page.getByRole("textbox", { name: "Filter of Name" }).last().fill(wanted);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((inside) => /pass the filter/.test(document.querySelector(inside).textContent), details);
+  await settled(page, details);
+  assert.ok((await column(page, details, "Name")).every((n) => n.toUpperCase().includes(wanted)));
+  // The address knows it, also on a page that is opened anew; back and forth between pages.
+  await page.waitForFunction((text) => decodeURIComponent(location.hash).includes(`"name":"${text}"`), wanted);
+  const address = page.url();
+  assert.ok(!address.includes(TOKEN));
+  const again = await open(own, `${new URL(address).hash.slice(1)}`);
+  await again.waitForSelector(`${details} .grid-row`);
+  assert.equal(await again.getByRole("textbox", { name: "Filter of Name" }).last().inputValue(), wanted);
+  await again.close();
+  await page.keyboard.press("Escape");
+  await page.locator("header [role=tab]", { hasText: "Memory" }).click();
+  await page.locator("header [role=tab]", { hasText: "Communication" }).click();
+  await page.goBack();
+  assert.equal(await page.locator("header [role=tab][aria-selected=true]").innerText(), "Memory");
+  await page.goBack();
+  assert.equal(await page.locator("header [role=tab][aria-selected=true]").innerText(), "Operator");
+  assert.equal(await page.getByRole("textbox", { name: "Filter of Name" }).last().inputValue(), wanted, "the filter is still there");
+
+  // A filter that nothing passes, and one that is not understood.
+  await page.getByRole("textbox", { name: "Filter of Duration" }).last().fill("> 1e9 s");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((inside) => /No row passes the filter/.test(document.querySelector(inside).textContent), details);
+  await page.getByRole("textbox", { name: "Filter of Duration" }).last().fill("long");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((inside) => document.querySelector(`${inside} input[aria-invalid=true]`) !== null, details);
+  await page.locator(details).getByRole("button", { name: "Order and filter as at first" }).click();
+  await settled(page, details);
+
+  // Files: csv from the button of the table, JSON from the menu of the frame.
+  const saved = async (click) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), click()]);
+    return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
+  };
+  await page.locator(details).getByRole("button", { name: "Save the table" }).click();
+  const csv = await saved(() => page.locator(".menu-box").getByRole("button", { name: "CSV" }).click());
+  assert.match(csv.name, /\.csv$/);
+  const lines = csv.text.trim().split(/\r?\n/);
+  const total = Number((await page.locator(`${details} .table-title`).innerText()).replace(/\u2009/g, "").match(/(\d+) rows/)[1]);
+  assert.equal(lines.length, total + 1, "every row, not only those in sight");
+  assert.match(lines[0], /name.*start.*duration/);
+  await page.getByRole("button", { name: "Save a picture or a table" }).click();
+  await shot(page, "export.png");
+  const json = await saved(() => page.locator(".menu-line", { hasText: "Operator details" }).getByRole("button", { name: "JSON" }).click());
+  assert.equal(JSON.parse(json.text).length, total);
+  await page.getByRole("button", { name: "Save a picture or a table" }).click();
+  const svg = await saved(() => page.locator(".menu-line", { hasText: "Computing operator type" }).getByRole("button", { name: "SVG" }).click());
+  assert.match(svg.text, /^<svg [^>]*xmlns/);
+
+  // The keyboard: rows, copying, and on to the timeline.
+  await page.locator(`${details} .grid`).focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Shift+ArrowDown");
+  assert.equal(await page.locator(`${details} .grid-row[aria-selected=true]`).count(), 2);
+  await page.keyboard.press("Control+c");
+  await page.waitForSelector(".toast");
+  assert.match(await page.locator(".toast").first().innerText(), /Copied 2 rows/);
+  assert.equal((await page.evaluate(() => navigator.clipboard.readText())).split("\n").length, 3);
+  await page.locator(details).getByRole("button", { name: "Columns" }).click();
+  await page.locator(".menu-box label", { hasText: /^Wait$/ }).click();
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator(`${details} .head-name`, { hasText: /^Wait$/ }).count(), 0);
+  await page.locator(`${details} .grid`).focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector("header [role=tab][aria-selected=true]").textContent === "Timeline");
+  await own.close();
+}
+
+// --- the other pages, light and dark, both languages: they are there, and fit ------------------------------------------------
+
+for (const [look, locale] of [["light", "en-US"], ["dark", "zh-CN"]]) {
+  const own = await context({ colorScheme: look, locale });
+  const page = await open(own, "tab=summary");
+  await page.waitForSelector("#page-summary .chart-box canvas");
+  assert.ok(await rowsOf(page, "#page-summary").count() > 0);
+  if (locale === "en-US") {
+    const pp = page.getByRole("spinbutton", { name: "PP", exact: true });
+    assert.equal(await pp.inputValue(), "4", "the sizes that the profile carries");
+    await pp.fill("2");
+    await page.getByRole("button", { name: "Generate" }).click();
+    assert.match(await page.locator("#page-summary form").innerText(), /must be at least the 4 ranks|not what the profile says/);
+    await pp.fill("4");
+    await page.getByRole("button", { name: "Generate" }).click();
+    await page.waitForFunction(() => location.hash.includes("sum.setup"));
+    await page.getByRole("group", { name: "Fold" }).getByRole("button", { name: "into stages" }).click();
+    await page.waitForSelector("#page-summary section[aria-label='Largest of each group']");
+  }
+  await shot(page, `summary-${look}.png`);
+  for (const name of ["operator", "memory", "communication", "pipeline", "timeline"]) {
+    await page.locator(`#tab-${name}`).click();
+    await page.waitForTimeout(600);
+    await shot(page, `${name}-${look}.png`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight), `${name} fits`);
+    assert.equal(await page.locator(`#page-${name}`).innerText().then((text) => /stopped working|出错/.test(text)), false, name);
+  }
+  await page.locator("#tab-communication").click();
+  await page.waitForSelector("#page-communication canvas");
+  await page.locator("#page-communication .group button").nth(1).click();
+  await page.waitForFunction(() => document.querySelectorAll("#page-communication canvas").length >= 2);
+  await shot(page, `durations-${look}.png`);
+  await own.close();
+}
+
+// --- the server goes away -----------------------------------------------------------------------------------------------
+
+{
+  const own = await context();
+  const page = await open(own, "tab=operator");
+  await ready(page);
+  server.removeAllListeners("exit");
+  server.kill("SIGINT");
+  await page.waitForFunction(() => /No connection to the server/.test(document.querySelector(".status")?.textContent ?? ""), null, { timeout: 30_000 });
+  await own.close();
+}
+
+await browser.close();
+assert.deepEqual(faults, []);
+console.log("frame: all well");
