@@ -195,8 +195,9 @@ const point = async (page, row, ms, of = 330) => {
   assert.match(page.url(), /tab=pipeline/, "Shift + click stays");
   await page.mouse.down();
   await page.mouse.up();
-  await page.waitForFunction(() => location.hash.includes("tab=timeline"));
-  await page.waitForTimeout(1000);
+  // The timeline has gone there when its window stands in the address.
+  await page.waitForFunction(() => location.hash.includes("tab=timeline") && location.hash.includes("tl.w="));
+  await settle(page);
   await shot(page, "pipeline-to-timeline.png");
   // The op is the middle of what is shown: its menu leads back to the block.
   const lanes = await page.locator("#page-timeline canvas").evaluateAll((all) => all.map((c) => c.getBoundingClientRect()).sort((a, b) => b.width * b.height - a.width * a.height)[0]);
