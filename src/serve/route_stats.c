@@ -266,21 +266,6 @@ static void put_stats(const ps_request *q, ps_reply *r, const ps_loaded *l,
     ps_buf_fini(&key);
 }
 
-static void put_list(const ps_request *q, ps_reply *r, const ps_loaded *l, const ps_slice_box *box,
-                     const char *name) {
-    ps_err err = PS_ERR_INIT;
-    ps_slice_set *set = NULL;
-    ps_code code = ps_slice_set_of_box(q, l, box, name, &set, &err);
-    ps_table *table = code == PS_OK ? ps_slice_table_new(r, "slices", l, set, false, &err) : NULL;
-    if (table != NULL) {
-        ps_put_table(q, r, table);
-    } else {
-        ps_reply_err(r, &err);
-    }
-    ps_table_free(table);
-    ps_cache_release(q->cache, set);
-}
-
 static void answer(const ps_request *q, ps_reply *r) {
     ps_loaded *l = NULL;
     ps_slice_box box;
@@ -290,7 +275,7 @@ static void answer(const ps_request *q, ps_reply *r) {
     if (ps_ask_box(q, r, l, &box)) {
         const char *name = ps_param_text(q, "name");
         if (name != NULL) {
-            put_list(q, r, l, &box, name);
+            ps_put_slices_of_box(q, r, l, &box, name);
         } else {
             put_stats(q, r, l, &box);
         }
