@@ -5,15 +5,21 @@
 
 A room may include itself and the rooms left of it; read, analyze and write do not include one another. record may
 include base, and only cli may include record. Anything may include include/pipescope, which includes nothing of src.
-Prints each arrow that goes the wrong way; exit status 1 when there is one.
+
+    base <- pipeline <- words <- api <- model <- panels <- timeline <- pages <- app
+
+are the rooms of web/src, with the same rule (pipeline is the chart that also stands alone). Prints each arrow that goes the wrong way; exit
+status 1 when there is one.
 """
 import os
 import re
 import sys
 
 LEVEL = {"base": 0, "model": 1, "schedule": 2, "read": 3, "analyze": 3, "write": 3, "run": 4, "serve": 5, "cli": 6}
+WEB = ("base", "pipeline", "words", "api", "model", "panels", "timeline", "pages", "app")
 RECORD = "record"
 PUBLIC = "include"
+IMPORT = re.compile(r'(?:\bfrom|^import) "(\.[^"]+)"')
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
@@ -66,8 +72,34 @@ def check(root, path):
     return faults
 
 
+def web_room(path):
+    """timeline/view.tsx -> timeline; words.ts -> words"""
+    return path.split(os.sep)[0].split(".")[0]
+
+
+def check_web(root, path):
+    top = os.path.join("web", "src")
+    own = os.path.relpath(path, top)
+    room = web_room(own)
+    if room not in WEB:
+        return ["%s: lies in no known room (%s)" % (path, ", ".join(WEB))]
+    faults = []
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            for name in IMPORT.findall(line):
+                target = web_room(os.path.normpath(os.path.join(os.path.dirname(own), name)))
+                if target != room and (target not in WEB or WEB.index(target) > WEB.index(room)):
+                    faults.append('%s:%d: %s may not import %s ("%s")' % (path, number, room, target, name))
+    return faults
+
+
 def main(root):
     faults = []
+    for folder, folders, names in os.walk(os.path.join(root, "web", "src")):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith((".ts", ".tsx")):
+                faults += check_web(root, os.path.relpath(os.path.join(folder, name), root))
     for top in ("src", "include"):
         for folder, folders, names in os.walk(os.path.join(root, top)):
             folders.sort()

@@ -47,7 +47,7 @@ static void tokens_are_made(void **state) {
     assert_int_equal(ps_guard_init(&b, "::1", true, false, NULL, NULL), PS_OK);
     assert_int_equal(strlen(a.token), PS_TOKEN_CHARS);
     assert_string_not_equal(a.token, b.token);
-    char header[64];
+    char header[PS_GUARD_MAX_TOKEN + 16];
     (void)snprintf(header, sizeof header, "Bearer %s", a.token);
     assert_true(ps_guard_token(&a, header));
     assert_false(ps_guard_token(&b, header));

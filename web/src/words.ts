@@ -253,6 +253,7 @@ const WORDS = {
   "timeline.close-all": ["Collapse all lanes", "折叠所有泳道"],
   "timeline.auto-height": ["Height follows the window", "高度随窗口自适应"],
   "timeline.auto-all": ["Height of all lanes follows the window", "所有泳道高度自适应"],
+  "timeline.no-host": ["Host not known yet", "主机未知"],
   "timeline.ranks-read": ["{0} of {1} read", "已读取 {0} / {1}"],
   "timeline.waiting": ["Reading the recording …", "正在读取采集数据…"],
   "timeline.nothing": ["No rank is read yet. Press the play button of one, or read all.", "尚未读取任何 rank。单击播放按钮读取一个，或读取全部。"],

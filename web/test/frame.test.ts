@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Cell, Table } from "../src/api/types";
-import { clashes, keyOf, pageOf, type Command } from "../src/app/commands";
+import { clashes, keyOf, pageOf, type Command } from "../src/model/commands";
 import { GESTURES } from "../src/app/gestures";
 import { fits, parseSpan } from "../src/app/palette_model";
 import { tabsShown } from "../src/app/tabs";
-import { formatHash, parseHash } from "../src/app/url_state";
+import { formatHash, parseHash } from "../src/model/url_state";
 import { confusions, distance } from "../src/base/colour_vision";
 import { exactText, parseRange, shownAs, valueText } from "../src/base/format";
 import { SvgPen, ticksOf } from "../src/base/pen";

@@ -15,7 +15,7 @@ import { TimelinePage } from "../pages/timeline";
 import { Empty } from "../panels/empty";
 import { language, t } from "../words";
 import { CaptureDialog, NotesDialog } from "./capture";
-import { register } from "./commands";
+import { register } from "../model/commands";
 import { Gate } from "./gate";
 import { Header } from "./header";
 import { HelpDialog } from "./help";
@@ -25,7 +25,7 @@ import { SettingsDialog } from "./settings";
 import { StatusLine } from "./status_line";
 import { tabsShown } from "./tabs";
 import { Toasts } from "./toasts";
-import { addressNow } from "./url_state";
+import { addressNow } from "../model/url_state";
 
 const PAGES: Record<Tab, () => ComponentChild> = {
   timeline: () => <TimelinePage />,

@@ -2,7 +2,7 @@
 import { TABS, tab } from "../model/session";
 import { Dialog } from "../panels/dialog";
 import { t, type Word } from "../words";
-import { commands, pageOf, type Command } from "./commands";
+import { commands, pageOf, type Command } from "../model/commands";
 import { GESTURES } from "./gestures";
 
 const SHOWN: Record<string, string> = {

@@ -7,7 +7,7 @@ import { fail } from "../model/notices";
 import { goto, load, ranks, tab } from "../model/session";
 import { Dialog } from "../panels/dialog";
 import { t } from "../words";
-import { commands, isOffered } from "./commands";
+import { commands, isOffered } from "../model/commands";
 import { Keys } from "./help";
 import { fits, parseSpan } from "./palette_model";
 

@@ -232,12 +232,12 @@ export class LaneTree {
     let host: string | null = null;
     let isHostOpen = true;
     const hiddenRanks: string[] = [];
-    const byHost = hosts.size > 1 ? [...ranks].sort((a, b) => compare(a.host, b.host)) : ranks;
+    const byHost = hosts.size > 1 ? [...ranks].sort((a, b) => Number(a.host === "") - Number(b.host === "") || compare(a.host, b.host)) : ranks;
     for (const rank of byHost) {
       if (hosts.size > 1 && rank.host !== host) {
         host = rank.host;
         isHostOpen = this.opened.get(hostId(rank)) ?? this.openedBelow.get(hostId(rank)) ?? this.openedBelow.get("") ?? true;
-        this.items.push(plain("host", hostId(rank), host !== "" ? host : "?", 0, HEADER_PX, isHostOpen));
+        this.items.push(plain("host", hostId(rank), host, 0, HEADER_PX, isHostOpen));
       }
       if (this.hidden.has(rank.key)) {
         hiddenRanks.push(rank.key);

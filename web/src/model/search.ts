@@ -26,14 +26,14 @@ export const findOpen = new Atom<boolean>(false);
 
 let running: AbortController | null = null;
 
-/** A rank whose times are searched, where the box is locked: its span in the rank's own time. */
+/** Where the box is locked: its span in the time of the first rank that is searched, from whose origin the server counts. */
 function lockedSpan(): Params {
   const b = box.get();
   if (!boxLocked.get() || b === null) {
     return {};
   }
   const keys = b.lanes === null ? [] : [...new Set(b.lanes.map((l) => l.rank))];
-  const rank = keys.length === 1 ? rankOf(keys[0]!) : ranks.get().find((r) => r.state === "ready");
+  const rank = keys.length > 0 ? rankOf(keys[0]!) : ranks.get().find((r) => r.state === "ready");
   if (rank === undefined) {
     return {};
   }

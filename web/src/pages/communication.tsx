@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Cell, Ref, Table } from "../api/types";
-import { registerUrl, urlChanged } from "../app/url_state";
+import { registerUrl, urlChanged } from "../model/url_state";
 import { Atom, useAtom } from "../base/atom";
 import { duration, percent, significant } from "../base/time";
 import { fail, notify } from "../model/notices";

@@ -1,7 +1,7 @@
 /** The Memory page: curves over time, the operators that allocate, the peaks of components. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Rank } from "../api/types";
-import { registerUrl, urlChanged } from "../app/url_state";
+import { registerUrl, urlChanged } from "../model/url_state";
 import { Atom, useAtom } from "../base/atom";
 import { duration } from "../base/time";
 import { goto, shiftOf, tab } from "../model/session";

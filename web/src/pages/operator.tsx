@@ -1,6 +1,6 @@
 /** The Operator page: computing and communication operators of one rank by type, name or shape; every one of them below. */
 import { useEffect } from "preact/hooks";
-import { registerUrl, urlChanged } from "../app/url_state";
+import { registerUrl, urlChanged } from "../model/url_state";
 import type { Table } from "../api/types";
 import { Atom, useAtom } from "../base/atom";
 import { duration } from "../base/time";

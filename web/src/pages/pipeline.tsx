@@ -1,8 +1,8 @@
 /** The Pipeline page: the chart of the job's pipelines, figures beside its rows, and below it tables and the simulation. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, getText, postText } from "../api/client";
-import { register } from "../app/commands";
-import { registerUrl, urlChanged } from "../app/url_state";
+import { register } from "../model/commands";
+import { registerUrl, urlChanged } from "../model/url_state";
 import { useAtom } from "../base/atom";
 import { duration, percent } from "../base/time";
 import { blobOf, offer } from "../model/exports";

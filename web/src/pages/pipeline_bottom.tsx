@@ -1,7 +1,7 @@
 /** Below the chart: the tables of the chart, the simulation, and what the user says of the job. */
 import type { ComponentChild } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
-import { register } from "../app/commands";
+import { register } from "../model/commands";
 import type { Cell, ChartTable, Table } from "../api/types";
 import type { Chart } from "../pipeline/model";
 import { Atom, useAtom } from "../base/atom";

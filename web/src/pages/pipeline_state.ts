@@ -222,11 +222,14 @@ async function run(): Promise<void> {
     if (body.stages === undefined) {
       measuredStages = reply.used.stages;
     }
+    if (simulating !== mine) {
+      return; // another is on its way
+    }
     refusal.set(null);
     simulated.set({ reply: rest, chart: decoded, under: what });
   } catch (error) {
     const sentence = sentenceOf(error);
-    if (sentence === null) {
+    if (sentence === null || simulating !== mine) {
       return;
     }
     last = "";
@@ -235,13 +238,18 @@ async function run(): Promise<void> {
       simulated.set(null);
     }
   }
+  simulating = null;
   isSimulating.set(false);
 }
 
 /** Soon: what a slider does in between is left out. */
 export function simulate(): void {
   clearTimeout(timer);
-  simulating?.abort();
+  if (simulating !== null) {
+    simulating.abort();
+    simulating = null;
+    last = ""; // what was given up has to be asked for again
+  }
   timer = window.setTimeout(() => void run(), 60);
 }
 

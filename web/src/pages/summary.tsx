@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, type Params } from "../api/client";
 import type { Cell, Table } from "../api/types";
-import { registerUrl, urlChanged } from "../app/url_state";
+import { registerUrl, urlChanged } from "../model/url_state";
 import { Atom, useAtom } from "../base/atom";
 import { grouped } from "../base/format";
 import { duration, percent } from "../base/time";

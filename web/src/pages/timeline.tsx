@@ -1,7 +1,7 @@
 /** The Timeline page: tools, the timeline, and the panel below it. What it looks at stands in the address; what it shows can be
  * saved as a picture. */
 import { useEffect } from "preact/hooks";
-import { registerUrl, urlChanged } from "../app/url_state";
+import { registerUrl, urlChanged } from "../model/url_state";
 import { useAtom } from "../base/atom";
 import { offer } from "../model/exports";
 import { applyTimelineState, listenTimelineState, timelineState } from "../model/view_state";

@@ -1,7 +1,7 @@
 /** The panel below the timeline: one tab for each way to look at what is selected. Q closes it, its upper edge resizes it. */
 import type { ComponentChild } from "preact";
 import { useEffect } from "preact/hooks";
-import { register } from "../app/commands";
+import { register } from "../model/commands";
 import { Atom, useAtom } from "../base/atom";
 import { counts, findOpen } from "../model/search";
 import { box, selected, wasLedTo } from "../model/session";
@@ -86,7 +86,7 @@ export function BottomPanel() {
   useEffect(follow, []);
   useEffect(() => register([
     { id: "timeline.bottom", word: "bottom.toggle", keys: ["q"], run: () => bottomOpen.update((now) => !now) },
-    ...BOTTOM_TABS.map((tab) => ({ id: `bottom.${tab}`, word: TABS[tab].word, keys: [], run: () => open(tab) })),
+    ...BOTTOM_TABS.map((tab) => ({ id: `timeline.panel-${tab}`, word: TABS[tab].word, keys: [], run: () => open(tab) })),
   ]), []);
   return (
     <section class="bottom" aria-label={t("bottom.label")} style={isOpen ? { height: `${height}px` } : undefined}>

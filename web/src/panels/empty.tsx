@@ -24,7 +24,7 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
   const text = error instanceof TypeError ? t("frame.lost") : sentenceOf(error);
   return text === null ? null : (
     <div class="empty" role="alert">
-      <p class="empty-title">{text}</p>
+      <p class="empty-title">{text.slice(0, 1).toUpperCase() + text.slice(1)}</p>
       {retry !== undefined && <button type="button" onClick={retry}>{t("frame.retry")}</button>}
     </div>
   );

@@ -1,6 +1,6 @@
 /** A number that can be typed in peace: what is half typed stays while the page is drawn anew, and counts once it is left or Enter is
- * pressed. */
-import { useState } from "preact/hooks";
+ * pressed, or an arrow of the field. */
+import { useRef, useState } from "preact/hooks";
 
 export interface NumberFieldProps {
   value: number | string | null;
@@ -14,18 +14,21 @@ export interface NumberFieldProps {
 }
 
 export function NumberField({ value, set, label, min, max, step, disabled }: NumberFieldProps) {
-  const [draft, setDraft] = useState<string | null>(null);
+  // Kept apart from what is drawn: keys may come faster than frames.
+  const draft = useRef<string | null>(null);
+  const [, redraw] = useState(0);
   const commit = (): void => {
-    if (draft !== null) {
-      setDraft(null);
-      const typed = Number(draft);
-      if (draft.trim() === "" || Number.isFinite(typed)) {
-        set(draft.trim() === "" ? null : typed);
+    const text = draft.current;
+    if (text !== null) {
+      draft.current = null;
+      redraw((n) => n + 1);
+      if (text.trim() === "" || Number.isFinite(Number(text))) {
+        set(text.trim() === "" ? null : Number(text));
       }
     }
   };
   return (
-    <input type="number" min={min} max={max} step={step} disabled={disabled} aria-label={label} value={draft ?? value ?? ""}
-      onInput={(e) => setDraft(e.currentTarget.value)} onChange={commit} onBlur={commit} onKeyDown={(e) => e.key === "Enter" && commit()} />
+    <input type="number" min={min} max={max} step={step} disabled={disabled} aria-label={label} value={draft.current ?? value ?? ""}
+      onInput={(e) => (draft.current = e.currentTarget.value)} onChange={commit} onBlur={commit} />
   );
 }

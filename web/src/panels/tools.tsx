@@ -1,6 +1,6 @@
 /** The tools over the timeline: search, kinds of flows, filters of ranks and lanes, zoom. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { register } from "../app/commands";
+import { register } from "../model/commands";
 import { get } from "../api/client";
 import { useAtom } from "../base/atom";
 import { counts, findOpen, goTo, place, query, search, searching, step, type Query } from "../model/search";
@@ -26,10 +26,10 @@ function Search() {
   const timer = useRef(0);
   useEffect(() => setText(q.text), [q]);
   useEffect(() => register([
-    { id: "search.focus", word: "search.focus", keys: ["/", "Ctrl+f"], run: () => field.current?.select() },
-    { id: "search.next", word: "search.next", keys: ["n", "F3"], run: () => void step("next", viewport.from) },
-    { id: "search.previous", word: "search.previous", keys: ["Shift+N", "Shift+F3"], run: () => void step("previous", viewport.from) },
-    { id: "search.list", word: "search.list", keys: ["Ctrl+Shift+f"], run: () => findOpen.set(true) },
+    { id: "timeline.search", word: "search.focus", keys: ["/", "Ctrl+f"], run: () => field.current?.select() },
+    { id: "timeline.search-next", word: "search.next", keys: ["n", "F3"], run: () => void step("next", viewport.from) },
+    { id: "timeline.search-previous", word: "search.previous", keys: ["Shift+N", "Shift+F3"], run: () => void step("previous", viewport.from) },
+    { id: "timeline.search-list", word: "search.list", keys: ["Ctrl+Shift+f"], run: () => findOpen.set(true) },
   ]), []);
   useEffect(() => {
     if (locked && query.get().text !== "") {

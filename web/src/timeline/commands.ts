@@ -1,5 +1,5 @@
 /** Keys of the timeline (viewer.md 2.3), and what else the palette offers. */
-import type { Command } from "../app/commands";
+import type { Command } from "../model/commands";
 import { box, boxLocked, loadAll, selected } from "../model/session";
 import { baseSlice, rowsMode, showInstants, undoZoom, resetWindow, zoomHistory } from "../model/timeline";
 import { tree } from "../model/tree";

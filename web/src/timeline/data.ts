@@ -23,18 +23,24 @@ const FINER = 3;
 /** Part of the coverage store that stands for a rank, closed or in the minimap. */
 export const RANK_PART = -1;
 
-/** Which lanes the minimap shows: those of devices where there are any. */
+/** Which lanes the minimap shows: tasks of devices; where none were recorded marks on devices, else communication, else all. */
 export function minimapLanes(key: string): number[] {
   const lanes = lanesOf(key);
   if (lanes === undefined) {
     return [];
   }
   const all = lanes.lanesBelow(-1);
-  const device = all.filter((lane) => {
-    const { kind } = lanes.nodes[lanes.nodeOfLane(lane)];
-    return kind === "device" || kind === "comm";
-  });
-  return device.length > 0 ? device : all.filter((lane) => lanes.nodes[lanes.nodeOfLane(lane)].kind !== "overlap");
+  const nodeOf = (lane: number): LaneNode => lanes.nodes[lanes.nodeOfLane(lane)];
+  const tests: ((node: LaneNode) => boolean)[] = [
+    (node) => node.kind === "device", (node) => node.kind === "marks" && node.device >= 0, (node) => node.kind === "comm", (node) => node.kind !== "overlap",
+  ];
+  for (const test of tests) {
+    const found = all.filter((lane) => test(nodeOf(lane)));
+    if (found.length > 0) {
+      return found;
+    }
+  }
+  return all;
 }
 
 /** Which lanes a closed row stands for: what works, not what waits or is worked out of the others. */

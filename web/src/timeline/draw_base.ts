@@ -178,7 +178,7 @@ export class BasePainter {
     const colours = this.painter.isDim ? look.palette.dimPx : look.palette.px;
     this.matches.begin(rank.key);
     if (item.isOpen) {
-      this.drawRows(item, rank, n, Math.min(rows, item.rows), region, top, colours);
+      this.drawRows(rank, n, Math.min(rows, item.rows), region, top, colours);
     } else {
       this.drawPreview(n, rows, node.rows, region, top, colours);
     }
@@ -199,7 +199,7 @@ export class BasePainter {
     return 1;
   }
 
-  private drawRows(item: Item, rank: Rank, n: number, rows: number, region: Region, top: number, colours: Uint32Array): void {
+  private drawRows(rank: Rank, n: number, rows: number, region: Region, top: number, colours: Uint32Array): void {
     const { painter, scene } = this;
     const first = Math.max(0, Math.floor((region.top - top - LANE_PAD) / ROW_PX));
     const end = Math.min(rows, Math.ceil((region.bottom - top - LANE_PAD) / ROW_PX));
@@ -218,7 +218,6 @@ export class BasePainter {
       }
     }
     painter.labels = null;
-    void item;
   }
 
   private drawPreview(n: number, rows: number, allRows: number, region: Region, top: number, colours: Uint32Array): void {

@@ -1,5 +1,4 @@
 /** The column of lane names: only what is on screen is there, however many lanes there are. */
-import { rankOf } from "../model/session";
 import type { Rank } from "../api/types";
 import { headId, type Item } from "../model/lanes";
 import { autoOffset, load, offsets } from "../model/session";
@@ -27,10 +26,9 @@ interface Dragged {
 }
 let dragged: Dragged | null = null;
 
-function toggle(timeline: Timeline, item: Item): void {
+function toggle(item: Item): void {
   tree.setOpen(item, !item.isOpen);
   touchTree();
-  void timeline;
 }
 
 /** Plain: marks one; Ctrl: adds one; Shift: all from the last one. */
@@ -106,7 +104,7 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
         drop(item, region.isPins);
       }}
       onClick={(e) => mark(item, e, region.items)}
-      onDblClick={() => item.canOpen && toggle(timeline, item)}
+      onDblClick={() => item.canOpen && toggle(item)}
       onContextMenu={(e) => {
         e.preventDefault();
         if (!marked.get().has(item.id)) {
@@ -118,10 +116,10 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
         <button type="button" class="flat tiny tl-twist" aria-label={t(item.isOpen ? "timeline.close" : "timeline.open")}
           onClick={(e) => {
             e.stopPropagation();
-            toggle(timeline, item);
+            toggle(item);
           }}><Icon name={item.isOpen ? "down" : "right"} /></button>
       ) : <span class="tl-twist" />}
-      <span class="tl-name">{item.label.includes("\u203a") ? shortened(item, timeline) : item.label}</span>
+      <span class="tl-name">{item.label.includes("\u203a") ? shortened(item, timeline) : item.kind === "host" && item.label === "" ? t("timeline.no-host") : item.label}</span>
       {item.rank !== null && item.node < 0 && <RankNote rank={item.rank} />}
       {item.kind === "counter" && <Scale item={item} timeline={timeline} />}
       <span class="tl-tools">
@@ -232,5 +230,3 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
     </div>
   );
 }
-
-export const rankLabel = (key: string): string => rankOf(key)?.label ?? key;

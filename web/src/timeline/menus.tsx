@@ -5,8 +5,8 @@ import { get } from "../api/client";
 import { duration } from "../base/time";
 import type { Item } from "../model/lanes";
 import { analysisSpan, box, boxLocked, gotoPipeline, loadAll, selected, shiftOf, show, tab } from "../model/session";
-import { addMarker, baseSlice, eventsOf, findInCommunication, moveWindow, resetWindow, rowsMode, showInstants, undoZoom, viewport, zoomHistory } from "../model/timeline";
-import { marked, tree } from "../model/tree";
+import { addMarker, baseSlice, eventsOf, findInCommunication, moveWindow, resetWindow, rowsMode, showInstants, undoZoom, zoomHistory } from "../model/timeline";
+import { tree } from "../model/tree";
 import { fail } from "../model/notices";
 import { t } from "../words";
 import { areRanksWaiting, spanOf, type Actions } from "./actions";
@@ -215,6 +215,3 @@ export function ContextMenu({ of, actions, onClose, onOffset }: { of: MenuOf; ac
     </div>
   );
 }
-
-export const clearMarked = (): void => marked.set(new Set());
-export const timeAt = (x: number): number => viewport.ns(x);

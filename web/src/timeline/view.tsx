@@ -1,7 +1,7 @@
 /** The timeline as a component: puts the canvases into the page, and the parts that are elements around them. */
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { register } from "../app/commands";
+import { register } from "../model/commands";
 import { useAtom } from "../base/atom";
 import { duration, exact } from "../base/time";
 import { laneShift } from "../model/rank_lanes";

@@ -1,6 +1,6 @@
 /** The address holds what is looked at: the tab, and what each page says of itself. A page registers under a prefix; its keys
  * stand as "prefix.key". Changes replace the address; another tab is a step of the history. The token is never in it. */
-import { tab, TABS, type Tab } from "../model/session";
+import { tab, TABS, type Tab } from "./session";
 
 export interface UrlPart {
   /** "tl", "pp": no dots. Numbers in short; texts are encoded. */

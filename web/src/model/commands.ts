@@ -1,6 +1,6 @@
 /** Everything a user can do, in one list: keys, the palette (Ctrl+K) and the help (?) are made of it. A page registers its
  * commands while it is shown. */
-import { tab, TABS } from "../model/session";
+import { tab, TABS } from "./session";
 import type { Word } from "../words";
 
 export interface Command {
