@@ -1,0 +1,228 @@
+// node pipeline_page.mjs CHROMIUM URL ALONE: the pipeline page in a real browser. URL and ALONE are what `pipescope serve` prints for
+// `simulate 1f1b --pp 4 --microbatches 8 --dp 2 --steps 3 --profile` and for a capture without a pipeline.
+// PIPESCOPE_SHOTS=DIR keeps pictures.
+process.on('uncaughtException', async (e)=>{ console.log(String(e.stack).slice(0,400)); console.log(lastPage.url()); console.log(faults); await lastPage.screenshot({path:'/tmp/shots/dbg.png'}); process.exit(1); });
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const [executablePath, url, alone] = process.argv.slice(2);
+const browser = await chromium.launch({
+  executablePath,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+});
+const faults = []; let lastPage;
+// The machine may be busy with others.
+const PATIENCE = 90_000;
+
+async function open(address, hash = "", options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: "light", acceptDownloads: true, locale: "en", ...options });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.setDefaultTimeout(PATIENCE);
+  lastPage = page; page.setDefaultTimeout(12000); await page.goto(`${address}&tab=pipeline${hash}`);
+  await page.waitForSelector(".chart .names div");
+  await settle(page);
+  return page;
+}
+const settle = async (page) => {
+  await page.waitForTimeout(150);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+};
+const hash = (page, layer) => page.evaluate((name) => {
+  const canvas = document.querySelector(`.chart canvas.${name}`);
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let sum = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    sum = (sum * 31 + data[i] * 65536 + data[i + 1] * 256 + data[i + 2] + data[i + 3]) | 0;
+  }
+  return sum;
+}, layer);
+const facts = (page) => page.locator(".pl-what p").innerText();
+const shot = async (page, name) => {
+  if (process.env.PIPESCOPE_SHOTS) {
+    await page.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, name) });
+  }
+};
+/** Where stage `row` is at `ms` of a step of `of` ms. */
+const point = async (page, row, ms, of = 330) => {
+  const box = await page.locator(".chart .plot").boundingBox();
+  const name = await page.locator(".chart .names div:not(.heading)").nth(row).boundingBox();
+  return [box.x + (box.width * ms) / of, name.y + name.height / 2];
+};
+
+// --- what is shown: rows, figures, hover, window ------------------------------------------------------------------------
+
+{
+  const page = await open(url);
+  assert.match(await facts(page), /1f1b.*step 1.*pipeline 0.*330 ms.*bubble 27\.3 %/);
+  assert.equal(await page.locator(".chart .names div").count(), 4);
+  assert.match(await page.locator(".chart .shares").innerText(), /72\.7/);
+  assert.match(await page.locator(".chart .shares").innerText(), /stage 1/, "the neighbour that is waited for");
+  assert.match(await page.locator(".pp-legend").innerText(), /F forward[\s\S]*waiting: stall/);
+
+  const still = await hash(page, "over");
+  await page.mouse.move(...(await point(page, 1, 15)));
+  await settle(page);
+  assert.match(await page.locator(".pp-tip").innerText(), /microbatch\s+0/);
+  assert.notEqual(await hash(page, "over"), still, "the microbatch lights up in every stage");
+  await shot(page, "pipeline-hover.png");
+  await page.mouse.move(...(await point(page, 0, 70)));
+  await settle(page);
+  assert.match(await page.locator(".pp-tip").innerText(), /waiting, stall[\s\S]*waits for/);
+  await page.mouse.move(2, 2);
+
+  const whole = await hash(page, "base");
+  for (const keys of [["+", "ArrowRight"], ["w", "d"]]) {
+    for (const key of keys) {
+      const before = await hash(page, "base");
+      await page.keyboard.press(key);
+      await settle(page);
+      assert.notEqual(await hash(page, "base"), before, key);
+    }
+    await page.keyboard.press("0");
+    await settle(page);
+    assert.equal(await hash(page, "base"), whole, "0 shows everything");
+  }
+  await page.mouse.move(...(await point(page, 1, 200)));
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -300);
+  await page.keyboard.up("Control");
+  await settle(page);
+  const zoomed = await hash(page, "base");
+  assert.notEqual(zoomed, whole, "Ctrl + wheel zooms");
+  await page.keyboard.down("Shift");
+  await page.mouse.wheel(0, 120);
+  await page.keyboard.up("Shift");
+  await settle(page);
+  assert.notEqual(await hash(page, "base"), zoomed, "Shift + wheel pans");
+  // It follows the window with a little delay: once it has caught up it stays.
+  await page.waitForFunction(() => {
+    const known = window.addressBefore;
+    const now = performance.now();
+    if (known === undefined || known.hash !== location.hash) {
+      window.addressBefore = { hash: location.hash, since: now };
+      return false;
+    }
+    return location.hash.includes("pp.window=") && now - known.since > 600;
+  });
+  // The address alone brings the same view back.
+  const again = await open(url, `&${page.url().split("#")[1].split("&").filter((p) => p.startsWith("pp.")).join("&")}`);
+  assert.equal(await hash(again, "base"), await hash(page, "base"), "the address holds the window");
+  await again.close();
+  await page.close();
+}
+
+// --- steps, pipelines, arrows, tables -----------------------------------------------------------------------------------
+
+{
+  const page = await open(url);
+  await page.keyboard.press("]");
+  await settle(page);
+  assert.match(await facts(page), /step 2/);
+  await page.keyboard.press("[");
+  await page.selectOption("select[aria-label=step]", "all");
+  await settle(page);
+  assert.match(await facts(page), /all 3 steps/);
+  await page.selectOption("select[aria-label=step]", "1");
+  await page.selectOption("select[aria-label=pipeline]", "all");
+  await settle(page);
+  assert.equal(await page.locator(".chart .names .heading").count(), 2);
+  assert.equal(await page.locator(".chart .names div:not(.heading)").count(), 8);
+  await shot(page, "pipeline-all.png");
+  await page.selectOption("select[aria-label=pipeline]", "0");
+  const plain = await hash(page, "over");
+  await page.keyboard.press("f");
+  await settle(page);
+  assert.notEqual(await hash(page, "over"), plain, "arrows");
+  await page.keyboard.press("f");
+  for (const [tab, has] of [["Stages", /4 rows/], ["Critical path", /1 rows/], ["Waits", /4 rows/], ["Other schedules", /gpipe/]]) {
+    await page.click(`.pl-bottom [role=tab]:has-text("${tab}")`);
+    await settle(page);
+    assert.match(await page.locator(".pl-table").innerText(), has, tab);
+  }
+  await page.locator(".pl-table .grid-row", { hasText: "gpipe" }).click();
+  await page.waitForFunction(() => document.querySelector(".pl-what p").textContent.includes("theory of gpipe"));
+  await shot(page, "pipeline-theory.png");
+  await page.close();
+}
+
+// --- simulating ---------------------------------------------------------------------------------------------------------
+
+{
+  const page = await open(url);
+  await page.click(".pl-bottom [role=tab]:has-text('Simulate')");
+  await page.waitForFunction(() => document.querySelector(".sim-out dd")?.textContent.includes("330 ms"));
+  const before = await hash(page, "base");
+  // Half of each stage: half of the step.
+  for (let s = 0; s < 4; s++) {
+    await page.locator(".sim-factor input[type=number]").nth(s).fill("0.5");
+    await page.keyboard.press("Tab");
+  }
+  await page.waitForFunction(() => document.querySelector(".sim-out dd")?.textContent.includes("165 ms"));
+  await settle(page);
+  assert.match(await page.locator(".sim-out").innerText(), /−50\.0 %/);
+  assert.notEqual(await hash(page, "base"), before, "drawn at once");
+  await page.waitForFunction(() => location.hash.includes("pp.sim-factors="));
+  await page.selectOption(".sim-shape select", "dualpipev");
+  await page.locator(".sim-shape input[type=number]").nth(1).fill("3");
+  await page.keyboard.press("Tab");
+  await page.waitForSelector(".sim-wrong");
+  assert.match(await page.locator(".sim-wrong").innerText(), /at least 2p = 8 microbatches/);
+  await page.click("text=As measured");
+  await page.waitForFunction(() => document.querySelector(".sim-out dd")?.textContent.includes("330 ms"));
+  await shot(page, "pipeline-simulate.png");
+  await page.close();
+}
+{
+  const page = await open(alone);
+  assert.match(await page.locator(".pl-none").innerText(), /docs\/marks\.md/, "what is missing and how to collect it");
+  assert.match(await facts(page), /330 ms.*bubble 27\.3 %/, "a schedule can be simulated all the same");
+  await shot(page, "pipeline-none.png");
+  await page.close();
+}
+
+// --- to the timeline and back -------------------------------------------------------------------------------------------
+
+{
+  const page = await open(url);
+  await page.mouse.move(...(await point(page, 2, 60)));
+  await page.keyboard.down("Shift");
+  await page.mouse.down();
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  await settle(page);
+  assert.match(page.url(), /tab=pipeline/, "Shift + click stays");
+  await page.mouse.down();
+  await page.mouse.up();
+  // The timeline has gone there when its window stands in the address.
+  await page.waitForFunction(() => location.hash.includes("tab=timeline") && location.hash.includes("tl.w="));
+  await settle(page);
+  await shot(page, "pipeline-to-timeline.png");
+  // The op is the middle of what is shown: its menu leads back to the block.
+  const lanes = await page.locator("#page-timeline canvas").evaluateAll((all) => all.map((c) => c.getBoundingClientRect()).sort((a, b) => b.width * b.height - a.width * a.height)[0]);
+  const lane = await page.locator("#page-timeline").getByText(/^Stream 2 /).last().boundingBox();
+  await page.mouse.click(lanes.x + lanes.width / 2, lane.y + lane.height / 2, { button: "right" });
+  await page.locator(".menu-item, [role=menuitem]", { hasText: "Show in the pipeline chart" }).first().click();
+  await page.waitForFunction(() => location.hash.includes("tab=pipeline") && location.hash.includes("pp.window="));
+  await settle(page);
+  const [from, to] = /pp\.window=(\d+)(?:,|%2C)(\d+)/.exec(page.url()).slice(1).map(Number);
+  assert.ok(from < 60e6 && to > 60e6 && to - from < 330e6, `back at 60 ms: ${from} to ${to}`);
+  await shot(page, "pipeline-back.png");
+  await page.close();
+}
+
+// --- pictures -----------------------------------------------------------------------------------------------------------
+
+{
+  const page = await open(url);
+  for (const [kind, begins] of [["svg", "<svg"], ["png", "\x89PNG"]]) {
+    await page.click("button[aria-label='Save a picture or a table']");
+    const [file] = await Promise.all([page.waitForEvent("download"), page.locator(".menu-line button", { hasText: kind.toUpperCase() }).first().click()]);
+    assert.ok(readFileSync(await file.path(), "latin1").includes(begins), kind);
+  }
+  await page.close();
+}
+await browser.close();
+assert.deepEqual(faults, []);
