@@ -320,7 +320,6 @@ const WORDS = {
   "find.found": ["{0} found", "找到 {0} 个"],
   "system.rank": ["Rank", "Rank"],
   "system.no-rank": ["No rank is read yet", "尚无已读取的 rank"],
-  "system.whole": ["Of the whole recording.", "整个采集范围。"],
   "system.span": ["Of a span of {0}.", "时间段 {0}。"],
   "system.remove-span": ["whole recording", "整个范围"],
   "events.none": ["No lane is chosen", "未选择泳道"],

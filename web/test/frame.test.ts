@@ -127,6 +127,19 @@ test("rows come as they are needed, and what was there stays until the new order
   assert.deepEqual(asked, [[0, undefined], [400, undefined], [0, "total"]]);
 });
 
+test("a tree whose first page is all of it in its own order needs no other", async () => {
+  const all = [["a", 1], ["b", 2]] as Cell[][];
+  const rows = new Rows(async (_q, _f, offset) => ({ ...table, total: 2, offset, rows: all }), () => undefined);
+  const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
+  rows.start(query(null));
+  assert.equal(rows.isWhole, false);
+  await settle();
+  assert.equal(rows.isWhole, true);
+  rows.start(query({ column: "total", desc: true }));
+  await settle();
+  assert.equal(rows.isWhole, false, "another order");
+});
+
 test("the address: there and back, the token never, unknown pages left out", () => {
   const parts = new Map([["tl", { from: "12", q: "a&b=c#d é" }], ["mem", { rank: "k,1:2/3" }]]);
   const hash = formatHash("memory", parts);

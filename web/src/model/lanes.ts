@@ -226,13 +226,14 @@ export class LaneTree {
     this.pins = [];
     this.passing = new Map();
     this.version++;
-    const hosts = new Set(input.ranks.map((r) => r.host));
+    // Which host a rank is of is known once it is read: those that nobody has read yet come last.
+    const hosts = new Set(input.ranks.map((r) => r.host).filter((h) => h !== ""));
     const ranks = this.ordered("", input.ranks.filter((r) => this.shownRanks === null || this.shownRanks.has(r.key)), (r) => r.key);
     let openAtFirst = OPEN_RANKS;
     let host: string | null = null;
     let isHostOpen = true;
     const hiddenRanks: string[] = [];
-    const byHost = hosts.size > 1 ? [...ranks].sort((a, b) => Number(a.host === "") - Number(b.host === "") || compare(a.host, b.host)) : ranks;
+    const byHost = hosts.size > 1 ? [...ranks].sort((a, b) => compareHosts(a.host, b.host)) : ranks;
     for (const rank of byHost) {
       if (hosts.size > 1 && rank.host !== host) {
         host = rank.host;
@@ -465,7 +466,8 @@ export class LaneTree {
 }
 
 const hostId = (rank: Rank): string => `@${rank.host}`;
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const natural = new Intl.Collator("en", { numeric: true });
+const compareHosts = (a: string, b: string): number => Number(a === "") - Number(b === "") || natural.compare(a, b);
 
 function plain(kind: ItemKind, id: string, label: string, depth: number, height: number, isOpen: boolean): Item {
   return { kind, id, label, rank: null, lanes: null, node: -1, head: -1, depth, y: 0, height, rows: 0, isOpen, canOpen: kind === "host", hidden: [] };
