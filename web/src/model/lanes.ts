@@ -18,6 +18,8 @@ export interface Item {
   kind: ItemKind;
   id: string;
   label: string;
+  /** The rank of a pinned lane, where there are several: nothing above it says so. Else "". */
+  owner: string;
   /** Not of hosts. */
   rank: Rank | null;
   /** Of ranks that are read. */
@@ -316,7 +318,7 @@ export class LaneTree {
     const height =
       kind === "group" ? GROUP_PX : !isOpen ? PREVIEW_PX : kind === "counter" ? COUNTER_PX : Math.max(PREVIEW_PX, rows * ROW_PX + 4);
     out.push({
-      kind, id, label, rank, lanes, node: at, head: first, depth, y: 0, height, rows, isOpen,
+      kind, id, label, owner: "", rank, lanes, node: at, head: first, depth, y: 0, height, rows, isOpen,
       canOpen: hasChildren || kind !== "group", hidden: [],
     });
     if (isOpen && hasChildren) {
@@ -357,7 +359,11 @@ export class LaneTree {
         this.addRank(this.pins, input, rank, false, 0);
       } else if (node >= 0 && !this.isBelowPinned(lanes, node, rank.key, pinned)) {
         const above = lanes.nodes[node].parent;
+        const first = this.pins.length;
         this.addNode(this.pins, rank, lanes, node, 0, above < 0 ? undefined : this.inherited(lanes, above, hostId(rank)));
+        if (this.pins.length > first && input.ranks.length > 1) {
+          this.pins[first].owner = rank.label;
+        }
       }
     }
   }
@@ -470,7 +476,7 @@ const natural = new Intl.Collator("en", { numeric: true });
 const compareHosts = (a: string, b: string): number => Number(a === "") - Number(b === "") || natural.compare(a, b);
 
 function plain(kind: ItemKind, id: string, label: string, depth: number, height: number, isOpen: boolean): Item {
-  return { kind, id, label, rank: null, lanes: null, node: -1, head: -1, depth, y: 0, height, rows: 0, isOpen, canOpen: kind === "host", hidden: [] };
+  return { kind, id, label, owner: "", rank: null, lanes: null, node: -1, head: -1, depth, y: 0, height, rows: 0, isOpen, canOpen: kind === "host", hidden: [] };
 }
 
 function opensAtFirst(node: LaneNode): boolean {
