@@ -212,6 +212,16 @@ function titleOf(item: Item): string {
   return node === undefined || node.lane < 0 ? name : `${name}\n${t("timeline.slices", node.slices)}`;
 }
 
+/** A browser scrolls names alone when one that is cut by the edge gets the focus: the lanes go with them. */
+function followScroll(names: HTMLElement, region: Region, timeline: Timeline): void {
+  const by = names.scrollTop;
+  names.scrollLeft = 0;
+  if (by !== 0) {
+    names.scrollTop = 0;
+    timeline.scrollRegion(region, by);
+  }
+}
+
 export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions: ColumnActions }) {
   return (
     <div class="tl-tree" role="tree" aria-label={t("timeline.lanes")} aria-multiselectable="true">
@@ -225,7 +235,8 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
           rows.push(region.items[i]);
         }
         return (
-          <div key={region.isPins ? "pins" : "list"} class={region.isPins ? "tl-region tl-pins" : "tl-region"} style={{ top: `${region.top}px`, height: `${region.bottom - region.top}px` }}>
+          <div key={region.isPins ? "pins" : "list"} class={region.isPins ? "tl-region tl-pins" : "tl-region"} style={{ top: `${region.top}px`, height: `${region.bottom - region.top}px` }}
+            onScroll={(e) => followScroll(e.currentTarget, region, timeline)}>
             {rows.map((item) => <Row key={item.kind === "hidden" ? `${item.id}#` : item.id} item={item} region={region} timeline={timeline} actions={actions} />)}
           </div>
         );

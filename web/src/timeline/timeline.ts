@@ -23,7 +23,7 @@ import { HitFinder, type SliceHit } from "./hit";
 import { TextWidths } from "./labels";
 import { nameTest } from "./matches";
 import { makePalette, type Palette } from "./palette";
-import { Scene } from "./scene";
+import { Scene, type Region } from "./scene";
 
 declare global {
   interface Window {
@@ -359,6 +359,13 @@ export class Timeline {
     }
     this.setScroll(this.scene.scrollTop);
     this.areLabelsDirty = true;
+  }
+
+  scrollRegion(region: Region, by: number): void {
+    if (region.isPins) {
+      this.scene.pinsScroll += by;
+    }
+    this.setScroll(this.scene.scrollTop + (region.isPins ? 0 : by));
   }
 
   /** Of the list. */
