@@ -23,7 +23,7 @@ import { HitFinder, type SliceHit } from "./hit";
 import { TextWidths } from "./labels";
 import { nameTest } from "./matches";
 import { makePalette, type Palette } from "./palette";
-import { Scene } from "./scene";
+import { Scene, type Region } from "./scene";
 
 declare global {
   interface Window {
@@ -232,14 +232,25 @@ export class Timeline {
 
   setCursor(x: number, y: number): void {
     this.cursor = { x, y };
-    const hit = this.hits.at(viewport, x, y);
+    this.take(this.hits.at(viewport, x, y));
+    this.listeners.tip();
+    this.redrawOver();
+  }
+
+  /** Lanes scroll and the window moves below a pointer that rests. */
+  private followPointer(): void {
+    if (this.cursor !== null) {
+      this.take(this.hits.at(viewport, this.cursor.x, this.cursor.y));
+      this.listeners.tip();
+    }
+  }
+
+  private take(hit: SliceHit | null): void {
     const isSame = hit === this.hover || (hit !== null && this.hover !== null && hit.slice === this.hover.slice && hit.rank.key === this.hover.rank.key && hit.item === this.hover.item);
     this.hover = hit;
     if (!isSame) {
       hovered.set(hit === null ? null : this.refOf(hit));
     }
-    this.listeners.tip();
-    this.redrawOver();
   }
 
   clearCursor(): void {
@@ -353,6 +364,13 @@ export class Timeline {
     this.areLabelsDirty = true;
   }
 
+  scrollRegion(region: Region, by: number): void {
+    if (region.isPins) {
+      this.scene.pinsScroll += by;
+    }
+    this.setScroll(this.scene.scrollTop + (region.isPins ? 0 : by));
+  }
+
   /** Of the list. */
   setScroll(top: number): void {
     this.scene.scrollTop = top;
@@ -379,6 +397,7 @@ export class Timeline {
     if (this.isBaseDirty) {
       this.isBaseDirty = false;
       this.drawBase();
+      this.followPointer();
     }
     const cursorX = this.cursor?.x ?? null;
     drawOver(context(this.overCanvas), this.scene, viewport, {
