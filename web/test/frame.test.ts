@@ -34,6 +34,14 @@ test("points in time keep their digits", () => {
   assert.equal(valueText(912_345_678, shown), "912.345678");
   assert.equal(ns([1], "start time").kind, "instant");
   assert.equal(ns([1], "restarted").kind, "time");
+  assert.equal(ns([1_435_739_222], "time").kind, "time");
+  assert.equal(valueText(1_435_739_222, ns([1_435_739_222], "time")), "1.44");
+});
+
+test("a column of zeros has the unit that its like have", () => {
+  assert.equal(ns([0, 0]).unit, "ms");
+  assert.equal(valueText(0, ns([0, 0])), "0");
+  assert.equal(shownAs("dur", "real", "s", false, [0]).unit, "s");
 });
 
 test("microseconds, bytes, shares, numbers that name something", () => {

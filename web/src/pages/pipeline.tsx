@@ -133,7 +133,7 @@ export function PipelinePage() {
       return undefined;
     }
     const made = new ChartView(host.current, {
-      words: chartWords(known), texts: chartTexts(), scroller: scroller.current, zoomsOnDouble: false, columns: columnsFor(null, figures.get()),
+      words: chartWords(known), texts: chartTexts(under.get()), scroller: scroller.current, zoomsOnDouble: false, columns: columnsFor(null, figures.get()),
       room: () => roomIn(scroller.current),
       onClick: (target, event) => clicked(made, drawnNow.current!, target, event.shiftKey || event.ctrlKey || event.metaKey),
       onMoved: () => (urlChanged(), setCloud(made.tooManyArrows)),
@@ -156,7 +156,7 @@ export function PipelinePage() {
     const keeps = was !== null && (was.chart === drawn.chart || drawn.isAlone) && (was.choice.step === null) === (drawn.choice.step === null);
     before.current = drawn;
     made.set(drawn.chart, drawn.against, drawn.choice, colours, keeps);
-    made.setTexts(chartWords(known), chartTexts(), columnsFor(made.view, withFigures));
+    made.setTexts(chartWords(known), chartTexts(shownSim?.under ?? "none"), columnsFor(made.view, withFigures));
     const window = wantedWindow.get();
     if (window !== null && !drawn.isAlone) {
       wantedWindow.set(null);
@@ -164,7 +164,7 @@ export function PipelinePage() {
     }
     const said = factsOf(drawn, made.view, shownSim);
     made.setLabel([t("chart.chart"), ...said].join(", "));
-    legendBox.current?.replaceChildren(legend(made.view, chartWords(known), chartTexts(), colours));
+    legendBox.current?.replaceChildren(legend(made.view, chartWords(known), chartTexts(shownSim?.under ?? "none"), colours));
     setFacts(said);
     goBack(made);
   }, [drawn, known, lang, withFigures]);
@@ -172,7 +172,7 @@ export function PipelinePage() {
   useEffect(() => {
     if (view.current !== null && drawn !== null && known !== null) {
       view.current.setTheme(colours);
-      legendBox.current?.replaceChildren(legend(view.current.view, chartWords(known), chartTexts(), colours));
+      legendBox.current?.replaceChildren(legend(view.current.view, chartWords(known), chartTexts(shownSim?.under ?? "none"), colours));
     }
   }, [colours]);
   useEffect(() => {
