@@ -127,7 +127,7 @@ const point = async (page, row, ms, of = 330) => {
   await settle(page);
   assert.notEqual(await hash(page, "over"), plain, "arrows");
   await page.keyboard.press("f");
-  for (const [tab, has] of [["Stages", /4 rows/], ["Critical path", /1 rows/], ["Waits", /4 rows[\s\S]*Path/], ["Other schedules", /gpipe/]]) {
+  for (const [tab, has] of [["Stages", /4 rows/], ["Critical path", /1 row/], ["Waits", /4 rows[\s\S]*Path/], ["Other schedules", /gpipe/]]) {
     await page.click(`.pl-bottom [role=tab]:has-text("${tab}")`);
     await settle(page);
     assert.match(await page.locator(".pl-table").innerText(), has, tab);

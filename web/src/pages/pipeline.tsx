@@ -8,13 +8,13 @@ import { duration, percent } from "../base/time";
 import { blobOf, offer } from "../model/exports";
 import { isDark, theme } from "../model/look";
 import { gotoPipeline, ranks, session, tab } from "../model/session";
-import { notify } from "../model/notices";
+import { notify, sentenceOf } from "../model/notices";
 import { ChartView, type Column, type Target } from "../pipeline/chart_view";
 import { isTransfer, type Chart } from "../pipeline/model";
 import { legend } from "../pipeline/panels";
 import { pipelinesOf, stepsOf, type Row, type View } from "../pipeline/rows";
 import { Empty, Failed, Loading } from "../panels/empty";
-import { language, t } from "../words";
+import { language, said, t } from "../words";
 import { jump, placeInChart, stepAt } from "./pipeline_jump";
 import { Bottom } from "./pipeline_bottom";
 import { Controls } from "./pipeline_controls";
@@ -77,7 +77,7 @@ function bubbleOf(rows: readonly Row[]): number {
 
 function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {
   const { chart } = drawn;
-  const facts = [chart.how !== "" ? (chart.schedule !== "" ? `${chart.schedule}, ${chart.how}` : chart.how) : chart.schedule];
+  const facts = [chart.how !== "" ? (chart.schedule !== "" ? `${chart.schedule}, ${said(chart.how)}` : said(chart.how)) : chart.schedule];
   if (!drawn.isAlone) {
     facts.push(view.step === null ? t("pipeline.fact-steps", stepsOf(chart).length) : t("pipeline.fact-step", view.step));
     const pipelines = pipelinesOf(chart);
@@ -217,7 +217,7 @@ function NoChart({ error, hasSimulation }: { error: unknown; hasSimulation: bool
   return (
     <div class={hasSimulation ? "pl-none" : "pl-none tall"}>
       <Empty title={t("pipeline.nothing")}>
-        <p>{error.message}</p>
+        <p>{sentenceOf(error)}</p>
         <ul>
           <li>{t("pipeline.collect-marks")}</li>
           <li>{t("pipeline.collect-names")}</li>

@@ -12,7 +12,7 @@ import { exactText, grouped, valueText } from "../base/format";
 import { offer, saveAs } from "../model/exports";
 import { fail, notify } from "../model/notices";
 import { rankOf, ranks, show, tab } from "../model/session";
-import { language, t } from "../words";
+import { language, t, viewTitle } from "../words";
 import { Empty, Failed, Loading } from "./empty";
 import { Icon } from "./icons";
 import { fit, measure, ROW_PX, Scroller } from "./table_layout";
@@ -242,7 +242,7 @@ function Grid({ source, ...options }: GridProps) {
     }
   };
   const save = async (kind: "csv" | "json"): Promise<string> => source.file(kind, query, filterOf(query, rows.columns).values);
-  const title = options.title ?? capital(rows.table?.title ?? "");
+  const title = options.title ?? capital(rows.table === null ? "" : viewTitle(rows.table));
 
   useEffect(() => {
     if (rows.table === null) {
