@@ -136,13 +136,13 @@ const point = async (page, row, ms, of = 330) => {
   await settle(page);
   assert.notEqual(await hash(page, "over"), plain, "arrows");
   await page.keyboard.press("f");
-  for (const [tab, has] of [["Stages", /4 rows/], ["Critical path", /1 rows/], ["Waits", /4 rows/], ["Other schedules", /gpipe/]]) {
+  for (const [tab, has] of [["Stages", /4 rows/], ["Critical path", /1 row/], ["Waits", /4 rows[\s\S]*Path/], ["Other schedules", /gpipe/]]) {
     await page.click(`.pl-bottom [role=tab]:has-text("${tab}")`);
     await settle(page);
     assert.match(await page.locator(".pl-table").innerText(), has, tab);
   }
   await page.locator(".pl-table .grid-row", { hasText: "gpipe" }).click();
-  await page.waitForFunction(() => document.querySelector(".pl-what p").textContent.includes("theory of gpipe"));
+  await page.waitForFunction(() => document.querySelector(".pl-what p").textContent.includes("below: gpipe"));
   await shot(page, "pipeline-theory.png");
   await page.close();
 }

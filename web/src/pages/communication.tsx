@@ -10,7 +10,7 @@ import { rankOf, ranks, show } from "../model/session";
 import { findInCommunication } from "../model/timeline";
 import { HeatMap, SpanRows, StackedBars, type HeatCell, type Span } from "../panels/chart";
 import { useColours } from "../panels/drawing";
-import { Empty, Failed, Loading } from "../panels/empty";
+import { Empty, Failed, isMissing, Loading } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import { t } from "../words";
@@ -79,6 +79,7 @@ export function CommunicationPage() {
   const times = useReply("times", now.view === "duration" ? timeTables : null);
   const mapping = useReply("groups", (signal) => modeTable("communication_group_map", "CommunicationGroupMapping", {}, signal));
   const reply = now.view === "matrix" ? matrix : times;
+  const chooses = now.view !== "advice" && reply.error === null;
   const table = reply.data?.main ?? null;
   const groups = useMemo(() => groupsOf(mapping.data, choicesOf(table, "group name")), [mapping.data, table]);
   const steps = choicesOf(table, "step");
@@ -94,10 +95,10 @@ export function CommunicationPage() {
     <main class="page">
       <div class="controls-row">
         <Segments label={t("comm.view")} value={now.view} options={VIEWS.map((v) => [v, t(`comm.${v}`)] as const)} onChange={(view) => change({ view })} />
-        {now.view !== "advice" && <Select label={t("summary.step")} value={choice.step} options={[["", t("comm.all")], ...steps.map((s) => [s, s === "" ? "–" : s] as const)]} onChange={(step) => change({ step })} />}
-        {now.view !== "advice" && <Select label={t("comm.group")} value={choice.group} options={[["", t("comm.all")], ...groups.map((g) => [g.name, g.text] as const)]} onChange={(group) => change({ group })} />}
-        {now.view !== "advice" && <Select label={t("comm.operator")} value={choice.op} options={ops.map((o) => [o, o === TOTAL ? t("comm.total") : o] as const)} onChange={(op) => change({ op })} />}
-        {now.view === "matrix" && (
+        {chooses && <Select label={t("summary.step")} value={choice.step} options={[["", t("comm.all")], ...steps.map((s) => [s, s === "" ? "–" : s] as const)]} onChange={(step) => change({ step })} />}
+        {chooses && <Select label={t("comm.group")} value={choice.group} options={[["", t("comm.all")], ...groups.map((g) => [g.name, g.text] as const)]} onChange={(group) => change({ group })} />}
+        {chooses && <Select label={t("comm.operator")} value={choice.op} options={ops.map((o) => [o, o === TOTAL ? t("comm.total") : o] as const)} onChange={(op) => change({ op })} />}
+        {chooses && now.view === "matrix" && (
           <>
             <Select label={t("comm.value")} value={now.value} options={VALUES.map((v) => [v, t(`comm.${v}`)] as const)} onChange={(value) => change({ value })} />
             <Check label={t("comm.inner")} checked={now.inner === "1"} onChange={(on) => change({ inner: on ? "1" : "" })} />
@@ -105,7 +106,11 @@ export function CommunicationPage() {
         )}
       </div>
       {now.view === "advice" ? <Advice />
-        : reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
+        : reply.error !== null ? (
+          <Failed error={reply.error} retry={reply.retry}>
+            {now.view === "matrix" && isMissing(reply.error) && mapping.data !== null && <button type="button" onClick={() => change({ view: "duration" })}>{t("comm.to-durations")}</button>}
+          </Failed>
+        )
         : reply.data === null ? <Loading what={t("comm.working")} />
         : table === null || table.rows.length === 0 ? <Empty title={t("comm.none")}><p class="quiet">{t("comm.how")}</p></Empty>
         : <>
