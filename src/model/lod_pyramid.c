@@ -12,8 +12,8 @@
  *   - chunks whose base is at or below the level: at most four nodes for each bucket that has anything, plus two chunks'
  *     searches;
  *   - chunks whose base is above: their slices in the tile are read. Such a chunk has more than n / 18 buckets with
- *     something in them at this level. A full one has more than 3,640, more than a whole tile: it cannot lie inside of one, so at
- *     most two of them reach into a tile; the short chunk at the end of the row may be a third.
+ *     something in them at this level. A full one has more than 3,640, and a tile has 1,024: it cannot lie inside of one, so
+ *     at most two of them reach into a tile; the short chunk at the end of the row may be a third.
  * Hence no mixture of densities makes a tile read more than some 131,072 slices, and even density at most 18,432 (18 in
  * each bucket), mostly half of that.
  *
