@@ -26,6 +26,7 @@ const WORDS = {
   "frame.memory": ["{0} MB in memory", "内存占用 {0} MB"],
   "frame.memory-title": ["What the server holds of the ranks that are read", "服务器为已读取的 rank 占用的内存"],
   "frame.missing": ["missing: {0}", "缺少：{0}"],
+  "frame.comma": [", ", "、"],
   "frame.odd": ["notes on the capture: {0}", "采集说明：{0} 条"],
   "frame.notes-n": ["Notes on the capture: {0}", "采集说明：{0} 条"],
   "frame.ranks-title": ["Ranks", "Rank 列表"],
@@ -139,6 +140,7 @@ const WORDS = {
   "chart.most": ["Most that is shown", "显示上限"],
   "chart.reset": ["Everything", "全部"],
   "table.rows": ["{0} rows", "{0} 行"],
+  "table.row": ["1 row", "1 行"],
   "table.rows-left": ["{0} rows pass the filter", "{0} 行符合筛选"],
   "table.none": ["No rows.", "没有数据。"],
   "table.none-left": ["No row passes the filter.", "没有符合筛选条件的行。"],
@@ -390,6 +392,10 @@ const WORDS = {
   "chart.legend": [ENGLISH.legend, "图例"],
   "chart.legendWaiting": [ENGLISH.legendWaiting, "等待：{0}"],
   "chart.legendPair": [ENGLISH.legendPair, "上为实测，下为理论"],
+  "chart.simulated": ["simulated", "仿真"],
+  "chart.replayed": ["replayed", "重放"],
+  "chart.legendSimulated": ["measured, and below it the simulation", "上为实测，下为仿真"],
+  "chart.legendReplayed": ["measured, and below it the replay", "上为实测，下为重放"],
   "chart.busyTime": [ENGLISH.busyTime, "忙"],
   "chart.shareOfStep": [ENGLISH.shareOfStep, "占 step 的比例"],
   "chart.bubbleShare": [ENGLISH.bubbleShare, "空泡 %"],
@@ -445,7 +451,7 @@ const WORDS = {
   "pipeline.tab-job": ["Job", "作业"],
   "pipeline.all-rows": ["all steps and pipelines", "全部 step 与流水线"],
   "pipeline.no-table": ["The chart has no such table: links between its ops are not known.", "该图没有此表：算子间的依赖未知。"],
-  "pipeline.others-hint": ["Click a row to lay that schedule below the measured one.", "单击一行，在实测图下方显示该调度。"],
+  "pipeline.others-hint": ["Figures are means over all steps and pipelines. A click lays that schedule below the step that is shown, with the durations of that step.", "数值为全部 step 与流水线的均值。单击一行，以当前 step 的实测时长在图下方仿真该调度。"],
   "pipeline.warm-up": ["warm-up", "预热"],
   "pipeline.stall": ["stall", "停顿"],
   "pipeline.cool-down": ["cool-down", "收尾"],
@@ -457,7 +463,7 @@ const WORDS = {
   "pipeline.jump-none": ["That rank is not in the timeline.", "时间线中没有该 rank。"],
   "pipeline.jump-load": ["{0} is being read; the timeline shows the place then.", "正在读取 {0}，读取后显示对应位置。"],
   "pipeline.back-none": ["The pipeline chart has nothing of that rank at that time.", "流水线图中该 rank 在该时刻没有内容。"],
-  "pipeline.jump-theory": ["Theory has no place in the timeline.", "理论图在时间线中没有对应位置。"],
+  "pipeline.jump-theory": ["What was calculated has no place in the timeline.", "计算得到的结果在时间线中没有对应位置。"],
   "simulate.schedule": ["schedule", "调度"],
   "simulate.stages": ["stages", "阶段数"],
   "simulate.microbatches": ["microbatches", "microbatch 数"],
@@ -583,7 +589,7 @@ const WORDS = {
   "indicator.preparing": ["Preparing", "准备"],
   "indicator.exposed_no_receive": ["Not overlapped, without receive", "未掩盖通信（不含 receive）"],
   "indicator.stage": ["Stage", "阶段时间"],
-  "indicator.bubble": ["Bubble", "气泡"],
+  "indicator.bubble": ["Bubble", "空泡"],
   "parallel.algorithm": ["Ranks numbered as in", "并行策略算法"],
   "algorithm.megatron-tp-cp-ep-dp-pp": ["Megatron-LM (tp-cp-ep-dp-pp)", "Megatron-LM (tp-cp-ep-dp-pp)"],
   "algorithm.megatron-tp-cp-pp-ep-dp": ["Megatron-LM (tp-cp-pp-ep-dp)", "Megatron-LM (tp-cp-pp-ep-dp)"],
@@ -620,6 +626,7 @@ const WORDS = {
   "comm.time": ["Transit time", "传输时间"],
   "comm.transport": ["Transport type", "传输类型"],
   "comm.inner": ["Show inner communication", "显示卡内通信"],
+  "comm.to-durations": ["Show how long the operators of each rank take", "查看各 rank 通信算子的耗时"],
   "comm.from": ["from rank", "源 rank"],
   "comm.to": ["to rank", "目的 rank"],
   "comm.working": ["Working out the communication of all ranks …", "正在统计所有 rank 的通信…"],
@@ -715,13 +722,19 @@ const COLUMNS: Record<string, string> = {
   core: "核类型", "accelerator core": "核类型", shape: "形状", shapes: "形状", "input shapes": "输入形状", "output shapes": "输出形状",
   stream: "Stream", device: "设备", size: "大小", "transit size": "传输量", "transit time": "传输时间", transit: "传输", synchronization: "同步",
   idle: "空闲", elapsed: "耗时", "elapsed time": "耗时", bandwidth: "带宽", transport: "传输类型", "transport type": "传输类型", group: "通信域",
-  computing: "计算", communication: "通信", "not overlapped": "未掩盖", overlapped: "已掩盖", free: "空闲", bubble: "气泡", stage: "阶段",
+  computing: "计算", communication: "通信", "not overlapped": "未掩盖", overlapped: "已掩盖", free: "空闲", bubble: "空泡", stage: "阶段",
   preparing: "准备", lane: "泳道", category: "类别", allocated: "已分配", reserved: "已预留", active: "活跃", released: "释放", component: "组件",
   peak: "峰值", time: "时间", label: "名称", profiler: "采集工具", steps: "Step 数", span: "时长", memory: "内存", index: "序号", operators: "算子", tasks: "任务",
   "block num": "块数", "wait ratio": "等待占比", "synchronization ratio": "同步占比", release: "释放", "active release": "活跃释放",
   "active duration": "活跃时长", "allocated at start": "分配时已分配", "reserved at start": "分配时已预留", "active at start": "分配时活跃",
   "allocated at release": "释放时已分配", "reserved at release": "释放时已预留", "active at release": "释放时活跃", last: "末值", peer: "对端",
   "data type": "数据类型", box: "组", ranks: "Rank", sum: "合计",
+  busy: "忙", "warm-up": "预热", stall: "停顿", "cool-down": "收尾", own: "自身占比", pipeline: "流水线", slowest: "最慢阶段", "its busy": "其忙时间",
+  imbalance: "不均衡", waiting: "等待", "for stages": "等其他阶段", "most for": "等待最久的阶段", "of it": "其中", "for transfer": "等传输", other: "其他",
+  "on path": "在关键路径上", path: "路径占比", schedule: "调度", "step time": "Step 时间", gain: "收益", "gain share": "收益占比", activations: "激活保有量",
+  task: "任务", blocks: "块数", "mix blocks": "混合块数", "input types": "输入类型", "input formats": "输入格式", "output types": "输出类型",
+  "output formats": "输出格式", what: "内容", finding: "发现", section: "部分", severity: "严重程度", rule: "规则", value: "值", threshold: "阈值",
+  "fires when": "触发条件", try: "建议", title: "标题", process: "进程", thread: "线程",
   source: "源", destination: "目的", state: "状态", file: "文件", format: "格式", slices: "切片数", progress: "进度",
 };
 
@@ -739,9 +752,53 @@ const VIEWS: Record<string, string> = {
   communication_late: "各 rank 迟到时间", communication_advice: "通信相关发现",
 };
 
+/** Titles of the tables of a chart, in Chinese; by name. */
+const TABLES: Record<string, string> = {
+  PipelineStep: "各流水线的 step、最慢阶段，以及关键路径上的计算与等待", PipelineBubble: "各阶段的空泡", PipelineWaits: "各阶段的停顿在等什么，及其在关键路径上的计算",
+  PipelineReplay: "同样的工作采用其他调度（按实测时长仿真）", ClusterStepTraceTime: "各 rank 与阶段的 step 时间", SlowRankLateness: "各 rank 迟到时间，最晚者在前",
+  SlowLinkMatrix: "慢于同类的链路", CommunicationGroupMapping: "通信域及其 rank", findings: "发现",
+};
+
+/** What the program says when something is missing, and where a chart is known from; in Chinese. The longest that fits counts. */
+const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
+  [/^the profile knows nothing of memory: .*/, "采集数据中没有内存信息：请在采集时打开（profile_memory=True；nsys profile --cuda-memory-usage=true）"],
+  [/^the profile does not say which operator allocates: .*/, "采集数据未记录由哪个算子申请内存：请在采集时打开 profile_memory=True"],
+  [/^no matrix of links .*/, "没有链路矩阵（CommAnalyzerMatrix、communication_matrix.json）：Ascend profiler level1 及以上且采集了通信时才会写出"],
+  [/^no communication operators in that step: .*/, "该 step 内没有通信算子：该 rank 未通信，或未采集（Ascend：level0 及以上并采集 NPU 活动；PyTorch：ProfilerActivity.CUDA）"],
+  [/^no communication operators: .*/, "没有通信算子：该 rank 未通信，或未采集（Ascend：level0 及以上并采集 NPU 活动；PyTorch：ProfilerActivity.CUDA）"],
+  [/^no communication in this span: .*/, "该时间段内没有通信：该 rank 未通信，或采集数据中没有通信算子（Ascend：profiler_level Level1）"],
+  [/^no kernels in this span: .*/, "该时间段内没有核函数：请采集设备活动（ProfilerActivity.NPU 或 CUDA）"],
+  [/^no kernels or communication on a device: .*/, "设备上没有核函数或通信：请采集设备活动（ProfilerActivity.NPU 或 CUDA；nsys profile -t cuda）"],
+  [/^ranks are compared with one another, and only one .*/, "该分析需要比较多个 rank，而读取的数据中只有一个 rank 有通信：请指定作业全部 rank 所在的目录"],
+  [/^No pipeline in this capture: no forward or backward mark with a device side among (\d+) mstx marks.*/, "采集数据中没有流水线：$1 个 mstx 打点中没有带设备侧的前向或反向打点（docs/marks.md）。"],
+  [/^No pipeline in this capture: no forward or backward was found.*/, "采集数据中没有流水线：未找到前向或反向。"],
+  [/\bfrom metadata\b/, "来自元数据"], [/\bas given\b/, "按指定"], [/\brecognised, ([\d.]+) % of ops agree/, "自动识别，$1 % 的算子吻合"],
+  [/\bjobs of the executor\b/, "执行器的 job"], [/\bdevice times as logged\b/, "设备时间取自日志"], [/\bstages by the order of the ranks\b/, "阶段按 rank 顺序"],
+  [/\bdevice times of the marks\b/, "设备时间取自打点"], [/\bhost times: no device in the trace\b/, "主机时间：数据中没有设备"],
+  [/\bdevice times of the kernels launched inside\b/, "设备时间取自区间内下发的核函数"], [/\bstages as the labels name them\b/, "阶段取自标签"],
+  [/\bstages by the sizes given\b/, "阶段按给定规模"], [/\bstages by metadata\b/, "阶段来自元数据"], [/\bstages by who sends to whom\b/, "阶段按收发关系"],
+  [/\branges that --forward-re and --backward-re match\b/, "匹配所给正则的 range"], [/\bmarks with a device side\b/, "带设备侧的打点"],
+  [/\bPP: ranges of torch\.distributed\.pipelining\b/, "torch.distributed.pipelining 的 PP: range"],
+  [/\bForward and Backward ranges of torch\.distributed\.pipelining\b/, "torch.distributed.pipelining 的 Forward、Backward range"],
+  [/\branges named after functions of the framework\b/, "以框架函数命名的 range"], [/\branges of layers\b/, "层的 range"],
+  [/\bthe flows between forward and backward operators: inferred, not marked\b/, "前向与反向算子间的连线：推断所得，并非打点"],
+  [/\bclocks aligned\b/, "时钟已对齐"],
+  [/\bClock of machine (\d+): (\S+) us ± (\S+) us against the first; /, "机器 $1 的时钟相对第一台：$2 us ± $3 us；"],
+  [/\bClock of rank (\d+): (\S+) us ± (\S+) us against the first; /, "rank $1 的时钟相对第一个：$2 us ± $3 us；"],
+  [/\bnot taken off \(--align\)/, "未扣除（可在“作业”页对齐）"], [/\btaken off here\b/, "已扣除"],
+  [/^Python call stacks$/, "Python 调用栈"], [/^launches: which operator on the host started which kernel$/, "下发关系：哪个主机算子启动了哪个核函数"],
+  [/^counters of the hardware$/, "硬件计数器"], [/^memory of operators$/, "算子内存"], [/^communication operators$/, "通信算子"], [/^training steps$/, "训练 step"],
+  [/^operators and calls of the host$/, "主机算子与调用"], [/^work of the device$/, "设备侧任务"], [/^ranges that the program names$/, "程序命名的 range"],
+  [/^shapes of the operators' inputs$/, "算子输入的形状"],
+];
+
+/** A sentence of the program in the language of the page; what is not known stands as it was said. */
+export const said = (text: string): string =>
+  language.get() === "en" ? text : SAYINGS.reduce((now, [pattern, chinese]) => now.replace(pattern, chinese), text);
+
 /** The title of a view; English is as the program says it. */
 export const viewTitle = (view: { name: string; title: string }): string =>
-  (language.get() === "zh" ? VIEWS[view.name] : undefined) ?? view.title;
+  (language.get() === "zh" ? (VIEWS[view.name] ?? TABLES[view.name]) : undefined) ?? view.title;
 
 export function columnWord(name: string): string {
   // "lateTime(us)" and "MeanNs" carry a unit that stands beside the name; "opType" is two words.
@@ -751,5 +808,5 @@ export function columnWord(name: string): string {
   if (/^(id|[dptce]p|mfu|ep|moe)$/.test(plain)) {
     return plain.toUpperCase();
   }
-  return chinese ?? (/^[a-z][a-z0-9 ]*$/.test(plain) ? plain[0]!.toUpperCase() + plain.slice(1) : plain);
+  return chinese ?? (/^[a-z][a-z0-9 -]*$/.test(plain) ? plain[0]!.toUpperCase() + plain.slice(1) : plain);
 }

@@ -13,7 +13,7 @@ import { SvgPen, ticksOf } from "../src/base/pen";
 import { loadingOf, missingOf, odditiesOf, ranksText } from "../src/model/notes";
 import { choose, columnsOf, compareCells, csvOf, filterOf, nextSort, Rows, tabbedOf, treeOf, treeOrder, type Query } from "../src/panels/table_model";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
-import { columnWord, language, t, WORDS_FOR_TESTS } from "../src/words";
+import { columnWord, language, said, t, WORDS_FOR_TESTS } from "../src/words";
 
 const ns = (values: number[], name = "total", type: "int" | "real" = "int") => shownAs(name, type, "ns", false, values);
 
@@ -36,6 +36,14 @@ test("points in time keep their digits", () => {
   assert.equal(valueText(912_345_678, shown), "912.345678");
   assert.equal(ns([1], "start time").kind, "instant");
   assert.equal(ns([1], "restarted").kind, "time");
+  assert.equal(ns([1_435_739_222], "time").kind, "time");
+  assert.equal(valueText(1_435_739_222, ns([1_435_739_222], "time")), "1.44");
+});
+
+test("a column of zeros has the unit that its like have", () => {
+  assert.equal(ns([0, 0]).unit, "ms");
+  assert.equal(valueText(0, ns([0, 0])), "0");
+  assert.equal(shownAs("dur", "real", "s", false, [0]).unit, "s");
 });
 
 test("microseconds, bytes, shares, numbers that name something", () => {
@@ -249,4 +257,15 @@ test("order and filters of tables in the address", () => {
   assert.equal(back.filter["core"], undefined);
   assert.ok(sameQuery(parseQuery(formatQuery(query(null)))!, query(null)));
   assert.equal(parseQuery("nonsense"), null);
+});
+
+test("what the program says stands in the language of the page", () => {
+  assert.equal(said("from metadata"), "from metadata");
+  language.set("zh");
+  assert.equal(said("recognised, 100.0 % of ops agree; jobs of the executor"), "自动识别，100.0 % 的算子吻合; 执行器的 job");
+  assert.match(said("no matrix of links (CommAnalyzerMatrix, communication_matrix.json): profiler level 1"), /^没有链路矩阵/);
+  assert.equal(said("something else"), "something else");
+  assert.equal(columnWord("warm-up"), "预热");
+  language.set("en");
+  assert.equal(columnWord("warm-up"), "Warm-up");
 });

@@ -9,6 +9,7 @@ import { axisFor, duration, exact, significant, tickText } from "../src/base/tim
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
 import { Viewport } from "../src/pipeline/viewport";
 import { chartOf } from "./helpers";
+import { chosenRows, replayOf } from "../src/pages/pipeline_tables";
 
 const choice = { pipeline: 0, step: 0, byPhase: false };
 
@@ -284,4 +285,22 @@ test("colours", () => {
   assert.equal(mix(pixel("#204060"), pixel("#ffffff"), 1), pixel("#204060"));
   assert.equal(textOn("#195283"), "#ffffff");
   assert.equal(textOn("#f3e4a1"), "#14181d");
+});
+
+test("tables of a chart: rows of what is shown, and which pipeline a row is of where several stand together", () => {
+  const chart = chartOf([], [{ rank: 0, stage: 0, pipeline: 0 }, { rank: 1, stage: 0, pipeline: 1 }]);
+  const stages = { name: "PipelineBubble", title: "", columns: [["step", "int", "", false], ["stage", "int", "", false], ["rank", "int", "", false]] as never, rows: [[1, 0, 0], [1, 0, 1], [2, 0, 0], [2, 0, 1]] };
+  const waits = { name: "PipelineWaits", title: "", columns: [["step", "int", "", false], ["stage", "int", "", false], ["other", "int", "ns", false]] as never, rows: [[1, 0, 10], [1, 0, 11], [2, 0, 20], [2, 0, 21]] };
+  assert.deepEqual(chosenRows(waits, stages, chart, 2, 1).rows, [[2, 0, 21]]);
+  const both = chosenRows(waits, stages, chart, 1, null);
+  assert.deepEqual(both.columns.map(([name]) => name), ["step", "pipeline", "stage", "other"]);
+  assert.deepEqual(both.rows, [[1, 0, 0, 10], [1, 1, 0, 11]]);
+  assert.deepEqual(chosenRows(stages, stages, chart, null, 0).rows, [[1, 0, 0], [2, 0, 0]]);
+});
+
+test("a row of other schedules lays below what its figures are of", () => {
+  assert.deepEqual(replayOf("1f1b (replayed)"), { under: "replay", form: null });
+  assert.deepEqual(replayOf("1f1b, stages balanced"), { under: "theory:1f1b", form: null });
+  assert.equal(replayOf("zb-h1").form?.schedule, "zb-h1");
+  assert.equal(replayOf("interleaved, 3 chunks").form?.chunks, 3);
 });

@@ -136,13 +136,13 @@ const point = async (page, row, ms, of = 330) => {
   await settle(page);
   assert.notEqual(await hash(page, "over"), plain, "arrows");
   await page.keyboard.press("f");
-  for (const [tab, has] of [["Stages", /4 rows/], ["Critical path", /1 rows/], ["Waits", /4 rows/], ["Other schedules", /gpipe/]]) {
+  for (const [tab, has] of [["Stages", /4 rows/], ["Critical path", /1 row/], ["Waits", /4 rows[\s\S]*Path/], ["Other schedules", /gpipe/]]) {
     await page.click(`.pl-bottom [role=tab]:has-text("${tab}")`);
     await settle(page);
     assert.match(await page.locator(".pl-table").innerText(), has, tab);
   }
   await page.locator(".pl-table .grid-row", { hasText: "gpipe" }).click();
-  await page.waitForFunction(() => document.querySelector(".pl-what p").textContent.includes("theory of gpipe"));
+  await page.waitForFunction(() => document.querySelector(".pl-what p").textContent.includes("below: gpipe"));
   await shot(page, "pipeline-theory.png");
   await page.close();
 }
@@ -195,8 +195,9 @@ const point = async (page, row, ms, of = 330) => {
   assert.match(page.url(), /tab=pipeline/, "Shift + click stays");
   await page.mouse.down();
   await page.mouse.up();
-  await page.waitForFunction(() => location.hash.includes("tab=timeline"));
-  await page.waitForTimeout(1000);
+  // The timeline has gone there when its window stands in the address.
+  await page.waitForFunction(() => location.hash.includes("tab=timeline") && location.hash.includes("tl.w="));
+  await settle(page);
   await shot(page, "pipeline-to-timeline.png");
   // The op is the middle of what is shown: its menu leads back to the block.
   const lanes = await page.locator("#page-timeline canvas").evaluateAll((all) => all.map((c) => c.getBoundingClientRect()).sort((a, b) => b.width * b.height - a.width * a.height)[0]);

@@ -4,7 +4,7 @@ import { grouped } from "../base/format";
 import { loadingOf, missingOf, odditiesOf } from "../model/notes";
 import { connection, loadAll, ranks, session } from "../model/session";
 import { fail } from "../model/notices";
-import { t } from "../words";
+import { said, t } from "../words";
 import { over } from "./over";
 
 export function StatusLine() {
@@ -32,7 +32,7 @@ export function StatusLine() {
       {memory > 0 && <span title={t("frame.memory-title")}>{t("frame.memory", (memory / 1e6).toFixed(memory < 1e8 ? 1 : 0))}</span>}
       {missing.length > 0 && (
         <button type="button" class="link" onClick={() => over.set("notes")}>
-          {t("frame.missing", missing.slice(0, 3).map((m) => m.what).join(", ") + (missing.length > 3 ? " …" : ""))}
+          {t("frame.missing", missing.slice(0, 3).map((m) => said(m.what)).join(t("frame.comma")) + (missing.length > 3 ? " …" : ""))}
         </button>
       )}
       {odd.length > 0 && <button type="button" class="link" onClick={() => over.set("notes")}>{t("frame.odd", odd.length)}</button>}

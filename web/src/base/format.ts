@@ -28,17 +28,17 @@ const SIZES: Step[] = [
 const IN_NS: Record<string, number> = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9 };
 const IN_BYTES: Record<string, number> = { bytes: 1, B: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9 };
 
-/** A point in time rather than a length: needs all its digits. */
+/** A point in time rather than a length: needs all its digits. "time" alone is a length. */
 export const isInstant = (name: string): boolean =>
-  /^(start|end|begin|stop|from|to|at|time|timestamp|ts)([ _](time|stamp|timestamp|ns|us))?$|^(active )?release$|[ _](start|end|at|timestamp)$/i.test(name);
+  /^(start|end|begin|stop|from|to|at|timestamp|ts)([ _](time|stamp|timestamp|ns|us))?$|^(active )?release$|[ _](start|end|at|timestamp)$/i.test(name);
 
 /** A number that names something: thousands are not set apart. */
 const isIdentifier = (name: string): boolean => /(^|[ _])(id|rank|step|stream|device|pid|tid|task|thread|process|slice|lane|index|level|port|stage)$/i.test(name);
 
 function stepFor(steps: Step[], values: number[], base: number): Step {
   const sizes = values.filter((v) => v !== 0 && Number.isFinite(v)).map((v) => Math.abs(v) * base).sort((a, b) => a - b);
-  if (sizes.length === 0) {
-    return steps.find((s) => s.size <= base) ?? steps[steps.length - 1]!;
+  if (sizes.length === 0) { // nothing but zeros: "0 ms" rather than "0 ns"
+    return steps.find((s) => s.size <= Math.max(base, steps === TIMES ? 1e6 : base)) ?? steps[steps.length - 1]!;
   }
   const middle = sizes[sizes.length >> 1]!;
   const most = sizes[sizes.length - 1]!;

@@ -8,7 +8,7 @@ import { goto, shiftOf, tab } from "../model/session";
 import { markers } from "../model/timeline";
 import { Curves, type Curve, type Shade } from "../panels/chart";
 import { useColours } from "../panels/drawing";
-import { Empty, Failed, Loading } from "../panels/empty";
+import { Empty, Failed, isMissing, Loading } from "../panels/empty";
 import { Check, RankPicker, Segments, useRank } from "../panels/form";
 import { DataTable, type TableRow } from "../panels/table";
 import { t } from "../words";
@@ -86,14 +86,17 @@ function showSpan(rank: Rank, span: { from: number; to: number }): void {
 
 function Memory({ rank, by, span, inside }: { rank: Rank; by: By; span: State["span"]; inside: boolean }) {
   const [hovered, setHovered] = useState<TableRow | null>(null);
+  const [isNone, setNone] = useState(false);
   const only = span !== null && inside ? { from: Math.floor(span.from), to: Math.ceil(span.to) } : {};
   return (
     <>
-      <CurveCard rank={rank} by={by} span={span} hovered={hovered} />
-      <div class="controls-row">
-        <Check label={t("memory.inside")} checked={inside} onChange={(on) => change({ inside: on })} />
-        {inside && span === null && <span class="quiet">{t("memory.inside-hint")}</span>}
-      </div>
+      <CurveCard rank={rank} by={by} span={span} hovered={hovered} setNone={setNone} />
+      {!isNone && (
+        <div class="controls-row">
+          <Check label={t("memory.inside")} checked={inside} onChange={(on) => change({ inside: on })} />
+          {inside && span === null && <span class="quiet">{t("memory.inside-hint")}</span>}
+        </div>
+      )}
       <div class="card flush">
         <DataTable
           path="view"
@@ -106,15 +109,17 @@ function Memory({ rank, by, span, inside }: { rank: Rank; by: By; span: State["s
           onHover={setHovered}
         />
       </div>
-      <div class="card flush"><DataTable path="view" params={{ name: "memory_components", rank: rank.key }} maxRows={8} bars={{ peak: "--computing" }} sort={{ column: "peak", desc: true }} /></div>
+      {!isNone && <div class="card flush"><DataTable path="view" params={{ name: "memory_components", rank: rank.key }} maxRows={8} bars={{ peak: "--computing" }} sort={{ column: "peak", desc: true }} /></div>}
     </>
   );
 }
 
-function CurveCard({ rank, by, span, hovered }: { rank: Rank; by: By; span: State["span"]; hovered: TableRow | null }) {
+/** `setNone`: the profile knows nothing of memory, which is said once. */
+function CurveCard({ rank, by, span, hovered, setNone }: { rank: Rank; by: By; span: State["span"]; hovered: TableRow | null; setNone: (is: boolean) => void }) {
   const colours = useColours();
   const zoomed = span === null ? {} : { from: Math.floor(span.from), to: Math.ceil(span.to) };
   const reply = useReply(JSON.stringify([rank.key, by, zoomed]), (signal) => wholeTable("view", { name: "memory_curve", rank: rank.key, by, points: POINTS, ...zoomed }, null, signal));
+  useEffect(() => setNone(isMissing(reply.error)), [reply.error]);
   const data = useMemo(() => (reply.data === null ? null : curvesOf(reply.data)), [reply.data]);
   const unit = unitOf(data?.lines ?? []);
   const curves = useMemo((): Curve[] => (data?.lines ?? []).map((line, i) => ({

@@ -26,7 +26,7 @@ const GROUPS = {
 const DETAIL_SORT = { column: "duration", desc: true };
 const FRESH = { sort: DETAIL_SORT, filter: {} };
 type GroupBy = keyof typeof GROUPS;
-const TOPS = ["15", "5", "50", "100", "all"] as const;
+const TOPS = ["5", "15", "50", "100", "all"] as const;
 type Top = (typeof TOPS)[number];
 
 interface State {

@@ -8,13 +8,13 @@ import { duration, percent } from "../base/time";
 import { blobOf, offer } from "../model/exports";
 import { isDark, theme } from "../model/look";
 import { gotoPipeline, ranks, session, tab } from "../model/session";
-import { notify } from "../model/notices";
+import { notify, sentenceOf } from "../model/notices";
 import { ChartView, type Column, type Target } from "../pipeline/chart_view";
 import { isTransfer, type Chart } from "../pipeline/model";
 import { legend } from "../pipeline/panels";
 import { pipelinesOf, stepsOf, type Row, type View } from "../pipeline/rows";
 import { Empty, Failed, Loading } from "../panels/empty";
-import { language, t } from "../words";
+import { language, said, t } from "../words";
 import { jump, placeInChart, stepAt } from "./pipeline_jump";
 import { Bottom } from "./pipeline_bottom";
 import { Controls } from "./pipeline_controls";
@@ -77,7 +77,7 @@ function bubbleOf(rows: readonly Row[]): number {
 
 function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {
   const { chart } = drawn;
-  const facts = [chart.how !== "" ? (chart.schedule !== "" ? `${chart.schedule}, ${chart.how}` : chart.how) : chart.schedule];
+  const facts = [chart.how !== "" ? (chart.schedule !== "" ? `${chart.schedule}, ${said(chart.how)}` : said(chart.how)) : chart.schedule];
   if (!drawn.isAlone) {
     facts.push(view.step === null ? t("pipeline.fact-steps", stepsOf(chart).length) : t("pipeline.fact-step", view.step));
     const pipelines = pipelinesOf(chart);
@@ -133,7 +133,7 @@ export function PipelinePage() {
       return undefined;
     }
     const made = new ChartView(host.current, {
-      words: chartWords(known), texts: chartTexts(), scroller: scroller.current, zoomsOnDouble: false, columns: columnsFor(null, figures.get()),
+      words: chartWords(known), texts: chartTexts(under.get()), scroller: scroller.current, zoomsOnDouble: false, columns: columnsFor(null, figures.get()),
       room: () => roomIn(scroller.current),
       onClick: (target, event) => clicked(made, drawnNow.current!, target, event.shiftKey || event.ctrlKey || event.metaKey),
       onMoved: () => (urlChanged(), setCloud(made.tooManyArrows)),
@@ -156,7 +156,7 @@ export function PipelinePage() {
     const keeps = was !== null && (was.chart === drawn.chart || drawn.isAlone) && (was.choice.step === null) === (drawn.choice.step === null);
     before.current = drawn;
     made.set(drawn.chart, drawn.against, drawn.choice, colours, keeps);
-    made.setTexts(chartWords(known), chartTexts(), columnsFor(made.view, withFigures));
+    made.setTexts(chartWords(known), chartTexts(shownSim?.under ?? "none"), columnsFor(made.view, withFigures));
     const window = wantedWindow.get();
     if (window !== null && !drawn.isAlone) {
       wantedWindow.set(null);
@@ -164,7 +164,7 @@ export function PipelinePage() {
     }
     const said = factsOf(drawn, made.view, shownSim);
     made.setLabel([t("chart.chart"), ...said].join(", "));
-    legendBox.current?.replaceChildren(legend(made.view, chartWords(known), chartTexts(), colours));
+    legendBox.current?.replaceChildren(legend(made.view, chartWords(known), chartTexts(shownSim?.under ?? "none"), colours));
     setFacts(said);
     goBack(made);
   }, [drawn, known, lang, withFigures]);
@@ -172,7 +172,7 @@ export function PipelinePage() {
   useEffect(() => {
     if (view.current !== null && drawn !== null && known !== null) {
       view.current.setTheme(colours);
-      legendBox.current?.replaceChildren(legend(view.current.view, chartWords(known), chartTexts(), colours));
+      legendBox.current?.replaceChildren(legend(view.current.view, chartWords(known), chartTexts(shownSim?.under ?? "none"), colours));
     }
   }, [colours]);
   useEffect(() => {
@@ -217,7 +217,7 @@ function NoChart({ error, hasSimulation }: { error: unknown; hasSimulation: bool
   return (
     <div class={hasSimulation ? "pl-none" : "pl-none tall"}>
       <Empty title={t("pipeline.nothing")}>
-        <p>{error.message}</p>
+        <p>{sentenceOf(error)}</p>
         <ul>
           <li>{t("pipeline.collect-marks")}</li>
           <li>{t("pipeline.collect-names")}</li>

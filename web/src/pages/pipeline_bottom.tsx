@@ -2,18 +2,16 @@
 import type { ComponentChild } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { register } from "../model/commands";
-import type { Cell, ChartTable, Table } from "../api/types";
-import type { Chart } from "../pipeline/model";
 import { Atom, useAtom } from "../base/atom";
 import { Empty } from "../panels/empty";
 import { Icon } from "../panels/icons";
 import { LocalTable, type TableRow } from "../panels/table";
-import { session } from "../model/session";
 import { t, type Word } from "../words";
 import "../panels/panels.css";
 import { SimulateForm } from "./pipeline_form";
 import { JobForm } from "./pipeline_job";
-import { choice, failure, loaded, simulated, under } from "./pipeline_state";
+import { choice, failure, form, loaded, simulated, under } from "./pipeline_state";
+import { chosenRows, replayOf } from "./pipeline_tables";
 
 const TABS = {
   stages: "pipeline.tab-stages", path: "pipeline.tab-path", waits: "pipeline.tab-waits", others: "pipeline.tab-others",
@@ -56,7 +54,7 @@ export function Bottom() {
     }
   }, [error]);
   const show = (name: Tab): void => {
-    if (name === "simulate" && under.get() === "none" && loaded.get() !== null) {
+    if (name === "simulate" && under.get() !== "form" && loaded.get() !== null) { // what stands in the form is what is drawn
       under.set("form");
     }
     bottomTab.set(name);
@@ -95,29 +93,13 @@ const BODIES: Record<Tab, () => ComponentChild> = {
   job: () => <JobForm />,
 };
 
-/** Rows of the step and pipeline that are shown. Where a table does not say which rank a row is of, the table of the stages does,
- * whose rows come in the same order. */
-function chosenRows(table: ChartTable, stages: ChartTable | undefined, chart: Chart | null, step: number | null, pipeline: number | null): Table {
-  const column = (of: ChartTable | undefined, name: string): number => of?.columns.findIndex(([n]) => n === name) ?? -1;
-  const byRank = column(table, "rank") >= 0 ? table : stages?.rows.length === table.rows.length ? stages : undefined;
-  const rank = column(byRank, "rank");
-  const own = new Set((chart?.ranks ?? []).filter((r) => r.pipeline === pipeline).map((r) => r.rank));
-  const isOf = (row: Cell[], i: number): boolean =>
-    column(table, "pipeline") >= 0 ? row[column(table, "pipeline")] === pipeline : rank < 0 || own.has(Number(byRank!.rows[i]![rank]));
-  const rows = table.rows.filter((row, i) =>
-    (step === null || column(table, "step") < 0 || row[column(table, "step")] === step) && (pipeline === null || isOf(row, i)));
-  return { ...table, rows, total: rows.length, offset: 0 };
-}
-
-/** "interleaved, 2 chunks" -> "interleaved" */
-const scheduleOf = (text: string): string => text.split(/[ ,(]/)[0]!;
-
 function Rows({ of }: { of: string }) {
   const now = useAtom(loaded);
   const sim = useAtom(simulated);
   const { step, pipeline } = useAtom(choice);
   const all = useAtom(allRows);
   const below = useAtom(under);
+  const drawn = useAtom(form);
   const tables = now?.tables ?? sim?.reply.tables ?? [];
   const found = tables.find((table) => table.name === of);
   const table = useMemo(() => (found === undefined ? null : chosenRows(
@@ -126,13 +108,16 @@ function Rows({ of }: { of: string }) {
     return <Empty title={t("pipeline.no-table")} />;
   }
   const isReplay = of === "PipelineReplay";
+  const isMarked = (row: TableRow): boolean => {
+    const to = replayOf(String(row.get("schedule") ?? ""));
+    return to.under === below && (to.form === null || JSON.stringify(to.form) === JSON.stringify(drawn));
+  };
   const pick = (row: TableRow): void => {
-    const name = scheduleOf(String(row.get("schedule") ?? ""));
-    if (String(row.get("schedule")).includes("replayed")) {
-      under.set("replay");
-    } else if (session.get()?.schedules.some((s) => s.name === name) ?? false) {
-      under.set(`theory:${name}`);
+    const to = replayOf(String(row.get("schedule") ?? ""));
+    if (to.form !== null) {
+      form.set(to.form);
     }
+    under.set(to.under);
   };
   const several = found!.columns.some(([name]) => name === "step");
   return (
@@ -142,7 +127,7 @@ function Rows({ of }: { of: string }) {
       )}
       {isReplay && <p class="pl-all quiet">{t("pipeline.others-hint")}</p>}
       <LocalTable key={`${of} ${step} ${pipeline} ${all}`} table={table}
-        {...(isReplay ? { onRow: pick, isMarked: (row: TableRow) => below === `theory:${scheduleOf(String(row.get("schedule") ?? ""))}` } : {})} />
+        {...(isReplay ? { onRow: pick, isMarked } : {})} />
     </div>
   );
 }

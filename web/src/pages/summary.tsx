@@ -119,7 +119,7 @@ function BaseInfo({ steps }: { steps: Table | null }) {
       {ready.length > 0 && <Fact name="summary.start" value={moment(first)} />}
       {ready.length > 0 && <Fact name="summary.span" value={duration(Number(last - first))} />}
       <Fact name="summary.slices" value={grouped(String(ready.reduce((sum, r) => sum + (r.slices ?? 0), 0)))} />
-      {size > 0 && <Fact name="summary.size" value={size >= 1e9 ? `${(size / 1e9).toFixed(2)} GB` : `${(size / 1e6).toFixed(1)} MB`} />}
+      {size > 0 && <Fact name="summary.size" value={size >= 1e9 ? `${(size / 1e9).toFixed(2)} GB` : size >= 1e6 ? `${(size / 1e6).toFixed(1)} MB` : `${(size / 1e3).toFixed(1)} kB`} />}
       <Fact name="summary.format" value={[...new Set(known.map((r) => r.format))].join(", ")} />
       <Fact name="summary.path" value={opened.clusters.map((c) => c.path).join(", ")} />
     </dl>

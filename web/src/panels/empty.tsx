@@ -1,5 +1,6 @@
 /** What stands where there is nothing to show: why, and what to do about it. */
 import type { ComponentChildren } from "preact";
+import { ApiError } from "../api/client";
 import { sentenceOf } from "../model/notices";
 import { t } from "../words";
 
@@ -20,12 +21,16 @@ export function Loading({ what }: { what?: string }) {
   );
 }
 
-export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
+/** What the capture does not hold (409) stays so however often it is asked for: nothing to try again. */
+export const isMissing = (error: unknown): boolean => error instanceof ApiError && error.status === 409;
+
+export function Failed({ error, retry, children }: { error: unknown; retry?: () => void; children?: ComponentChildren }) {
   const text = error instanceof TypeError ? t("frame.lost") : sentenceOf(error);
   return text === null ? null : (
-    <div class="empty" role="alert">
+    <div class="empty" role={isMissing(error) ? "status" : "alert"}>
       <p class="empty-title">{text.slice(0, 1).toUpperCase() + text.slice(1)}</p>
-      {retry !== undefined && <button type="button" onClick={retry}>{t("frame.retry")}</button>}
+      {retry !== undefined && !isMissing(error) && <button type="button" onClick={retry}>{t("frame.retry")}</button>}
+      {children}
     </div>
   );
 }

@@ -12,7 +12,7 @@ import { exactText, grouped, valueText } from "../base/format";
 import { offer, saveAs } from "../model/exports";
 import { fail, notify } from "../model/notices";
 import { rankOf, ranks, show, tab } from "../model/session";
-import { language, t } from "../words";
+import { language, t, viewTitle } from "../words";
 import { Empty, Failed, Loading } from "./empty";
 import { Icon } from "./icons";
 import { fit, measure, ROW_PX, Scroller } from "./table_layout";
@@ -71,6 +71,8 @@ export interface DataTableProps extends TableOptions {
 const MAX_COPIED = 20_000;
 const MAX_TREE = 200_000;
 const SERVICE_COLUMNS = ["slice", "level", "path", "lane", "tint", "row"];
+/** What rows are found by. A figure with a unit is none, whatever its name: the share of the critical path. */
+const isService = (column: { name: string; unit: string }): boolean => column.unit === "" && SERVICE_COLUMNS.includes(column.name);
 
 export function DataTable({ path, params, pick, ...options }: DataTableProps) {
   const key = JSON.stringify([path, params, pick]);
@@ -168,7 +170,7 @@ function Grid({ source, ...options }: GridProps) {
     remembered.set(name, { ...own, ...change });
     redraw(0);
   };
-  const hidden = own.hidden ?? [...SERVICE_COLUMNS, ...(options.hidden ?? [])];
+  const hidden = own.hidden ?? [...rows.columns.filter(isService).map((c) => c.name), ...(options.hidden ?? [])];
   const columns = rows.columns.filter((c) => !hidden.includes(c.name));
   const measured = useMemo(() => measure(rows.columns, rows.loaded().slice(0, 60), cellText), [rows.columns, rows.columns.length > 0 && rows.row(0) !== undefined]);
   const order = useMemo(() => (tree === null ? null : treeOrder(tree, rows.columns, query, closed)), [tree, rows.columns, query, closed]);
@@ -240,7 +242,7 @@ function Grid({ source, ...options }: GridProps) {
     }
   };
   const save = async (kind: "csv" | "json"): Promise<string> => source.file(kind, query, filterOf(query, rows.columns).values);
-  const title = options.title ?? capital(rows.table?.title ?? "");
+  const title = options.title ?? capital(rows.table === null ? "" : viewTitle(rows.table));
 
   useEffect(() => {
     if (rows.table === null) {
@@ -293,7 +295,7 @@ function Grid({ source, ...options }: GridProps) {
         total={total}
         notes={rows.table.notes ?? []}
         isFiltered={Object.values(query.filter).some((f) => f !== "")}
-        columns={rows.columns.filter((c) => !SERVICE_COLUMNS.includes(c.name))}
+        columns={rows.columns.filter((c) => !isService(c))}
         hidden={hidden}
         setHidden={(next) => remember({ hidden: next })}
         filterShown={filterShown}

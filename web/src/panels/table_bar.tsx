@@ -26,7 +26,7 @@ export function TableBar(p: TableBarProps) {
     <div class="table-bar">
       <div class="table-title">
         {p.title !== "" && <h3>{p.title}</h3>}
-        <span class="quiet">{t(p.isFiltered ? "table.rows-left" : "table.rows", grouped(String(p.total)))}</span>
+        <span class="quiet">{p.total === 1 && !p.isFiltered ? t("table.row") : t(p.isFiltered ? "table.rows-left" : "table.rows", grouped(String(p.total)))}</span>
         {p.notes.map((note) => <span class="quiet note" title={note}>{note}</span>)}
       </div>
       <div class="table-buttons">

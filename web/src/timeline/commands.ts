@@ -21,7 +21,7 @@ export function timelineCommands(actions: Actions): Command[] {
     { id: "timeline.reset", word: "timeline.reset", keys: ["Ctrl+0"], run: resetWindow },
     { id: "timeline.zoom-box", word: "timeline.zoom-box", keys: ["Shift+Z"], run: () => actions.zoomToBox() },
     { id: "timeline.slice-box", word: "timeline.slice-box", keys: ["m"], run: () => actions.toggleSliceBox() },
-    { id: "timeline.marker", word: "timeline.marker", keys: ["k"], run: () => actions.toggleMarker() },
+    { id: "timeline.marker", word: "timeline.marker", keys: ["k", "Shift+K"], run: () => actions.toggleMarker() },
     { id: "timeline.align-start", word: "timeline.align-start", keys: ["l"], run: () => actions.align(false) },
     { id: "timeline.align-end", word: "timeline.align-end", keys: ["r"], run: () => actions.align(true) },
     { id: "timeline.lock", word: "timeline.lock", keys: ["Shift+L"], run: () => boxLocked.update((now) => !now), isOff: () => box.get() === null },

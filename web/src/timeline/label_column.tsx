@@ -91,7 +91,7 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
   const isMovable = item.kind !== "host";
   return (
     <div
-      class={`tl-row tl-${item.kind}${marked.get().has(item.id) ? " marked" : ""}`}
+      class={`tl-row tl-${item.kind}${marked.get().has(item.id) ? " marked" : ""}`} data-id={item.id}
       style={style} role="treeitem" aria-level={item.depth + 1} aria-expanded={item.canOpen ? item.isOpen : undefined}
       aria-selected={marked.get().has(item.id)} title={titleOf(item)} draggable={isMovable}
       onDragStart={(e) => {

@@ -162,6 +162,7 @@ export class Timeline {
         this.scene.scrollTop = this.scroller.scrollTop;
         this.scene.update();
         this.wantedScroll = null;
+        this.pending = null;
         listScroll.set(this.scene.scrollTop);
         this.redrawLabels();
         this.redraw();
@@ -349,7 +350,9 @@ export class Timeline {
     const { pending } = this;
     const item = pending === null ? undefined : tree.item(pending.id);
     if (pending !== null && item !== undefined) {
-      this.pending = null;
+      // Ranks above it whose lanes are on their way will push it down: until then it is only shown where it is now.
+      const isMoving = tree.items.some((i) => i.kind === "rank" && i.isOpen && i.lanes === null && i.rank?.state === "ready" && i.y < item.y);
+      this.pending = isMoving ? pending : null;
       this.scene.scrollTo(item, pending.row);
     }
     this.spacer.style.height = `${this.scene.mostScroll}px`;
