@@ -84,12 +84,12 @@ export function CommunicationPage() {
   const groups = useMemo(() => groupsOf(mapping.data, choicesOf(table, "group name")), [mapping.data, table]);
   const steps = choicesOf(table, "step");
   const ops = useMemo(() => [TOTAL, ...choicesOf(table, "hccl op name").filter((o) => o !== TOTAL)], [table]);
-  const isMissing = wanted !== null && now.view === "duration" && now.op === wanted.name && table !== null && !ops.includes(wanted.name);
+  const isUnknown = wanted !== null && now.view === "duration" && now.op === wanted.name && table !== null && !ops.includes(wanted.name);
   useEffect(() => {
-    if (isMissing) {
+    if (isUnknown) {
       notify("warning", t("comm.not-found", wanted.name));
     }
-  }, [isMissing]);
+  }, [isUnknown]);
   const choice: Choice = { step: steps.includes(now.step) ? now.step : "", group: groups.some((g) => g.name === now.group) ? now.group : "", op: ops.includes(now.op) ? now.op : TOTAL };
   return (
     <main class="page">
