@@ -26,6 +26,8 @@ test("one unit to a column, three digits, all of them on hover", () => {
   assert.equal(valueText(null, shown), "–");
   assert.equal(exactText(12_412_345, shown, "ns"), "12\u2009412\u2009345 ns");
   assert.equal(valueText(98_765_432_100, shown), "98\u2009765");
+  assert.equal(ns([396_199_000, 7_000, 5_000, 3_000]).unit, "ms", "the largest stays readable");
+  assert.equal(ns([96_199_000, 7_000, 5_000, 3_000]).unit, "µs");
 });
 
 test("points in time keep their digits", () => {

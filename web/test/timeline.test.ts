@@ -272,6 +272,19 @@ test("names are asked for in one batch", async () => {
   assert.equal(names.get("a", 6), "name 6");
 });
 
+test("going to a time keeps the zoom, and makes room to move where all is shown", () => {
+  const view = new Viewport();
+  view.resize(1000);
+  view.setExtent(0, 1e9);
+  view.centre(5e8);
+  assert.equal(Math.round(view.span), 2.5e8);
+  assert.equal(Math.round((view.from + view.to) / 2), 5e8);
+  view.show(0, 1e6);
+  view.centre(7e8);
+  assert.equal(Math.round(view.span), 1e6);
+  assert.equal(Math.round((view.from + view.to) / 2), 7e8);
+});
+
 // --- lanes -------------------------------------------------------------------------------------------------------------
 
 const node = (id: string, parent: number, lane: number, extra: Partial<LaneNode> = {}): LaneNode =>

@@ -4,7 +4,7 @@ import { get } from "../api/client";
 import type { LaneNode } from "../api/types";
 import { duration } from "../base/time";
 import { fail } from "../model/notices";
-import { goto, load, ranks, tab } from "../model/session";
+import { goto, load, rankOf, ranks, tab } from "../model/session";
 import { Dialog } from "../panels/dialog";
 import { t } from "../words";
 import { commands, isOffered } from "../model/commands";
@@ -37,19 +37,38 @@ function rankEntries(): Entry[] {
     group: t("palette.rank"),
     text: r.state === "ready" ? r.label : `${r.label} (${t(`state.${r.state}`)})`,
     run: () => {
+      tab.set("timeline");
       if (r.state === "ready") {
-        tab.set("timeline");
-        void lanes(r.key).then((nodes) => {
-          const first = nodes.find((n) => n.lane >= 0);
-          if (first !== undefined) {
-            goto.set({ lane: { rank: r.key, lane: first.lane } });
-          }
-        }, fail);
+        goToRank(r.key);
       } else {
-        void load([r.key]).catch(fail);
+        load([r.key]).then(() => whenRead(r.key, () => goToRank(r.key)), fail);
       }
     },
   }));
+}
+
+function goToRank(key: string): void {
+  lanes(key).then((nodes) => {
+    const first = nodes.find((n) => n.lane >= 0);
+    if (first !== undefined) {
+      goto.set({ lane: { rank: key, lane: first.lane } });
+    }
+  }, fail);
+}
+
+/** Once, and not at all where it cannot be read: its row says why. */
+function whenRead(key: string, then: () => void): void {
+  const look = (): void => {
+    const state = rankOf(key)?.state;
+    if (state === "ready" || state === "failed") {
+      stop();
+      if (state === "ready") {
+        then();
+      }
+    }
+  };
+  const stop = ranks.listen(look);
+  look();
 }
 
 function lanes(rank: string): Promise<LaneNode[]> {

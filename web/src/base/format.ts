@@ -44,7 +44,7 @@ function stepFor(steps: Step[], values: number[], base: number): Step {
   const most = sizes[sizes.length - 1]!;
   let at = steps.findIndex((s) => middle >= s.size);
   at = at < 0 ? steps.length - 1 : at;
-  while (at > 0 && most / steps[at]!.size >= 1e7) {
+  while (at > 0 && most / steps[at]!.size >= 1e5) {
     at--; // the largest would be too wide
   }
   return steps[at]!;

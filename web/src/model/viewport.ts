@@ -117,6 +117,12 @@ export class Viewport {
     }
   }
 
+  /** A time in the middle; the zoom stays, unless there is no more room to move. */
+  centre(at: Ns): void {
+    const half = Math.min(this.span, (this.most - this.least) / 4) / 2;
+    this.show(at - half, at + half);
+  }
+
   private put(from: Ns, span: Ns): void {
     this.nsPerPx = this.bounded(span / this.width);
     const off = (span - this.nsPerPx * this.width) / 2;

@@ -70,7 +70,7 @@ export interface DataTableProps extends TableOptions {
 /** Most rows that go to the clipboard. */
 const MAX_COPIED = 20_000;
 const MAX_TREE = 200_000;
-const SERVICE_COLUMNS = ["slice", "level", "path", "lane", "tint", "row"];
+const SERVICE_COLUMNS = ["slice", "level", "path", "lane", "tint", "row", "operator slice"];
 /** What rows are found by. A figure with a unit is none, whatever its name: the share of the critical path. */
 const isService = (column: { name: string; unit: string }): boolean => column.unit === "" && SERVICE_COLUMNS.includes(column.name);
 

@@ -202,7 +202,7 @@ export class Timeline {
     }
     if (to.span !== undefined) {
       const { from, to: end } = to.span;
-      moveWindow((view) => view.showWithRoom(from, end));
+      moveWindow((view) => (from === end ? view.centre(from) : view.showWithRoom(from, end)));
     } else if (to.ref !== undefined) {
       this.revealSlice(to.ref);
     }
