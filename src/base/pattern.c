@@ -13,6 +13,7 @@
 #define MAX_SETS 512
 #define MAX_DEPTH 64
 #define MAX_REPEAT 1000
+#define STEPS_CLEARED_IN_ONE 32
 
 typedef enum op {
     OP_BYTES, /* one byte of set x */
@@ -576,6 +577,7 @@ static bool add(ps_pattern *p, uint32_t *list, size_t *n_list, uint32_t from, co
             continue;
         }
         p->mark[i] = (uint32_t)at + 1;
+        p->cost++;
         const step *q = &p->steps[i];
         uint32_t x = (uint32_t)((int32_t)i + q->x);
         bool goes_on = false;
@@ -611,6 +613,7 @@ static bool add(ps_pattern *p, uint32_t *list, size_t *n_list, uint32_t from, co
 
 static bool look(ps_pattern *p, const char *s, size_t n) {
     memset(p->mark, 0, p->n * sizeof *p->mark);
+    p->cost += p->n / STEPS_CLEARED_IN_ONE;
     size_t n_now = 0;
     for (size_t at = 0; at <= n; at++) {
         bool may_begin = p->may_be_empty || (at < n && set_has(&p->first, (unsigned char)s[at]));

@@ -11,8 +11,8 @@
  *     single one is exact, also when it only reaches into the tile.
  * So nothing disappears: density is drawn. Counts of what starts in tiles that lie side by side add up to the row's slices.
  *
- * Index: the slices of a row in order (4 bytes a slice), the row of each slice (2), and for every 65,536 slices of a row a
- * pyramid of buckets, from the level with 64 slices a bucket upwards (at most 0.42). A tile costs its entries, not the slices
+ * Index: the slices of a row in order (4 bytes a slice), the row of each slice (1), and for every 65,536 slices of a row a
+ * pyramid of buckets, from the level with 18 slices a bucket upwards (at most 1.5). A tile costs its entries, not the slices
  * below it; see lod_pyramid.c for why no mixture of densities changes that. In the last row of a lane that is too deep slices
  * overlap: of those that started before a tile only the last is looked at. */
 #ifndef PS_MODEL_LOD_H

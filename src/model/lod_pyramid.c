@@ -3,7 +3,7 @@
  * bucket long, and a node keeps it apart from the others.
  *
  * A row is cut into chunks of 65,536 slices. A chunk's finest level, its *base*, is the smallest one at which at most one
- * bucket in 64 slices has anything in it: 1,024 in a full chunk. Above it a level is stored when it has at most a quarter of
+ * bucket in 18 slices has anything in it: 3,640 in a full chunk. Above it a level is stored when it has at most a quarter of
  * the nodes of the one stored below, so that all together hold at most 4/3 of the base's. A level that is not stored has
  * more than a quarter of the buckets that the stored one below has: that one is read for it.
  *
@@ -11,10 +11,10 @@
  *   - chunks that lie in one bucket are one step each: n / 65,536 at most;
  *   - chunks whose base is at or below the level: at most four nodes for each bucket that has anything, plus two chunks'
  *     searches;
- *   - chunks whose base is above: their slices in the tile are read. Such a chunk has more than n / 64 buckets with
- *     something in them at this level. A full one has more than 1,024, which is a whole tile: it cannot lie inside of one, so at
+ *   - chunks whose base is above: their slices in the tile are read. Such a chunk has more than n / 18 buckets with
+ *     something in them at this level. A full one has more than 3,640, more than a whole tile: it cannot lie inside of one, so at
  *     most two of them reach into a tile; the short chunk at the end of the row may be a third.
- * Hence no mixture of densities makes a tile read more than some 131,072 slices, and even density at most 65,536 (64 in
+ * Hence no mixture of densities makes a tile read more than some 131,072 slices, and even density at most 18,432 (18 in
  * each bucket), mostly half of that.
  *
  * Durations in nodes are floats: which of two is longer is asked of the slices when floats cannot tell. */
@@ -74,6 +74,19 @@ static inline void join(const ps_lod_row_view *v, gather *a, const gather *b) {
     a->last_ns = b->last_ns;
 }
 
+/* As many slices as a chunk has are together no longer than a number can say, if none is longer than this. Longer ones can
+ * overlap in the last row only. */
+#define MAX_SUMMED_NS (INT64_MAX / PS_LOD_CHUNK)
+
+/* How long slices [place, end) are together. */
+static double sum_of(const ps_lod_row_view *v, uint32_t place, uint32_t end) {
+    double sum = 0;
+    for (uint32_t i = place; i < end; i++) {
+        sum += (double)dur_at(v, i);
+    }
+    return sum;
+}
+
 /* The slices from `place` on, before `end`, that start in the bucket of the first. */
 static inline gather gather_slices(const ps_lod_row_view *v, unsigned level, uint32_t place,
                                    uint32_t end) {
@@ -83,19 +96,19 @@ static inline gather gather_slices(const ps_lod_row_view *v, unsigned level, uin
     gather g = {.bucket = starts[slice] >> level, .first = place, .longest = place};
     int64_t last_ns = durs[slice];
     int64_t longest_ns = -1;
-    int64_t busy_ns = 0;
+    uint64_t busy_ns = 0;
     uint32_t i = place + 1;
     for (; i < end && starts[v->order[i]] >> level == g.bucket; i++) {
         g.longest = last_ns > longest_ns ? i - 1 : g.longest;
         longest_ns = last_ns > longest_ns ? last_ns : longest_ns;
-        busy_ns += last_ns;
+        busy_ns += (uint64_t)last_ns;
         last_ns = durs[v->order[i]];
     }
     g.last = i - 1;
     g.n = i - place;
     g.longest_ns = (float)longest_ns;
     g.last_ns = (float)last_ns;
-    g.busy_ns = (double)busy_ns;
+    g.busy_ns = longest_ns > MAX_SUMMED_NS ? sum_of(v, place, g.last) : (double)busy_ns;
     return g;
 }
 
@@ -128,8 +141,10 @@ static void count_buckets(const ps_lod_row_view *v, uint32_t n_at[64]) {
 /* Which levels are stored, and the room for them. */
 static size_t choose_levels(ps_lod_chunk *c, const uint32_t n_at[64], uint32_t n) {
     uint64_t span_ns = (uint64_t)c->last_start_ns - (uint64_t)c->first_start_ns;
+    /* The last level has two buckets at most: what is before the origin, and what is after it. */
+    uint32_t most = n / SLICES_PER_NODE > 2 ? n / SLICES_PER_NODE : 2;
     unsigned l = 0;
-    while (n_at[l] > n / SLICES_PER_NODE || (l < 63 && (span_ns >> l) >> BUCKET_BITS != 0)) {
+    while (n_at[l] > most || (l < 63 && (span_ns >> l) >> BUCKET_BITS != 0)) {
         l++;
     }
     c->base = (uint8_t)l;
@@ -397,8 +412,10 @@ static void spread(const walk *w, int64_t start_ns, int64_t dur_ns) {
 
 static void cover(walk *w, const gather *g) {
     if (g->n > 1) {
+        double most_ns = (double)(INT64_C(1) << w->level);
+        double busy_ns = g->busy_ns < most_ns ? g->busy_ns : most_ns;
         w->busy_ns[g->bucket - (w->from_ns >> w->level)] +=
-            g->busy_ns > 1 ? (int64_t)(g->busy_ns + 0.5) : 1;
+            busy_ns > 1 ? (int64_t)(busy_ns + 0.5) : 1;
     }
     spread(w, start_at(w->v, g->last), dur_at(w->v, g->last));
 }

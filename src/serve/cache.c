@@ -176,6 +176,7 @@ ps_code ps_cache_get(ps_cache *c, const char *key,
     (void)pthread_mutex_lock(&c->lock);
     entry *gone = NULL;
     if (code == PS_OK) {
+        cached.bytes += sizeof *e + strlen(e->key);
         e->cached = cached;
         e->is_made = true;
         c->bytes += cached.bytes;

@@ -269,6 +269,10 @@ static void set_aside(ps_exchange *e) {
     }
 }
 
+static bool is_slow(const ps_exchange *e) {
+    return e->route->is_slow || (e->route->is_large != NULL && e->route->is_large(&e->request));
+}
+
 /* The whole request is there: it counts as being answered from here on. False: no memory. */
 static bool complete(ps_exchange *e) {
     e->is_complete = true;
@@ -295,7 +299,7 @@ static enum MHD_Result go_on(ps_exchange *e) {
     if (!e->is_answered && wait_for_change(e)) {
         return MHD_YES;
     }
-    if (!e->is_answered && e->route->is_slow) {
+    if (!e->is_answered && is_slow(e)) {
         set_aside(e);
         return MHD_YES;
     }

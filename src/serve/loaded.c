@@ -181,6 +181,38 @@ void *ps_loaded_owner(const ps_loaded *l) {
     return l->owner;
 }
 
+/* Everything that numbers in replies, caches and addresses lead to: slices, values of counters, flows and texts. */
+static uint64_t trace_fingerprint(const ps_trace *t) {
+    const ps_slices *s = ps_trace_slices(t);
+    const ps_counters *c = ps_trace_counters(t);
+    size_t n_flows = 0;
+    const ps_flow *flows = ps_trace_flows(t, &n_flows);
+    uint64_t texts = 0;
+    for (uint32_t id = 0; id < ps_trace_n_texts(t); id++) {
+        ps_str text = {id};
+        texts = texts * UINT64_C(0x9e3779b97f4a7c15) +
+                ps_hash64(ps_trace_text(t, text), ps_trace_text_len(t, text));
+    }
+    const uint64_t parts[] = {s->n,
+                              ps_hash64(s->start_ns, s->n * sizeof *s->start_ns),
+                              ps_hash64(s->dur_ns, s->n * sizeof *s->dur_ns),
+                              ps_hash64(s->name, s->n * sizeof *s->name),
+                              ps_hash64(s->category, s->n * sizeof *s->category),
+                              ps_hash64(s->track, s->n * sizeof *s->track),
+                              ps_hash64(s->kind, s->n * sizeof *s->kind),
+                              c->n,
+                              ps_hash64(c->time_ns, c->n * sizeof *c->time_ns),
+                              ps_hash64(c->value, c->n * sizeof *c->value),
+                              ps_hash64(c->track, c->n * sizeof *c->track),
+                              ps_hash64(flows, n_flows * sizeof *flows),
+                              texts};
+    return ps_hash64(parts, sizeof parts);
+}
+
+uint64_t ps_loaded_fingerprint(const ps_loaded *l) {
+    return trace_fingerprint(l->traces[PS_LAYER_PROFILE]);
+}
+
 /* --- slices and lanes ----------------------------------------------------------------------------------------- */
 
 const ps_layer *ps_loaded_layer(const ps_loaded *l, int which) {

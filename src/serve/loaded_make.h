@@ -12,6 +12,9 @@ void ps_loaded_free(ps_loaded *l); /* NULL is fine; nobody may use it any more *
 void ps_loaded_set_owner(ps_loaded *l, void *owner);
 void *ps_loaded_owner(const ps_loaded *l);
 
+/* What it holds, as a number: that of another reading of the same file is the same. */
+uint64_t ps_loaded_fingerprint(const ps_loaded *l);
+
 /* All together, for a budget. */
 size_t ps_loaded_total_bytes(const ps_loaded *l);
 

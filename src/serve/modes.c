@@ -12,7 +12,7 @@
 
 #define MAX_SIZE ((int64_t)1 << 20)
 
-static bool ask_order(const ps_request *q, ps_reply *r, ps_analysis_opts *o) {
+bool ps_ask_rank_order(const ps_request *q, ps_reply *r, ps_analysis_opts *o) {
     const char *order = ps_param_text(q, "order");
     if (order == NULL) {
         return true;
@@ -67,8 +67,8 @@ bool ps_modes_ask_options(const ps_request *q, ps_reply *r, ps_modes_ask *out) {
               ps_ask_int(q, r, "depth", 1, 1000000, 0, &o->module_depth) &&
               ps_ask_flag(q, r, "exclude_op_name", &o->exclude_op_name) &&
               ask_real(q, r, "peak_tflops", 1e9, &o->peak_tflops) &&
-              ask_real(q, r, "fuzzy_threshold", 1, &o->fuzzy_threshold) && ask_order(q, r, o) &&
-              ask_schedule(q, r, o);
+              ask_real(q, r, "fuzzy_threshold", 1, &o->fuzzy_threshold) &&
+              ps_ask_rank_order(q, r, o) && ask_schedule(q, r, o);
     out->cluster = (size_t)cluster;
     return ok;
 }

@@ -40,4 +40,7 @@ const ps_table *ps_modes_table(const ps_modes *m, const char *name);
  * filled. */
 bool ps_modes_ask_options(const ps_request *q, ps_reply *r, ps_modes_ask *out);
 
+/* Parameter `order`: in which order ranks are numbered; not given, nothing changes. False with the reply filled. */
+bool ps_ask_rank_order(const ps_request *q, ps_reply *r, ps_analysis_opts *out);
+
 #endif

@@ -330,6 +330,10 @@ static ps_code make_peers(void *context, ps_cached *out, ps_err *err) {
                                              : PS_OK;
         }
         size_t n = keep_gathered(&g);
+        if (code == PS_OK && n < c->n) { /* what is kept under the names of all must be of all */
+            code = ps_fail(err, PS_NOTHING,
+                           "a rank has left the memory meanwhile, for others that were asked for");
+        }
         peers = code == PS_OK ? ps_peers_new(g.ranks, n, err) : NULL;
         for (size_t i = 0; i < n; i++) {
             ps_cache_release(c->q->cache, (void *)(uintptr_t)g.ranks[i].list);
@@ -344,7 +348,7 @@ static ps_code make_peers(void *context, ps_cached *out, ps_err *err) {
     return PS_OK;
 }
 
-ps_code ps_peers_get(const ps_request *q, const char *key, ps_peers **peers, ps_err *err) {
+static ps_code get_now(const ps_request *q, const char *key, ps_peers **peers, ps_err *err) {
     company c;
     ps_buf name;
     ps_buf_init(&name, 0);
@@ -360,5 +364,17 @@ ps_code ps_peers_get(const ps_request *q, const char *key, ps_peers **peers, ps_
     ps_buf_fini(&name);
     ps_free(c.ranks);
     *peers = value;
+    return code;
+}
+
+ps_code ps_peers_get(const ps_request *q, const char *key, ps_peers **peers, ps_err *err) {
+    enum { MOST_TURNS = 3 }; /* with those that are still there */
+    ps_err own = PS_ERR_INIT;
+    err = err != NULL ? err : &own;
+    ps_code code = PS_NOTHING;
+    for (int turn = 0; turn < MOST_TURNS && code == PS_NOTHING; turn++) {
+        *err = PS_ERR_INIT;
+        code = get_now(q, key, peers, err);
+    }
     return code;
 }

@@ -1,7 +1,9 @@
 #include "serve/rank_json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/diag.h"
 #include "serve/loaded.h"
 #include "serve/missing.h"
@@ -33,24 +35,39 @@ static void put_steps(ps_buf *out, const ps_trace *t) {
     ps_buf_add_char(out, ']');
 }
 
-/* Those that have lanes, each once, by number. */
-static void put_devices(ps_buf *out, const ps_loaded *l) {
+static int by_number(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Those that have lanes, each once, by number. False when memory is out. */
+static bool put_devices(ps_buf *out, const ps_loaded *l) {
     const ps_lanes *lanes = ps_loaded_layer(l, PS_LAYER_PROFILE)->lanes;
-    int64_t last = -1;
+    int64_t *devices = ps_calloc(lanes->n_nodes + 1, sizeof *devices);
+    if (devices == NULL) {
+        return false;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < lanes->n_nodes; i++) {
+        int64_t device = lanes->nodes[i].device;
+        if (device >= 0 &&
+            (n == 0 || device != devices[n - 1])) { /* mostly that of the one before */
+            devices[n++] = device;
+        }
+    }
+    if (n > 1) {
+        qsort(devices, n, sizeof *devices, by_number);
+    }
     ps_buf_add_str(out, ",\"devices\":[");
-    for (;;) { /* the least number above the one before: there are few */
-        int64_t next = INT64_MAX;
-        for (size_t i = 0; i < lanes->n_nodes; i++) {
-            int64_t device = lanes->nodes[i].device;
-            next = device > last && device < next ? device : next;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || devices[i] != devices[i - 1]) {
+            ps_buf_addf(out, "%s%lld", i > 0 ? "," : "", (long long)devices[i]);
         }
-        if (next == INT64_MAX) {
-            break;
-        }
-        ps_buf_addf(out, "%s%lld", last >= 0 ? "," : "", (long long)next);
-        last = next;
     }
     ps_buf_add_char(out, ']');
+    ps_free(devices);
+    return true;
 }
 
 static void put_bytes(ps_buf *out, const ps_loaded *l) {
@@ -109,7 +126,7 @@ static void put_oddities(ps_buf *out, const ps_diag *d) {
     ps_buf_add_char(out, ']');
 }
 
-static void put_ready(ps_buf *out, const ps_loaded *l, const char *format) {
+static bool put_ready(ps_buf *out, const ps_loaded *l, const char *format) {
     const ps_trace *t = ps_loaded_layer(l, PS_LAYER_PROFILE)->trace;
     const ps_loaded_facts *facts = ps_loaded_facts_of(l);
     ps_buf_addf(out, ",\"origin_ns\":\"%lld\"", (long long)ps_trace_origin_ns(t));
@@ -117,10 +134,11 @@ static void put_ready(ps_buf *out, const ps_loaded *l, const char *format) {
     put_int(out, "end", facts->end_ns);
     put_int(out, "slices", ps_trace_slices(t)->n);
     put_steps(out, t);
-    put_devices(out, l);
+    bool ok = put_devices(out, l);
     put_bytes(out, l);
     put_missing(out, l, format);
     put_oddities(out, ps_trace_diag(t));
+    return ok;
 }
 
 /* The machine as the list of ranks or the capture itself names it. */
@@ -164,10 +182,8 @@ ps_code ps_put_rank(ps_buf *out, ps_store *store, size_t i, ps_err *err) {
         ps_err_format(&now.err, why, sizeof why);
     }
     put_text(out, "error", why);
-    if (l != NULL) {
-        put_ready(out, l, format);
-    }
+    bool ok = l == NULL || put_ready(out, l, format);
     ps_buf_add_char(out, '}');
     ps_loaded_release(l);
-    return ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+    return ok && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
 }

@@ -176,6 +176,20 @@ static bool next_range(const char **at, uint32_t *first, uint32_t *last) {
     return more ? **at != '\0' : **at == '\0';
 }
 
+uint64_t ps_param_list_length(const ps_request *q, const char *name) {
+    const char *text = ps_param_text(q, name);
+    uint64_t n = 0;
+    while (text != NULL && *text != '\0') {
+        uint32_t first = 0;
+        uint32_t last = 0;
+        if (!next_range(&text, &first, &last)) {
+            return 0;
+        }
+        n += (uint64_t)last - first + 1;
+    }
+    return n;
+}
+
 static bool count_list(ps_reply *r, const char *name, const char *text, uint32_t stop, size_t max,
                        size_t *n) {
     *n = 0;

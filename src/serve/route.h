@@ -59,6 +59,8 @@ typedef struct ps_route {
     const char *method; /* "GET" or "POST" */
     bool
         is_slow; /* may take longer than a few milliseconds: answered by a worker, not by the thread of the socket */
+    /* NULL, or whether a request of a route that is not slow is all the same, for what it asks of it. Never blocks. */
+    bool (*is_large)(const ps_request *q);
     size_t max_body; /* POST */
     /* NULL, or true while there is nothing to answer yet: the server keeps the request without a thread, asks again when
      * the store has changed and now and then, and answers in any case after PS_WAIT_S. `waited_ms` is how long it has been
@@ -93,6 +95,8 @@ bool ps_ask_flag(const ps_request *q, ps_reply *r, const char *name,
  * Not given or empty: none, *out NULL. */
 bool ps_ask_list(const ps_request *q, ps_reply *r, const char *name, uint32_t stop, size_t max,
                  uint32_t **out, size_t *n);
+/* How many numbers a list has, without looking at what they are; 0 when it is none. */
+uint64_t ps_param_list_length(const ps_request *q, const char *name);
 /* The rank that parameter `rank` names, ready; release it. Asks for it to be read when it is not there (409). */
 bool ps_ask_rank(const ps_request *q, ps_reply *r, ps_loaded **out);
 /* The slice of parameter `slice`. */

@@ -4,6 +4,7 @@
 
 #include "analyze/replay.h"
 #include "schedule/schedule.h"
+#include "serve/modes.h"
 #include "serve/pipelines.h"
 #include "serve/route.h"
 #include "write/chart_html.h"
@@ -24,20 +25,6 @@ typedef struct asked {
     bool dark;
 } asked;
 
-static bool ask_order(const ps_request *q, ps_reply *r, ps_analysis_opts *o) {
-    const char *order = ps_param_text(q, "order");
-    if (order == NULL) {
-        return true;
-    }
-    o->order_given = true;
-    o->pp_before_dp = strcmp(order, "tp-cp-ep-pp-dp") == 0;
-    if (!o->pp_before_dp && strcmp(order, "tp-cp-ep-dp-pp") != 0) {
-        ps_reply_fail(r, 400, "order: tp-cp-ep-dp-pp or tp-cp-ep-pp-dp");
-        return false;
-    }
-    return true;
-}
-
 /* The overrides of a job. */
 static bool ask_job(const ps_request *q, ps_reply *r, ps_pipelines_ask *out) {
     int64_t cluster = 0;
@@ -56,7 +43,7 @@ static bool ask_job(const ps_request *q, ps_reply *r, ps_pipelines_ask *out) {
         !ps_ask_int(q, r, "dp", 1, 1 << 20, 0, &o->dp) ||
         !ps_ask_int(q, r, "microbatches", 1, PS_MAX_MICROBATCHES, 0, &o->n_microbatches) ||
         !ps_ask_int(q, r, "max_activations", 1, 1 << 30, 0, &o->max_activations) ||
-        !ps_ask_flag(q, r, "align", &o->align) || !ask_order(q, r, o)) {
+        !ps_ask_flag(q, r, "align", &o->align) || !ps_ask_rank_order(q, r, o)) {
         return false;
     }
     ps_err err = PS_ERR_INIT;

@@ -106,4 +106,5 @@ static void answer(const ps_request *q, ps_reply *r) {
     ps_loaded_release(ask.loaded);
 }
 
-const ps_route ps_route_counters = {.path = "/api/counters", .method = "GET", .answer = answer};
+const ps_route ps_route_counters = {
+    .path = "/api/counters", .method = "GET", .is_large = ps_asks_many_lanes, .answer = answer};

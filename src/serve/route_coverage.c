@@ -43,4 +43,5 @@ static void answer(const ps_request *q, ps_reply *r) {
     ps_buf_add(&r->body, sum, sizeof sum);
 }
 
-const ps_route ps_route_coverage = {.path = "/api/coverage", .method = "GET", .answer = answer};
+const ps_route ps_route_coverage = {
+    .path = "/api/coverage", .method = "GET", .is_large = ps_asks_many_lanes, .answer = answer};

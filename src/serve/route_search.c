@@ -160,6 +160,13 @@ static void add_query_key(ps_buf *key, const asked *a, const ps_query *query) {
                 SEPARATOR, (long long)query->from_ns, SEPARATOR, (long long)query->to_ns,
                 SEPARATOR);
     ps_buf_add_str(key, query->n_lanes > 0 ? ps_param_text(a->q, "lanes") : "");
+    for (size_t i = 0; i < query->n_lanes; i++) {
+        if (query->lanes[i] >= ps_loaded_n_lanes(a->set.ranks[0].loaded)) {
+            /* a merged one: its number means the same as long as the rank stays loaded */
+            ps_buf_addf(key, " %llu", (unsigned long long)ps_store_seq(a->q->store));
+            break;
+        }
+    }
     ps_buf_add_char(key, SEPARATOR);
     ps_buf_add_str(key, query->text);
 }

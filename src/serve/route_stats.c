@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 #include "serve/cache.h"
 #include "serve/slice_table.h"
 
@@ -82,7 +83,7 @@ static int64_t covered_below(const ps_box_row *row, const ps_slices *s, uint32_t
         }
         int64_t from = later(s->start_ns[slice], start_ns);
         int64_t to = earlier(below_end_ns, end_ns);
-        covered += to > from ? to - from : 0;
+        covered = to > from ? ps_i64_plus(covered, to - from) : covered;
         if (below_end_ns > end_ns) { /* reaches into the next one */
             break;
         }
@@ -92,8 +93,8 @@ static int64_t covered_below(const ps_box_row *row, const ps_slices *s, uint32_t
 
 static void count(sums *g, int64_t wall_ns, int64_t self_ns) {
     g->n++;
-    g->wall_ns += wall_ns;
-    g->self_ns += self_ns;
+    g->wall_ns = ps_i64_plus(g->wall_ns, wall_ns);
+    g->self_ns = ps_i64_plus(g->self_ns, self_ns);
     g->least_ns = earlier(g->least_ns, wall_ns);
     g->most_ns = later(g->most_ns, wall_ns);
 }
@@ -120,14 +121,17 @@ static ps_code add_row(void *context, const ps_box_row *row, ps_err *err) {
             return ps_fail_nomem(err);
         }
         m->n_cut += is_cut;
-        count(g, end_ns - start_ns, end_ns - start_ns - covered_ns);
-        count(&m->all, end_ns - start_ns, end_ns - start_ns - covered_ns);
+        int64_t wall_ns = end_ns - start_ns;
+        int64_t self_ns = covered_ns < wall_ns ? wall_ns - covered_ns : 0;
+        count(g, wall_ns, self_ns);
+        count(&m->all, wall_ns, self_ns);
     }
     return PS_OK;
 }
 
 static void cover(sums *g, int64_t start_ns, int64_t end_ns) {
-    g->union_ns += end_ns > g->covered_ns ? end_ns - later(start_ns, g->covered_ns) : 0;
+    int64_t more_ns = end_ns > g->covered_ns ? end_ns - later(start_ns, g->covered_ns) : 0;
+    g->union_ns = ps_i64_plus(g->union_ns, more_ns);
     g->covered_ns = later(g->covered_ns, end_ns);
 }
 
@@ -262,21 +266,6 @@ static void put_stats(const ps_request *q, ps_reply *r, const ps_loaded *l,
     ps_buf_fini(&key);
 }
 
-static void put_list(const ps_request *q, ps_reply *r, const ps_loaded *l, const ps_slice_box *box,
-                     const char *name) {
-    ps_err err = PS_ERR_INIT;
-    ps_slice_set *set = NULL;
-    ps_code code = ps_slice_set_of_box(q, l, box, name, &set, &err);
-    ps_table *table = code == PS_OK ? ps_slice_table_new(r, "slices", l, set, false, &err) : NULL;
-    if (table != NULL) {
-        ps_put_table(q, r, table);
-    } else {
-        ps_reply_err(r, &err);
-    }
-    ps_table_free(table);
-    ps_cache_release(q->cache, set);
-}
-
 static void answer(const ps_request *q, ps_reply *r) {
     ps_loaded *l = NULL;
     ps_slice_box box;
@@ -286,7 +275,7 @@ static void answer(const ps_request *q, ps_reply *r) {
     if (ps_ask_box(q, r, l, &box)) {
         const char *name = ps_param_text(q, "name");
         if (name != NULL) {
-            put_list(q, r, l, &box, name);
+            ps_put_slices_of_box(q, r, l, &box, name);
         } else {
             put_stats(q, r, l, &box);
         }

@@ -356,3 +356,20 @@ ps_code ps_slice_set_of_box(const ps_request *q, const ps_loaded *l, const ps_sl
     *out = value;
     return code;
 }
+
+void ps_put_slices_of_box(const ps_request *q, ps_reply *r, const ps_loaded *l,
+                          const ps_slice_box *box, const char *only_name) {
+    ps_err err = PS_ERR_INIT;
+    ps_slice_set *set = NULL;
+    bool with_args = only_name == NULL;
+    ps_code code = ps_slice_set_of_box(q, l, box, only_name, &set, &err);
+    ps_table *table =
+        code == PS_OK ? ps_slice_table_new(r, "slices", l, set, with_args, &err) : NULL;
+    if (table != NULL) {
+        ps_put_table(q, r, table);
+    } else {
+        ps_reply_err(r, &err);
+    }
+    ps_table_free(table);
+    ps_cache_release(q->cache, set);
+}

@@ -16,4 +16,8 @@ PS_MUST_USE ps_code ps_slice_set_of_box(const ps_request *q, const ps_loaded *l,
                                         const ps_slice_box *box, const char *only_name,
                                         ps_slice_set **out, ps_err *err);
 
+/* The reply: all slices of a box with their arguments, or (a name) those called so, without. */
+void ps_put_slices_of_box(const ps_request *q, ps_reply *r, const ps_loaded *l,
+                          const ps_slice_box *box, const char *only_name);
+
 #endif

@@ -6,7 +6,9 @@
  * order, as long as they fit.
  *
  * A key promises that what stands under it never changes. So a file that is no longer the one that was found is not read
- * under the old key: the rank fails and says so. What is in memory stays, whatever becomes of the file. */
+ * under the old key: the rank fails and says so. What is in memory stays, whatever becomes of the file. A rank may have more
+ * files than the one its key is made of (tables beside a timeline, the log of a database): when it is read again, it must
+ * hold what it held before, since caches have numbers of its slices. */
 #include "serve/store.h"
 
 #include <pthread.h>
@@ -38,7 +40,8 @@ typedef struct place {
     uint64_t wish;     /* when somebody last asked for it, 0: nobody */
     uint64_t last_use; /* when it was last taken */
     size_t n_held, bytes;
-    ps_watch watch; /* of reading it */
+    uint64_t fingerprint; /* when it was read first; 0: never */
+    ps_watch watch;       /* of reading it */
     ps_loaded *loaded;
     ps_err err;
 } place;
@@ -187,6 +190,23 @@ static ps_loaded *read_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err
     return ps_loaded_new(trace, err);
 }
 
+/* The rank as it was when it was read first, else NULL. */
+static ps_loaded *read_same(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
+    ps_loaded *l = read_rank(s, i, n_threads, err);
+    if (l == NULL) {
+        return NULL;
+    }
+    place *p = &s->places[i]; /* this one is of the thread that reads the rank */
+    uint64_t now = ps_loaded_fingerprint(l);
+    if (p->fingerprint != 0 && p->fingerprint != now) {
+        ps_loaded_free(l);
+        (void)ps_rank_list_changed(&s->list, i, err);
+        return NULL;
+    }
+    p->fingerprint = now;
+    return l;
+}
+
 /* The rows of all lanes, so that nobody who draws waits for them; where memory is out, whoever looks tries again. */
 static void prepare_lanes(const ps_loaded *l, size_t n_threads) {
     for (int i = 0; i < PS_N_LAYERS; i++) {
@@ -222,7 +242,7 @@ static void load(ps_store *s, size_t i) {
     (void)pthread_mutex_unlock(&s->lock);
     tell(s);
     ps_err err = PS_ERR_INIT;
-    ps_loaded *l = read_rank(s, i, n, &err);
+    ps_loaded *l = read_same(s, i, n, &err);
     (void)pthread_mutex_lock(&s->lock);
     s->n_reading--;
     p->loaded = l;

@@ -5,11 +5,14 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/version.h"
 
 /* --- keys ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t file_hash(const ps_cluster_rank *rank, const ps_file_id *id, uint64_t salt) {
-    const uint64_t parts[] = {ps_hash64(rank->path, strlen(rank->path)),
+    const uint64_t parts[] = {ps_hash64(PS_VERSION, sizeof PS_VERSION - 1),
+                              PS_RANK_LAYOUT,
+                              ps_hash64(rank->path, strlen(rank->path)),
                               id->device,
                               id->inode,
                               (uint64_t)id->size_bytes,
@@ -227,6 +230,12 @@ void ps_rank_list_fini(ps_rank_list *list) {
     *list = (ps_rank_list){0};
 }
 
+ps_code ps_rank_list_changed(const ps_rank_list *list, size_t i, ps_err *err) {
+    return ps_fail_file(err, PS_CHANGED, list->ranks[i].rank->path,
+                        "the file has changed since it was found: start pipescope serve again to "
+                        "see it as it is now");
+}
+
 ps_code ps_rank_list_check(const ps_rank_list *list, size_t i, ps_err *err) {
     const char *path = list->ranks[i].rank->path;
     ps_file_id now;
@@ -234,10 +243,5 @@ ps_code ps_rank_list_check(const ps_rank_list *list, size_t i, ps_err *err) {
     if (code != PS_OK) {
         return code;
     }
-    if (ps_file_same(&now, &list->files[i])) {
-        return PS_OK;
-    }
-    return ps_fail_file(err, PS_CHANGED, path,
-                        "the file has changed since it was found: start pipescope serve again to "
-                        "see it as it is now");
+    return ps_file_same(&now, &list->files[i]) ? PS_OK : ps_rank_list_changed(list, i, err);
 }

@@ -9,6 +9,10 @@
 
 #define PS_RANK_KEY_CHARS 16
 
+/* Part of every key, beside the program's version. Browsers keep what stands under a key for a year: this grows whenever the same
+ * file gets other numbers of slices, names or lanes, or a reply about them has another form. */
+#define PS_RANK_LAYOUT 1
+
 typedef struct ps_rank_list {
     ps_cluster **clusters; /* one per path */
     size_t n_clusters;
@@ -32,5 +36,7 @@ size_t ps_rank_list_row(const ps_rank_list *list, const char *key, size_t n);
 
 /* PS_CHANGED, PS_NOT_FOUND or PS_IO with a sentence when the file of a rank is no longer the one that was found. */
 PS_MUST_USE ps_code ps_rank_list_check(const ps_rank_list *list, size_t i, ps_err *err);
+/* PS_CHANGED with that sentence. */
+ps_code ps_rank_list_changed(const ps_rank_list *list, size_t i, ps_err *err);
 
 #endif

@@ -27,6 +27,13 @@ bool ps_ask_lanes(const ps_request *q, ps_reply *r, const ps_loaded *l, uint32_t
     return true;
 }
 
+/* A dense row takes some ten microseconds. */
+enum { MANY_LANES = 64 };
+
+bool ps_asks_many_lanes(const ps_request *q) {
+    return ps_param_list_length(q, "lanes") > MANY_LANES;
+}
+
 bool ps_ask_tile(const ps_request *q, ps_reply *r, ps_tile_ask *out) {
     *out = (ps_tile_ask){.start_ns = INT64_MAX};
     const int64_t far = INT64_C(1) << 52;

@@ -28,6 +28,9 @@ typedef struct ps_tile_ask {
     int64_t start_ns; /* of the tile; of none that can hold anything: far away */
 } ps_tile_ask;
 
+/* So many lanes that gathering their tiles may take milliseconds: for ps_route.is_large. */
+bool ps_asks_many_lanes(const ps_request *q);
+
 /* False with the reply filled, and nothing to release. Sets the reply's is_immutable. */
 bool ps_ask_tile(const ps_request *q, ps_reply *r, ps_tile_ask *out);
 

@@ -24,7 +24,7 @@ serve() {
     "$PIPESCOPE_BIN" serve "$1" --port 0 >"$2" 2>/dev/null &
     pids="$pids $!"
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        url=$(grep -m1 '^http' "$2" || :)
+        url=$(grep -m1 '^http' "$2" 2>/dev/null || :)
         [ -z "$url" ] || return 0
         sleep 0.1
     done

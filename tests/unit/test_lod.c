@@ -527,6 +527,64 @@ static void coverage_by_the_plainest_way(void **state) {
     }
 }
 
+/* A row that is a few slices longer than a whole number of chunks: the last one has fewer slices than a node should. */
+static void short_last_chunks(void **state) {
+    (void)state;
+    enum { CHUNK = 65536, MOST = CHUNK + 40 };
+    static const uint32_t MORE[] = {1, 2, 17, 18, 35, 36, 40};
+    span *spans = calloc(MOST, sizeof *spans);
+    assert_non_null(spans);
+    for (size_t k = 0; k < LENGTH_OF(MORE); k++) {
+        uint32_t n = CHUNK + MORE[k];
+        for (uint32_t i = 0; i < n; i++) {
+            spans[i] = (span){(int64_t)i * 10, (int64_t)i * 10 + 4};
+        }
+        ps_trace *t = NULL;
+        ps_lod *lod = of_spans(spans, n, &t);
+        for (unsigned level = 0; level <= PS_LOD_MAX_LEVEL; level += 13) {
+            int64_t tile = (int64_t)(n - 1) * 10 >> level >> 10; /* where the row ends */
+            ps_lod_entries got = {0};
+            assert_int_equal(ps_lod_tile(lod, 0, level, tile, &got, NULL), PS_OK);
+            assert_true(got.n > 0);
+            assert_int_equal(got.at[got.n - 1].end_ns, (int64_t)(n - 1) * 10 + 4);
+            ps_lod_entries_fini(&got);
+        }
+        ps_lod_free(lod);
+        ps_trace_free(t);
+    }
+    free(spans);
+}
+
+/* Slices that overlap in the last row are longer together than a number of ns can say. */
+static void endless_slices_in_the_last_row(void **state) {
+    (void)state;
+    enum { N = PS_LOD_MAX_ROWS + 3000 };
+    const int64_t far = (INT64_C(1) << 61) - 1;
+    span *spans = calloc(N, sizeof *spans);
+    assert_non_null(spans);
+    for (int i = 0; i < N; i++) {
+        spans[i] = (span){-far + i, far - i};
+    }
+    ps_trace *t = NULL;
+    ps_lod *lod = of_spans(spans, N, &t);
+    ps_lod_entries got = {0};
+    assert_int_equal(ps_lod_tile(lod, 0, 30, 0, &got, NULL), PS_OK);
+    for (size_t i = 0; i < got.n; i++) {
+        assert_true(got.at[i].busy_ns > 0);
+        assert_true(got.at[i].busy_ns <= got.at[i].end_ns - got.at[i].start_ns);
+    }
+    ps_lod_entries_fini(&got);
+    uint8_t busy[PS_LOD_TILE];
+    const uint32_t lanes[] = {0};
+    for (unsigned level = 0; level <= PS_LOD_MAX_LEVEL; level += 26) {
+        assert_int_equal(ps_lod_coverage(lod, lanes, 1, level, 0, busy, NULL), PS_OK);
+        assert_int_equal(busy[0], 255);
+    }
+    ps_lod_free(lod);
+    ps_trace_free(t);
+    free(spans);
+}
+
 /* More at one time than there are rows: the rest shares the last one, and is counted. */
 static void too_deep_lanes_share_the_last_row(void **state) {
     (void)state;
@@ -700,6 +758,8 @@ int main(void) {
         cmocka_unit_test(long_rows_of_all_shapes),
         cmocka_unit_test(counts_add_up),
         cmocka_unit_test(too_deep_lanes_share_the_last_row),
+        cmocka_unit_test(short_last_chunks),
+        cmocka_unit_test(endless_slices_in_the_last_row),
         cmocka_unit_test(the_index_is_small),
         cmocka_unit_test(threads_may_ask_at_once),
         cmocka_unit_test(no_memory_is_no_harm),

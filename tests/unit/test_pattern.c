@@ -151,6 +151,20 @@ static void costs(void **state) {
     }
 }
 
+/* What leads to no byte is work too: a limit on the cost would not end it else. */
+static void costs_of_nothing(void **state) {
+    (void)state;
+    static const char EVIL[] = "a(\\b?){1000}z";
+    char text[100];
+    memset(text, 'a', sizeof text);
+    ps_err err = PS_ERR_INIT;
+    ps_pattern *p = ps_pattern_new(EVIL, sizeof EVIL - 1, PS_PATTERN_REGEX, &err);
+    assert_non_null(p);
+    assert_false(ps_pattern_in(p, text, sizeof text));
+    assert_true(ps_pattern_cost(p) >= (uint64_t)sizeof text * 1000);
+    ps_pattern_free(p);
+}
+
 static void no_memory(void **state) {
     (void)state;
     for (int64_t at = 0;; at++) {
@@ -169,8 +183,12 @@ static void no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain), cmocka_unit_test(regex),     cmocka_unit_test(refused),
-        cmocka_unit_test(costs), cmocka_unit_test(no_memory),
+        cmocka_unit_test(plain),
+        cmocka_unit_test(regex),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(costs),
+        cmocka_unit_test(costs_of_nothing),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

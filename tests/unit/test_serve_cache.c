@@ -50,14 +50,15 @@ static value *get(ps_cache *c, const char *key, maker *m) {
 
 static void kept_and_evicted(void **state) {
     (void)state;
-    ps_cache *c = ps_cache_new(100);
-    maker m = {.bytes = 40};
+    enum { MUCH = 1 << 20 }; /* beside what keeping a value costs */
+    ps_cache *c = ps_cache_new(100 * MUCH);
+    maker m = {.bytes = 40 * MUCH};
     value *a = get(c, "a", &m);
     assert_ptr_equal(get(c, "a", &m), a);
     assert_int_equal(m.n_made, 1);
     ps_cache_release(c, a);
     value *b = get(c, "b", &m);
-    value *d = get(c, "d", &m); /* 120 bytes: too much, but all are held */
+    value *d = get(c, "d", &m); /* 120 MiB: too much, but all are held */
     assert_int_equal(m.n_freed, 0);
     ps_cache_release(c, a); /* the last holder of the oldest */
     assert_int_equal(m.n_freed, 1);

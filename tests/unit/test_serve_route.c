@@ -112,6 +112,35 @@ static void integers(void **state) {
     ps_reply_fini(&r);
 }
 
+/* Tiles of many lanes are no work for the thread of a socket. */
+static void large_requests(void **state) {
+    (void)state;
+    static const char *const PATHS[] = {"/api/tiles", "/api/coverage", "/api/counters"};
+    ps_reply r;
+    ps_reply_init(&r);
+    bool other = false;
+    for (size_t i = 0; i < 3; i++) {
+        const ps_route *route = ps_route_find("GET", PATHS[i], &other);
+        assert_non_null(route);
+        assert_false(route->is_slow);
+        static const char *const SMALL[] = {"", "lanes=", "lanes=7", "lanes=0-63", "lanes=0-999,x"};
+        static const char *const LARGE[] = {"lanes=0-64", "lanes=1-40,1-40", "lanes=0-4294967295"};
+        for (size_t k = 0; k < 5; k++) {
+            char text[32];
+            (void)snprintf(text, sizeof text, "%s", SMALL[k]);
+            ps_request q = request_of(&r, text);
+            assert_false(route->is_large(&q));
+        }
+        for (size_t k = 0; k < 3; k++) {
+            char text[32];
+            (void)snprintf(text, sizeof text, "%s", LARGE[k]);
+            ps_request q = request_of(&r, text);
+            assert_true(route->is_large(&q));
+        }
+    }
+    ps_reply_fini(&r);
+}
+
 static void lists(void **state) {
     (void)state;
     ps_reply r;
@@ -254,6 +283,7 @@ int main(void) {
         cmocka_unit_test(queries_are_taken_apart),
         cmocka_unit_test(integers),
         cmocka_unit_test(lists),
+        cmocka_unit_test(large_requests),
         cmocka_unit_test(spans),
         cmocka_unit_test(errors_have_statuses),
         cmocka_unit_test(large_replies_are_refused),

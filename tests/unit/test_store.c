@@ -1,10 +1,12 @@
 /* Ranks read in the background: states, wishes, budget, files that vanish or change. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -264,6 +266,39 @@ static void file_changes(void **state) {
     ps_store_free(s);
 }
 
+/* The same to look at (size, times, place), another inside: as when a table beside the timeline was written anew. */
+static void content_changes(void **state) {
+    place *p = *state;
+    for (int i = 0; i < 2; i++) {
+        write_trace(place_path(p, "rank_%d.json", i), 20000);
+    }
+    ps_store *s = open_store(p, &(ps_store_opts){.n_threads = 1, .max_bytes = 1});
+    for (size_t i = 0; i < 2; i++) {
+        wait_for(s, i, PS_STATE_WAITING);
+    }
+    ps_store_want(s, 0);
+    wait_for(s, 0, PS_STATE_READY);
+    ps_store_want(s, 1);
+    wait_for(s, 1, PS_STATE_READY);
+    assert_int_equal(ps_store_status(s, 0).state, PS_STATE_WAITING);
+    struct stat before;
+    const char *path = place_path(p, "rank_0.json");
+    assert_int_equal(stat(path, &before), 0);
+    FILE *f = fopen(path, "r+");
+    assert_non_null(f);
+    assert_int_equal(
+        fseek(f, (long)strlen("{\"traceEvents\":[{\"ph\":\"X\",\"name\":\""), SEEK_SET), 0);
+    (void)fputs("no", f);
+    assert_int_equal(fclose(f), 0);
+    const struct timespec times[] = {before.st_atim, before.st_mtim};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    ps_store_want(s, 0);
+    wait_failed(s, 0);
+    assert_int_equal(ps_store_status(s, 0).err.code, PS_CHANGED);
+    expect_refused(s, 0, "start pipescope serve again");
+    ps_store_free(s);
+}
+
 static void one_trace(void **state) {
     (void)state;
     ps_err err = PS_ERR_INIT;
@@ -344,9 +379,16 @@ static void many_clients(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_PLACE(all_are_read),      IN_PLACE(keys),         IN_PLACE(nothing_there),
-        IN_PLACE(wanted_first),      IN_PLACE(budget),       IN_PLACE(file_goes),
-        IN_PLACE(file_changes),      IN_PLACE(many_clients), IN_PLACE(ends_early),
+        IN_PLACE(all_are_read),
+        IN_PLACE(keys),
+        IN_PLACE(nothing_there),
+        IN_PLACE(wanted_first),
+        IN_PLACE(budget),
+        IN_PLACE(file_goes),
+        IN_PLACE(file_changes),
+        IN_PLACE(many_clients),
+        IN_PLACE(ends_early),
+        IN_PLACE(content_changes),
         cmocka_unit_test(one_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

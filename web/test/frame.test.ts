@@ -1,7 +1,7 @@
 /** What the frame and the tables do without a document. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Cell, Table } from "../src/api/types";
+import type { Cell, Rank, Table } from "../src/api/types";
 import { clashes, keyOf, pageOf, type Command } from "../src/model/commands";
 import { GESTURES } from "../src/app/gestures";
 import { fits, parseSpan } from "../src/app/palette_model";
@@ -10,7 +10,7 @@ import { formatHash, parseHash } from "../src/model/url_state";
 import { confusions, distance } from "../src/base/colour_vision";
 import { exactText, parseRange, shownAs, valueText } from "../src/base/format";
 import { SvgPen, ticksOf } from "../src/base/pen";
-import { loadingOf, missingOf, ranksText } from "../src/model/notes";
+import { loadingOf, missingOf, odditiesOf, ranksText } from "../src/model/notes";
 import { choose, columnsOf, compareCells, csvOf, filterOf, nextSort, Rows, tabbedOf, treeOf, treeOrder, type Query } from "../src/panels/table_model";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
 import { columnWord, language, said, t, WORDS_FOR_TESTS } from "../src/words";
@@ -133,6 +133,29 @@ test("rows come as they are needed, and what was there stays until the new order
   await settle();
   assert.equal(rows.row(500), undefined);
   assert.deepEqual(asked, [[0, undefined], [400, undefined], [0, "total"]]);
+});
+
+test("a tree whose first page is all of it in its own order needs no other", async () => {
+  const all = [["a", 1], ["b", 2]] as Cell[][];
+  const rows = new Rows(async (_q, _f, offset) => ({ ...table, total: 2, offset, rows: all }), () => undefined);
+  const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
+  rows.start(query(null));
+  assert.equal(rows.isWhole, false);
+  await settle();
+  assert.equal(rows.isWhole, true);
+  rows.start(query({ column: "total", desc: true }));
+  await settle();
+  assert.equal(rows.isWhole, false, "another order");
+});
+
+test("what is odd: numbers of ranks add up in the sentence, once", () => {
+  const rank = (number: number, ...oddities: { severity: string; text: string; n: number; places: string[] }[]): Rank =>
+    ({ key: `k${number}`, rank: number, label: `rank ${number}`, oddities }) as unknown as Rank;
+  const of = (text: string, n: number) => ({ severity: "info", text, n, places: [] });
+  const odd = odditiesOf([rank(0, of("500 slices have no call", 500), of("1 file is cut off", 1), of("clock set back", 3)),
+    rank(1, of("498 slices have no call", 498), of("1 file is cut off", 1))], null);
+  assert.deepEqual(odd.map((o) => [o.text, o.isCounted, o.ranks.length]),
+    [["998 slices have no call", true, 2], ["clock set back", false, 1], ["1 file is cut off", true, 2]]);
 });
 
 test("the address: there and back, the token never, unknown pages left out", () => {

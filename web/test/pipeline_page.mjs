@@ -96,7 +96,16 @@ const point = async (page, row, ms, of = 330) => {
   await page.keyboard.up("Shift");
   await settle(page);
   assert.notEqual(await hash(page, "base"), zoomed, "Shift + wheel pans");
-  await page.waitForFunction(() => location.hash.includes("pp.window="));
+  // It follows the window with a little delay: once it has caught up it stays.
+  await page.waitForFunction(() => {
+    const known = window.addressBefore;
+    const now = performance.now();
+    if (known === undefined || known.hash !== location.hash) {
+      window.addressBefore = { hash: location.hash, since: now };
+      return false;
+    }
+    return location.hash.includes("pp.window=") && now - known.since > 600;
+  });
   // The address alone brings the same view back.
   const again = await open(url, `&${page.url().split("#")[1].split("&").filter((p) => p.startsWith("pp.")).join("&")}`);
   assert.equal(await hash(again, "base"), await hash(page, "base"), "the address holds the window");
@@ -186,8 +195,9 @@ const point = async (page, row, ms, of = 330) => {
   assert.match(page.url(), /tab=pipeline/, "Shift + click stays");
   await page.mouse.down();
   await page.mouse.up();
-  await page.waitForFunction(() => location.hash.includes("tab=timeline"));
-  await page.waitForTimeout(1000);
+  // The timeline has gone there when its window stands in the address.
+  await page.waitForFunction(() => location.hash.includes("tab=timeline") && location.hash.includes("tl.w="));
+  await settle(page);
   await shot(page, "pipeline-to-timeline.png");
   // The op is the middle of what is shown: its menu leads back to the block.
   const lanes = await page.locator("#page-timeline canvas").evaluateAll((all) => all.map((c) => c.getBoundingClientRect()).sort((a, b) => b.width * b.height - a.width * a.height)[0]);

@@ -337,6 +337,7 @@ test("pinned rows: order, same lanes of all ranks, only the outer one of two", (
   tree.pin(["a|host/1"]);
   layout();
   assert.deepEqual(tree.pins.map((i) => i.id), ["a|dev/s2", "b|dev/s2", "a|host", "a|host/1", "a|host/1/py"]);
+  assert.deepEqual(tree.pins.map((i) => i.owner), ["a", "b", "a", "", ""], "which rank it is of");
   tree.move("^", tree.pinned, "a|host", "a|dev/s2");
   layout();
   assert.equal(tree.pins[0].id, "a|host");

@@ -103,7 +103,7 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
         )}
         {odd.length > 0 && (
           <Section title={t("notes.odd")}>
-            {odd.map((o) => <div class="note-row"><p>{o.text} <span class="quiet">×{grouped(String(o.n))}, {of(o.ranks)}</span></p></div>)}
+            {odd.map((o) => <div class="note-row"><p>{o.text} <span class="quiet">{o.isCounted || o.n === 1 ? "" : `×${grouped(String(o.n))}, `}{of(o.ranks)}</span></p></div>)}
           </Section>
         )}
       </div>

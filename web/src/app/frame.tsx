@@ -3,7 +3,7 @@
 import { Component, type ComponentChild, type ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useAtom } from "../base/atom";
-import { LOOKS, look } from "../model/look";
+import { isDark, look } from "../model/look";
 import { connection, loadAll, ranks, session, tab, TABS, type Tab } from "../model/session";
 import { fail, notify } from "../model/notices";
 import { CommunicationPage } from "../pages/communication";
@@ -36,7 +36,8 @@ const PAGES: Record<Tab, () => ComponentChild> = {
   communication: () => <CommunicationPage />,
 };
 
-const nextLook = (): void => look.set(LOOKS[(LOOKS.indexOf(look.get()) + 1) % LOOKS.length]!);
+/** What is seen changes each time, also where the system chose it. */
+const nextLook = (): void => look.set(isDark.get() ? "light" : "dark");
 
 async function copyAddress(): Promise<void> {
   try {

@@ -20,7 +20,7 @@ export function StatusLine() {
   const odd = odditiesOf(known, opened);
   return (
     <footer class="status">
-      {state === "ok" ? null : <span class="status-bad" role="alert">{t(state === "denied" ? "gate.denied" : "gate.lost")}</span>}
+      {state === "ok" ? null : <span class="status-bad" role="alert" title={state === "lost" ? t("gate.again") : undefined}>{t(state === "denied" ? "gate.denied" : "gate.lost")}</span>}
       <span>{formats.join(", ")}</span>
       {loading.active > 0 && <span>{t("frame.reading", loading.active, Math.floor(loading.progress * 100))}</span>}
       {loading.waiting > 0 && (

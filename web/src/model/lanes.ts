@@ -18,6 +18,8 @@ export interface Item {
   kind: ItemKind;
   id: string;
   label: string;
+  /** The rank of a pinned lane, where there are several: nothing above it says so. Else "". */
+  owner: string;
   /** Not of hosts. */
   rank: Rank | null;
   /** Of ranks that are read. */
@@ -226,13 +228,14 @@ export class LaneTree {
     this.pins = [];
     this.passing = new Map();
     this.version++;
-    const hosts = new Set(input.ranks.map((r) => r.host));
+    // Which host a rank is of is known once it is read: those that nobody has read yet come last.
+    const hosts = new Set(input.ranks.map((r) => r.host).filter((h) => h !== ""));
     const ranks = this.ordered("", input.ranks.filter((r) => this.shownRanks === null || this.shownRanks.has(r.key)), (r) => r.key);
     let openAtFirst = OPEN_RANKS;
     let host: string | null = null;
     let isHostOpen = true;
     const hiddenRanks: string[] = [];
-    const byHost = hosts.size > 1 ? [...ranks].sort((a, b) => Number(a.host === "") - Number(b.host === "") || compare(a.host, b.host)) : ranks;
+    const byHost = hosts.size > 1 ? [...ranks].sort((a, b) => compareHosts(a.host, b.host)) : ranks;
     for (const rank of byHost) {
       if (hosts.size > 1 && rank.host !== host) {
         host = rank.host;
@@ -315,7 +318,7 @@ export class LaneTree {
     const height =
       kind === "group" ? GROUP_PX : !isOpen ? PREVIEW_PX : kind === "counter" ? COUNTER_PX : Math.max(PREVIEW_PX, rows * ROW_PX + 4);
     out.push({
-      kind, id, label, rank, lanes, node: at, head: first, depth, y: 0, height, rows, isOpen,
+      kind, id, label, owner: "", rank, lanes, node: at, head: first, depth, y: 0, height, rows, isOpen,
       canOpen: hasChildren || kind !== "group", hidden: [],
     });
     if (isOpen && hasChildren) {
@@ -356,7 +359,11 @@ export class LaneTree {
         this.addRank(this.pins, input, rank, false, 0);
       } else if (node >= 0 && !this.isBelowPinned(lanes, node, rank.key, pinned)) {
         const above = lanes.nodes[node].parent;
+        const first = this.pins.length;
         this.addNode(this.pins, rank, lanes, node, 0, above < 0 ? undefined : this.inherited(lanes, above, hostId(rank)));
+        if (this.pins.length > first && input.ranks.length > 1) {
+          this.pins[first].owner = rank.label;
+        }
       }
     }
   }
@@ -465,10 +472,11 @@ export class LaneTree {
 }
 
 const hostId = (rank: Rank): string => `@${rank.host}`;
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const natural = new Intl.Collator("en", { numeric: true });
+const compareHosts = (a: string, b: string): number => Number(a === "") - Number(b === "") || natural.compare(a, b);
 
 function plain(kind: ItemKind, id: string, label: string, depth: number, height: number, isOpen: boolean): Item {
-  return { kind, id, label, rank: null, lanes: null, node: -1, head: -1, depth, y: 0, height, rows: 0, isOpen, canOpen: kind === "host", hidden: [] };
+  return { kind, id, label, owner: "", rank: null, lanes: null, node: -1, head: -1, depth, y: 0, height, rows: 0, isOpen, canOpen: kind === "host", hidden: [] };
 }
 
 function opensAtFirst(node: LaneNode): boolean {

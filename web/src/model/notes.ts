@@ -23,8 +23,11 @@ export function missingOf(ranks: readonly Rank[]): Missing[] {
 
 export interface Oddity {
   severity: string;
+  /** Begins with the number of all ranks where the program counts. */
   text: string;
   n: number;
+  /** The text says the number itself. */
+  isCounted: boolean;
   ranks: Rank[];
 }
 
@@ -33,9 +36,12 @@ const WEIGHT: Record<string, number> = { error: 0, loss: 1, "data loss": 1, data
 export function odditiesOf(ranks: readonly Rank[], session: Session | null): Oddity[] {
   const by = new Map<string, Oddity>();
   const add = (severity: string, text: string, n: number, rank: Rank | null): void => {
-    const key = `${severity}\n${text}`;
-    const known = by.get(key) ?? { severity, text, n: 0, ranks: [] };
+    // "500 slices ..." of one rank and "498 slices ..." of another are 998; one of something has a sentence of its own.
+    const rest = n > 1 && text.startsWith(`${n} `) ? text.slice(String(n).length) : null;
+    const key = `${severity}\n${rest ?? text}`;
+    const known = by.get(key) ?? { severity, text, n: 0, isCounted: rest !== null || (n === 1 && text.startsWith("1 ")), ranks: [] };
     known.n += n;
+    known.text = rest === null ? text : `${known.n}${rest}`;
     if (rank !== null) {
       known.ranks.push(rank);
     }

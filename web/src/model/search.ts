@@ -1,6 +1,6 @@
 /** The search over everything: what is asked, how often it was found, which one is selected. The tools hold the field, the
  * Find panel lists; the timeline lights what was found. */
-import { get, type Params } from "../api/client";
+import { ApiError, get, type Params } from "../api/client";
 import type { Ref, SearchCounts } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
@@ -20,6 +20,8 @@ export const query = new Atom<Query>({ text: "", matchCase: false, word: false, 
 export const counts = new Atom<SearchCounts | null>(null);
 /** Place of the one that is selected, from 0; -1: none yet. */
 export const place = new Atom<number>(-1);
+/** What is wrong with the text, as the server says it. */
+export const mistake = new Atom<string | null>(null);
 export const searching = new Atom<boolean>(false);
 /** The list is asked for; the lower panel shows it. */
 export const findOpen = new Atom<boolean>(false);
@@ -52,6 +54,7 @@ export function paramsOf(q: Query): Params {
 export async function search(next: Query): Promise<void> {
   query.set(next);
   place.set(-1);
+  mistake.set(null);
   running?.abort();
   running = null;
   if (next.text === "") {
@@ -67,7 +70,11 @@ export async function search(next: Query): Promise<void> {
   } catch (error) {
     if (!own.signal.aborted) {
       counts.set(null);
-      fail(error);
+      if (error instanceof ApiError && error.status === 400) {
+        mistake.set(error.message);
+      } else {
+        fail(error);
+      }
     }
   } finally {
     if (running === own) {
@@ -98,7 +105,7 @@ async function go(params: Params): Promise<void> {
 /** The next one in time after the selected slice, or after `at` of the first rank. */
 export function step(dir: "next" | "previous", at: Ns = 0): Promise<void> {
   const from = selected.get();
-  if (query.get().text === "") {
+  if (query.get().text === "" || mistake.get() !== null) {
     return Promise.resolve();
   }
   return from === null ? go({ time: Math.round(at), dir }) : go({ rank: from.rank, slice: from.slice, dir });

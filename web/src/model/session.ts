@@ -124,6 +124,11 @@ export const connection = new Atom<Connection>("starting");
 const isDenied = (error: unknown): boolean => error instanceof ApiError && error.status === 403;
 const pause = (): Promise<void> => new Promise((done) => setTimeout(done, 2000));
 
+interface RankNews {
+  seq: number;
+  ranks: Rank[];
+}
+
 /** Asks until it is answered; null: the token is not taken. */
 async function insist<T>(ask: () => Promise<T>): Promise<T | null> {
   for (;;) {
@@ -155,17 +160,37 @@ export async function start(): Promise<void> {
     return;
   }
   session.set(opened);
-  let known = await insist(() => get<{ seq: number; ranks: Rank[] }>("ranks"));
-  if (known !== null) {
-    ranks.set(known.ranks);
+  let seq = await askRanks();
+  while (seq !== null) {
+    seq = await followRanks(seq);
   }
-  while (known !== null) {
-    const { seq } = known;
-    known = await insist(() => get<{ seq: number; ranks: Rank[] }>("events", { after: seq }));
-    if (known !== null && known.ranks.length > 0) {
-      const by = new Map(known.ranks.map((r) => [r.key, r]));
+}
+
+/** Every rank as it is now; gives where changes are counted from, null where the token is not taken. */
+async function askRanks(): Promise<number | null> {
+  const all = await insist(() => get<RankNews>("ranks"));
+  if (all !== null) {
+    ranks.set(all.ranks);
+  }
+  return all?.seq ?? null;
+}
+
+/** The changes since. A server that was away may have been started anew and count from the beginning: it is asked for all. */
+async function followRanks(after: number): Promise<number | null> {
+  try {
+    const news = await get<RankNews>("events", { after });
+    connection.set("ok");
+    if (news.ranks.length > 0) {
+      const by = new Map(news.ranks.map((r) => [r.key, r]));
       ranks.set(ranks.get().map((r) => by.get(r.key) ?? r));
     }
+    return news.seq;
+  } catch (error) {
+    if (!isDenied(error)) {
+      connection.set(error instanceof ApiError ? "ok" : "lost");
+      await pause();
+    }
+    return askRanks();
   }
 }
 

@@ -6,7 +6,8 @@ import { registerUrl, urlChanged } from "../model/url_state";
 import { Atom, useAtom } from "../base/atom";
 import { duration, percent, significant } from "../base/time";
 import { fail, notify } from "../model/notices";
-import { ranks, show } from "../model/session";
+import { rankOf, ranks, show } from "../model/session";
+import { findInCommunication } from "../model/timeline";
 import { HeatMap, SpanRows, StackedBars, type HeatCell, type Span } from "../panels/chart";
 import { useColours } from "../panels/drawing";
 import { Empty, Failed, isMissing, Loading } from "../panels/empty";
@@ -67,7 +68,13 @@ async function timeTables(signal: AbortSignal): Promise<Loaded> {
 
 export function CommunicationPage() {
   const now = useAtom(state);
+  const wanted = useAtom(findInCommunication);
   useEffect(() => registerUrl(part), []);
+  useEffect(() => {
+    if (wanted !== null) {
+      change({ view: "duration", step: "", group: "", op: wanted.name });
+    }
+  }, [wanted]);
   const matrix = useReply("matrix", now.view === "matrix" ? matrixTables : null);
   const times = useReply("times", now.view === "duration" ? timeTables : null);
   const mapping = useReply("groups", (signal) => modeTable("communication_group_map", "CommunicationGroupMapping", {}, signal));
@@ -77,6 +84,12 @@ export function CommunicationPage() {
   const groups = useMemo(() => groupsOf(mapping.data, choicesOf(table, "group name")), [mapping.data, table]);
   const steps = choicesOf(table, "step");
   const ops = useMemo(() => [TOTAL, ...choicesOf(table, "hccl op name").filter((o) => o !== TOTAL)], [table]);
+  const isMissing = wanted !== null && now.view === "duration" && now.op === wanted.name && table !== null && !ops.includes(wanted.name);
+  useEffect(() => {
+    if (isMissing) {
+      notify("warning", t("comm.not-found", wanted.name));
+    }
+  }, [isMissing]);
   const choice: Choice = { step: steps.includes(now.step) ? now.step : "", group: groups.some((g) => g.name === now.group) ? now.group : "", op: ops.includes(now.op) ? now.op : TOTAL };
   return (
     <main class="page">
@@ -103,7 +116,7 @@ export function CommunicationPage() {
         : <>
           {(table.notes ?? []).map((note) => <p class="quiet">{note}</p>)}
           {now.view === "matrix" ? <Matrix table={table} choice={choice} value={now.value} inner={now.inner === "1"} />
-            : <Durations table={table} bandwidth={times.data?.more ?? null} choice={choice} groups={groups} />}
+            : <Durations table={table} bandwidth={times.data?.more ?? null} choice={choice} groups={groups} wanted={wanted} />}
         </>}
     </main>
   );
@@ -178,10 +191,24 @@ const linesOf = (p: Pair): [string, string][] => [
 
 const MOST_SPANS = 20_000;
 
-function Durations({ table, bandwidth, choice, groups }: { table: Table; bandwidth: Table | null; choice: Choice; groups: GroupName[] }) {
+interface DurationsProps {
+  table: Table;
+  bandwidth: Table | null;
+  choice: Choice;
+  groups: GroupName[];
+  /** The operator that the timeline led here with. */
+  wanted: Ref | null;
+}
+
+function Durations({ table, bandwidth, choice, groups, wanted }: DurationsProps) {
   const rows = useMemo(() => timesOf(table), [table]);
   const times = useMemo(() => rankTimes(rows, choice), [rows, choice.step, choice.group, choice.op]);
   const [rank, setRank] = useState<number | null>(null);
+  useEffect(() => {
+    if (wanted !== null) {
+      setRank(rankOf(wanted.rank)?.rank ?? null);
+    }
+  }, [wanted]);
   const isCollective = choice.op === TOTAL && choice.group !== "" && groups.find((g) => g.name === choice.group)?.isP2p !== true;
   const known = useAtom(ranks).find((r) => r.rank === rank);
   const filters = { ...(choice.step === "" ? {} : { step: choice.step }), ...(choice.group === "" ? {} : { group_name: choice.group }), ...(choice.op === "" ? {} : { hccl_op_name: choice.op }) };
@@ -191,7 +218,7 @@ function Durations({ table, bandwidth, choice, groups }: { table: Table; bandwid
   return (
     <>
       {isCollective && <Slow times={times} />}
-      <OnAxis rows={rows} choice={choice} rank={rank} />
+      <OnAxis rows={rows} choice={choice} rank={rank} wanted={wanted} />
       <TimeBars times={times} rank={rank} choose={setRank} />
       <div class="card flush"><LocalTable table={timeTable(times)} title={t("comm.times")} urlKey="times" maxRows={12} bars={{ elapsed: "--communication", "wait ratio": "--exposed", "synchronization ratio": "--exposed" }} onRow={(row) => setRank(Number(row.get("rank")))} isMarked={(row) => row.get("rank") === rank} /></div>
       {bandwidth !== null && <div class="card flush"><LocalTable key={JSON.stringify(filters)} table={bandwidth} title={t("comm.bandwidths")} maxRows={10} filter={filters} bars={{ bandwidth: "--communication" }} /></div>}
@@ -209,7 +236,7 @@ function Slow({ times }: { times: RankTime[] }) {
   );
 }
 
-function OnAxis({ rows, choice, rank }: { rows: TimeRow[]; choice: Choice; rank: number | null }) {
+function OnAxis({ rows, choice, rank, wanted }: { rows: TimeRow[]; choice: Choice; rank: number | null; wanted: Ref | null }) {
   const colours = useColours();
   const all = useMemo(() => opsOf(rows, choice), [rows, choice.step, choice.group, choice.op]);
   const shown = all.slice(0, MOST_SPANS);
@@ -217,10 +244,11 @@ function OnAxis({ rows, choice, rank }: { rows: TimeRow[]; choice: Choice; rank:
   const types = [...new Set(shown.map((r) => typeOf(r.op)))].sort();
   const from = Math.min(...shown.map((r) => r.start_ns!));
   const to = Math.max(...shown.map((r) => r.start_ns! + r.elapsed));
+  const marked = useMemo(() => rowOf(all, wanted), [all, wanted]);
   const spans = useMemo((): Span[] => shown.map((r) => ({
     row: names.indexOf(r.rank), start: r.start_ns!, end: r.start_ns! + r.elapsed, label: r.op, colour: colours.tints[types.indexOf(typeOf(r.op)) % 12] ?? colours.accent,
-    lines: [[t("comm.transit"), duration(r.transit)], [t("comm.wait"), duration(r.wait)], [t("comm.group"), r.group]], act: () => void find(r), isMarked: false,
-  })), [all, colours]);
+    lines: [[t("comm.transit"), duration(r.transit)], [t("comm.wait"), duration(r.wait)], [t("comm.group"), r.group]], act: () => void find(r), isMarked: r === marked,
+  })), [all, colours, marked]);
   if (shown.length === 0) {
     return null;
   }
@@ -231,6 +259,17 @@ function OnAxis({ rows, choice, rank }: { rows: TimeRow[]; choice: Choice; rank:
       <div class="scroll-y"><SpanRows title={t("comm.axis")} rows={names.map((n) => t("comm.rank-n", n) + (n === rank ? " ◂" : ""))} spans={spans} from={from} to={to} /></div>
     </section>
   );
+}
+
+/** The row of these tables that tells of a slice: their times may be those of another file, so the nearest of its name. */
+function rowOf(rows: TimeRow[], wanted: Ref | null): TimeRow | null {
+  const rank = wanted === null ? undefined : rankOf(wanted.rank);
+  if (wanted === null || rank?.origin_ns === undefined) {
+    return null;
+  }
+  const at = Number(BigInt(rank.origin_ns) + BigInt(wanted.start));
+  const own = rows.filter((r) => r.rank === rank.rank && r.op === wanted.name);
+  return own.length === 0 ? null : own.reduce((best, r) => (Math.abs(r.start_ns! - at) < Math.abs(best.start_ns! - at) ? r : best));
 }
 
 /** Shows an operator of these tables in the timeline: the slice of that name at that time. */

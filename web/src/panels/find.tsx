@@ -1,7 +1,7 @@
 /** Find: what the search found: names, lanes, and the list of all (T-29, T-30). */
 import { useState } from "preact/hooks";
 import { useAtom } from "../base/atom";
-import { counts, paramsOf, query, search } from "../model/search";
+import { counts, mistake, paramsOf, query, search } from "../model/search";
 import { goto, rankOf } from "../model/session";
 import { laneName } from "../model/shown";
 import { t } from "../words";
@@ -11,7 +11,11 @@ import { DataTable } from "./table";
 export function Find() {
   const q = useAtom(query);
   const found = useAtom(counts);
+  const wrong = useAtom(mistake);
   const [lane, setLane] = useState<{ rank: string; lane: number } | null>(null);
+  if (wrong !== null) {
+    return <Empty title={t("find.wrong", q.text)}><p class="bad">{wrong}</p></Empty>;
+  }
   if (q.text === "" || found === null) {
     return <Empty title={t("find.none")}><p class="quiet">{t("find.none-hint")}</p></Empty>;
   }

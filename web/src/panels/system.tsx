@@ -68,6 +68,12 @@ export function SystemView() {
             </select>
           </label>
         )}
+        {span !== null && (
+          <p class="system-span">
+            {t("system.span", duration(span.to - span.from))}{" "}
+            <button type="button" onClick={() => analysisSpan.set(null)}>{t("system.remove-span")}</button>
+          </p>
+        )}
         <ul role="tablist" aria-orientation="vertical">
           {offered.map((v) => (
             <li key={v.name}>
@@ -75,10 +81,6 @@ export function SystemView() {
             </li>
           ))}
         </ul>
-        <p class="quiet">
-          {span === null ? t("system.whole") : t("system.span", duration(span.to - span.from))}{" "}
-          {span !== null && <button type="button" onClick={() => analysisSpan.set(null)}>{t("system.remove-span")}</button>}
-        </p>
       </aside>
       {view !== undefined && (
         <div class="split">

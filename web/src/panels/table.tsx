@@ -398,20 +398,22 @@ function mostOf(rows: Rows, columns: Column[], bars: Record<string, string> | un
   return out;
 }
 
-/** All rows of a tree, once the first page shows that it is one. */
+/** All rows of a tree, once the first page shows that it is one; where that page is all of it, nothing more is asked for. */
 function useTree(source: TableSource, rows: Rows): TreeRow[] | null {
   const [tree, setTree] = useState<{ of: TableSource; rows: TreeRow[] } | null>(null);
   const table = rows.table;
   const level = table === null ? -1 : levelColumn(table);
+  const isWhole = level >= 0 && rows.isWhole;
+  const whole = useMemo(() => (isWhole ? treeOf(table!.rows, level) : null), [isWhole ? table : null]);
   useEffect(() => {
-    if (level < 0) {
+    if (level < 0 || isWhole) {
       return undefined;
     }
     const stop = new AbortController();
     everyRow(source, { sort: null, filter: {} }, [], MAX_TREE, stop.signal).then((all) => setTree({ of: source, rows: treeOf(all, level) }), fail);
     return () => stop.abort();
-  }, [source, level >= 0]);
-  return tree !== null && tree.of === source ? tree.rows : null;
+  }, [source, level >= 0, isWhole]);
+  return whole ?? (tree !== null && tree.of === source ? tree.rows : null);
 }
 
 interface GridRowProps {

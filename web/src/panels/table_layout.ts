@@ -29,11 +29,12 @@ export function measure(columns: Column[], sample: Cell[][], text: (cell: Cell, 
   }));
 }
 
-/** Fills the room that is left with the first column of text. */
+/** Fills the room that is left with the column of names, or the first of text. */
 export function fit(columns: Column[], measured: Map<string, number>, chosen: Record<string, number>, room: number): number[] {
   const widths = columns.map((c) => chosen[c.name] ?? measured.get(c.name) ?? 96);
   const left = Math.floor(room - widths.reduce((a, b) => a + b, 0));
-  const roomy = columns.findIndex((c) => !c.isNumber && chosen[c.name] === undefined);
+  const free = columns.flatMap((c, i) => (!c.isNumber && chosen[c.name] === undefined ? [i] : []));
+  const roomy = free.find((i) => columns[i]!.name === "name") ?? free[0] ?? -1;
   if (left > 0 && roomy >= 0) {
     widths[roomy]! += Math.min(left, 480);
   }

@@ -224,6 +224,12 @@ export class Rows {
     }
   }
 
+  /** The page that is here is the whole table, in its own order. */
+  get isWhole(): boolean {
+    const { table, query } = this;
+    return table !== null && table.rows.length === table.total && query.sort === null && Object.values(query.filter).every((text) => text === "");
+  }
+
   need(first: number, end: number): void {
     if (this.fresh || this.error !== null) {
       return;

@@ -3,7 +3,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { register } from "../model/commands";
 import { get } from "../api/client";
 import { useAtom } from "../base/atom";
-import { counts, findOpen, goTo, place, query, search, searching, step, type Query } from "../model/search";
+import { grouped } from "../base/format";
+import { counts, findOpen, goTo, mistake, place, query, search, searching, step, type Query } from "../model/search";
 import { box, boxLocked, ranks } from "../model/session";
 import { flowKinds, MAX_FLOW_KINDS, moveWindow, resetWindow, undoZoom, viewport } from "../model/timeline";
 import { lanesOf, touchTree, tree, treeChanged } from "../model/tree";
@@ -20,6 +21,7 @@ function Search() {
   const found = useAtom(counts);
   const at = useAtom(place);
   const busy = useAtom(searching);
+  const wrong = useAtom(mistake);
   const locked = useAtom(boxLocked);
   const [text, setText] = useState(q.text);
   const field = useRef<HTMLInputElement>(null);
@@ -46,7 +48,7 @@ function Search() {
   );
   return (
     <span class="search" role="search">
-      <input ref={field} type="search" value={text} placeholder={t("search.hint")} aria-label={t("search.focus")}
+      <input ref={field} type="search" value={text} placeholder={t("search.hint")} aria-label={t("search.focus")} aria-invalid={wrong !== null} title={wrong ?? undefined}
         onInput={(e) => {
           setText(e.currentTarget.value);
           later({ ...q, text: e.currentTarget.value });
@@ -64,7 +66,7 @@ function Search() {
       <button type="button" class="flat tiny" title={`${t("search.previous")} (Shift+N)`} aria-label={t("search.previous")} disabled={(found?.total ?? 0) === 0} onClick={() => void step("previous", viewport.from)}><Icon name="up" /></button>
       <button type="button" class="flat tiny" title={`${t("search.next")} (N)`} aria-label={t("search.next")} disabled={(found?.total ?? 0) === 0} onClick={() => void step("next", viewport.from)}><Icon name="down" /></button>
       <span class="search-count" aria-live="polite">
-        {busy ? "\u2026" : found === null ? "" : (
+        {busy ? "\u2026" : wrong !== null ? <span class="bad" title={wrong}>{t("search.wrong")}</span> : found === null ? "" : (
           <button type="button" class="flat" title={t("search.list")} onClick={() => findOpen.set(true)}
             onContextMenu={(e) => {
               e.preventDefault();
@@ -76,16 +78,20 @@ function Search() {
   );
 }
 
+/** So many ranks are asked for their kinds of flows. */
+const MAX_FLOW_RANKS = 16;
+
 function Flows() {
   const all = useAtom(ranks);
   const chosen = useAtom(flowKinds);
   const [kinds, setKinds] = useState<[string, number][]>([]);
   const ready = all.filter((r) => r.state === "ready").map((r) => r.key);
-  const key = ready.join(",");
+  // Kinds differ by what was recorded, which is alike in all ranks: some tell them all.
+  const asked = ready.slice(0, MAX_FLOW_RANKS);
+  const key = asked.join(",");
   useEffect(() => {
     const stop = new AbortController();
-    // Kinds differ by what was recorded, which is alike in all ranks: a few tell them all.
-    Promise.all(ready.slice(0, 4).map((rank) => get<{ kinds: [string, number][] }>("flows/kinds", { rank }, stop.signal)))
+    Promise.all(asked.map((rank) => get<{ kinds: [string, number][] }>("flows/kinds", { rank }, stop.signal)))
       .then((replies) => {
         const sums = new Map<string, number>();
         replies.flatMap((r) => r.kinds).forEach(([kind, n]) => sums.set(kind, (sums.get(kind) ?? 0) + n));
@@ -94,7 +100,7 @@ function Flows() {
       .catch((error: unknown) => stop.signal.aborted || fail(error));
     return () => stop.abort();
   }, [key]);
-  const choices: Choice[] = kinds.map(([kind, n]) => ({ id: kind, text: kind, more: String(n) }));
+  const choices: Choice[] = kinds.map(([kind, n]) => ({ id: kind, text: kind, more: `${asked.length < ready.length ? "\u2265 " : ""}${grouped(String(n))}` }));
   return (
     <Menu label={t("tools.flows")} align="left" text={chosen.length > 0 ? `${t("tools.flows")} (${chosen.length})` : t("tools.flows")}>
       {() => choices.length === 0 ? <p class="choice quiet">{t("tools.no-flows")}</p> : (

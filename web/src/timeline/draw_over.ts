@@ -185,11 +185,12 @@ function drawLit(ctx: CanvasRenderingContext2D, scene: Scene, region: Region, vi
 
 // --- flows -------------------------------------------------------------------------------------------------------------
 
-/** Where a flow's end is drawn: among the pinned rows when its own is not on screen. */
+/** Where a flow's end is drawn: in the row of its slice, among the pinned rows when that is not on screen or closed; else in what is
+ * closed around it. */
 function endOf(scene: Scene, rank: string, lane: number, row: number): number | null {
   const [pins, listed] = scene.regions;
   const own = spotIn(scene, listed, rank, lane, row);
-  if (own === null || own.bottom <= listed.top || own.top >= listed.bottom) {
+  if (own === null || !own.isOwn || own.bottom <= listed.top || own.top >= listed.bottom) {
     const pinned = pins.bottom > 0 ? spotIn(scene, pins, rank, lane, row) : null;
     if (pinned !== null) {
       return Math.min(pins.bottom, Math.max(pins.top, (pinned.top + pinned.bottom) / 2));

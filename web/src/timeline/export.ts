@@ -56,7 +56,7 @@ function names(timeline: Timeline): Name[] {
       const x = 8 + item.depth * 12;
       const y = top + Math.min(item.height, 28) / 2;
       if (y >= region.top && y < region.bottom && item.kind !== "hidden") {
-        const text = cutMiddle(item.label, labelWidth.get() - x - 8, timeline.widths);
+        const text = cutMiddle(item.owner === "" ? item.label : `${item.owner}  ${item.label}`, labelWidth.get() - x - 8, timeline.widths);
         found.push({ item, top: y, x, text, isStrong: item.kind === "rank" || item.kind === "host" });
       }
     }

@@ -91,7 +91,7 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
   const isMovable = item.kind !== "host";
   return (
     <div
-      class={`tl-row tl-${item.kind}${marked.get().has(item.id) ? " marked" : ""}`}
+      class={`tl-row tl-${item.kind}${marked.get().has(item.id) ? " marked" : ""}`} data-id={item.id}
       style={style} role="treeitem" aria-level={item.depth + 1} aria-expanded={item.canOpen ? item.isOpen : undefined}
       aria-selected={marked.get().has(item.id)} title={titleOf(item)} draggable={isMovable}
       onDragStart={(e) => {
@@ -119,6 +119,7 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
             toggle(item);
           }}><Icon name={item.isOpen ? "down" : "right"} /></button>
       ) : <span class="tl-twist" />}
+      {item.owner !== "" && <span class="tl-owner quiet">{item.owner}</span>}
       <span class="tl-name">{item.label.includes("\u203a") ? shortened(item, timeline) : item.kind === "host" && item.label === "" ? t("timeline.no-host") : item.label}</span>
       {item.rank !== null && item.node < 0 && <RankNote rank={item.rank} />}
       {item.kind === "counter" && <Scale item={item} timeline={timeline} />}
@@ -144,7 +145,8 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
 
 /** Of several names that share a row the last says most. Widths are those of texts of 11 pixels. */
 function shortened(item: Item, { widths }: Timeline): string {
-  const room = ((labelWidth.get() - item.depth * 12 - 36) * 11) / 12;
+  const owner = item.owner === "" ? 0 : widths.of(item.owner) + 8;
+  const room = ((labelWidth.get() - item.depth * 12 - 36) * 11) / 12 - owner;
   const at = item.label.lastIndexOf(" \u203a ");
   const tail = item.label.slice(at);
   const rest = room - widths.of(tail);
@@ -206,7 +208,18 @@ function titleOf(item: Item): string {
     return [item.label, item.rank.host, item.rank.file, item.rank.state === "failed" ? item.rank.error : ""].filter((s) => s !== "").join("\n");
   }
   const node = item.lanes?.nodes[item.node];
-  return node === undefined ? item.label : node.lane < 0 ? item.label : `${item.label}\n${t("timeline.slices", node.slices)}`;
+  const name = item.owner === "" ? item.label : `${item.owner} \u203a ${item.label}`;
+  return node === undefined || node.lane < 0 ? name : `${name}\n${t("timeline.slices", node.slices)}`;
+}
+
+/** A browser scrolls names alone when one that is cut by the edge gets the focus: the lanes go with them. */
+function followScroll(names: HTMLElement, region: Region, timeline: Timeline): void {
+  const by = names.scrollTop;
+  names.scrollLeft = 0;
+  if (by !== 0) {
+    names.scrollTop = 0;
+    timeline.scrollRegion(region, by);
+  }
 }
 
 export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions: ColumnActions }) {
@@ -222,7 +235,8 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
           rows.push(region.items[i]);
         }
         return (
-          <div key={region.isPins ? "pins" : "list"} class={region.isPins ? "tl-region tl-pins" : "tl-region"} style={{ top: `${region.top}px`, height: `${region.bottom - region.top}px` }}>
+          <div key={region.isPins ? "pins" : "list"} class={region.isPins ? "tl-region tl-pins" : "tl-region"} style={{ top: `${region.top}px`, height: `${region.bottom - region.top}px` }}
+            onScroll={(e) => followScroll(e.currentTarget, region, timeline)}>
             {rows.map((item) => <Row key={item.kind === "hidden" ? `${item.id}#` : item.id} item={item} region={region} timeline={timeline} actions={actions} />)}
           </div>
         );

@@ -23,7 +23,7 @@ import { HitFinder, type SliceHit } from "./hit";
 import { TextWidths } from "./labels";
 import { nameTest } from "./matches";
 import { makePalette, type Palette } from "./palette";
-import { Scene } from "./scene";
+import { Scene, type Region } from "./scene";
 
 declare global {
   interface Window {
@@ -162,6 +162,7 @@ export class Timeline {
         this.scene.scrollTop = this.scroller.scrollTop;
         this.scene.update();
         this.wantedScroll = null;
+        this.pending = null;
         listScroll.set(this.scene.scrollTop);
         this.redrawLabels();
         this.redraw();
@@ -232,14 +233,25 @@ export class Timeline {
 
   setCursor(x: number, y: number): void {
     this.cursor = { x, y };
-    const hit = this.hits.at(viewport, x, y);
+    this.take(this.hits.at(viewport, x, y));
+    this.listeners.tip();
+    this.redrawOver();
+  }
+
+  /** Lanes scroll and the window moves below a pointer that rests. */
+  private followPointer(): void {
+    if (this.cursor !== null) {
+      this.take(this.hits.at(viewport, this.cursor.x, this.cursor.y));
+      this.listeners.tip();
+    }
+  }
+
+  private take(hit: SliceHit | null): void {
     const isSame = hit === this.hover || (hit !== null && this.hover !== null && hit.slice === this.hover.slice && hit.rank.key === this.hover.rank.key && hit.item === this.hover.item);
     this.hover = hit;
     if (!isSame) {
       hovered.set(hit === null ? null : this.refOf(hit));
     }
-    this.listeners.tip();
-    this.redrawOver();
   }
 
   clearCursor(): void {
@@ -339,7 +351,9 @@ export class Timeline {
     const { pending } = this;
     const item = pending === null ? undefined : tree.item(pending.id);
     if (pending !== null && item !== undefined) {
-      this.pending = null;
+      // Ranks above it whose lanes are on their way will push it down: until then it is only shown where it is now.
+      const isMoving = tree.items.some((i) => i.kind === "rank" && i.isOpen && i.lanes === null && i.rank?.state === "ready" && i.y < item.y);
+      this.pending = isMoving ? pending : null;
       this.scene.scrollTo(item, pending.row);
     }
     this.spacer.style.height = `${this.scene.mostScroll}px`;
@@ -349,6 +363,13 @@ export class Timeline {
     }
     this.setScroll(this.scene.scrollTop);
     this.areLabelsDirty = true;
+  }
+
+  scrollRegion(region: Region, by: number): void {
+    if (region.isPins) {
+      this.scene.pinsScroll += by;
+    }
+    this.setScroll(this.scene.scrollTop + (region.isPins ? 0 : by));
   }
 
   /** Of the list. */
@@ -377,6 +398,7 @@ export class Timeline {
     if (this.isBaseDirty) {
       this.isBaseDirty = false;
       this.drawBase();
+      this.followPointer();
     }
     const cursorX = this.cursor?.x ?? null;
     drawOver(context(this.overCanvas), this.scene, viewport, {

@@ -1,6 +1,8 @@
 /** The timeline as a component: puts the canvases into the page, and the parts that are elements around them. */
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { get } from "../api/client";
+import type { Slice } from "../api/types";
 import { register } from "../model/commands";
 import { useAtom } from "../base/atom";
 import { duration, exact } from "../base/time";
@@ -19,6 +21,7 @@ import { MarkerDialog, OffsetDialog } from "./dialogs";
 import { setExporter } from "./export";
 import { Gestures } from "./gestures";
 import { LabelColumn, number } from "./label_column";
+import type { SliceHit } from "./hit";
 import { ContextMenu, type MenuOf } from "./menus";
 import { Timeline } from "./timeline";
 import { loadAll } from "../model/session";
@@ -27,6 +30,8 @@ import "./timeline.css";
 
 /** So far from the pointer. */
 const TIP_PX = 14;
+/** The pointer rests for so long on a slice before its exact times are asked for. */
+const REST_MS = 40;
 
 interface Shown {
   timeline: Timeline;
@@ -158,10 +163,30 @@ function Nothing() {
   return <div class="tl-nothing quiet" role="status">{t(isReading ? "timeline.waiting" : "timeline.nothing")}</div>;
 }
 
+/** The slice below the pointer with its times to the nanosecond: tiles have them to a share of a pixel. */
+function useExact(hit: SliceHit | null): Slice | null {
+  const [known, setKnown] = useState<Slice | null>(null);
+  const rank = hit?.rank.key ?? "";
+  const slice = hit?.slice ?? -1;
+  useEffect(() => {
+    if (slice < 0) {
+      return undefined;
+    }
+    const stop = new AbortController();
+    const rested = setTimeout(() => void get<Slice>("slice", { rank, slice }, stop.signal).then(setKnown, () => undefined), REST_MS);
+    return () => {
+      clearTimeout(rested);
+      stop.abort();
+    };
+  }, [rank, slice]);
+  return known !== null && known.rank === rank && known.slice === slice ? known : null;
+}
+
 function Tip({ timeline }: { timeline: Timeline }) {
   useAtom(windowChanged);
   const { cursor, hover } = timeline;
   const ref = useRef<HTMLDivElement>(null);
+  const full = useExact(hover);
   if (cursor === null || cursor.y < 0) {
     return null;
   }
@@ -169,13 +194,13 @@ function Tip({ timeline }: { timeline: Timeline }) {
   let content = null;
   if (hover !== null) {
     const name = timeline.data.names.get(hover.rank.key, hover.name) ?? "\u2026";
-    const dur = hover.to - hover.from;
+    const dur = full?.dur ?? hover.to - hover.from;
     content = (
       <>
         {hover.count > 1 && <div class="quiet">{t("timeline.slices-longest", hover.count)}</div>}
         <div class="mono tl-tip-name">{name}</div>
-        <div>{duration(dur)} {dur >= 1000 && <span class="quiet">{exact(dur)}</span>}</div>
-        <div class="quiet">{longTime(hover.from)}</div>
+        <div>{duration(dur)} {full !== null && dur >= 1000 && <span class="quiet">{exact(dur)}</span>}</div>
+        <div class="quiet">{full === null ? "\u2026" : longTime(full.start + laneShift(hover.rank, hover.item.lanes!, hover.item.node))}</div>
       </>
     );
   } else if (at?.kind === "counter" && at.rank !== null && at.lanes !== null) {
