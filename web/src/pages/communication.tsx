@@ -10,7 +10,7 @@ import { rankOf, ranks, show } from "../model/session";
 import { findInCommunication } from "../model/timeline";
 import { HeatMap, SpanRows, StackedBars, type HeatCell, type Span } from "../panels/chart";
 import { useColours } from "../panels/drawing";
-import { Empty, Failed, isMissing, Loading } from "../panels/empty";
+import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import { t } from "../words";
@@ -108,7 +108,7 @@ export function CommunicationPage() {
       {now.view === "advice" ? <Advice />
         : reply.error !== null ? (
           <Failed error={reply.error} retry={reply.retry}>
-            {now.view === "matrix" && isMissing(reply.error) && mapping.data !== null && <button type="button" onClick={() => change({ view: "duration" })}>{t("comm.to-durations")}</button>}
+            {now.view === "matrix" && hasNothing(reply.error) && mapping.data !== null && <button type="button" onClick={() => change({ view: "duration" })}>{t("comm.to-durations")}</button>}
           </Failed>
         )
         : reply.data === null ? <Loading what={t("comm.working")} />

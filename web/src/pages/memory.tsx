@@ -8,7 +8,7 @@ import { goto, shiftOf, tab } from "../model/session";
 import { markers } from "../model/timeline";
 import { Curves, type Curve, type Shade } from "../panels/chart";
 import { useColours } from "../panels/drawing";
-import { Empty, Failed, isMissing, Loading } from "../panels/empty";
+import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Check, RankPicker, Segments, useRank } from "../panels/form";
 import { DataTable, type TableRow } from "../panels/table";
 import { t } from "../words";
@@ -119,7 +119,7 @@ function CurveCard({ rank, by, span, hovered, setNone }: { rank: Rank; by: By; s
   const colours = useColours();
   const zoomed = span === null ? {} : { from: Math.floor(span.from), to: Math.ceil(span.to) };
   const reply = useReply(JSON.stringify([rank.key, by, zoomed]), (signal) => wholeTable("view", { name: "memory_curve", rank: rank.key, by, points: POINTS, ...zoomed }, null, signal));
-  useEffect(() => setNone(isMissing(reply.error)), [reply.error]);
+  useEffect(() => setNone(hasNothing(reply.error)), [reply.error]);
   const data = useMemo(() => (reply.data === null ? null : curvesOf(reply.data)), [reply.data]);
   const unit = unitOf(data?.lines ?? []);
   const lead = data?.lines.some((l) => l.owner === "operators") ? "operators" : data?.lines[0]?.owner;
