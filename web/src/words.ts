@@ -643,6 +643,8 @@ const WORDS = {
   "comm.axis": ["Operators in time (click: show in the timeline)", "算子时间分布（单击：在时间线中显示）"],
   "comm.rank-n": ["rank {0}", "rank {0}"],
   "comm.parts": ["What communication is made of, by rank", "各 rank 的通信时间构成"],
+  "comm.no-parts": ["The profile does not say how much of the communication is transit and how much is waiting.", "采集数据未区分通信中的传输与等待时间。"],
+  "comm.how-parts": ["On Ascend: profiler_level Level1 or higher, then analyse() (communication.json, CommAnalyzerTime). GPU profiles have no such figures.", "Ascend：profiler_level 设为 Level1 及以上并执行 analyse()（communication.json、CommAnalyzerTime）。GPU 采集数据没有这些数值。"],
   "comm.transit": ["Transit", "传输"],
   "comm.wait": ["Wait", "等待"],
   "comm.sync": ["Synchronization", "同步"],
@@ -802,7 +804,7 @@ export const viewTitle = (view: { name: string; title: string }): string =>
 
 export function columnWord(name: string): string {
   // "lateTime(us)" and "MeanNs" carry a unit that stands beside the name; "opType" is two words.
-  const bare = name.replace(/\((ns|us|ms|s|MB|KB|GB\/s)\)$/, "").replace(/([a-z])Ns$/, "$1");
+  const bare = name.replace(/\((ns|us|ms|s|MB|KB|GB\/s)\)$/, "").replace(/([a-z0-9])Ns$/, "$1");
   const plain = bare.replace(/_/g, " ").replace(/^[a-zA-Z]?[a-z]+([A-Z][a-z]+)+$/, (camel) => camel.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`).toLowerCase());
   const chinese = language.get() === "zh" ? COLUMNS[plain.toLowerCase()] : undefined;
   if (/^(id|[dptce]p|mfu|ep|moe)$/.test(plain)) {

@@ -257,7 +257,7 @@ const TASKS = {
   "share what is seen": async (v) => {
     await v.find("hcom_receive__875_4_1");
     await v.press("f");
-    await v.state(); // the address has caught up
+    await v.state(); // the address catches up
     const address = await v.page.evaluate(() => location.hash);
     const other = await Viewer.open(browser, v.url, { hash: `&${address.slice(1)}` });
     const [mine, theirs] = [await v.state(), await other.state()];

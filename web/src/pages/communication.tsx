@@ -10,7 +10,7 @@ import { rankOf, ranks, show } from "../model/session";
 import { findInCommunication } from "../model/timeline";
 import { HeatMap, SpanRows, StackedBars, type HeatCell, type Span } from "../panels/chart";
 import { useColours } from "../panels/drawing";
-import { Empty, Failed, isMissing, Loading } from "../panels/empty";
+import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Check, Segments, Select } from "../panels/form";
 import { DataTable, LocalTable } from "../panels/table";
 import { t } from "../words";
@@ -108,7 +108,7 @@ export function CommunicationPage() {
       {now.view === "advice" ? <Advice />
         : reply.error !== null ? (
           <Failed error={reply.error} retry={reply.retry}>
-            {now.view === "matrix" && isMissing(reply.error) && mapping.data !== null && <button type="button" onClick={() => change({ view: "duration" })}>{t("comm.to-durations")}</button>}
+            {now.view === "matrix" && hasNothing(reply.error) && mapping.data !== null && <button type="button" onClick={() => change({ view: "duration" })}>{t("comm.to-durations")}</button>}
           </Failed>
         )
         : reply.data === null ? <Loading what={t("comm.working")} />
@@ -304,11 +304,14 @@ function TimeBars({ times, rank, choose }: { times: RankTime[]; rank: number | n
   const bars = useMemo(() => times.map((r) => ({
     label: String(r.rank), parts: [r.transit, r.sync, Math.max(0, r.wait - r.sync), r.idle], ratios: [r.syncRatio, r.waitRatio], isMarked: r.rank === rank, act: () => choose(r.rank === rank ? null : r.rank),
   })), [times, rank]);
+  if (!times.some((r) => r.isSplit)) {
+    return <section class="card"><h3>{t("comm.parts")}</h3><Empty title={t("comm.no-parts")}><p class="quiet">{t("comm.how-parts")}</p></Empty></section>;
+  }
   return <section class="card"><h3>{t("comm.parts")}</h3><StackedBars title={t("comm.parts")} bars={bars} series={series} lines={lines} axis={t("summary.axis")} height={220} /></section>;
 }
 
 const timeTable = (times: RankTime[]): Table => ({
   name: "communication_time", title: "", total: times.length, offset: 0,
   columns: [["rank", "int", "", false], ...(["elapsed", "transit", "synchronization", "wait", "idle"] as const).map((n): Table["columns"][0] => [n, "real", "ns", false]), ["synchronization ratio", "real", "%", false], ["wait ratio", "real", "%", false]],
-  rows: times.map((r) => [r.rank, r.elapsed, r.transit, r.sync, r.wait, r.idle, r.syncRatio === null ? null : 100 * r.syncRatio, r.waitRatio === null ? null : 100 * r.waitRatio]),
+  rows: times.map((r) => [r.rank, r.elapsed, ...(r.isSplit ? [r.transit, r.sync, r.wait, r.idle] : [null, null, null, null]), r.syncRatio === null ? null : 100 * r.syncRatio, r.waitRatio === null ? null : 100 * r.waitRatio]),
 });

@@ -47,6 +47,8 @@ export interface TimeRow {
   wait: number;
   sync: number;
   idle: number;
+  /** The profile says how much of it was transit and how much waiting; else those are 0 and mean nothing. */
+  isSplit: boolean;
 }
 
 export function timesOf(table: Table): TimeRow[] {
@@ -57,8 +59,9 @@ export function timesOf(table: Table): TimeRow[] {
   };
   const start = nsReader(table, "start timestamp");
   const [elapsed, transit, wait, sync, idle] = [ns("elapsed time"), ns("transit time"), ns("wait time"), ns("synchronization time"), ns("idle time")];
+  const split = reader(table, "transit time");
   return table.rows.map((row) => ({
-    step: text(step(row)), rank: Number(rank(row)), op: text(op(row)), group: text(group(row)), start_ns: start(row),
+    isSplit: split(row) !== null, step: text(step(row)), rank: Number(rank(row)), op: text(op(row)), group: text(group(row)), start_ns: start(row),
     elapsed: elapsed(row), transit: transit(row), wait: wait(row), sync: sync(row), idle: idle(row),
   }));
 }
@@ -113,6 +116,7 @@ export interface RankTime {
   idle: number;
   syncRatio: number | null;
   waitRatio: number | null;
+  isSplit: boolean;
 }
 
 /** One entry a rank: sums over what the choice leaves open. */
@@ -122,7 +126,8 @@ export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
     if (!meets(row, choice) || row.op !== choice.op) {
       continue;
     }
-    const sum = by.get(row.rank) ?? { rank: row.rank, elapsed: 0, transit: 0, wait: 0, sync: 0, idle: 0, syncRatio: null, waitRatio: null };
+    const sum = by.get(row.rank) ?? { rank: row.rank, elapsed: 0, transit: 0, wait: 0, sync: 0, idle: 0, syncRatio: null, waitRatio: null, isSplit: false };
+    sum.isSplit ||= row.isSplit;
     sum.elapsed += row.elapsed;
     sum.transit += row.transit;
     sum.wait += row.wait;

@@ -8,7 +8,7 @@ import { goto, shiftOf, tab } from "../model/session";
 import { markers } from "../model/timeline";
 import { Curves, type Curve, type Shade } from "../panels/chart";
 import { useColours } from "../panels/drawing";
-import { Empty, Failed, isMissing, Loading } from "../panels/empty";
+import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Check, RankPicker, Segments, useRank } from "../panels/form";
 import { DataTable, type TableRow } from "../panels/table";
 import { t } from "../words";
@@ -119,11 +119,12 @@ function CurveCard({ rank, by, span, hovered, setNone }: { rank: Rank; by: By; s
   const colours = useColours();
   const zoomed = span === null ? {} : { from: Math.floor(span.from), to: Math.ceil(span.to) };
   const reply = useReply(JSON.stringify([rank.key, by, zoomed]), (signal) => wholeTable("view", { name: "memory_curve", rank: rank.key, by, points: POINTS, ...zoomed }, null, signal));
-  useEffect(() => setNone(isMissing(reply.error)), [reply.error]);
+  useEffect(() => setNone(hasNothing(reply.error)), [reply.error]);
   const data = useMemo(() => (reply.data === null ? null : curvesOf(reply.data)), [reply.data]);
   const unit = unitOf(data?.lines ?? []);
+  const lead = data?.lines.some((l) => l.owner === "operators") ? "operators" : data?.lines[0]?.owner;
   const curves = useMemo((): Curve[] => (data?.lines ?? []).map((line, i) => ({
-    name: line.name, colour: colourOf(i, line.what, colours), values: line.values.map((v) => (v === null ? null : v / unit.bytes)), isStep: true, ...(line.what === "reserved" ? { dash: [6, 3] } : {}),
+    name: line.name, colour: colourOf(i, line, lead, colours), values: line.values.map((v) => (v === null ? null : v / unit.bytes)), isStep: true, ...(line.what === "reserved" ? { dash: [6, 3] } : {}),
   })), [data, colours]);
   const marked = useAtom(markers);
   const shift = shiftOf(rank);
@@ -140,8 +141,8 @@ function CurveCard({ rank, by, span, hovered, setNone }: { rank: Rank; by: By; s
   );
 }
 
-/** What is reserved lies over what is allocated: strong colours for the one that people look for. */
-function colourOf(i: number, what: string, colours: ReturnType<typeof useColours>): string {
+/** What is reserved lies over what is allocated: strong colours for the one that people look for (`lead`), no two alike. */
+function colourOf(i: number, { owner, what }: { owner: string; what: string }, lead: string | undefined, colours: ReturnType<typeof useColours>): string {
   const first = what === "allocated" ? colours.lanes[0] : what === "reserved" ? colours.lanes[1] : what === "active" ? colours.lanes[2] : undefined;
-  return i < 3 && first !== undefined ? first : (colours.tints[i % 12] ?? colours.accent);
+  return owner === lead && first !== undefined ? first : (colours.tints[i % 12] ?? colours.accent);
 }

@@ -70,6 +70,8 @@ export interface DataTableProps extends TableOptions {
 /** Most rows that go to the clipboard. */
 const MAX_COPIED = 20_000;
 const MAX_TREE = 200_000;
+/** Room for the sentence that there are none. */
+const EMPTY_ROWS = 4;
 const SERVICE_COLUMNS = ["slice", "level", "path", "lane", "tint", "row", "operator slice"];
 /** What rows are found by. A figure with a unit is none, whatever its name: the share of the critical path. */
 const isService = (column: { name: string; unit: string }): boolean => column.unit === "" && SERVICE_COLUMNS.includes(column.name);
@@ -287,7 +289,7 @@ function Grid({ source, ...options }: GridProps) {
   }
   const { wrong } = filterOf(query, rows.columns);
   const chosen = focus < 0 ? null : [Math.min(anchor, focus), Math.max(anchor, focus)];
-  const height = options.maxRows === undefined ? undefined : headPx + Math.max(2, Math.min(options.maxRows, total)) * ROW_PX + 2;
+  const height = options.maxRows === undefined ? undefined : headPx + (total === 0 ? EMPTY_ROWS : Math.max(2, Math.min(options.maxRows, total))) * ROW_PX + 2;
   return (
     <section class="table" aria-label={title !== "" ? title : name}>
       <TableBar

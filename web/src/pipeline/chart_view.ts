@@ -9,7 +9,8 @@ import { bubbleDetails, opDetails, type Details, type Words } from "./details";
 import type { Chart } from "./model";
 import { isGap, laneOf, Overlay, type Target } from "./overlay";
 import { AXIS_H, paintAxis, Painter, type Sight } from "./painter";
-import { colourOf, lookText } from "./panels";
+import { colourOf } from "./panels";
+import { broken, drawLegend, placeLegend } from "./picture";
 import { firstAfter, hit, makeView, type Choice, type Row, type View } from "./rows";
 import { at, HEADING_H, makeScene, rowAt, type Scene } from "./scene";
 import { fill, type Texts } from "./texts";
@@ -551,15 +552,19 @@ export class ChartView {
   // --- picture ---------------------------------------------------------------------------------------------------
 
   /** What is in sight with its names, axis and legend, under lines of text: whole without the page. */
-  picture(title: string, lines: string[]): HTMLCanvasElement {
+  picture(title: string, text: string[]): HTMLCanvasElement {
     const { ratio, theme } = this;
     const s = this.sight();
     const left = Math.max(120, this.names.clientWidth);
+    const measure = context(el("canvas"));
+    const right = left + s.width + 12;
+    const lines = broken(measure, text, right - 12);
+    const legend = placeLegend(measure, s.view, this.words, this.texts, 12, right);
     const top = 28 + lines.length * 18 + 12;
     const rowsH = (this.scene.tops[s.stopRow] ?? 0) - (this.scene.tops[s.firstRow] ?? 0);
     const canvas = el("canvas");
     canvas.width = Math.round((left + s.width + 24) * ratio);
-    canvas.height = Math.round((top + rowsH + AXIS_H + 44) * ratio);
+    canvas.height = Math.round((top + rowsH + AXIS_H + 20 + legend.height) * ratio);
     const ctx = context(canvas);
     ctx.scale(ratio, ratio);
     ctx.fillStyle = theme.page;
@@ -586,15 +591,7 @@ export class ChartView {
     }
     ctx.textAlign = "left";
     ctx.drawImage(this.axis, left, top + rowsH + 2, s.width, AXIS_H);
-    let x = left;
-    for (const look of s.view.looks) {
-      const text = lookText(this.words, look);
-      ctx.fillStyle = colourOf(theme, look);
-      ctx.fillRect(x, top + rowsH + AXIS_H + 14, 20, 12);
-      ctx.textBaseline = "middle";
-      write(text, x + 26, top + rowsH + AXIS_H + 20, 12, theme.ink);
-      x += 26 + ctx.measureText(text).width + 20;
-    }
+    drawLegend(ctx, legend, top + rowsH + AXIS_H + 10, theme);
     return canvas;
   }
 

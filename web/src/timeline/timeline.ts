@@ -200,6 +200,7 @@ export class Timeline {
         this.pending = { id, row: to.ref?.row ?? -1 };
       }
     }
+    followExtent(); // before the first frame nothing is known of it, and the window would be cut to nothing
     if (to.span !== undefined) {
       const { from, to: end } = to.span;
       moveWindow((view) => (from === end ? view.centre(from) : view.showWithRoom(from, end)));
