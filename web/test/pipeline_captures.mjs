@@ -48,10 +48,9 @@ const open = async () => {
 const ITEMS = {
   "a row for each stage, with its figures": async () => {
     await open();
-    const step = Number(/step (\d+)/.exec(await facts())[1]);
-    const rows = bubble.rows.filter((r) => Number(r[at("step")]) === step || at("step") < 0);
-    const names = await page.locator(".chart .names div:not(.heading)").count();
-    assert.ok(names >= 4 && rows.length > 0, `${names} rows`);
+    const stages = new Set(bubble.rows.map((r) => r[at("stage")]));
+    assert.ok(at("stage") >= 0 && stages.size > 1);
+    assert.equal(await page.locator(".chart .names div:not(.heading)").count(), stages.size);
     assert.ok(numberIn(await facts(), "ms") > 0 && numberIn(await facts(), "%") > 0);
     assert.match(await page.locator(".chart .shares").first().innerText(), /\d/);
   },
