@@ -2,14 +2,9 @@
 # The frame of the viewer and its tables in a real browser, over a real server. Skips without Chromium, node or web/node_modules.
 set -eu
 
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
+# shellcheck source=tests/e2e/lib/browser.sh
+. tests/e2e/lib/browser.sh
 
-chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "no Chromium"
-command -v node >/dev/null 2>&1 || skip "no node"
-[ -d web/node_modules/playwright-core ] || skip "no playwright-core: run ./dev web-test once"
-
+browser
 "$PIPESCOPE_BIN" simulate 1f1b --pp 4 --microbatches 8 --profile "$T/cluster" >/dev/null
-HOME=$T node web/test/frame.mjs "$chromium" "$PIPESCOPE_BIN" "$T/cluster"
+node web/test/frame.mjs "$chromium" "$PIPESCOPE_BIN" "$T/cluster"

@@ -3,13 +3,8 @@
 # Skips without Chromium, node or web/node_modules.
 set -eu
 
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
+# shellcheck source=tests/e2e/lib/browser.sh
+. tests/e2e/lib/browser.sh
 
-chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "no Chromium"
-command -v node >/dev/null 2>&1 || skip "no node"
-[ -d web/node_modules/playwright-core ] || skip "no playwright-core: run ./dev web-test once"
-
-HOME=$T node web/test/timeline_browser.mjs "$chromium"
+browser
+node web/test/timeline_browser.mjs "$chromium"

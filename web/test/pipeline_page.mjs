@@ -201,7 +201,7 @@ const point = async (page, row, ms, of = 330) => {
   await shot(page, "pipeline-to-timeline.png");
   // The op is the middle of what is shown: its menu leads back to the block.
   const lanes = await page.locator("#page-timeline canvas").evaluateAll((all) => all.map((c) => c.getBoundingClientRect()).sort((a, b) => b.width * b.height - a.width * a.height)[0]);
-  const lane = await page.locator("#page-timeline").getByText(/^Stream 2 /).last().boundingBox();
+  const lane = await page.locator('#page-timeline .tl-row[data-id*="/stream/"][data-id*="/marks/"]').first().boundingBox();
   await page.mouse.click(lanes.x + lanes.width / 2, lane.y + lane.height / 2, { button: "right" });
   await page.locator(".menu-item, [role=menuitem]", { hasText: "Show in the pipeline chart" }).first().click();
   await page.waitForFunction(() => location.hash.includes("tab=pipeline") && location.hash.includes("pp.window="));

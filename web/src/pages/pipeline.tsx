@@ -19,7 +19,7 @@ import { jump, placeInChart, stepAt } from "./pipeline_jump";
 import { Bottom } from "./pipeline_bottom";
 import { Controls } from "./pipeline_controls";
 import {
-  arrows, askOf, chartParams, choice, failure, figures, follow, isLoading, loadChart, loaded, readState, refusal, simulated, stepBy,
+  arrows, askOf, chartParams, choice, cluster, failure, figures, follow, form, isLoading, job, loadChart, loaded, readState, refusal, simulated, stepBy,
   under, wantedWindow, writeState, type Choice, type Loaded, type Simulated,
 } from "./pipeline_state";
 import { chartTexts, chartWords } from "./pipeline_words";
@@ -124,7 +124,7 @@ export function PipelinePage() {
   useEffect(() => {
     const stop = registerUrl({ prefix: "pp", read: () => readState(view.current?.window ?? wantedWindow.get()), write: writeState });
     follow();
-    const stops = [under, choice, arrows, figures].map((atom) => atom.listen(urlChanged));
+    const stops = [under, choice, arrows, figures, form, job, cluster].map((atom) => atom.listen(urlChanged));
     return () => (stop(), stops.forEach((s) => s()));
   }, []);
 
