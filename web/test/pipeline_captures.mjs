@@ -98,8 +98,12 @@ const ITEMS = {
     const before = await picture("base");
     await page.click(".pl-bottom [role=tab]:has-text('Other schedules')");
     await page.locator(".pl-table .grid-row", { hasText: "gpipe" }).first().click();
-    await v.until(facts, (text) => /theory of gpipe/.test(text), "its theory below");
+    await v.until(facts, (text) => /below: gpipe, [\d.]+ m?s, bubble/.test(text), "that schedule with the measured durations below");
     await changed("base", before, "drawn");
+    const replayed = await picture("base");
+    await page.locator("main.pipeline-page header select").last().selectOption("theory:gpipe");
+    await v.until(facts, (text) => /theory of gpipe/.test(text), "its theory below");
+    await changed("base", replayed, "drawn");
   },
   "simulated again": async () => {
     await open();
