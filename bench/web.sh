@@ -18,3 +18,17 @@ if [ ! -f "$trace" ]; then
 fi
 node bench/web.mjs "$(command -v chromium)" "$PIPESCOPE" "$trace" "${BENCH_RUNS:-5}"
 node web/test/timeline_bench.mjs "$(command -v chromium)"
+
+# The pipeline page with 512 stages of 4096 ops: of a capture that has no pipeline it draws what it simulates.
+alone=$work/alone.json
+printf '{"traceEvents":[{"ph":"X","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":5,"cat":"cpu_op"}]}\n' >"$alone"
+"$PIPESCOPE" serve "$alone" --port 0 --quiet >"$work/alone.log" &
+server=$!
+trap 'kill "$server" 2>/dev/null || :' EXIT
+tries=0
+until url=$(grep -m1 '^http' "$work/alone.log"); do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || { echo "the server said no address"; exit 1; }
+    sleep 0.1
+done
+node web/test/pipeline_bench.mjs "$(command -v chromium)" "$url"

@@ -12,7 +12,7 @@
 #include "serve/search.h"
 
 #define MAX_RANKS 4096
-#define MAX_QUERY 1024
+#define MAX_QUERY 4096 /* names of kernels that templates made are that long */
 #define MAX_ROWS 5000
 #define SHOWN_NAMES 100
 #define SEPARATOR '\x1f'
@@ -40,7 +40,7 @@ static bool ask_how(const ps_request *q, ps_reply *r, asked *a) {
     a->query.text = ps_param_text(q, "q");
     if (a->query.text == NULL || strlen(a->query.text) > MAX_QUERY) {
         ps_reply_fail(r, 400, "parameter 'q' is %s",
-                      a->query.text == NULL ? "missing" : "longer than 1024 bytes");
+                      a->query.text == NULL ? "missing" : "longer than 4096 bytes");
         return false;
     }
     return ps_ask_flag(q, r, "args", &a->query.in_args);
