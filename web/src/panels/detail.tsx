@@ -31,9 +31,6 @@ export function useSlice(ref: Ref | null): Slice | null {
   return slice !== null && ref !== null && slice.rank === ref.rank && slice.slice === ref.slice ? slice : null;
 }
 
-/** "1 234 567 ns", of a time that may be absent. */
-const exactly = (ns: number): string => exact(ns).replace(/^(-?)/, "$1");
-
 function absoluteText(slice: Slice, at: number): string {
   return String(BigInt(slice.origin_ns) + BigInt(at));
 }
@@ -56,7 +53,7 @@ export function Fields({ rows }: { rows: [string, ComponentChildren][] }) {
 export function RefButton({ to, more }: { to: Ref; more?: string }) {
   const rank = rankOf(to.rank);
   return (
-    <button type="button" class="ref" title={t("detail.jump", exactly(to.start))} onClick={() => show(to)}>
+    <button type="button" class="ref" title={t("detail.jump", exact(to.start))} onClick={() => show(to)}>
       <span class="swatch" style={{ background: `var(--tint${to.tint})` }} />
       <span class="mono">{to.name}</span>
       <span class="quiet">{[more, duration(to.dur), rank?.key === selected.get()?.rank ? undefined : rank?.label].filter((s) => s !== undefined && s !== "").join(" \u00b7 ")}</span>
@@ -106,11 +103,11 @@ export function Detail() {
     [t("detail.name"), <span class="mono">{slice.name}</span>],
     [t("detail.kind"), [slice.kind, slice.category].filter((s) => s !== "").join(" \u00b7 ")],
     [t("detail.where"), [rank?.label ?? "", slice.process, slice.track].filter((s) => s !== "").join(" \u203a ")],
-    [t("detail.start"), <>{duration(slice.start + shift)} <span class="quiet">{exactly(slice.start + shift)}</span></>],
-    [t("detail.wall"), <>{duration(slice.dur)} <span class="quiet">{exactly(slice.dur)}</span></>],
+    [t("detail.start"), <>{duration(slice.start + shift)} <span class="quiet">{exact(slice.start + shift)}</span></>],
+    [t("detail.wall"), <>{duration(slice.dur)} <span class="quiet">{exact(slice.dur)}</span></>],
   ];
   if (slice.self_ns !== null) {
-    rows.push([t("detail.self"), <>{duration(slice.self_ns)}{share} <span class="quiet">{exactly(slice.self_ns)}</span></>]);
+    rows.push([t("detail.self"), <>{duration(slice.self_ns)}{share} <span class="quiet">{exact(slice.self_ns)}</span></>]);
   }
   if (slice.step !== null) {
     rows.push([t("detail.step"), String(slice.step)]);

@@ -1,7 +1,7 @@
 /** Slice List: statistics of what lies in the box, by name; on the right every slice of the chosen name (T-26, T-28). Sums are
  * given twice, plain and as the union of the time covered, since lanes overlap. */
 import { useEffect, useState } from "preact/hooks";
-import { get, list, type Params } from "../api/client";
+import { list, type Params } from "../api/client";
 import type { Rank, Table } from "../api/types";
 import { useAtom } from "../base/atom";
 import type { Ns } from "../base/ns";
@@ -80,6 +80,3 @@ export function SliceList() {
     </div>
   );
 }
-
-/** Counts of a table that is asked for beside it. */
-export const peek = (path: string, params: Params): Promise<Table> => get<Table>(path, { ...params, limit: 1 });
