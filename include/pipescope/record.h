@@ -1,0 +1,160 @@
+/* Recording ranges of a running program: libpipescope-record.so.
+ *
+ *     #include <pipescope/record.h>
+ *
+ *     ps_record_start();                              // or `pipescope record -- ./program`, then not even this
+ *     for (int step = 0; step < n_steps; step++) {
+ *         ps_record_step_begin(step);
+ *         uint64_t range = ps_record_range_start(NULL, "{'name': 'forward_step'}", PS_RECORD_HOST_STREAM);
+ *         forward();
+ *         ps_record_range_end(range);
+ *         ps_record_step_end();
+ *     }
+ *     ps_record_stop();
+ *     ps_record_export(NULL);                         // a process that ends does both by itself
+ *
+ * What is written is the folder that Ascend's PyTorch profiler writes, <worker>_<time>_ascend_pt: all that reads one
+ * reads the other. Options come from ps_record_set() or from environment variables (src/record/options.def lists both).
+ *
+ * Every function may be called at any time, in any order, from any thread and from signal handlers (ranges and marks
+ * only), and none ends the program or waits for the disk while recording. Functions that return int give 0 or one of
+ * the negative codes below. While nothing is recorded a range costs about a nanosecond.
+ *
+ * Besides these functions the library exports those of mstx (mstxRangeStartA ...) and is a tool that NVTX version 3 and
+ * mstx load by themselves (NVTX_INJECTION64_PATH, MSTX_INJECTION_PATH). */
+#ifndef PIPESCOPE_RECORD_H
+#define PIPESCOPE_RECORD_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PS_API __attribute__((visibility("default")))
+
+/* --- results ------------------------------------------------------------------------------------------------------- */
+
+enum {
+    PS_RECORD_OK = 0,
+    PS_RECORD_BAD_ARGUMENT = -1, /* unknown option, value out of range, text that is no JSON */
+    PS_RECORD_WRONG_TIME =
+        -2, /* not in this state: start while recording, export while recording ... */
+    PS_RECORD_IO =
+        -3, /* files could not be written; what was recorded is kept in memory or as raw files */
+    PS_RECORD_NO_MEMORY = -4,
+    PS_RECORD_NOTHING = -5, /* nothing was recorded, so nothing was written */
+    PS_RECORD_UNAVAILABLE =
+        -6 /* the export needs libsqlite3 and there is none: raw files are kept */
+};
+
+/* What a code means; never NULL. */
+PS_API const char *ps_record_error_text(int code);
+
+/* The library's version, "0.1.0". */
+PS_API const char *ps_record_version(void);
+
+/* --- when and where ------------------------------------------------------------------------------------------------ */
+
+/* Sets an option by its name ("output_dir", "rank", "backend" ...: docs/recording.md). It holds from the next start
+ * on and wins over the environment. `value` is copied; NULL means the default. */
+PS_API int ps_record_set(const char *option, const char *value);
+
+/* Makes ready what the first start would make: output folder, rings of the threads seen so far, device events,
+ * calibration of the clock. Records nothing. */
+PS_API int ps_record_warmup(void);
+
+/* Begins to record. Starts a new output folder, made when the first event comes. */
+PS_API int ps_record_start(void);
+
+/* Ends recording; waits for the device times that are still on their way (at most 30 s). Open ranges are listed as such. */
+PS_API int ps_record_stop(void);
+
+/* Writes the database and the JSON files of what was recorded last. `dir`: where its folder lies instead of where it
+ * was recorded; NULL to leave it there. Blocks until written; raw files are removed when all went well. */
+PS_API int ps_record_export(const char *dir);
+
+/* Forgets what was recorded last and removes its folder. Stops when recording. */
+PS_API int ps_record_discard(void);
+
+/* 1 while recording, else 0. */
+PS_API int ps_record_enabled(void);
+
+/* The folder of the current or last recording, "" when there is none; into `out`, cut to `size` bytes with the zero.
+ * Returns its length. */
+PS_API int ps_record_directory(char *out, uint32_t size);
+
+/* --- ranges and marks ---------------------------------------------------------------------------------------------- */
+
+/* A name that ranges are grouped by. NULL is the domain "default". The same name gives the same handle; handles live as
+ * long as the process. */
+typedef struct ps_record_domain ps_record_domain;
+PS_API ps_record_domain *ps_record_domain_named(const char *name);
+
+/* Streams. A range on a stream also gets the times at which the device came to its start and to its end. A handle is
+ * a CUstream / cudaStream_t; NULL means host only. Without a GPU, any handle gives a device row with the host's times, so
+ * that pipelines on CPUs can be drawn; PS_RECORD_HOST_STREAM is the usual one, other small numbers are further lanes. */
+#define PS_RECORD_HOST_STREAM ((void *)1) /* equals CU_STREAM_LEGACY, the default stream of CUDA */
+
+/* A moment. `message` is copied: 1 to 4095 bytes of UTF-8. */
+PS_API void ps_record_mark(ps_record_domain *domain, const char *message, void *stream);
+
+/* A span between two calls, also of different threads. Returns its id, 0 when it is not recorded. */
+PS_API uint64_t ps_record_range_start(ps_record_domain *domain, const char *message, void *stream);
+PS_API void ps_record_range_end(uint64_t range);
+
+/* Nested spans of this thread. Push returns the depth before, pop the depth after; -1 when nothing was recorded. */
+PS_API int ps_record_range_push(ps_record_domain *domain, const char *message, void *stream);
+PS_API int ps_record_range_pop(ps_record_domain *domain);
+
+/* An operator of a framework, with the kernel it stands for, on machines where nothing else knows of operators: one row
+ * of the operators, one of the device. Needed for module statistics (ranges in the domain "Module"). `shapes` may be NULL:
+ * its input shapes, "64,128;128,32". */
+PS_API uint64_t ps_record_op_begin(const char *name, const char *shapes, void *stream);
+PS_API void ps_record_op_end(uint64_t op);
+
+/* --- steps --------------------------------------------------------------------------------------------------------- */
+
+/* One iteration of the training loop, numbered by the caller. When the option "window" is "A:B", recording starts as step
+ * A begins, and stops and exports as step B begins (or B - 1 ends). A step that is open is ended by the next begin and by
+ * stop. */
+PS_API int ps_record_step_begin(int64_t step);
+PS_API int ps_record_step_end(void);
+
+/* The same for loops that say only where an iteration ends: ends the open step and begins the next number, from 0 on. */
+PS_API int ps_record_step(void);
+
+/* --- metadata ------------------------------------------------------------------------------------------------------ */
+
+/* A key of profiler_metadata.json, for every recording of this process; `json` is any JSON value, at most 4096 bytes each
+ * and 50 KiB in all. pipescope knows "pp_info" ({"pp_type": "1f1b", "microbatch_num": 8}), "distributed_args" and
+ * "parallel_group_info". */
+PS_API int ps_record_add_metadata(const char *key, const char *json);
+
+/* A name for a stream, shown in timelines. */
+PS_API int ps_record_name_stream(void *stream, const char *name);
+
+/* --- what was recorded --------------------------------------------------------------------------------------------- */
+
+typedef struct ps_record_stats {
+    uint32_t size;      /* set by the caller: sizeof(ps_record_stats) */
+    uint32_t n_threads; /* that recorded something */
+    uint64_t n_ranges;  /* begun */
+    uint64_t n_marks;
+    uint64_t n_ops;
+    uint64_t n_device; /* device times that arrived */
+    uint64_t
+        n_dropped; /* events that are missing, of all kinds; which, is in the metadata collector.drops */
+    uint64_t spool_bytes; /* written so far */
+    uint32_t crash_safe;  /* 1: what was recorded survives the death of the process */
+    uint32_t recording;
+    char backend[16]; /* "host", "cuda_event", "cupti" */
+} ps_record_stats;
+
+/* Of the current or last recording. */
+PS_API int ps_record_get_stats(ps_record_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,46 @@
+/* The options of a recording (options.def), checked. Values set by ps_record_set() win over the environment, which wins
+ * over the defaults. A value that makes no sense is replaced by the default and named in the log. */
+#ifndef PS_RECORD_CONFIG_H
+#define PS_RECORD_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum { PS_BACKEND_AUTO, PS_BACKEND_HOST, PS_BACKEND_CUDA_EVENT, PS_BACKEND_CUPTI };
+enum { PS_LEVEL_NONE = -1, PS_LEVEL_0, PS_LEVEL_1, PS_LEVEL_2 };
+
+typedef struct ps_rec_config {
+    char output_dir[4096];
+    char worker[256]; /* <host>_<pid> or as given, without '/' */
+    char launch[64];
+    int rank;                  /* -1 unknown */
+    const char *rank_source;   /* "rank", "RANK", ...: where it came from, "" unknown */
+    int backend, level, clock; /* PS_BACKEND_, PS_LEVEL_; clock -1 auto or PS_CLOCK_ */
+    bool record, mstx_strict, keep_raw, export_text, follow_fork, quiet, nccl_marks;
+    bool has_window;
+    int64_t window_first, window_end; /* half-open */
+    int64_t device_id;
+    int nvtx_push_pop_type;
+    uint64_t ring_slots, max_bytes, event_pool;
+    unsigned exit_timeout_s;
+    /* Texts of any length: valid until the next ps_rec_config_read. */
+    const char *domain_include, *domain_exclude, *nvtx_stream, *nvtx_chain, *cuda_library,
+        *cupti_path;
+} ps_rec_config;
+
+/* Copies `value` (NULL: back to the default). False for an unknown name. Thread-safe. */
+bool ps_rec_config_set(const char *option, const char *value);
+
+/* One option as text, from wherever it is set; never NULL. Valid until the option is set again. */
+const char *ps_rec_config_text(const char *option);
+
+/* Reads all options. */
+void ps_rec_config_read(ps_rec_config *out);
+
+/* All options that differ from their defaults as a JSON object. */
+void ps_rec_config_json(ps_buf *out);
+
+#endif

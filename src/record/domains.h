@@ -1,0 +1,43 @@
+/* Domains and shared texts: names that every thread knows by number. Made rarely, under a lock; looked up without one.
+ * They live as long as the process; a recording that starts later writes the definitions again. */
+#ifndef PS_RECORD_DOMAINS_H
+#define PS_RECORD_DOMAINS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pipescope/record.h"
+
+enum { PS_MAX_DOMAINS = 1024, PS_MAX_SHARED_TEXTS = 1 << 20 };
+
+/* What a client holds as its handle: our ps_record_domain, mstxDomainHandle_t and nvtxDomainHandle_t alike. */
+struct ps_record_domain {
+    uint16_t id;           /* 0 is "default" */
+    atomic_bool recorded;  /* passes the include and exclude lists */
+    atomic_bool destroyed; /* by mstxDomainDestroy; making it again by name revives it */
+    uint32_t length;
+    const char *name;
+};
+
+/* NULL or "default" gives domain 0. NULL when there are too many (counted). */
+ps_record_domain *ps_domain_named(const char *name, size_t length);
+
+/* NULL gives domain 0; NULL back for a pointer that is no domain of ours or was destroyed. */
+ps_record_domain *ps_domain_check(const void *handle);
+void ps_domain_destroy(void *handle);
+
+ps_record_domain *ps_domain_at(unsigned id); /* NULL past the last */
+unsigned ps_domain_count(void);
+
+/* Sets `recorded` of all, now and later, by the lists of the options. Exact names; include wins. */
+void ps_domain_filter(const char *include, const char *exclude);
+
+/* A text registered once and used by number (NVTX registered strings, names of operators). Same text, same id, from 1 on; 0
+ * when there is no room. */
+uint32_t ps_shared_text(const char *text, size_t length);
+const char *ps_shared_text_at(uint32_t id, size_t *length); /* NULL past the last */
+uint32_t ps_shared_text_count(void);
+
+#endif

@@ -1,0 +1,70 @@
+/* The hot path: every way in (record.h, mstx, NVTX, CUDA, CUPTI) ends here. No lock, no allocation, no system call but when a
+ * thread records its first event. `domain` is one that ps_domain_check passed; `text` is not kept.
+ *
+ * Messages are judged here (empty, too long, the first characters that mstx refuses); `ps_text` says which kind of text. */
+#ifndef PS_RECORD_EVENTS_H
+#define PS_RECORD_EVENTS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/domains.h"
+#include "record/format.h"
+
+/* 0 while nothing is recorded, else the generation of the recording. Lies on a page of its own that a fork wipes. */
+extern _Atomic uint32_t *ps_recording;
+
+static inline bool ps_is_recording(void) {
+    return __builtin_expect(atomic_load_explicit(ps_recording, memory_order_relaxed) != 0, 0);
+}
+
+/* What a message is: bytes, or a shared text by its number (then `bytes` is NULL). */
+typedef struct ps_text {
+    const char *bytes;
+    size_t length;
+    uint32_t shared;
+    bool check; /* mstx's rules for messages apply */
+} ps_text;
+
+/* What NVTX says besides; a record of its own in front. */
+typedef struct ps_nvtx_extra {
+    uint32_t category, colour, payload_type, form;
+    const char *payload; /* JSON text, or NULL */
+    size_t payload_length;
+} ps_nvtx_extra;
+
+/* All give 0 / do nothing when not recording. `stream` NULL: host only. `extra` may be NULL. */
+void ps_event_mark(const ps_record_domain *domain, ps_text text, void *stream,
+                   const ps_nvtx_extra *extra);
+uint64_t ps_event_start(const ps_record_domain *domain, ps_text text, void *stream,
+                        const ps_nvtx_extra *extra);
+/* domain NULL: not known to the caller (PS_DOMAIN_ANY). */
+void ps_event_end(const ps_record_domain *domain, uint64_t id);
+/* Depth before the push, and after the pop; -1 when nothing was recorded. */
+int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
+                  const ps_nvtx_extra *extra);
+int ps_event_pop(const ps_record_domain *domain);
+
+uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream);
+void ps_event_op_end(uint64_t id);
+
+void ps_event_step(bool begin, int64_t step, void *stream);
+
+/* Counts on the calling thread's ring; nothing when not recording. */
+void ps_event_drop(unsigned drop);
+
+/* --- through ring 0, under its lock; for what happens rarely --------------------------------------------------------- */
+
+/* A record with text behind it, e.g. PS_REC_DOMAIN, PS_REC_INFO (key, NUL, text: id = length of the key). */
+void ps_shared_define(uint8_t kind, uint64_t id, const char *text, size_t length);
+void ps_shared_pair(uint8_t kind, const char *key, const char *text, size_t length);
+void ps_shared_anchor(uint64_t ticks, int64_t real_ns, int64_t mono_ns, uint32_t half_width_ns);
+
+/* Device records: `start_ns`, `end_ns` of CLOCK_MONOTONIC; `name` may be NULL. From any thread of ours. */
+void ps_shared_device(uint8_t kind, uint64_t id, int64_t start_ns, int64_t end_ns, const char *name,
+                      const ps_device_more *more);
+void ps_shared_drop(unsigned drop, uint64_t n);
+
+#endif

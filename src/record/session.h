@@ -1,0 +1,43 @@
+/* Recordings of this process, one after the other: start, stop, export; their folder, their writer thread. Behind the
+ * functions of record.h (api.c), which translate codes.
+ *
+ *     IDLE --start--> RECORDING --stop--> STOPPED --export or discard--> IDLE
+ *
+ * The folder is made, and files begin, with the first event: a process that records nothing leaves nothing.
+ * Steps and the window live here too: session_step.c. */
+#ifndef PS_RECORD_SESSION_H
+#define PS_RECORD_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pipescope/record.h"
+#include "record/config.h"
+#include "record/format.h"
+
+typedef enum ps_session_state { PS_IDLE, PS_RECORDING, PS_STOPPED, PS_EXPORTING } ps_session_state;
+
+int ps_session_warmup(void);
+int ps_session_start(void);
+int ps_session_stop(void);
+int ps_session_export(const char *dir);
+int ps_session_discard(void);
+int ps_session_stats(ps_record_stats *out);
+int ps_session_directory(char *out, uint32_t size);
+int ps_session_metadata(const char *key, const char *json);
+int ps_session_name_stream(void *stream, const char *name);
+
+int ps_session_step_begin(int64_t step);
+int ps_session_step_end(void);
+int ps_session_step(void);
+
+/* Once a process: reads the options, prepares the page of ps_recording, fork and exit handlers; begins to record when the
+ * option `record` says so. Called by every way in (the functions of record.h, the entry points of mstx and NVTX). */
+void ps_process_init(void);
+
+/* A thread needs its ring: the folder of rings of the current recording, NULL for anonymous ones; makes the output folder
+ * at the first call of a recording. False when `generation` has ended. */
+bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_slots,
+                           uint64_t *session, int *clock);
+
+#endif
