@@ -48,6 +48,12 @@ static inline void clear_busy(ps_rec_thread *me) {
     atomic_store_explicit(&me->busy, 0, memory_order_release);
 }
 
+/* Where the kernel has no membarrier, store and load are both in the one order of all such accesses. */
+static __attribute__((noinline, cold)) uint32_t recording_fenced(ps_rec_thread *me) {
+    (void)atomic_exchange_explicit(&me->busy, BUSY_WRITING, memory_order_seq_cst);
+    return atomic_load_explicit(ps_recording, memory_order_seq_cst);
+}
+
 static inline ps_rec_thread *enter(void) {
     uint32_t generation = atomic_load_explicit(ps_recording, memory_order_relaxed);
     if (generation == 0) {
@@ -62,10 +68,9 @@ static inline ps_rec_thread *enter(void) {
         }
     }
     set_busy(me, BUSY_WRITING);
-    if (UNLIKELY(me->fences)) {
-        atomic_thread_fence(memory_order_seq_cst);
-    }
-    if (UNLIKELY(atomic_load_explicit(ps_recording, memory_order_relaxed) != me->generation)) {
+    generation = UNLIKELY(me->fences) ? recording_fenced(me)
+                                      : atomic_load_explicit(ps_recording, memory_order_relaxed);
+    if (UNLIKELY(generation != me->generation)) {
         clear_busy(me);
         return NULL;
     }

@@ -352,7 +352,7 @@ static void thread_ends(void *context) {
 static unsigned count_busy(void) {
     unsigned n = 0;
     for (ps_rec_thread *t = all.all; t != NULL; t = t->next) {
-        n += t != ps_this_thread && atomic_load_explicit(&t->busy, memory_order_acquire) != 0;
+        n += t != ps_this_thread && atomic_load_explicit(&t->busy, memory_order_seq_cst) != 0;
     }
     return n;
 }
@@ -360,7 +360,7 @@ static unsigned count_busy(void) {
 /* Lanes that are still written to stay mapped, and are nobody's any more. */
 static void give_up_lanes(void) {
     for (ps_rec_thread *t = all.all; t != NULL; t = t->next) {
-        if (t != ps_this_thread && atomic_load_explicit(&t->busy, memory_order_acquire) != 0) {
+        if (t != ps_this_thread && atomic_load_explicit(&t->busy, memory_order_seq_cst) != 0) {
             t->lane->stuck = true;
         }
     }
@@ -371,7 +371,6 @@ unsigned ps_threads_quiesce(unsigned patience_ms) {
     if (all.membarrier) {
         (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
     }
-    atomic_thread_fence(memory_order_seq_cst);
     uint64_t deadline = ps_mono_ns() + (uint64_t)patience_ms * 1000000u;
     unsigned n_busy;
     for (;;) {

@@ -92,7 +92,7 @@ void ps_thread_count_nested(ps_rec_thread *me);
 
 /* --- for the session ------------------------------------------------------------------------------------------------- */
 
-/* After *ps_recording has been set to 0. Waits until no thread is in the middle of an event it began before; those that do not come
+/* After *ps_recording has been set to 0 (memory_order_seq_cst). Waits until no thread is in the middle of an event it began before; those that do not come
  * out within `patience_ms` keep their lane for good. No thread writes to a ring from then on, but ps_shared_... still work and the
  * writer still finds all rings, until ps_threads_release(). Returns how many threads did not come out. */
 unsigned ps_threads_quiesce(unsigned patience_ms);
