@@ -1,9 +1,10 @@
-/* What a call of the recorder costs: prints a table, one line a path. Called by `./dev bench record`.
+/* What a call of the recorder costs. Prints lines "what <tab> measured <tab> bar <tab> comparison".
  *
- *     record_calls [EVENTS]       calls measured on each line (default 2,000,000)
+ *     record_calls [CALLS]        calls or pairs measured on each line (default 400,000)
  *
- * Each line is the median of many short runs of a thousand calls or pairs, so that a run that another process interrupted does
- * not count. It records into a folder below TMPDIR, which it removes. */
+ * Each figure is the median of runs of a thousand calls, so that a run that something else interrupted does not count. Between
+ * some of them the writer gets its turn: what is measured is the call, and nothing is dropped. It records into the folder that
+ * PIPESCOPE_OUTPUT_DIR names, and discards it. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,45 +33,34 @@ static int by_value(const void *a, const void *b) {
 
 static ps_record_domain *domain;
 
-static void known_pair(uint64_t i) {
-    (void)i;
-    ps_record_range_end(ps_record_range_start(domain, "forward_step of a model", NULL));
-}
-
-static void stream_pair(uint64_t i) {
-    (void)i;
-    ps_record_range_end(ps_record_range_start(domain, "forward_step of a model", (void *)1));
-}
+/* A function that makes `n` calls, numbered from `i` on. */
+#define LOOP(name, ...)                                                                            \
+    static void name(uint64_t i, int n) {                                                          \
+        for (; n > 0; n--, i++) {                                                                  \
+            __VA_ARGS__;                                                                           \
+        }                                                                                          \
+    }
 
 /* 48 bytes that no earlier message had. */
-static _Thread_local char fresh[49] = "{'name': 'recv', 'source': 3, 'no': 000000000000";
-static void new_message_pair(uint64_t i) {
-    for (int k = 47; i != 0; k--, i /= 10) {
-        fresh[k] = (char)('0' + i % 10);
+static const char *fresh(uint64_t i) {
+    static _Thread_local char text[49] = "{'name': 'recv', 'source': 3, 'no': 000000000000";
+    for (int k = 47; i != 0; k--, i /= 16) {
+        text[k] = "0123456789abcdef"[i % 16];
     }
-    ps_record_range_end(ps_record_range_start(domain, fresh, NULL));
+    return text;
 }
 
-static void push_pop(uint64_t i) {
-    (void)i;
-    (void)ps_record_range_push(domain, "forward_step of a model", NULL);
-    (void)ps_record_range_pop(domain);
-}
-
-static void mark(uint64_t i) {
-    (void)i;
-    ps_record_mark(domain, "a mark", NULL);
-}
-
-static void op(uint64_t i) {
-    (void)i;
-    ps_record_op_end(ps_record_op_begin("aten::mm", "64,128;128,32", (void *)1));
-}
-
-static void disabled(uint64_t i) {
-    (void)i;
-    ps_record_mark(domain, "a mark", NULL);
-}
+LOOP(disabled_mark, ps_record_mark(domain, "a mark", NULL))
+LOOP(disabled_end, ps_record_range_end(i))
+LOOP(one_mark, ps_record_mark(domain, "a mark", NULL))
+LOOP(known_pair,
+     ps_record_range_end(ps_record_range_start(domain, "forward_step of a model", NULL)))
+LOOP(stream_pair,
+     ps_record_range_end(ps_record_range_start(domain, "forward_step of a model", (void *)1)))
+LOOP(new_message_pair, ps_record_range_end(ps_record_range_start(domain, fresh(i), NULL)))
+LOOP(push_pop, ps_record_range_push(domain, "forward_step of a model", NULL);
+     ps_record_range_pop(domain))
+LOOP(op, ps_record_op_end(ps_record_op_begin("aten::mm", "64,128;128,32", (void *)1)))
 
 /* --- NVTX's registered strings, through the interface that its header uses ----------------------------------------------- */
 
@@ -115,11 +105,9 @@ typedef struct nvtx_attributes {
 static void *nvtx_domain;
 static nvtx_attributes registered = {.version = 3, .size = 48, .message_type = 3};
 
-static void registered_pair(uint64_t i) {
-    (void)i;
-    (void)((int (*)(void *, const nvtx_attributes *))nvtx.core2[4])(nvtx_domain, &registered);
-    (void)((int (*)(void *))nvtx.core2[5])(nvtx_domain);
-}
+LOOP(registered_pair,
+     ((int (*)(void *, const nvtx_attributes *))nvtx.core2[4])(nvtx_domain, &registered);
+     ((int (*)(void *))nvtx.core2[5])(nvtx_domain))
 
 static int has_nvtx(void) {
     for (int i = 0; i < 16; i++) {
@@ -138,8 +126,8 @@ static int has_nvtx(void) {
 /* --- measuring ------------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
-    void (*call)(uint64_t);
-    uint64_t n_runs, first;
+    void (*loop)(uint64_t i, int n);
+    uint64_t n_runs;
     double median_ns;
     pthread_barrier_t *barrier;
 } job;
@@ -147,7 +135,6 @@ typedef struct job {
 static void *measure(void *context) {
     job *j = context;
     double *times = calloc(j->n_runs, sizeof *times);
-    uint64_t i = j->first;
     if (times == NULL) {
         exit(1);
     }
@@ -155,14 +142,12 @@ static void *measure(void *context) {
         (void)pthread_barrier_wait(j->barrier);
     }
     for (uint64_t run = 0; run < j->n_runs; run++) {
-        int64_t start = now_ns();
-        for (int k = 0; k < BATCH; k++) {
-            j->call(i++);
-        }
-        times[run] = (double)(now_ns() - start) / BATCH;
         if (run % 16 == 15) {
-            (void)usleep(1000); /* the writer's turn: what is measured is the call */
+            (void)usleep(12000); /* the writer comes every 10 ms */
         }
+        int64_t start = now_ns();
+        j->loop(run * BATCH + 1, BATCH);
+        times[run] = (double)(now_ns() - start) / BATCH;
     }
     qsort(times, j->n_runs, sizeof *times, by_value);
     j->median_ns = times[j->n_runs / 2];
@@ -176,16 +161,25 @@ static uint64_t dropped(void) {
     return stats.n_dropped;
 }
 
-static void line(const char *name, void (*call)(uint64_t), uint64_t n_runs, const char *goal) {
-    uint64_t before = dropped();
-    job j = {.call = call, .n_runs = n_runs, .first = 1};
-    (void)measure(&j);
-    printf("%-44s %8.1f ns   %-10s", name, j.median_ns, goal);
-    uint64_t lost = dropped() - before;
+/* `bar_ns` 0: none. */
+static void print_line(const char *name, double ns, double bar_ns, uint64_t lost) {
+    printf("%s\t%.1f ns\t", name, ns);
+    if (bar_ns > 0) {
+        printf("<= %g ns\t%s", bar_ns, ns <= bar_ns ? "within" : "over");
+    } else {
+        printf("\t");
+    }
     if (lost > 0) {
         printf(" (%llu dropped)", (unsigned long long)lost);
     }
     printf("\n");
+}
+
+static void line(const char *name, void (*loop)(uint64_t, int), uint64_t n_runs, double bar_ns) {
+    uint64_t before = dropped();
+    job j = {.loop = loop, .n_runs = n_runs};
+    (void)measure(&j);
+    print_line(name, j.median_ns, bar_ns, dropped() - before);
 }
 
 static void four_threads(uint64_t n_runs) {
@@ -194,20 +188,20 @@ static void four_threads(uint64_t n_runs) {
     job jobs[N];
     pthread_barrier_t barrier;
     (void)pthread_barrier_init(&barrier, NULL, N);
+    uint64_t before = dropped();
     double sum = 0;
     for (int i = 0; i < N; i++) {
-        jobs[i] = (job){.call = known_pair, .n_runs = n_runs, .first = 1, .barrier = &barrier};
+        jobs[i] = (job){.loop = known_pair, .n_runs = n_runs, .barrier = &barrier};
         (void)pthread_create(&threads[i], NULL, measure, &jobs[i]);
     }
     for (int i = 0; i < N; i++) {
         (void)pthread_join(threads[i], NULL);
         sum += jobs[i].median_ns;
     }
-    printf("%-44s %8.1f ns   %-10s\n", "pair, known string, 4 threads at once", sum / N,
-           "as alone");
+    print_line("C pair, known string, each of 4 threads at once", sum / N, 90, dropped() - before);
 }
 
-/* The rate at which threads can go on without a loss: each in turns of a millisecond at the rate asked for. */
+/* Events at a given rate, in turns of half a millisecond. */
 typedef struct steady {
     double rate;
     uint64_t done;
@@ -219,9 +213,8 @@ static void *steady_thread(void *context) {
     int64_t start = now_ns();
     while (now_ns() < s->end_ns) {
         uint64_t due = (uint64_t)((double)(now_ns() - start) * s->rate / 1e9);
-        while (s->done < due) {
-            known_pair(0);
-            s->done += 2;
+        for (; s->done < due; s->done += 2) {
+            known_pair(0, 1);
         }
         (void)usleep(500);
     }
@@ -229,8 +222,9 @@ static void *steady_thread(void *context) {
 }
 
 static void sustained(int n_threads, double rate) {
-    steady s[8];
-    pthread_t threads[8];
+    enum { MAX_THREADS = 8 };
+    steady s[MAX_THREADS];
+    pthread_t threads[MAX_THREADS];
     uint64_t before = dropped();
     int64_t start = now_ns();
     uint64_t done = 0;
@@ -242,45 +236,36 @@ static void sustained(int n_threads, double rate) {
         (void)pthread_join(threads[i], NULL);
         done += s[i].done;
     }
+    uint64_t lost = dropped() - before;
     double seconds = (double)(now_ns() - start) / 1e9;
-    printf("%d thread%s at %.1f M events/s for a second: %6.2f M/s written, %llu dropped\n",
-           n_threads, n_threads > 1 ? "s" : " ", rate / 1e6, (double)done / seconds / 1e6,
-           (unsigned long long)(dropped() - before));
+    printf(
+        "C events for a second, threads: %d\t%.2f M/s, %llu dropped\t%.0f M/s, none dropped\t%s\n",
+        n_threads, (double)done / seconds / 1e6, (unsigned long long)lost, n_threads * rate / 1e6,
+        lost == 0 ? "within" : "over");
 }
 
 int main(int argc, char **argv) {
-    uint64_t n_runs = (argc > 1 ? strtoull(argv[1], NULL, 10) : 2000000) / BATCH;
+    uint64_t n_runs = (argc > 1 ? strtoull(argv[1], NULL, 10) : 400000) / BATCH;
     n_runs = n_runs < 1 ? 1 : n_runs > MAX_RUNS ? MAX_RUNS : n_runs;
-    char dir[] = "/tmp/record_calls.XXXXXX";
-    const char *base = getenv("PIPESCOPE_OUTPUT_DIR");
-    if (base == NULL && (base = mkdtemp(dir)) == NULL) {
-        perror(dir);
-        return 1;
-    }
-    (void)ps_record_set("output_dir", base);
     domain = ps_record_domain_named("bench");
-    printf("%-44s %11s   %-10s\n", "median of a call or pair", "time", "goal");
-    line("not recording", disabled, n_runs, "<= 2 ns");
+    line("C mark, not recording", disabled_mark, n_runs, 2);
+    line("C end, not recording", disabled_end, n_runs, 2);
     if (ps_record_start() != PS_RECORD_OK) {
         fprintf(stderr, "record_calls: cannot record\n");
         return 1;
     }
-    line("mark", mark, n_runs, "<= 45 ns");
-    line("pair, known string", known_pair, n_runs, "<= 90 ns");
-    line("pair, known string, on a stream", stream_pair, n_runs, "");
-    line("pair, new message of 48 bytes", new_message_pair, n_runs, "<= 150 ns");
-    line("push and pop", push_pop, n_runs, "<= 90 ns");
+    line("C mark", one_mark, n_runs, 45);
+    line("C pair, known string", known_pair, n_runs, 90);
+    line("C pair, known string, on a stream", stream_pair, n_runs, 0);
+    line("C pair, new message of 48 bytes", new_message_pair, n_runs, 150);
+    line("C push and pop, known string", push_pop, n_runs, 90);
     if (has_nvtx()) {
-        line("NVTX push and pop, registered string", registered_pair, n_runs, "<= 120 ns");
+        line("NVTX push and pop, registered string", registered_pair, n_runs, 120);
     }
-    line("operator, begin and end", op, n_runs, "");
+    line("C operator, begin and end", op, n_runs, 0);
     four_threads(n_runs);
     sustained(1, 1e6);
     sustained(4, 1e6);
-    (void)ps_record_stop();
     (void)ps_record_discard();
-    if (base == dir) {
-        (void)rmdir(dir);
-    }
     return 0;
 }

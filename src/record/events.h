@@ -84,5 +84,6 @@ void ps_shared_set_taker(void (*take)(void));
 /* What waits in memory for ring 0, for the thread that has just made it; and to forget it. */
 void ps_shared_flush(void);
 void ps_shared_forget(void);
+void ps_shared_abandon(void); /* in a forked child: another thread may have been changing it */
 
 #endif
