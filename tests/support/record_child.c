@@ -70,6 +70,11 @@ pid_t record_child_start(const char *dir, void (*body)(void)) {
     exit(0);
 }
 
+void record_child_fail(const char *file, int line, const char *what) {
+    (void)dprintf(STDERR_FILENO, "%s:%d: not so in the child: %s\n", file, line, what);
+    _exit(99);
+}
+
 void record_child_exits(pid_t pid, int wanted) {
     int status = 0;
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -14,6 +14,15 @@ void record_child_remove_dir(const char *dir);
  * the child ends by exit(0). */
 pid_t record_child_start(const char *dir, void (*body)(void));
 
+/* In the child: ends it with a word on stderr when something is not so. */
+#define RECORD_CHILD_NEED(what)                                                                    \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
+            record_child_fail(__FILE__, __LINE__, #what);                                          \
+        }                                                                                          \
+    } while (0)
+void record_child_fail(const char *file, int line, const char *what);
+
 /* Waits; the test fails unless the child exits with `status`. */
 void record_child_exits(pid_t pid, int status);
 /* The same for one that a signal ends. */
