@@ -102,19 +102,14 @@ static ps_code fill_open(ps_export *e, ps_err *err) {
                                    global_tid(e, m.tid));
         }
     }
-    int64_t id = PS_DB_FIRST_OPERATOR;
     for (size_t i = 0; code == PS_OK && i < v->n; i++) {
-        if (v->what[i] != PS_EVENT_OP) {
-            continue;
-        }
-        if (v->end_ns[i] == PS_STILL_OPEN) {
+        if (v->what[i] == PS_EVENT_OP && v->end_ns[i] == PS_STILL_OPEN) {
             e->result->n_open++;
-            code =
-                PS_DATABASE_PUT(&e->db, err, id, v->start_ns[i], ps_export_text(e, v->message[i]),
-                                ps_export_text(e, ps_capture_domains(e->c)->value[v->domain[i]]),
-                                global_tid(e, v->tid[i]));
+            code = PS_DATABASE_PUT(&e->db, err, PS_DB_FIRST_OPERATOR + e->operator_number[i],
+                                   v->start_ns[i], ps_export_text(e, v->message[i]),
+                                   ps_export_text(e, ps_capture_domains(e->c)->value[v->domain[i]]),
+                                   global_tid(e, v->tid[i]));
         }
-        id++;
     }
     return code;
 }

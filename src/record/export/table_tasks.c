@@ -62,12 +62,10 @@ static bool add_marks(ps_export *e) {
 /* Where CUPTI tells of kernels an operator needs none that stands for it. */
 static bool add_operators(ps_export *e) {
     const ps_events *v = ps_capture_events(e->c);
-    int64_t connection = PS_DB_FIRST_OPERATOR_KERNEL - 1;
     for (size_t i = 0; i < v->n; i++) {
         if (v->what[i] != PS_EVENT_OP) {
             continue;
         }
-        connection++;
         bool timed = v->device_start_ns[i] != PS_STILL_OPEN;
         if (v->end_ns[i] == PS_STILL_OPEN || e->cupti_backend || (!timed && !e->host_backend)) {
             e->n_without_device += !timed && v->stream[i] != 0 && !e->host_backend;
@@ -76,7 +74,7 @@ static bool add_operators(ps_export *e) {
         uint64_t stream = v->stream[i] != 0 ? v->stream[i] : 1;
         ps_task task =
             timed ? device_task(e, i) : host_task(e, v->start_ns[i], v->end_ns[i], stream);
-        task.connection = connection;
+        task.connection = PS_DB_FIRST_OPERATOR_KERNEL + e->operator_number[i];
         task.what = PS_TASK_OPERATOR;
         task.row = (uint32_t)i;
         if (!add_task(e, task)) {
@@ -214,7 +212,7 @@ static ps_code fill_copies(ps_export *e, ps_err *err) {
 ps_code ps_fill_tasks(ps_export *e, ps_err *err) {
     ps_code code = fill_task_table(e, err);
     bool device = ps_capture_device(e->c)->n > 0;
-    if (code == PS_OK && (device || e->result->n_ops > 0)) {
+    if (code == PS_OK && (device || e->n_operators > 0)) {
         code = fill_compute(e, err);
     }
     return code == PS_OK && device ? fill_copies(e, err) : code;

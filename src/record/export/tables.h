@@ -52,7 +52,9 @@ typedef struct ps_export {
     size_t n_streams, cap_streams;
     ps_task *tasks; /* sorted by start; globalTaskId is the place */
     size_t n_tasks, cap_tasks;
-    uint64_t n_without_device; /* ranges and marks on a stream whose device times never came */
+    uint32_t *operator_number;     /* by event, PS_NO_TEXT: no operator */
+    size_t n_operators, n_emitted; /* emitted: by PyTorch as NVTX ranges, which stay ranges too */
+    uint64_t n_without_device;     /* ranges and marks on a stream whose device times never came */
 } ps_export;
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
@@ -88,6 +90,9 @@ typedef struct ps_mark_walk {
 
 /* False at the end. Begin with {0}. */
 bool ps_marks_next(ps_export *e, ps_mark_walk *w, ps_mark *out);
+
+/* e->operator_number; false when memory is out. */
+bool ps_number_operators(ps_export *e);
 
 /* --- filling ------------------------------------------------------------------------------------------------------ */
 
