@@ -37,13 +37,15 @@ static ps_code begin(ps_export *e, ps_err *err) {
         e->streams[0] = (ps_stream_entry){.handle = 1};
         e->n_streams = 1;
     }
-    return ok && ps_number_operators(e) ? PS_OK : ps_fail_nomem(err);
+    return ok && ps_number_operators(e) && ps_comm_find(e->c, &e->comm) ? PS_OK
+                                                                        : ps_fail_nomem(err);
 }
 
 static void end(ps_export *e) {
     ps_database_drop(&e->db);
     ps_texts_fini(&e->strings);
     ps_free(e->string_of_text);
+    ps_comm_free(&e->comm);
     ps_free(e->operator_number);
     ps_free(e->streams);
     ps_free(e->tasks);
@@ -65,6 +67,9 @@ static ps_code fill(ps_export *e, ps_err *err) {
     }
     if (code == PS_OK) {
         code = ps_fill_tasks(e, err);
+    }
+    if (code == PS_OK && ps_capture_device(e->c)->n > 0) {
+        code = ps_fill_communication(e, err);
     }
     if (code == PS_OK && e->n_operators > 0) {
         code = ps_fill_operators(e, err);

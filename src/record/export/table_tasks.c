@@ -24,7 +24,7 @@ static ps_task host_task(ps_export *e, int64_t start_ns, int64_t end_ns, uint64_
                      .end_ns = end_ns,
                      .device = e->device_id,
                      .context = (uint32_t)PS_DB_NONE,
-                     .stream = ps_export_stream(e, false, 0, stream)};
+                     .stream = ps_export_stream(e, PS_STREAM_HANDLE, 0, stream)};
 }
 
 static ps_task device_task(ps_export *e, size_t row) {
@@ -33,13 +33,35 @@ static ps_task device_task(ps_export *e, size_t row) {
                      .end_ns = v->device_end_ns[row],
                      .device = v->device[row],
                      .context = v->context[row],
-                     .stream = ps_export_stream(e, false, v->context[row], v->stream[row])};
+                     .stream =
+                         ps_export_stream(e, PS_STREAM_HANDLE, v->context[row], v->stream[row])};
+}
+
+/* A call of NCCL where nothing tells of its kernel: the host's times, on a stream of the communicator's own. */
+static bool add_comm_mark(ps_export *e, const ps_mark *m) {
+    if (e->cupti_backend || m->end_ns == PS_STILL_OPEN) {
+        return true;
+    }
+    ps_task task = {.start_ns = m->start_ns,
+                    .end_ns = m->end_ns,
+                    .connection = m->connection,
+                    .device = e->device_id,
+                    .context = (uint32_t)PS_DB_NONE,
+                    .stream = ps_comm_stream(e, m->comm),
+                    .what = PS_TASK_MARK};
+    return add_task(e, task);
 }
 
 static bool add_marks(ps_export *e) {
     const ps_events *v = ps_capture_events(e->c);
     ps_mark m;
     for (ps_mark_walk w = {0}; ps_marks_next(e, &w, &m);) {
+        if (m.comm != NULL) {
+            if (!add_comm_mark(e, &m)) {
+                return false;
+            }
+            continue;
+        }
         bool timed = m.event != PS_NO_TEXT && v->device_start_ns[m.event] != PS_STILL_OPEN;
         if (m.end_ns == PS_STILL_OPEN || (m.stream == 0 && !timed)) {
             continue;
@@ -93,15 +115,19 @@ static bool add_device_rows(ps_export *e) {
         if (what == PS_TASK_SET && d->kind[i] != PS_REC_MEMSET) {
             continue;
         }
+        if (what == PS_TASK_KERNEL && d->name[i] != PS_NO_TEXT &&
+            ps_comm_is_kernel(ps_capture_text(e->c, d->name[i], NULL))) {
+            what = PS_TASK_COMMUNICATION;
+        }
         ps_task task = {.start_ns = d->start_ns[i],
                         .end_ns = d->end_ns[i],
                         .connection = ps_export_correlation(d->correlation[i]),
                         .device = d->device[i],
                         .context = d->context[i],
-                        .stream = ps_export_stream(e, true, d->context[i], d->stream[i]),
+                        .stream = ps_export_stream(e, PS_STREAM_CUPTI, d->context[i], d->stream[i]),
                         .row = (uint32_t)i,
                         .what = (uint8_t)what};
-        e->result->n_kernels += what == PS_TASK_KERNEL;
+        e->result->n_kernels += what == PS_TASK_KERNEL || what == PS_TASK_COMMUNICATION;
         if (!add_task(e, task)) {
             return false;
         }
@@ -140,6 +166,7 @@ static ps_code fill_task_table(ps_export *e, ps_err *err) {
     const int64_t types[] = {[PS_TASK_MARK] = STRING(e, "MsTx"),
                              [PS_TASK_OPERATOR] = STRING(e, "HOST_OP"),
                              [PS_TASK_KERNEL] = STRING(e, "GPU_KERNEL"),
+                             [PS_TASK_COMMUNICATION] = STRING(e, "GPU_KERNEL"),
                              [PS_TASK_COPY] = STRING(e, "MEMCPY_ASYNC"),
                              [PS_TASK_SET] = STRING(e, "MEMSET")};
     ps_code code = ps_database_begin(&e->db, "TASK", err);
