@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "record/export/tables.h"
+#include "record/export/trace_view.h"
 
 static const uint8_t LOST[PS_N_DROPS] = {
 #define X(name, key, text, lost) lost,
@@ -105,6 +106,14 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
     return code == PS_OK ? ps_database_finish(&e->db, err) : code;
 }
 
+static ps_code write_text(ps_export *e, const char *profile_dir, ps_err *err) {
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/ASCEND_PROFILER_OUTPUT/trace_view.json", profile_dir);
+    return n < 0 || (size_t)n >= sizeof path
+               ? ps_fail_file(err, PS_IO, profile_dir, "the path is too long")
+               : ps_trace_view_write(e, path, err);
+}
+
 ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
                           const ps_export_options *options, ps_export_result *result, ps_err *err) {
     static const ps_export_options DEFAULTS = {.nvtx_push_pop_type = 2};
@@ -118,6 +127,9 @@ ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
     if (code == PS_OK) {
         count(&e);
         code = write_database(&e, profile_dir, err);
+    }
+    if (code == PS_OK && e.options->text) {
+        code = write_text(&e, profile_dir, err);
     }
     if (code == PS_OK) {
         result->n_rows = e.db.n_rows;

@@ -48,6 +48,7 @@ static bool add_comm_mark(ps_export *e, const ps_mark *m) {
                     .device = e->device_id,
                     .context = (uint32_t)PS_DB_NONE,
                     .stream = ps_comm_stream(e, m->comm),
+                    .row = (uint32_t)m->message,
                     .what = PS_TASK_MARK};
     return add_task(e, task);
 }
@@ -74,6 +75,7 @@ static bool add_marks(ps_export *e) {
             timed ? device_task(e, m.event) : host_task(e, m.start_ns, m.end_ns, m.stream);
         task.connection = m.connection;
         task.what = PS_TASK_MARK;
+        task.row = (uint32_t)m.message;
         if (!add_task(e, task)) {
             return false;
         }

@@ -28,7 +28,7 @@ typedef struct ps_stream_entry { /* its place is the dense number */
 } ps_stream_entry;
 
 typedef enum ps_task_what {
-    PS_TASK_MARK,
+    PS_TASK_MARK,     /* `row`: string of its message */
     PS_TASK_OPERATOR, /* stands for the kernel of an operator; `row`: event */
     PS_TASK_KERNEL,   /* `row`: of the device rows, also below */
     PS_TASK_COMMUNICATION,
@@ -63,6 +63,7 @@ typedef struct ps_export {
     uint32_t *operator_number;     /* by event, PS_NO_TEXT: no operator */
     size_t n_operators, n_emitted; /* emitted: by PyTorch as NVTX ranges, which stay ranges too */
     ps_comm_calls comm;            /* NCCL's */
+    uint32_t devices_seen;         /* bits, for names in the trace view */
     size_t first_comm;             /* those before have their kernels */
     uint64_t n_without_device;     /* ranges and marks on a stream whose device times never came */
 } ps_export;
