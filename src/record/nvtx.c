@@ -77,17 +77,20 @@ const ps_record_domain *ps_nvtx_event_domain(nvtxDomainHandle_t handle) {
     return atomic_load_explicit(&domain->recorded, memory_order_relaxed) ? domain : NULL;
 }
 
-void ps_nvtx_event_mark(const ps_nvtx_event *event) {
+void ps_nvtx_event_mark(ps_nvtx_event *event) {
+    event->extra.form = PS_NVTX_MARK;
     ps_event_mark(event->domain, event->text, event->stream,
                   event->has_extra ? &event->extra : NULL);
 }
 
-uint64_t ps_nvtx_event_start(const ps_nvtx_event *event) {
+uint64_t ps_nvtx_event_start(ps_nvtx_event *event) {
+    event->extra.form = PS_NVTX_START_END;
     return ps_event_start(event->domain, event->text, event->stream,
                           event->has_extra ? &event->extra : NULL);
 }
 
-int ps_nvtx_event_push(const ps_nvtx_event *event) {
+int ps_nvtx_event_push(ps_nvtx_event *event) {
+    event->extra.form = PS_NVTX_PUSH_POP;
     return ps_event_push(event->domain, event->text, event->stream,
                          event->has_extra ? &event->extra : NULL);
 }

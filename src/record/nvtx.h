@@ -190,6 +190,9 @@ uint64_t ps_nvtx_chain_range_end(uint64_t id);
 
 /* --- what nvtx.c and nvtx_ext.c share ------------------------------------------------------------------------------ */
 
+/* How the program made the event: `form` of ps_nvtx_extra, numbered as the types of events in the database. */
+enum { PS_NVTX_PUSH_POP = 1, PS_NVTX_START_END = 2, PS_NVTX_MARK = 3 };
+
 /* An event of a domain with everything around it. Only what is set is read: it is never cleared as a whole. */
 typedef struct ps_nvtx_event {
     const ps_record_domain *domain;
@@ -209,9 +212,9 @@ void ps_nvtx_event_payload(ps_nvtx_event *event, const nvtxPayloadData_t *payloa
 void ps_nvtx_event_add(ps_nvtx_event *event, const nvtxPayloadData_t *payloads, size_t n,
                        bool names_event);
 
-void ps_nvtx_event_mark(const ps_nvtx_event *event);
-uint64_t ps_nvtx_event_start(const ps_nvtx_event *event);
-int ps_nvtx_event_push(const ps_nvtx_event *event);
+void ps_nvtx_event_mark(ps_nvtx_event *event);
+uint64_t ps_nvtx_event_start(ps_nvtx_event *event);
+int ps_nvtx_event_push(ps_nvtx_event *event);
 int ps_nvtx_event_pop(const ps_record_domain *domain);
 
 /* Options and rules that hold from now on, and the chained tool: the first of all that a client does. */

@@ -630,7 +630,8 @@ static bool member(printer *p, bool first, const char *name, uint64_t v, bool is
 
 /* Layouts of NCCL 2.2x by their numbers. The names are those of the layouts it registers nowadays. */
 static bool print_nccl(printer *p, uint64_t id, span data) {
-    static const char *const THIRD[] = {[6] = "Root", [8] = "Root", [9] = "Peer", [10] = "Peer"};
+    static const char *const THIRD[] = {
+        [6] = "Root", [8] = "Root", [9] = "Peer rank", [10] = "Peer rank"};
     uint64_t number = id - NVTX_ID_STATIC_START;
     const char *third = number < sizeof THIRD / sizeof THIRD[0] ? THIRD[number] : NULL;
     if (number < 4 || number > 10 || data.n < (third == NULL ? 16u : 20u) ||
