@@ -112,9 +112,6 @@ static ps_take *new_take(ps_start_by by) {
     ps_domain_filter(take->config.domain_include, take->config.domain_exclude);
     atomic_store(&ps_mstx_strict, take->config.mstx_strict);
     ps_device_choose(&take->config);
-    if (atomic_load(&ps_device) != &ps_device_host) {
-        ps_process_exit_early();
-    }
     return take;
 }
 
