@@ -199,9 +199,6 @@ static bool take_pair(ring_state *s, const ps_slot *slot) {
     if (slot->kind == PS_REC_META) {
         return set_named(c, &c->metadata, NAMED_METADATA, key, value, true);
     }
-    if (strcmp(c->texts.text[key], "stop") == 0) {
-        c->stop_ticks = slot->ticks;
-    }
     return set_named(c, &c->facts, NAMED_FACTS, key, value, false);
 }
 
