@@ -101,8 +101,9 @@ typedef struct ps_device_more { /* in the place of a slot */
 } ps_device_more;
 
 /* Names of PS_REC_INFO, all of them texts: "session" is a JSON object with version, rank, worker, host, pid, launch, level,
- * config; "backend", "device" ({"id":0,"name":"..."}), "clock" (JSON), "schedule" (JSON), "stop" (JSON, written when
- * recording was stopped in order: its absence says that the process died). */
+ * config; "backend", "device" ({"id":0,"name":"..."}), "clock" (JSON), "schedule" (JSON), "nvtx_categories"
+ * ({"domain": {"1": "name"}}), "stop" (JSON, written when recording was stopped in order: its absence says that the process
+ * died). */
 
 /* --- ring ---------------------------------------------------------------------------------------------------------- */
 

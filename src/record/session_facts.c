@@ -11,6 +11,7 @@
 #include "record/device.h"
 #include "record/events.h"
 #include "record/log.h"
+#include "record/nvtx.h"
 #include "record/session.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
@@ -297,6 +298,7 @@ void ps_take_define(const ps_take *take) {
     }
     g.defined = true;
     (void)pthread_mutex_unlock(&g.lock);
+    ps_nvtx_begin(take->generation);
 }
 
 /* --- the end --------------------------------------------------------------------------------------------------------- */
