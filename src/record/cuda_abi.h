@@ -57,6 +57,7 @@ enum { PS_CU_CAPTURE_MODE_GLOBAL = 0, PS_CU_CAPTURE_MODE_RELAXED = 2 };
     X(0, StreamIsCapturing, "cuStreamIsCapturing", (ps_cu_stream, int *))               /* 10.0 */ \
     X(0, ThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (int *)) /* 10.1 */ \
     X(1, EventCreate, "cuEventCreate", (ps_cu_event *, unsigned))                                  \
+    X(1, EventDestroy, "cuEventDestroy_v2", (ps_cu_event))                                         \
     X(1, EventRecord, "cuEventRecord", (ps_cu_event, ps_cu_stream))                                \
     X(1, EventQuery, "cuEventQuery", (ps_cu_event))                                                \
     X(1, EventElapsedTime, "cuEventElapsedTime", (float *, ps_cu_event, ps_cu_event))

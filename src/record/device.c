@@ -47,14 +47,12 @@ static const ps_rec_device watching = {.name = "host",
 
 const ps_rec_device *_Atomic ps_device = &ps_device_host;
 
-static ps_rec_config chosen; /* of the recording at hand */
-static atomic_bool changing,
-    told; /* somebody opens a backend; the new one's name is still to be written */
+static ps_rec_config chosen;        /* of the recording at hand */
+static atomic_bool changing;        /* somebody opens, or has opened, a backend */
 static const ps_rec_device *opened; /* to be closed before the next is chosen */
 
 static void use(const ps_rec_device *device) {
     opened = device;
-    atomic_store(&told, false);
     atomic_store(&ps_device, device);
 }
 
@@ -180,16 +178,13 @@ static void watch_forget(void) {
 
 void ps_device_tell(void) {
     const ps_rec_device *device = atomic_load(&ps_device);
-    if (ps_is_recording() && !atomic_exchange(&told, true)) {
-        ps_shared_pair(PS_REC_INFO, "backend", device->name, strlen(device->name));
-    }
+    ps_shared_pair(PS_REC_INFO, "backend", device->name, strlen(device->name));
 }
 
 void ps_device_choose(const ps_rec_config *config) {
     close_opened();
     chosen = *config;
     atomic_store(&changing, false);
-    atomic_store(&told, true);
     atomic_store(&ps_device, config->backend == PS_BACKEND_HOST ? &ps_device_host : &watching);
     if (config->backend != PS_BACKEND_HOST) {
         watch_tick();
