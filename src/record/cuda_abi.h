@@ -49,6 +49,7 @@ enum { PS_CU_CAPTURE_MODE_GLOBAL = 0, PS_CU_CAPTURE_MODE_RELAXED = 2 };
     X(1, CtxPushCurrent, "cuCtxPushCurrent_v2", (ps_cu_context))                                   \
     X(1, CtxPopCurrent, "cuCtxPopCurrent_v2", (ps_cu_context *))                                   \
     X(1, CtxGetDevice, "cuCtxGetDevice", (int *))                                                  \
+    X(1, CtxSynchronize, "cuCtxSynchronize", (void))                                               \
     X(1, CtxGetApiVersion, "cuCtxGetApiVersion", (ps_cu_context, unsigned *))                      \
     X(0, CtxGetId, "cuCtxGetId", (ps_cu_context, unsigned long long *)) /* 12.0 */                 \
     X(1, DeviceGetName, "cuDeviceGetName", (char *, int, int))                                     \

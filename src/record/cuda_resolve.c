@@ -3,7 +3,7 @@
  * anchor that is still needed would be overwritten, and at the end.
  *
  * A lane is asked from its oldest range on and left at the first that has not happened: one question too many for each
- * stream. This thread's capture mode is RELAXED: in any other, asking for an event breaks the captures of all threads.
+ * stream. This thread's capture mode is RELAXED (device.c): in any other, asking for an event breaks the captures of all threads.
  *
  * Before each go a context is checked: a program may destroy its contexts, and their events with them, at any time (a
  * cudaDeviceReset before it ends, for one). Between the check and the last use some microseconds pass, and nothing can be done
@@ -74,18 +74,24 @@ static void abandon(ps_cuda_context *c) {
 
 /* --- contexts made ready ---------------------------------------------------------------------------------------------- */
 
-/* As a JSON string without what would need escaping. */
-static void tell_device(int device, const char *name) {
-    char text[192], key[32], clean[128];
-    size_t n = 0;
-    for (const char *s = name; *s != 0 && n + 1 < sizeof clean; s++) {
-        clean[n++] = *s < ' ' || *s == '"' || *s == '\\' || *s > '~' ? ' ' : *s;
+/* Once a device and recording: several contexts may be on it. Its name without what JSON would need escaped. */
+static void tell_device(const ps_cuda_calls *cu, ps_cuda_context *c) {
+    char name[128] = "", text[192];
+    c->told = true;
+    for (uint32_t i = 0; i < ps_cuda_context_count(); i++) {
+        const ps_cuda_context *other = &ps_cuda_context_table[i];
+        if (other != c && other->told && other->device == c->device) {
+            return;
+        }
     }
-    clean[n] = 0;
-    int length = snprintf(text, sizeof text, "{\"id\":%d,\"name\":\"%s\"}", device, clean);
-    (void)snprintf(key, sizeof key, "device.%d", device);
+    if (cu->DeviceGetName(name, (int)sizeof name, c->device) != PS_CU_OK) {
+        name[0] = 0;
+    }
+    for (char *s = name; *s != 0; s++) {
+        *s = *s < ' ' || *s == '"' || *s == '\\' || *s > '~' ? ' ' : *s;
+    }
+    int length = snprintf(text, sizeof text, "{\"id\":%d,\"name\":\"%s\"}", c->device, name);
     ps_shared_pair(PS_REC_INFO, "device", text, (size_t)length);
-    ps_shared_pair(PS_REC_INFO, key, text, (size_t)length);
 }
 
 static int anchor(const ps_cuda_calls *cu, ps_cuda_context *c) {
@@ -102,7 +108,6 @@ static int anchor(const ps_cuda_calls *cu, ps_cuda_context *c) {
 
 /* Once a context: our stream and the events of anchors. Once a recording: which device it is, and an anchor. */
 static int make_ready(const ps_cuda_calls *cu, ps_cuda_context *c) {
-    char name[128] = "";
     int r = PS_CU_OK;
     if (!c->ready) {
         r = cu->CtxGetDevice(&c->device);
@@ -110,11 +115,8 @@ static int make_ready(const ps_cuda_calls *cu, ps_cuda_context *c) {
     }
     r = r != PS_CU_OK ? r : anchor(cu, c);
     if (r == PS_CU_OK) {
-        if (cu->DeviceGetName(name, (int)sizeof name, c->device) != PS_CU_OK) {
-            name[0] = 0;
-        }
-        tell_device(c->device, name);
-        c->ready = c->told = true;
+        c->ready = true;
+        tell_device(cu, c);
     }
     return r;
 }
@@ -284,13 +286,7 @@ static void drain(const ps_cuda_calls *cu) {
 }
 
 void ps_cuda_work(uint32_t wishes) {
-    static _Thread_local bool relaxed;
     const ps_cuda_calls *cu = ps_cuda.calls;
-    if (!relaxed && cu->ThreadExchangeStreamCaptureMode != NULL) {
-        int mode = PS_CU_CAPTURE_MODE_RELAXED;
-        (void)cu->ThreadExchangeStreamCaptureMode(&mode);
-        relaxed = true;
-    }
     if ((wishes & ~(uint32_t)PS_GPU_DRAIN) != 0) {
         serve_all(cu, wishes & ~(uint32_t)PS_GPU_DRAIN);
     }
