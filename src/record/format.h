@@ -83,7 +83,9 @@ enum {
         36, /* correlation | text: name of the driver or runtime call; more.thread says who */
     PS_REC_DEVICE_ANCHOR =
         37, /* `ticks` host CLOCK_MONOTONIC ns, aux the device's own ns, id half width ns */
-    PS_REC_CORRELATE = 38 /* external correlation: correlation | range id */
+    PS_REC_CORRELATE = 38, /* external correlation: correlation | range id */
+    PS_REC_OVERHEAD = 39,  /* time CUPTI itself took: 0; more.what its kind, more.thread whose */
+    PS_REC_SYNC = 40       /* a call that waited for the device: correlation; more.what its type */
 };
 
 #define PS_DOMAIN_ANY 0xffffu
