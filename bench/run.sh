@@ -11,6 +11,7 @@
 #   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
 #   paddle    worker logs, 1 GB with 2 million jobs: into traces, and with both files of `timeline`
 #   module    module_statistic on 430,000 operators, 270,000 tasks and 50,000 modules within 0.8 s and 200 MB
+#   record    the recorder: calls, NVTX, Python, export, a step of 100 ms with 500 ranges within 0.5 %
 #   every     all analyses of -m every over 8 ranks of that size, within 6 s on 2 processors and 800 MB
 #   pp_chart  8 ranks at 1x, 2x, 4x (growth must be linear), and against msprof-analyze when it is installed
 #
@@ -20,7 +21,7 @@ set -eu
 cd "$(dirname "$0")/.."
 : "${PIPESCOPE:=build/release/pipescope}"
 work=$PWD/build/bench
-all='scan intervals steps simulate page web json paddle module every pp_chart'
+all='scan intervals steps simulate page web json paddle module record every pp_chart'
 mkdir -p "$work"
 
 # compile NAME: a program of this folder over the library
@@ -84,6 +85,10 @@ bench_paddle() {
 bench_module() {
     echo "== module_statistic"
     sh bench/module.sh "$work"
+}
+bench_record() {
+    echo "== recorder"
+    sh bench/record.sh "$work"
 }
 bench_every() {
     echo "== every"

@@ -68,7 +68,8 @@ static ps_option_spec spec_of(const ps_command *c) {
                             .n_common = PS_N(COMMON),
                             .positional = c->positional,
                             .min_positionals = c->min_positionals,
-                            .max_positionals = c->max_positionals};
+                            .max_positionals = c->max_positionals,
+                            .runs_words = c->runs_words};
 }
 
 /* --- help -------------------------------------------------------------------------------------------------- */
@@ -419,11 +420,12 @@ static int dispatch(ps_cli *cli, int argc, char **argv) {
 }
 
 /* A stream that is closed at the start would lend its number to the first file opened, and messages would end up
- * in a database. The null device opened the wrong way round keeps the number and still fails when used. */
+ * in a database. The null device opened the wrong way round keeps the number and still fails when used. Programs that we
+ * start find it closed, as we did. */
 static void hold_standard_streams(void) {
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
-            (void)open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR);
+            (void)open("/dev/null", (fd == 1 ? O_RDONLY : O_RDWR) | O_CLOEXEC);
         }
     }
 }
@@ -433,9 +435,13 @@ static void on_broken_pipe(int number) {
 }
 
 /* A reader that went away makes writes fail instead of killing us. A handler, not SIG_IGN: programs that we start
- * get the default back. */
+ * get the default back. Who ignores it already has what we want, and so have they. */
 static void outlive_broken_pipes(void) {
-    struct sigaction action = {.sa_handler = on_broken_pipe, .sa_flags = SA_RESTART};
+    struct sigaction action;
+    if (sigaction(SIGPIPE, NULL, &action) == 0 && action.sa_handler == SIG_IGN) {
+        return;
+    }
+    action = (struct sigaction){.sa_handler = on_broken_pipe, .sa_flags = SA_RESTART};
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGPIPE, &action, NULL);
 }

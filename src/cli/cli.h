@@ -49,9 +49,10 @@ typedef struct ps_command {
     size_t n_options;
     const char *positional;                  /* "PATH"; NULL when the command takes none */
     size_t min_positionals, max_positionals; /* PS_MANY: no limit */
-    const char *notes;                       /* paragraphs below the options in help, may be NULL */
-    bool hidden;                             /* not in the list of commands */
-    int (*run)(ps_cli *cli);                 /* returns an exit status */
+    bool runs_words;         /* the positionals are another program's command line */
+    const char *notes;       /* paragraphs below the options in help, may be NULL */
+    bool hidden;             /* not in the list of commands */
+    int (*run)(ps_cli *cli); /* returns an exit status */
 } ps_command;
 
 /* One run of the program. */

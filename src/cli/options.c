@@ -329,6 +329,7 @@ static ps_code take_words(parser *p) {
         const char *word = p->argv[p->at++];
         if (!options || word[0] != '-' || word[1] == '\0') {
             code = take_positional(p, word); /* "-" alone is a name: stdin */
+            options = options && !p->spec->runs_words;
         } else if (strcmp(word, "--") == 0) {
             options = false;
         } else if (word[1] == '-') {
@@ -343,8 +344,25 @@ static ps_code take_words(parser *p) {
     return code;
 }
 
+/* How many words come before the command line of another program. */
+static size_t n_own_words(const ps_option_spec *spec, size_t argc, char *const *argv) {
+    size_t i = 0;
+    while (i < argc && argv[i][0] == '-' && argv[i][1] != '\0' && strcmp(argv[i], "--") != 0) {
+        const char *w = argv[i++];
+        bool is_long = w[1] == '-';
+        size_t row = is_long ? find_long(spec, w + 2, strlen(w + 2)) : find_short(spec, w[1]);
+        bool alone = row < n_specs(spec) && (is_long || w[2] == '\0');
+        if (alone && spec_at(spec, row)->kind != PS_OPTION_FLAG && i < argc &&
+            !is_known_option(spec, argv[i])) {
+            i++; /* its value */
+        }
+    }
+    return i;
+}
+
 /* Someone who asks for help gets it, whatever else is on the line. */
 static bool asks_for_help(const ps_option_spec *spec, size_t argc, char *const *argv) {
+    argc = spec->runs_words ? n_own_words(spec, argc, argv) : argc;
     for (size_t i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char *w = argv[i];
         size_t row = n_specs(spec);
@@ -453,9 +471,18 @@ static void option_left(const ps_option *o, ps_buf *out) {
     }
 }
 
+/* Some help says what each word means. */
+static bool help_names_choices(const ps_option *o) {
+    size_t i = 0;
+    while (o->choices[i] != NULL && strstr(o->help, o->choices[i]) != NULL) {
+        i++;
+    }
+    return o->choices[i] == NULL;
+}
+
 static void option_right(const ps_option *o, ps_buf *out) {
     ps_buf_add_str(out, o->help);
-    if (o->kind == PS_OPTION_CHOICE) {
+    if (o->kind == PS_OPTION_CHOICE && !help_names_choices(o)) {
         for (size_t i = 0; o->choices[i] != NULL; i++) {
             ps_buf_addf(out, "%s%s", i == 0 ? ": " : ", ", o->choices[i]);
         }

@@ -50,6 +50,8 @@ typedef struct ps_option_spec {
     size_t n_common;
     const char *positional; /* as shown, "PATH"; NULL when the command takes none */
     size_t min_positionals, max_positionals;
+    bool
+        runs_words; /* the first positional ends the options: what follows is another program's command line */
 } ps_option_spec;
 
 typedef struct ps_option_value {

@@ -26,7 +26,7 @@ typedef struct ps_rec_config {
     int nvtx_push_pop_type;
     uint64_t ring_slots, max_bytes, event_pool;
     unsigned exit_timeout_s;
-    /* Texts of any length: valid until the next ps_rec_config_read. */
+    /* Texts of any length, valid as long as the process. */
     const char *domain_include, *domain_exclude, *nvtx_stream, *nvtx_chain, *cuda_library,
         *cupti_path;
 } ps_rec_config;
@@ -34,13 +34,26 @@ typedef struct ps_rec_config {
 /* Copies `value` (NULL: back to the default). False for an unknown name. Thread-safe. */
 bool ps_rec_config_set(const char *option, const char *value);
 
-/* One option as text, from wherever it is set; never NULL. Valid until the option is set again. */
+/* Whether the option is known and would take the value; NULL is always taken. */
+bool ps_rec_config_takes(const char *option, const char *value);
+
+/* One option as text, from wherever it is set; never NULL. Valid as long as the process. */
 const char *ps_rec_config_text(const char *option);
 
 /* Reads all options. */
 void ps_rec_config_read(ps_rec_config *out);
 
+/* The option "window" alone; false when there is none or it makes no sense. */
+bool ps_rec_config_window(int64_t *first, int64_t *end);
+
 /* All options that differ from their defaults as a JSON object. */
 void ps_rec_config_json(ps_buf *out);
+
+/* The option "quiet", without a lock. */
+bool ps_rec_config_quiet(void);
+
+/* Around a fork: nobody else is in the middle of setting an option. */
+void ps_rec_config_hold(void);
+void ps_rec_config_release(void);
 
 #endif

@@ -18,7 +18,7 @@ struct ps_record_domain {
     atomic_bool recorded;  /* passes the include and exclude lists */
     atomic_bool destroyed; /* by mstxDomainDestroy; making it again by name revives it */
     uint32_t length;
-    const char *name;
+    const char *name; /* ends with a zero */
 };
 
 /* NULL or "default" gives domain 0. NULL when there are too many (counted). */
@@ -39,5 +39,12 @@ void ps_domain_filter(const char *include, const char *exclude);
 uint32_t ps_shared_text(const char *text, size_t length);
 const char *ps_shared_text_at(uint32_t id, size_t *length); /* NULL past the last */
 uint32_t ps_shared_text_count(void);
+
+/* Definitions are written to ring 0 when a recording first uses them: the generation that has it, by number. */
+extern _Atomic uint32_t ps_domain_defined[PS_MAX_DOMAINS] __attribute__((visibility("hidden")));
+_Atomic uint32_t *ps_shared_text_defined(uint32_t id); /* NULL past the last */
+
+/* After fork in the child: another thread may have held the locks. */
+void ps_domains_forget(void);
 
 #endif

@@ -18,11 +18,17 @@ typedef struct ps_intern_entry {
 } ps_intern_entry;
 
 typedef struct ps_intern {
-    uint32_t next_id; /* 1, 2 ... below PS_TEXT_SHARED; a new ring begins anew */
+    uint32_t
+        next_id; /* 1, 2 ... below PS_TEXT_SHARED; a new ring begins anew. 0 in a table that is all zero */
+    uint16_t clock; /* lookups, for `used` */
     ps_intern_entry entries[PS_INTERN_SETS][PS_INTERN_WAYS];
 } ps_intern;
 
-/* The number of the text. *is_new: it must be defined in the ring before it is used. */
+/* The number of the text. *is_new: it must be defined in the ring before it is used. An all-zero table is empty. */
 uint32_t ps_intern_text(ps_intern *table, const char *text, size_t length, bool *is_new);
+void ps_intern_reset(ps_intern *table);
+
+/* Of any bytes; also for other tables of texts. */
+uint64_t ps_intern_hash(const char *text, size_t length);
 
 #endif

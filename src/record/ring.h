@@ -17,22 +17,23 @@ typedef struct ps_ring {
     uint64_t head; /* of the producer: what it has filled; header->head is what it has published */
     uint64_t tail_seen; /* header->tail when the producer looked last */
     size_t mapped_bytes;
-    int fd; /* -1 anonymous */
+    bool
+        in_file; /* false: anonymous memory. No descriptor is kept: programs close those they do not know. */
 } ps_ring;
 
-/* Makes <dir>/<number>.ring; `dir` NULL for anonymous memory. Maps it so that a fork does not get it. False when it
- * cannot be had (then nothing is left). */
+/* Makes <dir>/<number>.ring; `dir` NULL for anonymous memory. `n_slots` is a power of two. Maps it so that a fork does not
+ * get it, all of its pages at hand. False when it cannot be had (errno says why; nothing is left). */
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
                   uint64_t session);
 
-/* Unmaps; `dir` as for make: removes the file. */
+/* Unmaps; with `dir` as for make it removes the file too. Nothing for a ring that is all zero. */
 void ps_ring_drop(ps_ring *ring, const char *dir, uint32_t number);
 
-/* Slots the producer may fill now. */
+/* Slots the producer may fill now, exact when there are fewer than wanted. */
 static inline uint64_t ps_ring_free(ps_ring *ring, uint64_t wanted) {
     uint64_t n_slots = ring->mask + 1;
     uint64_t room = n_slots - (ring->head - ring->tail_seen);
-    if (room < wanted) {
+    if (__builtin_expect(room < wanted, 0)) {
         ring->tail_seen = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
         room = n_slots - (ring->head - ring->tail_seen);
     }
@@ -49,9 +50,14 @@ static inline void ps_ring_publish(ps_ring *ring, uint64_t n) {
     atomic_store_explicit(&ring->header->head, ring->head, memory_order_release);
 }
 
+/* One more, by the only one who counts there: no read-modify-write is needed. */
+static inline void ps_ring_count(_Atomic uint64_t *counter) {
+    uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, n + 1, memory_order_relaxed);
+}
+
 static inline void ps_ring_count_drop(ps_ring *ring, unsigned drop) {
-    uint64_t n = atomic_load_explicit(&ring->header->drops[drop], memory_order_relaxed);
-    atomic_store_explicit(&ring->header->drops[drop], n + 1, memory_order_relaxed);
+    ps_ring_count(&ring->header->drops[drop]);
 }
 
 #endif

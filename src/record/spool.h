@@ -3,6 +3,7 @@
 #ifndef PS_RECORD_SPOOL_H
 #define PS_RECORD_SPOOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,23 +11,34 @@
 #include "record/format.h"
 #include "record/ring.h"
 
+#define PS_SPOOL_FILE "events.spool"
+
 typedef struct ps_spool {
-    int fd;             /* -1: memory */
-    bool full;          /* a write failed: nothing more is taken, the rings fill up and count */
-    int error;          /* errno of it */
-    uint64_t bytes;     /* written */
-    uint64_t max_bytes; /* of memory */
+    int fd; /* -1: memory */
+    uint64_t device,
+        inode; /* of the file: programs close descriptors that they do not know, and get the number again */
+    bool full;              /* a write failed: nothing more is taken, the rings fill up and count */
+    int error;              /* errno of it */
+    _Atomic uint64_t bytes; /* written; others may look */
+    uint64_t max_bytes;     /* of memory */
+    uint64_t retry_ns;      /* while full: when (CLOCK_MONOTONIC) it is tried again */
     char *memory;
     size_t cap;
+    char path[4096 + 64]; /* of the file */
 } ps_spool;
 
 /* `dir` NULL: memory. False when nothing can be had. */
 bool ps_spool_open(ps_spool *spool, const char *dir, const ps_spool_header *header,
                    uint64_t max_bytes);
 
-/* Everything published in the ring: a block behind the last, then the ring's tail moves. Returns how many slots. */
+/* Everything published in the ring: a block behind the last, then the ring's tail moves. Returns how many slots. A spool that
+ * is full is tried again a second after it refused. */
 uint64_t ps_spool_take(ps_spool *spool, ps_ring *ring, uint32_t number);
 
+/* The next take tries at once, also when the spool is full. */
+void ps_spool_retry(ps_spool *spool);
+
+/* Closes the file, or gives the memory back. */
 void ps_spool_close(ps_spool *spool);
 
 #endif

@@ -210,6 +210,38 @@ static void test_positionals(void **context) {
     ps_options_fini(&v);
 }
 
+/* What follows the first word that is no option belongs to another program. */
+static void test_runs_words(void **context) {
+    (void)context;
+    ps_option_spec spec = SPEC;
+    spec.runs_words = true;
+    spec.max_positionals = PS_MANY;
+    const char *lines[] = {"--quiet -m x -j8 a --quiet -h -- --nonsense",
+                           "--quiet --mode=x -j 8 -- a --quiet -h -- --nonsense"};
+    for (size_t i = 0; i < 2; i++) {
+        ps_option_values v;
+        bool help = true;
+        assert_int_equal(parse_as(&spec, lines[i], &v, &help, NULL), PS_OK);
+        assert_false(help);
+        assert_int_equal(v.n_positionals, 5);
+        assert_string_equal(v.positionals[0], "a");
+        assert_string_equal(v.positionals[2], "-h");
+        assert_string_equal(v.positionals[3], "--");
+        assert_string_equal(v.positionals[4], "--nonsense");
+        assert_string_equal(ps_options_get(&v, "mode")->text, "x");
+        assert_int_equal(ps_options_get(&v, "jobs")->number, 8);
+        ps_options_fini(&v);
+    }
+    const char *asking[] = {"-m x -h a", "--mode x --help", "-h -- a", "--nonsense -h"};
+    for (size_t i = 0; i < 4; i++) {
+        ps_option_values v;
+        bool help = false;
+        assert_int_equal(parse_as(&spec, asking[i], &v, &help, NULL), PS_OK);
+        assert_true(help);
+        ps_options_fini(&v);
+    }
+}
+
 static void test_help_wins(void **context) {
     (void)context;
     ps_option_values v;
@@ -285,9 +317,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),    cmocka_unit_test(test_spellings),
         cmocka_unit_test(test_unknown),     cmocka_unit_test(test_values),
-        cmocka_unit_test(test_positionals), cmocka_unit_test(test_help_wins),
-        cmocka_unit_test(test_help_text),   cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_wrap),        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_positionals), cmocka_unit_test(test_runs_words),
+        cmocka_unit_test(test_help_wins),   cmocka_unit_test(test_help_text),
+        cmocka_unit_test(test_nearest),     cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,8 @@ const ps_named *ps_capture_domains(const ps_capture *c);
 const ps_named *ps_capture_threads(const ps_capture *c);
 const ps_named *ps_capture_streams(const ps_capture *c);
 const ps_named *ps_capture_metadata(const ps_capture *c);
+/* All facts in the order they were noted; keys are texts. */
+const ps_named *ps_capture_facts(const ps_capture *c);
 const ps_clock_line *ps_capture_clock(const ps_capture *c);
 const ps_captured_anchor *ps_capture_anchors(const ps_capture *c, size_t *n);
 
@@ -112,6 +114,8 @@ uint32_t ps_capture_text_count(const ps_capture *c);
 uint64_t ps_capture_drops(const ps_capture *c, unsigned drop);
 uint32_t ps_capture_ring_count(const ps_capture *c);
 uint64_t ps_capture_ring_drops(const ps_capture *c, uint32_t ring, unsigned drop);
+/* The thread that used the ring last; 0 not known, or several. */
+uint32_t ps_capture_ring_thread(const ps_capture *c, uint32_t ring);
 
 /* First and last moment of the recording, Unix ns; *ended: it was stopped in order. */
 void ps_capture_span(const ps_capture *c, int64_t *start_ns, int64_t *end_ns, bool *ended);

@@ -1,0 +1,155 @@
+/* Variables, by whom they are read:
+ *
+ *   MSTX_INJECTION_PATH     the header of mstx, in each library that includes it
+ *   NVTX_INJECTION64_PATH   the header of NVTX, likewise
+ *   LD_PRELOAD              the loader (--preload)
+ *   PIPESCOPE_...           the recorder: record/options.def
+ *
+ * NVTX and mstx know one tool each. Where the variable names another one already, the user decides. */
+#include "cli/record_environment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+
+typedef struct setting {
+    const char *option, *variable;
+} setting;
+
+static const setting SETTINGS[] = {
+#define X(name, variable, fallback, help) {#name, variable},
+#include "record/options.def"
+#undef X
+};
+
+static int set(ps_cli *cli, const char *variable, const char *value) {
+    if (setenv(variable, value, 1) != 0) {
+        ps_err err = PS_ERR_INIT;
+        (void)ps_fail_nomem(&err);
+        return ps_cli_fail(cli, &err);
+    }
+    ps_cli_detail(cli, "%s=%s", variable, value);
+    return PS_EXIT_OK;
+}
+
+static bool names_other_file(const char *variable, const char *library) {
+    const char *value = getenv(variable);
+    if (value == NULL || value[0] == '\0' || strcmp(value, library) == 0) {
+        return false;
+    }
+    ps_file_id theirs;
+    ps_file_id ours;
+    return ps_file_identify(value, &theirs, NULL) != PS_OK ||
+           ps_file_identify(library, &ours, NULL) != PS_OK || !ps_file_same(&theirs, &ours);
+}
+
+/* --- the injections -------------------------------------------------------------------------------------------------- */
+
+static int set_mstx(ps_cli *cli, const char *library) {
+    if (names_other_file("MSTX_INJECTION_PATH", library)) {
+        return ps_cli_usage(cli,
+                            "MSTX_INJECTION_PATH names another tool already (%s), and mstx knows "
+                            "one only: unset it, or record with that tool",
+                            getenv("MSTX_INJECTION_PATH"));
+    }
+    return set(cli, "MSTX_INJECTION_PATH", library);
+}
+
+static int set_nvtx(ps_cli *cli, const char *library) {
+    const char *theirs = getenv("NVTX_INJECTION64_PATH");
+    bool is_chained = ps_cli_given(cli, "nvtx_chain") || getenv("PIPESCOPE_NVTX_CHAIN") != NULL;
+    if (names_other_file("NVTX_INJECTION64_PATH", library) && !is_chained) {
+        if (!ps_cli_flag(cli, "chain")) {
+            return ps_cli_usage(
+                cli,
+                "NVTX_INJECTION64_PATH names another tool already (%s), and NVTX knows one only: "
+                "--chain hands all calls on to it (so does PIPESCOPE_NVTX_CHAIN=FILE), or unset it",
+                theirs);
+        }
+        int status = set(cli, "PIPESCOPE_NVTX_CHAIN", theirs);
+        if (status != PS_EXIT_OK) {
+            return status;
+        }
+    }
+    return set(cli, "NVTX_INJECTION64_PATH", library);
+}
+
+static int set_preload(ps_cli *cli, const char *library) {
+    if (!ps_cli_flag(cli, "preload")) {
+        return PS_EXIT_OK;
+    }
+    if (strpbrk(library, " :") != NULL) {
+        return ps_cli_usage(
+            cli,
+            "--preload: the loader takes no blanks or colons in a path (%s): copy the "
+            "library elsewhere and name it with --library",
+            library);
+    }
+    const char *before = getenv("LD_PRELOAD");
+    ps_buf value;
+    ps_buf_init(&value, 0);
+    ps_buf_add_str(&value, library);
+    if (before != NULL && before[0] != '\0') {
+        ps_buf_addf(&value, ":%s", before);
+    }
+    int status = ps_buf_ok(&value) ? set(cli, "LD_PRELOAD", ps_buf_str(&value)) : PS_EXIT_FAILED;
+    ps_buf_fini(&value);
+    return status;
+}
+
+/* --- the options ----------------------------------------------------------------------------------------------------- */
+
+/* Unlike any other launch, also on other machines with the same folder. What an outer launch or the user called it stands in
+ * front: an outer one knows its own that way. */
+static void make_launch_id(ps_cli *cli, char *out) {
+    const char *outer = ps_cli_text(cli, "launch");
+    outer = ps_cli_given(cli, "launch") ? outer : getenv("PIPESCOPE_LAUNCH");
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    char own[32];
+    (void)snprintf(own, sizeof own, "%llx-%lx", (unsigned long long)ns, (long)getpid());
+    bool fits =
+        outer != NULL && outer[0] != '\0' && strlen(outer) + strlen(own) + 2 <= PS_LAUNCH_ID;
+    (void)snprintf(out, PS_LAUNCH_ID, "%s%s%s", fits ? outer : "", fits ? "+" : "", own);
+}
+
+static int set_options(ps_cli *cli) {
+    for (size_t i = 0; i < PS_N(SETTINGS); i++) {
+        const char *name = SETTINGS[i].option;
+        if (!ps_cli_given(cli, name)) {
+            continue;
+        }
+        const ps_option *option = ps_options_find(cli->values.spec, name, strlen(name));
+        bool is_flag = option != NULL && option->kind == PS_OPTION_FLAG;
+        int status = set(cli, SETTINGS[i].variable, is_flag ? "1" : ps_cli_text(cli, name));
+        if (status != PS_EXIT_OK) {
+            return status;
+        }
+    }
+    return PS_EXIT_OK;
+}
+
+int ps_record_set_environment(ps_cli *cli, ps_record_plan *plan) {
+    make_launch_id(cli, plan->launch);
+    int status = set_options(cli);
+    status = status == PS_EXIT_OK ? set_mstx(cli, plan->library) : status;
+    status = status == PS_EXIT_OK ? set_nvtx(cli, plan->library) : status;
+    status = status == PS_EXIT_OK ? set_preload(cli, plan->library) : status;
+    const struct {
+        const char *variable, *value;
+    } own[] = {
+        {"PIPESCOPE_LIBRARY", plan->library},
+        {"PIPESCOPE_OUTPUT_DIR", plan->output_dir},
+        {"PIPESCOPE_LAUNCH", plan->launch},
+        {"PIPESCOPE_RECORD", ps_cli_given(cli, "record") ? ps_cli_text(cli, "record") : "1"}};
+    for (size_t i = 0; i < PS_N(own) && status == PS_EXIT_OK; i++) {
+        status = set(cli, own[i].variable, own[i].value);
+    }
+    return status;
+}

@@ -1,0 +1,59 @@
+/* The output folders of recorded processes, and what each holds. */
+#ifndef PS_CLI_RECORD_FOLDERS_H
+#define PS_CLI_RECORD_FOLDERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "record/export/recover.h"
+
+typedef enum ps_recorded_state {
+    PS_RECORDED_EXPORTED,  /* by the process itself */
+    PS_RECORDED_RECOVERED, /* by us, now */
+    PS_RECORDED_RUNNING,   /* the process lives and goes on recording */
+    PS_RECORDED_FAILED     /* it could not be recovered, or its database cannot be read: `err` */
+} ps_recorded_state;
+
+/* One recording of one process. Texts live in the arena. */
+typedef struct ps_recorded_folder {
+    const char *path;
+    const char *launch; /* "" unknown */
+    ps_recorded_state state;
+    ps_err err;
+    bool has_raw;
+    ps_raw_folder raw; /* with has_raw */
+    /* What it holds; nothing of RUNNING and FAILED. */
+    int64_t rank, pid; /* -1 unknown */
+    int64_t n_ranges, n_marks, n_ops, n_steps, n_device, n_open;
+    int64_t drops[PS_N_DROPS];
+} ps_recorded_folder;
+
+/* Folders of one place. */
+typedef struct ps_recorded {
+    ps_arena *arena;
+    const char *dir;
+    const char **before; /* names that were there before the launch, sorted */
+    size_t n_before;
+    ps_recorded_folder *folders; /* in the order of rank, then name */
+    size_t n;
+} ps_recorded;
+
+/* Remembers what lies in `dir` now. `r->arena` is set by the caller. */
+PS_MUST_USE ps_code ps_recorded_before(ps_recorded *r, const char *dir, ps_err *err);
+
+/* Finds the folders that came since and belong to `launch`, and reads those that are exported. Those with raw files
+ * only come as RUNNING or FAILED (not recovered yet). */
+PS_MUST_USE ps_code ps_recorded_find(ps_recorded *r, const char *launch, ps_err *err);
+
+/* All folders with raw files at or below r->dir, whoever recorded them; those whose database is there too (the raw files
+ * were to be kept) come as EXPORTED. */
+PS_MUST_USE ps_code ps_recorded_find_raw(ps_recorded *r, ps_err *err);
+
+/* Exports the raw files of a folder and reads what came of it; sets the state. */
+void ps_recorded_recover(ps_recorded *r, ps_recorded_folder *folder,
+                         const ps_export_options *options);
+
+#endif

@@ -1,0 +1,328 @@
+/* The table:
+ *
+ *   rank    pid  folder                                      ranges  marks  steps  device  dropped
+ *   ──────────────────────────────────────────────────────────────────────────────────────────────
+ *      0  41207  runs/host_41207_20260101120000000_ascend_pt   2048      0      8    2048        0
+ *
+ * then what was dropped or odd, by kind, and the command to type next. */
+#include "cli/record_summary.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/num.h"
+#include "write/writers.h"
+
+enum {
+    COL_RANK,
+    COL_PID,
+    COL_FOLDER,
+    COL_RANGES,
+    COL_MARKS,
+    COL_OPS,
+    COL_STEPS,
+    COL_DEVICE,
+    COL_DROPPED
+};
+
+static const ps_column COLUMNS[] = {
+    [COL_RANK] = {.name = "rank", .type = PS_COL_INT},
+    [COL_PID] = {.name = "pid", .type = PS_COL_INT},
+    [COL_FOLDER] = {.name = "folder", .type = PS_COL_TEXT},
+    [COL_RANGES] = {.name = "ranges", .type = PS_COL_INT},
+    [COL_MARKS] = {.name = "marks", .type = PS_COL_INT},
+    [COL_OPS] = {.name = "operators", .type = PS_COL_INT},
+    [COL_STEPS] = {.name = "steps", .type = PS_COL_INT},
+    [COL_DEVICE] = {.name = "device rows", .type = PS_COL_INT},
+    [COL_DROPPED] = {.name = "dropped", .type = PS_COL_INT},
+};
+
+static const struct {
+    const char *key, *text;
+    bool lost;
+} DROPS[PS_N_DROPS] = {
+#define X(name, key, text, lost) {key, text, lost},
+#include "record/drops.def"
+#undef X
+};
+
+/* --- table ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_there(const ps_recorded_folder *f) {
+    return f->state == PS_RECORDED_EXPORTED || f->state == PS_RECORDED_RECOVERED;
+}
+
+static size_t count(const ps_recorded *r, ps_recorded_state state) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        n += r->folders[i].state == state ? 1 : 0;
+    }
+    return n;
+}
+
+static int64_t n_lost(const ps_recorded_folder *f) {
+    int64_t n = 0;
+    for (unsigned i = 0; i < PS_N_DROPS; i++) {
+        n += DROPS[i].lost ? f->drops[i] : 0;
+    }
+    return n;
+}
+
+/* As the user may type it: relative where it lies below the working directory. */
+static const char *shown_path(const char *path) {
+    char here[PATH_MAX];
+    if (getcwd(here, sizeof here) == NULL) {
+        return path;
+    }
+    size_t n = strlen(here);
+    return strncmp(path, here, n) == 0 && path[n] == '/' && path[n + 1] != '\0' ? path + n + 1
+                                                                                : path;
+}
+
+static bool add_row(ps_table *t, const ps_recorded_folder *f) {
+    if (!ps_table_add_row(t)) {
+        return false;
+    }
+    if (f->rank >= 0) {
+        ps_table_set_int(t, COL_RANK, f->rank);
+    }
+    if (f->pid >= 0) {
+        ps_table_set_int(t, COL_PID, f->pid);
+    }
+    ps_table_set_int(t, COL_RANGES, f->n_ranges);
+    ps_table_set_int(t, COL_MARKS, f->n_marks);
+    ps_table_set_int(t, COL_OPS, f->n_ops);
+    ps_table_set_int(t, COL_STEPS, f->n_steps);
+    ps_table_set_int(t, COL_DEVICE, f->n_device);
+    ps_table_set_int(t, COL_DROPPED, n_lost(f));
+    return ps_table_set_text(t, COL_FOLDER, shown_path(f->path));
+}
+
+/* "dropped: 12 ring_full: the thread's ring was full ...", one line a kind, lost ones first. */
+static void add_drops(const ps_recorded *r, ps_buf *out) {
+    for (int pass = 0; pass < 2; pass++) {
+        for (unsigned kind = 0; kind < PS_N_DROPS; kind++) {
+            int64_t n = 0;
+            for (size_t i = 0; i < r->n && DROPS[kind].lost == (pass == 0); i++) {
+                n += r->folders[i].drops[kind];
+            }
+            if (n > 0) {
+                ps_buf_addf(out, "%s %" PRId64 " %s: %s\n", pass == 0 ? "dropped" : "odd", n,
+                            DROPS[kind].key, DROPS[kind].text);
+            }
+        }
+    }
+    int64_t n_open = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        n_open += r->folders[i].n_open;
+    }
+    if (n_open > 0) {
+        ps_buf_addf(out, "open %" PRId64 " ranges had no end when recording stopped\n", n_open);
+    }
+}
+
+/* In quotes where a shell wants them. */
+static void add_word(const char *word, ps_buf *out) {
+    static const char PLAIN[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,@%";
+    if (word[0] != '\0' && strspn(word, PLAIN) == strlen(word)) {
+        ps_buf_add_str(out, word);
+        return;
+    }
+    ps_buf_add_char(out, '\'');
+    for (const char *p = word; *p != '\0'; p++) {
+        ps_buf_add_str(out, *p == '\'' ? "'\\''" : (const char[]){*p, '\0'});
+    }
+    ps_buf_add_char(out, '\'');
+}
+
+static void add_next(const ps_recorded *r, ps_buf *out) {
+    const ps_recorded_folder *only = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        only = is_there(&r->folders[i]) ? &r->folders[i] : only;
+        n += is_there(&r->folders[i]) ? 1 : 0;
+    }
+    ps_buf_add_str(out, "next: pipescope chart ");
+    char here[PATH_MAX];
+    bool is_here = getcwd(here, sizeof here) != NULL && strcmp(here, r->dir) == 0;
+    add_word(n == 1 ? shown_path(only->path) : is_here ? "." : shown_path(r->dir), out);
+    ps_buf_add_char(out, '\n');
+}
+
+/* Everything that can be had; nothing when there is nothing. */
+static ps_code format_table(const ps_recorded *r, const ps_text_style *style, ps_buf *out,
+                            ps_err *err) {
+    ps_table *t = ps_table_new("recorded", "", COLUMNS, PS_N(COLUMNS));
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < r->n; i++) {
+        ok = !is_there(&r->folders[i]) || add_row(t, &r->folders[i]);
+    }
+    ps_code code = ok ? PS_OK : ps_fail_nomem(err);
+    if (ok && t->n_rows > 0) {
+        code = ps_write_table_text(t, style, out, err);
+        add_drops(r, out);
+        add_next(r, out);
+    }
+    ps_table_free(t);
+    return code;
+}
+
+static void say_rest(const ps_cli *cli, const ps_recorded *r) {
+    for (size_t i = 0; i < r->n; i++) {
+        const ps_recorded_folder *f = &r->folders[i];
+        char text[1024];
+        if (f->state == PS_RECORDED_FAILED) {
+            ps_err_format(&f->err, text, sizeof text);
+            ps_cli_warn(cli, "not recovered: %s", text);
+            ps_cli_warn(cli,
+                        "its raw files are kept; try again with: pipescope record --recover %s",
+                        shown_path(f->path));
+        } else if (f->state == PS_RECORDED_RUNNING) {
+            ps_cli_note(cli, "process %" PRId64 " goes on recording: %s", f->pid,
+                        shown_path(f->path));
+        } else if (f->state == PS_RECORDED_RECOVERED) {
+            ps_cli_detail(cli, "recovered what process %" PRId64 " left: %s", f->pid,
+                          shown_path(f->path));
+        }
+    }
+}
+
+/* --- after a command --------------------------------------------------------------------------------------------------- */
+
+static void say_nothing_recorded(ps_cli *cli) {
+    ps_cli_note(cli, "nothing was recorded. Likely reasons:");
+    if (ps_cli_given(cli, "window")) {
+        ps_cli_note(cli,
+                    "- no step of --window %s began: the program counts steps with "
+                    "ps_record_step_begin or pipescope's Python functions",
+                    ps_cli_text(cli, "window"));
+    }
+    if (ps_cli_given(cli, "domain_include") || ps_cli_given(cli, "domain_exclude")) {
+        ps_cli_note(cli, "- --domain_include and --domain_exclude leave nothing over");
+    }
+    ps_cli_note(cli, "- the program calls none of mstx, NVTX version 3 and pipescope's functions");
+    if (!ps_cli_flag(cli, "preload")) {
+        ps_cli_note(cli, "- it links an mstx library: add --preload");
+    }
+    ps_cli_note(
+        cli, "- its processes run elsewhere or with another environment (ssh, sudo, docker, mpirun "
+             "without -x): start pipescope record there");
+    ps_cli_note(cli, "- it writes to a folder that it names itself");
+}
+
+static void put_on_stderr(const ps_cli *cli, const ps_recorded *r) {
+    ps_text_style style = {.width = cli->term.width, .utf8 = cli->term.utf8};
+    ps_err err = PS_ERR_INIT;
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    if (format_table(r, &style, &text, &err) != PS_OK) {
+        (void)ps_cli_fail(cli, &err);
+    } else if (!cli->quiet) {
+        (void)fflush(stdout);
+        (void)fputs(ps_buf_str(&text), stderr);
+    }
+    ps_buf_fini(&text);
+}
+
+/* An option as the processes had it: given here, or found in the environment. */
+static const char *option_text(const ps_cli *cli, const char *name, const char *variable,
+                               const char *fallback) {
+    const char *value = getenv(variable);
+    value = value != NULL && value[0] != '\0' ? value : fallback;
+    return ps_cli_given(cli, name) ? ps_cli_text(cli, name) : value;
+}
+
+static ps_export_options export_options(const ps_cli *cli) {
+    ps_export_options o = {.keep_raw = ps_cli_flag(cli, "keep_raw")};
+    const char *values[] = {
+#define X(name, variable, fallback, help) option_text(cli, #name, variable, fallback),
+#include "record/options.def"
+#undef X
+    };
+    enum {
+#define X(name, variable, fallback, help) AT_##name,
+#include "record/options.def"
+#undef X
+    };
+    const char *device = values[AT_device_id];
+    (void)ps_parse_i64(device, strlen(device), &o.device_id);
+    o.text = strstr(values[AT_export_type], "text") != NULL;
+    o.nvtx_push_pop_type = strcmp(values[AT_nvtx_push_pop_type], "1") == 0 ? 1 : 2;
+    o.nccl_marks = ps_cli_flag(cli, "nccl_marks") || strcmp(values[AT_nccl_marks], "1") == 0;
+    o.keep_raw = o.keep_raw || strcmp(values[AT_keep_raw], "1") == 0;
+    return o;
+}
+
+static void recover_all(const ps_cli *cli, ps_recorded *r) {
+    ps_export_options options = export_options(cli);
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->folders[i].has_raw && r->folders[i].state == PS_RECORDED_FAILED) {
+            ps_recorded_recover(r, &r->folders[i], &options);
+        }
+    }
+}
+
+int ps_record_sum_up(ps_cli *cli, ps_recorded *r, const char *launch) {
+    ps_err err = PS_ERR_INIT;
+    if (ps_recorded_find(r, launch, &err) != PS_OK) {
+        return ps_cli_fail(cli, &err);
+    }
+    recover_all(cli, r);
+    if (r->n == 0) {
+        say_nothing_recorded(cli);
+        return PS_EXIT_OK;
+    }
+    say_rest(cli, r);
+    put_on_stderr(cli, r);
+    return count(r, PS_RECORDED_FAILED) > 0 ? PS_EXIT_FAILED : PS_EXIT_OK;
+}
+
+/* --- recover ------------------------------------------------------------------------------------------------------------ */
+
+int ps_record_recover(ps_cli *cli, const char *dir, ps_arena *arena) {
+    ps_err err = PS_ERR_INIT;
+    ps_recorded r = {.arena = arena};
+    char absolute[PATH_MAX];
+    if (!ps_is_dir(dir) || realpath(dir, absolute) == NULL) {
+        (void)ps_fail_file(&err, PS_NOT_FOUND, dir, "there is no such folder");
+        return ps_cli_fail(cli, &err);
+    }
+    r.dir = absolute;
+    if (ps_recorded_find_raw(&r, &err) != PS_OK) {
+        return ps_cli_fail(cli, &err);
+    }
+    recover_all(cli, &r);
+    say_rest(cli, &r);
+    for (size_t i = 0; i < r.n; i++) {
+        if (r.folders[i].state == PS_RECORDED_EXPORTED) {
+            ps_cli_note(cli, "%s has its database already; remove that to have it written anew",
+                        shown_path(r.folders[i].path));
+        }
+    }
+    size_t n_done = count(&r, PS_RECORDED_RECOVERED);
+    size_t n_failed = count(&r, PS_RECORDED_FAILED);
+    if (n_done + n_failed == 0) {
+        ps_cli_warn(cli,
+                    "%s: nothing to recover: no folder with raw files of a process that has ended",
+                    dir);
+        return PS_EXIT_NOTHING;
+    }
+    ps_text_style style = ps_cli_style(cli);
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    int status =
+        format_table(&r, &style, &text, &err) == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
+    ps_cli_put(cli, ps_buf_str(&text), text.len);
+    ps_buf_fini(&text);
+    if (n_failed > 0) {
+        status = n_done > 0 ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,454 @@
+/* Options are texts until a recording starts. Each text ever seen is kept once, for as long as the process lives: a value
+ * that one thread reads is not freed under it by another one that sets the option, and the environment may change too. */
+#include "record/config.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+#include "record/format.h"
+#include "record/log.h"
+
+enum {
+#define X(name, environment, fallback, help) OPT_##name,
+#include "record/options.def"
+#undef X
+    N_OPTIONS
+};
+
+static const struct {
+    const char *name, *environment, *fallback;
+} OPTIONS[N_OPTIONS] = {
+#define X(name, environment, fallback, help) {#name, environment, fallback},
+#include "record/options.def"
+#undef X
+};
+
+/* The names of a worker and a launch are parts of paths. */
+enum { MAX_WORKER = 226, MAX_LAUNCH = 63, MIN_RING_SLOTS = 1024, MAX_RING_SLOTS = 1 << 24 };
+#define MIN_BYTES (UINT64_C(1) << 20)
+#define MAX_BYTES (UINT64_C(1) << 40)
+
+typedef struct kept {
+    struct kept *next;
+    char *text;
+} kept;
+
+static struct {
+    pthread_mutex_t lock;
+    const char *set[N_OPTIONS]; /* by ps_record_set, NULL not set */
+    kept *texts;
+} g = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static atomic_int quiet = -1; /* -1: nobody has asked yet */
+
+/* --- where a value comes from ---------------------------------------------------------------------------------------- */
+
+static int option_named(const char *name) {
+    for (int i = 0; name != NULL && i < N_OPTIONS; i++) {
+        if (strcmp(OPTIONS[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* The text itself, to keep; NULL when memory is out. Locked by the caller. */
+static const char *keep(const char *text) {
+    for (const kept *k = g.texts; k != NULL; k = k->next) {
+        if (strcmp(k->text, text) == 0) {
+            return k->text;
+        }
+    }
+    kept *k = ps_alloc(sizeof *k);
+    char *copy = ps_strdup(text);
+    if (k == NULL || copy == NULL) {
+        ps_free(k);
+        ps_free(copy);
+        return NULL;
+    }
+    *k = (kept){.next = g.texts, .text = copy};
+    g.texts = k;
+    return copy;
+}
+
+/* An empty variable counts as none. */
+static const char *environment(const char *name) {
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static const char *text_of(int option) {
+    (void)pthread_mutex_lock(&g.lock);
+    const char *value = g.set[option];
+    if (value == NULL) {
+        const char *outside = environment(OPTIONS[option].environment);
+        value = outside != NULL ? keep(outside) : NULL;
+    }
+    (void)pthread_mutex_unlock(&g.lock);
+    return value != NULL ? value : OPTIONS[option].fallback;
+}
+
+const char *ps_rec_config_text(const char *option) {
+    int i = option_named(option);
+    return i < 0 ? "" : text_of(i);
+}
+
+/* --- what a value says ----------------------------------------------------------------------------------------------- */
+
+static bool parse_bool(const char *s, bool *out) {
+    static const char *const WORDS[][2] = {
+        {"0", "1"}, {"false", "true"}, {"no", "yes"}, {"off", "on"}, {"False", "True"}};
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
+        for (int value = 0; value < 2; value++) {
+            if (strcmp(s, WORDS[i][value]) == 0) {
+                *out = value == 1;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* One of `words`, ended by NULL; its index plus `first`. */
+static bool parse_word(const char *s, const char *const *words, int first, int *out) {
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(s, words[i]) == 0) {
+            *out = first + i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_int(const char *s, int64_t low, int64_t high, int64_t *out) {
+    int64_t v = 0;
+    if (!ps_parse_i64(s, strlen(s), &v) || v < low || v > high) {
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+/* A number of bytes, also with K, M or G behind it. */
+static bool parse_bytes(const char *s, uint64_t *out) {
+    size_t n = strlen(s);
+    unsigned shift = 0;
+    if (n > 1) {
+        switch (s[n - 1]) {
+        case 'K':
+        case 'k':
+            shift = 10;
+            break;
+        case 'M':
+        case 'm':
+            shift = 20;
+            break;
+        case 'G':
+        case 'g':
+            shift = 30;
+            break;
+        default:
+            break;
+        }
+    }
+    int64_t v = 0;
+    if (!ps_parse_i64(s, shift > 0 ? n - 1 : n, &v) || v < 0 ||
+        (uint64_t)v > (MAX_BYTES >> shift) || ((uint64_t)v << shift) < MIN_BYTES) {
+        return false;
+    }
+    *out = (uint64_t)v << shift;
+    return true;
+}
+
+/* A power of two: others are rounded up. */
+static bool parse_slots(const char *s, uint64_t *out) {
+    int64_t v = 0;
+    if (!parse_int(s, MIN_RING_SLOTS, MAX_RING_SLOTS, &v)) {
+        return false;
+    }
+    uint64_t slots = MIN_RING_SLOTS;
+    while (slots < (uint64_t)v) {
+        slots *= 2;
+    }
+    *out = slots;
+    return true;
+}
+
+/* "A:B", "A:" without end, ":B" from 0. */
+static bool parse_window(const char *s, ps_rec_config *out) {
+    const char *colon = strchr(s, ':');
+    int64_t first = 0;
+    int64_t end = INT64_MAX;
+    if (colon == NULL || (colon == s && colon[1] == '\0')) {
+        return false;
+    }
+    if (colon != s && !ps_parse_i64(s, (size_t)(colon - s), &first)) {
+        return false;
+    }
+    if (colon[1] != '\0' && !ps_parse_i64(colon + 1, strlen(colon + 1), &end)) {
+        return false;
+    }
+    if (first < 0 || first >= end) {
+        return false;
+    }
+    out->has_window = true;
+    out->window_first = first;
+    out->window_end = end;
+    return true;
+}
+
+/* A name that becomes part of a path: '/' and what is not printable become '_'. */
+static bool parse_name(const char *s, size_t max, char *out) {
+    size_t n = strlen(s);
+    if (n > max || strcmp(s, ".") == 0 || strcmp(s, "..") == 0) {
+        return false;
+    }
+    for (size_t i = 0; i <= n; i++) {
+        bool odd = s[i] == '/' || (s[i] != '\0' && (unsigned char)s[i] < ' ');
+        out[i] = odd ? '_' : s[i];
+    }
+    return true;
+}
+
+static bool parse_level(const char *s, int *out) {
+    static const char *const SHORT[] = {"none", "0", "1", "2", NULL};
+    static const char *const LONG[] = {"Level_none", "Level0", "Level1", "Level2", NULL};
+    return parse_word(s, SHORT, PS_LEVEL_NONE, out) || parse_word(s, LONG, PS_LEVEL_NONE, out);
+}
+
+static bool parse_clock(const char *s, int *out) {
+    static const char *const WORDS[] = {"auto", "monotonic", "tsc", "arm", NULL};
+    return parse_word(s, WORDS, -1, out);
+}
+
+static bool parse_export_type(const char *s, bool *text) {
+    *text = strcmp(s, "db,text") == 0 || strcmp(s, "text,db") == 0 || strcmp(s, "text") == 0;
+    return *text || strcmp(s, "db") == 0;
+}
+
+/* Numbers into their places: options whose text is a whole number between two others. */
+static bool parse_number(int option, const char *s, ps_rec_config *out) {
+    int64_t v = 0;
+    switch (option) {
+    case OPT_rank:
+        if (!parse_int(s, -1, INT_MAX, &v)) {
+            return false;
+        }
+        out->rank = (int)v;
+        return true;
+    case OPT_device_id:
+        return parse_int(s, 0, UINT32_MAX, &out->device_id);
+    case OPT_nvtx_push_pop_type:
+        if (!parse_int(s, 1, 2, &v)) {
+            return false;
+        }
+        out->nvtx_push_pop_type = (int)v;
+        return true;
+    case OPT_exit_timeout_s:
+        if (!parse_int(s, 0, 86400, &v)) {
+            return false;
+        }
+        out->exit_timeout_s = (unsigned)v;
+        return true;
+    default: /* event_pool */
+        if (!parse_int(s, 2, 1 << 24, &v)) {
+            return false;
+        }
+        out->event_pool = (uint64_t)v;
+        return true;
+    }
+}
+
+/* Made absolute: the program may change its directory while it is recorded. */
+static bool parse_output_dir(const char *s, char out[static 4096]) {
+    enum { MAX_DIR = 4096 - 512 }; /* room for the folder's own name and its files */
+    char here[MAX_DIR] = "";
+    if (s[0] == '\0') {
+        return false;
+    }
+    if (s[0] != '/' && getcwd(here, sizeof here) == NULL) {
+        here[0] = '\0';
+    }
+    while (s[0] == '.' && s[1] == '/' && here[0] != '\0') {
+        s += 2;
+    }
+    bool only_here = here[0] != '\0' && (s[0] == '\0' || strcmp(s, ".") == 0);
+    int n = only_here         ? snprintf(out, MAX_DIR, "%s", here)
+            : here[0] == '\0' ? snprintf(out, MAX_DIR, "%s", s)
+                              : snprintf(out, MAX_DIR, "%s/%s", here, s);
+    return n > 0 && n < MAX_DIR;
+}
+
+/* Puts the option's value into its place; false when the text makes no sense. An empty text is the default of options that
+ * have none. */
+static bool parse(int option, const char *s, ps_rec_config *out) {
+    static const char *const BACKENDS[] = {"auto", "host", "cuda_event", "cupti", NULL};
+    switch (option) {
+    case OPT_output_dir:
+        return parse_output_dir(s, out->output_dir);
+    case OPT_worker:
+        return parse_name(s, MAX_WORKER, out->worker);
+    case OPT_launch:
+        return parse_name(s, MAX_LAUNCH, out->launch);
+    case OPT_backend:
+        return parse_word(s, BACKENDS, PS_BACKEND_AUTO, &out->backend);
+    case OPT_level:
+        return parse_level(s, &out->level);
+    case OPT_clock:
+        return parse_clock(s, &out->clock);
+    case OPT_window:
+        return s[0] == '\0' || parse_window(s, out);
+    case OPT_export_type:
+        return parse_export_type(s, &out->export_text);
+    case OPT_ring_slots:
+        return parse_slots(s, &out->ring_slots);
+    case OPT_max_bytes:
+        return parse_bytes(s, &out->max_bytes);
+    case OPT_rank:
+        return s[0] == '\0' || parse_number(option, s, out);
+    case OPT_record:
+        return parse_bool(s, &out->record);
+    case OPT_mstx_strict:
+        return parse_bool(s, &out->mstx_strict);
+    case OPT_keep_raw:
+        return parse_bool(s, &out->keep_raw);
+    case OPT_follow_fork:
+        return parse_bool(s, &out->follow_fork);
+    case OPT_quiet:
+        return parse_bool(s, &out->quiet);
+    case OPT_nccl_marks:
+        return parse_bool(s, &out->nccl_marks);
+    case OPT_device_id:
+    case OPT_nvtx_push_pop_type:
+    case OPT_exit_timeout_s:
+    case OPT_event_pool:
+        return parse_number(option, s, out);
+    default:
+        return true; /* any text */
+    }
+}
+
+/* --- reading all ----------------------------------------------------------------------------------------------------- */
+
+/* Launchers say the rank in variables of their own. */
+static void find_rank(ps_rec_config *out) {
+    static const char *const VARIABLES[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                                            "SLURM_PROCID"};
+    if (out->rank >= 0) {
+        out->rank_source = "rank";
+        return;
+    }
+    for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++) {
+        const char *value = environment(VARIABLES[i]);
+        int64_t rank = 0;
+        if (value != NULL && parse_int(value, 0, INT_MAX, &rank)) {
+            out->rank = (int)rank;
+            out->rank_source = VARIABLES[i];
+            return;
+        }
+    }
+}
+
+static void default_worker(char out[static 256]) {
+    char host[200] = "";
+    if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') {
+        memcpy(host, "host", sizeof "host");
+    }
+    char name[256];
+    (void)snprintf(name, sizeof name, "%s_%ld", host, (long)getpid());
+    (void)parse_name(name, sizeof name - 1, out);
+}
+
+void ps_rec_config_read(ps_rec_config *out) {
+    *out = (ps_rec_config){.rank = -1, .rank_source = "", .clock = -1};
+    const char *texts[N_OPTIONS];
+    for (int i = 0; i < N_OPTIONS; i++) {
+        texts[i] = text_of(i);
+        if (!parse(i, texts[i], out)) {
+            ps_rec_log("the option %s (%s) cannot be \"%.200s\": taken as \"%s\"", OPTIONS[i].name,
+                       OPTIONS[i].environment, texts[i], OPTIONS[i].fallback);
+            texts[i] = OPTIONS[i].fallback;
+            (void)parse(i, texts[i], out);
+        }
+    }
+    find_rank(out);
+    if (out->worker[0] == '\0') {
+        default_worker(out->worker);
+    }
+    out->domain_include = texts[OPT_domain_include];
+    out->domain_exclude = texts[OPT_domain_exclude];
+    out->nvtx_stream = texts[OPT_nvtx_stream];
+    out->nvtx_chain = texts[OPT_nvtx_chain];
+    out->cuda_library = texts[OPT_cuda_library];
+    out->cupti_path = texts[OPT_cupti_path];
+}
+
+bool ps_rec_config_window(int64_t *first, int64_t *end) {
+    ps_rec_config scratch = {0};
+    const char *text = text_of(OPT_window);
+    if (text[0] == '\0' || !parse_window(text, &scratch)) {
+        return false;
+    }
+    *first = scratch.window_first;
+    *end = scratch.window_end;
+    return true;
+}
+
+bool ps_rec_config_takes(const char *option, const char *value) {
+    ps_rec_config scratch = {0};
+    int i = option_named(option);
+    return i >= 0 && (value == NULL || parse(i, value, &scratch));
+}
+
+bool ps_rec_config_set(const char *option, const char *value) {
+    int i = option_named(option);
+    if (i < 0) {
+        return false;
+    }
+    (void)pthread_mutex_lock(&g.lock);
+    g.set[i] = value != NULL ? keep(value) : NULL;
+    (void)pthread_mutex_unlock(&g.lock);
+    if (i == OPT_quiet) {
+        atomic_store(&quiet, -1);
+    }
+    return true;
+}
+
+bool ps_rec_config_quiet(void) {
+    int known = atomic_load(&quiet);
+    if (known < 0) {
+        bool value = false;
+        known = parse_bool(text_of(OPT_quiet), &value) && value;
+        atomic_store(&quiet, known);
+    }
+    return known == 1;
+}
+
+void ps_rec_config_json(ps_buf *out) {
+    const char *comma = "";
+    ps_buf_add_char(out, '{');
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const char *text = text_of(i);
+        if (strcmp(text, OPTIONS[i].fallback) != 0) {
+            ps_buf_addf(out, "%s\"%s\": ", comma, OPTIONS[i].name);
+            ps_buf_add_json_str(out, text, strlen(text));
+            comma = ", ";
+        }
+    }
+    ps_buf_add_char(out, '}');
+}
+
+void ps_rec_config_hold(void) {
+    (void)pthread_mutex_lock(&g.lock);
+}
+
+void ps_rec_config_release(void) {
+    (void)pthread_mutex_unlock(&g.lock);
+}

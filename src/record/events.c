@@ -1,0 +1,620 @@
+/* The hot path. Every event goes the same way:
+ *
+ *     enter   is anything recorded; this thread's structure; busy = 1; is it still recorded
+ *     judge   the message
+ *     put     room first: what it takes, the ends of all open ranges of the lane, one more for the end of this one;
+ *             then definitions and the event's slot, published at once
+ *     leave   busy = 0
+ *
+ * A start reads the clock last and an end first, so that a range does not contain the recorder's own time. */
+#include "record/events.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "record/clock.h"
+#include "record/device.h"
+#include "record/put.h"
+#include "record/threads.h"
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+static _Atomic uint32_t not_recording;
+_Atomic uint32_t *ps_recording = &not_recording;
+atomic_bool ps_mstx_strict;
+
+/* What `busy` says. */
+enum { BUSY_WRITING = 1, BUSY_DEVICE = 2 };
+
+/* --- enter and leave ------------------------------------------------------------------------------------------------- */
+
+/* The thread's structure for a first event, or NULL when there is none to write to. */
+static __attribute__((noinline, cold)) ps_rec_thread *enter_slow(ps_rec_thread *me,
+                                                                 uint32_t generation) {
+    if (me != NULL && atomic_load_explicit(&me->busy, memory_order_relaxed) != 0) {
+        ps_thread_count_nested(me);
+        return NULL;
+    }
+    return ps_thread_attach(generation);
+}
+
+static inline void set_busy(ps_rec_thread *me, uint32_t value) {
+    atomic_store_explicit(&me->busy, value, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void clear_busy(ps_rec_thread *me) {
+    atomic_store_explicit(&me->busy, 0, memory_order_release);
+}
+
+/* Where the kernel has no membarrier, store and load are both in the one order of all such accesses. */
+static __attribute__((noinline, cold)) uint32_t recording_fenced(ps_rec_thread *me) {
+    (void)atomic_exchange_explicit(&me->busy, BUSY_WRITING, memory_order_seq_cst);
+    return atomic_load_explicit(ps_recording, memory_order_seq_cst);
+}
+
+static inline ps_rec_thread *enter(void) {
+    uint32_t generation = atomic_load_explicit(ps_recording, memory_order_relaxed);
+    if (generation == 0) {
+        return NULL;
+    }
+    ps_rec_thread *me = ps_this_thread;
+    if (UNLIKELY(me == NULL || me->generation != generation ||
+                 atomic_load_explicit(&me->busy, memory_order_relaxed) != 0)) {
+        me = enter_slow(me, generation);
+        if (me == NULL) {
+            return NULL;
+        }
+    }
+    set_busy(me, BUSY_WRITING);
+    generation = UNLIKELY(me->fences) ? recording_fenced(me)
+                                      : atomic_load_explicit(ps_recording, memory_order_relaxed);
+    if (UNLIKELY(generation != me->generation)) {
+        clear_busy(me);
+        return NULL;
+    }
+    ps_lane *lane;
+    if (UNLIKELY(me->lane->number == 0) && !ps_lane_shared_lock(&lane)) {
+        clear_busy(me);
+        return NULL;
+    }
+    return me;
+}
+
+/* The lane is not written to any more; the event goes on. */
+static inline void done_writing(ps_rec_thread *me) {
+    if (UNLIKELY(me->lane->number == 0)) {
+        ps_lane_shared_unlock();
+    }
+}
+
+static inline void leave(ps_rec_thread *me) {
+    done_writing(me);
+    clear_busy(me);
+}
+
+/* --- the device ------------------------------------------------------------------------------------------------------ */
+
+typedef enum device_call { DEVICE_MARK, DEVICE_START, DEVICE_END, DEVICE_STEP } device_call;
+
+static __attribute__((noinline)) void call_device(ps_rec_thread *me, device_call what, uint64_t id,
+                                                  void *stream) {
+    const ps_rec_device *device = atomic_load_explicit(&ps_device, memory_order_acquire);
+    int error = errno;
+    set_busy(me, BUSY_DEVICE);
+    if (what == DEVICE_MARK && device->mark != NULL) {
+        device->mark(id, stream);
+    } else if (what == DEVICE_START && device->start != NULL) {
+        device->start(id, stream);
+    } else if (what == DEVICE_END && device->end != NULL) {
+        device->end(id);
+    } else if (what == DEVICE_STEP && device->step != NULL) {
+        device->step();
+    }
+    errno = error;
+}
+
+/* Ends the event, with the device's part when it has one. */
+static inline void leave_with(ps_rec_thread *me, device_call what, uint64_t id, void *stream) {
+    done_writing(me);
+    if ((id & PS_RANGE_ON_DEVICE) != 0) {
+        call_device(me, what, id, stream);
+    }
+    clear_busy(me);
+}
+
+/* --- texts ----------------------------------------------------------------------------------------------------------- */
+
+static __attribute__((noinline, cold)) bool refuse(ps_rec_thread *me) {
+    ps_ring_count_drop(&me->lane->ring, PS_DROP_BAD_MESSAGE);
+    return false;
+}
+
+static __attribute__((noinline)) bool judge_long(ps_rec_thread *me, ps_text *text) {
+    enum { MSTX_LIMIT = 156 };
+    if (!text->check) {
+        if (text->length > PS_RECORD_MAX_TEXT) {
+            text->length = PS_RECORD_MAX_TEXT;
+            ps_ring_count_drop(&me->lane->ring, PS_DROP_LONG_MESSAGE);
+        }
+        return true;
+    }
+    if (text->length > PS_RECORD_MAX_TEXT) {
+        return refuse(me);
+    }
+    if (text->length > MSTX_LIMIT) {
+        if (atomic_load_explicit(&ps_mstx_strict, memory_order_relaxed)) {
+            return refuse(me);
+        }
+        ps_ring_count_drop(&me->lane->ring, PS_DROP_LONG_MESSAGE);
+    }
+    return true;
+}
+
+/* Whether an event with this message is recorded; cuts what is too long. */
+static inline bool judge(ps_rec_thread *me, ps_text *text) {
+    if (text->shared != 0) {
+        return true;
+    }
+    if (UNLIKELY(text->bytes == NULL)) {
+        text->length = 0;
+    }
+    if (text->check) {
+        if (UNLIKELY(text->length == 0)) {
+            return refuse(me);
+        }
+        char first = text->bytes[0];
+        if (UNLIKELY(first == '=' || first == '+' || first == '-' || first == '@')) {
+            return refuse(me);
+        }
+    }
+    return LIKELY(text->length <= 156) || judge_long(me, text);
+}
+
+/* The most slots that defining the text takes. */
+static inline uint64_t text_need(const ps_text *text) {
+    return text->shared != 0 || text->length == 0 ? 0 : 1 + ps_text_slots(text->length);
+}
+
+/* Writes a definition to ring 0, where this recording has not seen it yet. Without room it is tried again at its next use. */
+static __attribute__((noinline, cold)) void define_shared(ps_rec_thread *me, uint8_t kind,
+                                                          uint32_t id, const char *text,
+                                                          size_t length,
+                                                          _Atomic uint32_t *defined) {
+    ps_lane *lane = me->lane;
+    bool own = lane->number == 0; /* then its lock is held already */
+    if (!own && (!ps_lane_shared_lock(&lane) || lane == NULL)) {
+        return;
+    }
+    uint64_t need = 1 + ps_text_slots(length);
+    if (ps_lane_has(lane, need + ps_lane_open(lane) + 1)) {
+        ps_slot head = {.kind = kind, .id = id, .aux = length};
+        ps_lane_publish(lane, ps_put_definition(&lane->ring, 0, head, text, length));
+        atomic_store_explicit(defined, me->generation, memory_order_release);
+    }
+    if (!own) {
+        ps_lane_shared_unlock();
+    }
+}
+
+static inline void need_domain(ps_rec_thread *me, const ps_record_domain *domain) {
+    _Atomic uint32_t *defined = &ps_domain_defined[domain->id];
+    if (domain->id != 0 &&
+        UNLIKELY(atomic_load_explicit(defined, memory_order_relaxed) != me->generation)) {
+        define_shared(me, PS_REC_DOMAIN, domain->id, domain->name, domain->length, defined);
+    }
+}
+
+static inline void need_shared_text(ps_rec_thread *me, const ps_text *text) {
+    if (text->shared == 0) {
+        return;
+    }
+    _Atomic uint32_t *defined = ps_shared_text_defined(text->shared);
+    if (defined != NULL &&
+        UNLIKELY(atomic_load_explicit(defined, memory_order_relaxed) != me->generation)) {
+        size_t length;
+        const char *bytes = ps_shared_text_at(text->shared, &length);
+        define_shared(me, PS_REC_SHARED_TEXT, text->shared, bytes, length, defined);
+    }
+}
+
+/* The number of the text for a slot; defines it at *n when it is new. */
+static inline uint32_t put_text(ps_lane *lane, const ps_text *text, uint64_t *n) {
+    if (text->shared != 0) {
+        return PS_TEXT_SHARED | text->shared;
+    }
+    if (text->length == 0) {
+        return 0;
+    }
+    bool is_new;
+    uint32_t id = ps_intern_text(&lane->texts, text->bytes, text->length, &is_new);
+    if (is_new) {
+        ps_slot head = {.kind = PS_REC_TEXT, .id = id, .aux = text->length};
+        *n += ps_put_definition(&lane->ring, *n, head, text->bytes, text->length);
+    }
+    return id;
+}
+
+/* --- putting an event ------------------------------------------------------------------------------------------------ */
+
+/* Slots for saying which thread the next record is of: usually none, the ring has seen it. */
+static inline uint64_t intro_need(const ps_rec_thread *me, const ps_lane *lane) {
+    return LIKELY(lane->writer_tid == me->tid) ? 0 : 2;
+}
+
+static inline uint64_t put_intro(ps_rec_thread *me, ps_lane *lane) {
+    if (LIKELY(lane->writer_tid == me->tid)) {
+        return 0;
+    }
+    lane->writer_tid = me->tid;
+    size_t length = strnlen(me->name, sizeof me->name);
+    ps_slot head = {
+        .kind = PS_REC_THREAD, .ticks = ps_clock_ticks(me->clock), .id = me->tid, .aux = length};
+    return ps_put_definition(&lane->ring, 0, head, me->name, length);
+}
+
+/* What an event is made of. */
+typedef struct event {
+    uint8_t kind;
+    const ps_record_domain *domain;
+    ps_text text, shapes;
+    void *stream;
+    const ps_nvtx_extra *extra;
+    bool opens; /* a range that must find room for its end */
+} event;
+
+static __attribute__((noinline)) uint64_t put_nvtx(ps_lane *lane, const ps_nvtx_extra *extra,
+                                                   uint64_t n, ps_text *payload) {
+    uint32_t text = put_text(lane, payload, &n);
+    *ps_ring_slot(&lane->ring, n) =
+        (ps_slot){.kind = PS_REC_NVTX,
+                  .id = extra->category | (uint64_t)extra->colour << 32,
+                  .aux = extra->payload_type | (uint64_t)extra->form << 32,
+                  .text = text};
+    return n + 1;
+}
+
+static inline ps_text payload_of(ps_rec_thread *me, const ps_nvtx_extra *extra) {
+    ps_text payload = {.bytes = extra->payload,
+                       .length = extra->payload != NULL ? extra->payload_length : 0};
+    if (payload.length > PS_RECORD_MAX_TEXT) { /* a part of a JSON text is none */
+        payload.length = 0;
+        ps_ring_count_drop(&me->lane->ring, PS_DROP_LONG_MESSAGE);
+    }
+    return payload;
+}
+
+static __attribute__((noinline, cold)) uint64_t full(ps_lane *lane) {
+    ps_ring_count_drop(&lane->ring, PS_DROP_RING_FULL);
+    ps_writer_wake();
+    return 0;
+}
+
+static inline uint64_t new_id(ps_rec_thread *me, bool on_device) {
+    if (UNLIKELY(me->next_id == me->end_id)) {
+        ps_thread_more_ids(me);
+    }
+    return ps_range_id(me->next_id++, on_device);
+}
+
+/* Returns the event's id, 0 when it was dropped. Inlined: kind and the presence of parts are constants there. */
+static inline __attribute__((always_inline)) uint64_t put_event(ps_rec_thread *me, event *e) {
+    ps_lane *lane = me->lane;
+    need_domain(me, e->domain);
+    need_shared_text(me, &e->text);
+    bool has_shapes = e->kind == PS_REC_OP_BEGIN;
+    uint64_t need = 1 + intro_need(me, lane) + text_need(&e->text);
+    ps_text payload = {0};
+    if (has_shapes) {
+        need_shared_text(me, &e->shapes);
+        need += 1 + text_need(&e->shapes);
+    }
+    if (UNLIKELY(e->extra != NULL)) {
+        payload = payload_of(me, e->extra);
+        need += 1 + text_need(&payload);
+    }
+    if (UNLIKELY(!ps_lane_has(lane, need + ps_lane_open(lane) + e->opens))) {
+        return full(lane);
+    }
+    uint64_t n = put_intro(me, lane);
+    uint32_t shapes = has_shapes ? put_text(lane, &e->shapes, &n) : 0;
+    uint32_t text = put_text(lane, &e->text, &n);
+    if (UNLIKELY(e->extra != NULL)) {
+        n = put_nvtx(lane, e->extra, n, &payload);
+    }
+    uint64_t id = new_id(me, e->stream != NULL);
+    ps_slot *slot = ps_ring_slot(&lane->ring, n++);
+    slot->id = id;
+    slot->aux = (uint64_t)(uintptr_t)e->stream;
+    slot->text = text;
+    slot->kind = e->kind;
+    slot->n_more = has_shapes;
+    slot->domain = e->domain->id;
+    if (has_shapes) {
+        *ps_ring_slot(&lane->ring, n++) = (ps_slot){.text = shapes};
+    }
+    slot->ticks = ps_clock_ticks(me->clock);
+    ps_lane_publish(lane, n);
+    return id;
+}
+
+static inline bool recorded(const ps_record_domain *domain) {
+    return atomic_load_explicit(&domain->recorded, memory_order_relaxed);
+}
+
+static inline uint64_t put_range(ps_rec_thread *me, event *e) {
+    e->opens = true;
+    uint64_t id = put_event(me, e);
+    if (LIKELY(id != 0)) {
+        ps_lane *lane = me->lane;
+        lane->n_begun++;
+        ps_ring_header *header = lane->ring.header;
+        ps_ring_count(e->kind == PS_REC_OP_BEGIN ? &header->n_ops : &header->n_ranges);
+    }
+    return id;
+}
+
+/* --- ends ------------------------------------------------------------------------------------------------------------ */
+
+static bool put_end(ps_rec_thread *me, ps_lane *lane, uint64_t spare, ps_slot slot) {
+    if (UNLIKELY(!ps_lane_has(lane, intro_need(me, lane) + 1 + spare))) {
+        return false;
+    }
+    uint64_t n = put_intro(me, lane);
+    *ps_ring_slot(&lane->ring, n) = slot;
+    ps_lane_publish(lane, n + 1);
+    return true;
+}
+
+/* In ring 0, for an end that found no room in the thread's own. */
+static __attribute__((noinline, cold)) bool put_end_shared(ps_rec_thread *me, ps_slot slot) {
+    ps_lane *lane;
+    ps_writer_wake();
+    if (me->lane->number == 0 || !ps_lane_shared_lock(&lane)) {
+        return false;
+    }
+    bool done = lane != NULL && put_end(me, lane, ps_lane_open(lane), slot);
+    ps_lane_shared_unlock();
+    return done;
+}
+
+/* The end of a range that `owner` began. */
+static inline void put_range_end(ps_rec_thread *me, ps_lane *owner, ps_slot slot) {
+    ps_lane *lane = me->lane;
+    bool own = owner == lane;
+    if (UNLIKELY(!put_end(me, lane, own ? 0 : ps_lane_open(lane), slot)) &&
+        !put_end_shared(me, slot)) {
+        ps_ring_count_drop(&lane->ring, PS_DROP_END_LOST);
+    }
+    if (LIKELY(own)) {
+        lane->n_ended++;
+    } else {
+        (void)atomic_fetch_add_explicit(&owner->n_ended_elsewhere, 1, memory_order_relaxed);
+    }
+}
+
+/* Whose range it is; NULL, and counted, when it is none of this recording. */
+static inline ps_lane *owner_of(ps_rec_thread *me, uint64_t id) {
+    uint64_t number = ps_range_number(id);
+    if (LIKELY(number < me->end_id && number + PS_ID_BLOCK >= me->end_id)) {
+        return me->lane; /* of its latest block */
+    }
+    bool earlier = number < me->first_id;
+    ps_lane *lane = earlier ? NULL : ps_thread_of_range(number);
+    if (UNLIKELY(lane == NULL)) {
+        ps_ring_count_drop(&me->lane->ring,
+                           earlier ? PS_DROP_EARLIER_RANGE : PS_DROP_UNKNOWN_RANGE);
+    }
+    return lane;
+}
+
+static inline void end_range(uint16_t domain, uint64_t id) {
+    ps_rec_thread *me = id != 0 ? enter() : NULL;
+    if (me == NULL) {
+        return;
+    }
+    uint64_t ticks = ps_clock_ticks(me->clock);
+    ps_lane *owner = owner_of(me, id);
+    if (UNLIKELY(owner == NULL)) {
+        leave(me);
+        return;
+    }
+    put_range_end(me, owner,
+                  (ps_slot){.ticks = ticks, .id = id, .kind = PS_REC_RANGE_END, .domain = domain});
+    leave_with(me, DEVICE_END, id, NULL);
+}
+
+/* --- events ---------------------------------------------------------------------------------------------------------- */
+
+void ps_event_mark(const ps_record_domain *domain, ps_text text, void *stream,
+                   const ps_nvtx_extra *extra) {
+    ps_rec_thread *me = enter();
+    if (me == NULL) {
+        return;
+    }
+    uint64_t id = 0;
+    if (LIKELY(recorded(domain)) && judge(me, &text)) {
+        id = put_event(me, &(event){.kind = PS_REC_MARK,
+                                    .domain = domain,
+                                    .text = text,
+                                    .stream = stream,
+                                    .extra = extra});
+        if (LIKELY(id != 0)) {
+            ps_ring_count(&me->lane->ring.header->n_marks);
+        }
+    }
+    leave_with(me, DEVICE_MARK, id, stream);
+}
+
+uint64_t ps_event_start(const ps_record_domain *domain, ps_text text, void *stream,
+                        const ps_nvtx_extra *extra) {
+    ps_rec_thread *me = enter();
+    if (me == NULL) {
+        return 0;
+    }
+    uint64_t id = 0;
+    if (LIKELY(recorded(domain)) && judge(me, &text)) {
+        id = put_range(me, &(event){.kind = PS_REC_RANGE_START,
+                                    .domain = domain,
+                                    .text = text,
+                                    .stream = stream,
+                                    .extra = extra});
+    }
+    leave_with(me, DEVICE_START, id, stream);
+    return id;
+}
+
+void ps_event_end(const ps_record_domain *domain, uint64_t id) {
+    end_range(domain != NULL ? domain->id : PS_DOMAIN_ANY, id);
+}
+
+uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream) {
+    ps_rec_thread *me = enter();
+    if (me == NULL) {
+        return 0;
+    }
+    uint64_t id = 0;
+    if (judge(me, &name) && judge(me, &shapes)) {
+        id = put_range(me, &(event){.kind = PS_REC_OP_BEGIN,
+                                    .domain = ps_domain_check(NULL),
+                                    .text = name,
+                                    .shapes = shapes,
+                                    .stream = stream});
+    }
+    leave_with(me, DEVICE_START, id, stream);
+    return id;
+}
+
+void ps_event_op_end(uint64_t id) {
+    end_range(0, id);
+}
+
+/* --- push and pop ---------------------------------------------------------------------------------------------------- */
+
+/* The innermost push of the domain, NULL when there is none. */
+static struct ps_pushed *innermost(ps_rec_thread *me, uint16_t domain) {
+    for (uint32_t i = me->depth; i > 0; i--) {
+        if (me->stack[i - 1].domain == domain) {
+            return &me->stack[i - 1];
+        }
+    }
+    return NULL;
+}
+
+/* A push that finds the stack full is only counted, on the innermost of its domain, so that its pop is known for what it is. */
+static int push_too_deep(ps_rec_thread *me, struct ps_pushed *top) {
+    ps_ring_count_drop(&me->lane->ring, PS_DROP_DEEP_STACK);
+    if (top != NULL) {
+        top->deeper++;
+    }
+    return -1;
+}
+
+int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
+                  const ps_nvtx_extra *extra) {
+    ps_rec_thread *me = enter();
+    if (me == NULL) {
+        return -1;
+    }
+    if (UNLIKELY(!recorded(domain))) {
+        leave(me);
+        return -1;
+    }
+    struct ps_pushed *top = innermost(me, domain->id);
+    if (UNLIKELY(me->depth == PS_STACK_DEPTH || (top != NULL && top->deeper > 0))) {
+        int none = push_too_deep(me, top);
+        leave(me);
+        return none;
+    }
+    uint64_t id = 0;
+    if (judge(me, &text)) {
+        id = put_range(me, &(event){.kind = PS_REC_PUSH,
+                                    .domain = domain,
+                                    .text = text,
+                                    .stream = stream,
+                                    .extra = extra});
+    }
+    uint16_t level = top != NULL ? (uint16_t)(top->level + 1) : 0;
+    me->stack[me->depth++] = (struct ps_pushed){.id = id, .domain = domain->id, .level = level};
+    leave_with(me, DEVICE_START, id, stream);
+    return id != 0 ? (int)level : -1;
+}
+
+/* Takes the innermost push of the domain off the stack. False when there is none, or when it was not recorded. */
+static bool take_pushed(ps_rec_thread *me, uint16_t domain, struct ps_pushed *out) {
+    struct ps_pushed *top = innermost(me, domain);
+    if (UNLIKELY(top == NULL)) {
+        ps_ring_count_drop(&me->lane->ring, PS_DROP_UNBALANCED_POP);
+        return false;
+    }
+    if (UNLIKELY(top->deeper > 0)) {
+        top->deeper--;
+        return false;
+    }
+    *out = *top;
+    struct ps_pushed *end = &me->stack[me->depth--];
+    memmove(top, top + 1, (size_t)((char *)end - (char *)(top + 1)));
+    return out->id != 0;
+}
+
+int ps_event_pop(const ps_record_domain *domain) {
+    ps_rec_thread *me = enter();
+    if (me == NULL) {
+        return -1;
+    }
+    uint64_t ticks = ps_clock_ticks(me->clock);
+    struct ps_pushed pushed;
+    if (UNLIKELY(!recorded(domain)) || !take_pushed(me, domain->id, &pushed)) {
+        leave(me);
+        return -1;
+    }
+    put_range_end(
+        me, me->lane,
+        (ps_slot){.ticks = ticks, .id = pushed.id, .kind = PS_REC_RANGE_END, .domain = domain->id});
+    leave_with(me, DEVICE_END, pushed.id, NULL);
+    return pushed.level;
+}
+
+/* --- steps and counts ------------------------------------------------------------------------------------------------ */
+
+void ps_event_step(bool begin, int64_t step, void *stream) {
+    ps_rec_thread *me = enter();
+    if (me == NULL) {
+        return;
+    }
+    ps_slot slot = {.ticks = ps_clock_ticks(me->clock),
+                    .id = (uint64_t)step,
+                    .aux = (uint64_t)(uintptr_t)stream,
+                    .kind = begin ? PS_REC_STEP_BEGIN : PS_REC_STEP_END};
+    uint64_t spare = ps_lane_open(me->lane) + begin;
+    if (!put_end(me, me->lane, spare, slot) && !put_end_shared(me, slot)) {
+        (void)full(me->lane);
+    }
+    done_writing(me);
+    if (!begin) {
+        call_device(me, DEVICE_STEP, 0, NULL);
+    }
+    clear_busy(me);
+}
+
+void ps_event_drop(unsigned drop) {
+    if (!ps_is_recording()) {
+        return;
+    }
+    ps_rec_thread *me = ps_this_thread;
+    if (me != NULL && atomic_load_explicit(&me->busy, memory_order_relaxed) == BUSY_DEVICE) {
+        /* From a function of the device, inside of the event; the lock of lane 0 is not held then. */
+        if (me->lane->number == 0) {
+            ps_shared_drop(drop, 1);
+        } else {
+            ps_ring_count_drop(&me->lane->ring, drop);
+        }
+        return;
+    }
+    me = enter();
+    if (me != NULL) {
+        ps_ring_count_drop(&me->lane->ring, drop);
+        leave(me);
+    }
+}

@@ -1,0 +1,155 @@
+/* The folder of one process: its name and its JSON files. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fs.h"
+#include "base/lit.h"
+#include "record/export/tables.h"
+
+char *ps_profile_dir_name(ps_arena *arena, const char *worker, int64_t unix_ns) {
+    enum { MOST_WORKER = 226 };
+    time_t seconds = (time_t)(unix_ns / 1000000000);
+    int ms = (int)(unix_ns / 1000000 % 1000);
+    struct tm local = {.tm_year = 70};
+    (void)localtime_r(&seconds, &local);
+    char when[32];
+    if (strftime(when, sizeof when, "%Y%m%d%H%M%S", &local) == 0) {
+        when[0] = '\0';
+    }
+    size_t n = strlen(worker);
+    n = n < MOST_WORKER ? n : MOST_WORKER;
+    char name[MOST_WORKER + 64];
+    int length = snprintf(name, sizeof name, "%.*s_%s%03d_ascend_pt", (int)n, worker, when, ms);
+    return ps_arena_strndup(arena, name, length > 0 ? (size_t)length : 0);
+}
+
+/* --- metadata ----------------------------------------------------------------------------------------------------- */
+
+static bool has_key(const ps_capture *c, const char *wanted) {
+    const ps_named *meta = ps_capture_metadata(c);
+    for (size_t i = 0; i < meta->n; i++) {
+        if (strcmp(ps_capture_text(c, (uint32_t)meta->key[i], NULL), wanted) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ps_code ps_profile_each_metadata(const ps_capture *c, ps_metadata_fn fn, void *context,
+                                 ps_err *err) {
+    const ps_named *meta = ps_capture_metadata(c);
+    ps_code code = PS_OK;
+    for (size_t i = 0; i < meta->n && code == PS_OK; i++) {
+        code = fn(context, ps_capture_text(c, (uint32_t)meta->key[i], NULL),
+                  ps_capture_text(c, meta->value[i], NULL), err);
+    }
+    if (code == PS_OK && !has_key(c, "trace_id")) {
+        const ps_spool_header *h = ps_capture_header(c);
+        char id[40];
+        (void)snprintf(id, sizeof id, "\"%016" PRIx64 "%08x%08x\"", h->session, h->pid,
+                       (uint32_t)(ps_capture_clock(c)->real_ns / 1000));
+        code = fn(context, "trace_id", id, err);
+    }
+    return code;
+}
+
+static ps_code add_metadata(void *context, const char *key, const char *json, ps_err *err) {
+    ps_buf *out = context;
+    (void)err;
+    ps_buf_add_str(out, out->len == 1 ? "\n    " : ",\n    ");
+    ps_buf_add_json_str(out, key, strlen(key));
+    ps_buf_addf(out, ": %s", json);
+    return PS_OK;
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+/* A member of `object` as JSON text, or `otherwise`. */
+static void add_member(ps_buf *out, const char *name, const ps_lit *object, const char *key,
+                       const char *otherwise) {
+    const ps_lit *v = ps_lit_get(object, key);
+    ps_buf_addf(out, "\"%s\": ", name);
+    if (v != NULL) {
+        ps_buf_add(out, v->begin, v->source_len);
+    } else {
+        ps_buf_add_str(out, otherwise);
+    }
+}
+
+static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
+    const char *session = ps_capture_fact(e->c, "session");
+    const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
+    const ps_lit *config = ps_lit_get(doc, "config");
+    const ps_clock_line *clock = ps_capture_clock(e->c);
+    const char *schedule = ps_capture_fact(e->c, "schedule");
+    int64_t start_ns, end_ns;
+    bool ended;
+    ps_capture_span(e->c, &start_ns, &end_ns, &ended);
+    ps_buf_add_str(out, "{\n    \"config\": {\n        \"common_config\": {");
+    add_member(out, "activities", config, "activities",
+               e->host_backend ? "[\"CPU\"]" : "[\"CPU\", \"GPU\"]");
+    ps_buf_addf(out, ", \"schedule\": %s, ", schedule[0] != '\0' ? schedule : "null");
+    add_member(out, "record_shapes", config, "record_shapes", "false");
+    ps_buf_add_str(out, ", ");
+    add_member(out, "profile_memory", config, "profile_memory", "false");
+    ps_buf_add_str(out, ", ");
+    add_member(out, "with_stack", config, "with_stack", "false");
+    ps_buf_add_str(out, ", ");
+    add_member(out, "with_flops", config, "with_flops", "false");
+    ps_buf_add_str(out, ", ");
+    add_member(out, "with_modules", config, "with_modules", "false");
+    ps_buf_add_str(out, "},\n        \"experimental_config\": {");
+    add_member(out, "_profiler_level", doc, "level", "\"Level_none\"");
+    ps_buf_add_str(out, ", ");
+    add_member(out, "_options", doc, "config", "{}");
+    ps_buf_addf(out,
+                "}\n    },\n    \"start_info\": {\"syscnt_enable\": false, \"freq\": 100, "
+                "\"start_cnt\": 0, \"start_monotonic\": %" PRId64 "},\n",
+                clock->mono_ns + (start_ns - clock->real_ns));
+    if (ended) {
+        ps_buf_addf(out,
+                    "    \"end_info\": {\"collectionTimeEnd\": %" PRId64
+                    ", \"MonotonicTimeEnd\": %" PRId64 "},\n",
+                    end_ns, clock->mono_ns + (end_ns - clock->real_ns));
+    }
+    ps_buf_addf(out,
+                "    \"torch_npu_version\": \"\",\n    \"cann_version\": \"\",\n    \"rank_id\": "
+                "%" PRId64 ",\n    \"collector\": {\"version\": \"%s\", \"backend\": \"%s\", ",
+                e->rank, PIPESCOPE_VERSION, e->backend);
+    add_member(out, "launch", doc, "launch", "\"\"");
+    ps_buf_add_str(out, "}\n}\n");
+}
+
+static ps_code write_buf(ps_arena *arena, const char *dir, const char *name, const ps_buf *text,
+                         ps_err *err) {
+    const char *path = ps_path_join(arena, dir, name);
+    return path == NULL || !ps_buf_ok(text) ? ps_fail_nomem(err)
+                                            : ps_write_file(path, ps_buf_str(text), text->len, err);
+}
+
+ps_code ps_profile_write_json(ps_export *e, const char *profile_dir, ps_err *err) {
+    ps_arena arena;
+    ps_arena_init(&arena);
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_buf_add_char(&text, '{');
+    ps_code code = ps_profile_each_metadata(e->c, add_metadata, &text, err);
+    ps_buf_add_str(&text, "\n}\n");
+    if (code == PS_OK) {
+        code = write_buf(&arena, profile_dir, "profiler_metadata.json", &text, err);
+    }
+    if (code == PS_OK) {
+        char name[64];
+        (void)snprintf(name, sizeof name,
+                       e->rank < 0 ? "profiler_info.json" : "profiler_info_%" PRId64 ".json",
+                       e->rank);
+        ps_buf_clear(&text);
+        add_info(e, &arena, &text);
+        code = write_buf(&arena, profile_dir, name, &text, err);
+    }
+    ps_buf_fini(&text);
+    ps_arena_fini(&arena);
+    return code;
+}

@@ -1,0 +1,186 @@
+/* A folder belongs to a process that still runs when that process began before the recording did: pids are given out anew. */
+#include "record/export/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/lit.h"
+#include "record/export/capture_parts.h"
+
+/* --- who is alive ------------------------------------------------------------------------------------------------- */
+
+static size_t read_small(const char *path, char *out, size_t size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, out, size - 1) : -1;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    out[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+bool ps_this_boot(char *out, size_t size) {
+    size_t n = read_small("/proc/sys/kernel/random/boot_id", out, size);
+    while (n > 0 && out[n - 1] == '\n') {
+        out[--n] = '\0';
+    }
+    return n > 0;
+}
+
+/* Seconds after the boot at which the process began; negative when not known. */
+static double began_s(uint32_t pid) {
+    char path[64];
+    char stat[1024];
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    if (read_small(path, stat, sizeof stat) == 0) {
+        return -1;
+    }
+    enum { FIELDS_TO_START = 20 }; /* behind the name, which may hold anything */
+    const char *at = strrchr(stat, ')');
+    for (int i = 0; at != NULL && i < FIELDS_TO_START; i++) {
+        at = strchr(at + 1, ' ');
+    }
+    long hz = sysconf(_SC_CLK_TCK);
+    return at != NULL && hz > 0 ? (double)strtoull(at + 1, NULL, 10) / (double)hz : -1;
+}
+
+static bool is_running(const ps_spool_header *h, int64_t start_ns) {
+    char boot_id[sizeof h->boot_id];
+    if (h->pid == 0 || !ps_this_boot(boot_id, sizeof boot_id) || strcmp(boot_id, h->boot_id) != 0) {
+        return false;
+    }
+    if (kill((pid_t)h->pid, 0) != 0 && errno == ESRCH) {
+        return false;
+    }
+    struct timespec now, up;
+    double began = began_s(h->pid);
+    if (began < 0 || clock_gettime(CLOCK_REALTIME, &now) != 0 ||
+        clock_gettime(CLOCK_BOOTTIME, &up) != 0) {
+        return true;
+    }
+    const double slack_s = 5; /* the wall clock may have been set a little */
+    double since_s = (double)now.tv_sec - (double)start_ns / 1e9;
+    double recorded_s = (double)up.tv_sec - since_s;
+    return start_ns == 0 || began <= recorded_s + slack_s;
+}
+
+/* --- finding ------------------------------------------------------------------------------------------------------ */
+
+typedef struct finding {
+    ps_arena *arena;
+    ps_raw_folder *folders;
+    size_t n, cap;
+} finding;
+
+static const char *launch_of(const ps_capture *c, ps_arena *arena) {
+    const char *session = ps_capture_fact(c, "session");
+    const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
+    const char *launch = ps_lit_str(ps_lit_get(doc, "launch"));
+    return launch != NULL ? launch : "";
+}
+
+/* Adds `dir` when it holds raw files. What is damaged is found too: recovering says what it is. */
+static ps_code look_at(finding *f, const char *dir, ps_err *err) {
+    const char *raw = ps_path_join(f->arena, dir, "FRAMEWORK");
+    const char *spool = raw != NULL ? ps_path_join(f->arena, raw, "events.spool") : NULL;
+    const char *ring = raw != NULL ? ps_path_join(f->arena, raw, "0.ring") : NULL;
+    if (spool == NULL || ring == NULL) {
+        return ps_fail_nomem(err);
+    }
+    if (!ps_is_file(spool) && !ps_is_file(ring)) {
+        return PS_OK;
+    }
+    if (!ps_grow(&f->folders, &f->cap, f->n + 1, UINT32_MAX, sizeof *f->folders)) {
+        return ps_fail_nomem(err);
+    }
+    ps_raw_folder folder = {.profile_dir = dir, .rank = -1, .launch = ""};
+    ps_capture *c = NULL;
+    ps_err odd = PS_ERR_INIT;
+    ps_code code = ps_capture_read(raw, &c, &odd);
+    if (code == PS_NOMEM) {
+        return ps_fail_nomem(err);
+    }
+    if (code == PS_OK) {
+        const ps_spool_header *h = ps_capture_header(c);
+        const char *launch = launch_of(c, f->arena);
+        folder.pid = h->pid;
+        folder.rank = h->rank;
+        folder.running = is_running(h, ps_capture_clock(c)->real_ns);
+        folder.launch = ps_arena_strndup(f->arena, launch, strlen(launch));
+    }
+    ps_capture_free(c);
+    f->folders[f->n++] = folder;
+    return folder.launch != NULL ? PS_OK : ps_fail_nomem(err);
+}
+
+static ps_code look_below(finding *f, const char *dir, ps_err *err) {
+    const char **names = NULL;
+    size_t n = 0;
+    ps_code code = ps_list_dir(dir, f->arena, &names, &n, err);
+    for (size_t i = 0; i < n && code == PS_OK; i++) {
+        if (!ps_ends_with(names[i], "_ascend_pt")) {
+            continue;
+        }
+        const char *path = ps_path_join(f->arena, dir, names[i]);
+        code = path != NULL ? look_at(f, path, err) : ps_fail_nomem(err);
+    }
+    return code;
+}
+
+ps_code ps_recover_find(const char *dir, ps_arena *arena, ps_raw_folder **out, size_t *n,
+                        ps_err *err) {
+    finding f = {.arena = arena};
+    *out = NULL;
+    *n = 0;
+    const char *own = ps_arena_strndup(arena, dir, strlen(dir));
+    ps_code code = own != NULL ? look_at(&f, own, err) : ps_fail_nomem(err);
+    if (code == PS_OK && f.n == 0) {
+        code = look_below(&f, dir, err);
+    }
+    if (code == PS_OK && f.n > 0) {
+        *out = ps_arena_alloc(arena, f.n * sizeof *f.folders);
+        code = *out != NULL ? PS_OK : ps_fail_nomem(err);
+        if (code == PS_OK) {
+            memcpy(*out, f.folders, f.n * sizeof *f.folders);
+            *n = f.n;
+        }
+    }
+    ps_free(f.folders);
+    return code;
+}
+
+/* --- recovering --------------------------------------------------------------------------------------------------- */
+
+ps_code ps_recover_folder(const ps_raw_folder *folder, const ps_export_options *options,
+                          ps_export_result *result, ps_err *err) {
+    *result = (ps_export_result){.n_ranges = 0};
+    if (folder->running) {
+        return ps_fail_file(err, PS_BUSY, folder->profile_dir,
+                            "process %u still records here; end it first", folder->pid);
+    }
+    char raw[4096];
+    int n = snprintf(raw, sizeof raw, "%s/FRAMEWORK", folder->profile_dir);
+    if (n < 0 || (size_t)n >= sizeof raw) {
+        return ps_fail_file(err, PS_IO, folder->profile_dir, "the path is too long");
+    }
+    ps_capture *c = NULL;
+    ps_code code = ps_capture_read(raw, &c, err);
+    if (code == PS_OK) {
+        code = ps_export_capture(c, folder->profile_dir, options, result, err);
+    }
+    bool whole = code == PS_OK && ps_capture_damaged_bytes(c, NULL, 0) == 0;
+    ps_capture_free(c);
+    if (whole && (options == NULL || !options->keep_raw)) {
+        ps_export_remove_raw(folder->profile_dir);
+    }
+    return code;
+}

@@ -1,0 +1,387 @@
+/* Blocks of the spool lie at bytes 72 + 32 k, so that after a damaged one the next is looked for there. Of a ring only
+ * slots [tail, head) are its own: what lies below may be half overwritten already, and is in the spool. */
+#include "record/export/slots.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/fs.h"
+#include "base/num.h"
+
+_Static_assert(sizeof(ps_block_header) == sizeof(ps_slot), "blocks keep the alignment of slots");
+
+void ps_slot_files_damage(ps_slot_files *f, uint64_t bytes, const char *fmt, ...) {
+    if (f->damaged_bytes == 0) {
+        va_list args;
+        va_start(args, fmt);
+        (void)vsnprintf(f->place, sizeof f->place, fmt, args);
+        va_end(args);
+    }
+    uint64_t sum = f->damaged_bytes + bytes;
+    f->damaged_bytes = sum < bytes ? UINT64_MAX : sum;
+}
+
+/* --- rings and their segments ------------------------------------------------------------------------------------- */
+
+static ps_ring_slots *ring_at(ps_slot_files *f, uint32_t number) {
+    if (number >= PS_MOST_RINGS) {
+        return NULL;
+    }
+    if (number >= f->n_rings) {
+        if (!ps_grow(&f->rings, &f->cap_rings, (size_t)number + 1, PS_MOST_RINGS,
+                     sizeof *f->rings)) {
+            return NULL;
+        }
+        memset(f->rings + f->n_rings, 0, (number + 1 - f->n_rings) * sizeof *f->rings);
+        f->n_rings = (size_t)number + 1;
+    }
+    return &f->rings[number];
+}
+
+static ps_code add_segment(ps_slot_files *f, uint32_t number, ps_segment segment, ps_err *err) {
+    ps_ring_slots *ring = ring_at(f, number);
+    if (ring == NULL ||
+        !ps_grow(&ring->segments, &ring->cap, ring->n + 1, SIZE_MAX / 2, sizeof *ring->segments)) {
+        return ps_fail_nomem(err);
+    }
+    ring->segments[ring->n++] = segment;
+    return PS_OK;
+}
+
+static int compare_segments(const void *a, const void *b) {
+    const ps_segment *x = a;
+    const ps_segment *y = b;
+    if (x->first != y->first) {
+        return x->first < y->first ? -1 : 1;
+    }
+    /* The longer one first; the other adds nothing then. */
+    if (x->n != y->n) {
+        return x->n > y->n ? -1 : 1;
+    }
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static void sort_segments(ps_ring_slots *ring) {
+    for (size_t i = 1; i < ring->n; i++) {
+        if (compare_segments(&ring->segments[i - 1], &ring->segments[i]) > 0) {
+            qsort(ring->segments, ring->n, sizeof *ring->segments, compare_segments);
+            return;
+        }
+    }
+}
+
+/* --- the spool ---------------------------------------------------------------------------------------------------- */
+
+static bool plausible_block(const ps_block_header *b) {
+    return b->magic == PS_BLOCK_MAGIC && b->ring < PS_MOST_RINGS && b->n_slots > 0 &&
+           b->n_slots <= UINT64_C(1) << 40 && b->first <= UINT64_C(1) << 60;
+}
+
+static ps_code take_blocks(ps_slot_files *f, const char *bytes, size_t size, ps_err *err) {
+    size_t at = sizeof(ps_spool_header);
+    ps_code code = PS_OK;
+    while (at + sizeof(ps_block_header) <= size && code == PS_OK) {
+        ps_block_header b;
+        memcpy(&b, bytes + at, sizeof b);
+        if (!plausible_block(&b)) {
+            ps_slot_files_damage(f, sizeof b, "events.spool, byte %zu: no block begins here", at);
+            at += sizeof b;
+            continue;
+        }
+        uint64_t room = (size - at - sizeof b) / sizeof(ps_slot);
+        uint64_t n = b.n_slots <= room ? b.n_slots : room;
+        if (n < b.n_slots) {
+            ps_slot_files_damage(f, size - at - sizeof b - n * sizeof(ps_slot) + 1,
+                                 "events.spool, byte %zu: the last block is cut off", at);
+        }
+        ps_segment segment = {
+            .first = b.first, .n = n, .slots = bytes + at + sizeof b, .place = at + sizeof b};
+        code = n > 0 ? add_segment(f, b.ring, segment, err) : PS_OK;
+        if (code == PS_OK && n > 0 && f->rings[b.ring].block_drops < b.drops) {
+            f->rings[b.ring].block_drops = b.drops;
+        }
+        at += sizeof b + n * sizeof(ps_slot);
+    }
+    if (code == PS_OK && at < size && size - at < sizeof(ps_block_header)) {
+        ps_slot_files_damage(f, size - at, "events.spool, byte %zu: the last block is cut off", at);
+    }
+    return code;
+}
+
+static bool take_spool_header(ps_slot_files *f, const char *bytes, size_t size) {
+    ps_spool_header h;
+    if (size < sizeof h) {
+        ps_slot_files_damage(f, size + 1, "events.spool, byte 0: the header is cut off");
+        return false;
+    }
+    memcpy(&h, bytes, sizeof h);
+    if (h.magic != PS_SPOOL_MAGIC || h.format != PS_RECORD_FORMAT) {
+        ps_slot_files_damage(f, size, "events.spool, byte 0: not a recording of this format");
+        return false;
+    }
+    h.boot_id[sizeof h.boot_id - 1] = '\0';
+    f->header = h;
+    return true;
+}
+
+/* --- ring files --------------------------------------------------------------------------------------------------- */
+
+static ps_code take_ring(ps_slot_files *f, uint32_t number, const char *bytes, size_t size,
+                         bool has_spool, ps_err *err) {
+    ps_ring_header h;
+    if (size < PS_RING_HEADER_BYTES) {
+        ps_slot_files_damage(f, size + 1, "%u.ring, byte 0: the header is cut off", number);
+        return PS_OK;
+    }
+    memcpy(&h, bytes, sizeof h);
+    uint64_t head = atomic_load_explicit(&h.head, memory_order_relaxed);
+    uint64_t tail = atomic_load_explicit(&h.tail, memory_order_relaxed);
+    if (h.magic != PS_RING_MAGIC || h.format != PS_RECORD_FORMAT || h.number != number ||
+        h.n_slots == 0 || (h.n_slots & (h.n_slots - 1)) != 0 ||
+        h.n_slots > (size - PS_RING_HEADER_BYTES) / sizeof(ps_slot)) {
+        ps_slot_files_damage(f, size, "%u.ring, byte 0: not a ring of this format", number);
+        return PS_OK;
+    }
+    if (has_spool && h.session != f->header.session) {
+        ps_slot_files_damage(f, size, "%u.ring: of another recording", number);
+        return PS_OK;
+    }
+    if (tail > head || head - tail > h.n_slots || head > UINT64_C(1) << 60) {
+        ps_slot_files_damage(
+            f, size, "%u.ring, byte 64: %llu slots filled, %llu taken, room for %llu", number,
+            (unsigned long long)head, (unsigned long long)tail, (unsigned long long)h.n_slots);
+        return PS_OK;
+    }
+    ps_ring_slots *ring = ring_at(f, number);
+    if (ring == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ring->has_header = true;
+    for (unsigned i = 0; i < PS_N_DROPS; i++) {
+        ring->drops[i] = atomic_load_explicit(&h.drops[i], memory_order_relaxed);
+    }
+    ps_code code = PS_OK;
+    for (uint64_t at = tail; at < head && code == PS_OK;) { /* one piece, or two around the end */
+        uint64_t index = at & (h.n_slots - 1);
+        uint64_t n = head - at < h.n_slots - index ? head - at : h.n_slots - index;
+        uint64_t place = PS_RING_HEADER_BYTES + index * sizeof(ps_slot);
+        code = add_segment(
+            f, number, (ps_segment){.first = at, .n = n, .slots = bytes + place, .place = place},
+            err);
+        at += n;
+    }
+    return code;
+}
+
+static ps_code map_file(ps_slot_files *f, const char *path, ps_mapping *out, ps_err *err) {
+    *out = (ps_mapping){.bytes = NULL};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return ps_fail_file(err, errno == ENOENT ? PS_NOT_FOUND : PS_IO, path, "cannot open: %s",
+                            strerror(errno));
+    }
+    struct stat st;
+    ps_code code = PS_OK;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        code = ps_fail_file(err, PS_IO, path, "not a regular file");
+    } else if (st.st_size > 0) {
+        void *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes == MAP_FAILED) {
+            code = ps_fail_file(err, PS_IO, path, "cannot map: %s", strerror(errno));
+        } else if (!ps_grow(&f->mappings, &f->cap_mappings, f->n_mappings + 1, SIZE_MAX / 64,
+                            sizeof *f->mappings)) {
+            (void)munmap(bytes, (size_t)st.st_size);
+            code = ps_fail_nomem(err);
+        } else {
+            *out = (ps_mapping){.bytes = bytes, .size = (size_t)st.st_size};
+            f->mappings[f->n_mappings++] = *out;
+        }
+    }
+    (void)close(fd);
+    return code;
+}
+
+/* "<number>.ring" */
+static bool ring_number(const char *name, uint32_t *out) {
+    int64_t number = 0;
+    size_t n = strlen(name);
+    if (n <= 5 || strcmp(name + n - 5, ".ring") != 0 || !ps_parse_i64(name, n - 5, &number) ||
+        number < 0 || number >= PS_MOST_RINGS) {
+        return false;
+    }
+    *out = (uint32_t)number;
+    return true;
+}
+
+static ps_code take_ring_files(ps_slot_files *f, const char *dir, bool has_spool, size_t *n_found,
+                               ps_arena *arena, ps_err *err) {
+    const char **names = NULL;
+    size_t n = 0;
+    ps_code code = ps_list_dir(dir, arena, &names, &n, err);
+    for (size_t i = 0; i < n && code == PS_OK; i++) {
+        uint32_t number = 0;
+        if (!ring_number(names[i], &number)) {
+            continue;
+        }
+        const char *path = ps_path_join(arena, dir, names[i]);
+        ps_mapping m;
+        code = path != NULL ? map_file(f, path, &m, err) : ps_fail_nomem(err);
+        if (code == PS_OK) {
+            code = take_ring(f, number, m.bytes, m.size, has_spool, err);
+            *n_found += 1;
+        } else if (code != PS_NOMEM) {
+            ps_slot_files_damage(f, 1, "%s: cannot be read", names[i]);
+            code = PS_OK;
+        }
+    }
+    return code;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps_err *err) {
+    const char *spool = ps_path_join(arena, dir, "events.spool");
+    if (spool == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_mapping m = {.bytes = NULL};
+    bool has_spool = false;
+    ps_code code = map_file(f, spool, &m, err);
+    if (code == PS_OK) {
+        has_spool = take_spool_header(f, m.bytes, m.size);
+        code = has_spool ? take_blocks(f, m.bytes, m.size, err) : PS_OK;
+    } else if (code == PS_NOT_FOUND) {
+        code = PS_OK;
+    }
+    size_t n_rings = 0;
+    if (code == PS_OK) {
+        code = take_ring_files(f, dir, has_spool, &n_rings, arena, err);
+    }
+    if (code == PS_OK && m.bytes == NULL && n_rings == 0) {
+        return ps_fail_file(err, PS_NOT_FOUND, dir, "no raw files of a recording here");
+    }
+    if (code == PS_OK && !has_spool && f->n_rings == 0) {
+        return ps_fail_file(err, PS_SYNTAX, dir, "%s", f->place);
+    }
+    return code;
+}
+
+static void finish(ps_slot_files *f) {
+    for (size_t i = 0; i < f->n_rings; i++) {
+        sort_segments(&f->rings[i]);
+    }
+}
+
+ps_code ps_slot_files_open(ps_slot_files *f, const char *dir, ps_err *err) {
+    *f = (ps_slot_files){.header = {.rank = -1}};
+    ps_arena arena;
+    ps_arena_init(&arena);
+    ps_code code = open_files(f, dir, &arena, err);
+    ps_arena_fini(&arena);
+    if (code != PS_OK) {
+        ps_slot_files_close(f);
+        return code;
+    }
+    finish(f);
+    return PS_OK;
+}
+
+ps_code ps_slot_files_memory(ps_slot_files *f, const void *spool, size_t bytes, ps_err *err) {
+    *f = (ps_slot_files){.header = {.rank = -1}};
+    ps_code code = take_spool_header(f, spool, bytes) ? take_blocks(f, spool, bytes, err)
+                                                      : ps_fail(err, PS_SYNTAX, "%s", f->place);
+    if (code != PS_OK) {
+        ps_slot_files_close(f);
+        return code;
+    }
+    finish(f);
+    return PS_OK;
+}
+
+void ps_slot_files_close(ps_slot_files *f) {
+    for (size_t i = 0; i < f->n_rings; i++) {
+        ps_free(f->rings[i].segments);
+    }
+    for (size_t i = 0; i < f->n_mappings; i++) {
+        (void)munmap(f->mappings[i].bytes, f->mappings[i].size);
+    }
+    ps_free(f->rings);
+    ps_free(f->mappings);
+    *f = (ps_slot_files){.n_rings = 0};
+}
+
+/* --- the walk ----------------------------------------------------------------------------------------------------- */
+
+void ps_slot_walk_begin(ps_slot_walk *w, ps_slot_files *f, uint32_t ring) {
+    w->files = f;
+    w->ring = ring;
+    w->segment = 0;
+    w->position = 0;
+}
+
+/* The segment that holds w->position, moving over those that end before it; a gap moves the position when `over_gap`. */
+static const ps_segment *segment_here(ps_slot_walk *w, bool over_gap) {
+    const ps_ring_slots *ring = &w->files->rings[w->ring];
+    for (; w->segment < ring->n; w->segment++) {
+        const ps_segment *s = &ring->segments[w->segment];
+        if (s->first + s->n <= w->position) {
+            continue;
+        }
+        if (s->first > w->position) {
+            if (!over_gap) {
+                return NULL;
+            }
+            ps_slot_files_damage(
+                w->files, (s->first - w->position) * sizeof(ps_slot),
+                "ring %u, slots %llu to %llu: neither in the spool nor in the ring", w->ring,
+                (unsigned long long)w->position, (unsigned long long)s->first);
+            w->position = s->first;
+        }
+        return s;
+    }
+    return NULL;
+}
+
+/* A record over the end of a segment, put together. False when its rest is not there. */
+static bool join_record(ps_slot_walk *w, unsigned n_slots) {
+    for (unsigned i = 0; i < n_slots; i++) {
+        const ps_segment *s = segment_here(w, false);
+        if (s == NULL) {
+            return false;
+        }
+        memcpy(&w->piece[i], s->slots + (w->position - s->first) * sizeof(ps_slot),
+               sizeof(ps_slot));
+        w->position++;
+    }
+    return true;
+}
+
+const ps_slot *ps_slot_walk_next(ps_slot_walk *w) {
+    for (;;) {
+        const ps_segment *s = segment_here(w, true);
+        if (s == NULL) {
+            return NULL;
+        }
+        uint64_t offset = w->position - s->first;
+        const char *at = s->slots + offset * sizeof(ps_slot);
+        unsigned n_slots = 1u + ((const unsigned char *)at)[offsetof(ps_slot, n_more)];
+        if (((uintptr_t)at & (_Alignof(ps_slot) - 1)) == 0 && n_slots <= s->n - offset) {
+            w->position += n_slots;
+            return (const ps_slot *)(const void *)at;
+        }
+        if (join_record(w, n_slots)) {
+            return w->piece;
+        }
+        ps_slot_files_damage(w->files, sizeof(ps_slot), "ring %u, slot %llu: a record is cut off",
+                             w->ring, (unsigned long long)w->position);
+    }
+}

@@ -1,0 +1,71 @@
+/* The slots of a recording, ring by ring in the order in which they were published, out of events.spool and the rings: each
+ * position once, however often it stands in the files. Records come as one piece of memory.
+ *
+ * What does not fit together is left out and counted: in bytes, with the first place. */
+#ifndef PS_RECORD_SLOTS_H
+#define PS_RECORD_SLOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "record/format.h"
+
+enum { PS_MOST_RINGS = 4096, PS_MOST_SLOTS_OF_RECORD = 256 };
+
+typedef struct ps_segment { /* slots that lie together */
+    uint64_t first;         /* position in the ring */
+    uint64_t n;
+    const char *slots;
+    uint64_t place; /* byte in its file */
+} ps_segment;
+
+typedef struct ps_ring_slots {
+    ps_segment *segments;
+    size_t n, cap;
+    uint32_t tid;    /* of the thread that used it last, set by who decodes */
+    bool has_header; /* the ring itself was there */
+    uint64_t drops[PS_N_DROPS];
+    uint64_t block_drops; /* of all kinds, as the last block of the spool says */
+} ps_ring_slots;
+
+typedef struct ps_mapping {
+    char *bytes;
+    size_t size;
+} ps_mapping;
+
+typedef struct ps_slot_files {
+    ps_spool_header header;
+    ps_ring_slots *rings; /* [n_rings], by number */
+    size_t n_rings, cap_rings;
+    ps_mapping *mappings;
+    size_t n_mappings, cap_mappings;
+    uint64_t damaged_bytes;
+    char place[160]; /* of the first damage */
+} ps_slot_files;
+
+/* `dir` is FRAMEWORK. PS_NOT_FOUND when there is no recording, PS_SYNTAX when nothing of it can be read. */
+PS_MUST_USE ps_code ps_slot_files_open(ps_slot_files *f, const char *dir, ps_err *err);
+PS_MUST_USE ps_code ps_slot_files_memory(ps_slot_files *f, const void *spool, size_t bytes,
+                                         ps_err *err);
+void ps_slot_files_close(ps_slot_files *f);
+
+/* Notes damage: `place` is kept when it is the first. */
+void ps_slot_files_damage(ps_slot_files *f, uint64_t bytes, const char *fmt, ...) PS_PRINTF(3, 4);
+
+/* A walk over one ring. */
+typedef struct ps_slot_walk {
+    ps_slot_files *files;
+    uint32_t ring;
+    size_t segment;
+    uint64_t position;                      /* of the next slot */
+    ps_slot piece[PS_MOST_SLOTS_OF_RECORD]; /* of a record that lies in two segments */
+} ps_slot_walk;
+
+void ps_slot_walk_begin(ps_slot_walk *w, ps_slot_files *f, uint32_t ring);
+
+/* The next record: its first slot, n_more of it behind. NULL at the end. Valid until the next call. */
+const ps_slot *ps_slot_walk_next(ps_slot_walk *w);
+
+#endif

@@ -1,0 +1,55 @@
+#include "record/export/sqlite_lib.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static ps_sqlite_lib lib;
+static bool is_there;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+typedef struct symbol {
+    const char *name;
+    size_t offset; /* in ps_sqlite_lib */
+} symbol;
+
+static const symbol SYMBOLS[] = {
+    {"sqlite3_open_v2", offsetof(ps_sqlite_lib, open_v2)},
+    {"sqlite3_close", offsetof(ps_sqlite_lib, close)},
+    {"sqlite3_exec", offsetof(ps_sqlite_lib, exec)},
+    {"sqlite3_prepare_v2", offsetof(ps_sqlite_lib, prepare_v2)},
+    {"sqlite3_bind_int64", offsetof(ps_sqlite_lib, bind_int64)},
+    {"sqlite3_bind_null", offsetof(ps_sqlite_lib, bind_null)},
+    {"sqlite3_bind_text", offsetof(ps_sqlite_lib, bind_text)},
+    {"sqlite3_step", offsetof(ps_sqlite_lib, step)},
+    {"sqlite3_reset", offsetof(ps_sqlite_lib, reset)},
+    {"sqlite3_finalize", offsetof(ps_sqlite_lib, finalize)},
+    {"sqlite3_errcode", offsetof(ps_sqlite_lib, errcode)},
+    {"sqlite3_errmsg", offsetof(ps_sqlite_lib, errmsg)},
+};
+
+static bool take_symbols(void *library) {
+    for (size_t i = 0; i < sizeof SYMBOLS / sizeof SYMBOLS[0]; i++) {
+        void *found = dlsym(library, SYMBOLS[i].name);
+        if (found == NULL) {
+            return false;
+        }
+        memcpy((char *)&lib + SYMBOLS[i].offset, &found, sizeof found);
+    }
+    return true;
+}
+
+static void open_lib(void) {
+    static const char *const NAMES[] = {"libsqlite3.so.0", "libsqlite3.so"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0] && !is_there; i++) {
+        void *library = dlopen(NAMES[i], RTLD_NOW | RTLD_LOCAL);
+        is_there = library != NULL && take_symbols(library);
+    }
+}
+
+const ps_sqlite_lib *ps_sqlite_lib_get(void) {
+    (void)pthread_once(&once, open_lib);
+    return is_there ? &lib : NULL;
+}

@@ -1,0 +1,274 @@
+/* META_DATA and the tables of one or a few rows. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/lit.h"
+#include "record/export/tables.h"
+
+static const char *const DROP_KEYS[PS_N_DROPS] = {
+#define X(name, key, text, lost) key,
+#include "record/drops.def"
+#undef X
+};
+
+void ps_export_add_drops(const ps_capture *c, ps_buf *out) {
+    const char *between = "{";
+    for (unsigned i = 0; i < PS_N_DROPS; i++) {
+        uint64_t n = ps_capture_drops(c, i);
+        if (n != 0) {
+            ps_buf_addf(out, "%s\"%s\": %" PRIu64, between, DROP_KEYS[i], n);
+            between = ", ";
+        }
+    }
+    ps_buf_add_str(out, between[0] == '{' ? "{}" : "}");
+}
+
+/* --- META_DATA ---------------------------------------------------------------------------------------------------- */
+
+static ps_code put_meta(ps_export *e, const char *name, ps_buf *value, ps_err *err) {
+    ps_code code = ps_buf_ok(value) ? ps_database_pair(&e->db, name, ps_buf_str(value), err)
+                                    : ps_fail_nomem(err);
+    ps_buf_clear(value);
+    return code;
+}
+
+static ps_code put_user_meta(void *context, const char *key, const char *json, ps_err *err) {
+    ps_export *e = context;
+    return ps_database_pair(&e->db, key, json, err);
+}
+
+static const char *stream_name(const ps_capture *c, uint64_t handle) {
+    const ps_named *names = ps_capture_streams(c);
+    for (size_t i = 0; i < names->n; i++) {
+        if (names->key[i] == handle) {
+            return ps_capture_text(c, names->value[i], NULL);
+        }
+    }
+    return "";
+}
+
+/* {"0": {"handle": "0x1", "context": 0, "name": "..."}}: CUPTI's own numbers stand as "cupti_stream". */
+static void add_stream_map(const ps_export *e, ps_buf *out) {
+    const char *between = "{";
+    for (size_t i = 0; i < e->n_streams; i++) {
+        const ps_stream_entry *s = &e->streams[i];
+        ps_buf_addf(out, "%s\"%zu\": {", between, i);
+        if (s->cupti) {
+            ps_buf_addf(out, "\"cupti_stream\": %" PRIu64, s->handle);
+        } else {
+            ps_buf_addf(out, "\"handle\": \"0x%" PRIx64 "\"", s->handle);
+        }
+        ps_buf_addf(out, ", \"context\": %u", s->context);
+        const char *name = s->cupti ? "" : stream_name(e->c, s->handle);
+        if (name[0] != '\0') {
+            ps_buf_add_str(out, ", \"name\": ");
+            ps_buf_add_json_str(out, name, strlen(name));
+        }
+        ps_buf_add_char(out, '}');
+        between = ", ";
+    }
+    ps_buf_add_char(out, '}');
+}
+
+static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
+    ps_buf_add_str(value, PIPESCOPE_VERSION);
+    ps_code code = put_meta(e, "collector.version", value, err);
+    if (code == PS_OK) {
+        code = ps_database_pair(&e->db, "collector.backend", e->backend, err);
+    }
+    if (code == PS_OK) {
+        code = ps_database_pair(&e->db, "collector.device_time_source", e->backend, err);
+    }
+    if (code == PS_OK) {
+        ps_export_add_drops(e->c, value);
+        code = put_meta(e, "collector.drops", value, err);
+    }
+    const char *clock = ps_capture_fact(e->c, "clock");
+    if (code == PS_OK && clock[0] != '\0') {
+        code = ps_database_pair(&e->db, "collector.clock", clock, err);
+    }
+    if (code == PS_OK) {
+        add_stream_map(e, value);
+        code = put_meta(e, "collector.stream_map", value, err);
+    }
+    if (code == PS_OK) {
+        ps_buf_addf(value, "{\"open\": %" PRIu64 ", \"without_device_time\": %" PRIu64 "}",
+                    e->result->n_open, e->n_without_device);
+        code = put_meta(e, "collector.incomplete_ranges", value, err);
+    }
+    char place[160];
+    uint64_t damaged = ps_capture_damaged_bytes(e->c, place, sizeof place);
+    if (code == PS_OK && damaged > 0) {
+        ps_buf_addf(value, "{\"bytes\": %" PRIu64 ", \"first\": ", damaged);
+        ps_buf_add_json_str(value, place, strlen(place));
+        ps_buf_add_char(value, '}');
+        code = put_meta(e, "collector.damaged", value, err);
+    }
+    return code;
+}
+
+static ps_code fill_metadata(ps_export *e, ps_err *err) {
+    static const char *const VERSION[][2] = {{"SCHEMA_VERSION_MAJOR", "1"},
+                                             {"SCHEMA_VERSION_MINOR", "2"},
+                                             {"SCHEMA_VERSION_MICRO", "0"},
+                                             {"SCHEMA_VERSION", "1.2.0"}};
+    ps_code code = ps_database_begin(&e->db, "META_DATA", err);
+    for (size_t i = 0; i < sizeof VERSION / sizeof VERSION[0] && code == PS_OK; i++) {
+        code = ps_database_pair(&e->db, VERSION[i][0], VERSION[i][1], err);
+    }
+    if (code == PS_OK) {
+        code = ps_profile_each_metadata(e->c, put_user_meta, e, err);
+    }
+    ps_buf value;
+    ps_buf_init(&value, 0);
+    if (code == PS_OK) {
+        code = put_own_meta(e, &value, err);
+    }
+    ps_buf_fini(&value);
+    return code;
+}
+
+/* --- who and where ------------------------------------------------------------------------------------------------ */
+
+/* The same for all processes of a machine: of its boot id, which containers share, else of the host's name. */
+static uint64_t host_uid(const char *text) {
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (; *text != '\0'; text++) {
+        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    }
+    return h >> 1;
+}
+
+static ps_code fill_host(ps_export *e, ps_arena *arena, ps_err *err) {
+    const char *session = ps_capture_fact(e->c, "session");
+    const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
+    const char *host = ps_lit_str(ps_lit_get(doc, "host"));
+    const char *boot_id = ps_capture_header(e->c)->boot_id;
+    host = host != NULL ? host : "";
+    char uid[32];
+    (void)snprintf(uid, sizeof uid, "%" PRIu64, host_uid(boot_id[0] != '\0' ? boot_id : host));
+    ps_code code = ps_database_begin(&e->db, "HOST_INFO", err);
+    return code == PS_OK ? ps_database_pair(&e->db, uid, host, err) : code;
+}
+
+/* All devices that were named; without one there is the host, number -1. */
+static ps_code fill_devices(ps_export *e, ps_arena *arena, ps_err *err) {
+    const ps_named *facts = ps_capture_facts(e->c);
+    ps_code code = ps_database_begin(&e->db, "NPU_INFO", err);
+    bool any = false;
+    int64_t first = e->device_id;
+    for (size_t i = 0; i < facts->n && code == PS_OK; i++) {
+        size_t n = 0;
+        if (strcmp(ps_capture_text(e->c, (uint32_t)facts->key[i], NULL), "device") != 0) {
+            continue;
+        }
+        const char *json = ps_capture_text(e->c, facts->value[i], &n);
+        const ps_lit *doc = ps_lit_parse(arena, json, n, NULL);
+        int64_t id = -1;
+        const char *name = ps_lit_str(ps_lit_get(doc, "name"));
+        if (!ps_lit_int(ps_lit_get(doc, "id"), &id)) {
+            continue;
+        }
+        ps_database_int(&e->db, 0, id);
+        ps_database_text(&e->db, 1, name != NULL ? name : "", name != NULL ? strlen(name) : 0);
+        code = ps_database_put(&e->db, err);
+        first = any ? first : id;
+        any = true;
+    }
+    if (code == PS_OK && !any) {
+        ps_database_int(&e->db, 0, -1);
+        ps_database_text(&e->db, 1, "CPU", 3);
+        code = ps_database_put(&e->db, err);
+    }
+    if (code == PS_OK) {
+        code = ps_database_begin(&e->db, "RANK_DEVICE_MAP", err);
+    }
+    return code == PS_OK ? PS_DATABASE_PUT(&e->db, err, e->rank, first) : code;
+}
+
+static ps_code fill_span(ps_export *e, ps_err *err) {
+    int64_t start_ns, end_ns;
+    bool ended;
+    ps_capture_span(e->c, &start_ns, &end_ns, &ended);
+    ps_code code = ps_database_begin(&e->db, "SESSION_TIME_INFO", err);
+    if (code != PS_OK) {
+        return code;
+    }
+    ps_database_int(&e->db, 0, start_ns);
+    if (ended) {
+        ps_database_int(&e->db, 1, end_ns);
+    } else {
+        ps_database_null(&e->db, 1);
+    }
+    return ps_database_put(&e->db, err);
+}
+
+/* --- of ours ------------------------------------------------------------------------------------------------------ */
+
+static ps_code put_drop(ps_export *e, int64_t tid, unsigned drop, uint64_t n, ps_err *err) {
+    ps_database_int(&e->db, 0, tid);
+    ps_database_text(&e->db, 1, DROP_KEYS[drop], strlen(DROP_KEYS[drop]));
+    ps_database_int(&e->db, 2, (int64_t)n);
+    return ps_database_put(&e->db, err);
+}
+
+static ps_code fill_drops(ps_export *e, ps_err *err) {
+    ps_code code = ps_database_begin(&e->db, "PIPESCOPE_DROPS", err);
+    for (unsigned drop = 0; drop < PS_N_DROPS && code == PS_OK; drop++) {
+        uint64_t left = ps_capture_drops(e->c, drop);
+        for (uint32_t ring = 0; left > 0 && ring < ps_capture_ring_count(e->c) && code == PS_OK;
+             ring++) {
+            uint64_t n = ps_capture_ring_drops(e->c, ring, drop);
+            uint32_t tid = ps_capture_ring_thread(e->c, ring);
+            if (n > 0) {
+                code = put_drop(e, tid != 0 ? e->pid << 32 | tid : 0, drop, n, err);
+                left -= n < left ? n : left;
+            }
+        }
+        if (code == PS_OK && left > 0) {
+            code = put_drop(e, 0, drop, left, err);
+        }
+    }
+    return code;
+}
+
+static ps_code fill_anchors(ps_export *e, ps_err *err) {
+    size_t n = 0;
+    const ps_captured_anchor *anchors = ps_capture_anchors(e->c, &n);
+    ps_code code = ps_database_begin(&e->db, "PIPESCOPE_CLOCK_ANCHOR", err);
+    for (size_t i = 0; i < n && code == PS_OK; i++) {
+        const ps_captured_anchor *a = &anchors[i];
+        const char *kind = a->device ? "device" : "host";
+        ps_database_text(&e->db, 0, kind, strlen(kind));
+        ps_database_int(&e->db, 1, a->device ? (int64_t)a->device_id : -1);
+        ps_database_int(&e->db, 2, a->host_ns);
+        ps_database_int(&e->db, 3, a->other_ns);
+        ps_database_int(&e->db, 4, a->half_width_ns);
+        code = ps_database_put(&e->db, err);
+    }
+    return code;
+}
+
+ps_code ps_fill_facts(ps_export *e, ps_err *err) {
+    ps_arena arena;
+    ps_arena_init(&arena);
+    ps_code code = fill_metadata(e, err);
+    if (code == PS_OK) {
+        code = fill_span(e, err);
+    }
+    if (code == PS_OK) {
+        code = fill_host(e, &arena, err);
+    }
+    if (code == PS_OK) {
+        code = fill_devices(e, &arena, err);
+    }
+    if (code == PS_OK) {
+        code = fill_drops(e, err);
+    }
+    if (code == PS_OK) {
+        code = fill_anchors(e, err);
+    }
+    ps_arena_fini(&arena);
+    return code;
+}

@@ -1,0 +1,166 @@
+/* Marks and ranges as the host saw them, with the steps among them. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "record/export/tables.h"
+
+enum { TYPE_PUSH_POP = 1, TYPE_START_END = 2, TYPE_MARK = 3 };
+
+static void mark_of_step(ps_export *e, size_t row, ps_mark *out) {
+    const ps_steps *s = ps_capture_steps(e->c);
+    char name[48];
+    int n = snprintf(name, sizeof name, "ProfilerStep#%" PRId64, s->number[row]);
+    *out = (ps_mark){.start_ns = s->start_ns[row],
+                     .end_ns = s->end_ns[row],
+                     .message = ps_export_string(e, name, (size_t)n),
+                     .domain = ps_export_text(e, ps_capture_domains(e->c)->value[0]),
+                     .type = TYPE_START_END,
+                     .stream = s->stream[row],
+                     .tid = s->tid[row],
+                     .end_tid = s->tid[row],
+                     .event = PS_NO_TEXT};
+}
+
+static void mark_of_event(ps_export *e, size_t row, ps_mark *out) {
+    const ps_events *v = ps_capture_events(e->c);
+    bool push = v->what[row] == PS_EVENT_PUSH;
+    *out = (ps_mark){.start_ns = v->start_ns[row],
+                     .end_ns = v->end_ns[row],
+                     .message = ps_export_text(e, v->message[row]),
+                     .domain = ps_export_text(e, ps_capture_domains(e->c)->value[v->domain[row]]),
+                     .type = v->what[row] == PS_EVENT_MARK ? TYPE_MARK
+                             : push && e->options->nvtx_push_pop_type == TYPE_PUSH_POP
+                                 ? TYPE_PUSH_POP
+                                 : TYPE_START_END,
+                     .stream = v->stream[row],
+                     .tid = v->tid[row],
+                     .end_tid = v->end_tid[row],
+                     .event = (uint32_t)row};
+}
+
+bool ps_marks_next(ps_export *e, ps_mark_walk *w, ps_mark *out) {
+    const ps_events *v = ps_capture_events(e->c);
+    const ps_steps *s = ps_capture_steps(e->c);
+    while (w->event < v->n && v->what[w->event] == PS_EVENT_OP) {
+        w->event++;
+    }
+    /* A step begins before what begins at the same moment. */
+    if (w->step < s->n && (w->event == v->n || s->start_ns[w->step] <= v->start_ns[w->event])) {
+        mark_of_step(e, w->step++, out);
+    } else if (w->event < v->n) {
+        mark_of_event(e, w->event++, out);
+    } else {
+        return false;
+    }
+    out->connection = ps_export_connection(w->number++);
+    return true;
+}
+
+static int64_t global_tid(const ps_export *e, uint32_t tid) {
+    return e->pid << 32 | tid;
+}
+
+static ps_code put_mark(ps_export *e, const ps_mark *m, ps_err *err) {
+    return PS_DATABASE_PUT(&e->db, err, m->start_ns, m->end_ns, m->type, PS_DB_NONE, PS_DB_NONE,
+                           m->message, global_tid(e, m->tid), global_tid(e, m->end_tid), m->domain,
+                           m->connection);
+}
+
+static ps_code fill_mstx(ps_export *e, ps_err *err) {
+    ps_code code = ps_database_begin(&e->db, "MSTX_EVENTS", err);
+    const ps_nvtx_rows *nvtx = ps_capture_nvtx(e->c);
+    const ps_events *v = ps_capture_events(e->c);
+    ps_mark m;
+    for (ps_mark_walk w = {0}; code == PS_OK && ps_marks_next(e, &w, &m);) {
+        if (m.end_ns == PS_STILL_OPEN) {
+            e->result->n_open++;
+            continue;
+        }
+        e->result->n_ranges += m.type != TYPE_MARK && m.event != PS_NO_TEXT;
+        e->result->n_marks += m.type == TYPE_MARK;
+        uint32_t extra = m.event != PS_NO_TEXT ? v->extra[m.event] : PS_NO_TEXT;
+        if (extra == PS_NO_TEXT || nvtx->category[extra] == 0) {
+            code = put_mark(e, &m, err);
+        } else {
+            code = PS_DATABASE_PUT(&e->db, err, m.start_ns, m.end_ns, m.type, PS_DB_NONE,
+                                   nvtx->category[extra], m.message, global_tid(e, m.tid),
+                                   global_tid(e, m.end_tid), m.domain, m.connection);
+        }
+    }
+    return code;
+}
+
+/* Also operators that never ended. */
+static ps_code fill_open(ps_export *e, ps_err *err) {
+    const ps_events *v = ps_capture_events(e->c);
+    ps_code code = ps_database_begin(&e->db, "PIPESCOPE_OPEN_RANGES", err);
+    ps_mark m;
+    for (ps_mark_walk w = {0};
+         code == PS_OK && e->result->n_open > 0 && ps_marks_next(e, &w, &m);) {
+        if (m.end_ns == PS_STILL_OPEN) {
+            code = PS_DATABASE_PUT(&e->db, err, m.connection, m.start_ns, m.message, m.domain,
+                                   global_tid(e, m.tid));
+        }
+    }
+    int64_t id = PS_DB_FIRST_OPERATOR;
+    for (size_t i = 0; code == PS_OK && i < v->n; i++) {
+        if (v->what[i] != PS_EVENT_OP) {
+            continue;
+        }
+        if (v->end_ns[i] == PS_STILL_OPEN) {
+            e->result->n_open++;
+            code =
+                PS_DATABASE_PUT(&e->db, err, id, v->start_ns[i], ps_export_text(e, v->message[i]),
+                                ps_export_text(e, ps_capture_domains(e->c)->value[v->domain[i]]),
+                                global_tid(e, v->tid[i]));
+        }
+        id++;
+    }
+    return code;
+}
+
+static ps_code fill_nvtx(ps_export *e, ps_err *err) {
+    const ps_nvtx_rows *nvtx = ps_capture_nvtx(e->c);
+    const ps_events *v = ps_capture_events(e->c);
+    ps_code code = ps_database_begin(&e->db, "PIPESCOPE_NVTX", err);
+    ps_mark m;
+    for (ps_mark_walk w = {0}; code == PS_OK && nvtx->n > 0 && ps_marks_next(e, &w, &m);) {
+        uint32_t extra = m.event != PS_NO_TEXT ? v->extra[m.event] : PS_NO_TEXT;
+        if (extra == PS_NO_TEXT) {
+            continue;
+        }
+        ps_database_int(&e->db, 0, m.connection);
+        ps_database_int(&e->db, 1, nvtx->form[extra]);
+        ps_database_int(&e->db, 2, nvtx->colour[extra]);
+        if (nvtx->payload[extra] == PS_NO_TEXT) {
+            ps_database_null(&e->db, 3);
+        } else {
+            size_t n = 0;
+            const char *payload = ps_capture_text(e->c, nvtx->payload[extra], &n);
+            ps_database_text(&e->db, 3, payload, n);
+        }
+        code = ps_database_put(&e->db, err);
+    }
+    return code;
+}
+
+static ps_code fill_steps(ps_export *e, ps_err *err) {
+    const ps_steps *s = ps_capture_steps(e->c);
+    ps_code code = ps_database_begin(&e->db, "STEP_TIME", err);
+    for (size_t i = 0; code == PS_OK && i < s->n; i++) {
+        code = PS_DATABASE_PUT(&e->db, err, s->number[i], s->start_ns[i], s->end_ns[i]);
+    }
+    e->result->n_steps = s->n;
+    return code;
+}
+
+ps_code ps_fill_marks(ps_export *e, ps_err *err) {
+    ps_code code = fill_mstx(e, err);
+    if (code == PS_OK) {
+        code = fill_open(e, err);
+    }
+    if (code == PS_OK) {
+        code = fill_nvtx(e, err);
+    }
+    return code == PS_OK ? fill_steps(e, err) : code;
+}

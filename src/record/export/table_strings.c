@@ -1,0 +1,63 @@
+/* Numbers of strings, streams and marks. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "record/export/tables.h"
+
+int64_t ps_export_string(ps_export *e, const char *text, size_t n) {
+    uint32_t id = ps_texts_add(&e->strings, text, n);
+    e->out_of_memory = e->out_of_memory || id == UINT32_MAX;
+    return id;
+}
+
+int64_t ps_export_text(ps_export *e, uint32_t text) {
+    if (e->string_of_text[text] == 0) {
+        size_t n = 0;
+        const char *bytes = ps_capture_text(e->c, text, &n);
+        e->string_of_text[text] = (uint32_t)ps_export_string(e, bytes, n) + 1;
+    }
+    return (int64_t)e->string_of_text[text] - 1;
+}
+
+uint32_t ps_export_stream(ps_export *e, bool cupti, uint32_t context, uint64_t handle) {
+    enum { LEGACY = 1, CUPTI_LEGACY = 7 };
+    if (handle == (cupti ? CUPTI_LEGACY : LEGACY)) {
+        return 0;
+    }
+    for (size_t i = 1; i < e->n_streams; i++) {
+        const ps_stream_entry *s = &e->streams[i];
+        if (s->handle == handle && s->context == context && s->cupti == cupti) {
+            return (uint32_t)i;
+        }
+    }
+    if (!ps_grow(&e->streams, &e->cap_streams, e->n_streams + 1, UINT32_MAX, sizeof *e->streams)) {
+        e->out_of_memory = true;
+        return 0;
+    }
+    e->streams[e->n_streams] =
+        (ps_stream_entry){.handle = handle, .context = context, .cupti = cupti};
+    return (uint32_t)e->n_streams++;
+}
+
+int64_t ps_export_connection(uint64_t n) {
+    const uint64_t below_none = PS_DB_NONE - PS_DB_FIRST_MARK;
+    return n < below_none ? PS_DB_FIRST_MARK + (int64_t)n
+                          : (INT64_C(1) << 33) + (int64_t)(n - below_none);
+}
+
+int64_t ps_export_correlation(uint64_t id) {
+    return id < PS_DB_FIRST_MARK ? (int64_t)id : (int64_t)((UINT64_C(1) << 40) + (id & UINT32_MAX));
+}
+
+ps_code ps_fill_strings(ps_export *e, ps_err *err) {
+    if (e->out_of_memory) {
+        return ps_fail_nomem(err);
+    }
+    ps_code code = ps_database_begin(&e->db, "STRING_IDS", err);
+    for (size_t i = 0; code == PS_OK && i < e->strings.n; i++) {
+        ps_database_int(&e->db, 0, (int64_t)i);
+        ps_database_text(&e->db, 1, e->strings.text[i], e->strings.length[i]);
+        code = ps_database_put(&e->db, err);
+    }
+    return code;
+}

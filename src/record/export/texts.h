@@ -1,0 +1,27 @@
+/* Texts, each once: equal bytes, equal number. Numbers count from 0 in the order of first use, so the same input gives the
+ * same numbers. */
+#ifndef PS_RECORD_TEXTS_H
+#define PS_RECORD_TEXTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+typedef struct ps_texts {
+    ps_arena bytes;
+    const char **text; /* [n], zero-terminated; a text may hold zeros itself */
+    uint32_t *length;
+    uint32_t *hash;
+    uint32_t *slots; /* open addressing: number + 1, 0 free */
+    size_t n, cap_text, cap_length, cap_hash, n_slots;
+} ps_texts;
+
+void ps_texts_init(ps_texts *t);
+void ps_texts_fini(ps_texts *t);
+
+/* The number of `n` bytes, copied when new; UINT32_MAX when memory is out. */
+uint32_t ps_texts_add(ps_texts *t, const char *text, size_t n);
+
+#endif

@@ -1,0 +1,92 @@
+#include "record/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static bool ring_path(char *out, size_t size, const char *dir, uint32_t number) {
+    int n = snprintf(out, size, "%s/%u.ring", dir, number);
+    return n > 0 && (size_t)n < size;
+}
+
+/* The file with all its blocks; -1 when there is none (errno). */
+static int reserve_file(const char *path, size_t bytes) {
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+    if (fd < 0) {
+        return -1;
+    }
+    int error;
+    do {
+        error = posix_fallocate(fd, 0, (off_t)bytes);
+    } while (error == EINTR);
+    if (error != 0) {
+        (void)close(fd);
+        (void)unlink(path);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+static void *map_file(const char *dir, uint32_t number, size_t bytes) {
+    char path[4096];
+    if (!ring_path(path, sizeof path, dir, number)) {
+        errno = ENAMETOOLONG;
+        return MAP_FAILED;
+    }
+    int fd = reserve_file(path, bytes);
+    if (fd < 0) {
+        return MAP_FAILED;
+    }
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    int error = errno;
+    (void)close(fd);
+    if (memory == MAP_FAILED) {
+        (void)unlink(path);
+        errno = error;
+    }
+    return memory;
+}
+
+bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
+                  uint64_t session) {
+    memset(ring, 0, sizeof *ring);
+    if (n_slots < 2 || (n_slots & (n_slots - 1)) != 0 || n_slots > SIZE_MAX / 2 / sizeof(ps_slot)) {
+        errno = EINVAL;
+        return false;
+    }
+    size_t bytes = PS_RING_HEADER_BYTES + (size_t)n_slots * sizeof(ps_slot);
+    void *memory = dir != NULL ? map_file(dir, number, bytes)
+                               : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED) {
+        return false;
+    }
+    (void)madvise(memory, bytes, MADV_DONTFORK);
+    ring->header = memory;
+    ring->slots = (ps_slot *)(void *)((char *)memory + PS_RING_HEADER_BYTES);
+    ring->mask = n_slots - 1;
+    ring->mapped_bytes = bytes;
+    ring->in_file = dir != NULL;
+    ring->header->format = PS_RECORD_FORMAT;
+    ring->header->number = number;
+    ring->header->n_slots = n_slots;
+    ring->header->session = session;
+    ring->header->magic = PS_RING_MAGIC; /* last: without it the file is no ring yet */
+    return true;
+}
+
+void ps_ring_drop(ps_ring *ring, const char *dir, uint32_t number) {
+    char path[4096];
+    if (ring->header == NULL) {
+        return;
+    }
+    (void)munmap(ring->header, ring->mapped_bytes);
+    if (dir != NULL && ring->in_file && ring_path(path, sizeof path, dir, number)) {
+        (void)unlink(path);
+    }
+    memset(ring, 0, sizeof *ring);
+}

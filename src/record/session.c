@@ -1,0 +1,543 @@
+/* States. There is at most one recording that runs (`current`); those that were stopped and not exported yet wait in a list,
+ * the last one first:
+ *
+ *     begin     a new take becomes `current`, *ps_recording its generation
+ *     place     (first event) folder, spool, writer
+ *     stop      *ps_recording = 0, threads, device, last facts, writer, rings; the take goes to `waiting`
+ *     export    the head of `waiting` is taken out; back again when it failed
+ *
+ * A program that starts again without exporting loses nothing: what waits is exported when the process ends. */
+#include "record/session.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "record/device.h"
+#include "record/domains.h"
+#include "record/events.h"
+#include "record/log.h"
+#include "record/session_parts.h"
+#include "record/threads.h"
+#include "record/writer.h"
+
+/* How long a stop waits for threads in the middle of an event (they take a microsecond, unless they are not running), and for
+ * the device. */
+enum { THREAD_PATIENCE_MS = 1000, DEVICE_PATIENCE_MS = 30000, MAX_WAITING = 64 };
+
+static struct {
+    pthread_mutex_t control, place;
+    uint32_t generation;
+    ps_take *_Atomic current; /* changes under both locks */
+    bool warm;                /* `current` is made ready, not started */
+    bool stopping;            /* `current` is being stopped, by one thread */
+    ps_take *waiting;         /* stopped, not exported; the last one first */
+    unsigned n_waiting;       /* and those being exported */
+    /* Of the last one, when it is not there any more. */
+    char last_folder[4096 + 512];
+    ps_record_stats last_stats;
+} g = {.control = PTHREAD_MUTEX_INITIALIZER, .place = PTHREAD_MUTEX_INITIALIZER};
+
+/* A signal handler that records while its thread holds `place` must not wait for it. */
+static _Thread_local volatile bool holds_place;
+
+static void lock_place(void) {
+    holds_place = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    (void)pthread_mutex_lock(&g.place);
+}
+
+static void unlock_place(void) {
+    (void)pthread_mutex_unlock(&g.place);
+    atomic_signal_fence(memory_order_seq_cst);
+    holds_place = false;
+}
+
+static void set_current(ps_take *take) {
+    lock_place();
+    atomic_store(&g.current, take);
+    unlock_place();
+}
+
+/* --- beginning ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t random_number(void) {
+    uint64_t n = 0;
+    if (getrandom(&n, sizeof n, GRND_NONBLOCK) != (ssize_t)sizeof n) {
+        n = ps_mono_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid() << 32;
+    }
+    return n != 0 ? n : 1;
+}
+
+/* Rings of all threads fit into half of the memory that may be used; the other half is for events in memory. */
+static uint64_t ring_slots(const ps_rec_config *config) {
+    uint64_t slots = config->ring_slots;
+    while (slots > 1024 && slots * sizeof(ps_slot) * PS_MAX_RINGS > config->max_bytes / 2) {
+        slots /= 2;
+    }
+    if (slots < config->ring_slots) {
+        ps_rec_log("rings of %llu slots: more do not fit into the memory of the option max_bytes",
+                   (unsigned long long)slots);
+    }
+    return slots;
+}
+
+/* A take, ready to record; NULL when memory is out. Under `control`. */
+static ps_take *new_take(ps_start_by by) {
+    ps_take *take = ps_calloc(1, sizeof *take);
+    if (take == NULL) {
+        return NULL;
+    }
+    ps_rec_log_begin();
+    ps_rec_config_read(&take->config);
+    do {
+        g.generation++;
+    } while (g.generation == 0);
+    take->generation = g.generation;
+    take->session = random_number();
+    take->ring_slots = ring_slots(&take->config);
+    take->clock = ps_clock_choose(take->config.clock);
+    take->first = ps_clock_anchor(take->clock);
+    take->start_ns = take->first.real_ns;
+    take->automatic = by == PS_BY_OPTION;
+    take->windowed = by == PS_BY_WINDOW;
+    take->spool.fd = -1;
+    if (take->config.domain_include[0] != '\0' && take->config.domain_exclude[0] != '\0') {
+        ps_rec_log("domain_include and domain_exclude are both given: domain_include counts");
+    }
+    ps_domain_filter(take->config.domain_include, take->config.domain_exclude);
+    atomic_store(&ps_mstx_strict, take->config.mstx_strict);
+    ps_device_choose(&take->config);
+    if (atomic_load(&ps_device) != &ps_device_host) {
+        ps_process_exit_early();
+    }
+    return take;
+}
+
+static void free_take(ps_take *take) {
+    if (take != NULL) {
+        ps_spool_close(&take->spool);
+        ps_free(take);
+    }
+}
+
+/* The program starts by itself while the option `record` has it recorded: that one ends here. */
+static void set_automatic_aside(void) {
+    ps_rec_log("the program starts a recording itself: the one begun when it was loaded ends here");
+    (void)ps_session_stop();
+}
+
+int ps_session_begin(ps_start_by by) {
+    (void)pthread_mutex_lock(&g.control);
+    ps_take *take = atomic_load(&g.current);
+    if (take != NULL && take->automatic && !g.stopping && by != PS_BY_OPTION) {
+        (void)pthread_mutex_unlock(&g.control);
+        set_automatic_aside();
+        (void)pthread_mutex_lock(&g.control);
+        take = atomic_load(&g.current);
+    }
+    int code = PS_RECORD_OK;
+    if (take != NULL && !g.warm) {
+        code = PS_RECORD_WRONG_TIME;
+    } else if (take == NULL && g.n_waiting >= MAX_WAITING) {
+        ps_rec_log("%d recordings wait for ps_record_export(): no more is begun", MAX_WAITING);
+        code = PS_RECORD_WRONG_TIME;
+    } else {
+        bool fresh = take == NULL;
+        take = fresh ? new_take(by) : take;
+        if (take == NULL) {
+            code = PS_RECORD_NO_MEMORY;
+        } else {
+            take->windowed = by == PS_BY_WINDOW;
+            if (fresh) {
+                set_current(take);
+            }
+            g.warm = false;
+            atomic_store(ps_recording, take->generation);
+        }
+    }
+    (void)pthread_mutex_unlock(&g.control);
+    return code;
+}
+
+int ps_session_start(void) {
+    switch (ps_window_ask()) {
+    case PS_WINDOW_WAITING:
+        ps_rec_log_once("window", "recording begins with the first step of the option window");
+        return PS_RECORD_OK;
+    case PS_WINDOW_OVER:
+        ps_rec_log_once("window_over",
+                        "the window of steps is over: nothing more is recorded (option window)");
+        return PS_RECORD_WRONG_TIME;
+    default:
+        return ps_session_begin(PS_BY_PROGRAM);
+    }
+}
+
+int ps_session_warmup(void) {
+    (void)pthread_mutex_lock(&g.control);
+    int code = PS_RECORD_OK;
+    if (atomic_load(&g.current) != NULL) {
+        code = g.warm ? PS_RECORD_OK : PS_RECORD_WRONG_TIME;
+    } else if (g.n_waiting >= MAX_WAITING) {
+        code = PS_RECORD_WRONG_TIME;
+    } else {
+        ps_take *take = new_take(PS_BY_PROGRAM);
+        code = take == NULL ? PS_RECORD_NO_MEMORY : PS_RECORD_OK;
+        if (take != NULL) {
+            lock_place();
+            bool placed = ps_take_place(take);
+            if (placed) {
+                atomic_store(&g.current, take);
+                g.warm = true;
+            }
+            unlock_place();
+            if (!placed) {
+                free_take(take);
+                code = PS_RECORD_NO_MEMORY;
+            }
+        }
+    }
+    (void)pthread_mutex_unlock(&g.control);
+    return code;
+}
+
+/* On the program's thread that records the first event, and again for every new ring. */
+bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_slots,
+                           uint64_t *session, int *clock) {
+    if (holds_place) {
+        return false; /* a signal handler in the middle of this */
+    }
+    lock_place();
+    ps_take *take = atomic_load(&g.current);
+    bool ok = take != NULL && take->generation == generation &&
+              atomic_load(ps_recording) == generation && (take->placed || ps_take_place(take));
+    if (ok) {
+        *dir = take->mapped ? take->raw : NULL;
+        *n_slots = take->ring_slots;
+        *session = take->session;
+        *clock = take->clock;
+    }
+    unlock_place();
+    return ok;
+}
+
+/* --- figures --------------------------------------------------------------------------------------------------------- */
+
+typedef struct ring_sums {
+    ps_record_stats *stats;
+    bool *undrained; /* [PS_MAX_RINGS], may be NULL */
+    bool all_in_files;
+} ring_sums;
+
+static uint64_t look(const _Atomic uint64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void add_ring(void *context, ps_ring *ring, uint32_t number) {
+    static const bool LOST[] = {
+#define X(name, key, text, lost) lost,
+#include "record/drops.def"
+#undef X
+    };
+    ring_sums *sums = context;
+    ps_record_stats *s = sums->stats;
+    const ps_ring_header *h = ring->header;
+    s->n_ranges += look(&h->n_ranges);
+    s->n_marks += look(&h->n_marks);
+    s->n_ops += look(&h->n_ops);
+    s->n_device += look(&h->n_device);
+    for (unsigned i = 0; i < PS_N_DROPS; i++) {
+        s->n_dropped += LOST[i] ? look(&h->drops[i]) : 0;
+    }
+    sums->all_in_files = sums->all_in_files && ring->in_file;
+    if (sums->undrained != NULL && number < PS_MAX_RINGS) {
+        sums->undrained[number] = look(&h->head) != look(&h->tail);
+    }
+}
+
+/* Of a recording whose rings are there. Under `place`. */
+static void sum_up(const ps_take *take, ps_record_stats *out, bool *undrained) {
+    *out = (ps_record_stats){.size = sizeof *out};
+    ring_sums sums = {.stats = out, .undrained = undrained, .all_in_files = true};
+    if (take->placed) {
+        ps_threads_each_ring(add_ring, &sums);
+        out->n_threads = ps_threads_count();
+        out->spool_bytes = atomic_load(&take->spool.bytes);
+    }
+    out->crash_safe = take->mapped && sums.all_in_files;
+    (void)snprintf(out->backend, sizeof out->backend, "%s", atomic_load(&ps_device)->name);
+}
+
+/* --- stopping -------------------------------------------------------------------------------------------------------- */
+
+/* Everything into the spool and the rings away. `current` is still this take, so that threads find its rings. */
+static void finish_take(ps_take *take) {
+    const ps_rec_device *device = atomic_load(&ps_device);
+    (void)ps_threads_quiesce(THREAD_PATIENCE_MS);
+    if (device->drain != NULL) {
+        device->drain(DEVICE_PATIENCE_MS);
+    }
+    lock_place(); /* no thread is attached behind our back */
+    bool undrained[PS_MAX_RINGS] = {false};
+    if (take->placed) {
+        ps_take_define_stop(take);
+        ps_writer_stop();
+    }
+    sum_up(take, &take->stats, undrained);
+    ps_threads_release();
+    if (take->placed) {
+        ps_take_remove_rings(take, undrained);
+    }
+    ps_facts_undefined();
+    atomic_store(&g.current, NULL);
+    unlock_place();
+    if (device->close != NULL) {
+        device->close();
+    }
+    atomic_store(&ps_device, &ps_device_host);
+    for (unsigned i = 0; i < PS_MAX_RINGS; i++) {
+        take->left_in_rings = take->left_in_rings || undrained[i];
+    }
+    if (take->left_in_rings) {
+        ps_rec_log(take->mapped
+                       ? "the raw file is not complete: the files of the rings are kept with it"
+                       : "events that found no room any more are lost");
+    }
+}
+
+static void remember_last(const ps_take *take) {
+    memcpy(g.last_folder, take->folder, sizeof g.last_folder);
+    g.last_stats = take->stats;
+}
+
+int ps_session_stop(void) {
+    (void)pthread_mutex_lock(&g.control);
+    ps_take *take = atomic_load(&g.current);
+    if (take == NULL || g.stopping) {
+        (void)pthread_mutex_unlock(&g.control);
+        return PS_RECORD_WRONG_TIME;
+    }
+    if (!g.warm) {
+        ps_steps_close();
+    }
+    bool was_warm = g.warm;
+    g.warm = false;
+    g.stopping = true;
+    atomic_store(ps_recording, 0);
+    (void)pthread_mutex_unlock(&g.control);
+
+    finish_take(take);
+
+    (void)pthread_mutex_lock(&g.control);
+    remember_last(take);
+    g.stopping = false;
+    bool keep = take->placed && !was_warm;
+    if (keep) {
+        take->next = g.waiting;
+        g.waiting = take;
+        g.n_waiting++;
+    }
+    (void)pthread_mutex_unlock(&g.control);
+    if (!keep) {
+        if (take->folder[0] != '\0') {
+            ps_take_remove_folder(take->folder);
+        }
+        ps_rec_log_file(NULL);
+        free_take(take);
+    }
+    return PS_RECORD_OK;
+}
+
+/* --- what was recorded ----------------------------------------------------------------------------------------------- */
+
+/* The recording stopped last, out of the list; NULL when there is none. */
+static ps_take *take_waiting(void) {
+    (void)pthread_mutex_lock(&g.control);
+    ps_take *take = g.waiting;
+    if (take != NULL) {
+        g.waiting = take->next;
+    }
+    (void)pthread_mutex_unlock(&g.control);
+    return take;
+}
+
+/* Back when it is still to be exported, else away. */
+static void put_back(ps_take *take, bool done) {
+    (void)pthread_mutex_lock(&g.control);
+    if (done) {
+        g.n_waiting--;
+        memcpy(g.last_folder, take->folder, sizeof g.last_folder);
+    } else {
+        take->next = g.waiting;
+        g.waiting = take;
+    }
+    (void)pthread_mutex_unlock(&g.control);
+    if (done) {
+        free_take(take);
+    }
+}
+
+static int export_take(ps_take *take, const char *dir, bool say) {
+    int code = ps_take_export(take, dir, say);
+    bool done = code == PS_RECORD_OK || code == PS_RECORD_NOTHING;
+    if (code == PS_RECORD_NOTHING && take->folder[0] != '\0') {
+        ps_take_remove_folder(take->folder);
+        take->folder[0] = '\0';
+    }
+    put_back(take, done);
+    return code;
+}
+
+int ps_session_export_last(void) {
+    ps_take *take = take_waiting();
+    return take != NULL ? export_take(take, NULL, true) : PS_RECORD_NOTHING;
+}
+
+int ps_session_export(const char *dir) {
+    ps_take *take = take_waiting();
+    if (take != NULL) {
+        return export_take(take, dir, false);
+    }
+    (void)pthread_mutex_lock(&g.control);
+    bool busy = atomic_load(&g.current) != NULL || g.n_waiting > 0;
+    (void)pthread_mutex_unlock(&g.control);
+    return busy ? PS_RECORD_WRONG_TIME : PS_RECORD_NOTHING;
+}
+
+int ps_session_discard(void) {
+    int stopped = ps_session_stop();
+    ps_take *take = take_waiting();
+    if (take == NULL) {
+        return stopped == PS_RECORD_OK ? PS_RECORD_OK : PS_RECORD_NOTHING;
+    }
+    if (take->folder[0] != '\0') {
+        ps_rec_log_file(NULL);
+        ps_take_remove_folder(take->folder);
+        take->folder[0] = '\0';
+    }
+    put_back(take, true);
+    return PS_RECORD_OK;
+}
+
+int ps_session_stats(ps_record_stats *out) {
+    ps_record_stats stats = {0};
+    (void)pthread_mutex_lock(&g.control);
+    lock_place();
+    ps_take *take = atomic_load(&g.current);
+    if (take != NULL) {
+        sum_up(take, &stats, NULL);
+        stats.recording = !g.warm && !g.stopping;
+    } else {
+        stats = g.last_stats;
+    }
+    unlock_place();
+    (void)pthread_mutex_unlock(&g.control);
+    if (stats.backend[0] == '\0') {
+        (void)snprintf(stats.backend, sizeof stats.backend, "host");
+    }
+    uint32_t size = out->size < sizeof stats ? out->size : (uint32_t)sizeof stats;
+    stats.size = size;
+    memcpy(out, &stats, size);
+    return PS_RECORD_OK;
+}
+
+int ps_session_directory(char *out, uint32_t size) {
+    (void)pthread_mutex_lock(&g.control);
+    lock_place();
+    const ps_take *take = atomic_load(&g.current);
+    const char *folder = take != NULL ? take->folder : g.last_folder;
+    size_t n = strlen(folder);
+    if (out != NULL && size > 0) {
+        size_t cut = n < size ? n : size - 1;
+        memcpy(out, folder, cut);
+        out[cut] = '\0';
+    }
+    unlock_place();
+    (void)pthread_mutex_unlock(&g.control);
+    return (int)n;
+}
+
+/* --- the end of the process ------------------------------------------------------------------------------------------ */
+
+bool ps_session_is_recording(void) {
+    return atomic_load(&g.current) != NULL && !g.warm && !g.stopping;
+}
+
+bool ps_session_has_work(void) {
+    (void)pthread_mutex_lock(&g.control);
+    bool work = atomic_load(&g.current) != NULL || g.n_waiting > 0;
+    (void)pthread_mutex_unlock(&g.control);
+    return work;
+}
+
+/* Another thread is stopping or exporting: it needs a while. */
+static bool others_at_work(void) {
+    (void)pthread_mutex_lock(&g.control);
+    unsigned listed = 0;
+    for (const ps_take *t = g.waiting; t != NULL; t = t->next) {
+        listed++;
+    }
+    bool others = g.stopping || listed < g.n_waiting;
+    (void)pthread_mutex_unlock(&g.control);
+    return others;
+}
+
+void ps_session_finish(void) {
+    (void)ps_session_stop();
+    while (others_at_work()) {
+        (void)usleep(2000);
+    }
+    ps_take *failed = NULL;
+    for (ps_take *take = take_waiting(); take != NULL; take = take_waiting()) {
+        int code = ps_take_export(take, NULL, true);
+        if (code == PS_RECORD_NOTHING && take->folder[0] != '\0') {
+            ps_take_remove_folder(take->folder);
+        }
+        if (code == PS_RECORD_OK || code == PS_RECORD_NOTHING) {
+            put_back(take, true);
+        } else { /* said in the log; the others get their turn */
+            take->next = failed;
+            failed = take;
+        }
+    }
+}
+
+bool ps_session_unexported(unsigned number, char *out, size_t size) {
+    bool found = false;
+    (void)pthread_mutex_lock(&g.control);
+    for (const ps_take *t = g.waiting; t != NULL && !found; t = t->next) {
+        if (t->folder[0] != '\0' && number-- == 0) {
+            (void)snprintf(out, size, "%s", t->folder);
+            found = true;
+        }
+    }
+    (void)pthread_mutex_unlock(&g.control);
+    return found;
+}
+
+void ps_session_forget(void) {
+    (void)pthread_mutex_init(&g.control, NULL);
+    (void)pthread_mutex_init(&g.place, NULL);
+    ps_take *take = atomic_load(&g.current);
+    if (take != NULL && take->spool.fd >= 0) {
+        (void)close(take->spool.fd);
+    }
+    for (ps_take *t = g.waiting; t != NULL; t = t->next) {
+        if (t->spool.fd >= 0) {
+            (void)close(t->spool.fd);
+        }
+    }
+    atomic_store(&g.current,
+                 NULL); /* the memory is the parent's copy: given back when the child ends */
+    g.waiting = NULL;
+    g.n_waiting = 0;
+    g.warm = false;
+    g.stopping = false;
+    g.last_folder[0] = '\0';
+    g.last_stats = (ps_record_stats){0};
+}

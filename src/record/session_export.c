@@ -1,0 +1,134 @@
+/* From a stopped recording to its database. Runs on the thread that asked, with no lock held; the recording belongs to it
+ * meanwhile. What could not be exported stays as it was: raw files on the disk, or memory. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/fs.h"
+#include "record/export/capture.h"
+#include "record/export/export.h"
+#include "record/log.h"
+#include "record/session_parts.h"
+
+static int code_of(ps_code code) {
+    switch (code) {
+    case PS_OK:
+        return PS_RECORD_OK;
+    case PS_NOTHING:
+        return PS_RECORD_NOTHING;
+    case PS_NOMEM:
+        return PS_RECORD_NO_MEMORY;
+    case PS_UNSUPPORTED:
+        return PS_RECORD_UNAVAILABLE;
+    default:
+        return PS_RECORD_IO;
+    }
+}
+
+/* <dir>/<name of the folder where it was recorded>; a new name when there was no folder. A link in its place is refused. */
+static ps_code make_target(ps_take *take, const char *dir, char *out, size_t size, ps_err *err) {
+    if (take->folder[0] == '\0') {
+        return ps_take_make_folder(take, dir, out, size, err);
+    }
+    ps_code code = ps_make_dirs(dir, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    int n = snprintf(out, size, "%s/%s", dir, ps_path_base(take->folder));
+    if (n < 0 || (size_t)n >= size) {
+        return ps_fail_file(err, PS_RANGE, dir, "the name of the output folder is too long");
+    }
+    struct stat st;
+    if (mkdir(out, 0750) == 0 || (errno == EEXIST && lstat(out, &st) == 0 && S_ISDIR(st.st_mode))) {
+        return PS_OK;
+    }
+    return ps_fail_file(err, PS_IO, out, "cannot make the output folder");
+}
+
+static ps_code read_take(const ps_take *take, ps_capture **out, ps_err *err) {
+    return take->on_disk
+               ? ps_capture_read(take->raw, out, err)
+               : ps_capture_read_memory(take->spool.memory, (size_t)take->spool.bytes, out, err);
+}
+
+static ps_code write_take(const ps_take *take, const char *folder, ps_export_result *result,
+                          ps_err *err) {
+    const ps_rec_config *config = &take->config;
+    const ps_export_options options = {.keep_raw = config->keep_raw,
+                                       .text = config->export_text,
+                                       .device_id = config->device_id,
+                                       .nvtx_push_pop_type = config->nvtx_push_pop_type,
+                                       .nccl_marks = config->nccl_marks};
+    ps_capture *capture = NULL;
+    ps_code code = read_take(take, &capture, err);
+    if (code == PS_OK) {
+        code = ps_export_capture(capture, folder, &options, result, err);
+    }
+    ps_capture_free(capture);
+    return code;
+}
+
+static void say_result(const char *folder, const ps_export_result *r) {
+    char dropped[64] = "";
+    if (r->n_dropped > 0) {
+        (void)snprintf(dropped, sizeof dropped, ", %llu events lost (collector.drops says why)",
+                       (unsigned long long)r->n_dropped);
+    }
+    ps_rec_log("%llu ranges, %llu marks recorded in %s%s", (unsigned long long)r->n_ranges,
+               (unsigned long long)r->n_marks, folder, dropped);
+}
+
+/* The folder where it was recorded goes when the result lies elsewhere. */
+static void clean_up(ps_take *take, const char *folder) {
+    bool elsewhere = take->folder[0] != '\0' && strcmp(folder, take->folder) != 0;
+    if (!take->on_disk || take->config.keep_raw) {
+        return;
+    }
+    if (elsewhere) {
+        ps_take_remove_folder(take->folder);
+    } else {
+        ps_export_remove_raw(folder);
+    }
+}
+
+int ps_take_export(ps_take *take, const char *dir, bool say) {
+    char folder[sizeof take->folder] = "";
+    ps_err err = PS_ERR_INIT;
+    ps_code code = PS_OK;
+    if (dir == NULL && take->folder[0] != '\0') {
+        memcpy(folder, take->folder, sizeof folder);
+    } else {
+        code = make_target(take, dir != NULL ? dir : take->config.output_dir, folder, sizeof folder,
+                           &err);
+    }
+    bool made = folder[0] != '\0' && strcmp(folder, take->folder) != 0;
+    ps_export_result *result = ps_calloc(1, sizeof *result);
+    if (code == PS_OK) {
+        code = result != NULL ? write_take(take, folder, result, &err) : ps_fail_nomem(&err);
+    }
+    if (code == PS_OK) {
+        if (say || result->n_dropped > 0) {
+            say_result(folder, result);
+        }
+        clean_up(take, folder);
+        memcpy(take->folder, folder, sizeof folder);
+    } else {
+        if (made) {
+            ps_take_remove_folder(folder);
+        }
+        if (code != PS_NOTHING) {
+            char text[1024];
+            ps_err_format(&err, text, sizeof text);
+            ps_rec_log("no database: %s%s%s", text,
+                       take->on_disk ? "; the raw files stay: pipescope record --recover " : "",
+                       take->on_disk ? take->folder : "");
+        }
+    }
+    ps_free(result);
+    return code_of(code);
+}

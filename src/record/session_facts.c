@@ -1,0 +1,330 @@
+/* What a recording says of itself, through ring 0: "session", "clock", "backend", "schedule", the user's metadata, names of
+ * streams; at its end "stop". Metadata and names are kept for every recording of the process. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/version.h"
+#include "record/device.h"
+#include "record/events.h"
+#include "record/log.h"
+#include "record/session.h"
+#include "record/session_parts.h"
+
+enum { MAX_META = 4096, MAX_META_ALL = 50 * 1024, MAX_STREAMS = 4096 };
+
+typedef struct meta {
+    struct meta *next;
+    char *key, *json;
+} meta;
+
+typedef struct stream_name {
+    struct stream_name *next;
+    uint64_t stream;
+    char *name;
+} stream_name;
+
+static struct {
+    pthread_mutex_t lock;
+    meta *first, **last; /* in the order of their adding */
+    size_t meta_bytes;   /* of all keys and values */
+    stream_name *streams;
+    unsigned n_streams;
+    bool defined; /* the current recording has them: new ones are written at once */
+} g = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &g.first};
+
+/* --- metadata -------------------------------------------------------------------------------------------------------- */
+
+static bool is_json_scalar(const char *s, const char *end) {
+    switch (ps_json_word_of(s, (size_t)(end - s))) {
+    case PS_JSON_NUMBER:
+    case PS_JSON_TRUE:
+    case PS_JSON_FALSE:
+    case PS_JSON_NULL:
+    case PS_JSON_NOT_A_NUMBER: /* as Python prints it; becomes null */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* `json` as strict JSON on one line's worth of bytes, for the caller to free; NULL when it is none or memory is out. */
+static char *tidy_json(const char *json, bool *is_json) {
+    const char *begin = json;
+    const char *end = json + strlen(json);
+    while (begin < end && ps_json_is_space(*begin)) {
+        begin++;
+    }
+    while (end > begin && ps_json_is_space(end[-1])) {
+        end--;
+    }
+    size_t n = (size_t)(end - begin);
+    /* The checker takes an array or object, so the value is looked at as the only one of an array. */
+    char *array = ps_alloc(n + 3);
+    if (array == NULL) {
+        *is_json = true;
+        return NULL;
+    }
+    array[0] = '[';
+    memcpy(array + 1, begin, n);
+    array[n + 1] = ']';
+    array[n + 2] = '\0';
+    const char *behind = begin;
+    bool whole = n > 0 && ps_json_skip_value(&behind, end, 1) == PS_JSON_OK && behind == end;
+    if (!whole && n > 0) {
+        whole = is_json_scalar(begin, end);
+    }
+    bool tidy = false;
+    size_t n_tidy = 0;
+    *is_json = whole && ps_json_check(array, n + 2, &tidy, &n_tidy);
+    char *out = *is_json ? ps_alloc(n_tidy + 1) : NULL;
+    if (out != NULL) {
+        unsigned odd = 0;
+        size_t length = ps_json_tidy(array, n + 2, out, &odd);
+        /* Without the array's brackets. */
+        memmove(out, out + 1, length - 2);
+        out[length - 2] = '\0';
+    }
+    ps_free(array);
+    return out;
+}
+
+static meta *meta_named(const char *key) {
+    for (meta *m = g.first; m != NULL; m = m->next) {
+        if (strcmp(m->key, key) == 0) {
+            return m;
+        }
+    }
+    return NULL;
+}
+
+/* Takes `json` over. Locked by the caller. */
+static int keep_meta(const char *key, char *json) {
+    meta *old = meta_named(key);
+    size_t n_key = strlen(key);
+    size_t n_json = strlen(json);
+    size_t others = g.meta_bytes - (old != NULL ? n_key + strlen(old->json) : 0);
+    if (others + n_key + n_json > MAX_META_ALL) {
+        ps_rec_log("metadata \"%.100s\" left out: all of it together may take %d bytes", key,
+                   MAX_META_ALL);
+        ps_free(json);
+        return PS_RECORD_BAD_ARGUMENT;
+    }
+    if (old != NULL) {
+        if (strcmp(old->json, json) != 0) {
+            ps_rec_log("metadata \"%.100s\" was there already: the new value counts", key);
+        }
+        ps_free(old->json);
+        old->json = json;
+    } else {
+        meta *m = ps_alloc(sizeof *m);
+        char *copy = ps_strdup(key);
+        if (m == NULL || copy == NULL) {
+            ps_free(m);
+            ps_free(copy);
+            ps_free(json);
+            return PS_RECORD_NO_MEMORY;
+        }
+        *m = (meta){.key = copy, .json = json};
+        *g.last = m;
+        g.last = &m->next;
+    }
+    g.meta_bytes = others + n_key + n_json;
+    if (g.defined) {
+        ps_shared_pair(PS_REC_META, key, json, n_json);
+    }
+    return PS_RECORD_OK;
+}
+
+int ps_session_metadata(const char *key, const char *json) {
+    if (key == NULL || json == NULL || key[0] == '\0') {
+        ps_rec_log("metadata needs a key and a value");
+        return PS_RECORD_BAD_ARGUMENT;
+    }
+    size_t n_key = strlen(key);
+    size_t n_json = strlen(json);
+    /* A pair is one record of a ring, which holds a little less than two of the longest texts. */
+    if (n_key > MAX_META || n_json > MAX_META || n_key + n_json > PS_RECORD_MAX_PAIR) {
+        ps_rec_log("metadata \"%.100s\" left out: key and value may take %d bytes each", key,
+                   MAX_META);
+        return PS_RECORD_BAD_ARGUMENT;
+    }
+    bool is_json = false;
+    char *tidy = tidy_json(json, &is_json);
+    if (tidy == NULL) {
+        if (!is_json) {
+            ps_rec_log("metadata \"%.100s\" left out: its value is no JSON: %.100s", key, json);
+        }
+        return is_json ? PS_RECORD_NO_MEMORY : PS_RECORD_BAD_ARGUMENT;
+    }
+    (void)pthread_mutex_lock(&g.lock);
+    int code = keep_meta(key, tidy);
+    (void)pthread_mutex_unlock(&g.lock);
+    return code;
+}
+
+/* --- names of streams ------------------------------------------------------------------------------------------------ */
+
+static int keep_stream(uint64_t stream, char *name) {
+    stream_name *s = g.streams;
+    while (s != NULL && s->stream != stream) {
+        s = s->next;
+    }
+    if (s == NULL) {
+        s = g.n_streams < MAX_STREAMS ? ps_calloc(1, sizeof *s) : NULL;
+        if (s == NULL) {
+            ps_free(name);
+            return PS_RECORD_NO_MEMORY;
+        }
+        *s = (stream_name){.next = g.streams, .stream = stream};
+        g.streams = s;
+        g.n_streams++;
+    }
+    ps_free(s->name);
+    s->name = name;
+    if (g.defined) {
+        ps_shared_define(PS_REC_STREAM, stream, name, strlen(name));
+    }
+    return PS_RECORD_OK;
+}
+
+int ps_session_name_stream(void *stream, const char *name) {
+    if (stream == NULL || name == NULL || name[0] == '\0') {
+        return PS_RECORD_BAD_ARGUMENT;
+    }
+    size_t n = strlen(name);
+    char *copy = ps_strndup(name, n < PS_RECORD_MAX_TEXT ? n : PS_RECORD_MAX_TEXT);
+    if (copy == NULL) {
+        return PS_RECORD_NO_MEMORY;
+    }
+    (void)pthread_mutex_lock(&g.lock);
+    int code = keep_stream((uint64_t)(uintptr_t)stream, copy);
+    (void)pthread_mutex_unlock(&g.lock);
+    return code;
+}
+
+/* --- ours ------------------------------------------------------------------------------------------------------------ */
+
+static void info(const char *name, const ps_buf *text) {
+    if (ps_buf_ok(text)) {
+        ps_shared_pair(PS_REC_INFO, name, ps_buf_str(text), text->len);
+    }
+}
+
+static void add_text(ps_buf *b, const char *name, const char *value) {
+    ps_buf_addf(b, ", \"%s\": ", name);
+    ps_buf_add_json_str(b, value, strlen(value));
+}
+
+static void define_session(const ps_take *take, bool with_options) {
+    char host[256] = "";
+    (void)gethostname(host, sizeof host - 1);
+    ps_buf b;
+    ps_buf_init(&b, 1 << 20);
+    ps_buf_addf(&b, "{\"version\": \"%s\", \"rank\": %d, \"pid\": %ld, \"level\": %d", PS_VERSION,
+                take->config.rank, (long)getpid(), take->config.level);
+    add_text(&b, "rank_source", take->config.rank_source);
+    add_text(&b, "worker", take->config.worker);
+    add_text(&b, "host", host);
+    add_text(&b, "launch", take->config.launch);
+    ps_buf_addf(&b, ", \"crash_safe\": %s, \"config\": ", take->mapped ? "true" : "false");
+    if (with_options) {
+        ps_rec_config_json(&b);
+    } else {
+        ps_buf_add_str(&b, "{}");
+    }
+    ps_buf_add_char(&b, '}');
+    if (with_options && b.len > PS_RECORD_MAX_PAIR - 64) {
+        ps_rec_log("the options take too much room: profiler_info will not list them");
+        define_session(take, false);
+    } else {
+        info("session", &b);
+    }
+    ps_buf_fini(&b);
+}
+
+static void define_clock(const ps_take *take) {
+    ps_buf b;
+    ps_buf_init(&b, PS_RECORD_MAX_PAIR);
+    ps_clock_describe(take->clock, &b);
+    info("clock", &b);
+    ps_buf_fini(&b);
+}
+
+/* A window is a schedule that begins once. */
+static void define_schedule(const ps_take *take) {
+    if (!take->windowed) {
+        return;
+    }
+    ps_buf b;
+    ps_buf_init(&b, PS_RECORD_MAX_PAIR);
+    ps_buf_addf(
+        &b, "{\"skip_first\": %lld, \"wait\": 0, \"warmup\": 0, \"active\": %lld, \"repeat\": 1}",
+        (long long)take->config.window_first,
+        (long long)(take->config.window_end - take->config.window_first));
+    info("schedule", &b);
+    ps_buf_fini(&b);
+}
+
+static void define_backend(void) {
+    const char *name = atomic_load(&ps_device)->name;
+    ps_shared_pair(PS_REC_INFO, "backend", name, strlen(name));
+}
+
+static void define_anchor(const ps_anchor *a) {
+    ps_shared_anchor(a->ticks, a->real_ns, a->mono_ns,
+                     a->half_width_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)a->half_width_ns);
+}
+
+void ps_take_define(const ps_take *take) {
+    define_anchor(&take->first);
+    ps_anchor now = ps_clock_anchor(take->clock);
+    define_anchor(&now);
+    define_session(take, true);
+    define_clock(take);
+    define_backend();
+    define_schedule(take);
+    (void)pthread_mutex_lock(&g.lock);
+    for (const meta *m = g.first; m != NULL; m = m->next) {
+        ps_shared_pair(PS_REC_META, m->key, m->json, strlen(m->json));
+    }
+    for (const stream_name *s = g.streams; s != NULL; s = s->next) {
+        ps_shared_define(PS_REC_STREAM, s->stream, s->name, strlen(s->name));
+    }
+    g.defined = true;
+    (void)pthread_mutex_unlock(&g.lock);
+}
+
+void ps_take_define_stop(const ps_take *take) {
+    ps_facts_undefined();
+    define_backend();
+    ps_anchor now = ps_clock_anchor(take->clock);
+    define_anchor(&now);
+    ps_buf b;
+    ps_buf_init(&b, PS_RECORD_MAX_PAIR);
+    ps_buf_addf(&b, "{\"unix_ns\": %lld, \"monotonic_ns\": %lld}", (long long)now.real_ns,
+                (long long)now.mono_ns);
+    info("stop", &b);
+    ps_buf_fini(&b);
+}
+
+void ps_facts_undefined(void) {
+    (void)pthread_mutex_lock(&g.lock);
+    g.defined = false;
+    (void)pthread_mutex_unlock(&g.lock);
+}
+
+void ps_facts_hold(void) {
+    (void)pthread_mutex_lock(&g.lock);
+}
+
+void ps_facts_release(void) {
+    (void)pthread_mutex_unlock(&g.lock);
+}
+
+void ps_facts_forget(void) {
+    g.defined = false;
+}

@@ -1,0 +1,222 @@
+/* The folder of a recording:
+ *
+ *     <output_dir>/<worker>_<YYYYmmddHHMMSSmmm>_ascend_pt/     0750; worker_2 ... when two begin in one millisecond
+ *         FRAMEWORK/events.spool, 0.ring ...                   0640
+ *         logs/recorder.log                                    made with its first line
+ *
+ * Made on a thread of the program with its first event, so nothing here waits for anybody. Rings are mapped files only on
+ * file systems of this machine: a page of a mapping that a server does not give any more ends the program. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/fs.h"
+#include "record/export/export.h"
+#include "record/log.h"
+#include "record/session_parts.h"
+#include "record/threads.h"
+#include "record/writer.h"
+
+enum { MAX_SAME_NAME = 1000 };
+
+/* --- names and folders --------------------------------------------------------------------------------------------- */
+
+static ps_code fail_system(ps_err *err, const char *path, const char *what) {
+    int e = errno;
+    char text[128] = "";
+    return ps_fail_file(err, PS_IO, path, "%s: %s", what, strerror_r(e, text, sizeof text));
+}
+
+/* The folder's path with `attempt` in its name from the second on. */
+static ps_code name_folder(const ps_take *take, const char *dir, int attempt, char *out,
+                           size_t size, ps_err *err) {
+    char worker[sizeof take->config.worker + 16];
+    (void)snprintf(worker, sizeof worker, "%s", take->config.worker);
+    if (attempt > 1) {
+        (void)snprintf(worker, sizeof worker, "%s_%d", take->config.worker, attempt);
+    }
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const char *name = ps_profile_dir_name(&arena, worker, take->start_ns);
+    int n = name == NULL ? -1 : snprintf(out, size, "%s/%s", dir, name);
+    ps_arena_fini(&arena);
+    if (name == NULL) {
+        return ps_fail_nomem(err);
+    }
+    if (n < 0 || (size_t)n >= size) {
+        return ps_fail_file(err, PS_RANGE, dir, "the name of the output folder is too long");
+    }
+    return PS_OK;
+}
+
+ps_code ps_take_make_folder(ps_take *take, const char *dir, char *out, size_t size, ps_err *err) {
+    ps_code code = ps_make_dirs(dir, err);
+    for (int attempt = 1; code == PS_OK && attempt <= MAX_SAME_NAME; attempt++) {
+        code = name_folder(take, dir, attempt, out, size, err);
+        if (code != PS_OK) {
+            break;
+        }
+        if (mkdir(out, 0750) == 0) {
+            return PS_OK;
+        }
+        if (errno != EEXIST) {
+            code = fail_system(err, out, "cannot make the output folder");
+        }
+    }
+    if (code == PS_OK) {
+        code = ps_fail_file(err, PS_IO, out, "all names of the output folder are taken");
+    }
+    out[0] = '\0';
+    return code;
+}
+
+/* Names of file systems that are another machine's. */
+static bool is_remote(const char *path) {
+    static const uint32_t MAGIC[] = {
+        0x6969,     /* nfs */
+        0x517b,     /* smb */
+        0xff534d42, /* cifs */
+        0xfe534d42, /* smb2 */
+        0x0bd00bd0, /* lustre */
+        0x47504653, /* gpfs */
+        0x19830326, /* beegfs */
+        0x00c36400, /* ceph */
+        0x65735546, /* fuse: any kind of server */
+        0x5346414f, /* afs */
+        0x6b414653, /* kafs */
+        0x01021997, /* 9p */
+        0x20030528, /* orangefs */
+        0x7461636f, /* ocfs2 */
+        0x73757245, /* coda */
+        0x01161970, /* gfs2 */
+        0xaad7aaea, /* panfs */
+        0x786f4256, /* vboxsf */
+        0xbacbacbc, /* vmhgfs */
+    };
+    struct statfs fs;
+    if (statfs(path, &fs) != 0) {
+        return true; /* nothing known: the safe way */
+    }
+    for (size_t i = 0; i < sizeof MAGIC / sizeof *MAGIC; i++) {
+        if ((uint32_t)fs.f_type == MAGIC[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- the first event ------------------------------------------------------------------------------------------------- */
+
+static void read_boot_id(char out[static 40]) {
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, out, 39);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    out[n > 0 ? n : 0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+}
+
+static bool make_parts(ps_take *take, ps_err *err) {
+    (void)snprintf(take->raw, sizeof take->raw, "%s/FRAMEWORK", take->folder);
+    if (mkdir(take->raw, 0750) != 0) {
+        (void)fail_system(err, take->raw, "cannot make the folder of raw files");
+        return false;
+    }
+    char logs[sizeof take->folder + 32];
+    (void)snprintf(logs, sizeof logs, "%s/logs", take->folder);
+    if (mkdir(logs, 0750) != 0) {
+        (void)fail_system(err, logs, "cannot make the folder of logs");
+        return false;
+    }
+    (void)snprintf(logs, sizeof logs, "%s/logs/recorder.log", take->folder);
+    ps_rec_log_file(logs);
+    return true;
+}
+
+/* Folder and spool on the disk. */
+static bool place_on_disk(ps_take *take, const ps_spool_header *header) {
+    ps_err err = PS_ERR_INIT;
+    char text[1024];
+    if (ps_take_make_folder(take, take->config.output_dir, take->folder, sizeof take->folder,
+                            &err) == PS_OK &&
+        make_parts(take, &err)) {
+        if (ps_spool_open(&take->spool, take->raw, header, 0)) {
+            return true;
+        }
+        errno = take->spool.error;
+        (void)fail_system(&err, take->raw, "cannot make the raw file");
+    }
+    if (take->folder[0] != '\0') {
+        ps_rec_log_file(NULL);
+        ps_take_remove_folder(take->folder);
+        take->folder[0] = '\0';
+        take->raw[0] = '\0';
+    }
+    ps_err_format(&err, text, sizeof text);
+    ps_rec_log("%s; events are kept in memory, at most %llu bytes of them (option output_dir)",
+               text, (unsigned long long)take->config.max_bytes / 2);
+    return false;
+}
+
+bool ps_take_place(ps_take *take) {
+    ps_spool_header header = {.magic = PS_SPOOL_MAGIC,
+                              .format = PS_RECORD_FORMAT,
+                              .clock = (uint32_t)take->clock,
+                              .session = take->session,
+                              .pid = (uint32_t)getpid(),
+                              .rank = take->config.rank};
+    read_boot_id(header.boot_id);
+    take->on_disk = place_on_disk(take, &header);
+    if (!take->on_disk && !ps_spool_open(&take->spool, NULL, &header, take->config.max_bytes / 2)) {
+        ps_rec_log("no memory for events: nothing is recorded");
+        return false;
+    }
+    take->mapped = take->on_disk && !is_remote(take->raw);
+    if (take->on_disk && !take->mapped) {
+        ps_rec_log(
+            "%s is on a file system of another machine: what the last moments recorded is lost "
+            "when the program is killed",
+            take->folder);
+    }
+    ps_take_define(take);
+    if (!ps_writer_start(&take->spool, take->clock)) {
+        ps_rec_log("no thread can be had for writing events out: only what fits into the rings is "
+                   "recorded");
+    }
+    take->placed = true;
+    return true;
+}
+
+/* --- removing -------------------------------------------------------------------------------------------------------- */
+
+void ps_take_remove_rings(const ps_take *take, const bool *keep) {
+    for (unsigned i = 0; take->mapped && i < PS_MAX_RINGS; i++) {
+        char path[sizeof take->raw + 32];
+        (void)snprintf(path, sizeof path, "%s/%u.ring", take->raw, i);
+        if (!keep[i]) {
+            (void)unlink(path);
+        }
+    }
+}
+
+void ps_take_remove_folder(const char *folder) {
+    static const char *const FILES[] = {"logs/recorder.log", "profiler_metadata.json"};
+    static const char *const FOLDERS[] = {"logs", "ASCEND_PROFILER_OUTPUT"};
+    char path[4096 + 1024];
+    ps_export_remove_raw(folder);
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, FILES[i]);
+        (void)unlink(path);
+    }
+    for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, FOLDERS[i]);
+        (void)rmdir(path);
+    }
+    (void)rmdir(folder); /* stays when somebody else put something there */
+}

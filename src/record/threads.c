@@ -1,0 +1,432 @@
+/* Threads, lanes and the end of a recording: threads.h says how they fit together.
+ *
+ * Nothing here comes from malloc: the first event of a thread may be one of a signal handler that interrupted malloc. Structures
+ * are mapped and never given back; a process has as many of them as it had threads at a time. */
+#include "record/threads.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/clock.h"
+#include "record/events.h"
+#include "record/session.h"
+
+_Thread_local ps_rec_thread *ps_this_thread;
+
+/* Set while the thread is in code that a signal handler of its own must not enter again. */
+static _Thread_local volatile bool attaching, holds_shared;
+
+static struct {
+    pthread_mutex_t lock; /* of all but what says otherwise */
+    pthread_once_t once;
+    bool has_key;
+    pthread_key_t key; /* its destructor takes the lane of a thread that ends */
+
+    ps_rec_thread *all, *unused;
+
+    uint32_t generation;                    /* of the lanes, 0 none */
+    _Atomic(ps_lane *) lanes[PS_MAX_RINGS]; /* read without the lock */
+    _Atomic uint32_t n_lanes;   /* slots of `lanes` that were ever set in this recording */
+    ps_lane *free_lanes;        /* of this recording, without a thread */
+    ps_lane *spare_lanes;       /* without a ring */
+    _Atomic uint32_t n_threads; /* attached in this recording */
+    uint64_t first_id;          /* number of the first range of this recording */
+    uint32_t failed;            /* the recording that could not have a ring */
+    bool membarrier;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+/* Taken alone or after all.lock. */
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Events of signal handlers, and of threads without memory, that had no lane to be counted on. */
+static _Atomic uint64_t n_nested_early, n_lost_early;
+
+/* --- numbers of ranges ----------------------------------------------------------------------------------------------- */
+
+/* Which lane gave out a block: its number + 1, 0 nobody. Past 2^30 ranges old blocks give way to new ones, so that what was open
+ * for so long is counted as ended on the wrong lane. Most of these pages are never touched. */
+enum { N_BLOCKS = 1 << 22 };
+
+static _Atomic uint64_t next_number;
+static _Atomic uint8_t lane_of_block[N_BLOCKS];
+
+void ps_thread_more_ids(ps_rec_thread *me) {
+    uint64_t first = atomic_fetch_add_explicit(&next_number, PS_ID_BLOCK, memory_order_relaxed);
+    atomic_store_explicit(&lane_of_block[first / PS_ID_BLOCK % N_BLOCKS],
+                          (uint8_t)(me->lane->number + 1), memory_order_relaxed);
+    me->next_id = first == 0 ? 1 : first;
+    me->end_id = first + PS_ID_BLOCK;
+}
+
+ps_lane *ps_thread_of_range(uint64_t number) {
+    if (number >= atomic_load_explicit(&next_number, memory_order_relaxed)) {
+        return NULL;
+    }
+    unsigned lane =
+        atomic_load_explicit(&lane_of_block[number / PS_ID_BLOCK % N_BLOCKS], memory_order_relaxed);
+    return lane == 0 ? NULL : atomic_load_explicit(&all.lanes[lane - 1], memory_order_acquire);
+}
+
+/* --- lane 0 ---------------------------------------------------------------------------------------------------------- */
+
+bool ps_lane_shared_lock(ps_lane **lane) {
+    if (holds_shared) {
+        return false;
+    }
+    holds_shared = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    (void)pthread_mutex_lock(&shared_lock);
+    *lane = atomic_load_explicit(&all.lanes[0], memory_order_acquire);
+    return true;
+}
+
+void ps_lane_shared_unlock(void) {
+    (void)pthread_mutex_unlock(&shared_lock);
+    atomic_signal_fence(memory_order_seq_cst);
+    holds_shared = false;
+}
+
+void ps_thread_count_nested(ps_rec_thread *me) {
+    /* The only counter with two writers of one thread, so the only one that is added to as a whole. */
+    _Atomic uint64_t *counter = me != NULL && me->lane != NULL
+                                    ? &me->lane->ring.header->drops[PS_DROP_NESTED]
+                                    : &n_nested_early;
+    (void)atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* --- lanes ----------------------------------------------------------------------------------------------------------- */
+
+static void *map_pages(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* A lane with a ring, not yet in the table. Where no file can be had, the ring is in memory. */
+static ps_lane *make_lane(uint32_t number, const char *dir, uint64_t n_slots, uint64_t session) {
+    ps_lane *lane = all.spare_lanes;
+    if (lane != NULL) {
+        all.spare_lanes = lane->next;
+        memset(lane, 0, sizeof *lane);
+    } else {
+        lane = map_pages(sizeof *lane);
+    }
+    if (lane == NULL) {
+        return NULL;
+    }
+    if (!ps_ring_make(&lane->ring, dir, number, n_slots, session) &&
+        !(dir != NULL && ps_ring_make(&lane->ring, NULL, number, n_slots, session))) {
+        lane->next = all.spare_lanes;
+        all.spare_lanes = lane;
+        return NULL;
+    }
+    lane->number = number;
+    lane->wake_at = n_slots / 2;
+    return lane;
+}
+
+/* The rings of a recording that ended. */
+static void drop_lanes(void) {
+    uint32_t n = atomic_load_explicit(&all.n_lanes, memory_order_relaxed);
+    ps_lane *zero;
+    if (!ps_lane_shared_lock(&zero)) {
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        ps_lane *lane = atomic_load_explicit(&all.lanes[i], memory_order_relaxed);
+        atomic_store_explicit(&all.lanes[i], NULL, memory_order_relaxed);
+        if (lane != NULL && !lane->stuck) {
+            ps_ring_drop(&lane->ring, NULL, lane->number);
+            lane->next = all.spare_lanes;
+            all.spare_lanes = lane;
+        }
+    }
+    ps_lane_shared_unlock();
+    atomic_store_explicit(&all.n_lanes, 0, memory_order_release);
+    all.free_lanes = NULL;
+    all.generation = 0;
+}
+
+static void put_in_table(ps_lane *lane) {
+    atomic_store_explicit(&all.lanes[lane->number], lane, memory_order_release);
+    if (lane->number >= atomic_load_explicit(&all.n_lanes, memory_order_relaxed)) {
+        atomic_store_explicit(&all.n_lanes, lane->number + 1, memory_order_release);
+    }
+}
+
+/* --- attaching ------------------------------------------------------------------------------------------------------- */
+
+typedef struct place {
+    const char *dir;
+    uint64_t n_slots, session;
+    int clock;
+} place;
+
+static void thread_ends(void *context);
+
+static void once_a_process(void) {
+    all.has_key = pthread_key_create(&all.key, thread_ends) == 0;
+    all.membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+/* Makes ring 0 of a recording that has none yet. False when there cannot be one. */
+static bool open_generation(uint32_t generation, const place *where) {
+    if (all.generation == generation) {
+        return true;
+    }
+    drop_lanes();
+    ps_lane *lane = make_lane(0, where->dir, where->n_slots, where->session);
+    if (lane == NULL) {
+        return false;
+    }
+    all.generation = generation;
+    all.first_id = atomic_load_explicit(&next_number, memory_order_relaxed);
+    atomic_store_explicit(&all.n_threads, 0, memory_order_relaxed);
+    put_in_table(lane);
+    return true;
+}
+
+/* One without a thread, a new one, or lane 0 when there are too many or no memory. */
+static ps_lane *any_lane(const place *where) {
+    ps_lane *lane = all.free_lanes;
+    if (lane != NULL) {
+        all.free_lanes = lane->next;
+        lane->next = NULL;
+        return lane;
+    }
+    uint32_t number = atomic_load_explicit(&all.n_lanes, memory_order_relaxed);
+    if (number < PS_MAX_RINGS) {
+        lane = make_lane(number, where->dir, where->n_slots, where->session);
+        if (lane != NULL) {
+            put_in_table(lane);
+            return lane;
+        }
+    }
+    return atomic_load_explicit(&all.lanes[0], memory_order_relaxed);
+}
+
+/* The structure of the calling thread, made when it has none. */
+static ps_rec_thread *own_structure(void) {
+    ps_rec_thread *me = ps_this_thread;
+    if (me != NULL) {
+        return me;
+    }
+    me = all.unused;
+    if (me != NULL) {
+        all.unused = me->next;
+        memset(me, 0, sizeof *me);
+    } else {
+        me = map_pages(sizeof *me);
+    }
+    if (me == NULL) {
+        return NULL;
+    }
+    if (all.has_key) {
+        (void)pthread_setspecific(all.key, me);
+    }
+    me->next = all.all;
+    if (me->next != NULL) {
+        me->next->previous = me;
+    }
+    all.all = me;
+    return me;
+}
+
+/* Gives the structure a lane of this recording. With all.lock held. */
+static void take_lane(ps_rec_thread *me, uint32_t generation, const place *where) {
+    ps_lane *lane = any_lane(where);
+    if (lane->number == 0) {
+        ps_lane *zero;
+        if (ps_lane_shared_lock(&zero)) {
+            lane->writer_tid = 0; /* numbers of threads are used again, with other names */
+            ps_lane_shared_unlock();
+        }
+    } else {
+        lane->writer_tid = 0;
+    }
+    me->lane = lane;
+    me->generation = generation;
+    me->clock = where->clock;
+    me->fences = !all.membarrier;
+    me->first_id = all.first_id;
+    me->next_id = me->end_id = 0;
+    me->depth = 0;
+    me->tid = (uint32_t)syscall(SYS_gettid);
+    if (pthread_getname_np(pthread_self(), me->name, sizeof me->name) != 0) {
+        me->name[0] = '\0';
+    }
+    (void)atomic_fetch_add_explicit(&all.n_threads, 1, memory_order_relaxed);
+}
+
+/* With all.lock held. */
+static ps_rec_thread *attach(uint32_t generation, const place *where) {
+    /* Looked at again under the lock: see the end of a recording in threads.h. */
+    if (atomic_load_explicit(ps_recording, memory_order_seq_cst) != generation) {
+        return NULL;
+    }
+    ps_rec_thread *me = all.failed != generation ? own_structure() : NULL;
+    if (me == NULL || !open_generation(generation, where)) {
+        all.failed = generation; /* not again and again for each event */
+        (void)atomic_fetch_add_explicit(&n_lost_early, 1, memory_order_relaxed);
+        return NULL;
+    }
+    take_lane(me, generation, where);
+    ps_this_thread = me;
+    return me;
+}
+
+static void flush_early(void) {
+    ps_shared_flush();
+    ps_shared_drop(PS_DROP_NESTED,
+                   atomic_exchange_explicit(&n_nested_early, 0, memory_order_relaxed));
+    ps_shared_drop(PS_DROP_NO_RING,
+                   atomic_exchange_explicit(&n_lost_early, 0, memory_order_relaxed));
+}
+
+ps_rec_thread *ps_thread_attach(uint32_t generation) {
+    if (attaching || holds_shared) {
+        ps_thread_count_nested(NULL);
+        return NULL;
+    }
+    attaching = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    int cancel = 0;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* files are opened below */
+    int error = errno;
+    (void)pthread_once(&all.once, once_a_process);
+    place where = {0};
+    ps_rec_thread *me = NULL;
+    if (ps_session_ring_place(generation, &where.dir, &where.n_slots, &where.session,
+                              &where.clock)) {
+        (void)pthread_mutex_lock(&all.lock);
+        me = attach(generation, &where);
+        (void)pthread_mutex_unlock(&all.lock);
+    }
+    if (me != NULL) {
+        flush_early();
+    }
+    errno = error;
+    (void)pthread_setcancelstate(cancel, NULL);
+    atomic_signal_fence(memory_order_seq_cst);
+    attaching = false;
+    return me;
+}
+
+/* Destructor of the key: its lane goes to the next new thread. What this thread records after this attaches it anew. */
+static void thread_ends(void *context) {
+    ps_rec_thread *me = context;
+    attaching = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    (void)pthread_mutex_lock(&all.lock);
+    ps_this_thread = NULL;
+    if (me->previous != NULL) {
+        me->previous->next = me->next;
+    } else {
+        all.all = me->next;
+    }
+    if (me->next != NULL) {
+        me->next->previous = me->previous;
+    }
+    ps_lane *lane = me->lane;
+    if (all.generation != 0 && me->generation == all.generation && lane->number != 0) {
+        for (uint32_t i = 0; i < me->depth; i++) { /* nobody can pop these any more */
+            lane->n_ended += me->stack[i].id != 0;
+        }
+        lane->next = all.free_lanes;
+        all.free_lanes = lane;
+    }
+    me->next = all.unused;
+    all.unused = me;
+    (void)pthread_mutex_unlock(&all.lock);
+    atomic_signal_fence(memory_order_seq_cst);
+    attaching = false;
+}
+
+/* --- the end of a recording ------------------------------------------------------------------------------------------ */
+
+static unsigned count_busy(void) {
+    unsigned n = 0;
+    for (ps_rec_thread *t = all.all; t != NULL; t = t->next) {
+        n += t != ps_this_thread && atomic_load_explicit(&t->busy, memory_order_seq_cst) != 0;
+    }
+    return n;
+}
+
+/* Lanes that are still written to stay mapped, and are nobody's any more. */
+static void give_up_lanes(void) {
+    for (ps_rec_thread *t = all.all; t != NULL; t = t->next) {
+        if (t != ps_this_thread && atomic_load_explicit(&t->busy, memory_order_seq_cst) != 0) {
+            t->lane->stuck = true;
+        }
+    }
+}
+
+unsigned ps_threads_quiesce(unsigned patience_ms) {
+    (void)pthread_once(&all.once, once_a_process);
+    if (all.membarrier) {
+        (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    }
+    uint64_t deadline = ps_mono_ns() + (uint64_t)patience_ms * 1000000u;
+    unsigned n_busy;
+    for (;;) {
+        (void)pthread_mutex_lock(&all.lock);
+        n_busy = count_busy();
+        if (n_busy == 0 || ps_mono_ns() >= deadline) {
+            break;
+        }
+        (void)pthread_mutex_unlock(&all.lock);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
+    give_up_lanes();
+    (void)pthread_mutex_unlock(&all.lock);
+    return n_busy;
+}
+
+void ps_threads_release(void) {
+    (void)pthread_mutex_lock(&all.lock);
+    drop_lanes();
+    (void)pthread_mutex_unlock(&all.lock);
+    ps_shared_forget();
+}
+
+void ps_threads_each_ring(void (*fn)(void *context, ps_ring *ring, uint32_t number),
+                          void *context) {
+    uint32_t n = atomic_load_explicit(&all.n_lanes, memory_order_acquire);
+    for (uint32_t i = 0; i < n; i++) {
+        ps_lane *lane = atomic_load_explicit(&all.lanes[i], memory_order_acquire);
+        if (lane != NULL) {
+            fn(context, &lane->ring, i);
+        }
+    }
+}
+
+uint32_t ps_threads_count(void) {
+    return atomic_load_explicit(&all.n_threads, memory_order_relaxed);
+}
+
+void ps_threads_forget(void) {
+    /* Rings are not mapped here, and the structures of the other threads are of nobody: all of it is left as it is. */
+    all.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    shared_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    uint32_t n = atomic_load_explicit(&all.n_lanes, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++) {
+        atomic_store_explicit(&all.lanes[i], NULL, memory_order_relaxed);
+    }
+    atomic_store_explicit(&all.n_lanes, 0, memory_order_relaxed);
+    atomic_store_explicit(&all.n_threads, 0, memory_order_relaxed);
+    all.all = all.unused = NULL;
+    all.free_lanes = all.spare_lanes = NULL;
+    all.generation = all.failed = 0;
+    ps_this_thread = NULL;
+    attaching = holds_shared = false;
+    if (all.has_key) {
+        (void)pthread_setspecific(all.key, NULL);
+    }
+    ps_shared_forget();
+    ps_domains_forget();
+}

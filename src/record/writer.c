@@ -1,0 +1,177 @@
+/* The thread sleeps on a word that says what it does:
+ *
+ *     AWAKE   it is working; what a caller sees as half full may be half full again behind it
+ *     ASLEEP  a caller that finds this has to wake it (one system call)
+ *     CALLED  somebody wants another round: set by callers, before or instead of waking
+ *
+ * so that a thread of the program that finds its ring half full pays for a system call only when the writer sleeps. */
+#include "record/writer.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/clock.h"
+#include "record/device.h"
+#include "record/events.h"
+#include "record/log.h"
+#include "record/threads.h"
+
+enum { AWAKE, ASLEEP, CALLED };
+enum { ROUND_NS = 10000000, IDLE_NS = 100000000, ANCHOR_NS = 1000000000 };
+
+/* The kernel slews a clock by at most 0.5 ms a second: more was set by somebody. */
+enum { STEP_NS = 5000000 };
+
+static struct {
+    _Atomic uint32_t state;
+    atomic_bool stop;
+    bool running; /* of those who start and stop it */
+    pthread_t thread;
+    ps_spool *spool;
+    int clock;
+    bool said_full;
+    uint64_t next_anchor_ns;
+    int64_t real_minus_mono_ns; /* at the last anchor */
+    bool has_anchor;
+} g;
+
+static void take_ring(void *taken, ps_ring *ring, uint32_t number) {
+    *(uint64_t *)taken += ps_spool_take(g.spool, ring, number);
+}
+
+static void say_full(void) {
+    if (!g.spool->full || g.said_full) {
+        return;
+    }
+    g.said_full = true;
+    char text[128] = "";
+    const char *reason = strerror_r(g.spool->error, text, sizeof text);
+    if (g.spool->fd < 0) {
+        ps_rec_log(
+            "the memory for events is used up (option max_bytes): what does not fit into the rings "
+            "any more is counted as ring_full");
+    } else {
+        ps_rec_log(
+            "cannot write the raw file (%s): tried again every second; what does not fit into the "
+            "rings meanwhile is counted as ring_full",
+            reason);
+    }
+}
+
+/* One round over all rings, which stay until the writer is stopped. */
+static uint64_t take_all(void) {
+    uint64_t taken = 0;
+    ps_threads_each_ring(take_ring, &taken);
+    say_full();
+    return taken;
+}
+
+static void store_anchor(uint64_t now_ns) {
+    g.next_anchor_ns = now_ns + ANCHOR_NS;
+    ps_anchor a = ps_clock_anchor(g.clock);
+    int64_t difference = a.real_ns - a.mono_ns;
+    int64_t moved = difference - g.real_minus_mono_ns;
+    if (g.has_anchor && (moved > STEP_NS || moved < -STEP_NS)) {
+        ps_shared_drop(PS_DROP_CLOCK_STEP, 1);
+        ps_rec_log_once(
+            "clock_step",
+            "the wall clock was set while recording: times go on as if it had not been");
+    }
+    g.real_minus_mono_ns = difference;
+    g.has_anchor = true;
+    ps_shared_anchor(a.ticks, a.real_ns, a.mono_ns,
+                     a.half_width_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)a.half_width_ns);
+}
+
+static void nap(uint64_t ns) {
+    uint32_t awake = AWAKE;
+    if (!atomic_compare_exchange_strong(&g.state, &awake, ASLEEP)) {
+        return; /* called */
+    }
+    struct timespec t = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+    if (!atomic_load(&g.stop)) {
+        (void)syscall(SYS_futex, &g.state, FUTEX_WAIT_PRIVATE, ASLEEP, &t, NULL, 0);
+    }
+}
+
+/* The writer's own records found ring 0 full. */
+static void make_room(void) {
+    (void)take_all();
+}
+
+static void *run(void *unused) {
+    (void)unused;
+    (void)prctl(PR_SET_NAME, "pipescope");
+    ps_shared_set_taker(make_room);
+    uint64_t pause_ns = ROUND_NS;
+    g.next_anchor_ns = ps_mono_ns() + ANCHOR_NS;
+    while (!atomic_load(&g.stop)) {
+        atomic_store(&g.state, AWAKE);
+        uint64_t taken = take_all();
+        const ps_rec_device *device = atomic_load(&ps_device);
+        if (device->tick != NULL) {
+            device->tick();
+        }
+        uint64_t now_ns = ps_mono_ns();
+        if (now_ns >= g.next_anchor_ns) {
+            store_anchor(now_ns);
+        }
+        /* A program that records nothing for a while is woken for less often. */
+        bool busy = taken > 1 || device->tick != NULL;
+        pause_ns = busy ? ROUND_NS : pause_ns * 2 > IDLE_NS ? IDLE_NS : pause_ns * 2;
+        nap(pause_ns);
+    }
+    return NULL;
+}
+
+bool ps_writer_start(ps_spool *spool, int clock) {
+    atomic_store(&g.state, AWAKE);
+    atomic_store(&g.stop, false);
+    g.spool = spool;
+    g.clock = clock;
+    g.said_full = false;
+    g.has_anchor = false;
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    g.running = pthread_create(&g.thread, NULL, run, NULL) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return g.running;
+}
+
+void ps_writer_stop(void) {
+    if (!g.running) {
+        return;
+    }
+    atomic_store(&g.stop, true);
+    ps_writer_wake();
+    (void)pthread_join(g.thread, NULL);
+    g.running = false;
+    ps_spool_retry(g.spool);
+    (void)take_all();
+}
+
+void ps_writer_wake(void) {
+    if (atomic_load_explicit(&g.state, memory_order_relaxed) == CALLED) {
+        return;
+    }
+    if (atomic_exchange(&g.state, CALLED) == ASLEEP) {
+        (void)syscall(SYS_futex, &g.state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
+}
+
+void ps_writer_forget(void) {
+    g.running = false;
+    g.spool = NULL;
+    atomic_store(&g.state, AWAKE);
+}

@@ -1,0 +1,136 @@
+#!/bin/sh
+# `pipescope record` around programs that record: what is found, recovered and said. Several processes, killed ones, those that
+# go on, two launches into one folder, a launch in a launch; `--recover`.
+set -eu
+# shellcheck disable=SC1091
+. tests/e2e/lib/common.sh
+client=${PIPESCOPE_PROGRAMS-none}/record_client
+[ -x "$client" ] || skip 'no recorder in this build'
+unset PIPESCOPE_LIBRARY PIPESCOPE_OUTPUT_DIR MSTX_INJECTION_PATH NVTX_INJECTION64_PATH LD_PRELOAD PIPESCOPE_LAUNCH PIPESCOPE_RANK
+cd "$T"
+
+# row PATTERN: one line of the table on stderr or stdout; blanks count as one.
+row() { cat stderr stdout | tr -s ' ' | grep -qE -- "$1" || fail "no line '$1': $(cat stderr stdout)"; }
+folders() { find "$1" -mindepth 1 -maxdepth 1 -name '*_ascend_pt' | sort; }
+n_folders() { folders "$1" | wc -l; }
+n_raw() { find "$1" -name events.spool | wc -l; }
+
+# One process: its counts, the table on stderr, stdout untouched, what to type next works.
+run 0 record -o one --rank 3 -- "$client" started 0 step 4 mark 5 host 6 op 2
+[ "$(cat stdout)" = 1 ] || fail "stdout: $(cat stdout)"
+[ "$(n_folders one):$(n_raw one)" = 1:0 ] || fail "folders: $(find one)"
+row "^ 3 [0-9]+ one/[^ ]+_ascend_pt 14 5 2 4 [0-9]+ 0 ?$"
+next=$(sed -n 's/^next: //p' stderr)
+case $next in 'pipescope chart one/'*_ascend_pt) ;; *) fail "next is '$next'" ;; esac
+run 0 info "$(folders one)"
+sh -c "$next" >chart 2>&1 || fail "'$next' gives $?: $(cat chart)"
+
+# The status of the command wins, and what was recorded is there all the same.
+run 9 record -o nine -- "$client" range 10 exit 9
+[ "$(n_folders nine)" = 1 ] || fail 'nothing of a command that failed'
+row ' 10 0 0 0 [0-9]+ 0 ?$'
+
+# --quiet says nothing.
+run 0 record --quiet -o quiet -- "$client" range 3
+[ ! -s stderr ] || fail "said: $(cat stderr)"
+[ "$(n_folders quiet)" = 1 ] || fail 'nothing recorded'
+
+# Several processes, of which one kills itself, one is killed and one replaces itself by another program.
+cat >several.sh <<EOF
+RANK=0 '$client' range 10 &
+RANK=1 '$client' range 20 die 9 &
+RANK=2 '$client' range 30 touch '$T/killme' wait '$T/never' &
+victim=\$!
+RANK=3 '$client' range 40 &
+while [ ! -e '$T/killme' ]; do sleep 0.05; done
+kill -9 \$victim
+wait
+exit 4
+EOF
+run 4 record -o several -- sh several.sh
+[ "$(n_folders several)" = 4 ] || fail "folders: $(folders several)"
+[ "$(n_raw several)" = 0 ] || fail 'raw files were left'
+for rank in 0 1 2 3; do row "^ $rank [0-9]+ several/[^ ]+ $(((rank + 1) * 10)) 0 0 0 [0-9]+ 0 ?$"; done
+row '^next: pipescope chart several$'
+[ "$(databases several | wc -l)" = 4 ] || fail "databases: $(databases several)"
+
+# Open ranges, raw files that are to be kept, a killed command.
+run 137 record -o kept --keep-raw -- "$client" range 5 open 3 die 9
+row ' 5 0 0 0 [0-9]+ 0 ?$'
+row '^open 3 ranges had no end'
+[ "$(n_raw kept)" = 1 ] || fail 'raw files were not kept'
+run 3 record --recover kept
+says 'has its database already'
+find kept -name '*.db' -exec rm {} +
+run 0 record --recover kept
+row ' 5 0 0 0 [0-9]+ 0 ?$'
+[ "$(n_raw kept)" = 0 ] || fail 'raw files were left'
+
+# A grandchild that goes on when the command ends is named, not touched; it is recovered later.
+cat >goes-on.sh <<EOF
+'$client' range 7 touch '$T/going' wait '$T/stop' range 1 die 9 >/dev/null 2>&1 &
+while [ ! -e '$T/going' ]; do sleep 0.05; done
+'$client' range 8
+EOF
+run 0 record -o going-on -- sh goes-on.sh
+says 'goes on recording'
+row ' 8 0 0 0 [0-9]+ 0 ?$'
+run 3 record --recover going-on
+says 'goes on recording'
+touch stop
+for _ in $(seq 100); do
+    run_status=0
+    pipescope record --recover going-on >stdout 2>stderr || run_status=$?
+    [ "$run_status" = 3 ] || break
+    sleep 0.1
+done
+[ "$run_status" = 0 ] || fail "status $run_status: $(cat stderr)"
+row ' 8 0 0 0 [0-9]+ 0 ?$'
+
+# Two launches into one folder at the same time: each tells its own.
+pipescope record -o shared -- "$client" range 11 touch "$T/a" wait "$T/b" >first.out 2>first.err &
+first=$!
+run 0 record -o shared -- "$client" range 12 touch "$T/b" wait "$T/a"
+wait $first
+row ' 12 0 0 0 [0-9]+ 0 ?$'
+if cat stderr first.err | tr -s ' ' | grep -c ' 1[12] 0 0 0 ' | grep -qvx 2; then
+    fail "rows: $(cat stderr first.err)"
+fi
+[ "$(n_folders shared)" = 2 ] || fail "folders: $(folders shared)"
+# A third one does not tell of the earlier ones.
+run 0 record -o shared -- true
+says 'nothing was recorded'
+
+# A launch in a launch: both tell of it.
+run 0 record -o nested -- pipescope record -- "$client" range 13
+[ "$(tr -s ' ' <stderr | grep -c ' 13 0 0 0 ')" = 2 ] || fail "rows: $(cat stderr)"
+
+# --recover over a folder of several: all of them; a damaged one among them is partial, and kept.
+for n in 1 2 3; do
+    got=0
+    PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=$T/left PIPESCOPE_RANK=$n "$client" range ${n}0 die 9 >/dev/null 2>&1 || got=$?
+    [ "$got" = 137 ] || fail "the client ended with $got"
+done
+[ "$(n_raw left)" = 3 ] || fail "raw files: $(find left)"
+damaged=$(find left -name events.spool | sort | head -n 1)
+find "$(dirname "$damaged")" -type f -exec sh -c 'for f; do printf damaged >"$f"; done' sh {} +
+run 4 record --recover left
+row '^ 2 [0-9]+ left/[^ ]+ 20 0 0 0 '
+row '^ 3 [0-9]+ left/[^ ]+ 30 0 0 0 '
+says 'not recovered'
+[ -e "$damaged" ] || fail 'damaged raw files were removed'
+run 1 record --recover left
+[ "$(n_raw left)" = 1 ] || fail 'raw files of what was recovered are still there'
+
+# A folder of one process by its own name.
+got=0
+PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=$T/single "$client" range 4 die 9 >/dev/null 2>&1 || got=$?
+run 0 record --recover "$(folders single)"
+row ' 4 0 0 0 [0-9]+ 0 ?$'
+
+# A recovery that fails is said; with a command that did well it is the status.
+if [ "$(id -u)" != 0 ]; then
+    run 1 record -o locked -- sh -c "'$client' range 4 die 9; chmod -R a-w '$T/locked'"
+    says 'not recovered'
+    chmod -R u+w locked
+fi
