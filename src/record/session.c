@@ -502,6 +502,11 @@ void ps_session_finish(void) {
             failed = take;
         }
     }
+    while (failed != NULL) { /* listed again: who exits by another way must not wait for them */
+        ps_take *take = failed;
+        failed = take->next;
+        put_back(take, false);
+    }
 }
 
 bool ps_session_unexported(unsigned number, char *out, size_t size) {
