@@ -34,8 +34,8 @@ typedef struct ps_text {
 
 /* What NVTX says besides; a record of its own in front. */
 typedef struct ps_nvtx_extra {
-    uint32_t category, colour, payload_type, form;
-    const char *payload; /* JSON text, or NULL */
+    uint32_t category, colour, payload_type, form; /* form: 1 push/pop, 2 start/end, 3 mark */
+    const char *payload;                           /* JSON text, or NULL */
     size_t payload_length;
 } ps_nvtx_extra;
 
