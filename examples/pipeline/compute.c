@@ -32,19 +32,24 @@ void compute_fini(compute *c) {
 /* --- recording ---------------------------------------------------------------------------------------------------- */
 
 /* `second`: columns of a second input of `inner` rows, 0 when there is none. */
+static void put_shapes(char *out, size_t size, int rows, int inner, int second) {
+    int n = snprintf(out, size, "%d,%d", rows, inner);
+    if (second > 0) {
+        (void)snprintf(out + n, size - (size_t)n, ";%d,%d", inner, second);
+    }
+}
+
 static uint64_t begin(const char *name, int rows, int inner, int second) {
     char shapes[64];
-    int n = snprintf(shapes, sizeof shapes, "%d,%d", rows, inner);
-    if (second > 0) {
-        (void)snprintf(shapes + n, sizeof shapes - (size_t)n, ";%d,%d", inner, second);
-    }
+    put_shapes(shapes, sizeof shapes, rows, inner, second);
     return ps_record_op_begin(name, shapes, PS_RECORD_HOST_STREAM);
 }
 
 static uint64_t begin_backward(const char *name, int rows, int inner, int second,
                                uint64_t forward) {
-    (void)forward;
-    return begin(name, rows, inner, second);
+    char shapes[64];
+    put_shapes(shapes, sizeof shapes, rows, inner, second);
+    return ps_record_op_begin_backward(name, shapes, PS_RECORD_HOST_STREAM, forward);
 }
 
 /* --- products ------------------------------------------------------------------------------------------------------ */

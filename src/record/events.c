@@ -260,6 +260,7 @@ typedef struct event {
     const ps_record_domain *domain;
     ps_text text, shapes;
     void *stream;
+    uint64_t forward; /* of an operator */
     const ps_nvtx_extra *extra;
     bool opens; /* a range that must find room for its end */
 } event;
@@ -332,7 +333,7 @@ static inline __attribute__((always_inline)) uint64_t put_event(ps_rec_thread *m
     slot->n_more = has_shapes;
     slot->domain = e->domain->id;
     if (has_shapes) {
-        *ps_ring_slot(&lane->ring, n++) = (ps_slot){.text = shapes};
+        *ps_ring_slot(&lane->ring, n++) = (ps_slot){.id = e->forward, .text = shapes};
     }
     slot->ticks = ps_clock_ticks(me->clock);
     ps_lane_publish(lane, n);
@@ -469,7 +470,7 @@ void ps_event_end(const ps_record_domain *domain, uint64_t id) {
     end_range(domain != NULL ? domain->id : PS_DOMAIN_ANY, id);
 }
 
-uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream) {
+uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward) {
     ps_rec_thread *me = enter();
     if (me == NULL) {
         return 0;
@@ -480,7 +481,8 @@ uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream) {
                                     .domain = ps_domain_check(NULL),
                                     .text = name,
                                     .shapes = shapes,
-                                    .stream = stream});
+                                    .stream = stream,
+                                    .forward = forward});
     }
     leave_with(me, DEVICE_START, id, stream);
     return id;

@@ -10,8 +10,9 @@ static ps_code put_operator(ps_export *e, size_t row, int64_t id, ps_err *err) {
     ps_database_int(d, 2, e->pid << 32 | v->tid[row]);
     ps_database_int(d, 3, id);
     ps_database_int(d, 4, ps_export_text(e, v->message[row]));
-    ps_database_null(d, 5);
-    ps_database_null(d, 6);
+    /* As autograd numbers its nodes: both ends have the number, and the backward one the thread of the forward one. */
+    ps_database_int(d, 5, (int64_t)(v->forward[row] != 0 ? v->forward[row] : v->id[row]));
+    ps_database_int(d, 6, v->forward[row] != 0 ? v->forward_tid[row] : 0);
     ps_database_null(d, 7);
     if (v->shapes[row] != PS_NO_TEXT) {
         ps_database_int(d, 8, ps_export_text(e, v->shapes[row]));
