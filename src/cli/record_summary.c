@@ -1,8 +1,8 @@
 /* The table:
  *
- *   rank    pid  folder                                      ranges  marks  steps  device  dropped
- *   ──────────────────────────────────────────────────────────────────────────────────────────────
- *      0  41207  runs/host_41207_20260101120000000_ascend_pt   2048      0      8    2048        0
+ *   rank    pid  ranges  marks  operators  steps  device rows  dropped  folder
+ *   ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+ *      0  41207    2048      0          0      8         2056        0  runs/host_41207_20260101120000000_ascend_pt
  *
  * then what was dropped or odd, by kind, and the command to type next. */
 #include "cli/record_summary.h"
@@ -19,28 +19,31 @@
 #include "base/num.h"
 #include "write/writers.h"
 
+/* Paths are to be copied: they are never shortened. */
+enum { WIDE = 8192 };
+
 enum {
     COL_RANK,
     COL_PID,
-    COL_FOLDER,
     COL_RANGES,
     COL_MARKS,
     COL_OPS,
     COL_STEPS,
     COL_DEVICE,
-    COL_DROPPED
+    COL_DROPPED,
+    COL_FOLDER
 };
 
 static const ps_column COLUMNS[] = {
     [COL_RANK] = {.name = "rank", .type = PS_COL_INT},
     [COL_PID] = {.name = "pid", .type = PS_COL_INT},
-    [COL_FOLDER] = {.name = "folder", .type = PS_COL_TEXT},
     [COL_RANGES] = {.name = "ranges", .type = PS_COL_INT},
     [COL_MARKS] = {.name = "marks", .type = PS_COL_INT},
     [COL_OPS] = {.name = "operators", .type = PS_COL_INT},
     [COL_STEPS] = {.name = "steps", .type = PS_COL_INT},
     [COL_DEVICE] = {.name = "device rows", .type = PS_COL_INT},
     [COL_DROPPED] = {.name = "dropped", .type = PS_COL_INT},
+    [COL_FOLDER] = {.name = "folder", .type = PS_COL_TEXT}, /* last: it may be long */
 };
 
 static const struct {
@@ -142,17 +145,35 @@ static void add_word(const char *word, ps_buf *out) {
     ps_buf_add_char(out, '\'');
 }
 
-static void add_next(const ps_recorded *r, ps_buf *out) {
+static void add_path(const ps_recorded *r, ps_buf *out) {
     const ps_recorded_folder *only = NULL;
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
         only = is_there(&r->folders[i]) ? &r->folders[i] : only;
         n += is_there(&r->folders[i]) ? 1 : 0;
     }
-    ps_buf_add_str(out, "next: pipescope chart ");
     char here[PATH_MAX];
     bool is_here = getcwd(here, sizeof here) != NULL && strcmp(here, r->dir) == 0;
     add_word(n == 1 ? shown_path(only->path) : is_here ? "." : shown_path(r->dir), out);
+}
+
+/* A chart wants ranges on a device, and to know the stages. */
+static void add_next(const ps_recorded *r, ps_buf *out) {
+    bool has_device = false;
+    bool has_stages = false;
+    for (size_t i = 0; i < r->n; i++) {
+        has_device = has_device || r->folders[i].n_device > 0;
+        has_stages = has_stages || r->folders[i].has_stages;
+    }
+    bool charts = has_device && has_stages;
+    ps_buf_addf(out, "next: pipescope %s ", charts ? "chart" : "serve");
+    add_path(r, out);
+    if (has_device && !has_stages) {
+        ps_buf_add_str(out, "\n  or: pipescope chart ");
+        add_path(r, out);
+        ps_buf_add_str(
+            out, " --pp N, with the number of pipeline stages, which the program did not say");
+    }
     ps_buf_add_char(out, '\n');
 }
 
@@ -218,7 +239,7 @@ static void say_nothing_recorded(ps_cli *cli) {
 }
 
 static void put_on_stderr(const ps_cli *cli, const ps_recorded *r) {
-    ps_text_style style = {.width = cli->term.width, .utf8 = cli->term.utf8};
+    ps_text_style style = {.width = WIDE, .utf8 = cli->term.utf8};
     ps_err err = PS_ERR_INIT;
     ps_buf text;
     ps_buf_init(&text, 0);
@@ -315,6 +336,7 @@ int ps_record_recover(ps_cli *cli, const char *dir, ps_arena *arena) {
         return PS_EXIT_NOTHING;
     }
     ps_text_style style = ps_cli_style(cli);
+    style.width = WIDE;
     ps_buf text;
     ps_buf_init(&text, 0);
     int status =
