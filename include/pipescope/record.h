@@ -80,6 +80,10 @@ PS_API int ps_record_discard(void);
 /* 1 while recording, else 0. */
 PS_API int ps_record_enabled(void);
 
+/* Where that can be read without a call: a word that is not 0 while recording, another number in each recording. Read only; it
+ * stays where it is as long as the process lives, and is 0 in a forked child. */
+PS_API const volatile uint32_t *ps_record_enabled_word(void);
+
 /* The folder of the current or last recording, "" when there is none; into `out`, cut to `size` bytes with the zero.
  * Returns its length. */
 PS_API int ps_record_directory(char *out, uint32_t size);

@@ -124,8 +124,10 @@ static parse_result parse_json(collection *c, const char *text, comm_mark *m) {
         return PARSE_BAD;
     }
     m->type = op_type(c, m, call, "");
+    const ps_lit *receiver =
+        ps_lit_get(dict, "dstRank"); /* or as the library's argument is called */
     (void)ps_lit_int(ps_lit_get(dict, "srcRank"), &m->sender);
-    (void)ps_lit_int(ps_lit_get(dict, "dstRank"), &m->receiver);
+    (void)ps_lit_int(receiver != NULL ? receiver : ps_lit_get(dict, "destRank"), &m->receiver);
     return set_texts(c, m, group, type, count) ? PARSE_OK : PARSE_NOMEM;
 }
 

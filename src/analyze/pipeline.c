@@ -11,34 +11,58 @@
 #include "schedule/connect.h"
 #include "schedule/sim.h"
 
+static int64_t length_of(const ps_op *op) {
+    return op->end_ns - op->start_ns;
+}
+
+static bool is_backward_of(const ps_op *op, int32_t phase) {
+    return op->kind == PS_OP_B && op->phase == phase;
+}
+
+/* Of ops [first, end), which are those of one rank: backwards of phase 6, and how many of them are clearly shorter than those of
+ * phase 5 usually are. `lengths` is scratch. */
+static void count_tail(const ps_chart *chart, size_t first, size_t end, int64_t *lengths,
+                       size_t *n_tail, size_t *n_short) {
+    size_t n = 0;
+    for (size_t i = first; i < end; i++) {
+        if (is_backward_of(&chart->ops[i], 5)) {
+            lengths[n++] = length_of(&chart->ops[i]);
+        }
+    }
+    qsort(lengths, n, sizeof *lengths, ps_compare_i64);
+    for (size_t i = first; n > 0 && i < end; i++) {
+        if (is_backward_of(&chart->ops[i], 6)) {
+            (*n_tail)++;
+            *n_short += (double)length_of(&chart->ops[i]) < 0.75 * (double)lengths[n / 2];
+        }
+    }
+}
+
 /* DualPipeV's last backwards (phase 6) are marked as whole; with split backwards in the tail they are the input
- * gradient only, and the weight gradients behind them have no mark. Their length against those of phase 5 tells. */
+ * gradient only, and the weight gradients behind them have no mark. Their length against those of phase 5 tells, for all of
+ * them together: one that the machine disturbed says nothing of its own. */
 static ps_code refine_tail(ps_chart *chart, ps_recognised *r, size_t *n_split, ps_err *err) {
-    int64_t *whole = ps_calloc(chart->n_ops + 1, sizeof *whole);
-    if (whole == NULL) {
+    int64_t *lengths = ps_calloc(chart->n_ops + 1, sizeof *lengths);
+    if (lengths == NULL) {
         return ps_fail_nomem(err);
     }
-    size_t n = 0;
-    for (size_t i = 0; i < chart->n_ops; i++) {
-        if (chart->ops[i].kind == PS_OP_B && chart->ops[i].phase == 5) {
-            whole[n++] = chart->ops[i].end_ns - chart->ops[i].start_ns;
-        }
-    }
-    qsort(whole, n, sizeof *whole, ps_compare_i64);
-    *n_split = 0;
     size_t n_tail = 0;
-    for (size_t i = 0; n > 0 && i < chart->n_ops; i++) {
-        ps_op *op = &chart->ops[i];
-        if (op->kind == PS_OP_B && op->phase == 6) {
-            n_tail++;
-            if ((double)(op->end_ns - op->start_ns) < 0.75 * (double)whole[n / 2]) {
-                op->kind = PS_OP_BI;
-                (*n_split)++;
-            }
+    size_t n_short = 0;
+    for (size_t i = 0, end = 0; i < chart->n_ops; i = end) {
+        while (end < chart->n_ops && chart->ops[end].rank == chart->ops[i].rank) {
+            end++;
+        }
+        count_tail(chart, i, end, lengths, &n_tail, &n_short);
+    }
+    ps_free(lengths);
+    *n_split = 0;
+    r->params.tail_full = n_short * 2 < n_tail;
+    for (size_t i = 0; n_tail > 0 && !r->params.tail_full && i < chart->n_ops; i++) {
+        if (is_backward_of(&chart->ops[i], 6)) {
+            chart->ops[i].kind = PS_OP_BI;
+            (*n_split)++;
         }
     }
-    r->params.tail_full = *n_split * 2 < n_tail;
-    ps_free(whole);
     return PS_OK;
 }
 

@@ -1,8 +1,32 @@
-/* Chooses where device times come from (device.h). */
+/* Chooses where device times come from (device.h).
+ *
+ * Whether a program uses a GPU shows only while it runs: recording may begin before the program has loaded a driver or made
+ * a context. So unless the host was asked for, a recording begins *watching*: a backend that is called "host" and looks, at each
+ * event with a stream and at ticks of the writer, whether there is a driver by now. What it finds then replaces it:
+ *
+ *     auto        cuda_event, once a CUDA context is current at an event
+ *     cuda_event  cuda_event, once the driver is loaded
+ *     cupti       cupti, once the driver is loaded; cuda_event when CUPTI cannot be had
+ *
+ * CUPTI is opened on a thread of its own: its calls may take as long as the program's own cuInit. */
 #include "record/device.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "record/cuda_driver.h"
+#include "record/device_gpu.h"
+#include "record/events.h"
+#include "record/gpu_thread.h"
+#include "record/log.h"
+
+static void watch_mark(uint64_t id, void *stream);
+static void watch_start(uint64_t id, void *stream);
+static void watch_tick(void);
+static void watch_drain(unsigned timeout_ms);
+static void watch_close(void);
+static void watch_forget(void);
 
 /* Device rows of ranges on a stream get the host's times when they are exported: nothing to do while recording. */
 static bool host_open(const ps_rec_config *config) {
@@ -12,9 +36,162 @@ static bool host_open(const ps_rec_config *config) {
 
 const ps_rec_device ps_device_host = {.name = "host", .open = host_open};
 
+static const ps_rec_device watching = {.name = "host",
+                                       .open = host_open,
+                                       .mark = watch_mark,
+                                       .start = watch_start,
+                                       .tick = watch_tick,
+                                       .drain = watch_drain,
+                                       .close = watch_close,
+                                       .forget = watch_forget};
+
 const ps_rec_device *_Atomic ps_device = &ps_device_host;
 
+static ps_rec_config chosen; /* of the recording at hand */
+static atomic_bool changing,
+    told; /* somebody opens a backend; the new one's name is still to be written */
+static const ps_rec_device *opened; /* to be closed before the next is chosen */
+
+static void use(const ps_rec_device *device) {
+    opened = device;
+    atomic_store(&told, false);
+    atomic_store(&ps_device, device);
+}
+
+static void close_opened(void) {
+    const ps_rec_device *device = opened;
+    opened = NULL;
+    if (device != NULL && device->close != NULL) {
+        device->close();
+    }
+}
+
+/* On the GPU thread. */
+static void open_cupti(void) {
+    if (ps_device_cupti.open(&chosen)) {
+        use(&ps_device_cupti);
+    } else if (ps_device_cuda.open(&chosen)) {
+        use(&ps_device_cuda);
+    } else {
+        atomic_store(&ps_device, &ps_device_host);
+    }
+    ps_device_tell();
+}
+
+void ps_gpu_work(uint32_t wishes) {
+    if ((wishes & PS_GPU_OPEN_CUPTI) != 0) {
+        open_cupti();
+    }
+    if ((wishes & PS_GPU_TELL) != 0) {
+        ps_device_tell();
+    }
+    if ((wishes & PS_GPU_CUDA) != 0) {
+        ps_cuda_work(wishes);
+    }
+    if ((wishes & PS_GPU_CUPTI) != 0) {
+        ps_cupti_work(wishes);
+    }
+}
+
+/* The driver is there: true when a backend was opened or is being opened. */
+static bool open_gpu(void) {
+    if (atomic_exchange(&changing, true)) {
+        return false;
+    }
+    if (!ps_gpu_thread_running() && !ps_gpu_thread_start(ps_gpu_work)) {
+        ps_rec_log_once("gpu_thread",
+                        "no thread for the GPU can be had: device rows keep the host's times");
+        atomic_store(&ps_device, &ps_device_host);
+        return false;
+    }
+    if (chosen.backend == PS_BACKEND_CUPTI) {
+        ps_gpu_thread_ask(PS_GPU_OPEN_CUPTI); /* `changing` stays set: once a recording */
+        return false;
+    }
+    if (!ps_device_cuda.open(&chosen)) {
+        atomic_store(&ps_device, &ps_device_host);
+        return false;
+    }
+    use(&ps_device_cuda);
+    ps_gpu_thread_ask(PS_GPU_TELL);
+    return true;
+}
+
+static bool context_current(const ps_cuda_calls *cu, void *stream) {
+    ps_cu_context context = NULL;
+    if (ps_cuda_usable_stream(stream) && stream != PS_CU_STREAM_LEGACY &&
+        stream != PS_CU_STREAM_PER_THREAD && cu->StreamGetCtx != NULL) {
+        return cu->StreamGetCtx(stream, &context) == PS_CU_OK && context != NULL;
+    }
+    return cu->CtxGetCurrent(&context) == PS_CU_OK && context != NULL;
+}
+
+/* Events that come in while CUPTI is being opened stay the host's. */
+static bool watch_event(void *stream) {
+    const ps_cuda_calls *cu = ps_cuda_driver(chosen.cuda_library);
+    return cu != NULL && (chosen.backend != PS_BACKEND_AUTO || context_current(cu, stream)) &&
+           open_gpu();
+}
+
+static void watch_mark(uint64_t id, void *stream) {
+    if (watch_event(stream)) {
+        ps_device_cuda.mark(id, stream);
+    }
+}
+
+static void watch_start(uint64_t id, void *stream) {
+    if (watch_event(stream)) {
+        ps_device_cuda.start(id, stream);
+    }
+}
+
+static void watch_tick(void) {
+    if (chosen.backend != PS_BACKEND_AUTO && ps_cuda_driver(chosen.cuda_library) != NULL) {
+        (void)open_gpu();
+    }
+}
+
+enum { OPENING_MS = 2000 };
+
+/* The caller still saw us, though a backend may have been opened a moment ago. */
+static void watch_drain(unsigned timeout_ms) {
+    (void)ps_gpu_thread_do(0, OPENING_MS);
+    if (opened != NULL) {
+        opened->drain(timeout_ms);
+    } else if (chosen.backend != PS_BACKEND_AUTO) {
+        ps_rec_log_once(
+            "no_driver",
+            "backend %s was asked for, but the program loaded no CUDA driver: device rows "
+            "have the host's times",
+            chosen.backend == PS_BACKEND_CUPTI ? "cupti" : "cuda_event");
+    }
+}
+
+static void watch_close(void) {
+    (void)ps_gpu_thread_do(0, OPENING_MS);
+    close_opened();
+    ps_gpu_thread_stop(OPENING_MS);
+}
+
+static void watch_forget(void) {
+    ps_device_cuda.forget();
+    ps_device_cupti.forget();
+}
+
+void ps_device_tell(void) {
+    const ps_rec_device *device = atomic_load(&ps_device);
+    if (ps_is_recording() && !atomic_exchange(&told, true)) {
+        ps_shared_pair(PS_REC_INFO, "backend", device->name, strlen(device->name));
+    }
+}
+
 void ps_device_choose(const ps_rec_config *config) {
-    (void)ps_device_host.open(config);
-    atomic_store(&ps_device, &ps_device_host);
+    close_opened();
+    chosen = *config;
+    atomic_store(&changing, false);
+    atomic_store(&told, true);
+    atomic_store(&ps_device, config->backend == PS_BACKEND_HOST ? &ps_device_host : &watching);
+    if (config->backend != PS_BACKEND_HOST) {
+        watch_tick();
+    }
 }

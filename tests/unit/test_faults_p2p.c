@@ -124,7 +124,7 @@ static void f13_marks_with_peers_are_named_and_paired(void **state) {
     profile p;
     begin_marks_only(&p, where, 0, true);
     add_call(&p, "HcclSend", ", \"srcRank\": \"0\", \"dstRank\": \"1\"", 1000);
-    add_call(&p, "HcclSend", ", \"dstRank\": \"1\"", 2000);
+    add_call(&p, "HcclSend", ", \"destRank\": \"1\"", 2000);
     add_call(&p, "HcclRecv", ", \"srcRank\": \"0\", \"dstRank\": \"1\"", 3000); /* own rank first */
     profile_close(&p);
     profile q;

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "model/lod.h"
+#include "support/sanitized.h"
 
 #define LENGTH_OF(a) (sizeof(a) / sizeof *(a))
 
@@ -326,7 +327,7 @@ static void long_rows_of_all_shapes(void **state) {
     (void)state;
     static const shape LONG[] = {TOUCHING, BURSTS, INSTANTS, MIXED, ONE_TIME, FAR_APART};
     for (size_t i = 0; i < LENGTH_OF(LONG); i++) {
-        check_shape(LONG[i], 160000, 10 + i);
+        check_shape(LONG[i], PS_ROUNDS(160000, 66000), 10 + i);
     }
     check_shape(NESTED, 40000, 30);
 }
@@ -336,7 +337,7 @@ static void counts_add_up(void **state) {
     (void)state;
     for (int kind = 0; kind < N_SHAPES; kind++) {
         uint32_t *lane_of = NULL;
-        ps_trace *t = make((shape)kind, 80000, 77, &lane_of);
+        ps_trace *t = make((shape)kind, PS_ROUNDS(80000, 20000), 77, &lane_of);
         ps_lod *lod = ps_lod_new(t, lane_of, 2, NULL);
         assert_non_null(lod);
         int64_t start = 0;

@@ -397,6 +397,50 @@ static void test_too_large_for_a_plan(void **context) {
     ps_sim_plan_free(s.plan);
 }
 
+/* Backwards of DualPipeV's tail that are marked as whole are the input gradient alone when they are short: all of them, or
+ * none; what the machine did to one of them says nothing. Device 1 is three times as slow as device 0, which says
+ * nothing either. */
+static void test_tail_is_judged_together(void **context) {
+    (void)context;
+    for (int split = 0; split < 2; split++) {
+        ps_schedule_params params = {.n_stages = 2, .n_microbatches = 6, .tail_full = true};
+        ps_sim_times times = {.f_ns = 10 * US, .b_ns = 20 * US, .w_ns = 10 * US, .fb_ns = 30 * US};
+        ps_sim_plan *plan = ps_sim_plan_new(ps_schedule_find("dualpipev"), &params, NULL);
+        int64_t *durations = ps_calloc(plan->n_ops, sizeof *durations);
+        ps_sim_fill_durations(plan, &times, durations);
+        int64_t *odd = NULL;
+        for (uint32_t op = 0; op < plan->n_ops; op++) {
+            bool in_tail = plan->ops[op].phase == 6;
+            durations[op] = (split == 1 && in_tail ? 10 : durations[op] / US) * US;
+            durations[op] *= plan->device[op] == 1 ? 3 : 1;
+            odd = in_tail ? &durations[op] : odd;
+        }
+        *odd = split == 1 ? *odd * 3 : *odd / 3;
+        ps_chart *chart = ps_sim_chart(plan, durations, 0, 1, 7 * US, NULL);
+        ps_free(durations);
+        ps_result result = {0};
+        ps_pipeline_notes notes;
+        ps_pipeline_opts opts = {.pp_type = "dualpipev",
+                                 .how = "as given",
+                                 .n_stages = 2,
+                                 .n_microbatches = 6,
+                                 .is_labelled = true,
+                                 .in_full = true};
+        assert_int_equal(ps_pipeline_report(chart, &opts, &result, &notes, NULL), PS_OK);
+        size_t n_tail = 0;
+        for (size_t i = 0; i < chart->n_ops; i++) {
+            n_tail += chart->ops[i].phase == 6;
+            assert_true(chart->ops[i].phase != 6 ||
+                        chart->ops[i].kind == (split == 1 ? PS_OP_BI : PS_OP_B));
+        }
+        assert_int_equal(n_tail, 4);
+        assert_int_equal(notes.n_unmarked_weights, split == 1 ? 4 : 0);
+        ps_result_fini(&result);
+        ps_chart_free(chart);
+        ps_sim_plan_free(plan);
+    }
+}
+
 /* Sums over stages leave 64 bits, shares do not: every stage is busy for the whole step. */
 static void test_shares_of_long_steps(void **context) {
     (void)context;
@@ -461,6 +505,7 @@ int main(void) {
         cmocka_unit_test(test_empty_chart),
         cmocka_unit_test(test_iterations_without_steps),
         cmocka_unit_test(test_too_large_for_a_plan),
+        cmocka_unit_test(test_tail_is_judged_together),
         cmocka_unit_test(test_shares_of_long_steps),
         cmocka_unit_test(test_interleaved_steps),
     };

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "support/events_dump.h"
+#include "support/sanitized.h"
 
 static const char *const NO_KEYS[] = {NULL};
 static const char *const SOME_KEYS[] = {"k", "long key with blanks", NULL};
@@ -599,7 +600,7 @@ static void make_document(text *t, uint64_t seed, uint64_t n_events) {
 
 static void random_documents(void **state) {
     (void)state;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= PS_ROUNDS(40, 10); seed++) {
         text t;
         make_document(&t, seed, seed % 20);
         const char *bytes = ps_buf_str(&t.buf);
@@ -650,7 +651,7 @@ static void damage(text *t) {
 
 static void damaged_documents(void **state) {
     (void)state;
-    for (uint64_t seed = 1; seed <= 200; seed++) {
+    for (uint64_t seed = 1; seed <= PS_ROUNDS(200, 20); seed++) {
         text t;
         if (seed % 4 == 0) {
             make_document(&t, seed, 12);
@@ -756,7 +757,7 @@ static void long_event(void **state) {
         memcpy(text_bytes, HEAD, n_head);
         memset(text_bytes + n_head, 'x', n - n_head);
         memcpy(text_bytes + n - 3, "\"}]", 3);
-        for (size_t n_threads = 1; n_threads <= 2; n_threads++) {
+        for (size_t n_threads = PS_ROUNDS(1, 2); n_threads <= 2; n_threads++) {
             ps_err err = PS_ERR_INIT;
             ps_event_stats stats;
             events_dump d = {.n_events = 0};

@@ -1,0 +1,47 @@
+"""Recording ranges of a running program, on the device's own time, for pipescope.
+
+    import pipescope
+    from pipescope import mstx
+
+    with pipescope.profile(schedule=pipescope.schedule(wait=1, warmup=1, active=2, repeat=1),
+                           on_trace_ready=pipescope.tensorboard_trace_handler("out")) as prof:
+        for batch in loader:
+            with mstx.annotate("forward", stream="current"):
+                ...
+            prof.step()
+
+docs/recording.md tells the rest. Needs nothing but the library libpipescope-record.so; without it nothing is recorded and
+nothing fails. PyTorch is used when the program has loaded it.
+"""
+from pipescope import mstx
+from pipescope._groups import parallel_group_info
+from pipescope._hooks import (hook_modules, mark_attention, mark_fused_attention, patch_attention, patch_dataloader,
+                              patch_save, unhook)
+from pipescope._jobs import job, step_wrapper
+from pipescope._library import available, directory, stats
+from pipescope._metadata import add_metadata, add_metadata_json
+from pipescope._profile import profile, step, tensorboard_trace_handler
+from pipescope._schedule import ProfilerAction, schedule
+from pipescope._session import export, is_recording, name_stream, op, set_option, start, stop
+from pipescope._window import add_window_arguments, job_schedule_profiler_range
+
+__all__ = ["mstx", "profile", "schedule", "ProfilerAction", "tensorboard_trace_handler", "step", "start", "stop", "export",
+           "is_recording", "set_option", "op", "name_stream", "job", "step_wrapper", "job_schedule_profiler_range",
+           "add_window_arguments", "add_metadata", "add_metadata_json", "parallel_group_info", "hook_modules", "unhook",
+           "patch_dataloader", "patch_save", "patch_attention", "mark_attention", "mark_fused_attention", "available",
+           "directory", "stats"]
+
+
+def __getattr__(name):
+    if name == "__version__":
+        try:
+            from pipescope._version import VERSION
+            return VERSION
+        except ImportError:  # not installed: the library's
+            from pipescope import _library
+            lib = _library.functions()
+            return lib.version().decode() if lib else "0"
+    if name in ("pipelining", "megatron", "torch_npu"):
+        import importlib
+        return importlib.import_module("pipescope." + name)
+    raise AttributeError("module 'pipescope' has no attribute %r" % name)

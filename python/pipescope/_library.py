@@ -1,0 +1,183 @@
+"""libpipescope-record.so, found and called through ctypes.
+
+Looked for in this order; the first that can be loaded counts:
+  1. a copy that the process has already (LD_PRELOAD, NVTX_INJECTION64_PATH, linked): there must be only one recorder
+  2. PIPESCOPE_LIBRARY
+  3. beside this file, where the wheel has it
+  4. the loader's path
+
+Without it every call of the package does nothing; the first that needed it says so once.
+
+Functions that may wait (start, stop, export) are called with the interpreter's lock released, those of ranges with the
+lock held: they never block, and giving it up costs more than they do.
+"""
+import ctypes
+import os
+import threading
+
+from pipescope import _say
+
+FILE = "libpipescope-record.so"
+
+# Codes of record.h.
+OK, BAD_ARGUMENT, WRONG_TIME, IO, NO_MEMORY, NOTHING, UNAVAILABLE = 0, -1, -2, -3, -4, -5, -6
+
+
+class Stats(ctypes.Structure):
+    """ps_record_stats."""
+    _fields_ = [("size", ctypes.c_uint32), ("n_threads", ctypes.c_uint32), ("n_ranges", ctypes.c_uint64),
+                ("n_marks", ctypes.c_uint64), ("n_ops", ctypes.c_uint64), ("n_device", ctypes.c_uint64),
+                ("n_dropped", ctypes.c_uint64), ("spool_bytes", ctypes.c_uint64), ("crash_safe", ctypes.c_uint32),
+                ("recording", ctypes.c_uint32), ("backend", ctypes.c_char * 16)]
+
+
+def _loaded_copy():
+    """Path of the library if the process has mapped one."""
+    try:
+        with open("/proc/self/maps", "rb") as maps:
+            for line in maps:
+                path = os.fsdecode(line.split(None, 5)[-1].rstrip(b"\n"))
+                if os.path.basename(path).startswith("libpipescope-record.so"):
+                    return path
+    except (OSError, IndexError):
+        pass
+    return None
+
+
+def _candidates():
+    loaded = _loaded_copy()
+    if loaded:
+        yield loaded
+    named = os.environ.get("PIPESCOPE_LIBRARY")
+    if named:
+        yield named
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), FILE)
+    if os.path.exists(beside):
+        yield beside
+    yield FILE
+
+
+class _Functions:
+    """What the library offers. `hot` ones keep the interpreter's lock and take raw arguments: bytes, None, and
+    ctypes.c_void_p for addresses; plain integers are passed as C ints."""
+
+    def __init__(self, path):
+        self.path = path
+        waiting, quick = ctypes.CDLL(path), ctypes.PyDLL(path)
+        self._keep = (waiting, quick)
+        text, address, size = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint32
+
+        def of(library, name, result, *arguments):
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+            return function
+
+        number = ctypes.c_int
+        self.error_text = of(quick, "ps_record_error_text", text, number)
+        self.version = of(quick, "ps_record_version", text)
+        self.set = of(quick, "ps_record_set", number, text, text)
+        self.warmup = of(waiting, "ps_record_warmup", number)
+        self.start = of(waiting, "ps_record_start", number)
+        self.stop = of(waiting, "ps_record_stop", number)
+        self.export = of(waiting, "ps_record_export", number, text)
+        self.discard = of(waiting, "ps_record_discard", number)
+        self.enabled = of(quick, "ps_record_enabled", number)
+        self.directory = of(quick, "ps_record_directory", number, text, size)
+        self.domain_named = of(quick, "ps_record_domain_named", address, text)
+        # A step may start, stop and export.
+        self.step_begin = of(waiting, "ps_record_step_begin", number, ctypes.c_int64)
+        self.step_end = of(waiting, "ps_record_step_end", number)
+        self.step = of(waiting, "ps_record_step", number)
+        self.add_metadata = of(quick, "ps_record_add_metadata", number, text, text)
+        self.name_stream = of(quick, "ps_record_name_stream", number, address, text)
+        self.get_stats = of(quick, "ps_record_get_stats", number, ctypes.POINTER(Stats))
+        self.op_begin = of(quick, "ps_record_op_begin", ctypes.c_uint64, text, text, address)
+        self.op_end = of(quick, "ps_record_op_end", None, ctypes.c_uint64)
+        self.tool_id = of(quick, "mstxGetToolId", None, ctypes.POINTER(ctypes.c_uint64))
+
+        # Hot: without argtypes, which cost 50 ns an argument. mstx's own entry points: they know its rules for messages.
+        hot = ctypes.PyDLL(path)
+        self._keep += (hot,)
+        self.mark, self.range_start, self.range_end = (
+            hot.mstxDomainMarkA, hot.mstxDomainRangeStartA, hot.mstxDomainRangeEnd)
+        self.mark.restype = self.range_end.restype = None
+        self.range_start.restype = ctypes.c_uint64
+
+        # The word that is not 0 while recording.
+        word = of(quick, "ps_record_enabled_word", address)()
+        self.word = memoryview((ctypes.c_uint32 * 1).from_address(word)).cast("B").cast("I")
+
+
+_lock = threading.Lock()
+_functions = None
+_looked = False
+
+
+def _load():
+    reasons = []
+    for path in _candidates():
+        try:
+            return _Functions(path)
+        except (OSError, AttributeError, ValueError) as error:
+            reasons.append(str(error))
+            if path == os.environ.get("PIPESCOPE_LIBRARY"):
+                _say.warn_once("named", "PIPESCOPE_LIBRARY cannot be used: %s", error)
+    _say.warn_once("library", "%s was not found, so nothing will be recorded (name it in PIPESCOPE_LIBRARY, or install the "
+                   "package with `pip install ./python`): %s", FILE, reasons[-1] if reasons else "")
+    return None
+
+
+def functions():
+    """The library's functions; None when there is no library."""
+    global _functions, _looked
+    if not _looked:
+        with _lock:
+            if not _looked:
+                _functions = _load()
+                _looked = True
+    return _functions
+
+
+def available():
+    return functions() is not None
+
+
+def error_text(code):
+    lib = functions()
+    return lib.error_text(code).decode("utf-8", "replace") if lib else "no library"
+
+
+def set_option(name, value):
+    """True when it was taken. None: back to the default."""
+    lib = functions()
+    if lib is None:
+        return False
+    code = lib.set(name.encode(), None if value is None else str(value).encode("utf-8", "replace"))
+    if code != OK:
+        _say.warn_once(("set", name, value), "option %s = %r was not taken: %s", name, value, error_text(code))
+    return code == OK
+
+
+def directory():
+    """The folder of the current or last recording, "" when there is none."""
+    lib = functions()
+    if lib is None:
+        return ""
+    buffer = ctypes.create_string_buffer(4096 + 512)
+    lib.directory(buffer, len(buffer))
+    return os.fsdecode(buffer.value)
+
+
+def stats():
+    """What was recorded, as a dict; empty without the library."""
+    lib = functions()
+    if lib is None:
+        return {}
+    out = Stats()
+    out.size = ctypes.sizeof(Stats)
+    if lib.get_stats(ctypes.byref(out)) != OK:
+        return {}
+    result = {name: getattr(out, name) for name, _ in Stats._fields_ if name != "size"}
+    result["backend"] = out.backend.decode("ascii", "replace")
+    result["crash_safe"], result["recording"] = bool(out.crash_safe), bool(out.recording)
+    return result

@@ -1,0 +1,19 @@
+"""One-line messages to the user, each once a process, through the logger "pipescope" (on stderr unless the program says
+otherwise). Nothing in this package may disturb the program: what goes wrong is said here and swallowed."""
+import logging
+import os
+
+logger = logging.getLogger("pipescope")
+_said = set()
+
+
+def warn(text, *values):
+    if os.environ.get("PIPESCOPE_QUIET", "0") not in ("1", "true", "on"):
+        logger.warning("pipescope: " + text, *values)
+
+
+def warn_once(key, text, *values):
+    """Only the first time for this key."""
+    if key not in _said:
+        _said.add(key)
+        warn(text, *values)

@@ -1,0 +1,104 @@
+"""A window of iterations, as Paddle's trainers have it.
+
+    parser = argparse.ArgumentParser()
+    pipescope.add_window_arguments(parser)      # --job_schedule_profiler_start, --job_schedule_profiler_end
+    args = parser.parse_args()
+    for step in range(n_steps):
+        with pipescope.job_schedule_profiler_range(step, args.job_schedule_profiler_start, args.job_schedule_profiler_end):
+            train_step()
+
+The window is half-open. PIPESCOPE_WINDOW=A:B sets it where the program gives none (start >= end, the default of the
+arguments).
+"""
+import atexit
+
+from pipescope import _groups, _jobs, _library, _metadata, _say
+from pipescope._schedule import environment_window
+
+
+class _Recording:
+    """The recording of the window, one after the other."""
+
+    def __init__(self):
+        self.is_ours = False
+        self.said = None  # window that was announced
+
+    def begin(self, iter_id, window):
+        _jobs.set_window(True)
+        if _jobs.wants_log() and self.said != window:
+            _jobs.banner(*window)
+        self.said = window
+        lib = _library.functions()
+        if lib is None:
+            return
+        if not lib.enabled():
+            _library.set_option("window", "")  # start and stop are called here
+            _groups.settle_rank()
+            code = lib.start()
+            self.is_ours = code == _library.OK
+            if not self.is_ours:
+                _say.warn_once("window-start", "recording could not be started: %s", _library.error_text(code))
+        lib.step_begin(iter_id)
+
+    def end_step(self):
+        _jobs.end_step()
+        _jobs.set_window(False)
+        lib = _library.functions()
+        if lib is not None:
+            lib.step_end()
+
+    def end(self):
+        lib = _library.functions()
+        if lib is None or not self.is_ours:
+            return
+        self.is_ours = False
+        _groups.note_groups(lambda key, text: _metadata.add_metadata_json(key, text, quietly=True))
+        code = lib.stop()
+        code = lib.export(None) if code == _library.OK else code
+        if code not in (_library.OK, _library.NOTHING):
+            _say.warn("the recording could not be written: %s", _library.error_text(code))
+
+
+_recording = _Recording()
+atexit.register(_recording.end)
+
+
+class job_schedule_profiler_range:
+    """Around the body of iteration `iter_id`: records it when start <= iter_id < end. The with statement gives whether it
+    does. After the body of iteration end - 1 what was recorded is written and, with exit_after_prof, the process exits with
+    status 0 by SystemExit, also when the body raised. start >= end: never, unless PIPESCOPE_WINDOW says otherwise."""
+
+    def __init__(self, iter_id, start, end, exit_after_prof=True):
+        window = (start, end) if start < end else environment_window()
+        self._iter_id = iter_id
+        self._window = window if window is not None and window[0] < window[1] else None
+        self._exits = exit_after_prof
+        self.status = self._window is not None and self._window[0] <= iter_id < self._window[1]
+
+    def __enter__(self):
+        if self.status:
+            _recording.begin(self._iter_id, self._window)
+        elif self._window is not None and self._iter_id >= self._window[1]:
+            _recording.end()  # iterations were skipped, end - 1 among them
+        return self.status
+
+    def __exit__(self, kind, error, trace):
+        if not self.status:
+            return False
+        _recording.end_step()
+        if self._iter_id == self._window[1] - 1:
+            _recording.end()
+            if self._exits:
+                if error is not None and not isinstance(error, SystemExit):
+                    _say.warn("the last recorded iteration ended by %s: %s", kind.__name__, error)
+                raise SystemExit(0)
+        return False
+
+
+def add_window_arguments(parser):
+    """Adds --job_schedule_profiler_start and --job_schedule_profiler_end to an argparse parser (or group); -1: off."""
+    parser.add_argument("--job_schedule_profiler_start", type=int, default=-1, metavar="STEP",
+                        help="first iteration to record (-1: none)")
+    parser.add_argument("--job_schedule_profiler_end", type=int, default=-1, metavar="STEP",
+                        help="the iteration behind the last one to record (-1: none)")
+    return parser

@@ -1,0 +1,256 @@
+"""Marks and ranges, with the calls of mstx.
+
+    from pipescope import mstx
+
+    id = mstx.range_start("forward", stream="current")      # 0 while nothing is recorded
+    ...
+    mstx.range_end(id)
+
+    with mstx.annotate("load data"):                         # also a decorator
+        ...
+
+A range with a stream also gets the times of the device (pipescope/_streams.py says what a stream may be). Domains group
+ranges; "Module" is read by module statistics, "flash_attn_args" and "mfu_flops" by the accounting of FLOPs.
+
+Nothing here raises: what is wrong is said once and the call does nothing. While nothing is recorded a call reads one word
+and returns; messages are not looked at.
+"""
+import ctypes
+import functools
+import threading
+
+from pipescope import _library, _say
+from pipescope._streams import address_of
+
+__all__ = ["mark", "range_start", "range_end", "range_push", "range_pop", "mstx_range", "annotate", "get_tool_id", "wrap",
+           "hook_modules", "unhook", "patch_dataloader", "patch_save", "patch_attention"]
+
+_MAX_CACHED = 8192
+_MAX_SMALL_ID = 0x80000000  # ids below it can be passed as a C int
+
+# Until the library is loaded (at the end of this file).
+_word = memoryview(b"\0\0\0\0").cast("I")
+_c_mark = _c_start = _c_end = None
+
+_bytes = {}  # message -> bytes
+_domains = {"default": None}  # name -> address
+_new_domain = threading.Lock()
+
+
+def _encode(message):
+    """The message's bytes, for what the cache does not know; None, with a word about it, for what is no message."""
+    if not isinstance(message, str) or not message:
+        _say.warn_once("message", "a message must be a str that is not empty, not %.80r: nothing is recorded", message)
+        return None
+    raw = message.encode("utf-8", "replace")
+    if len(message) <= 256:
+        if len(_bytes) >= _MAX_CACHED:
+            _bytes.clear()  # messages that never come again
+        _bytes[message] = raw
+    return raw
+
+
+def _domain(name):
+    """Address of a domain that is not known yet. KeyError, with a word about it, for what is no domain."""
+    if not isinstance(name, str) or not name:
+        _say.warn_once("domain", "a domain must be a str that is not empty, not %.80r: nothing is recorded", name)
+        raise KeyError(name)
+    lib = _library.functions()
+    with _new_domain:
+        address = lib.domain_named(name.encode("utf-8", "replace")) if lib else None
+        if address is None:
+            _say.warn_once("domains", "no room for the domain %.80r: its ranges are not recorded", name)
+            raise KeyError(name)
+        _domains[name] = ctypes.c_void_p(address)
+    return _domains[name]
+
+
+def mark(message, stream=None, domain="default"):
+    """A moment."""
+    if not _word[0]:
+        return
+    try:
+        raw = _bytes.get(message) if type(message) is str else None
+        raw = raw or _encode(message)
+        if raw is not None:
+            _c_mark(_domains[domain] if domain in _domains else _domain(domain), raw,
+                    None if stream is None else address_of(stream))
+    except Exception as error:
+        _failed("mark", error)
+
+
+def range_start(message, stream=None, domain="default"):
+    """Begins a range, which any thread may end. Its id; 0 when it is not recorded."""
+    if not _word[0]:
+        return 0
+    try:
+        return _c_start(_domains[domain], _bytes[message], None if stream is None else address_of(stream))
+    except Exception:  # a message or domain met for the first time, or a wrong one
+        return _start_slowly(message, stream, domain)
+
+
+def _start_slowly(message, stream, domain):
+    try:
+        raw = _encode(message)
+        if raw is None:
+            return 0
+        return _c_start(_domains[domain] if domain in _domains else _domain(domain), raw,
+                        None if stream is None else address_of(stream))
+    except Exception as error:
+        _failed("range_start", error)
+        return 0
+
+
+def range_end(range_id, domain="default"):
+    """Ends a range in the domain it was begun in. 0 is no range."""
+    if not _word[0]:
+        return
+    try:
+        if range_id.__class__ is int and 0 < range_id < _MAX_SMALL_ID:
+            _c_end(_domains[domain], range_id)
+        elif range_id != 0 or not isinstance(range_id, int):
+            _end_slowly(range_id, domain)
+    except Exception:
+        _end_slowly(range_id, domain)
+
+
+def _end_slowly(range_id, domain):
+    try:
+        if not isinstance(range_id, int) or not 0 <= range_id < 1 << 64:
+            _say.warn_once("range-id", "a range is ended by the int that range_start gave, not %.80r", range_id)
+        elif range_id != 0:
+            _c_end(_domains[domain] if domain in _domains else _domain(domain), ctypes.c_uint64(range_id))
+    except Exception as error:
+        _failed("range_end", error)
+
+
+def _failed(what, error):
+    if not isinstance(error, KeyError):  # of which _domain has spoken
+        _say.warn_once(("failed", what, type(error)), "%s: %s: %s", what, type(error).__name__, error)
+
+
+# --- nested ranges ----------------------------------------------------------------------------------------------------
+
+
+class _Stacks(threading.local):
+    """The open ranges of this thread: domain -> ids. Those of an earlier recording are forgotten when a new one is met."""
+
+    def __init__(self):
+        self.recording = 0
+        self.by_domain = {}
+
+
+_stacks = _Stacks()
+
+
+def range_push(message, stream=None, domain="default"):
+    """Begins a range inside of those this thread has open in the domain. The depth before: 0 for the first; -1 when it is
+    not recorded."""
+    recording = _word[0]
+    if not recording:
+        return -1
+    range_id = range_start(message, stream, domain)
+    if range_id == 0:
+        return -1
+    if _stacks.recording != recording:
+        _stacks.recording, _stacks.by_domain = recording, {}
+    stack = _stacks.by_domain.setdefault(domain, [])
+    stack.append(range_id)
+    return len(stack) - 1
+
+
+def range_pop(domain="default"):
+    """Ends the innermost range that this thread pushed in the domain. The depth after; -1 when there is none."""
+    recording = _word[0]
+    if not recording or _stacks.recording != recording:
+        return -1
+    try:
+        stack = _stacks.by_domain.get(domain)
+    except TypeError:
+        stack = None
+    if not stack:
+        if not isinstance(domain, str) or not domain:
+            _say.warn_once("domain", "a domain must be a str that is not empty, not %.80r", domain)
+        return -1
+    range_end(stack.pop(), domain)
+    return len(stack)
+
+
+# --- decorators -------------------------------------------------------------------------------------------------------
+
+
+def wrap(func, msg, stream="current", domain="default"):
+    """`func` with a range named `msg` around each call; the range ends also when it raises."""
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        if not _word[0]:
+            return func(*args, **kwargs)
+        range_id = range_start(msg, stream, domain)
+        try:
+            return func(*args, **kwargs)
+        finally:
+            range_end(range_id, domain)
+
+    return wrapper
+
+
+def mstx_range(message, stream=None, domain="default"):
+    """Decorator: a range around each call of the function."""
+
+    def decorate(func):
+        return wrap(func, message, stream, domain)
+
+    return decorate
+
+
+class annotate:
+    """A range around the body of a with statement, or, as a decorator, around each call of a function, whose name it takes
+    when the message is empty."""
+
+    __slots__ = ("message", "stream", "domain", "_open")
+
+    def __init__(self, message="", stream=None, domain="default"):
+        self.message, self.stream, self.domain = message, stream, domain
+        self._open = []  # ids: one object may be entered several times
+
+    def __enter__(self):
+        self._open.append(range_start(self.message or "annotate", self.stream, self.domain))
+        return self
+
+    def __exit__(self, *_):
+        if self._open:
+            range_end(self._open.pop(), self.domain)
+        return False
+
+    def __call__(self, func):
+        return wrap(func, self.message or getattr(func, "__name__", "annotate"), self.stream, self.domain)
+
+
+def get_tool_id():
+    """Which tool records: the library's own number, 0 without it."""
+    lib = _library.functions()
+    if lib is None:
+        return 0
+    out = ctypes.c_uint64(0)
+    lib.tool_id(ctypes.byref(out))
+    return out.value
+
+
+def recording():
+    """Whether anything is recorded now."""
+    return _word[0] != 0
+
+
+def _attach():
+    global _word, _c_mark, _c_start, _c_end
+    lib = _library.functions()
+    if lib is not None:
+        _c_mark, _c_start, _c_end = lib.mark, lib.range_start, lib.range_end
+        _word = lib.word
+
+
+_attach()
+
+from pipescope._hooks import (hook_modules, patch_attention, patch_dataloader, patch_save,  # noqa: E402
+                              unhook)

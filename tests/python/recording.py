@@ -1,0 +1,221 @@
+"""What the tests of the Python package share: programs that record in a process of their own, their databases, and a library
+that only notes what is asked of it.
+
+Of the environment: PIPESCOPE_LIBRARY names the library, PIPESCOPE_BIN the program, PIPESCOPE_PYTHON a Python that has PyTorch,
+PIPESCOPE_SANITIZED is not empty in builds whose library this Python cannot load.
+"""
+import glob
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PACKAGE = os.path.join(ROOT, "python")
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
+LIBRARY = (os.environ.get("PIPESCOPE_LIBRARY") or os.environ.get("PIPESCOPE_RECORD_LIBRARY")
+           or os.path.join(ROOT, "build", "release", "libpipescope-record.so"))
+PROGRAM = os.environ.get("PIPESCOPE_BIN") or os.path.join(ROOT, "build", "release", "pipescope")
+PATIENCE = 120  # seconds for anything that should take a few
+
+if PACKAGE not in sys.path:
+    sys.path.insert(0, PACKAGE)
+
+_pythons = {}
+
+
+def clean_environment(**more):
+    """Without what would change a recording."""
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("PIPESCOPE_") and k not in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")}
+    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1", **more)
+    return env
+
+
+def torch_python():
+    """A Python that has PyTorch with pipelines, None when there is none."""
+    python = os.environ.get("PIPESCOPE_PYTHON") or sys.executable
+    if python not in _pythons:
+        try:
+            done = subprocess.run([python, "-c", "import torch.distributed.pipelining"], capture_output=True, timeout=PATIENCE)
+            _pythons[python] = done.returncode == 0
+        except (OSError, subprocess.SubprocessError):
+            _pythons[python] = False
+    return python if _pythons[python] else None
+
+
+class Database:
+    """The database of one rank."""
+
+    def __init__(self, path):
+        self.path = path
+        self.db = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
+
+    def rows(self, query, *values):
+        return self.db.execute(query, values).fetchall()
+
+    def ranges(self):
+        """(message, domain, start, end, has a device row) of all ranges, by start."""
+        return self.rows("""SELECT m.value, d.value, e.startNs, e.endNs,
+                                   EXISTS (SELECT 1 FROM TASK t WHERE t.connectionId = e.connectionId)
+                            FROM MSTX_EVENTS e JOIN STRING_IDS m ON m.id = e.message JOIN STRING_IDS d ON d.id = e.domainId
+                            WHERE e.eventType = 2 ORDER BY e.startNs, e.rowid""")
+
+    def marks(self):
+        return self.rows("""SELECT m.value, d.value FROM MSTX_EVENTS e JOIN STRING_IDS m ON m.id = e.message
+                            JOIN STRING_IDS d ON d.id = e.domainId WHERE e.eventType = 3 ORDER BY e.startNs, e.rowid""")
+
+    def names(self, domain=None):
+        return [r[0] for r in self.ranges() if not r[0].startswith("ProfilerStep#") and domain in (None, r[1])]
+
+    def steps(self):
+        return [r[0] for r in self.rows("SELECT id FROM STEP_TIME ORDER BY id")]
+
+    def metadata(self):
+        return dict(self.rows("SELECT name, value FROM META_DATA"))
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def run_python(self, code, status=0, python=sys.executable, arguments=(), **env):
+        """Runs a program text in the test's folder; its stdout and stderr."""
+        script = self.path("program.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(code)
+        return self.run_script(script, status, python, arguments, **env)
+
+    def run_script(self, script, status=0, python=sys.executable, arguments=(), **env):
+        done = subprocess.run([python, script, *arguments], cwd=self.folder, env=clean_environment(**env), text=True,
+                              capture_output=True, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout, done.stderr
+
+    def folders(self, where="."):
+        return sorted(glob.glob(self.path(where, "*_ascend_pt")))
+
+    def databases(self, where="."):
+        """All of them, by folder name: in the order in which they were recorded by one process."""
+        found = []
+        for folder in self.folders(where):
+            for path in sorted(glob.glob(os.path.join(folder, "ASCEND_PROFILER_OUTPUT", "*.db"))):
+                found.append(Database(path))
+                self.addCleanup(found[-1].db.close)
+        return found
+
+    def database(self, where="."):
+        found = self.databases(where)
+        self.assertEqual(len(found), 1, os.listdir(self.path(where)))
+        return found[0]
+
+    def info(self, where="."):
+        paths = glob.glob(os.path.join(self.folders(where)[0], "profiler_info*.json"))
+        with open(paths[0], encoding="utf-8") as file:
+            return json.load(file)
+
+    def pipescope(self, *arguments, status=0):
+        done = subprocess.run([PROGRAM, *arguments], text=True, capture_output=True, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout
+
+
+class FakeLibrary:
+    """Stands for the library's functions: notes the calls, and pretends."""
+
+    def __init__(self):
+        self.calls = []
+        self.is_on = False
+        self.options = {}
+        self.codes = {}
+        self.word = memoryview(bytearray(4)).cast("I")
+
+    def take(self):
+        calls, self.calls = self.calls, []
+        return calls
+
+    def _call(self, name, *values):
+        self.calls.append(name if not values else (name, *values))
+        return self.codes.get(name, 0)
+
+    def enabled(self):
+        return int(self.is_on)
+
+    def start(self):
+        self.is_on = True
+        self.word[0] = 1
+        return self._call("start")
+
+    def stop(self):
+        self.is_on = False
+        self.word[0] = 0
+        return self._call("stop")
+
+    def warmup(self):
+        return self._call("warmup")
+
+    def discard(self):
+        return self._call("discard")
+
+    def export(self, path):
+        return self._call("export") if path is None else self._call("export", path)
+
+    def step_begin(self, number):
+        return self._call("begin", number)
+
+    def step_end(self):
+        return self._call("end")
+
+    def step(self):
+        return self._call("step")
+
+    def set(self, name, value):
+        self.options[name.decode()] = value
+        return 0
+
+    def add_metadata(self, key, value):
+        return self._call("metadata", key.decode(), value.decode())
+
+    def error_text(self, code):
+        return b"error %d" % code
+
+    def directory(self, buffer, size):
+        buffer.value = os.fsencode(SCRIPTS)
+        return 0
+
+
+def use_fake_library():
+    """Puts a FakeLibrary in the place of the real one, for the whole process."""
+    os.environ["PIPESCOPE_LIBRARY"] = os.devnull
+    os.environ["PIPESCOPE_QUIET"] = "1"
+    os.environ.pop("PIPESCOPE_WINDOW", None)
+    from pipescope import _library
+    fake = FakeLibrary()
+    _library._functions, _library._looked = fake, True
+    return fake
+
+
+def skip(reason):
+    print("skipped: " + reason)
+    sys.exit(77)
+
+
+def main(needs_library=True, needs_torch=False):
+    """Runs the tests of the calling file; the file counts as one for CTest."""
+    if needs_library and os.environ.get("PIPESCOPE_SANITIZED"):
+        skip("this Python cannot load a library with sanitizers")
+    if needs_torch and torch_python() is None:
+        skip("no Python with torch.distributed.pipelining (name one in PIPESCOPE_PYTHON)")
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    sys.exit(0 if result.wasSuccessful() else 1)
