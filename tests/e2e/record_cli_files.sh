@@ -32,6 +32,9 @@ run 9 record -o nine -- "$client" range 10 exit 9
 [ "$(n_folders nine)" = 1 ] || fail 'nothing of a command that failed'
 row ' 10 0 0 0 10 0 nine/'
 
+# Each process alone says what it recorded; the launch says it for all of them, once.
+[ "$(grep -c 'recorded in' stderr)" = 0 ] || fail "said twice: $(cat stderr)"
+
 # --quiet says nothing.
 run 0 record --quiet -o quiet -- "$client" range 3
 [ ! -s stderr ] || fail "said: $(cat stderr)"
@@ -125,6 +128,17 @@ says 'not recovered'
 [ -e "$damaged" ] || fail 'damaged raw files were removed'
 run 1 record --recover left
 [ "$(n_raw left)" = 1 ] || fail 'raw files of what was recovered are still there'
+
+# A process that ended and that nobody has waited for is no process that runs.
+if command -v python3 >/dev/null; then
+    PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=$T/zombie python3 - "$client" "$PIPESCOPE_BIN" >stdout <<'EOF' || fail 'a zombie was taken for alive'
+import os, subprocess, sys, time
+child = os.spawnv(os.P_NOWAIT, sys.argv[1], [sys.argv[1], "range", "6", "die", "9"])
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+sys.exit(subprocess.call([sys.argv[2], "record", "--recover", os.environ["PIPESCOPE_OUTPUT_DIR"]]))
+EOF
+    row ' 6 0 0 0 6 0 '
+fi
 
 # A folder of one process by its own name.
 got=0
