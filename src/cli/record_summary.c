@@ -163,7 +163,9 @@ static void add_next(const ps_recorded *r, ps_buf *out) {
     bool has_stages = false;
     for (size_t i = 0; i < r->n; i++) {
         has_device = has_device || r->folders[i].n_device > 0;
-        has_stages = has_stages || r->folders[i].has_stages;
+        /* A process on its own without a rank is one stage. */
+        has_stages =
+            has_stages || r->folders[i].has_stages || (r->n == 1 && r->folders[i].rank < 0);
     }
     bool charts = has_device && has_stages;
     ps_buf_addf(out, "next: pipescope %s ", charts ? "chart" : "serve");
