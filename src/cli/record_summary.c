@@ -219,16 +219,32 @@ static void say_rest(const ps_cli *cli, const ps_recorded *r) {
 
 /* --- after a command --------------------------------------------------------------------------------------------------- */
 
-static void say_nothing_recorded(ps_cli *cli) {
+/* An option as the processes had it: given here, or found in the environment. */
+static const char *option_text(const ps_cli *cli, const char *name, const char *variable,
+                               const char *fallback) {
+    const char *value = getenv(variable);
+    value = value != NULL && value[0] != '\0' ? value : fallback;
+    return ps_cli_given(cli, name) ? ps_cli_text(cli, name) : value;
+}
+
+/* An option is set, here or in the environment. */
+static const char *option_set(const ps_cli *cli, const char *name, const char *variable) {
+    const char *value = option_text(cli, name, variable, "");
+    return value[0] != '\0' ? value : NULL;
+}
+
+static void say_nothing_recorded(const ps_cli *cli) {
+    const char *window = option_set(cli, "window", "PIPESCOPE_WINDOW");
     ps_cli_note(cli, "nothing was recorded. Likely reasons:");
-    if (ps_cli_given(cli, "window")) {
+    if (window != NULL) {
         ps_cli_note(cli,
-                    "- no step of --window %s began: the program counts steps with "
+                    "- no step of the window %s began: the program counts steps with "
                     "ps_record_step_begin or pipescope's Python functions",
-                    ps_cli_text(cli, "window"));
+                    window);
     }
-    if (ps_cli_given(cli, "domain_include") || ps_cli_given(cli, "domain_exclude")) {
-        ps_cli_note(cli, "- --domain_include and --domain_exclude leave nothing over");
+    if (option_set(cli, "domain_include", "PIPESCOPE_DOMAIN_INCLUDE") != NULL ||
+        option_set(cli, "domain_exclude", "PIPESCOPE_DOMAIN_EXCLUDE") != NULL) {
+        ps_cli_note(cli, "- domain_include and domain_exclude leave nothing over");
     }
     ps_cli_note(cli, "- the program calls none of mstx, NVTX version 3 and pipescope's functions");
     if (!ps_cli_flag(cli, "preload")) {
@@ -252,14 +268,6 @@ static void put_on_stderr(const ps_cli *cli, const ps_recorded *r) {
         (void)fputs(ps_buf_str(&text), stderr);
     }
     ps_buf_fini(&text);
-}
-
-/* An option as the processes had it: given here, or found in the environment. */
-static const char *option_text(const ps_cli *cli, const char *name, const char *variable,
-                               const char *fallback) {
-    const char *value = getenv(variable);
-    value = value != NULL && value[0] != '\0' ? value : fallback;
-    return ps_cli_given(cli, name) ? ps_cli_text(cli, name) : value;
 }
 
 static ps_export_options export_options(const ps_cli *cli) {

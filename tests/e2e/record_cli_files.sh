@@ -152,3 +152,12 @@ if [ "$(id -u)" != 0 ]; then
     says 'not recovered'
     chmod -R u+w locked
 fi
+
+# Reasons why there is nothing, as far as they can be known.
+run 0 record -o reasons --window 5:7 -- "$client" step 3
+says 'no step of the window 5:7 began'
+run 0 record -o reasons --domain_include Module -- "$client" range 3
+says 'domain_include and domain_exclude leave nothing over'
+# A window of steps.
+run 0 record -o window --window 2:4 -- "$client" step 8
+row ' 4 0 0 2 4 0 window/'
