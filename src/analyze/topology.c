@@ -271,6 +271,7 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
     if (opts->pp_type != NULL) {
         job.pp_type = opts->pp_type;
     }
+    job.alone = n == 1 && job.n_stages <= 1 && job.world_size <= 1;
     return job;
 }
 
@@ -286,6 +287,9 @@ static int64_t width_of(int64_t a, int64_t b) {
 
 static ps_place place_by_sizes(const ps_job *job, int64_t rank) {
     ps_place unknown = {-1, -1};
+    if (job->alone && rank < 0) {
+        return (ps_place){0, 0};
+    }
     if (job->n_stages <= 0 || rank < 0 || rank > INT32_MAX) {
         return unknown;
     }

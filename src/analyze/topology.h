@@ -43,6 +43,7 @@ typedef struct ps_job {
     int64_t tp, cp, dp, world_size; /* 0 unknown */
     bool sizes_overridden;
     bool pp_before_dp;
+    bool alone; /* one rank, and nothing says that there are others */
 } ps_job;
 
 /* Joins the facts of all ranks (entries may be NULL); the first rank that says something wins, others that
@@ -56,7 +57,7 @@ typedef struct ps_place {
 
 /* Stage by, in this order: sizes the user gave; the rank's "pp" group; sizes in the metadata. In Megatron's
  * default order tp-cp-ep-dp-pp, pp is outermost: stage = rank / (tp cp dp). With pp before dp:
- * stage = rank / (tp cp) mod pp. */
+ * stage = rank / (tp cp) mod pp. A process on its own without a number is a pipeline of one stage. */
 ps_place ps_job_place(const ps_job *job, int64_t rank, const ps_rank_facts *facts);
 
 #endif

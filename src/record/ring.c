@@ -41,7 +41,7 @@ static void *map_file(const char *dir, uint32_t number, size_t bytes) {
     if (fd < 0) {
         return MAP_FAILED;
     }
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     int error = errno;
     (void)close(fd);
     if (memory == MAP_FAILED) {
@@ -49,6 +49,20 @@ static void *map_file(const char *dir, uint32_t number, size_t bytes) {
         errno = error;
     }
     return memory;
+}
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* All pages, ready to be written: MAP_POPULATE would make those of a file ready for reading only. */
+static void populate(char *memory, size_t bytes) {
+    if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) { /* Linux 5.14 */
+        return;
+    }
+    for (size_t i = 0; i < bytes; i += 4096) {
+        *(volatile char *)(memory + i) = 0;
+    }
 }
 
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
@@ -59,13 +73,14 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
         return false;
     }
     size_t bytes = PS_RING_HEADER_BYTES + (size_t)n_slots * sizeof(ps_slot);
-    void *memory = dir != NULL ? map_file(dir, number, bytes)
-                               : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *memory =
+        dir != NULL ? map_file(dir, number, bytes)
+                    : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         return false;
     }
     (void)madvise(memory, bytes, MADV_DONTFORK);
+    populate(memory, bytes);
     ring->header = memory;
     ring->slots = (ps_slot *)(void *)((char *)memory + PS_RING_HEADER_BYTES);
     ring->mask = n_slots - 1;

@@ -230,6 +230,26 @@ static void stages_follow_from_the_group(void **state) {
     assert_int_equal(ps_job_from(list, diag_list, 1, &opts).n_stages, 4);
 }
 
+/* A recording of one process that nobody numbered is a pipeline of its own; one of several is not known. */
+static void a_process_alone(void **state) {
+    (void)state;
+    ps_rank_facts facts = {.pp_type = "1f1b", .n_microbatches = 2};
+    const ps_rank_facts *list[] = {&facts, &facts};
+    ps_diag diag = {0};
+    ps_diag *diag_list[] = {&diag, &diag};
+    ps_analysis_opts opts = {.step_id = -1};
+    ps_job job = ps_job_from(list, diag_list, 1, &opts);
+    ps_place p = ps_job_place(&job, -1, &facts);
+    assert_int_equal(p.stage, 0);
+    assert_int_equal(p.pipeline, 0);
+    assert_int_equal(ps_job_place(&job, 3, &facts).stage, -1); /* rank 3 has others beside it */
+    job = ps_job_from(list, diag_list, 2, &opts);
+    assert_int_equal(ps_job_place(&job, -1, &facts).stage, -1);
+    facts.pp = 4;
+    job = ps_job_from(list, diag_list, 1, &opts);
+    assert_int_equal(ps_job_place(&job, -1, &facts).stage, -1);
+}
+
 /* The first rank that says something wins; who contradicts is counted on its
  * own account; options override. */
 static void ranks_agree_or_are_counted(void **state) {
@@ -356,6 +376,7 @@ int main(void) {
         cmocka_unit_test(the_world_size_stays_with_pp_alone),
         cmocka_unit_test(out_of_memory),
         cmocka_unit_test(batch_sizes_beyond_reason_are_counted),
+        cmocka_unit_test(a_process_alone),
         cmocka_unit_test(groups_of_pytorch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -424,6 +424,8 @@ static bool take(ring_state *s, const ps_slot *slot) {
     case PS_REC_MEMSET:
     case PS_REC_API:
     case PS_REC_CORRELATE:
+    case PS_REC_OVERHEAD:
+    case PS_REC_SYNC:
         return take_from_device(s, slot);
     default:
         damage(s, (1u + (uint64_t)slot->n_more) * sizeof *slot, "a record of an unknown kind");

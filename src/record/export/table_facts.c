@@ -93,6 +93,10 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     if (code == PS_OK && clock[0] != '\0') {
         code = ps_database_pair(&e->db, "collector.clock", clock, err);
     }
+    const char *categories = ps_capture_fact(e->c, "nvtx_categories");
+    if (code == PS_OK && categories[0] != '\0') {
+        code = ps_database_pair(&e->db, "collector.nvtx_categories", categories, err);
+    }
     if (code == PS_OK) {
         add_stream_map(e, value);
         code = put_meta(e, "collector.stream_map", value, err);
