@@ -519,11 +519,6 @@ void ps_session_finish(void) {
         take->given_up = true;
         (void)export_take(take, NULL, true);
     }
-    while (failed != NULL) { /* listed again: who exits by another way must not wait for them */
-        ps_take *take = failed;
-        failed = take->next;
-        put_back(take, false);
-    }
 }
 
 bool ps_session_unexported(unsigned number, char *out, size_t size) {
