@@ -34,8 +34,8 @@ typedef struct ps_text {
 
 /* What NVTX says besides; a record of its own in front. */
 typedef struct ps_nvtx_extra {
-    uint32_t category, colour, payload_type, form;
-    const char *payload; /* JSON text, or NULL */
+    uint32_t category, colour, payload_type, form; /* form: 1 push/pop, 2 start/end, 3 mark */
+    const char *payload;                           /* JSON text, or NULL */
     size_t payload_length;
 } ps_nvtx_extra;
 
@@ -85,5 +85,6 @@ void ps_shared_set_taker(void (*take)(void));
 /* What waits in memory for ring 0, for the thread that has just made it; and to forget it. */
 void ps_shared_flush(void);
 void ps_shared_forget(void);
+void ps_shared_abandon(void); /* in a forked child: another thread may have been changing it */
 
 #endif

@@ -84,7 +84,9 @@ enum {
         36, /* correlation | text: name of the driver or runtime call; more.thread says who */
     PS_REC_DEVICE_ANCHOR =
         37, /* `ticks` host CLOCK_MONOTONIC ns, aux the device's own ns, id half width ns */
-    PS_REC_CORRELATE = 38 /* external correlation: correlation | range id */
+    PS_REC_CORRELATE = 38, /* external correlation: correlation | range id */
+    PS_REC_OVERHEAD = 39,  /* time CUPTI itself took: 0; more.what its kind, more.thread whose */
+    PS_REC_SYNC = 40       /* a call that waited for the device: correlation; more.what its type */
 };
 
 #define PS_DOMAIN_ANY 0xffffu
@@ -102,8 +104,9 @@ typedef struct ps_device_more { /* in the place of a slot */
 } ps_device_more;
 
 /* Names of PS_REC_INFO, all of them texts: "session" is a JSON object with version, rank, worker, host, pid, launch, level,
- * config; "backend", "device" ({"id":0,"name":"..."}), "clock" (JSON), "schedule" (JSON), "stop" (JSON, written when
- * recording was stopped in order: its absence says that the process died). */
+ * config; "backend", "device" ({"id":0,"name":"..."}), "clock" (JSON), "schedule" (JSON), "nvtx_categories"
+ * ({"domain": {"1": "name"}}), "stop" (JSON, written when recording was stopped in order: its absence says that the process
+ * died). */
 
 /* --- ring ---------------------------------------------------------------------------------------------------------- */
 

@@ -112,9 +112,6 @@ static ps_take *new_take(ps_start_by by) {
     ps_domain_filter(take->config.domain_include, take->config.domain_exclude);
     atomic_store(&ps_mstx_strict, take->config.mstx_strict);
     ps_device_choose(&take->config);
-    if (atomic_load(&ps_device) != &ps_device_host) {
-        ps_process_exit_early();
-    }
     return take;
 }
 
@@ -504,6 +501,11 @@ void ps_session_finish(void) {
             take->next = failed;
             failed = take;
         }
+    }
+    while (failed != NULL) { /* listed again: who exits by another way must not wait for them */
+        ps_take *take = failed;
+        failed = take->next;
+        put_back(take, false);
     }
 }
 

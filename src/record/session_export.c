@@ -112,7 +112,8 @@ int ps_take_export(ps_take *take, const char *dir, bool say) {
         code = result != NULL ? write_take(take, folder, result, &err) : ps_fail_nomem(&err);
     }
     if (code == PS_OK) {
-        if (say || result->n_dropped > 0) {
+        /* `pipescope record`, which names the launch, says it for all processes in one table. */
+        if ((say && take->config.launch[0] == '\0') || result->n_dropped > 0) {
             say_result(folder, result);
         }
         clean_up(take, folder);

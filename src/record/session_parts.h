@@ -124,7 +124,7 @@ void ps_session_forget(void); /* in a forked child */
 
 /* --- process.c ----------------------------------------------------------------------------------------------------- */
 
-/* The device library has exit handlers of its own: ours is to run before those registered so far. */
+/* The driver of the device has exit handlers of its own: from now on ours runs before those registered so far. */
 void ps_process_exit_early(void);
 
 #endif

@@ -32,7 +32,8 @@ def clean_environment(**more):
     """Without what would change a recording."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("PIPESCOPE_") and k not in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")}
-    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1", **more)
+    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1")
+    env.update(more)
     return env
 
 
@@ -152,6 +153,8 @@ class FakeLibrary:
         return int(self.is_on)
 
     def start(self):
+        if self.is_on:
+            return -2
         self.is_on = True
         self.word[0] = 1
         return self._call("start")

@@ -102,7 +102,7 @@ static void test_marks(void **state) {
     put_text(&r, 2, 1, "open");
     put_event(&r, 2, PS_REC_RANGE_START, 2450, 4, 0, 1, 0);
     put_event(&r, 1, PS_REC_STEP_END, 2500, 7, 0, 0, 0);
-    put_pair(&r, PS_REC_INFO, 2600, "stop", "{}");
+    put_pair(&r, PS_REC_INFO, 0, "stop", "{\"monotonic_ns\": 2600}");
     place p;
     make_place(&p);
     export_to(&p, &r, NULL);

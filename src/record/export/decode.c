@@ -199,9 +199,6 @@ static bool take_pair(ring_state *s, const ps_slot *slot) {
     if (slot->kind == PS_REC_META) {
         return set_named(c, &c->metadata, NAMED_METADATA, key, value, true);
     }
-    if (strcmp(c->texts.text[key], "stop") == 0) {
-        c->stop_ticks = slot->ticks;
-    }
     return set_named(c, &c->facts, NAMED_FACTS, key, value, false);
 }
 
@@ -428,6 +425,8 @@ static bool take(ring_state *s, const ps_slot *slot) {
     case PS_REC_MEMSET:
     case PS_REC_API:
     case PS_REC_CORRELATE:
+    case PS_REC_OVERHEAD:
+    case PS_REC_SYNC:
         return take_from_device(s, slot);
     default:
         damage(s, (1u + (uint64_t)slot->n_more) * sizeof *slot, "a record of an unknown kind");
