@@ -106,7 +106,7 @@ static ps_code put_operator(ps_export *e, size_t row, ps_err *err) {
     int64_t sequence = sequence_of(e, row);
     ps_database_int(d, 0, v->start_ns[row]); /* text by the column's affinity */
     ps_database_int(d, 1, v->end_ns[row]);
-    ps_database_int(d, 2, e->pid << 32 | v->tid[row]);
+    ps_database_int(d, 2, ps_export_tid(e, v->tid[row]));
     ps_database_int(d, 3, operator_id(e, row));
     ps_database_int(d, 4, name_of(e, row));
     if (sequence >= 0) {
