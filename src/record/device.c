@@ -20,7 +20,6 @@
 #include "record/events.h"
 #include "record/gpu_thread.h"
 #include "record/log.h"
-#include "record/session_parts.h"
 
 static void watch_mark(uint64_t id, void *stream);
 static void watch_start(uint64_t id, void *stream);
@@ -124,8 +123,6 @@ static bool open_gpu(void) {
         atomic_store(&ps_device, &ps_device_host);
         return false;
     }
-    /* What CUDA's runtime does when the program ends, it has registered by now: our stop comes before that once more. */
-    ps_process_exit_early();
     if (chosen.backend == PS_BACKEND_CUPTI) {
         ps_gpu_thread_ask(PS_GPU_OPEN_CUPTI); /* `changing` stays set: once a recording */
         return false;

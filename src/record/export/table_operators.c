@@ -109,12 +109,18 @@ static ps_code put_operator(ps_export *e, size_t row, ps_err *err) {
     ps_database_int(d, 2, ps_export_tid(e, v->tid[row]));
     ps_database_int(d, 3, operator_id(e, row));
     ps_database_int(d, 4, name_of(e, row));
-    if (sequence >= 0) {
-        ps_database_int(d, 5, sequence);
+    if (v->what[row] == PS_EVENT_OP) {
+        /* As autograd numbers its nodes: both ends have the number, and the backward one the thread of the forward one. */
+        ps_database_int(d, 5, (int64_t)(v->forward[row] != 0 ? v->forward[row] : v->id[row]));
+        ps_database_int(d, 6, v->forward[row] != 0 ? v->forward_tid[row] : 0);
     } else {
-        ps_database_null(d, 5);
+        if (sequence >= 0) {
+            ps_database_int(d, 5, sequence);
+        } else {
+            ps_database_null(d, 5);
+        }
+        ps_database_null(d, 6);
     }
-    ps_database_null(d, 6);
     ps_database_null(d, 7);
     bind_shapes(e, 8, row);
     ps_database_null(d, 9);
