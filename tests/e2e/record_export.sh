@@ -29,9 +29,9 @@ run 3 record --recover "$T/two"
 run 0 info "$T/two"
 says_out "ascend-db"
 run 0 chart "$T/two"
-says_out "1f1b · step 1 · bubble 20.0 %"
-says_out "stage 0  rank 0 ┃0████1████·········0B▒▒▒▒▒▒▒▒2████1B▒▒▒▒▒▒▒▒3████2B▒▒▒▒▒▒▒·····3B▒▒▒▒▒▒▒▒┃   80.0 %"
-says_out "stage 1  rank 1 ┃·····0████0B▒▒▒▒▒▒▒1████1B▒▒▒▒▒▒▒▒2████2B▒▒▒▒▒▒▒▒3████3B▒▒▒▒▒▒▒··········┃   80.0 %"
+says_out "two, 1f1b, step 1, bubble 20.0 %"
+says_out "stage 0  rank 0 |0####1####.........0B========2####1B========3####2B=======.....3B========|   80.0 %"
+says_out "stage 1  rank 1 |.....0####0B=======1####1B========2####2B========3####3B=======..........|   80.0 %"
 
 cluster=$T/out/cluster_analysis_output/cluster_analysis.db
 run 0 cluster -m module_statistic -d "$T/two" -o "$T/out"
