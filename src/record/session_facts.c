@@ -11,8 +11,10 @@
 #include "record/device.h"
 #include "record/events.h"
 #include "record/log.h"
+#include "record/nvtx.h"
 #include "record/session.h"
 #include "record/session_parts.h"
+#include "record/threads.h"
 
 enum { MAX_META = 4096, MAX_META_ALL = 50 * 1024, MAX_STREAMS = 4096 };
 
@@ -296,6 +298,35 @@ void ps_take_define(const ps_take *take) {
     }
     g.defined = true;
     (void)pthread_mutex_unlock(&g.lock);
+    ps_nvtx_begin(take->generation);
+}
+
+/* --- the end --------------------------------------------------------------------------------------------------------- */
+
+static void sum_drops(void *context, ps_ring *ring, uint32_t number) {
+    (void)number;
+    for (unsigned i = 0; i < PS_N_DROPS; i++) {
+        ((uint64_t *)context)[i] +=
+            atomic_load_explicit(&ring->header->drops[i], memory_order_relaxed);
+    }
+}
+
+/* The rings, which know what they counted, are about to go. */
+static void add_drops(ps_buf *b) {
+    static const char *const KEYS[PS_N_DROPS] = {
+#define X(name, key, text, lost) key,
+#include "record/drops.def"
+#undef X
+    };
+    uint64_t sums[PS_N_DROPS] = {0};
+    const char *comma = "";
+    ps_threads_each_ring(sum_drops, sums);
+    for (unsigned i = 0; i < PS_N_DROPS; i++) {
+        if (sums[i] > 0) {
+            ps_buf_addf(b, "%s\"%s\": %llu", comma, KEYS[i], (unsigned long long)sums[i]);
+            comma = ", ";
+        }
+    }
 }
 
 void ps_take_define_stop(const ps_take *take) {
@@ -305,8 +336,10 @@ void ps_take_define_stop(const ps_take *take) {
     define_anchor(&now);
     ps_buf b;
     ps_buf_init(&b, PS_RECORD_MAX_PAIR);
-    ps_buf_addf(&b, "{\"unix_ns\": %lld, \"monotonic_ns\": %lld}", (long long)now.real_ns,
-                (long long)now.mono_ns);
+    ps_buf_addf(&b, "{\"unix_ns\": %lld, \"monotonic_ns\": %lld, \"drops\": {",
+                (long long)now.real_ns, (long long)now.mono_ns);
+    add_drops(&b);
+    ps_buf_add_str(&b, "}}");
     info("stop", &b);
     ps_buf_fini(&b);
 }

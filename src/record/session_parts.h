@@ -45,7 +45,7 @@ typedef struct ps_take {
     ps_spool spool;
 
     bool left_in_rings;    /* the spool did not take all: the files of the rings stay */
-    bool exporting;        /* under `control` */
+    bool given_up;         /* could not be exported as the process ended */
     ps_record_stats stats; /* when stopped */
     struct ps_take *next;
 } ps_take;
@@ -124,7 +124,7 @@ void ps_session_forget(void); /* in a forked child */
 
 /* --- process.c ----------------------------------------------------------------------------------------------------- */
 
-/* The device library has exit handlers of its own: ours is to run before those registered so far. */
+/* The driver of the device has exit handlers of its own: from now on ours runs before those registered so far. */
 void ps_process_exit_early(void);
 
 #endif

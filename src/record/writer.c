@@ -23,6 +23,7 @@
 #include "record/device.h"
 #include "record/events.h"
 #include "record/log.h"
+#include "record/session_parts.h"
 #include "record/threads.h"
 
 enum { AWAKE, ASLEEP, CALLED };
@@ -39,13 +40,18 @@ static struct {
     ps_spool *spool;
     int clock;
     bool said_full;
+    bool exit_early; /* this recording's exit handler is before those of the driver */
     uint64_t next_anchor_ns;
     int64_t real_minus_mono_ns; /* at the last anchor */
     bool has_anchor;
 } g;
 
 static void take_ring(void *taken, ps_ring *ring, uint32_t number) {
-    *(uint64_t *)taken += ps_spool_take(g.spool, ring, number);
+    uint64_t n = ps_spool_take(g.spool, ring, number);
+    *(uint64_t *)taken += n;
+    if (n > 0) { /* the next round may bring as much again, and some more */
+        ps_ring_prepare(ring, n > PS_RING_AHEAD / 2 ? 2 * n : PS_RING_AHEAD);
+    }
 }
 
 static void say_full(void) {
@@ -118,6 +124,10 @@ static void *run(void *unused) {
         atomic_store(&g.state, AWAKE);
         uint64_t taken = take_all();
         const ps_rec_device *device = atomic_load(&ps_device);
+        if (!g.exit_early && strcmp(device->name, "host") != 0) {
+            g.exit_early = true;
+            ps_process_exit_early();
+        }
         if (device->tick != NULL) {
             device->tick();
         }
@@ -139,6 +149,7 @@ bool ps_writer_start(ps_spool *spool, int clock) {
     g.spool = spool;
     g.clock = clock;
     g.said_full = false;
+    g.exit_early = false;
     g.has_anchor = false;
     sigset_t all;
     sigset_t before;

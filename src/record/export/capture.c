@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/lit.h"
 #include "record/clock.h"
 #include "record/export/capture_parts.h"
 
@@ -109,13 +110,46 @@ static bool finish_anchors(ps_capture *c) {
     return true;
 }
 
+/* "stop" is {"unix_ns": ..., "monotonic_ns": ..., "drops": {...}}: the moment by the same line as all others. Counts of rings
+ * that lived in memory are gone with them, but for what stands there. */
+static bool read_stop(ps_capture *c) {
+    const char *text = ps_capture_fact(c, "stop");
+    c->stopped = text[0] != '\0';
+    if (!c->stopped) {
+        return true;
+    }
+    ps_arena arena;
+    ps_arena_init(&arena);
+    ps_err odd = PS_ERR_INIT;
+    const ps_lit *doc = ps_lit_parse(&arena, text, strlen(text), &odd);
+    int64_t mono_ns = 0;
+    if (ps_lit_int(ps_lit_get(doc, "monotonic_ns"), &mono_ns)) {
+        c->stop_ns = ps_line_unix_of_mono(&c->clock, mono_ns);
+    }
+    const ps_lit *drops = ps_lit_get(doc, "drops");
+    c->has_stop_drops = drops != NULL && drops->kind == PS_LIT_OBJECT;
+    static const char *const KEYS[PS_N_DROPS] = {
+#define X(name, key, words, lost) key,
+#include "record/drops.def"
+#undef X
+    };
+    for (unsigned i = 0; c->has_stop_drops && i < PS_N_DROPS; i++) {
+        int64_t n = 0;
+        if (ps_lit_int(ps_lit_get(drops, KEYS[i]), &n) && n > 0) {
+            c->stop_drops[i] = (uint64_t)n;
+        }
+    }
+    ps_arena_fini(&arena);
+    return odd.code != PS_NOMEM;
+}
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static ps_code read_slots(ps_capture *c, ps_err *err) {
     ps_code code = ps_capture_decode(c, err);
     if (code == PS_OK) {
         ps_capture_fit_clock(c);
-        code = finish_anchors(c) ? ps_capture_pair(c, err) : ps_fail_nomem(err);
+        code = finish_anchors(c) && read_stop(c) ? ps_capture_pair(c, err) : ps_fail_nomem(err);
     }
     return code;
 }
@@ -168,6 +202,8 @@ static void free_columns(ps_capture *c) {
                              c->events.context,
                              c->events.stream,
                              c->events.id,
+                             c->events.forward,
+                             c->events.forward_tid,
                              c->events.message,
                              c->events.shapes,
                              c->events.extra,
@@ -287,14 +323,14 @@ uint32_t ps_capture_text_count(const ps_capture *c) {
     return (uint32_t)c->texts.n;
 }
 
-/* A ring that lived in memory is gone; of its counts the spool kept the sum. */
+/* A ring that lived in memory is gone; of its counts the spool kept the sum, "stop" the kinds. */
 uint64_t ps_capture_ring_drops(const ps_capture *c, uint32_t ring, unsigned drop) {
     if (ring >= c->files.n_rings || drop >= PS_N_DROPS) {
         return 0;
     }
     const ps_ring_slots *r = &c->files.rings[ring];
     if (!r->has_header) {
-        return drop == PS_DROP_RING_FULL ? r->block_drops : 0;
+        return drop == PS_DROP_RING_FULL && !c->has_stop_drops ? r->block_drops : 0;
     }
     return r->drops[drop];
 }
@@ -308,9 +344,16 @@ uint32_t ps_capture_ring_count(const ps_capture *c) {
 }
 
 uint64_t ps_capture_drops(const ps_capture *c, unsigned drop) {
-    uint64_t sum = drop < PS_N_DROPS ? c->found[drop] : 0;
+    uint64_t sum = 0;
     for (uint32_t ring = 0; ring < c->files.n_rings; ring++) {
         sum += ps_capture_ring_drops(c, ring, drop);
+    }
+    if (drop < PS_N_DROPS) {
+        sum = c->stop_drops[drop] > sum ? c->stop_drops[drop] : sum;
+        /* The writer sees steps of the wall clock too. */
+        sum = drop != PS_DROP_CLOCK_STEP ? sum + c->found[drop]
+              : sum > c->found[drop]     ? sum
+                                         : c->found[drop];
     }
     return sum;
 }
@@ -323,10 +366,10 @@ void ps_capture_span(const ps_capture *c, int64_t *start_ns, int64_t *end_ns, bo
         first = begun < first ? begun : first;
         last = begun > last ? begun : last;
     }
-    last = c->stop_ticks > last ? c->stop_ticks : last;
-    *start_ns = ps_line_unix(&c->clock, first == UINT64_MAX ? 0 : first);
-    *end_ns = ps_line_unix(&c->clock, last);
-    *ended = c->stop_ticks != 0;
+    *start_ns = ps_line_unix(&c->clock, first == UINT64_MAX ? c->clock.ticks0 : first);
+    *end_ns = first == UINT64_MAX ? *start_ns : ps_line_unix(&c->clock, last);
+    *end_ns = c->stop_ns > *end_ns ? c->stop_ns : *end_ns;
+    *ended = c->stopped;
 }
 
 uint64_t ps_capture_damaged_bytes(const ps_capture *c, char *place, size_t size) {

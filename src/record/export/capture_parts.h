@@ -10,7 +10,7 @@
 
 /* A start, mark or operator as its ring has it; times are ticks. */
 typedef struct ps_raw_event {
-    uint64_t start, end, id, stream;
+    uint64_t start, end, id, stream, forward;
     uint32_t message, shapes, extra, tid, end_tid;
     uint16_t domain;
     uint8_t what;
@@ -78,7 +78,8 @@ struct ps_capture {
     ps_raw_numbers domains;             /* text by number, PS_NO_TEXT not defined */
     ps_raw_numbers shared;              /* shared texts by number */
     uint64_t first_ticks, last_ticks;   /* of all that was recorded; first > last when nothing */
-    uint64_t stop_ticks;                /* of "stop", 0 none */
+    bool stopped;                       /* in order */
+    int64_t stop_ns;                    /* Unix; when, where "stop" says it, else 0 */
 
     ps_clock_line clock;
     ps_events events;
@@ -88,7 +89,9 @@ struct ps_capture {
     size_t cap_nvtx[5];
     ps_named domain_names, threads, streams, metadata, facts;
     size_t cap_named[5][2];
-    uint64_t found[PS_N_DROPS]; /* what pairing and texts counted, besides the rings */
+    bool has_stop_drops;
+    uint64_t stop_drops[PS_N_DROPS]; /* as "stop" says them */
+    uint64_t found[PS_N_DROPS];      /* what pairing and texts counted, besides the rings */
 };
 
 /* All rings, the shared one first. */

@@ -180,7 +180,9 @@ ps_code ps_database_open(ps_database *d, const char *path, ps_database_tables ta
 ps_code ps_database_begin(ps_database *d, const char *table, ps_err *err) {
     ps_buf sql;
     ps_buf_init(&sql, 0);
-    ps_buf_addf(&sql, "INSERT INTO %s VALUES (", table);
+    /* Kernels of one launched graph share the number of the call, which is a key there. */
+    bool keyed = strcmp(table, "CANN_API") == 0;
+    ps_buf_addf(&sql, "INSERT %sINTO %s VALUES (", keyed ? "OR IGNORE " : "", table);
     d->n_columns = 0;
     for (size_t i = 0; i < N_COLUMNS; i++) {
         if (strcmp(COLUMNS[i].table, table) == 0) {

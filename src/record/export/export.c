@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "record/export/tables.h"
+#include "record/export/trace_view.h"
 
 static const uint8_t LOST[PS_N_DROPS] = {
 #define X(name, key, text, lost) lost,
@@ -37,23 +38,24 @@ static ps_code begin(ps_export *e, ps_err *err) {
         e->streams[0] = (ps_stream_entry){.handle = 1};
         e->n_streams = 1;
     }
-    return ok ? PS_OK : ps_fail_nomem(err);
+    return ok && ps_number_operators(e) && ps_comm_find(e->c, &e->comm) ? PS_OK
+                                                                        : ps_fail_nomem(err);
 }
 
 static void end(ps_export *e) {
     ps_database_drop(&e->db);
     ps_texts_fini(&e->strings);
     ps_free(e->string_of_text);
+    ps_comm_free(&e->comm);
+    ps_free(e->operator_number);
     ps_free(e->streams);
     ps_free(e->tasks);
 }
 
 static void count(ps_export *e) {
-    const ps_events *v = ps_capture_events(e->c);
     ps_export_result *r = e->result;
-    for (size_t i = 0; i < v->n; i++) {
-        r->n_ops += v->what[i] == PS_EVENT_OP;
-    }
+    r->n_ops = e->n_operators;
+    r->damaged_bytes = ps_capture_damaged_bytes(e->c, r->damage, sizeof r->damage);
     for (unsigned i = 0; i < PS_N_DROPS; i++) {
         r->drops[i] = ps_capture_drops(e->c, i);
         r->n_dropped += LOST[i] ? r->drops[i] : 0;
@@ -68,7 +70,10 @@ static ps_code fill(ps_export *e, ps_err *err) {
     if (code == PS_OK) {
         code = ps_fill_tasks(e, err);
     }
-    if (code == PS_OK && e->result->n_ops > 0) {
+    if (code == PS_OK && ps_capture_device(e->c)->n > 0) {
+        code = ps_fill_communication(e, err);
+    }
+    if (code == PS_OK && e->n_operators > 0) {
         code = ps_fill_operators(e, err);
     }
     if (code == PS_OK) {
@@ -94,12 +99,17 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
     }
     (void)snprintf(path + n, sizeof e->result->database - (size_t)n, "/%s", name);
     ps_database_tables tables = {.device = ps_capture_device(e->c)->n > 0,
-                                 .operators = e->result->n_ops > 0};
+                                 .operators = e->n_operators > 0};
     ps_code code = ps_database_open(&e->db, path, tables, err);
-    if (code == PS_OK) {
-        code = fill(e, err);
-    }
-    return code == PS_OK ? ps_database_finish(&e->db, err) : code;
+    return code == PS_OK ? fill(e, err) : code;
+}
+
+static ps_code write_text(ps_export *e, const char *profile_dir, ps_err *err) {
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/ASCEND_PROFILER_OUTPUT/trace_view.json", profile_dir);
+    return n < 0 || (size_t)n >= sizeof path
+               ? ps_fail_file(err, PS_IO, profile_dir, "the path is too long")
+               : ps_trace_view_write(e, path, err);
 }
 
 ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
@@ -116,10 +126,17 @@ ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
         count(&e);
         code = write_database(&e, profile_dir, err);
     }
+    if (code == PS_OK && e.options->text) {
+        code = write_text(&e, profile_dir, err);
+    }
     if (code == PS_OK) {
-        result->n_rows = e.db.n_rows;
         code = ps_profile_write_json(&e, profile_dir, err);
     }
+    /* Last: where the database is, all is. */
+    if (code == PS_OK) {
+        code = ps_database_finish(&e.db, err);
+    }
+    result->n_rows = e.db.n_rows;
     if (code != PS_OK) {
         result->database[0] = '\0';
     }

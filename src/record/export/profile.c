@@ -101,7 +101,12 @@ static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
     ps_buf_add_str(out, ", ");
     add_member(out, "with_modules", config, "with_modules", "false");
     ps_buf_add_str(out, "},\n        \"experimental_config\": {");
-    add_member(out, "_profiler_level", doc, "level", "\"Level_none\"");
+    int64_t level = -1;
+    if (ps_lit_int(ps_lit_get(doc, "level"), &level) && level >= 0) {
+        ps_buf_addf(out, "\"_profiler_level\": \"Level%" PRId64 "\"", level);
+    } else {
+        ps_buf_add_str(out, "\"_profiler_level\": \"Level_none\"");
+    }
     ps_buf_add_str(out, ", ");
     add_member(out, "_options", doc, "config", "{}");
     ps_buf_addf(out,

@@ -54,13 +54,15 @@ static void add_stream_map(const ps_export *e, ps_buf *out) {
     for (size_t i = 0; i < e->n_streams; i++) {
         const ps_stream_entry *s = &e->streams[i];
         ps_buf_addf(out, "%s\"%zu\": {", between, i);
-        if (s->cupti) {
+        if (s->kind == PS_STREAM_CUPTI) {
             ps_buf_addf(out, "\"cupti_stream\": %" PRIu64, s->handle);
+        } else if (s->kind == PS_STREAM_COMMUNICATOR) {
+            ps_buf_addf(out, "\"communicator\": \"%" PRIx64 "\"", s->handle);
         } else {
             ps_buf_addf(out, "\"handle\": \"0x%" PRIx64 "\"", s->handle);
         }
         ps_buf_addf(out, ", \"context\": %u", s->context);
-        const char *name = s->cupti ? "" : stream_name(e->c, s->handle);
+        const char *name = s->kind != PS_STREAM_HANDLE ? "" : stream_name(e->c, s->handle);
         if (name[0] != '\0') {
             ps_buf_add_str(out, ", \"name\": ");
             ps_buf_add_json_str(out, name, strlen(name));
@@ -84,9 +86,16 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
         ps_export_add_drops(e->c, value);
         code = put_meta(e, "collector.drops", value, err);
     }
+    if (code == PS_OK && e->options->nccl_marks && e->comm.n > 0) {
+        code = ps_database_pair(&e->db, "collector.comm_time_source", "host_enqueue", err);
+    }
     const char *clock = ps_capture_fact(e->c, "clock");
     if (code == PS_OK && clock[0] != '\0') {
         code = ps_database_pair(&e->db, "collector.clock", clock, err);
+    }
+    const char *categories = ps_capture_fact(e->c, "nvtx_categories");
+    if (code == PS_OK && categories[0] != '\0') {
+        code = ps_database_pair(&e->db, "collector.nvtx_categories", categories, err);
     }
     if (code == PS_OK) {
         add_stream_map(e, value);

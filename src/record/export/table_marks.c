@@ -38,11 +38,43 @@ static void mark_of_event(ps_export *e, size_t row, ps_mark *out) {
                      .event = (uint32_t)row};
 }
 
+uint32_t ps_comm_stream(ps_export *e, const ps_comm_call *call) {
+    return ps_export_stream(e, PS_STREAM_COMMUNICATOR, 0, call->communicator);
+}
+
+/* The message that readers of communication marks look for. */
+static void mark_of_comm(ps_export *e, const ps_comm_call *call, ps_mark *out) {
+    char text[512];
+    const ps_events *v = ps_capture_events(e->c);
+    mark_of_event(e, call->event, out);
+    int n =
+        snprintf(text, sizeof text,
+                 "{\"opName\": \"%.100s\", \"groupName\": \"%" PRIx64 "\", \"count\": \"%" PRIu64
+                 "\", \"dataType\": \"uint8\", \"streamId\": \"%u\"",
+                 ps_capture_text(e->c, v->message[call->event], NULL), call->communicator,
+                 call->bytes, ps_comm_stream(e, call));
+    if (call->peer >= 0) {
+        n += snprintf(text + n, sizeof text - (size_t)n, ", \"%s\": \"%" PRId64 "\"",
+                      call->is_send ? "destRank" : "srcRank", call->peer);
+    }
+    n += snprintf(text + n, sizeof text - (size_t)n, "}");
+    out->message = ps_export_string(e, text, (size_t)n);
+    out->domain = ps_export_string(e, "communication", 13);
+    out->stream = 0;
+    out->event = PS_NO_TEXT;
+    out->comm = call;
+}
+
 bool ps_marks_next(ps_export *e, ps_mark_walk *w, ps_mark *out) {
     const ps_events *v = ps_capture_events(e->c);
     const ps_steps *s = ps_capture_steps(e->c);
     while (w->event < v->n && v->what[w->event] == PS_EVENT_OP) {
         w->event++;
+    }
+    if (e->options->nccl_marks && w->comm < e->comm.n && w->event > e->comm.at[w->comm].event) {
+        mark_of_comm(e, &e->comm.at[w->comm++], out);
+        out->connection = ps_export_connection(w->number++);
+        return true;
     }
     /* A step begins before what begins at the same moment. */
     if (w->step < s->n && (w->event == v->n || s->start_ns[w->step] <= v->start_ns[w->event])) {
@@ -102,19 +134,14 @@ static ps_code fill_open(ps_export *e, ps_err *err) {
                                    global_tid(e, m.tid));
         }
     }
-    int64_t id = PS_DB_FIRST_OPERATOR;
     for (size_t i = 0; code == PS_OK && i < v->n; i++) {
-        if (v->what[i] != PS_EVENT_OP) {
-            continue;
-        }
-        if (v->end_ns[i] == PS_STILL_OPEN) {
+        if (v->what[i] == PS_EVENT_OP && v->end_ns[i] == PS_STILL_OPEN) {
             e->result->n_open++;
-            code =
-                PS_DATABASE_PUT(&e->db, err, id, v->start_ns[i], ps_export_text(e, v->message[i]),
-                                ps_export_text(e, ps_capture_domains(e->c)->value[v->domain[i]]),
-                                global_tid(e, v->tid[i]));
+            code = PS_DATABASE_PUT(&e->db, err, PS_DB_FIRST_OPERATOR + e->operator_number[i],
+                                   v->start_ns[i], ps_export_text(e, v->message[i]),
+                                   ps_export_text(e, ps_capture_domains(e->c)->value[v->domain[i]]),
+                                   global_tid(e, v->tid[i]));
         }
-        id++;
     }
     return code;
 }

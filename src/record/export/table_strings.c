@@ -19,14 +19,15 @@ int64_t ps_export_text(ps_export *e, uint32_t text) {
     return (int64_t)e->string_of_text[text] - 1;
 }
 
-uint32_t ps_export_stream(ps_export *e, bool cupti, uint32_t context, uint64_t handle) {
+uint32_t ps_export_stream(ps_export *e, ps_stream_kind kind, uint32_t context, uint64_t handle) {
     enum { LEGACY = 1, CUPTI_LEGACY = 7 };
-    if (handle == (cupti ? CUPTI_LEGACY : LEGACY)) {
+    if ((kind == PS_STREAM_HANDLE && handle == LEGACY) ||
+        (kind == PS_STREAM_CUPTI && handle == CUPTI_LEGACY)) {
         return 0;
     }
     for (size_t i = 1; i < e->n_streams; i++) {
         const ps_stream_entry *s = &e->streams[i];
-        if (s->handle == handle && s->context == context && s->cupti == cupti) {
+        if (s->handle == handle && s->context == context && s->kind == kind) {
             return (uint32_t)i;
         }
     }
@@ -35,7 +36,7 @@ uint32_t ps_export_stream(ps_export *e, bool cupti, uint32_t context, uint64_t h
         return 0;
     }
     e->streams[e->n_streams] =
-        (ps_stream_entry){.handle = handle, .context = context, .cupti = cupti};
+        (ps_stream_entry){.handle = handle, .context = context, .kind = kind};
     return (uint32_t)e->n_streams++;
 }
 

@@ -24,7 +24,7 @@ static ps_task host_task(ps_export *e, int64_t start_ns, int64_t end_ns, uint64_
                      .end_ns = end_ns,
                      .device = e->device_id,
                      .context = (uint32_t)PS_DB_NONE,
-                     .stream = ps_export_stream(e, false, 0, stream)};
+                     .stream = ps_export_stream(e, PS_STREAM_HANDLE, 0, stream)};
 }
 
 static ps_task device_task(ps_export *e, size_t row) {
@@ -33,13 +33,36 @@ static ps_task device_task(ps_export *e, size_t row) {
                      .end_ns = v->device_end_ns[row],
                      .device = v->device[row],
                      .context = v->context[row],
-                     .stream = ps_export_stream(e, false, v->context[row], v->stream[row])};
+                     .stream =
+                         ps_export_stream(e, PS_STREAM_HANDLE, v->context[row], v->stream[row])};
+}
+
+/* A call of NCCL where nothing tells of its kernel: the host's times, on a stream of the communicator's own. */
+static bool add_comm_mark(ps_export *e, const ps_mark *m) {
+    if (e->cupti_backend || m->end_ns == PS_STILL_OPEN) {
+        return true;
+    }
+    ps_task task = {.start_ns = m->start_ns,
+                    .end_ns = m->end_ns,
+                    .connection = m->connection,
+                    .device = e->device_id,
+                    .context = (uint32_t)PS_DB_NONE,
+                    .stream = ps_comm_stream(e, m->comm),
+                    .row = (uint32_t)m->message,
+                    .what = PS_TASK_MARK};
+    return add_task(e, task);
 }
 
 static bool add_marks(ps_export *e) {
     const ps_events *v = ps_capture_events(e->c);
     ps_mark m;
     for (ps_mark_walk w = {0}; ps_marks_next(e, &w, &m);) {
+        if (m.comm != NULL) {
+            if (!add_comm_mark(e, &m)) {
+                return false;
+            }
+            continue;
+        }
         bool timed = m.event != PS_NO_TEXT && v->device_start_ns[m.event] != PS_STILL_OPEN;
         if (m.end_ns == PS_STILL_OPEN || (m.stream == 0 && !timed)) {
             continue;
@@ -52,6 +75,7 @@ static bool add_marks(ps_export *e) {
             timed ? device_task(e, m.event) : host_task(e, m.start_ns, m.end_ns, m.stream);
         task.connection = m.connection;
         task.what = PS_TASK_MARK;
+        task.row = (uint32_t)m.message;
         if (!add_task(e, task)) {
             return false;
         }
@@ -62,12 +86,10 @@ static bool add_marks(ps_export *e) {
 /* Where CUPTI tells of kernels an operator needs none that stands for it. */
 static bool add_operators(ps_export *e) {
     const ps_events *v = ps_capture_events(e->c);
-    int64_t connection = PS_DB_FIRST_OPERATOR_KERNEL - 1;
     for (size_t i = 0; i < v->n; i++) {
         if (v->what[i] != PS_EVENT_OP) {
             continue;
         }
-        connection++;
         bool timed = v->device_start_ns[i] != PS_STILL_OPEN;
         if (v->end_ns[i] == PS_STILL_OPEN || e->cupti_backend || (!timed && !e->host_backend)) {
             e->n_without_device += !timed && v->stream[i] != 0 && !e->host_backend;
@@ -76,7 +98,7 @@ static bool add_operators(ps_export *e) {
         uint64_t stream = v->stream[i] != 0 ? v->stream[i] : 1;
         ps_task task =
             timed ? device_task(e, i) : host_task(e, v->start_ns[i], v->end_ns[i], stream);
-        task.connection = connection;
+        task.connection = PS_DB_FIRST_OPERATOR_KERNEL + e->operator_number[i];
         task.what = PS_TASK_OPERATOR;
         task.row = (uint32_t)i;
         if (!add_task(e, task)) {
@@ -95,15 +117,19 @@ static bool add_device_rows(ps_export *e) {
         if (what == PS_TASK_SET && d->kind[i] != PS_REC_MEMSET) {
             continue;
         }
+        if (what == PS_TASK_KERNEL && d->name[i] != PS_NO_TEXT &&
+            ps_comm_is_kernel(ps_capture_text(e->c, d->name[i], NULL))) {
+            what = PS_TASK_COMMUNICATION;
+        }
         ps_task task = {.start_ns = d->start_ns[i],
                         .end_ns = d->end_ns[i],
                         .connection = ps_export_correlation(d->correlation[i]),
                         .device = d->device[i],
                         .context = d->context[i],
-                        .stream = ps_export_stream(e, true, d->context[i], d->stream[i]),
+                        .stream = ps_export_stream(e, PS_STREAM_CUPTI, d->context[i], d->stream[i]),
                         .row = (uint32_t)i,
                         .what = (uint8_t)what};
-        e->result->n_kernels += what == PS_TASK_KERNEL;
+        e->result->n_kernels += what == PS_TASK_KERNEL || what == PS_TASK_COMMUNICATION;
         if (!add_task(e, task)) {
             return false;
         }
@@ -142,6 +168,7 @@ static ps_code fill_task_table(ps_export *e, ps_err *err) {
     const int64_t types[] = {[PS_TASK_MARK] = STRING(e, "MsTx"),
                              [PS_TASK_OPERATOR] = STRING(e, "HOST_OP"),
                              [PS_TASK_KERNEL] = STRING(e, "GPU_KERNEL"),
+                             [PS_TASK_COMMUNICATION] = STRING(e, "GPU_KERNEL"),
                              [PS_TASK_COPY] = STRING(e, "MEMCPY_ASYNC"),
                              [PS_TASK_SET] = STRING(e, "MEMSET")};
     ps_code code = ps_database_begin(&e->db, "TASK", err);
@@ -214,7 +241,7 @@ static ps_code fill_copies(ps_export *e, ps_err *err) {
 ps_code ps_fill_tasks(ps_export *e, ps_err *err) {
     ps_code code = fill_task_table(e, err);
     bool device = ps_capture_device(e->c)->n > 0;
-    if (code == PS_OK && (device || e->result->n_ops > 0)) {
+    if (code == PS_OK && (device || e->n_operators > 0)) {
         code = fill_compute(e, err);
     }
     return code == PS_OK && device ? fill_copies(e, err) : code;

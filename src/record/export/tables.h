@@ -4,6 +4,7 @@
 #define PS_RECORD_TABLES_H
 
 #include "base/buf.h"
+#include "record/export/comm.h"
 #include "record/export/database.h"
 #include "record/export/export.h"
 #include "record/export/texts.h"
@@ -13,17 +14,24 @@
 #define PS_DB_FIRST_OPERATOR 1342177280 /* 5 << 28: CONNECTION_IDS.id of the first operator */
 #define PS_DB_FIRST_OPERATOR_KERNEL 1   /* connectionId of its kernel, where CUPTI gives none */
 
+typedef enum ps_stream_kind {
+    PS_STREAM_HANDLE,
+    PS_STREAM_CUPTI,       /* CUPTI's number */
+    PS_STREAM_COMMUNICATOR /* of NCCL, for its calls as the host made them */
+} ps_stream_kind;
+
 typedef struct ps_stream_entry { /* its place is the dense number */
     uint64_t handle;
     uint32_t context;
-    bool cupti; /* `handle` is CUPTI's number */
+    ps_stream_kind kind;
     uint32_t n_tasks;
 } ps_stream_entry;
 
 typedef enum ps_task_what {
-    PS_TASK_MARK,
+    PS_TASK_MARK,     /* `row`: string of its message */
     PS_TASK_OPERATOR, /* stands for the kernel of an operator; `row`: event */
     PS_TASK_KERNEL,   /* `row`: of the device rows, also below */
+    PS_TASK_COMMUNICATION,
     PS_TASK_COPY,
     PS_TASK_SET
 } ps_task_what;
@@ -52,7 +60,12 @@ typedef struct ps_export {
     size_t n_streams, cap_streams;
     ps_task *tasks; /* sorted by start; globalTaskId is the place */
     size_t n_tasks, cap_tasks;
-    uint64_t n_without_device; /* ranges and marks on a stream whose device times never came */
+    uint32_t *operator_number;     /* by event, PS_NO_TEXT: no operator */
+    size_t n_operators, n_emitted; /* emitted: by PyTorch as NVTX ranges, which stay ranges too */
+    ps_comm_calls comm;            /* NCCL's */
+    uint32_t devices_seen;         /* bits, for names in the trace view */
+    size_t first_comm;             /* those before have their kernels */
+    uint64_t n_without_device;     /* ranges and marks on a stream whose device times never came */
 } ps_export;
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
@@ -62,7 +75,10 @@ int64_t ps_export_text(ps_export *e, uint32_t text);
 int64_t ps_export_string(ps_export *e, const char *text, size_t n);
 
 /* Number of the stream; the legacy stream is 0. */
-uint32_t ps_export_stream(ps_export *e, bool cupti, uint32_t context, uint64_t handle);
+uint32_t ps_export_stream(ps_export *e, ps_stream_kind kind, uint32_t context, uint64_t handle);
+
+/* The stream that stands for a communicator. */
+uint32_t ps_comm_stream(ps_export *e, const ps_comm_call *call);
 
 /* connectionId of mark number `n`: all but the one that means "none". */
 int64_t ps_export_connection(uint64_t n);
@@ -78,25 +94,30 @@ typedef struct ps_mark {
     int type; /* ENUM_MSTX_EVENT_TYPE */
     uint64_t stream;
     uint32_t tid, end_tid;
-    uint32_t event; /* PS_NO_TEXT: a step */
+    uint32_t event;           /* PS_NO_TEXT: a step, or a call of NCCL */
+    const ps_comm_call *comm; /* a call of NCCL besides its own range, else NULL */
 } ps_mark;
 
 typedef struct ps_mark_walk {
-    size_t event, step;
+    size_t event, step, comm;
     uint64_t number;
 } ps_mark_walk;
 
 /* False at the end. Begin with {0}. */
 bool ps_marks_next(ps_export *e, ps_mark_walk *w, ps_mark *out);
 
+/* e->operator_number; false when memory is out. */
+bool ps_number_operators(ps_export *e);
+
 /* --- filling ------------------------------------------------------------------------------------------------------ */
 
 ps_code ps_fill_marks(ps_export *e, ps_err *err); /* MSTX_EVENTS, open ranges, NVTX, STEP_TIME */
 ps_code ps_make_tasks(ps_export *e, ps_err *err); /* e->tasks */
 ps_code ps_fill_tasks(ps_export *e, ps_err *err); /* TASK, COMPUTE_TASK_INFO, MEMCPY_INFO */
-ps_code ps_fill_operators(ps_export *e, ps_err *err); /* PYTORCH_API, CONNECTION_IDS */
-ps_code ps_fill_strings(ps_export *e, ps_err *err);   /* STRING_IDS */
-ps_code ps_fill_facts(ps_export *e, ps_err *err);     /* META_DATA and the small tables */
+ps_code ps_fill_communication(ps_export *e, ps_err *err); /* CANN_API, COMMUNICATION_ */
+ps_code ps_fill_operators(ps_export *e, ps_err *err);     /* PYTORCH_API, CONNECTION_IDS */
+ps_code ps_fill_strings(ps_export *e, ps_err *err);       /* STRING_IDS */
+ps_code ps_fill_facts(ps_export *e, ps_err *err);         /* META_DATA and the small tables */
 
 /* --- values of META_DATA ------------------------------------------------------------------------------------------ */
 

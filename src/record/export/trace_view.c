@@ -1,0 +1,214 @@
+/* An array of trace events as the profiler writes it: times are texts of microseconds with three decimals, which no reader
+ * passes through a double; the device is a process of its own, its streams are threads. */
+#include "record/export/trace_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+enum { DEVICE_LAYER = 13, FLUSH_BYTES = 1 << 20 };
+
+typedef struct view {
+    ps_export *e;
+    ps_buf text;
+    int fd;
+    int error; /* errno of a failed write */
+    bool any;
+} view;
+
+/* --- out ------------------------------------------------------------------------------------------------------------ */
+
+static void flush(view *v, size_t from) {
+    size_t at = 0;
+    while (v->error == 0 && v->text.len >= from && at < v->text.len) {
+        ssize_t n = write(v->fd, v->text.data + at, v->text.len - at);
+        if (n < 0 && errno != EINTR) {
+            v->error = errno;
+        }
+        at += n > 0 ? (size_t)n : 0;
+    }
+    if (v->text.len >= from && ps_buf_ok(&v->text)) {
+        ps_buf_clear(&v->text);
+    }
+}
+
+static void begin(view *v, const char *ph, int64_t pid, int64_t tid) {
+    flush(v, FLUSH_BYTES);
+    ps_buf_addf(&v->text, "%s{\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64,
+                v->any ? ",\n" : "[", ph, pid, tid);
+    v->any = true;
+}
+
+static void add_name(view *v, const char *name, size_t n) {
+    ps_buf_add_str(&v->text, ",\"name\":");
+    ps_buf_add_json_str(&v->text, name, n);
+}
+
+static void add_us(view *v, const char *key, const char *quote, int64_t ns) {
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    ps_buf_addf(&v->text, ",\"%s\":%s%s%" PRIu64 ".%03u%s", key, quote, ns < 0 ? "-" : "",
+                size / 1000, (unsigned)(size % 1000), quote);
+}
+
+static void add_meta(view *v, const char *what, int64_t pid, int64_t tid, const char *name) {
+    begin(v, "M", pid, tid);
+    ps_buf_addf(&v->text, ",\"name\":\"%s\",\"args\":{\"name\":", what);
+    ps_buf_add_json_str(&v->text, name, strlen(name));
+    ps_buf_add_str(&v->text, "}}");
+}
+
+static void add_order(view *v, const char *what, int64_t pid, int64_t tid, int64_t order) {
+    begin(v, "M", pid, tid);
+    ps_buf_addf(&v->text, ",\"name\":\"%s\",\"args\":{\"sort_index\":%" PRId64 "}}", what, order);
+}
+
+/* --- where things stand --------------------------------------------------------------------------------------------- */
+
+static int64_t device_pid(const ps_export *e, int64_t device) {
+    return e->pid << 10 | DEVICE_LAYER << 5 | (device & 31);
+}
+
+static void add_places(view *v) {
+    ps_export *e = v->e;
+    char name[96];
+    add_meta(v, "process_name", e->pid, 0, "Python");
+    add_order(v, "process_sort_index", e->pid, 0, 0);
+    const ps_named *threads = ps_capture_threads(e->c);
+    for (size_t i = 0; i < threads->n; i++) {
+        add_meta(v, "thread_name", e->pid, (int64_t)threads->key[i],
+                 ps_capture_text(e->c, threads->value[i], NULL));
+    }
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; i < e->n_tasks; i++) { /* devices change rarely from task to task */
+        int64_t device = e->tasks[i].device;
+        if (device == last || (device & 31) != device || (v->e->devices_seen >> device & 1) != 0) {
+            continue;
+        }
+        last = device;
+        e->devices_seen |= UINT32_C(1) << device;
+        (void)snprintf(name, sizeof name, e->host_backend ? "Host as device %d" : "Device %d",
+                       (int)device);
+        add_meta(v, "process_name", device_pid(e, device), 0, name);
+        add_order(v, "process_sort_index", device_pid(e, device), 0, DEVICE_LAYER);
+        for (size_t s = 0; s < e->n_streams; s++) {
+            (void)snprintf(name, sizeof name, "Stream %zu", s);
+            add_meta(v, "thread_name", device_pid(e, device), (int64_t)s, name);
+        }
+    }
+}
+
+/* --- events --------------------------------------------------------------------------------------------------------- */
+
+static void add_slice(view *v, int64_t pid, int64_t tid, const char *category, int64_t name,
+                      int64_t start_ns, int64_t end_ns) {
+    const ps_texts *strings = &v->e->strings;
+    begin(v, "X", pid, tid);
+    ps_buf_addf(&v->text, ",\"cat\":\"%s\"", category);
+    add_name(v, strings->text[name], strings->length[name]);
+    add_us(v, "ts", "\"", start_ns);
+    add_us(v, "dur", "", end_ns - start_ns);
+}
+
+static void add_connection(view *v, int64_t connection) {
+    ps_buf_addf(&v->text, ",\"args\":{\"connection_id\":%" PRId64 "}}", connection);
+}
+
+static void add_marks(view *v) {
+    ps_export *e = v->e;
+    ps_mark m;
+    for (ps_mark_walk w = {0}; v->error == 0 && !e->out_of_memory && ps_marks_next(e, &w, &m);) {
+        if (m.end_ns != PS_STILL_OPEN) {
+            add_slice(v, e->pid, m.tid, "mstx", m.message, m.start_ns, m.end_ns);
+            add_connection(v, m.connection);
+        }
+    }
+    const ps_events *events = ps_capture_events(e->c);
+    for (size_t i = 0; v->error == 0 && e->n_operators > 0 && i < events->n; i++) {
+        if (events->what[i] == PS_EVENT_OP && events->end_ns[i] != PS_STILL_OPEN) {
+            add_slice(v, e->pid, events->tid[i], "cpu_op", ps_export_text(e, events->message[i]),
+                      events->start_ns[i], events->end_ns[i]);
+            add_connection(v, PS_DB_FIRST_OPERATOR + e->operator_number[i]);
+        }
+    }
+}
+
+/* By its connection: marks are numbered as they stand in the walk. */
+static int64_t name_of_task(ps_export *e, const ps_task *t) {
+    const ps_device_rows *d = ps_capture_device(e->c);
+    switch (t->what) {
+    case PS_TASK_MARK:
+        return t->row;
+    case PS_TASK_OPERATOR:
+        return ps_export_text(e, ps_capture_events(e->c)->message[t->row]);
+    case PS_TASK_KERNEL:
+    case PS_TASK_COMMUNICATION:
+        return d->name[t->row] != PS_NO_TEXT ? ps_export_text(e, d->name[t->row])
+                                             : ps_export_string(e, "kernel", 6);
+    default:
+        return t->what == PS_TASK_COPY ? ps_export_string(e, "MEMCPY_ASYNC", 12)
+                                       : ps_export_string(e, "MEMSET", 6);
+    }
+}
+
+static void add_tasks(view *v) {
+    ps_export *e = v->e;
+    for (size_t i = 0; v->error == 0 && i < e->n_tasks; i++) {
+        const ps_task *t = &e->tasks[i];
+        int64_t name = name_of_task(e, t);
+        if (e->out_of_memory) {
+            return;
+        }
+        add_slice(v, device_pid(e, t->device), t->stream,
+                  t->what == PS_TASK_MARK ? "mstx" : "kernel", name, t->start_ns, t->end_ns);
+        add_connection(v, t->connection);
+    }
+}
+
+/* --- the file ------------------------------------------------------------------------------------------------------- */
+
+static ps_code fill(view *v, ps_err *err, const char *path) {
+    ps_buf_init(&v->text, 0);
+    add_places(v);
+    add_marks(v);
+    add_tasks(v);
+    ps_buf_add_str(&v->text, v->any ? "]\n" : "[]\n");
+    bool ok = ps_buf_ok(&v->text) && !v->e->out_of_memory;
+    flush(v, 0);
+    ps_buf_fini(&v->text);
+    if (!ok) {
+        return ps_fail_nomem(err);
+    }
+    if (v->error != 0 || fsync(v->fd) != 0) {
+        return ps_fail_file(err, PS_IO, path, "cannot write: %s",
+                            strerror(v->error != 0 ? v->error : errno));
+    }
+    return PS_OK;
+}
+
+ps_code ps_trace_view_write(ps_export *e, const char *path, ps_err *err) {
+    char temporary[4200];
+    int n = snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    if (n < 0 || (size_t)n >= sizeof temporary) {
+        return ps_fail_file(err, PS_IO, path, "the path is too long");
+    }
+    (void)unlink(temporary);
+    view v = {.e = e};
+    v.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+    if (v.fd < 0) {
+        return ps_fail_file(err, PS_IO, path, "cannot write: %s", strerror(errno));
+    }
+    ps_code code = fill(&v, err, path);
+    (void)close(v.fd);
+    if (code == PS_OK && rename(temporary, path) != 0) {
+        code = ps_fail_file(err, PS_IO, path, "cannot rename: %s", strerror(errno));
+    }
+    if (code != PS_OK) {
+        (void)unlink(temporary);
+    }
+    return code;
+}
