@@ -94,6 +94,28 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
     return true;
 }
 
+static void prepare_slots(ps_ring *ring, uint64_t first, uint64_t n) {
+    uintptr_t begin = (uintptr_t)&ring->slots[first] & ~(uintptr_t)4095;
+    uintptr_t end = (uintptr_t)&ring->slots[first + n];
+    int error = errno;
+    (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+    errno = error;
+}
+
+void ps_ring_prepare(ps_ring *ring, uint64_t n_slots) {
+    if (!ring->in_file) {
+        return;
+    }
+    uint64_t all = ring->mask + 1;
+    uint64_t first = atomic_load_explicit(&ring->header->head, memory_order_relaxed) & ring->mask;
+    uint64_t n = n_slots < all ? n_slots : all;
+    uint64_t to_end = n < all - first ? n : all - first;
+    prepare_slots(ring, first, to_end);
+    if (to_end < n) {
+        prepare_slots(ring, 0, n - to_end);
+    }
+}
+
 void ps_ring_drop(ps_ring *ring, const char *dir, uint32_t number) {
     char path[4096];
     if (ring->header == NULL) {
