@@ -14,7 +14,8 @@ enum { MAX_WAITING = 1 << 15 };
 static struct {
     ps_slot *slots;
     size_t n, cap;
-    ps_slot *written; /* what waited, until it can be freed */
+    ps_slot *written;      /* what waited, until it can be freed */
+    ps_slot *abandoned[2]; /* a parent's */
 } waiting;
 
 static _Thread_local void (*taker)(void);
@@ -214,12 +215,18 @@ void ps_shared_forget(void) {
     if (ps_lane_shared_lock(&lane)) {
         ps_free(waiting.slots);
         ps_free(waiting.written);
-        memset(&waiting, 0, sizeof waiting);
+        waiting.slots = waiting.written = NULL;
+        waiting.n = waiting.cap = 0;
         ps_lane_shared_unlock();
     }
 }
 
 void ps_shared_abandon(void) {
+    /* Never freed: another thread of the parent may have been in the middle of that. Kept, so that it is no leak. */
+    ps_slot *slots = waiting.slots;
+    ps_slot *written = waiting.written;
     memset(&waiting, 0, sizeof waiting);
+    waiting.abandoned[0] = slots;
+    waiting.abandoned[1] = written;
     taker = NULL;
 }
