@@ -158,7 +158,8 @@ static void exit_without_handlers(void **state) {
     assert_true(has_raw(0));
     assert_int_equal(recover(), 1);
     assert_int_equal(rows(0), 7);
-    assert_int_equal(record_child_query(dir, 0, "SELECT endTimeNs IS NULL FROM SESSION_TIME_INFO"), 1);
+    assert_int_equal(record_child_query(dir, 0, "SELECT endTimeNs IS NULL FROM SESSION_TIME_INFO"),
+                     1);
 }
 
 static void run_out_of_time(void) {
