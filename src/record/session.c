@@ -38,6 +38,7 @@ static struct {
     ps_take *waiting;         /* stopped, not exported; the last one first */
     ps_take *exporting;       /* each by one thread, which owns it */
     unsigned n_waiting;       /* in both lists */
+    ps_take *of_parents;      /* what a child of a fork had no use for */
     /* Of the last one, when it is not there any more. */
     char last_folder[4096 + 512];
     ps_record_stats last_stats;
@@ -537,20 +538,28 @@ bool ps_session_unexported(unsigned number, char *out, size_t size) {
     return found;
 }
 
+/* The parent's: in its files nothing is touched, and its memory is not given back: a child that was cloned without a fork
+ * handler may have been so while another thread held the lock of malloc. */
+static void leave_to_parent(ps_take *takes) {
+    while (takes != NULL) {
+        ps_take *next = takes->next;
+        takes->next = g.of_parents;
+        g.of_parents = takes;
+        if (takes->spool.fd >= 0) {
+            (void)close(takes->spool.fd);
+        }
+        takes = next;
+    }
+}
+
 void ps_session_forget(void) {
     (void)pthread_mutex_init(&g.control, NULL);
     (void)pthread_mutex_init(&g.place, NULL);
-    ps_take *take = atomic_load(&g.current);
-    if (take != NULL && take->spool.fd >= 0) {
-        (void)close(take->spool.fd);
-    }
-    for (ps_take *t = g.waiting; t != NULL; t = t->next) {
-        if (t->spool.fd >= 0) {
-            (void)close(t->spool.fd);
-        }
-    }
-    atomic_store(&g.current,
-                 NULL); /* the memory is the parent's copy: given back when the child ends */
+    holds_place = false;
+    leave_to_parent(atomic_load(&g.current));
+    leave_to_parent(g.waiting);
+    leave_to_parent(g.exporting);
+    atomic_store(&g.current, NULL);
     g.waiting = NULL;
     g.exporting = NULL;
     g.n_waiting = 0;
