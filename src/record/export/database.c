@@ -190,6 +190,7 @@ ps_code ps_database_begin(ps_database *d, const char *table, ps_err *err) {
         }
     }
     ps_buf_add_char(&sql, ')');
+    memset(d->is_bound, 0, sizeof d->is_bound);
     (void)d->lib->finalize(d->insert);
     d->insert = NULL;
     ps_code code = PS_OK;
@@ -203,15 +204,21 @@ ps_code ps_database_begin(ps_database *d, const char *table, ps_err *err) {
 }
 
 void ps_database_int(ps_database *d, int column, int64_t value) {
-    (void)d->lib->bind_int64(d->insert, column + 1, value);
+    if (!d->is_bound[column] || d->bound[column] != value) {
+        (void)d->lib->bind_int64(d->insert, column + 1, value);
+        d->bound[column] = value;
+        d->is_bound[column] = true;
+    }
 }
 
 void ps_database_text(ps_database *d, int column, const char *text, size_t n) {
     (void)d->lib->bind_text(d->insert, column + 1, text, (int)n, NULL);
+    d->is_bound[column] = false;
 }
 
 void ps_database_null(ps_database *d, int column) {
     (void)d->lib->bind_null(d->insert, column + 1);
+    d->is_bound[column] = false;
 }
 
 ps_code ps_database_put(ps_database *d, ps_err *err) {
@@ -226,7 +233,7 @@ ps_code ps_database_put_ints(ps_database *d, const int64_t *values, size_t n, ps
         return ps_fail(err, PS_INTERNAL, "%zu values for %d columns", n, d->n_columns);
     }
     for (size_t i = 0; i < n; i++) {
-        (void)d->lib->bind_int64(d->insert, (int)i + 1, values[i]);
+        ps_database_int(d, (int)i, values[i]);
     }
     return ps_database_put(d, err);
 }

@@ -10,11 +10,16 @@
 #include "base/err.h"
 #include "record/export/sqlite_lib.h"
 
+enum { PS_DATABASE_MOST_COLUMNS = 32 };
+
 typedef struct ps_database {
     const ps_sqlite_lib *lib;
     ps_sq_handle *handle;
     ps_sq_statement *insert; /* into the table being filled */
     int n_columns;
+    /* What the statement has in its columns already: many values are those of the row before. */
+    int64_t bound[PS_DATABASE_MOST_COLUMNS];
+    bool is_bound[PS_DATABASE_MOST_COLUMNS];
     uint64_t n_rows; /* of all tables but enumerations */
     char path[4096], temporary[4096 + 8];
 } ps_database;
