@@ -1,4 +1,5 @@
 #include "record/export/database.h"
+#include "record/export/failure.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,8 +142,7 @@ static ps_code make_file(const ps_database *d, ps_err *err) {
     (void)unlink(d->temporary);
     int fd = open(d->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (fd < 0) {
-        return ps_fail_file(err, errno == EROFS || errno == EACCES ? PS_READONLY : PS_IO,
-                            d->temporary, "cannot make the database: %s", strerror(errno));
+        return ps_fail_system(err, d->temporary, "cannot make the database", errno);
     }
     (void)close(fd);
     return PS_OK;
@@ -264,7 +264,7 @@ static ps_code sync_file(const char *path, ps_err *err) {
     if (fd >= 0) {
         (void)close(fd);
     }
-    return ok ? PS_OK : ps_fail_file(err, PS_IO, path, "cannot write: %s", strerror(error));
+    return ok ? PS_OK : ps_fail_system(err, path, "cannot write", error);
 }
 
 ps_code ps_database_finish(ps_database *d, ps_err *err) {
@@ -281,8 +281,8 @@ ps_code ps_database_finish(ps_database *d, ps_err *err) {
         code = sync_file(d->temporary, err);
     }
     if (code == PS_OK && rename(d->temporary, d->path) != 0) {
-        code = ps_fail_file(err, PS_IO, d->path,
-                            "cannot rename the finished database to its name: %s", strerror(errno));
+        code =
+            ps_fail_system(err, d->path, "cannot rename the finished database to its name", errno);
     }
     return code;
 }

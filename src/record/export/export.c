@@ -1,4 +1,5 @@
 #include "record/export/export.h"
+#include "record/export/failure.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -94,8 +95,7 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
         return ps_fail_file(err, PS_IO, profile_dir, "the path is too long");
     }
     if (mkdir(path, 0750) != 0 && errno != EEXIST) {
-        return ps_fail_file(err, errno == EROFS || errno == EACCES ? PS_READONLY : PS_IO, path,
-                            "cannot make the folder: %s", strerror(errno));
+        return ps_fail_system(err, path, "cannot make the folder", errno);
     }
     (void)snprintf(path + n, sizeof e->result->database - (size_t)n, "/%s", name);
     ps_database_tables tables = {.device = ps_capture_device(e->c)->n > 0,
