@@ -277,14 +277,14 @@ ps_code ps_database_finish(ps_database *d, ps_err *err) {
     if (code == PS_OK) {
         code = close_handle(d, err);
     }
-    if (code == PS_OK) {
-        code = sync_file(d->temporary, err);
-    }
-    if (code == PS_OK && rename(d->temporary, d->path) != 0) {
-        code =
-            ps_fail_system(err, d->path, "cannot rename the finished database to its name", errno);
-    }
-    return code;
+    return code == PS_OK ? sync_file(d->temporary, err) : code;
+}
+
+ps_code ps_database_publish(ps_database *d, ps_err *err) {
+    return rename(d->temporary, d->path) == 0
+               ? PS_OK
+               : ps_fail_system(err, d->path, "cannot rename the finished database to its name",
+                                errno);
 }
 
 void ps_database_drop(ps_database *d) {

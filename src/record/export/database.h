@@ -53,8 +53,9 @@ PS_MUST_USE ps_code ps_database_put_ints(ps_database *d, const int64_t *values, 
 PS_MUST_USE ps_code ps_database_pair(ps_database *d, const char *name, const char *value,
                                      ps_err *err);
 
-/* Indexes, commit, sync, name. On failure, here or earlier, ps_database_drop removes what there is. */
+/* Indexes, commit, sync; then its name. On failure, here or earlier, ps_database_drop removes what there is. */
 PS_MUST_USE ps_code ps_database_finish(ps_database *d, ps_err *err);
+PS_MUST_USE ps_code ps_database_publish(ps_database *d, ps_err *err);
 void ps_database_drop(ps_database *d);
 
 #endif
