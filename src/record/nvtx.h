@@ -129,6 +129,7 @@ typedef struct ps_nvtx_schema {
     uint64_t align; /* of a value */
     uint64_t pack;  /* alignment of members is at most this; 0: natural */
     const ps_nvtx_entry *entries;
+    struct ps_nvtx_schema *replaced; /* of those that a later registration has replaced: the next */
 } ps_nvtx_schema;
 
 enum {
@@ -144,6 +145,9 @@ uint64_t ps_nvtx_schema_add(const ps_record_domain *domain, const nvtxPayloadSch
                             uint64_t id);
 uint64_t ps_nvtx_enum_add(const ps_record_domain *domain, const nvtxPayloadEnumAttr_t *attr,
                           uint64_t id);
+
+/* For tests: forgets all layouts. Nobody may be using one. */
+void ps_nvtx_schemas_forget(void);
 
 /* NULL when it was not registered in this domain. */
 const ps_nvtx_schema *ps_nvtx_schema_find(uint16_t domain, uint64_t id);
