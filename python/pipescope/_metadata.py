@@ -36,23 +36,16 @@ def _add(key, text):
     return True
 
 
-def _claim(key, quietly):
-    if not quietly:
-        if key in _said:
-            _say.warn("metadata: key %r is there already: its value is replaced", key)
-        _said.add(key)
-
-
-def add_metadata(key, value, quietly=False):
+def add_metadata(key, value):
     """`value`: a text."""
     if _is_text(key, "key") and _is_text(value, "value of %r" % key):
-        _claim(key, quietly)
+        _said.add(key)
         return _add(key, json.dumps(value))
     return False
 
 
-def add_metadata_json(key, value, quietly=False):
-    """`value`: a text that is JSON."""
+def add_metadata_json(key, value):
+    """`value`: a text that is JSON. A key that is there already gets the new value, and the library says so."""
     if not _is_text(key, "key") or not _is_text(value, "value of %r" % key):
         return False
     try:
@@ -60,7 +53,7 @@ def add_metadata_json(key, value, quietly=False):
     except ValueError as error:
         _say.warn("metadata: the value of %r is no JSON (%s): left out", key, error)
         return False
-    _claim(key, quietly)
+    _said.add(key)
     return _add(key, value)
 
 

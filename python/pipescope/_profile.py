@@ -13,7 +13,6 @@ import atexit
 import json
 import os
 import threading
-import uuid
 import weakref
 
 from pipescope import _groups, _jobs, _library, _metadata, _say
@@ -103,9 +102,9 @@ class profile:
         self._trace_id_callback = custom_trace_id_callback
         self._started = self._stopped = False
         self._recording = False  # by this profile
-        self._is_passive = False  # someone else records: only steps are marked
         self._written = True
         self._set = []  # names of options
+        self._folder = ""  # of the last recording
         for key, value in (metadata or {}).items():
             self.add_metadata_json(key, json.dumps(value))
 
@@ -169,10 +168,6 @@ class profile:
             _say.warn("there is no Chrome trace to copy (export_type must have Text): %s; or write one with `pipescope "
                       "convert`", error)
 
-    def get_trace_id(self):
-        """trace_id of the last recording, "" before the first."""
-        return getattr(self, "_trace_id", "")
-
     def __enter__(self):
         self.start()
         return self
@@ -231,12 +226,7 @@ class profile:
     # --- the library ---
 
     def _settle_options(self):
-        lib = _library.functions()
-        if lib is None:
-            return
-        self._is_passive = bool(lib.enabled())
-        if self._is_passive:
-            _say.warn_once("passive", "a recording runs already: this profile only marks its steps")
+        if _library.functions() is None:
             return
         options = dict(self._options, window="")  # the schedule decides
         handler = self.on_trace_ready
@@ -253,8 +243,7 @@ class profile:
 
     def _warm_up(self):
         lib = _library.functions()
-        if lib is not None and not self._is_passive:
-            _wait_for_writers()
+        if lib is not None:
             _groups.settle_rank()
             lib.warmup()
 
@@ -262,19 +251,18 @@ class profile:
         lib = _library.functions()
         if lib is None:
             return
-        if self._is_passive:
-            self._note()
-            return
-        _wait_for_writers()
         _groups.settle_rank()
         code = lib.start()
         self._recording = code == _library.OK
-        if not self._recording:
+        if code == _library.WRONG_TIME and lib.enabled():
+            _say.warn_once("passive", "the program records already: this profile only marks its steps")
+            self._note()
+        elif not self._recording:
             _say.warn("recording could not be started: %s", _library.error_text(code))
 
     def _discard(self):
         lib = _library.functions()
-        if lib is not None and not self._is_passive:
+        if lib is not None and not lib.enabled():
             lib.discard()
 
     def _finish(self):
@@ -286,7 +274,7 @@ class profile:
         code = lib.stop()
         if code != _library.OK:
             _say.warn("recording could not be stopped: %s", _library.error_text(code))
-        self._written = False
+        self._written, self._folder = False, _library.directory()
         if self.on_trace_ready is not None:
             try:
                 self.on_trace_ready(self)
@@ -297,15 +285,16 @@ class profile:
 
     def _note(self):
         """Metadata that is known only now."""
-        _groups.note_groups(lambda key, text: _metadata.add_metadata_json(key, text, quietly=True))
-        self._trace_id = uuid.uuid4().hex
-        if callable(self._trace_id_callback):
-            try:
-                said = str(self._trace_id_callback())
-                self._trace_id = said if 0 < len(said) <= MAX_TRACE_ID else self._trace_id
-            except Exception as error:
-                _say.warn_once("trace-id", "custom_trace_id_callback failed: %s: %s", type(error).__name__, error)
-        _metadata.add_metadata("trace_id", self._trace_id, quietly=True)
+        _groups.note_groups(_metadata.add_default_json)
+        if self._trace_id_callback is None:
+            return  # the library makes one
+        try:
+            said = str(self._trace_id_callback())
+        except Exception as error:
+            _say.warn_once("trace-id", "custom_trace_id_callback failed: %s: %s", type(error).__name__, error)
+            return
+        if 0 < len(said) <= MAX_TRACE_ID:
+            _metadata.add_metadata("trace_id", said)
 
     def _write(self, dir_name, analyse, in_background):
         """Writes what was recorded last; by the handlers, and after them when none did."""
@@ -315,13 +304,13 @@ class profile:
         if not analyse:
             return  # the library writes it when the next recording starts, or at the end
         if in_background:
-            thread = threading.Thread(target=self._export, args=(dir_name,), name="pipescope-export")
+            thread = threading.Thread(target=self._export, args=(dir_name, self._folder), name="pipescope-export")
             _writers.append(thread)
             thread.start()
         else:
-            self._export(dir_name)
+            self._export(dir_name, self._folder)
 
-    def _export(self, dir_name):
+    def _export(self, dir_name, folder):
         lib = _library.functions()
         handler = self.on_trace_ready
         in_place = dir_name is None or (isinstance(handler, TensorboardTraceHandler) and dir_name == handler.dir_name)
@@ -329,14 +318,14 @@ class profile:
             try:
                 os.makedirs(dir_name, mode=0o750, exist_ok=True)
             except OSError as error:
-                _say.warn("%s: %s; the recording stays in %s", dir_name, error, _library.directory())
+                _say.warn("%s: %s; the recording stays in %s", dir_name, error, folder)
                 in_place = True
         code = lib.export(None if in_place else os.fsencode(dir_name))
         if code != _library.OK:
             if code != _library.NOTHING:
                 _say.warn("the recording could not be written: %s", _library.error_text(code))
             return
-        folder = _library.directory()
+        folder = folder if in_place else os.path.join(dir_name, os.path.basename(folder))
         self.folders.append(folder)
         self._add_config(folder)
 

@@ -23,7 +23,7 @@ def stop():
     lib = _library.functions()
     if lib is None:
         return False
-    _groups.note_groups(lambda key, text: _metadata.add_metadata_json(key, text, quietly=True))
+    _groups.note_groups(_metadata.add_default_json)
     return _done("stop", lib.stop())
 
 

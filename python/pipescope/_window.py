@@ -31,12 +31,12 @@ class _Recording:
         lib = _library.functions()
         if lib is None:
             return
-        if not lib.enabled():
+        if not self.is_ours:
             _library.set_option("window", "")  # start and stop are called here
             _groups.settle_rank()
             code = lib.start()
             self.is_ours = code == _library.OK
-            if not self.is_ours:
+            if not self.is_ours and not lib.enabled():  # else the program records already: only steps are marked
                 _say.warn_once("window-start", "recording could not be started: %s", _library.error_text(code))
         lib.step_begin(iter_id)
 
@@ -52,7 +52,7 @@ class _Recording:
         if lib is None or not self.is_ours:
             return
         self.is_ours = False
-        _groups.note_groups(lambda key, text: _metadata.add_metadata_json(key, text, quietly=True))
+        _groups.note_groups(_metadata.add_default_json)
         code = lib.stop()
         code = lib.export(None) if code == _library.OK else code
         if code not in (_library.OK, _library.NOTHING):

@@ -146,6 +146,8 @@ static void read_database(ps_recorded *r, ps_recorded_folder *f, const char *pat
         return;
     }
     read_drops(db, r->arena, f);
+    f->has_stages = fact(db, r->arena, "distributed_args") != NULL ||
+                    fact(db, r->arena, "parallel_group_info") != NULL;
     count_rows(db, f);
     ps_db_close(db);
 }

@@ -1,8 +1,8 @@
 /* The table:
  *
- *   rank    pid  folder                                      ranges  marks  steps  device  dropped
- *   ──────────────────────────────────────────────────────────────────────────────────────────────
- *      0  41207  runs/host_41207_20260101120000000_ascend_pt   2048      0      8    2048        0
+ *   rank    pid  ranges  marks  operators  steps  device rows  dropped  folder
+ *   ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+ *      0  41207    2048      0          0      8         2056        0  runs/host_41207_20260101120000000_ascend_pt
  *
  * then what was dropped or odd, by kind, and the command to type next. */
 #include "cli/record_summary.h"
@@ -19,28 +19,31 @@
 #include "base/num.h"
 #include "write/writers.h"
 
+/* Paths are to be copied: they are never shortened. */
+enum { WIDE = 8192 };
+
 enum {
     COL_RANK,
     COL_PID,
-    COL_FOLDER,
     COL_RANGES,
     COL_MARKS,
     COL_OPS,
     COL_STEPS,
     COL_DEVICE,
-    COL_DROPPED
+    COL_DROPPED,
+    COL_FOLDER
 };
 
 static const ps_column COLUMNS[] = {
     [COL_RANK] = {.name = "rank", .type = PS_COL_INT},
     [COL_PID] = {.name = "pid", .type = PS_COL_INT},
-    [COL_FOLDER] = {.name = "folder", .type = PS_COL_TEXT},
     [COL_RANGES] = {.name = "ranges", .type = PS_COL_INT},
     [COL_MARKS] = {.name = "marks", .type = PS_COL_INT},
     [COL_OPS] = {.name = "operators", .type = PS_COL_INT},
     [COL_STEPS] = {.name = "steps", .type = PS_COL_INT},
     [COL_DEVICE] = {.name = "device rows", .type = PS_COL_INT},
     [COL_DROPPED] = {.name = "dropped", .type = PS_COL_INT},
+    [COL_FOLDER] = {.name = "folder", .type = PS_COL_TEXT}, /* last: it may be long */
 };
 
 static const struct {
@@ -142,17 +145,37 @@ static void add_word(const char *word, ps_buf *out) {
     ps_buf_add_char(out, '\'');
 }
 
-static void add_next(const ps_recorded *r, ps_buf *out) {
+static void add_path(const ps_recorded *r, ps_buf *out) {
     const ps_recorded_folder *only = NULL;
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
         only = is_there(&r->folders[i]) ? &r->folders[i] : only;
         n += is_there(&r->folders[i]) ? 1 : 0;
     }
-    ps_buf_add_str(out, "next: pipescope chart ");
     char here[PATH_MAX];
     bool is_here = getcwd(here, sizeof here) != NULL && strcmp(here, r->dir) == 0;
     add_word(n == 1 ? shown_path(only->path) : is_here ? "." : shown_path(r->dir), out);
+}
+
+/* A chart wants ranges on a device, and to know the stages. */
+static void add_next(const ps_recorded *r, ps_buf *out) {
+    bool has_device = false;
+    bool has_stages = false;
+    for (size_t i = 0; i < r->n; i++) {
+        has_device = has_device || r->folders[i].n_device > 0;
+        /* A process on its own without a rank is one stage. */
+        has_stages =
+            has_stages || r->folders[i].has_stages || (r->n == 1 && r->folders[i].rank < 0);
+    }
+    bool charts = has_device && has_stages;
+    ps_buf_addf(out, "next: pipescope %s ", charts ? "chart" : "serve");
+    add_path(r, out);
+    if (has_device && !has_stages) {
+        ps_buf_add_str(out, "\n  or: pipescope chart ");
+        add_path(r, out);
+        ps_buf_add_str(
+            out, " --pp N, with the number of pipeline stages, which the program did not say");
+    }
     ps_buf_add_char(out, '\n');
 }
 
@@ -196,16 +219,32 @@ static void say_rest(const ps_cli *cli, const ps_recorded *r) {
 
 /* --- after a command --------------------------------------------------------------------------------------------------- */
 
-static void say_nothing_recorded(ps_cli *cli) {
+/* An option as the processes had it: given here, or found in the environment. */
+static const char *option_text(const ps_cli *cli, const char *name, const char *variable,
+                               const char *fallback) {
+    const char *value = getenv(variable);
+    value = value != NULL && value[0] != '\0' ? value : fallback;
+    return ps_cli_given(cli, name) ? ps_cli_text(cli, name) : value;
+}
+
+/* An option is set, here or in the environment. */
+static const char *option_set(const ps_cli *cli, const char *name, const char *variable) {
+    const char *value = option_text(cli, name, variable, "");
+    return value[0] != '\0' ? value : NULL;
+}
+
+static void say_nothing_recorded(const ps_cli *cli) {
+    const char *window = option_set(cli, "window", "PIPESCOPE_WINDOW");
     ps_cli_note(cli, "nothing was recorded. Likely reasons:");
-    if (ps_cli_given(cli, "window")) {
+    if (window != NULL) {
         ps_cli_note(cli,
-                    "- no step of --window %s began: the program counts steps with "
+                    "- no step of the window %s began: the program counts steps with "
                     "ps_record_step_begin or pipescope's Python functions",
-                    ps_cli_text(cli, "window"));
+                    window);
     }
-    if (ps_cli_given(cli, "domain_include") || ps_cli_given(cli, "domain_exclude")) {
-        ps_cli_note(cli, "- --domain_include and --domain_exclude leave nothing over");
+    if (option_set(cli, "domain_include", "PIPESCOPE_DOMAIN_INCLUDE") != NULL ||
+        option_set(cli, "domain_exclude", "PIPESCOPE_DOMAIN_EXCLUDE") != NULL) {
+        ps_cli_note(cli, "- domain_include and domain_exclude leave nothing over");
     }
     ps_cli_note(cli, "- the program calls none of mstx, NVTX version 3 and pipescope's functions");
     if (!ps_cli_flag(cli, "preload")) {
@@ -218,7 +257,7 @@ static void say_nothing_recorded(ps_cli *cli) {
 }
 
 static void put_on_stderr(const ps_cli *cli, const ps_recorded *r) {
-    ps_text_style style = {.width = cli->term.width, .utf8 = cli->term.utf8};
+    ps_text_style style = {.width = WIDE, .utf8 = cli->term.utf8};
     ps_err err = PS_ERR_INIT;
     ps_buf text;
     ps_buf_init(&text, 0);
@@ -229,14 +268,6 @@ static void put_on_stderr(const ps_cli *cli, const ps_recorded *r) {
         (void)fputs(ps_buf_str(&text), stderr);
     }
     ps_buf_fini(&text);
-}
-
-/* An option as the processes had it: given here, or found in the environment. */
-static const char *option_text(const ps_cli *cli, const char *name, const char *variable,
-                               const char *fallback) {
-    const char *value = getenv(variable);
-    value = value != NULL && value[0] != '\0' ? value : fallback;
-    return ps_cli_given(cli, name) ? ps_cli_text(cli, name) : value;
 }
 
 static ps_export_options export_options(const ps_cli *cli) {
@@ -315,6 +346,7 @@ int ps_record_recover(ps_cli *cli, const char *dir, ps_arena *arena) {
         return PS_EXIT_NOTHING;
     }
     ps_text_style style = ps_cli_style(cli);
+    style.width = WIDE;
     ps_buf text;
     ps_buf_init(&text, 0);
     int status =

@@ -49,6 +49,7 @@ enum { PS_CU_CAPTURE_MODE_GLOBAL = 0, PS_CU_CAPTURE_MODE_RELAXED = 2 };
     X(1, CtxPushCurrent, "cuCtxPushCurrent_v2", (ps_cu_context))                                   \
     X(1, CtxPopCurrent, "cuCtxPopCurrent_v2", (ps_cu_context *))                                   \
     X(1, CtxGetDevice, "cuCtxGetDevice", (int *))                                                  \
+    X(1, CtxSynchronize, "cuCtxSynchronize", (void))                                               \
     X(1, CtxGetApiVersion, "cuCtxGetApiVersion", (ps_cu_context, unsigned *))                      \
     X(0, CtxGetId, "cuCtxGetId", (ps_cu_context, unsigned long long *)) /* 12.0 */                 \
     X(1, DeviceGetName, "cuDeviceGetName", (char *, int, int))                                     \
@@ -57,6 +58,7 @@ enum { PS_CU_CAPTURE_MODE_GLOBAL = 0, PS_CU_CAPTURE_MODE_RELAXED = 2 };
     X(0, StreamIsCapturing, "cuStreamIsCapturing", (ps_cu_stream, int *))               /* 10.0 */ \
     X(0, ThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (int *)) /* 10.1 */ \
     X(1, EventCreate, "cuEventCreate", (ps_cu_event *, unsigned))                                  \
+    X(1, EventDestroy, "cuEventDestroy_v2", (ps_cu_event))                                         \
     X(1, EventRecord, "cuEventRecord", (ps_cu_event, ps_cu_stream))                                \
     X(1, EventQuery, "cuEventQuery", (ps_cu_event))                                                \
     X(1, EventElapsedTime, "cuEventElapsedTime", (float *, ps_cu_event, ps_cu_event))

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include "record/cuda_driver.h"
 #include "record/device_gpu.h"
@@ -36,6 +37,15 @@ static bool host_open(const ps_rec_config *config) {
 
 const ps_rec_device ps_device_host = {.name = "host", .open = host_open};
 
+/* Without a tick: a program that never uses a GPU is not to be woken for it. */
+static const ps_rec_device watching_events = {.name = "host",
+                                              .open = host_open,
+                                              .mark = watch_mark,
+                                              .start = watch_start,
+                                              .drain = watch_drain,
+                                              .close = watch_close,
+                                              .forget = watch_forget};
+
 static const ps_rec_device watching = {.name = "host",
                                        .open = host_open,
                                        .mark = watch_mark,
@@ -47,14 +57,13 @@ static const ps_rec_device watching = {.name = "host",
 
 const ps_rec_device *_Atomic ps_device = &ps_device_host;
 
-static ps_rec_config chosen; /* of the recording at hand */
-static atomic_bool changing,
-    told; /* somebody opens a backend; the new one's name is still to be written */
+static ps_rec_config chosen;        /* of the recording at hand */
+static _Atomic uint64_t looked_at;  /* when for the driver, ns of the coarse clock; 0 not yet */
+static atomic_bool changing;        /* somebody opens, or has opened, a backend */
 static const ps_rec_device *opened; /* to be closed before the next is chosen */
 
 static void use(const ps_rec_device *device) {
     opened = device;
-    atomic_store(&told, false);
     atomic_store(&ps_device, device);
 }
 
@@ -78,7 +87,19 @@ static void open_cupti(void) {
     ps_device_tell();
 }
 
+/* In any other mode what this thread asks of the driver would break captures of the program's threads. */
+static void relax_captures(void) {
+    static _Thread_local bool relaxed;
+    const ps_cuda_calls *cu = ps_cuda_driver_found();
+    if (!relaxed && cu != NULL && cu->ThreadExchangeStreamCaptureMode != NULL) {
+        int mode = PS_CU_CAPTURE_MODE_RELAXED;
+        (void)cu->ThreadExchangeStreamCaptureMode(&mode);
+        relaxed = true;
+    }
+}
+
 void ps_gpu_work(uint32_t wishes) {
+    relax_captures();
     if ((wishes & PS_GPU_OPEN_CUPTI) != 0) {
         open_cupti();
     }
@@ -126,9 +147,25 @@ static bool context_current(const ps_cuda_calls *cu, void *stream) {
     return cu->CtxGetCurrent(&context) == PS_CU_OK && context != NULL;
 }
 
+/* Looking for the driver goes through the list of all loaded libraries, under the loader's lock: once in a tick of the kernel's
+ * coarse clock (1 to 10 ms), and at the first event of a recording. */
+static bool time_to_look(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    if (atomic_load_explicit(&looked_at, memory_order_relaxed) == now) {
+        return false;
+    }
+    atomic_store_explicit(&looked_at, now, memory_order_relaxed);
+    return true;
+}
+
 /* Events that come in while CUPTI is being opened stay the host's. */
 static bool watch_event(void *stream) {
-    const ps_cuda_calls *cu = ps_cuda_driver(chosen.cuda_library);
+    const ps_cuda_calls *cu = ps_cuda_driver_found();
+    if (cu == NULL && time_to_look()) {
+        cu = ps_cuda_driver(chosen.cuda_library);
+    }
     return cu != NULL && (chosen.backend != PS_BACKEND_AUTO || context_current(cu, stream)) &&
            open_gpu();
 }
@@ -180,18 +217,20 @@ static void watch_forget(void) {
 
 void ps_device_tell(void) {
     const ps_rec_device *device = atomic_load(&ps_device);
-    if (ps_is_recording() && !atomic_exchange(&told, true)) {
-        ps_shared_pair(PS_REC_INFO, "backend", device->name, strlen(device->name));
-    }
+    ps_shared_pair(PS_REC_INFO, "backend", device->name, strlen(device->name));
 }
 
 void ps_device_choose(const ps_rec_config *config) {
     close_opened();
     chosen = *config;
     atomic_store(&changing, false);
-    atomic_store(&told, true);
-    atomic_store(&ps_device, config->backend == PS_BACKEND_HOST ? &ps_device_host : &watching);
-    if (config->backend != PS_BACKEND_HOST) {
+    atomic_store(&looked_at, 0);
+    if (config->backend == PS_BACKEND_HOST) {
+        atomic_store(&ps_device, &ps_device_host);
+    } else if (config->backend == PS_BACKEND_AUTO) {
+        atomic_store(&ps_device, &watching_events);
+    } else {
+        atomic_store(&ps_device, &watching);
         watch_tick();
     }
 }

@@ -30,7 +30,7 @@ void ps_gpu_work(uint32_t wishes);
 void ps_cuda_work(uint32_t wishes);
 void ps_cupti_work(uint32_t wishes);
 
-/* Writes the name of the backend in use into the recording, once it has one. */
+/* Writes the name of the backend in use into the recording; the last one counts. When it is chosen and when it drains. */
 void ps_device_tell(void);
 
 /* Whether a handle may be shown to the driver: one of the two constants, or something that can be a pointer. Small numbers are

@@ -12,13 +12,12 @@ enum { MAX_SHARED_BYTES = 64 << 20 };
 
 static struct {
     pthread_mutex_t lock;
-    _Atomic uint32_t n; /* of `all`; an entry is whole before it is counted */
-    ps_record_domain all[PS_MAX_DOMAINS];
     char *include, *exclude; /* the lists of the options, NULL for none */
-} domains = {.lock = PTHREAD_MUTEX_INITIALIZER,
-             .n = 1,
-             .all = {{.id = 0, .recorded = true, .length = 7, .name = "default"}}};
+} domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+ps_record_domain ps_domains[PS_MAX_DOMAINS] = {
+    {.id = 0, .recorded = true, .length = 7, .name = "default"}};
+_Atomic uint32_t ps_n_domains = 1;
 _Atomic uint32_t ps_domain_defined[PS_MAX_DOMAINS];
 
 /* --- domains --------------------------------------------------------------------------------------------------------- */
@@ -51,9 +50,9 @@ static bool passes(const char *name, size_t length) {
 }
 
 static ps_record_domain *find(const char *name, size_t length) {
-    uint32_t n = atomic_load_explicit(&domains.n, memory_order_acquire);
+    uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_acquire);
     for (uint32_t i = 0; i < n; i++) {
-        ps_record_domain *d = &domains.all[i];
+        ps_record_domain *d = &ps_domains[i];
         if (d->length == length && memcmp(d->name, name, length) == 0) {
             return d;
         }
@@ -63,23 +62,23 @@ static ps_record_domain *find(const char *name, size_t length) {
 
 /* With the lock held. */
 static ps_record_domain *add(const char *name, size_t length) {
-    uint32_t n = atomic_load_explicit(&domains.n, memory_order_relaxed);
+    uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_relaxed);
     char *copy = n < PS_MAX_DOMAINS ? ps_strndup(name, length) : NULL;
     if (copy == NULL) {
         return NULL;
     }
-    ps_record_domain *d = &domains.all[n];
+    ps_record_domain *d = &ps_domains[n];
     d->id = (uint16_t)n;
     d->length = (uint32_t)length;
     d->name = copy;
     atomic_store_explicit(&d->recorded, passes(name, length), memory_order_relaxed);
-    atomic_store_explicit(&domains.n, n + 1, memory_order_release);
+    atomic_store_explicit(&ps_n_domains, n + 1, memory_order_release);
     return d;
 }
 
 ps_record_domain *ps_domain_named(const char *name, size_t length) {
     if (name == NULL) {
-        return &domains.all[0];
+        return &ps_domains[0];
     }
     if (length > PS_RECORD_MAX_TEXT) {
         length = PS_RECORD_MAX_TEXT;
@@ -99,19 +98,6 @@ ps_record_domain *ps_domain_named(const char *name, size_t length) {
     return d;
 }
 
-ps_record_domain *ps_domain_check(const void *handle) {
-    if (handle == NULL) {
-        return &domains.all[0];
-    }
-    uintptr_t at = (uintptr_t)handle - (uintptr_t)&domains.all[0];
-    uint32_t n = atomic_load_explicit(&domains.n, memory_order_acquire);
-    if (at % sizeof(ps_record_domain) != 0 || at / sizeof(ps_record_domain) >= n) {
-        return NULL;
-    }
-    ps_record_domain *d = &domains.all[at / sizeof(ps_record_domain)];
-    return atomic_load_explicit(&d->destroyed, memory_order_relaxed) ? NULL : d;
-}
-
 void ps_domain_destroy(void *handle) {
     ps_record_domain *d = ps_domain_check(handle);
     if (d != NULL && d->id != 0) { /* the default domain is nobody's to destroy */
@@ -120,11 +106,11 @@ void ps_domain_destroy(void *handle) {
 }
 
 ps_record_domain *ps_domain_at(unsigned id) {
-    return id < ps_domain_count() ? &domains.all[id] : NULL;
+    return id < ps_domain_count() ? &ps_domains[id] : NULL;
 }
 
 unsigned ps_domain_count(void) {
-    return atomic_load_explicit(&domains.n, memory_order_acquire);
+    return atomic_load_explicit(&ps_n_domains, memory_order_acquire);
 }
 
 static void keep_list(char **kept, const char *list) {
@@ -136,9 +122,9 @@ void ps_domain_filter(const char *include, const char *exclude) {
     (void)pthread_mutex_lock(&domains.lock);
     keep_list(&domains.include, include);
     keep_list(&domains.exclude, exclude);
-    uint32_t n = atomic_load_explicit(&domains.n, memory_order_relaxed);
+    uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_relaxed);
     for (uint32_t i = 0; i < n; i++) {
-        ps_record_domain *d = &domains.all[i];
+        ps_record_domain *d = &ps_domains[i];
         atomic_store_explicit(&d->recorded, passes(d->name, d->length), memory_order_relaxed);
     }
     (void)pthread_mutex_unlock(&domains.lock);

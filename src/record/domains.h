@@ -24,8 +24,23 @@ struct ps_record_domain {
 /* NULL or "default" gives domain 0. NULL when there are too many (counted). */
 ps_record_domain *ps_domain_named(const char *name, size_t length);
 
+/* All that were made, the first is "default". An entry is whole before it is counted. */
+extern ps_record_domain ps_domains[PS_MAX_DOMAINS] __attribute__((visibility("hidden")));
+extern _Atomic uint32_t ps_n_domains __attribute__((visibility("hidden")));
+
 /* NULL gives domain 0; NULL back for a pointer that is no domain of ours or was destroyed. */
-ps_record_domain *ps_domain_check(const void *handle);
+static inline ps_record_domain *ps_domain_check(const void *handle) {
+    if (handle == NULL) {
+        return &ps_domains[0];
+    }
+    uintptr_t at = (uintptr_t)handle - (uintptr_t)&ps_domains[0];
+    uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_acquire);
+    if (at % sizeof(ps_record_domain) != 0 || at / sizeof(ps_record_domain) >= n) {
+        return NULL;
+    }
+    ps_record_domain *d = &ps_domains[at / sizeof(ps_record_domain)];
+    return atomic_load_explicit(&d->destroyed, memory_order_relaxed) ? NULL : d;
+}
 void ps_domain_destroy(void *handle);
 
 ps_record_domain *ps_domain_at(unsigned id); /* NULL past the last */

@@ -33,7 +33,7 @@ enum { BUSY_WRITING = 1, BUSY_DEVICE = 2 };
 static __attribute__((noinline, cold)) ps_rec_thread *enter_slow(ps_rec_thread *me,
                                                                  uint32_t generation) {
     if (me != NULL && atomic_load_explicit(&me->busy, memory_order_relaxed) != 0) {
-        ps_thread_count_nested(me);
+        ps_thread_count_nested();
         return NULL;
     }
     return ps_thread_attach(generation);
@@ -254,16 +254,6 @@ static inline uint64_t put_intro(ps_rec_thread *me, ps_lane *lane) {
     return ps_put_definition(&lane->ring, 0, head, me->name, length);
 }
 
-/* What an event is made of. */
-typedef struct event {
-    uint8_t kind;
-    const ps_record_domain *domain;
-    ps_text text, shapes;
-    void *stream;
-    const ps_nvtx_extra *extra;
-    bool opens; /* a range that must find room for its end */
-} event;
-
 static __attribute__((noinline)) uint64_t put_nvtx(ps_lane *lane, const ps_nvtx_extra *extra,
                                                    uint64_t n, ps_text *payload) {
     uint32_t text = put_text(lane, payload, &n);
@@ -298,41 +288,44 @@ static inline uint64_t new_id(ps_rec_thread *me, bool on_device) {
     return ps_range_id(me->next_id++, on_device);
 }
 
-/* Returns the event's id, 0 when it was dropped. Inlined: kind and the presence of parts are constants there. */
-static inline __attribute__((always_inline)) uint64_t put_event(ps_rec_thread *me, event *e) {
+/* Returns the event's id, 0 when it was dropped. `opens`: a range, which must find room for its end. `shapes`: of an operator, else
+ * NULL; `forward` too, else 0. Inlined, so that kind and the presence of parts are constants. */
+static inline __attribute__((always_inline)) uint64_t
+put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *domain,
+          const ps_text *text, const ps_text *shapes, uint64_t forward, void *stream,
+          const ps_nvtx_extra *extra) {
     ps_lane *lane = me->lane;
-    need_domain(me, e->domain);
-    need_shared_text(me, &e->text);
-    bool has_shapes = e->kind == PS_REC_OP_BEGIN;
-    uint64_t need = 1 + intro_need(me, lane) + text_need(&e->text);
+    need_domain(me, domain);
+    need_shared_text(me, text);
+    uint64_t need = 1 + intro_need(me, lane) + text_need(text) + opens;
     ps_text payload = {0};
-    if (has_shapes) {
-        need_shared_text(me, &e->shapes);
-        need += 1 + text_need(&e->shapes);
+    if (shapes != NULL) {
+        need_shared_text(me, shapes);
+        need += 1 + text_need(shapes);
     }
-    if (UNLIKELY(e->extra != NULL)) {
-        payload = payload_of(me, e->extra);
+    if (UNLIKELY(extra != NULL)) {
+        payload = payload_of(me, extra);
         need += 1 + text_need(&payload);
     }
-    if (UNLIKELY(!ps_lane_has(lane, need + ps_lane_open(lane) + e->opens))) {
+    if (UNLIKELY(!ps_lane_has(lane, need + ps_lane_open(lane)))) {
         return full(lane);
     }
     uint64_t n = put_intro(me, lane);
-    uint32_t shapes = has_shapes ? put_text(lane, &e->shapes, &n) : 0;
-    uint32_t text = put_text(lane, &e->text, &n);
-    if (UNLIKELY(e->extra != NULL)) {
-        n = put_nvtx(lane, e->extra, n, &payload);
+    uint32_t shapes_id = shapes != NULL ? put_text(lane, shapes, &n) : 0;
+    uint32_t text_id = put_text(lane, text, &n);
+    if (UNLIKELY(extra != NULL)) {
+        n = put_nvtx(lane, extra, n, &payload);
     }
-    uint64_t id = new_id(me, e->stream != NULL);
+    uint64_t id = new_id(me, stream != NULL);
     ps_slot *slot = ps_ring_slot(&lane->ring, n++);
     slot->id = id;
-    slot->aux = (uint64_t)(uintptr_t)e->stream;
-    slot->text = text;
-    slot->kind = e->kind;
-    slot->n_more = has_shapes;
-    slot->domain = e->domain->id;
-    if (has_shapes) {
-        *ps_ring_slot(&lane->ring, n++) = (ps_slot){.text = shapes};
+    slot->aux = (uint64_t)(uintptr_t)stream;
+    slot->text = text_id;
+    slot->kind = kind;
+    slot->n_more = shapes != NULL;
+    slot->domain = domain->id;
+    if (shapes != NULL) {
+        *ps_ring_slot(&lane->ring, n++) = (ps_slot){.id = forward, .text = shapes_id};
     }
     slot->ticks = ps_clock_ticks(me->clock);
     ps_lane_publish(lane, n);
@@ -343,14 +336,19 @@ static inline bool recorded(const ps_record_domain *domain) {
     return atomic_load_explicit(&domain->recorded, memory_order_relaxed);
 }
 
-static inline uint64_t put_range(ps_rec_thread *me, event *e) {
-    e->opens = true;
-    uint64_t id = put_event(me, e);
+/* Of an event that put_event() opened. */
+static inline void count_begun(ps_lane *lane, _Atomic uint64_t *counter) {
+    lane->n_begun++;
+    ps_ring_count(counter);
+}
+
+static inline __attribute__((always_inline)) uint64_t put_range(ps_rec_thread *me, uint8_t kind,
+                                                                const ps_record_domain *domain,
+                                                                const ps_text *text, void *stream,
+                                                                const ps_nvtx_extra *extra) {
+    uint64_t id = put_event(me, kind, true, domain, text, NULL, 0, stream, extra);
     if (LIKELY(id != 0)) {
-        ps_lane *lane = me->lane;
-        lane->n_begun++;
-        ps_ring_header *header = lane->ring.header;
-        ps_ring_count(e->kind == PS_REC_OP_BEGIN ? &header->n_ops : &header->n_ranges);
+        count_begun(me->lane, &me->lane->ring.header->n_ranges);
     }
     return id;
 }
@@ -397,7 +395,7 @@ static inline void put_range_end(ps_rec_thread *me, ps_lane *owner, ps_slot slot
 /* Whose range it is; NULL, and counted, when it is none of this recording. */
 static inline ps_lane *owner_of(ps_rec_thread *me, uint64_t id) {
     uint64_t number = ps_range_number(id);
-    if (LIKELY(number < me->end_id && number + PS_ID_BLOCK >= me->end_id)) {
+    if (LIKELY(number < me->next_id && number + PS_ID_BLOCK >= me->end_id)) {
         return me->lane; /* of its latest block */
     }
     bool earlier = number < me->first_id;
@@ -435,11 +433,7 @@ void ps_event_mark(const ps_record_domain *domain, ps_text text, void *stream,
     }
     uint64_t id = 0;
     if (LIKELY(recorded(domain)) && judge(me, &text)) {
-        id = put_event(me, &(event){.kind = PS_REC_MARK,
-                                    .domain = domain,
-                                    .text = text,
-                                    .stream = stream,
-                                    .extra = extra});
+        id = put_event(me, PS_REC_MARK, false, domain, &text, NULL, 0, stream, extra);
         if (LIKELY(id != 0)) {
             ps_ring_count(&me->lane->ring.header->n_marks);
         }
@@ -455,11 +449,7 @@ uint64_t ps_event_start(const ps_record_domain *domain, ps_text text, void *stre
     }
     uint64_t id = 0;
     if (LIKELY(recorded(domain)) && judge(me, &text)) {
-        id = put_range(me, &(event){.kind = PS_REC_RANGE_START,
-                                    .domain = domain,
-                                    .text = text,
-                                    .stream = stream,
-                                    .extra = extra});
+        id = put_range(me, PS_REC_RANGE_START, domain, &text, stream, extra);
     }
     leave_with(me, DEVICE_START, id, stream);
     return id;
@@ -469,18 +459,18 @@ void ps_event_end(const ps_record_domain *domain, uint64_t id) {
     end_range(domain != NULL ? domain->id : PS_DOMAIN_ANY, id);
 }
 
-uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream) {
+uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward) {
     ps_rec_thread *me = enter();
     if (me == NULL) {
         return 0;
     }
     uint64_t id = 0;
     if (judge(me, &name) && judge(me, &shapes)) {
-        id = put_range(me, &(event){.kind = PS_REC_OP_BEGIN,
-                                    .domain = ps_domain_check(NULL),
-                                    .text = name,
-                                    .shapes = shapes,
-                                    .stream = stream});
+        id = put_event(me, PS_REC_OP_BEGIN, true, ps_domain_check(NULL), &name, &shapes, forward,
+                       stream, NULL);
+        if (LIKELY(id != 0)) {
+            count_begun(me->lane, &me->lane->ring.header->n_ops);
+        }
     }
     leave_with(me, DEVICE_START, id, stream);
     return id;
@@ -529,11 +519,7 @@ int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
     }
     uint64_t id = 0;
     if (judge(me, &text)) {
-        id = put_range(me, &(event){.kind = PS_REC_PUSH,
-                                    .domain = domain,
-                                    .text = text,
-                                    .stream = stream,
-                                    .extra = extra});
+        id = put_range(me, PS_REC_PUSH, domain, &text, stream, extra);
     }
     uint16_t level = top != NULL ? (uint16_t)(top->level + 1) : 0;
     me->stack[me->depth++] = (struct ps_pushed){.id = id, .domain = domain->id, .level = level};

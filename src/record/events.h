@@ -51,7 +51,8 @@ int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
                   const ps_nvtx_extra *extra);
 int ps_event_pop(const ps_record_domain *domain);
 
-uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream);
+/* `forward`: id of the operator whose gradient this one computes, else 0. */
+uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward);
 void ps_event_op_end(uint64_t id);
 
 void ps_event_step(bool begin, int64_t step, void *stream);
@@ -84,5 +85,6 @@ void ps_shared_set_taker(void (*take)(void));
 /* What waits in memory for ring 0, for the thread that has just made it; and to forget it. */
 void ps_shared_flush(void);
 void ps_shared_forget(void);
+void ps_shared_abandon(void); /* in a forked child: another thread may have been changing it */
 
 #endif

@@ -66,7 +66,8 @@ enum {
         18, /* range id | 0 | - ; domain as given by the caller, PS_DOMAIN_ANY when it gave none */
     PS_REC_PUSH = 19, /* as RANGE_START; its end is a PS_REC_RANGE_END */
     PS_REC_OP_BEGIN =
-        20, /* range id | stream handle | name ; one slot behind: text id of the shapes or 0 in its `text` */
+        20, /* range id | stream handle | name ; one slot behind: text id of the shapes or 0 in its `text`,
+                                of an operator of the backward pass the id of the forward one in its `id` */
     PS_REC_STEP_BEGIN = 21, /* number of the step, int64 | stream handle or 0 | - */
     PS_REC_STEP_END = 22,   /* number of the step | 0 | - */
     PS_REC_NVTX =
@@ -83,7 +84,9 @@ enum {
         36, /* correlation | text: name of the driver or runtime call; more.thread says who */
     PS_REC_DEVICE_ANCHOR =
         37, /* `ticks` host CLOCK_MONOTONIC ns, aux the device's own ns, id half width ns */
-    PS_REC_CORRELATE = 38 /* external correlation: correlation | range id */
+    PS_REC_CORRELATE = 38, /* external correlation: correlation | range id */
+    PS_REC_OVERHEAD = 39,  /* time CUPTI itself took: 0; more.what its kind, more.thread whose */
+    PS_REC_SYNC = 40       /* a call that waited for the device: correlation; more.what its type */
 };
 
 #define PS_DOMAIN_ANY 0xffffu

@@ -41,7 +41,7 @@ static void *map_file(const char *dir, uint32_t number, size_t bytes) {
     if (fd < 0) {
         return MAP_FAILED;
     }
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     int error = errno;
     (void)close(fd);
     if (memory == MAP_FAILED) {
@@ -49,6 +49,20 @@ static void *map_file(const char *dir, uint32_t number, size_t bytes) {
         errno = error;
     }
     return memory;
+}
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* All pages, ready to be written: MAP_POPULATE would make those of a file ready for reading only. */
+static void populate(char *memory, size_t bytes) {
+    if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) { /* Linux 5.14 */
+        return;
+    }
+    for (size_t i = 0; i < bytes; i += 4096) {
+        *(volatile char *)(memory + i) = 0;
+    }
 }
 
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
@@ -59,13 +73,14 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
         return false;
     }
     size_t bytes = PS_RING_HEADER_BYTES + (size_t)n_slots * sizeof(ps_slot);
-    void *memory = dir != NULL ? map_file(dir, number, bytes)
-                               : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *memory =
+        dir != NULL ? map_file(dir, number, bytes)
+                    : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         return false;
     }
     (void)madvise(memory, bytes, MADV_DONTFORK);
+    populate(memory, bytes);
     ring->header = memory;
     ring->slots = (ps_slot *)(void *)((char *)memory + PS_RING_HEADER_BYTES);
     ring->mask = n_slots - 1;
@@ -77,6 +92,28 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
     ring->header->session = session;
     ring->header->magic = PS_RING_MAGIC; /* last: without it the file is no ring yet */
     return true;
+}
+
+static void prepare_slots(ps_ring *ring, uint64_t first, uint64_t n) {
+    uintptr_t begin = (uintptr_t)&ring->slots[first] & ~(uintptr_t)4095;
+    uintptr_t end = (uintptr_t)&ring->slots[first + n];
+    int error = errno;
+    (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+    errno = error;
+}
+
+void ps_ring_prepare(ps_ring *ring, uint64_t n_slots) {
+    if (!ring->in_file) {
+        return;
+    }
+    uint64_t all = ring->mask + 1;
+    uint64_t first = atomic_load_explicit(&ring->header->head, memory_order_relaxed) & ring->mask;
+    uint64_t n = n_slots < all ? n_slots : all;
+    uint64_t to_end = n < all - first ? n : all - first;
+    prepare_slots(ring, first, to_end);
+    if (to_end < n) {
+        prepare_slots(ring, 0, n - to_end);
+    }
 }
 
 void ps_ring_drop(ps_ring *ring, const char *dir, uint32_t number) {

@@ -10,6 +10,8 @@
 
 #include "record/format.h"
 
+enum { PS_RING_AHEAD = 2048 }; /* slots that are ready to be written, at least: 64 KiB */
+
 typedef struct ps_ring {
     ps_ring_header *header; /* the mapping */
     ps_slot *slots;         /* [mask + 1] */
@@ -25,6 +27,10 @@ typedef struct ps_ring {
  * get it, all of its pages at hand. False when it cannot be had (errno says why; nothing is left). */
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
                   uint64_t session);
+
+/* Makes the next `n_slots` behind head writable without a page fault: the first write to a page of a mapped file after the
+ * kernel has written it to the disk takes the time of hundreds of events. From the writer's thread. */
+void ps_ring_prepare(ps_ring *ring, uint64_t n_slots);
 
 /* Unmaps; with `dir` as for make it removes the file too. Nothing for a ring that is all zero. */
 void ps_ring_drop(ps_ring *ring, const char *dir, uint32_t number);

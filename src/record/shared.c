@@ -213,3 +213,8 @@ void ps_shared_forget(void) {
         ps_lane_shared_unlock();
     }
 }
+
+void ps_shared_abandon(void) {
+    memset(&waiting, 0, sizeof waiting);
+    taker = NULL;
+}

@@ -32,20 +32,21 @@ static struct {
 
     uint32_t generation;                    /* of the lanes, 0 none */
     _Atomic(ps_lane *) lanes[PS_MAX_RINGS]; /* read without the lock */
-    _Atomic uint32_t n_lanes;   /* slots of `lanes` that were ever set in this recording */
-    ps_lane *free_lanes;        /* of this recording, without a thread */
-    ps_lane *spare_lanes;       /* without a ring */
-    _Atomic uint32_t n_threads; /* attached in this recording */
-    uint64_t first_id;          /* number of the first range of this recording */
-    uint32_t failed;            /* the recording that could not have a ring */
+    _Atomic uint32_t n_lanes;     /* slots of `lanes` that were ever set in this recording */
+    ps_lane *free_lanes;          /* of this recording, without a thread */
+    ps_lane *spare_lanes;         /* without a ring */
+    _Atomic uint32_t n_threads;   /* attached in this recording */
+    uint64_t first_id;            /* number of the first range of this recording */
+    uint32_t n_numbers, n_making; /* of lanes that were given out; whose ring is being made */
+    uint32_t failed;              /* the recording that could not have a ring */
     bool membarrier;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 /* Taken alone or after all.lock. */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Events of signal handlers, and of threads without memory, that had no lane to be counted on. */
-static _Atomic uint64_t n_nested_early, n_lost_early;
+/* Events of signal handlers that interrupted the recorder, and of threads without memory: counted in ring 0 later. */
+static _Atomic uint64_t n_nested, n_no_ring;
 
 /* --- numbers of ranges ----------------------------------------------------------------------------------------------- */
 
@@ -92,12 +93,15 @@ void ps_lane_shared_unlock(void) {
     holds_shared = false;
 }
 
-void ps_thread_count_nested(ps_rec_thread *me) {
-    /* The only counter with two writers of one thread, so the only one that is added to as a whole. */
-    _Atomic uint64_t *counter = me != NULL && me->lane != NULL
-                                    ? &me->lane->ring.header->drops[PS_DROP_NESTED]
-                                    : &n_nested_early;
-    (void)atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+/* Not on the thread's lane: what was interrupted may be an event that has yet to find out that its recording has ended. */
+void ps_thread_count_nested(void) {
+    (void)atomic_fetch_add_explicit(&n_nested, 1, memory_order_relaxed);
+}
+
+/* Into ring 0, where there is one. */
+static void count_early(void) {
+    ps_shared_drop(PS_DROP_NESTED, atomic_exchange_explicit(&n_nested, 0, memory_order_relaxed));
+    ps_shared_drop(PS_DROP_NO_RING, atomic_exchange_explicit(&n_no_ring, 0, memory_order_relaxed));
 }
 
 /* --- lanes ----------------------------------------------------------------------------------------------------------- */
@@ -107,27 +111,41 @@ static void *map_pages(size_t bytes) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* A lane with a ring, not yet in the table. Where no file can be had, the ring is in memory. */
-static ps_lane *make_lane(uint32_t number, const char *dir, uint64_t n_slots, uint64_t session) {
+typedef struct place {
+    const char *dir;
+    uint64_t n_slots, session;
+    int clock;
+} place;
+
+/* A lane without a ring; NULL when memory is out. */
+static ps_lane *blank_lane(uint32_t number) {
     ps_lane *lane = all.spare_lanes;
-    if (lane != NULL) {
+    if (lane == NULL) {
+        lane = map_pages(sizeof *lane);
+    } else {
         all.spare_lanes = lane->next;
         memset(lane, 0, sizeof *lane);
-    } else {
-        lane = map_pages(sizeof *lane);
     }
-    if (lane == NULL) {
-        return NULL;
+    if (lane != NULL) {
+        lane->number = number;
     }
-    if (!ps_ring_make(&lane->ring, dir, number, n_slots, session) &&
-        !(dir != NULL && ps_ring_make(&lane->ring, NULL, number, n_slots, session))) {
-        lane->next = all.spare_lanes;
-        all.spare_lanes = lane;
-        return NULL;
-    }
-    lane->number = number;
-    lane->wake_at = n_slots / 2;
     return lane;
+}
+
+/* Where no file can be had, the ring is in memory. Takes a millisecond or two. */
+static bool make_ring(ps_lane *lane, const place *where) {
+    if (!ps_ring_make(&lane->ring, where->dir, lane->number, where->n_slots, where->session) &&
+        !(where->dir != NULL &&
+          ps_ring_make(&lane->ring, NULL, lane->number, where->n_slots, where->session))) {
+        return false;
+    }
+    lane->wake_at = where->n_slots / 2;
+    return true;
+}
+
+static void keep_spare(ps_lane *lane) {
+    lane->next = all.spare_lanes;
+    all.spare_lanes = lane;
 }
 
 /* The rings of a recording that ended. */
@@ -142,8 +160,7 @@ static void drop_lanes(void) {
         atomic_store_explicit(&all.lanes[i], NULL, memory_order_relaxed);
         if (lane != NULL && !lane->stuck) {
             ps_ring_drop(&lane->ring, NULL, lane->number);
-            lane->next = all.spare_lanes;
-            all.spare_lanes = lane;
+            keep_spare(lane);
         }
     }
     ps_lane_shared_unlock();
@@ -161,12 +178,6 @@ static void put_in_table(ps_lane *lane) {
 
 /* --- attaching ------------------------------------------------------------------------------------------------------- */
 
-typedef struct place {
-    const char *dir;
-    uint64_t n_slots, session;
-    int clock;
-} place;
-
 static void thread_ends(void *context);
 
 static void once_a_process(void) {
@@ -174,24 +185,56 @@ static void once_a_process(void) {
     all.membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-/* Makes ring 0 of a recording that has none yet. False when there cannot be one. */
+/* Makes ring 0 of a recording that has none yet, with what waits for it. False when there cannot be one. */
 static bool open_generation(uint32_t generation, const place *where) {
     if (all.generation == generation) {
         return true;
     }
     drop_lanes();
-    ps_lane *lane = make_lane(0, where->dir, where->n_slots, where->session);
-    if (lane == NULL) {
+    ps_lane *lane = blank_lane(0);
+    if (lane == NULL || !make_ring(lane, where)) {
+        if (lane != NULL) {
+            keep_spare(lane);
+        }
         return false;
     }
     all.generation = generation;
+    all.n_numbers = 1;
     all.first_id = atomic_load_explicit(&next_number, memory_order_relaxed);
     atomic_store_explicit(&all.n_threads, 0, memory_order_relaxed);
     put_in_table(lane);
+    ps_shared_flush(); /* before any event */
+    count_early();
     return true;
 }
 
-/* One without a thread, a new one, or lane 0 when there are too many or no memory. */
+/* A new one for this recording, not in any list. The lock is given back while its ring is made, so that threads that begin
+ * together do so together; whoever ends the recording waits for it. NULL when there are enough, or no memory. */
+static ps_lane *new_lane(const place *where) {
+    ps_lane *lane = all.n_numbers < PS_MAX_RINGS ? blank_lane(all.n_numbers) : NULL;
+    if (lane == NULL) {
+        return NULL;
+    }
+    all.n_numbers++;
+    all.n_making++;
+    (void)pthread_mutex_unlock(&all.lock);
+    bool made = make_ring(lane, where);
+    (void)pthread_mutex_lock(&all.lock);
+    all.n_making--;
+    if (!made) {
+        keep_spare(lane);
+        return NULL;
+    }
+    put_in_table(lane);
+    return lane;
+}
+
+static void free_lane(ps_lane *lane) {
+    lane->next = all.free_lanes;
+    all.free_lanes = lane;
+}
+
+/* One without a thread, a new one, or lane 0. */
 static ps_lane *any_lane(const place *where) {
     ps_lane *lane = all.free_lanes;
     if (lane != NULL) {
@@ -199,15 +242,8 @@ static ps_lane *any_lane(const place *where) {
         lane->next = NULL;
         return lane;
     }
-    uint32_t number = atomic_load_explicit(&all.n_lanes, memory_order_relaxed);
-    if (number < PS_MAX_RINGS) {
-        lane = make_lane(number, where->dir, where->n_slots, where->session);
-        if (lane != NULL) {
-            put_in_table(lane);
-            return lane;
-        }
-    }
-    return atomic_load_explicit(&all.lanes[0], memory_order_relaxed);
+    lane = new_lane(where);
+    return lane != NULL ? lane : atomic_load_explicit(&all.lanes[0], memory_order_relaxed);
 }
 
 /* The structure of the calling thread, made when it has none. */
@@ -234,6 +270,7 @@ static ps_rec_thread *own_structure(void) {
         me->next->previous = me;
     }
     all.all = me;
+    ps_this_thread = me; /* of no generation yet */
     return me;
 }
 
@@ -272,25 +309,16 @@ static ps_rec_thread *attach(uint32_t generation, const place *where) {
     ps_rec_thread *me = all.failed != generation ? own_structure() : NULL;
     if (me == NULL || !open_generation(generation, where)) {
         all.failed = generation; /* not again and again for each event */
-        (void)atomic_fetch_add_explicit(&n_lost_early, 1, memory_order_relaxed);
+        (void)atomic_fetch_add_explicit(&n_no_ring, 1, memory_order_relaxed);
         return NULL;
     }
     take_lane(me, generation, where);
-    ps_this_thread = me;
     return me;
-}
-
-static void flush_early(void) {
-    ps_shared_flush();
-    ps_shared_drop(PS_DROP_NESTED,
-                   atomic_exchange_explicit(&n_nested_early, 0, memory_order_relaxed));
-    ps_shared_drop(PS_DROP_NO_RING,
-                   atomic_exchange_explicit(&n_lost_early, 0, memory_order_relaxed));
 }
 
 ps_rec_thread *ps_thread_attach(uint32_t generation) {
     if (attaching || holds_shared) {
-        ps_thread_count_nested(NULL);
+        ps_thread_count_nested();
         return NULL;
     }
     attaching = true;
@@ -306,15 +334,37 @@ ps_rec_thread *ps_thread_attach(uint32_t generation) {
         (void)pthread_mutex_lock(&all.lock);
         me = attach(generation, &where);
         (void)pthread_mutex_unlock(&all.lock);
-    }
-    if (me != NULL) {
-        flush_early();
+    } else if (atomic_load_explicit(ps_recording, memory_order_relaxed) == generation) {
+        (void)atomic_fetch_add_explicit(&n_no_ring, 1, memory_order_relaxed);
     }
     errno = error;
     (void)pthread_setcancelstate(cancel, NULL);
     atomic_signal_fence(memory_order_seq_cst);
     attaching = false;
     return me;
+}
+
+void ps_threads_prepare(uint32_t generation, const char *dir, uint64_t n_slots, uint64_t session) {
+    place where = {.dir = dir, .n_slots = n_slots, .session = session};
+    (void)pthread_once(&all.once, once_a_process);
+    attaching = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    (void)pthread_mutex_lock(&all.lock);
+    unsigned n = 0;
+    for (const ps_rec_thread *t = all.all; t != NULL; t = t->next) {
+        n++;
+    }
+    bool open = open_generation(generation, &where);
+    for (unsigned i = 0; open && i < (n > 0 ? n : 1); i++) {
+        ps_lane *lane = new_lane(&where);
+        open = lane != NULL;
+        if (open) {
+            free_lane(lane);
+        }
+    }
+    (void)pthread_mutex_unlock(&all.lock);
+    atomic_signal_fence(memory_order_seq_cst);
+    attaching = false;
 }
 
 /* Destructor of the key: its lane goes to the next new thread. What this thread records after this attaches it anew. */
@@ -333,12 +383,13 @@ static void thread_ends(void *context) {
         me->next->previous = me->previous;
     }
     ps_lane *lane = me->lane;
-    if (all.generation != 0 && me->generation == all.generation && lane->number != 0) {
+    bool whole = atomic_load_explicit(&me->busy, memory_order_relaxed) ==
+                 0; /* else it was cut off in an event */
+    if (all.generation != 0 && me->generation == all.generation && lane->number != 0 && whole) {
         for (uint32_t i = 0; i < me->depth; i++) { /* nobody can pop these any more */
             lane->n_ended += me->stack[i].id != 0;
         }
-        lane->next = all.free_lanes;
-        all.free_lanes = lane;
+        free_lane(lane);
     }
     me->next = all.unused;
     all.unused = me;
@@ -375,7 +426,7 @@ unsigned ps_threads_quiesce(unsigned patience_ms) {
     unsigned n_busy;
     for (;;) {
         (void)pthread_mutex_lock(&all.lock);
-        n_busy = count_busy();
+        n_busy = count_busy() + all.n_making;
         if (n_busy == 0 || ps_mono_ns() >= deadline) {
             break;
         }
@@ -384,6 +435,7 @@ unsigned ps_threads_quiesce(unsigned patience_ms) {
     }
     give_up_lanes();
     (void)pthread_mutex_unlock(&all.lock);
+    count_early();
     return n_busy;
 }
 
@@ -422,11 +474,11 @@ void ps_threads_forget(void) {
     all.all = all.unused = NULL;
     all.free_lanes = all.spare_lanes = NULL;
     all.generation = all.failed = 0;
+    all.n_numbers = all.n_making = 0;
     ps_this_thread = NULL;
     attaching = holds_shared = false;
     if (all.has_key) {
         (void)pthread_setspecific(all.key, NULL);
     }
-    ps_shared_forget();
-    ps_domains_forget();
+    ps_shared_abandon();
 }

@@ -88,9 +88,13 @@ bool ps_lane_shared_lock(ps_lane **lane);
 void ps_lane_shared_unlock(void);
 
 /* An event of a signal handler that interrupted the recorder itself: counted without a lock. */
-void ps_thread_count_nested(ps_rec_thread *me);
+void ps_thread_count_nested(void);
 
 /* --- for the session ------------------------------------------------------------------------------------------------- */
+
+/* Makes the rings of a recording that is to begin: ring 0 and as many as threads have recorded in this process (one at least), so
+ * that first events need not. Arguments as of ps_session_ring_place(). */
+void ps_threads_prepare(uint32_t generation, const char *dir, uint64_t n_slots, uint64_t session);
 
 /* After *ps_recording has been set to 0 (memory_order_seq_cst). Waits until no thread is in the middle of an event it began before; those that do not come
  * out within `patience_ms` keep their lane for good. No thread writes to a ring from then on, but ps_shared_... still work and the
@@ -108,7 +112,7 @@ void ps_threads_each_ring(void (*fn)(void *context, ps_ring *ring, uint32_t numb
 /* Threads that recorded something in the current or last recording. */
 uint32_t ps_threads_count(void);
 
-/* After fork in the child: nothing of the parent's is used any more. */
+/* After fork in the child: nothing of the parent's is used any more, what waits for ring 0 neither. */
 void ps_threads_forget(void);
 
 #endif

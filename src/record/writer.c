@@ -47,7 +47,11 @@ static struct {
 } g;
 
 static void take_ring(void *taken, ps_ring *ring, uint32_t number) {
-    *(uint64_t *)taken += ps_spool_take(g.spool, ring, number);
+    uint64_t n = ps_spool_take(g.spool, ring, number);
+    *(uint64_t *)taken += n;
+    if (n > 0) { /* the next round may bring as much again, and some more */
+        ps_ring_prepare(ring, n > PS_RING_AHEAD / 2 ? 2 * n : PS_RING_AHEAD);
+    }
 }
 
 static void say_full(void) {

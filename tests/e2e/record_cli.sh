@@ -99,6 +99,16 @@ mkdir path && mv tree/elsewhere.so path/libpipescope-record.so
 LD_LIBRARY_PATH=$T/path tree/bin/pipescope record -- env >out 2>err
 grep -qxF "PIPESCOPE_LIBRARY=$T/path/libpipescope-record.so" out || fail "not found by the loader: $(cat err)"
 
+# Before all libraries. Sanitizers do not let themselves be loaded into a program that has none.
+if ! grep -q '__asan_init\|__tsan_init' "$library"; then
+    LD_PRELOAD=$library run 0 record --preload -- env
+    says_out "LD_PRELOAD=$library:$library"
+    mkdir 'a b'
+    cp "$library" 'a b/'
+    run 2 record --preload --library 'a b/libpipescope-record.so' -- true
+    says 'takes no blanks or colons'
+fi
+
 # A folder that cannot be written to is told before the program runs.
 echo file >not-a-folder
 run 1 record -o not-a-folder -- touch ran

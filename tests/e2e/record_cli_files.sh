@@ -16,10 +16,12 @@ n_folders() { folders "$1" | wc -l; }
 n_raw() { find "$1" -name events.spool | wc -l; }
 
 # One process: its counts, the table on stderr, stdout untouched, what to type next works.
-run 0 record -o one --rank 3 -- "$client" started 0 step 4 mark 5 host 6 op 2
+run 0 record -o one --rank 0 -- "$client" started meta pp_info '{"pp_type": "1f1b", "microbatch_num": 1}' \
+    meta distributed_args '{"pipeline_model_parallel_size": 1, "tensor_model_parallel_size": 1, "data_parallel_size": 1}' \
+    step 4 mark 5 host 6 op 2
 [ "$(cat stdout)" = 1 ] || fail "stdout: $(cat stdout)"
 [ "$(n_folders one):$(n_raw one)" = 1:0 ] || fail "folders: $(find one)"
-row "^ 3 [0-9]+ one/[^ ]+_ascend_pt 14 5 2 4 [0-9]+ 0 ?$"
+row '^ 0 [0-9]+ 14 5 2 4 15 0 one/[^ ]+_ascend_pt$'
 next=$(sed -n 's/^next: //p' stderr)
 case $next in 'pipescope chart one/'*_ascend_pt) ;; *) fail "next is '$next'" ;; esac
 run 0 info "$(folders one)"
@@ -28,7 +30,10 @@ sh -c "$next" >chart 2>&1 || fail "'$next' gives $?: $(cat chart)"
 # The status of the command wins, and what was recorded is there all the same.
 run 9 record -o nine -- "$client" range 10 exit 9
 [ "$(n_folders nine)" = 1 ] || fail 'nothing of a command that failed'
-row ' 10 0 0 0 [0-9]+ 0 ?$'
+row ' 10 0 0 0 10 0 nine/'
+
+# Each process alone says what it recorded; the launch says it for all of them, once.
+[ "$(grep -c 'recorded in' stderr)" = 0 ] || fail "said twice: $(cat stderr)"
 
 # --quiet says nothing.
 run 0 record --quiet -o quiet -- "$client" range 3
@@ -42,28 +47,30 @@ RANK=1 '$client' range 20 die 9 &
 RANK=2 '$client' range 30 touch '$T/killme' wait '$T/never' &
 victim=\$!
 RANK=3 '$client' range 40 &
+RANK=4 '$client' range 50 exec /bin/true &
 while [ ! -e '$T/killme' ]; do sleep 0.05; done
 kill -9 \$victim
 wait
 exit 4
 EOF
 run 4 record -o several -- sh several.sh
-[ "$(n_folders several)" = 4 ] || fail "folders: $(folders several)"
+[ "$(n_folders several)" = 5 ] || fail "folders: $(folders several)"
 [ "$(n_raw several)" = 0 ] || fail 'raw files were left'
-for rank in 0 1 2 3; do row "^ $rank [0-9]+ several/[^ ]+ $(((rank + 1) * 10)) 0 0 0 [0-9]+ 0 ?$"; done
-row '^next: pipescope chart several$'
-[ "$(databases several | wc -l)" = 4 ] || fail "databases: $(databases several)"
+for rank in 0 1 2 3 4; do row "^ $rank [0-9]+ $(((rank + 1) * 10)) 0 0 0 $(((rank + 1) * 10)) 0 several/"; done
+row '^next: pipescope serve several$'
+row '^ or: pipescope chart several --pp N'
+[ "$(databases several | wc -l)" = 5 ] || fail "databases: $(databases several)"
 
 # Open ranges, raw files that are to be kept, a killed command.
 run 137 record -o kept --keep-raw -- "$client" range 5 open 3 die 9
-row ' 5 0 0 0 [0-9]+ 0 ?$'
+row ' 5 0 0 0 5 0 '
 row '^open 3 ranges had no end'
 [ "$(n_raw kept)" = 1 ] || fail 'raw files were not kept'
 run 3 record --recover kept
 says 'has its database already'
 find kept -name '*.db' -exec rm {} +
 run 0 record --recover kept
-row ' 5 0 0 0 [0-9]+ 0 ?$'
+row ' 5 0 0 0 5 0 '
 [ "$(n_raw kept)" = 0 ] || fail 'raw files were left'
 
 # A grandchild that goes on when the command ends is named, not touched; it is recovered later.
@@ -74,7 +81,7 @@ while [ ! -e '$T/going' ]; do sleep 0.05; done
 EOF
 run 0 record -o going-on -- sh goes-on.sh
 says 'goes on recording'
-row ' 8 0 0 0 [0-9]+ 0 ?$'
+row ' 8 0 0 0 8 0 '
 run 3 record --recover going-on
 says 'goes on recording'
 touch stop
@@ -85,14 +92,14 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 [ "$run_status" = 0 ] || fail "status $run_status: $(cat stderr)"
-row ' 8 0 0 0 [0-9]+ 0 ?$'
+row ' 8 0 0 0 8 0 '
 
 # Two launches into one folder at the same time: each tells its own.
 pipescope record -o shared -- "$client" range 11 touch "$T/a" wait "$T/b" >first.out 2>first.err &
 first=$!
 run 0 record -o shared -- "$client" range 12 touch "$T/b" wait "$T/a"
 wait $first
-row ' 12 0 0 0 [0-9]+ 0 ?$'
+row ' 12 0 0 0 12 0 '
 if cat stderr first.err | tr -s ' ' | grep -c ' 1[12] 0 0 0 ' | grep -qvx 2; then
     fail "rows: $(cat stderr first.err)"
 fi
@@ -115,18 +122,29 @@ done
 damaged=$(find left -name events.spool | sort | head -n 1)
 find "$(dirname "$damaged")" -type f -exec sh -c 'for f; do printf damaged >"$f"; done' sh {} +
 run 4 record --recover left
-row '^ 2 [0-9]+ left/[^ ]+ 20 0 0 0 '
-row '^ 3 [0-9]+ left/[^ ]+ 30 0 0 0 '
+row '^ 2 [0-9]+ 20 0 0 0 20 0 left/'
+row '^ 3 [0-9]+ 30 0 0 0 30 0 left/'
 says 'not recovered'
 [ -e "$damaged" ] || fail 'damaged raw files were removed'
 run 1 record --recover left
 [ "$(n_raw left)" = 1 ] || fail 'raw files of what was recovered are still there'
 
+# A process that ended and that nobody has waited for is no process that runs.
+if command -v python3 >/dev/null; then
+    PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=$T/zombie python3 - "$client" "$PIPESCOPE_BIN" >stdout <<'EOF' || fail 'a zombie was taken for alive'
+import os, subprocess, sys, time
+child = os.spawnv(os.P_NOWAIT, sys.argv[1], [sys.argv[1], "range", "6", "die", "9"])
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+sys.exit(subprocess.call([sys.argv[2], "record", "--recover", os.environ["PIPESCOPE_OUTPUT_DIR"]]))
+EOF
+    row ' 6 0 0 0 6 0 '
+fi
+
 # A folder of one process by its own name.
 got=0
 PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=$T/single "$client" range 4 die 9 >/dev/null 2>&1 || got=$?
 run 0 record --recover "$(folders single)"
-row ' 4 0 0 0 [0-9]+ 0 ?$'
+row ' 4 0 0 0 4 0 '
 
 # A recovery that fails is said; with a command that did well it is the status.
 if [ "$(id -u)" != 0 ]; then
@@ -134,3 +152,12 @@ if [ "$(id -u)" != 0 ]; then
     says 'not recovered'
     chmod -R u+w locked
 fi
+
+# Reasons why there is nothing, as far as they can be known.
+run 0 record -o reasons --window 5:7 -- "$client" step 3
+says 'no step of the window 5:7 began'
+run 0 record -o reasons --domain_include Module -- "$client" range 3
+says 'domain_include and domain_exclude leave nothing over'
+# A window of steps.
+run 0 record -o window --window 2:4 -- "$client" step 8
+row ' 4 0 0 2 4 0 window/'

@@ -7,7 +7,7 @@
  *   meta KEY JSON                       metadata
  *   touch FILE | wait FILE              makes a file; waits until there is one, at most 20 s
  *   copy                                standard input to standard output
- *   die N | exit N                      ends by that signal, or with that status
+ *   die N | exit N | exec FILE          ends by that signal, with that status, or as another program
  *   started                             1 when it is being recorded
  *
  * link: pipescope-record */
@@ -93,6 +93,10 @@ static int act(const char *word, const char *value) {
     }
     if (strcmp(word, "wait") == 0) {
         return wait_for(value);
+    }
+    if (strcmp(word, "exec") == 0) {
+        (void)execl(value, value, (char *)NULL);
+        return 1;
     }
     int n = (int)strtol(value, NULL, 10);
     if (strcmp(word, "die") == 0) {

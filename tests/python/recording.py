@@ -32,7 +32,8 @@ def clean_environment(**more):
     """Without what would change a recording."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("PIPESCOPE_") and k not in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")}
-    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1", **more)
+    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1")
+    env.update(more)
     return env
 
 
@@ -41,7 +42,10 @@ def torch_python():
     python = os.environ.get("PIPESCOPE_PYTHON") or sys.executable
     if python not in _pythons:
         try:
-            done = subprocess.run([python, "-c", "import torch.distributed.pipelining"], capture_output=True, timeout=PATIENCE)
+            # Without loading it, which takes seconds.
+            done = subprocess.run([python, "-c", "import importlib.util as u, os, sys; s = u.find_spec('torch'); sys.exit(not (s "
+                                   "and os.path.isdir(os.path.join(os.path.dirname(s.origin), 'distributed', 'pipelining'))))"],
+                                  capture_output=True, timeout=PATIENCE)
             _pythons[python] = done.returncode == 0
         except (OSError, subprocess.SubprocessError):
             _pythons[python] = False
@@ -152,6 +156,8 @@ class FakeLibrary:
         return int(self.is_on)
 
     def start(self):
+        if self.is_on:
+            return -2
         self.is_on = True
         self.word[0] = 1
         return self._call("start")

@@ -16,6 +16,7 @@
 #include "record/writer.h"
 
 static struct {
+    pthread_mutex_t lock; /* of the next three */
     uint32_t generation;
     const char *dir;
     uint64_t n_slots;
@@ -28,18 +29,18 @@ static struct {
     _Atomic uint64_t wakes;
     _Atomic bool draining;
     pthread_t drain;
-} d;
+} d = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_slots,
                            uint64_t *session, int *clock) {
-    if (atomic_load(ps_recording) != generation) {
-        return false;
-    }
+    (void)pthread_mutex_lock(&d.lock);
+    bool ok = d.generation == generation && atomic_load(ps_recording) == generation;
     *dir = d.dir;
     *n_slots = d.n_slots;
     *session = 77;
     *clock = PS_CLOCK_MONOTONIC;
-    return true;
+    (void)pthread_mutex_unlock(&d.lock);
+    return ok;
 }
 
 void ps_writer_wake(void) {
@@ -51,9 +52,11 @@ uint64_t ps_double_wakes(void) {
 }
 
 uint32_t ps_double_start(const char *dir, uint64_t n_slots) {
+    (void)pthread_mutex_lock(&d.lock);
     d.dir = dir;
     d.n_slots = n_slots;
     d.generation++;
+    (void)pthread_mutex_unlock(&d.lock);
     atomic_store(ps_recording, d.generation);
     return d.generation;
 }

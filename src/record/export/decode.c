@@ -259,8 +259,9 @@ static bool take_start(ring_state *s, const ps_slot *slot, ps_event_what what) {
                         .what = (uint8_t)what,
                         .closed = what == PS_EVENT_MARK};
     s->extra = PS_NO_TEXT;
-    if (what == PS_EVENT_OP && slot->n_more > 0 && slot[1].text != 0) {
-        e->shapes = text_of(s, slot[1].text);
+    if (what == PS_EVENT_OP && slot->n_more > 0) {
+        e->forward = slot[1].id;
+        e->shapes = slot[1].text != 0 ? text_of(s, slot[1].text) : PS_NO_TEXT;
     }
     seen(s->c, slot->ticks);
     return e->message != PS_NO_TEXT;
@@ -424,6 +425,8 @@ static bool take(ring_state *s, const ps_slot *slot) {
     case PS_REC_MEMSET:
     case PS_REC_API:
     case PS_REC_CORRELATE:
+    case PS_REC_OVERHEAD:
+    case PS_REC_SYNC:
         return take_from_device(s, slot);
     default:
         damage(s, (1u + (uint64_t)slot->n_more) * sizeof *slot, "a record of an unknown kind");

@@ -53,12 +53,21 @@ static double began_s(uint32_t pid) {
     return at != NULL && hz > 0 ? (double)strtoull(at + 1, NULL, 10) / (double)hz : -1;
 }
 
+/* Its parent has not asked for its status yet: some never do. */
+static bool is_zombie(uint32_t pid) {
+    char path[64];
+    char stat[1024];
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    const char *at = read_small(path, stat, sizeof stat) > 0 ? strrchr(stat, ')') : NULL;
+    return at != NULL && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
+}
+
 static bool is_running(const ps_spool_header *h, int64_t start_ns) {
     char boot_id[sizeof h->boot_id];
     if (h->pid == 0 || !ps_this_boot(boot_id, sizeof boot_id) || strcmp(boot_id, h->boot_id) != 0) {
         return false;
     }
-    if (kill((pid_t)h->pid, 0) != 0 && errno == ESRCH) {
+    if ((kill((pid_t)h->pid, 0) != 0 && errno == ESRCH) || is_zombie(h->pid)) {
         return false;
     }
     struct timespec now, up;
@@ -177,7 +186,7 @@ ps_code ps_recover_folder(const ps_raw_folder *folder, const ps_export_options *
     if (code == PS_OK) {
         code = ps_export_capture(c, folder->profile_dir, options, result, err);
     }
-    bool whole = code == PS_OK && ps_capture_damaged_bytes(c, NULL, 0) == 0;
+    bool whole = code == PS_OK && result->damaged_bytes == 0;
     ps_capture_free(c);
     if (whole && (options == NULL || !options->keep_raw)) {
         ps_export_remove_raw(folder->profile_dir);

@@ -1,0 +1,105 @@
+"""Builds libpipescope-record.so into the wheel, with nothing but a C compiler ($CC, else cc).
+
+The sources are those of the repository around this folder; a source distribution carries a copy in csrc/. The wheel is for
+one platform and any Python 3: the library is called through ctypes.
+"""
+import glob
+import os
+import re
+import shlex
+import shutil
+import subprocess
+
+from setuptools import Distribution, setup
+from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # older setuptools leave it to wheel
+    from wheel.bdist_wheel import bdist_wheel
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COPY = os.path.join(HERE, "csrc")
+ROOT = COPY if os.path.isdir(COPY) else os.path.dirname(HERE)
+LIBRARY = "libpipescope-record.so"
+
+# As CMakeLists.txt builds the target pipescope-record.
+COMPILE = ["-std=c17", "-O2", "-g", "-DNDEBUG", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", "-pthread"]
+LINK = ["-shared", "-Wl,-z,nodelete", "-pthread", "-ldl", "-lm"]
+
+
+def read(*names):
+    with open(os.path.join(ROOT, *names), encoding="utf-8") as file:
+        return file.read()
+
+
+def version():
+    """From the one place that says it."""
+    return re.search(r"project\(pipescope VERSION ([0-9.]+)", read("CMakeLists.txt")).group(1)
+
+
+def sources():
+    """The C files of the library, from the root."""
+    base = ["src/base/" + name for name in read("src", "record", "base_files.txt").split()]
+    found = glob.glob(os.path.join(ROOT, "src/record/*.c")) + glob.glob(os.path.join(ROOT, "src/record/export/*.c"))
+    return sorted(os.path.relpath(path, ROOT) for path in found) + base
+
+
+def needed():
+    """All files of the root that a build needs."""
+    files = ["CMakeLists.txt", "src/record/base_files.txt"] + sources()
+    for pattern in ("include/pipescope/*.h", "src/base/*.h", "src/base/*.def", "src/record/*.h", "src/record/*.def",
+                    "src/record/export/*.h", "src/record/export/*.def"):
+        files += [os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, pattern))]
+    files += [name for name in ("LICENSE",) if os.path.exists(os.path.join(ROOT, name))]
+    return sorted(set(files))
+
+
+def build_library(target):
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    command = compiler + COMPILE + shlex.split(os.environ.get("CFLAGS", ""))
+    command += ['-DPIPESCOPE_VERSION="%s"' % version(), "-Isrc", "-Iinclude"]
+    command += sources() + ["-o", os.path.abspath(target)] + LINK + shlex.split(os.environ.get("LDFLAGS", ""))
+    try:
+        subprocess.run(command, cwd=ROOT, check=True)
+    except FileNotFoundError:
+        raise SystemExit("pipescope needs a C compiler: install gcc or clang, or name one in CC")
+    except subprocess.CalledProcessError as error:
+        raise SystemExit("%s could not be built (%s ended with status %d)" % (LIBRARY, compiler[0], error.returncode))
+
+
+class BuildWithLibrary(build_py):
+    def run(self):
+        super().run()
+        package = os.path.join(self.build_lib, "pipescope")
+        with open(os.path.join(package, "_version.py"), "w", encoding="utf-8") as file:
+            file.write('VERSION = "%s"\n' % version())
+        build_library(os.path.join(package, LIBRARY))
+
+    def get_outputs(self, include_bytecode=1):
+        package = os.path.join(self.build_lib, "pipescope")
+        return super().get_outputs(include_bytecode) + [os.path.join(package, n) for n in ("_version.py", LIBRARY)]
+
+
+class SourcesWithLibrary(sdist):
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        for name in needed():
+            target = os.path.join(base_dir, "csrc", name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copyfile(os.path.join(ROOT, name), target)
+
+
+class PlatformWheel(bdist_wheel):
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+class PlatformDistribution(Distribution):
+    def has_ext_modules(self):
+        return True
+
+
+setup(version=version(), distclass=PlatformDistribution,
+      cmdclass={"build_py": BuildWithLibrary, "sdist": SourcesWithLibrary, "bdist_wheel": PlatformWheel})

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Ranges, marks, nesting, domains, streams, threads: what is recorded, and that nothing raises."""
+import json
+import unittest
+
+import recording
+
+HEAD = """
+import json, os, sys, threading
+import pipescope
+from pipescope import mstx
+"""
+
+
+class Recorded(recording.Case):
+    def record(self, body, **env):
+        """What the program printed as JSON, after it recorded."""
+        out, self.err = self.run_python(HEAD + "pipescope.start()\n" + body + "\npipescope.stop()\npipescope.export()\n", **env)
+        return json.loads(out) if out.strip() else None
+
+    def test_ranges_and_marks(self):
+        self.record("""
+a = mstx.range_start("outer")
+b = mstx.range_start("on the device", 1, "pp")
+mstx.mark("here")
+mstx.mark("there", domain="pp")
+mstx.range_end(b, "pp")
+mstx.range_end(a)
+assert 0 < a < b < 2**31
+""")
+        db = self.database()
+        self.assertEqual([(r[0], r[1], r[4]) for r in db.ranges()],
+                         [("outer", "default", 0), ("on the device", "pp", 1)])
+        outer, inner = db.ranges()
+        self.assertLessEqual(outer[2], inner[2])
+        self.assertLessEqual(inner[3], outer[3])
+        self.assertEqual(db.marks(), [("here", "default"), ("there", "pp")])
+
+    def test_texts(self):
+        messages = ["x", "\u00e9t\u00e9 \U0001f600", "a" * 300, "{'name': 'forward_step', 'current_microbatch': 3}", "a\tb"]
+        self.record("for m in %r: mstx.range_end(mstx.range_start(m))" % messages)
+        self.assertEqual(self.database().names(), messages)
+
+    def test_push_and_pop(self):
+        depths = self.record("""
+got = [mstx.range_push("a"), mstx.range_push("b"), mstx.range_push("other", domain="d"), mstx.range_pop(),
+       mstx.range_pop(), mstx.range_pop(), mstx.range_pop("d"), mstx.range_pop("d"), mstx.range_pop("never used")]
+def other_thread():
+    got.append(mstx.range_pop())
+    got.append(mstx.range_push("c"))
+mstx.range_push("kept")
+t = threading.Thread(target=other_thread); t.start(); t.join()
+got.append(mstx.range_pop())
+print(json.dumps(got))
+""")
+        self.assertEqual(depths, [0, 1, 0, 1, 0, -1, 0, -1, -1, -1, 0, 0])
+        self.assertEqual(sorted(self.database().names()), ["a", "b", "kept", "other"])
+
+    def test_a_stack_does_not_outlive_its_recording(self):
+        out, _ = self.run_python(HEAD + """
+got = [mstx.range_push("off"), mstx.range_pop()]
+pipescope.start()
+got.append(mstx.range_push("open"))
+pipescope.stop(); pipescope.export()
+got.append(mstx.range_pop())
+pipescope.start()
+got += [mstx.range_pop(), mstx.range_push("new"), mstx.range_pop()]
+pipescope.stop(); pipescope.export()
+print(json.dumps(got))
+""")
+        self.assertEqual(json.loads(out), [-1, -1, 0, -1, -1, 0, 0])
+
+    def test_decorators(self):
+        self.record("""
+@mstx.mstx_range("decorated")
+def f(x):
+    "doc"
+    return x + 1
+@mstx.annotate()
+def named(): return 2
+@mstx.annotate("said", domain="d")
+def g(): raise KeyError
+assert f(1) == 2 and f.__name__ == "f" and f.__doc__ == "doc" and named() == 2
+try: g()
+except KeyError: pass
+with mstx.annotate("body") as a, mstx.annotate("inner"): pass
+try:
+    with mstx.annotate("broken"): raise ValueError
+except ValueError: pass
+def fails(): raise OSError
+try: mstx.wrap(fails, "wrapped")()
+except OSError: pass
+assert mstx.wrap(lambda a, b=0: a + b, "args")(1, b=2) == 3
+""")
+        db = self.database()
+        self.assertEqual(db.names(), ["decorated", "named", "said", "body", "inner", "broken", "wrapped", "args"])
+        self.assertEqual([r[0] for r in db.ranges() if r[4]], ["wrapped", "args"], "wrap is on the current stream")
+
+    def test_streams(self):
+        self.record("""
+class Cuda: cuda_stream = 0
+class Npu: npu_stream = 7
+class Ptr: ptr = 1 << 40
+class No: cuda_stream = "x"
+for s in (None, 0, 1, 2, Cuda(), Npu(), Ptr(), "current", No(), "other", 1.5, -1, True):
+    mstx.range_end(mstx.range_start(repr(type(s)), s))
+""")
+        db = self.database()
+        self.assertEqual([r[4] for r in db.ranges()], [0, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0])
+        by_stream = db.rows("SELECT COUNT(*) FROM TASK GROUP BY streamId ORDER BY COUNT(*) DESC")
+        self.assertEqual([n for n, in by_stream], [4, 1, 1, 1], "0 and the current stream are the legacy one")
+        self.assertIn("is no stream", self.err)
+
+    def test_wrong_arguments(self):
+        got = self.record("""
+got = []
+for m in ("", None, 3, b"x", ["l"], {}):
+    got += [mstx.range_start(m), mstx.mark(m), mstx.range_push(m)]
+for d in ("", None, 3, [], {}):
+    got += [mstx.range_start("m", None, d), mstx.mark("m", None, d), mstx.range_push("m", None, d), mstx.range_pop(d)]
+for i in (None, "1", 1.5, -1, 1 << 70, [], 0, 123456):
+    got.append(mstx.range_end(i))
+    mstx.range_end(i, [])
+print(json.dumps(got))
+""")
+        self.assertEqual(set(map(repr, got)), {"0", "None", "-1"})
+        self.assertEqual(got, [0, None, -1] * 6 + [0, None, -1, -1] * 5 + [None] * 8)
+        self.assertIn("a message must be a str", self.err)
+        self.assertIn("a domain must be a str", self.err)
+        self.assertIn("is ended by the int", self.err)
+        self.assertLess(len(self.err.splitlines()), 12, "each thing is said once")
+
+    def test_threads(self):
+        self.record("""
+def work(n):
+    for i in range(200):
+        r = mstx.range_start("t%d" % n, 1)
+        mstx.range_push("nested %d %d" % (n, i)); mstx.range_pop()
+        mstx.range_end(r)
+threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+early = []
+t = threading.Thread(target=lambda: early.append(mstx.range_start("ended elsewhere")))
+t.start(); t.join()
+mstx.range_end(early[0])
+""")
+        db = self.database()
+        self.assertEqual(len(db.ranges()), 8 * 200 * 2 + 1)
+        tids = db.rows("SELECT COUNT(DISTINCT globalTid), SUM(globalTid != endGlobalTid) FROM MSTX_EVENTS")
+        self.assertEqual(tids, [(9, 1)])
+
+    def test_ids_past_31_bits(self):
+        """They are passed whole, not as C ints."""
+        self.record("""
+from pipescope import _library
+seen = []
+lib = _library.functions()
+mstx._c_end = lambda domain, i: seen.append(getattr(i, "value", i))
+for i in (1, 2**31 - 1, 2**31, 2**32 + 5, 2**63): mstx.range_end(i)
+assert seen == [1, 2**31 - 1, 2**31, 2**32 + 5, 2**63], seen
+mstx.mark("x")
+""")
+
+    def test_domains_that_are_left_out(self):
+        self.record("""
+for d in ("default", "a", "b"): mstx.range_end(mstx.range_start("in " + d, None, d), d)
+""", PIPESCOPE_DOMAIN_INCLUDE="a")
+        self.assertEqual(self.database().names(), ["in a"])
+
+    def test_ops(self):
+        self.record("""
+with pipescope.op("aten::mm", "64,128;128,32"):
+    pass
+""")
+        db = self.database()
+        self.assertEqual(db.rows("SELECT s.value FROM PYTORCH_API p JOIN STRING_IDS s ON s.id = p.name"), [("aten::mm",)])
+
+    def test_tool_and_library(self):
+        got = self.record("""
+print(json.dumps([mstx.get_tool_id(), pipescope.available(), pipescope.is_recording(), pipescope.__version__]))
+mstx.mark("x")
+""")
+        self.assertGreater(got[0], 0x1003)
+        self.assertEqual(got[1:3], [True, True])
+        self.assertRegex(got[3], r"^\d+\.\d+")
+
+    def test_fork(self):
+        self.record("""
+mstx.mark("parent")
+pid = os.fork()
+if pid == 0:
+    ok = mstx.range_start("child") == 0 and not pipescope.is_recording()
+    os._exit(0 if ok else 1)
+assert os.waitpid(pid, 0)[1] == 0
+""")
+        self.assertEqual(self.database().marks(), [("parent", "default")])
+
+
+class Off(recording.Case):
+    def test_nothing_is_recorded(self):
+        out, err = self.run_python(HEAD + """
+got = [mstx.range_start("a"), mstx.range_end(5), mstx.mark("m"), mstx.range_push("p"), mstx.range_pop(),
+       mstx.range_start(None, [], {}), mstx.range_end("x")]
+with mstx.annotate("x"): pass
+print(json.dumps(got))
+""")
+        self.assertEqual(json.loads(out), [0, None, None, -1, -1, 0, None])
+        self.assertEqual((err, self.folders()), ("", []))
+
+    def test_without_the_library(self):
+        for library in (self.path("none.so"), __file__):
+            out, err = self.run_python(HEAD + """
+import pipescope.torch_npu as torch_npu
+got = [pipescope.available(), pipescope.start(), mstx.range_start("a"), mstx.range_end(5), mstx.range_push("p"),
+       mstx.range_pop(), mstx.get_tool_id(), pipescope.stop(), pipescope.export(), pipescope.stats(), pipescope.directory()]
+with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=1, active=1)) as prof:
+    prof.add_metadata_json("pp_info", "{}")
+    for i in range(4): prof.step()
+with pipescope.job_schedule_profiler_range(0, 0, 1, False) as status: assert status
+pipescope.step()
+with pipescope.op("x"): pass
+torch_npu.profiler.analyse()
+print(json.dumps(got))
+""", PIPESCOPE_LIBRARY=library)
+            self.assertEqual(json.loads(out), [False, False, 0, None, -1, -1, 0, False, False, {}, ""])
+            self.assertEqual(err.count("was not found, so nothing will be recorded"), 1, err)
+            self.assertEqual(self.folders(), [])
+
+    def test_one_copy_of_the_library(self):
+        """A copy that the process has loaded is used, whatever the environment names."""
+        out, _ = self.run_python("""
+import ctypes, os, json
+first = os.environ["REAL_LIBRARY"]
+ctypes.CDLL(first)
+import pipescope
+from pipescope import _library
+print(json.dumps([os.path.realpath(_library.functions().path), os.path.realpath(first)]))
+""", REAL_LIBRARY=recording.LIBRARY, PIPESCOPE_LIBRARY="/nonexistent.so")
+        used, first = json.loads(out)
+        self.assertEqual(used, first)
+
+
+if __name__ == "__main__":
+    recording.main()

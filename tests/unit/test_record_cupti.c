@@ -1,0 +1,371 @@
+/* The backend cupti against an EMULATED CUPTI over an emulated driver (tests/programs/lib_cupti.c, lib_cuda.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../programs/lib_cuda.h"
+#include "record/clock.h"
+#include "record/cupti_parts.h"
+#include "record/device.h"
+#include "record/events.h"
+#include "record/gpu_thread.h"
+#include "record/log.h"
+#include "record/session_parts.h"
+
+/* --- what the backend calls ------------------------------------------------------------------------------------------------ */
+
+enum { MAX_ROWS = 65536 };
+typedef struct row {
+    uint8_t kind;
+    uint64_t id;
+    int64_t start, end;
+    char name[64];
+    ps_device_more more;
+} row;
+static row rows[MAX_ROWS];
+static size_t n_rows;
+static uint64_t drops[PS_N_DROPS];
+static char backend[32], last_log[64];
+static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER;
+
+void ps_event_drop(unsigned drop) {
+    ps_shared_drop(drop, 1);
+}
+void ps_shared_drop(unsigned drop, uint64_t n) {
+    (void)pthread_mutex_lock(&notes);
+    drops[drop] += n;
+    (void)pthread_mutex_unlock(&notes);
+}
+void ps_shared_device(uint8_t kind, uint64_t id, int64_t start_ns, int64_t end_ns, const char *name,
+                      const ps_device_more *more) {
+    (void)pthread_mutex_lock(&notes);
+    if (n_rows < MAX_ROWS) {
+        row *r = &rows[n_rows++];
+        *r = (row){.kind = kind, .id = id, .start = start_ns, .end = end_ns};
+        (void)snprintf(r->name, sizeof r->name, "%s", name != NULL ? name : "");
+        if (more != NULL) {
+            r->more = *more;
+        }
+    }
+    (void)pthread_mutex_unlock(&notes);
+}
+void ps_shared_pair(uint8_t kind, const char *key, const char *text, size_t length) {
+    (void)kind;
+    if (strcmp(key, "backend") == 0) {
+        (void)snprintf(backend, sizeof backend, "%.*s", (int)length, text);
+    }
+}
+void ps_process_exit_early(void) {}
+void ps_rec_log(const char *fmt, ...) {
+    (void)snprintf(last_log, sizeof last_log, "%s", fmt);
+}
+void ps_rec_log_once(const char *key, const char *fmt, ...) {
+    (void)fmt;
+    (void)snprintf(last_log, sizeof last_log, "%s", key);
+}
+
+/* --- the emulated driver ------------------------------------------------------------------------------------------------------ */
+
+static void *driver, *context, *stream;
+static char cupti_path[4096];
+static int (*launch_kernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                            unsigned, void *, void **, void **);
+static int (*copy_to_device)(unsigned long long, const void *, size_t, void *);
+static int (*set_memory)(unsigned long long, unsigned char, size_t, void *);
+
+static void *symbol(const char *name) {
+    void *address = dlsym(driver, name);
+    assert_non_null(address);
+    return address;
+}
+
+static int load_driver(void **state) {
+    (void)state;
+    const char *dir = getenv("PIPESCOPE_PROGRAMS");
+    char path[4096];
+    dir = dir != NULL ? dir : "build/release/programs";
+    (void)snprintf(path, sizeof path, "%s/libcuda.so.1", dir);
+    (void)snprintf(cupti_path, sizeof cupti_path, "%s/libcupti.so.13", dir);
+    driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(driver);
+    int (*init)(unsigned), (*create)(void **, unsigned, int), (*make_stream)(void **, unsigned);
+    void *address = symbol("cuInit");
+    memcpy(&init, &address, sizeof address);
+    address = symbol("cuCtxCreate_v2");
+    memcpy(&create, &address, sizeof address);
+    address = symbol("cuStreamCreate");
+    memcpy(&make_stream, &address, sizeof address);
+    address = symbol("cuLaunchKernel");
+    memcpy(&launch_kernel, &address, sizeof address);
+    address = symbol("cuMemcpyHtoDAsync_v2");
+    memcpy(&copy_to_device, &address, sizeof address);
+    address = symbol("cuMemsetD8Async");
+    memcpy(&set_memory, &address, sizeof address);
+    assert_int_equal(init(0), 0);
+    assert_int_equal(create(&context, 0, 0), 0);
+    assert_int_equal(make_stream(&stream, 0), 0);
+    return 0;
+}
+
+static void launch(uint64_t ns) {
+    assert_int_equal(
+        launch_kernel((void *)"_Z4spinm", 8, 1, 1, 128, 1, 1, 0, stream, (void *[]){&ns}, NULL), 0);
+}
+
+/* --- a recording ---------------------------------------------------------------------------------------------------------------- */
+
+static const ps_rec_device *now_device(void) {
+    return atomic_load(&ps_device);
+}
+
+static void begin(int level, const char *path) {
+    static ps_rec_config config;
+    n_rows = 0;
+    memset(drops, 0, sizeof drops);
+    config.backend = PS_BACKEND_CUPTI;
+    config.level = level;
+    config.event_pool = 1024;
+    config.cupti_path = path;
+    ps_device_choose(&config);
+    (void)ps_gpu_thread_do(0, 5000); /* until CUPTI is open, or will not be */
+}
+static void finish(void) {
+    now_device()->drain(5000);
+    now_device()->close();
+    assert_false(ps_gpu_thread_running());
+}
+static size_t count(uint8_t kind) {
+    size_t n = 0;
+    for (size_t i = 0; i < n_rows; i++) {
+        n += rows[i].kind == kind ? 1 : 0;
+    }
+    return n;
+}
+static const row *first(uint8_t kind) {
+    for (size_t i = 0; i < n_rows; i++) {
+        if (rows[i].kind == kind) {
+            return &rows[i];
+        }
+    }
+    fail_msg("no record of kind %d", kind);
+    return NULL;
+}
+
+/* A range with a kernel, a copy and a memory set inside. */
+static void work(void) {
+    static char from[4096], to[4096];
+    now_device()->start(7, stream);
+    launch(100000);
+    assert_int_equal(copy_to_device((uintptr_t)to, from, sizeof from, stream), 0);
+    assert_int_equal(set_memory((uintptr_t)to, 3, sizeof to, stream), 0);
+    now_device()->end(7);
+}
+
+/* --- tests -------------------------------------------------------------------------------------------------------------------------- */
+
+static void check_kernel(bool all) {
+    const row *k = first(PS_REC_KERNEL), *range = first(PS_REC_DEVICE);
+    assert_string_equal(k->name, "_Z4spinm");
+    assert_int_equal(k->end - k->start, 100000);
+    assert_int_equal(k->more.device, 0);
+    assert_int_equal(k->more.stream, 13);
+    assert_int_equal(k->more.context, all ? 1 : 0);
+    assert_int_equal(k->more.bytes, all ? 8 | UINT64_C(128) << 32 : 0);
+    /* Two clocks, two ways: events and anchors say the same as CUPTI, within what anchors promise. */
+    assert_in_range(range->start, (uint64_t)k->start - 200000, (uint64_t)k->start + 20000);
+    assert_true(range->end > k->end - 20000);
+}
+
+static void test_levels(void **state) {
+    (void)state;
+    begin(PS_LEVEL_0, cupti_path);
+    assert_string_equal(now_device()->name, "cupti");
+    assert_string_equal(backend, "cupti");
+    work();
+    finish();
+    check_kernel(true);
+    assert_int_equal(count(PS_REC_KERNEL), 1);
+    assert_int_equal(count(PS_REC_MEMCPY), 1);
+    assert_int_equal(count(PS_REC_MEMSET), 0);
+    const row *c = first(PS_REC_MEMCPY), *call = first(PS_REC_API);
+    assert_int_equal(c->more.bytes, 4096);
+    assert_int_equal(c->more.what, 1);
+    /* The launch that the kernel belongs to, so that an export can project ranges on the device. */
+    assert_string_equal(call->name, "cuLaunchKernel");
+    assert_int_equal(call->id, first(PS_REC_KERNEL)->id);
+    assert_int_equal(call->more.thread, (uint32_t)syscall(SYS_gettid));
+    assert_true(call->end <= first(PS_REC_KERNEL)->end);
+    assert_int_equal(count(PS_REC_API), 3);
+
+    begin(PS_LEVEL_2, cupti_path);
+    work();
+    finish();
+    assert_int_equal(count(PS_REC_MEMSET), 1);
+    assert_int_equal(first(PS_REC_MEMSET)->more.what, 3);
+    assert_int_equal(count(PS_REC_OVERHEAD), 1);
+    assert_int_equal(count(PS_REC_SYNC), 1);
+    assert_int_equal(first(PS_REC_OVERHEAD)->end - first(PS_REC_OVERHEAD)->start, 1000);
+
+    begin(PS_LEVEL_NONE, cupti_path);
+    assert_string_equal(now_device()->name, "cuda_event");
+    work();
+    finish();
+    assert_int_equal(count(PS_REC_KERNEL), 0);
+    assert_int_equal(count(PS_REC_DEVICE), 1);
+    assert_int_equal(drops[PS_DROP_CUPTI_DROPPED], 0);
+}
+
+static void test_busy(void **state) {
+    (void)state;
+    (void)setenv("EMU_CUPTI_BUSY", "1", 1);
+    begin(PS_LEVEL_0, cupti_path);
+    assert_string_equal(now_device()->name, "cuda_event");
+    assert_string_equal(backend, "cuda_event");
+    assert_string_equal(last_log, "cupti_busy");
+    assert_int_equal(drops[PS_DROP_CUPTI_BUSY], 1);
+    work();
+    finish();
+    assert_int_equal(count(PS_REC_DEVICE), 1);
+    (void)unsetenv("EMU_CUPTI_BUSY");
+}
+
+static void test_kernels_refused(void **state) {
+    (void)state;
+    (void)setenv("EMU_CUPTI_REFUSES", "10", 1);
+    begin(PS_LEVEL_0, cupti_path);
+    assert_string_equal(now_device()->name, "cuda_event");
+    finish();
+    (void)setenv("EMU_CUPTI_REFUSES", "38", 1); /* one that can be missed */
+    begin(PS_LEVEL_2, cupti_path);
+    assert_string_equal(now_device()->name, "cupti");
+    work();
+    finish();
+    check_kernel(true);
+    assert_int_equal(count(PS_REC_SYNC), 0);
+    (void)unsetenv("EMU_CUPTI_REFUSES");
+}
+
+static void test_clock_of_its_own(void **state) {
+    (void)state;
+    (void)setenv("EMU_CUPTI_NO_CLOCK", "1", 1);
+    begin(PS_LEVEL_0, cupti_path);
+    int64_t before = (int64_t)ps_mono_ns();
+    work();
+    finish();
+    const row *k = first(PS_REC_KERNEL);
+    assert_in_range(k->start, (uint64_t)before - 100000, (uint64_t)before + 1000000000);
+    assert_in_range(k->end - k->start, 99000, 101000);
+    (void)unsetenv("EMU_CUPTI_NO_CLOCK");
+}
+
+/* From 13.3 on several tools may subscribe, by calls of their own; a call of the other kind is an error there. */
+static void test_several_subscribers(void **state) {
+    (void)state;
+    (void)setenv("EMU_CUPTI_VERSION", "130300", 1);
+    (void)setenv("EMU_CUPTI_LARGE", "24", 1);
+    begin(PS_LEVEL_1, cupti_path);
+    assert_string_equal(now_device()->name, "cupti");
+    assert_true(ps_cupti.v2);
+    work();
+    finish();
+    const row *k = first(PS_REC_KERNEL);
+    assert_string_equal(k->name, "_Z4spinm");
+    assert_int_equal(k->more.bytes, 0); /* newer than what was compared */
+    assert_int_equal(count(PS_REC_API), 3);
+    (void)unsetenv("EMU_CUPTI_VERSION");
+    (void)unsetenv("EMU_CUPTI_LARGE");
+}
+
+static void test_many_and_dropped(void **state) {
+    (void)state;
+    (void)setenv("EMU_CUPTI_DROPPED", "5", 1);
+    (void)setenv("EMU_CUPTI_LARGE", "4000", 1); /* so that they fill several buffers */
+    begin(PS_LEVEL_0, cupti_path);
+    for (int i = 0; i < 3000; i++) {
+        launch(1000);
+        if (i % 1000 == 0) {
+            now_device()->tick();
+        }
+    }
+    finish();
+    assert_int_equal(count(PS_REC_KERNEL), 3000);
+    assert_int_equal(drops[PS_DROP_CUPTI_DROPPED], 5);
+    (void)unsetenv("EMU_CUPTI_DROPPED");
+    (void)unsetenv("EMU_CUPTI_LARGE");
+}
+
+static void test_pool(void **state) {
+    (void)state;
+    uint8_t *taken[PS_CUPTI_BUFFERS];
+    for (int i = 0; i < PS_CUPTI_BUFFERS; i++) {
+        taken[i] = ps_cupti_buffer_take();
+        assert_non_null(taken[i]);
+        assert_int_equal((uintptr_t)taken[i] % 8, 0);
+    }
+    assert_null(ps_cupti_buffer_take());
+    assert_int_equal(ps_cupti_buffer_misses(), 1);
+    for (int i = 0; i < PS_CUPTI_BUFFERS; i++) {
+        ps_cupti_buffer_completed(taken[i], i % 2 == 0 ? 8 : 0);
+    }
+    ps_cupti_buffer b;
+    int n = 0;
+    while (ps_cupti_buffer_next(&b)) {
+        assert_ptr_equal(b.bytes, taken[2 * n++]);
+        ps_cupti_buffer_free(b.bytes);
+    }
+    assert_int_equal(n, PS_CUPTI_BUFFERS / 2);
+    ps_cupti_buffers_release();
+}
+
+/* A buffer that ends in the middle of a record, and one whose kernel has no end. */
+static void test_odd_buffers(void **state) {
+    (void)state;
+    _Alignas(8) uint8_t bytes[208] = {0};
+    uint32_t kind = PS_CUPTI_CONCURRENT_KERNEL;
+    begin(PS_LEVEL_0, cupti_path);
+    n_rows = 0;
+    memcpy(bytes, &kind, sizeof kind);
+    assert_int_equal(ps_cupti_records(&(ps_cupti_buffer){bytes, 100}), 1);
+    uint64_t start = 1000;
+    memcpy(bytes + PS_KERNEL_START, &start, sizeof start);
+    assert_int_equal(ps_cupti_records(&(ps_cupti_buffer){bytes, sizeof bytes}), 1);
+    assert_int_equal(ps_cupti_records(&(ps_cupti_buffer){bytes, 2}), 1);
+    assert_int_equal(count(PS_REC_KERNEL), 0);
+    finish();
+}
+
+static void test_unfinished(void **state) {
+    (void)state;
+    begin(PS_LEVEL_0, cupti_path);
+    launch(20000000); /* outside of ranges: the end of the recording waits for it */
+    finish();
+    assert_int_equal(count(PS_REC_KERNEL), 1);
+    assert_int_equal(drops[PS_DROP_CUPTI_DROPPED], 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_kernels_refused),
+        cmocka_unit_test(test_clock_of_its_own),
+        cmocka_unit_test(test_several_subscribers),
+        cmocka_unit_test(test_many_and_dropped),
+        cmocka_unit_test(test_odd_buffers),
+        cmocka_unit_test(test_unfinished),
+    };
+    return cmocka_run_group_tests(tests, load_driver, NULL);
+}
