@@ -65,7 +65,7 @@ ps_record_domain *ps_nvtx_domain(nvtxDomainHandle_t handle) {
     return ps_domain_check(handle);
 }
 
-const ps_record_domain *ps_nvtx_event_domain(nvtxDomainHandle_t handle) {
+const ps_record_domain *ps_nvtx_recorded_domain(nvtxDomainHandle_t handle) {
     if (!ps_nvtx_on()) {
         return NULL;
     }

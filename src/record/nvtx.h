@@ -24,6 +24,9 @@
 #include "record/events.h"
 #include "record/nvtx_abi.h"
 
+/* What is declared here lies in this library: no detour through its tables. */
+#pragma GCC visibility push(hidden)
+
 #define PS_NVTX_LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* --- once a recording ---------------------------------------------------------------------------------------------- */
@@ -208,7 +211,10 @@ typedef struct ps_nvtx_event {
 } ps_nvtx_event;
 
 /* The domain of an event that is to be recorded; NULL (counted where it is the client's fault) when it is not. */
-const ps_record_domain *ps_nvtx_event_domain(nvtxDomainHandle_t handle);
+const ps_record_domain *ps_nvtx_recorded_domain(nvtxDomainHandle_t handle);
+static inline const ps_record_domain *ps_nvtx_event_domain(nvtxDomainHandle_t handle) {
+    return ps_is_recording() ? ps_nvtx_recorded_domain(handle) : NULL;
+}
 
 /* Fills all but the domain from payloads alone. */
 void ps_nvtx_event_payload(ps_nvtx_event *event, const nvtxPayloadData_t *payloads, size_t n);
@@ -223,5 +229,7 @@ int ps_nvtx_event_pop(const ps_record_domain *domain);
 
 /* Options and rules that hold from now on, and the chained tool: the first of all that a client does. */
 void ps_nvtx_ready(void);
+
+#pragma GCC visibility pop
 
 #endif
