@@ -155,6 +155,17 @@ record_run "$T/refuses" env PIPESCOPE_NVTX_CHAIN="$PIPESCOPE_PROGRAMS/lib_nvtx_t
     "$client" >"$T/out"
 grep -qx 'push 0 1 2' "$T/out"
 
+# --- by `pipescope record`, which sets the environment; the rules by its option ---
+(
+    unset NVTX_INJECTION64_PATH
+    pipescope record -o "$T/cli" --nvtx-stream 'push a=legacy' -- "$client" "$second" >"$T/out" 2>"$T/err"
+)
+grep -qx 'second 1' "$T/out"
+db=$(record_database "$T/cli")
+test "$(events "$db" | wc -l)" = 24
+test "$(sqlite3 "$db" 'SELECT count(*) FROM TASK')" = 1
+record_drop "$db" unbalanced_pop 1
+
 # --- not recording: nothing is written, nothing breaks ---
 PIPESCOPE_OUTPUT_DIR=$T/off "$client" "$second" >"$T/out"
 grep -qx 'push -2 -2 -2' "$T/out"
