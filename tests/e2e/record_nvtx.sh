@@ -107,6 +107,10 @@ meta "$db" stream_map | grep -q '"handle": "0x77", "context": 0, "name": "comput
 meta "$db" stream_map | grep -q '"handle": "0x1", "context": 0, "name": "default stream"'
 meta "$db" stream_map | grep -q '"handle": "0x2"'
 
+# --- names of threads, in the timeline ---
+record_run "$T/timeline" env PIPESCOPE_EXPORT_TYPE=db,text "$client" >/dev/null
+grep -q '"the worker"' "$(find "$T/timeline" -name trace_view.json)"
+
 # --- only some domains: the program is told ---
 record_run "$T/filter" env PIPESCOPE_DOMAIN_EXCLUDE=NCCL,default "$client" >"$T/out"
 grep -q 'schema 1 enum 1 enabled 0' "$T/out"
