@@ -36,8 +36,8 @@ says_out "stage 1  rank 1 |.....0####0B=======1####1B========2####2B========3###
 cluster=$T/out/cluster_analysis_output/cluster_analysis.db
 run 0 cluster -m module_statistic -d "$T/two" -o "$T/out"
 [ "$(sql "$cluster" 'SELECT module, opName, kernelList, "totalKernelDuration(ns)", opCount FROM ModuleStatistic WHERE rankID = 1')" = \
-"Linear|aten::mm|aten::mm|400000|4
-Linear|aten::add|aten::add|200000|4" ]
+"Linear|aten::mm|aten::mm|400000.0|4
+Linear|aten::add|aten::add|200000.0|4" ]
 
 run 0 cluster -m mstx_sum -d "$T/two" -o "$T/out"
 [ "$(sql "$cluster" 'SELECT count(*), sum(SumNs) FROM MSTXAllDeviceStats')" = "8|24000000.0" ]
