@@ -322,9 +322,6 @@ static bool cupti_open(const ps_rec_config *config) {
     (void)ps_cupti_buffer_misses();
     atomic_store(&g.flushed_ns, (int64_t)ps_mono_ns());
     atomic_store(&g.open, true);
-    if (!ps_device_cuda.open(config)) {
-        ps_rec_log_once("cupti_ranges", "ranges on streams get no device times of their own");
-    }
     return true;
 }
 

@@ -1,4 +1,4 @@
-"""Checks a recording of one of the tests/programs/gpu_*.c programs: record_gpu.py WHAT FOLDER OUTPUT [TRUTH]
+"""Checks a recording of one of the tests/programs/gpu_*.c programs: record_gpu.py WHAT FOLDER OUTPUT [TRUTH [BACKEND]]
 
 OUTPUT is what the program printed. TRUTH, of the emulated driver only: where its kernels lay, in ns of CLOCK_MONOTONIC.
 Prints figures as `# ...` lines; fails with an assertion that says what differs.
@@ -123,6 +123,26 @@ def check_contexts(recording, _output, _truth):
           f"drops {json.dumps(recording.drops)}")
 
 
+def check_kernels(recording, output, truth):
+    check_ranges(recording, output, truth)
+    spins = [k for k in recording.kernels if "spin" in k[0]]
+    rows = [line.split() for line in open(output) if line.startswith("range ")]
+    assert len(spins) >= len(rows), f"{len(spins)} kernels for {len(rows)} ranges"
+    slack = recording.uncertainty() + 20_000
+    inside = 0
+    for _, name, *_ in rows:
+        (found,) = recording.named(name.replace("_", " "))
+        start, end = found[3][:2]
+        inside += any(start - slack <= k[1] and k[2] <= end + slack for k in spins)
+    print(f"# {inside} of {len(rows)} ranges hold a kernel of CUPTI's")
+    assert inside == len(rows)
+
+
+def check_nothing(recording, _output, _truth):
+    assert all(e[3] is None for e in recording.events), "device times after an error that stays"
+    assert recording.drops.get("device_fault", 0) > 0, recording.drops
+
+
 def check_overhead(_recording, output, _truth):
     for line in open(output):
         if line.startswith(("cost", "steps", "device", "driver")):
@@ -134,7 +154,7 @@ def main():
     recording = Recording(folder)
     recording.backend(sys.argv[5] if len(sys.argv) > 5 else "cuda_event")
     {"ranges": check_ranges, "capture": check_capture, "contexts": check_contexts,
-     "overhead": check_overhead}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
+     "overhead": check_overhead, "kernels": check_kernels, "nothing": check_nothing}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
 
 
 main()
