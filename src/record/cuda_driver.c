@@ -1,7 +1,6 @@
-/* The driver is found in the list of loaded objects. The list carries a count of all loads so far, so that asking again and
- * again while nothing was loaded costs about a hundred nanoseconds: it can be done at each event with a stream, and no
- * event behind the program's own dlopen is missed. Only when the driver is in the list is dlopen called (RTLD_NOLOAD), which
- * takes the loader's lock.
+/* The driver is found in the list of loaded objects. The list carries a count of all loads so far, so that asking again
+ * while nothing was loaded is cheap; device.c asks at events, once a tick. Only when the driver is in the list is dlopen called
+ * (RTLD_NOLOAD), which takes the loader's lock for longer.
  *
  * Entry points come from cuGetProcAddress where the driver has it: that is what tools which stand between a program and the
  * driver expect, and it names the newest form of each call up to the version asked for. */

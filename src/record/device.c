@@ -20,7 +20,6 @@
 #include "record/events.h"
 #include "record/gpu_thread.h"
 #include "record/log.h"
-#include "record/session_parts.h"
 
 enum { OPENING_MS = 2000, WAIT_NS = 5000000 };
 
@@ -59,8 +58,9 @@ static const ps_rec_device watching = {.name = "host",
 
 const ps_rec_device *_Atomic ps_device = &ps_device_host;
 
-static ps_rec_config chosen;                /* of the recording at hand */
-static atomic_bool changing;                /* somebody opens, or has opened, a backend */
+static ps_rec_config chosen;       /* of the recording at hand */
+static _Atomic uint64_t looked_at; /* when for the driver, ns of the coarse clock; 0 not yet */
+static atomic_bool changing;       /* somebody opens, or has opened, a backend */
 static const ps_rec_device *_Atomic opened; /* to be closed before the next is chosen */
 static atomic_bool give_up_waiting;         /* the recording ends: nobody needs a driver any more */
 
@@ -76,8 +76,6 @@ static bool open_cuda(void) {
     if (atomic_exchange(&changing, true)) {
         return true;
     }
-    /* What CUDA's runtime does when the program ends, it has registered by now: our stop comes before that once more. */
-    ps_process_exit_early();
     const ps_rec_device *before = atomic_load(&ps_device), *nothing = NULL;
     bool ok = ps_device_cuda.open(&chosen);
     if (before != &ps_device_cupti) {
@@ -166,8 +164,24 @@ static bool context_current(const ps_cuda_calls *cu, void *stream) {
     return cu->CtxGetCurrent(&context) == PS_CU_OK && context != NULL;
 }
 
+/* Looking for the driver goes through the list of all loaded libraries, under the loader's lock: once in a tick of the kernel's
+ * coarse clock (1 to 10 ms), and at the first event of a recording. */
+static bool time_to_look(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    if (atomic_load_explicit(&looked_at, memory_order_relaxed) == now) {
+        return false;
+    }
+    atomic_store_explicit(&looked_at, now, memory_order_relaxed);
+    return true;
+}
+
 static bool watch_event(void *stream) {
-    const ps_cuda_calls *cu = ps_cuda_driver(chosen.cuda_library);
+    const ps_cuda_calls *cu = ps_cuda_driver_found();
+    if (cu == NULL && time_to_look()) {
+        cu = ps_cuda_driver(chosen.cuda_library);
+    }
     return cu != NULL && (chosen.backend != PS_BACKEND_AUTO || context_current(cu, stream)) &&
            open_gpu();
 }
@@ -227,6 +241,7 @@ void ps_device_choose(const ps_rec_config *config) {
     close_opened();
     chosen = *config;
     atomic_store(&changing, false);
+    atomic_store(&looked_at, 0);
     atomic_store(&give_up_waiting, false);
     if (config->backend == PS_BACKEND_HOST) {
         atomic_store(&ps_device, &ps_device_host);
