@@ -9,7 +9,8 @@
  * nanoseconds as its first parameter says; so the moment of every event is known when it is recorded, and an event *has
  * happened* once the clock has passed it by EMU_LATENCY_NS / 2. Elapsed times are floats of milliseconds, as the driver's.
  *
- * EMU_TRUTH=FILE gets a line `kernel STREAM START END NAME` for each kernel, in ns of CLOCK_MONOTONIC: where it truly lay.
+ * EMU_TRUTH=FILE gets a line `kernel STREAM START END NAME` for each kernel and `event STREAM AT` for each event, in the order of
+ * calls and in ns of CLOCK_MONOTONIC: where they truly lay.
  * EMU_FAIL=CALL:CODE:AFTER makes the call number AFTER (from 0) of that name fail; codes that stay, stay for its context.
  * EMU_VERSION=N is the driver's version (12040). Functions emu_*: see lib_cuda.h. */
 #include "lib_cuda.h"
@@ -488,7 +489,6 @@ static int enqueue(void *handle, uint64_t ns, emu_activity *a) {
     if (truth != NULL && end < HANGS) {
         (void)fprintf(truth, "kernel %p %lld %lld %s\n", handle, (long long)a->start,
                       (long long)a->end, a->name);
-        (void)fflush(truth);
     }
     (void)pthread_mutex_unlock(&lock);
     a->device = (uint32_t)c->device;
@@ -617,6 +617,9 @@ int cuEventRecord(void *handle, void *on) {
         e->at = ready_at(c, on);
         *timeline(c, on) = e->at;
         counts.records++;
+        if (truth != NULL) {
+            (void)fprintf(truth, "event %p %lld\n", on, (long long)emu_host_of(e->at));
+        }
     }
     (void)pthread_mutex_unlock(&lock);
     return implicit != NULL ? 906 : 0;
