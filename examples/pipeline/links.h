@@ -1,5 +1,5 @@
-/* What the processes share: rings for activations and gradients between neighbouring pieces of the model, a gate at the
- * start, and the losses. One file in memory, which every process maps.
+/* What the processes share: rings for activations and gradients between neighbouring pieces of the model, a gate, and
+ * the losses. One file in memory, which every process maps.
  *
  * A ring has one process that sends and one that receives. Who waits sleeps. */
 #ifndef EXAMPLE_LINKS_H

@@ -306,6 +306,7 @@ int train(const options *o, int rank, links *l) {
             }
         }
         transfers_settle(&t.transfers);
+        links_gate(l); /* as everyone waits for the norm of all gradients */
         ps_record_step_end();
     }
     transfers_fini(&t.transfers);

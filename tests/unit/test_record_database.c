@@ -153,12 +153,14 @@ static void test_operators(void **state) {
     put_event(&r, 1, PS_REC_RANGE_END, 2100, 8, 0, 0, PS_DOMAIN_ANY);
     begin.ticks = 2200;
     begin.id = 9;
-    begin.aux = 0; /* without a stream: on the host's */
-    shapes.text = 0;
+    begin.aux = 0;   /* without a stream: on the host's */
+    shapes.text = 0; /* the gradient of the first */
+    shapes.id = 8;
     put_slot(&r, 1, begin, &shapes, sizeof shapes);
     put_event(&r, 1, PS_REC_RANGE_END, 2300, 9, 0, 0, PS_DOMAIN_ANY);
     begin.ticks = 2400;
     begin.id = 10; /* never ends */
+    shapes.id = 0;
     put_slot(&r, 1, begin, &shapes, sizeof shapes);
     place p;
     make_place(&p);
@@ -168,9 +170,11 @@ static void test_operators(void **state) {
         "SELECT startNs, typeof(startNs), endNs - startNs, globalTid, connectionId, n.value, "
         "sequenceNumber, s.value, type FROM PYTORCH_API JOIN STRING_IDS n ON n.id = name "
         "LEFT JOIN STRING_IDS s ON s.id = inputShapes",
-        "1000000000000002000,text,100,18219251269637,1342177280,mm,NULL,64,128;128,32,50001\n"
-        "1000000000000002200,text,100,18219251269637,1342177281,mm,NULL,NULL,50001\n");
-    expect_rows(&p, "SELECT * FROM CONNECTION_IDS", "1342177280,1\n1342177281,2\n");
+        "1000000000000002000,text,100,18219251269637,1342177280,mm,8,64,128;128,32,50001\n"
+        "1000000000000002200,text,100,18219251269637,1342177281,mm,8,NULL,50001\n");
+    expect_rows(&p, "SELECT * FROM CONNECTION_IDS",
+                /* to their kernels, then to each other: 1 << 42, and the first one's id */
+                "1342177280,1\n1342177281,2\n1342177280,4398046511112\n1342177281,4398046511112\n");
     expect_rows(&p, TASKS,
                 "2000,2100,0,1,0,4242,HOST_OP,4294967295,0,0,4294967295\n"
                 "2200,2300,0,2,1,4242,HOST_OP,4294967295,0,1,4294967295\n");
@@ -391,7 +395,7 @@ static void test_emitted(void **state) {
         "SELECT n.value, sequenceNumber, s.value FROM PYTORCH_API JOIN STRING_IDS n ON n.id = "
         "name LEFT JOIN STRING_IDS s ON s.id = inputShapes",
         "aten::linear,7,64,128;;32\naten::addmm,7,NULL\nAddmmBackward0,7,NULL\n");
-    expect_rows(&p, "SELECT id, connectionId - (1 << 42) FROM CONNECTION_IDS",
+    expect_rows(&p, "SELECT id, connectionId - (1 << 43) FROM CONNECTION_IDS",
                 "1342177280,7\n1342177282,7\n");
     expect_rows(&p, "SELECT count(*) FROM MSTX_EVENTS", "4\n");
     remove_place(&p);
