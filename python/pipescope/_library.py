@@ -92,6 +92,7 @@ class _Functions:
         self.name_stream = of(quick, "ps_record_name_stream", number, address, text)
         self.get_stats = of(quick, "ps_record_get_stats", number, ctypes.POINTER(Stats))
         self.op_begin = of(quick, "ps_record_op_begin", ctypes.c_uint64, text, text, address)
+        self.op_begin_backward = of(quick, "ps_record_op_begin_backward", ctypes.c_uint64, text, text, address, ctypes.c_uint64)
         self.op_end = of(quick, "ps_record_op_end", None, ctypes.c_uint64)
         self.tool_id = of(quick, "mstxGetToolId", None, ctypes.POINTER(ctypes.c_uint64))
 
