@@ -4,7 +4,7 @@
 #
 # Each program prints lines "what <tab> measured <tab> bar <tab> comparison", which become one table; other lines of it stand
 # above the table. A program that is not there, or lacks something on this machine, is left out by name. It is linked with
-# libpipescope-record.so, or, with a comment `link: pipescope_core`, with the insides of the program.
+# libpipescope-record.so, or, when it includes headers of src/record, with the insides of the program.
 set -eu
 work=$1/record
 build=$PWD/build/release
@@ -13,7 +13,7 @@ lines=$work/lines
 : >"$lines"
 
 compile() { # compile NAME SOURCE
-    if grep -q 'link: pipescope_core' "$2"; then
+    if grep -q '#include "record/' "$2"; then
         gcc -std=c17 -O2 -D_GNU_SOURCE -DPIPESCOPE_VERSION='"bench"' -Isrc -Iinclude "$2" -o "$work/$1" \
             "$build/libpipescope_core.a" -lsqlite3 -lisal -lpthread -lm -ldl
     else
@@ -38,6 +38,28 @@ take() {
     esac
 }
 
+# The last line of record_export: ranges, rows, seconds to read and to write, rows a second. Beside it the same number of
+# rows of ten numbers through Python's sqlite3.
+export_row() {
+    python3 - "$work/printed" "$work/rows.db" >>"$lines" <<'EOF' || echo "left out: the row of record_export"
+import os, sqlite3, sys, time
+words = open(sys.argv[1]).read().split()
+rate, n = float(words[-1]), int(float(words[-4]))
+if os.path.exists(sys.argv[2]):
+    os.remove(sys.argv[2])
+db = sqlite3.connect(sys.argv[2])
+db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; CREATE TABLE t (%s)" % ", ".join("c%d" % i for i in range(10)))
+begin = time.monotonic()
+db.executemany("INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?,?)", ((i,) * 10 for i in range(n)))
+db.commit()
+took = time.monotonic() - begin
+db.close()
+os.remove(sys.argv[2])
+print("export of %s ranges\t%.0f k rows/s\t>= 500 k rows/s\tPython's sqlite3, ten numbers a row: %.0f k rows/s"
+      % (words[-6], rate / 1e3, n / took / 1e3))
+EOF
+}
+
 for name in record_calls record_nvtx record_export record_step; do
     source=bench/$name.c
     if [ ! -f "$source" ]; then
@@ -48,6 +70,7 @@ for name in record_calls record_nvtx record_export record_step; do
             record_nvtx) NVTX_INJECTION64_PATH=$build/libpipescope-record.so take "$work/$name" ;;
             *) take "$work/$name" ;;
         esac
+        [ $name != record_export ] || export_row
     else
         echo "left out: $name does not compile"
     fi

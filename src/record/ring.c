@@ -90,14 +90,9 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
     ring->header->number = number;
     ring->header->n_slots = n_slots;
     ring->header->session = session;
-    ps_ring_prepare(ring, PS_RING_AHEAD);
     ring->header->magic = PS_RING_MAGIC; /* last: without it the file is no ring yet */
     return true;
 }
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; others refuse it, and nothing is lost but time */
-#endif
 
 static void prepare_slots(ps_ring *ring, uint64_t first, uint64_t n) {
     uintptr_t begin = (uintptr_t)&ring->slots[first] & ~(uintptr_t)4095;

@@ -28,8 +28,8 @@ typedef struct ps_ring {
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
                   uint64_t session);
 
-/* Makes the next `n_slots` behind head writable without a page fault: the first write to a page of a mapped file, and the first
- * after the kernel has written it to the disk, takes the time of hundreds of events. From the writer's thread. */
+/* Makes the next `n_slots` behind head writable without a page fault: the first write to a page of a mapped file after the
+ * kernel has written it to the disk takes the time of hundreds of events. From the writer's thread. */
 void ps_ring_prepare(ps_ring *ring, uint64_t n_slots);
 
 /* Unmaps; with `dir` as for make it removes the file too. Nothing for a ring that is all zero. */
