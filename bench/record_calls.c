@@ -142,7 +142,7 @@ static void *measure(void *context) {
         (void)pthread_barrier_wait(j->barrier);
     }
     for (uint64_t run = 0; run < j->n_runs; run++) {
-        if (run % 16 == 15) {
+        if (run % 8 == 7) {
             (void)usleep(12000); /* the writer comes every 10 ms */
         }
         int64_t start = now_ns();
@@ -201,49 +201,6 @@ static void four_threads(uint64_t n_runs) {
     print_line("C pair, known string, each of 4 threads at once", sum / N, 90, dropped() - before);
 }
 
-/* Events at a given rate, in turns of half a millisecond. */
-typedef struct steady {
-    double rate;
-    uint64_t done;
-    int64_t end_ns;
-} steady;
-
-static void *steady_thread(void *context) {
-    steady *s = context;
-    int64_t start = now_ns();
-    while (now_ns() < s->end_ns) {
-        uint64_t due = (uint64_t)((double)(now_ns() - start) * s->rate / 1e9);
-        for (; s->done < due; s->done += 2) {
-            known_pair(0, 1);
-        }
-        (void)usleep(500);
-    }
-    return NULL;
-}
-
-static void sustained(int n_threads, double rate) {
-    enum { MAX_THREADS = 8 };
-    steady s[MAX_THREADS];
-    pthread_t threads[MAX_THREADS];
-    uint64_t before = dropped();
-    int64_t start = now_ns();
-    uint64_t done = 0;
-    for (int i = 0; i < n_threads; i++) {
-        s[i] = (steady){.rate = rate, .end_ns = start + 1000000000};
-        (void)pthread_create(&threads[i], NULL, steady_thread, &s[i]);
-    }
-    for (int i = 0; i < n_threads; i++) {
-        (void)pthread_join(threads[i], NULL);
-        done += s[i].done;
-    }
-    uint64_t lost = dropped() - before;
-    double seconds = (double)(now_ns() - start) / 1e9;
-    printf(
-        "C events for a second, threads: %d\t%.2f M/s, %llu dropped\t%.0f M/s, none dropped\t%s\n",
-        n_threads, (double)done / seconds / 1e6, (unsigned long long)lost, n_threads * rate / 1e6,
-        lost == 0 ? "within" : "over");
-}
-
 int main(int argc, char **argv) {
     uint64_t n_runs = (argc > 1 ? strtoull(argv[1], NULL, 10) : 400000) / BATCH;
     n_runs = n_runs < 1 ? 1 : n_runs > MAX_RUNS ? MAX_RUNS : n_runs;
@@ -264,8 +221,6 @@ int main(int argc, char **argv) {
     }
     line("C operator, begin and end", op, n_runs, 0);
     four_threads(n_runs);
-    sustained(1, 1e6);
-    sustained(4, 1e6);
     (void)ps_record_discard();
     return 0;
 }

@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""A real pipeline on any machine: torch.distributed.pipelining on CPU with gloo, recorded by torch.profiler.
+"""A real pipeline on any machine: torch.distributed.pipelining on CPU with gloo, recorded by torch.profiler or by pipescope.
 
     python3 examples/torch_pipeline.py --schedule dualpipev -o traces
     pipescope chart traces
 
 Starts the processes (--ranks, 4), cuts a small stack of linear layers into stages, trains a few steps under the schedule
-and writes one Kineto trace a rank, rank_<N>.pt.trace.json.gz, into the output folder. Each trace says its rank
-(distributedInfo.rank) and holds the labels of the pipeline as host ranges:
+and writes what was recorded into the output folder.
+
+With --recorder pipescope that is one folder a rank, <worker>_<time>_ascend_pt, and every schedule is labelled: each forward
+and backward of a microbatch on a stage is a range with a device side (pipescope.pipelining), each call of a module one of
+the domain Module (pipescope.hook_modules). What of a training script that needs stands in recorder_of().
+
+With --recorder torch it is one Kineto trace a rank, rank_<N>.pt.trace.json.gz. Each trace says its rank
+(distributedInfo.rank) and holds the labels of the pipeline as host ranges, where PyTorch writes any:
 
     gpipe                                     Forward 2, Backward 2       receive, compute, send; the loss comes after
     1f1b                                      none: PyTorch writes no labels for it
@@ -22,7 +28,7 @@ that of dualpipev writes labels: here all of them run in that one.
 Stages: plain schedules have one stage a rank; interleaved ones two, rank and rank + ranks; zbv and dualpipev two that
 form a V, rank and 2 * ranks - 1 - rank.
 
-With --bare the traces hold the annotations, the operators that carry the forward-backward links, and nothing that names
+With --bare the traces of torch.profiler hold the annotations, the operators that carry the forward-backward links, and nothing that names
 the machine: small enough for a test.
 
 Needs PyTorch with torch.distributed.pipelining (2.6 or newer; dualpipev from 2.9 on). No GPU.
@@ -91,6 +97,37 @@ def make_schedule(name, rank, ranks, microbatches, rows, width):
     return schedule, stages
 
 
+def recorder_of(options, schedule, path):
+    """torch.profiler.profile, or what takes its place."""
+    import torch
+
+    steps = {"wait": WAIT, "warmup": WARMUP, "active": ACTIVE, "repeat": 1}
+    if options.recorder == "pipescope":
+        pipescope = import_pipescope()
+        pipescope.pipelining.record(schedule)
+        pipescope.hook_modules()
+        return pipescope.profile(schedule=pipescope.schedule(**steps),
+                                 on_trace_ready=pipescope.tensorboard_trace_handler(options.output))
+
+    def save(profiler):
+        profiler.export_chrome_trace(path)
+        if options.bare:
+            make_bare(path)
+
+    return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
+                                  schedule=torch.profiler.schedule(**steps), on_trace_ready=save, record_shapes=False)
+
+
+def import_pipescope():
+    """The package that is installed, else that of this repository."""
+    try:
+        import pipescope
+    except ImportError:
+        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+        import pipescope
+    return pipescope
+
+
 def train(rank, options, port):
     """One rank, in a process of its own."""
     os.environ["MASTER_ADDR"] = "127.0.0.1"
@@ -116,17 +153,7 @@ def train(rank, options, port):
         schedule.step(*arguments, **keywords)
         optimizer.step()
 
-    def save(profiler):
-        profiler.export_chrome_trace(path)
-        if options.bare:
-            make_bare(path)
-
-    with torch.profiler.profile(
-        activities=[torch.profiler.ProfilerActivity.CPU],
-        schedule=torch.profiler.schedule(wait=WAIT, warmup=WARMUP, active=ACTIVE, repeat=1),
-        on_trace_ready=save,
-        record_shapes=False,
-    ) as profiler:
+    with recorder_of(options, schedule, path) as profiler:
         for _ in range(WAIT + WARMUP + ACTIVE):
             step()
             dist.barrier()
@@ -175,6 +202,8 @@ def free_port():
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--schedule", choices=sorted(SCHEDULES), default="dualpipev")
+    parser.add_argument("--recorder", choices=("torch", "pipescope"), default="torch",
+                        help="what records: torch.profiler, or pipescope")
     parser.add_argument("--ranks", type=int, default=4, help="processes, each with one or two stages (4)")
     parser.add_argument("--microbatches", type=int, default=8, help="per step (8)")
     parser.add_argument("--width", type=int, default=256, help="of the layers (256)")

@@ -115,6 +115,10 @@ PS_API int ps_record_range_pop(ps_record_domain *domain);
  * of the operators, one of the device. Needed for module statistics (ranges in the domain "Module"). `shapes` may be NULL:
  * its input shapes, "64,128;128,32". */
 PS_API uint64_t ps_record_op_begin(const char *name, const char *shapes, void *stream);
+/* The same in the backward pass: `forward` is what ps_record_op_begin gave for the operator whose gradient this one computes.
+ * It then counts for the module in which that one ran, as the backward pass of that call. */
+PS_API uint64_t ps_record_op_begin_backward(const char *name, const char *shapes, void *stream,
+                                            uint64_t forward);
 PS_API void ps_record_op_end(uint64_t op);
 
 /* --- steps --------------------------------------------------------------------------------------------------------- */

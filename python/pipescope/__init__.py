@@ -20,6 +20,7 @@ from pipescope._hooks import (hook_modules, mark_attention, mark_fused_attention
 from pipescope._jobs import job, step_wrapper
 from pipescope._library import available, directory, stats
 from pipescope._metadata import add_metadata, add_metadata_json
+from pipescope._ops import record_ops
 from pipescope._profile import profile, step, tensorboard_trace_handler
 from pipescope._schedule import ProfilerAction, schedule
 from pipescope._session import export, is_recording, name_stream, op, set_option, start, stop
@@ -28,7 +29,7 @@ from pipescope._window import add_window_arguments, job_schedule_profiler_range
 __all__ = ["mstx", "profile", "schedule", "ProfilerAction", "tensorboard_trace_handler", "step", "start", "stop", "export",
            "is_recording", "set_option", "op", "name_stream", "job", "step_wrapper", "job_schedule_profiler_range",
            "add_window_arguments", "add_metadata", "add_metadata_json", "parallel_group_info", "hook_modules", "unhook",
-           "patch_dataloader", "patch_save", "patch_attention", "mark_attention", "mark_fused_attention", "available",
+           "patch_dataloader", "patch_save", "patch_attention", "record_ops", "mark_attention", "mark_fused_attention", "available",
            "directory", "stats"]
 
 

@@ -19,7 +19,7 @@ _MEGATRON = {
 _PIPELINES = ("pp", "pipe", "pipeline", "stage", "pp_group")
 _MAX_VALUE = 4096  # characters of a metadata value
 
-_pipeline_groups = {}  # id of a process group -> name given by an adapter
+_names = {}  # id of a process group -> name given by an adapter
 
 
 def _distributed():
@@ -50,9 +50,12 @@ def kind_of(description):
 
 
 def name_group(group, name):
-    """An adapter knows what a group is for."""
+    """An adapter knows what a group is for. None: the default group."""
+    distributed = _distributed()
+    if group is None and distributed is not None:
+        group = distributed.distributed_c10d._get_default_group()
     if group is not None:
-        _pipeline_groups[id(group)] = name
+        _names[id(group)] = name
 
 
 def parallel_group_info():
@@ -73,7 +76,7 @@ def parallel_group_info():
         description = str(getattr(group, "group_desc", "") or "")
         described = description not in ("", "undefined")
         is_default = group is distributed_c10d._get_default_group()
-        name = (_pipeline_groups.get(id(group)) or (kind_of(description) if described and not is_default else "")
+        name = (_names.get(id(group)) or (kind_of(description) if described and not is_default else "")
                 or ("default_group" if is_default else key))
         groups[key if key not in groups else "%s_%d" % (key, len(groups))] = {
             "group_name": name, "group_rank": ranks.index(rank), "global_ranks": ranks}

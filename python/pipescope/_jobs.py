@@ -9,6 +9,7 @@ device came to the job's begin and end; without a CUDA device those of the host.
 import atexit
 import functools
 import os
+import re
 import sys
 import threading
 import time
@@ -16,11 +17,14 @@ import time
 from pipescope import _say
 from pipescope import mstx as _mstx
 
+_PADDLES = re.compile(r"(forward|backward|backward_b|backward_w|recv_forward|send_backward|optimizer|lr|default)\d*")
 TYPES = {"F": "forward", "B": "backward", "I": "backward_b", "W": "backward_w"}
 
 
 def type_of(message):
     """Paddle's name for what a function does, by the function's name."""
+    if _PADDLES.fullmatch(message):
+        return message
     lower = message.lower()
     if "weightgradstore" in lower or "_weight_chunk" in lower:
         return "backward_w"

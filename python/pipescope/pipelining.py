@@ -133,7 +133,7 @@ def _note(schedule, stages):
     if info:
         _metadata.add_default_json("pp_info", json.dumps(info))
     for stage in stages:
-        if getattr(stage, "group", None) is not None:
+        if hasattr(stage, "group"):
             _groups.name_group(stage.group, "pp")
     size = getattr(stages[0], "group_size", None)
     if isinstance(size, int):

@@ -59,6 +59,16 @@ static bool is_version_of(const char *type, const char *base) {
                                 type[n + 1] <= '9' && type[n + 2] == '\0'));
 }
 
+/* Where nothing knows of kernels but what the framework runs, a kernel is called as its operator. */
+static bool is_operator(const char *type) {
+    for (size_t i = 0; ps_operator_form_at(i) != NULL; i++) {
+        if (strcmp(type, ps_operator_form_name(ps_operator_form_at(i))) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static ps_kernel_role role_of_type(const char *type) {
     static const char *const PRODUCTS[] = {"MatMul", "BatchMatMul", "QuantBatchMatmul",
                                            "WeightQuantBatchMatmul", "TransposeBatchMatMul"};
@@ -70,7 +80,7 @@ static ps_kernel_role role_of_type(const char *type) {
     return is_version_of(type, "GroupedMatmul")           ? PS_ROLE_GROUPED
            : strcmp(type, "FlashAttentionScore") == 0     ? PS_ROLE_ATTENTION
            : strcmp(type, "FlashAttentionScoreGrad") == 0 ? PS_ROLE_ATTENTION_GRAD
-           : is_matrix_name(type)                         ? PS_ROLE_MATRIX
+           : is_matrix_name(type) || is_operator(type)    ? PS_ROLE_MATRIX
                                                           : PS_ROLE_NONE;
 }
 

@@ -4,7 +4,7 @@
  *  1. the names carry the same numbers at both ends (a group of two): match by (iteration, sequence). The profiler
  *     counts from the start of its recording, so where one end has more operators and both begin with the same
  *     number, either end of a window may have been cut: then the times must not speak against the numbers;
- *  2. equal counts: the k-th belongs to the k-th, unless another offset fits the times far better;
+ *  2. equal counts: the k-th belongs to the k-th, unless another offset fits nearly all times far better;
  *  3. else find the offset at which the ends of the transfers lie closest, then walk both lists, leaving out
  *     the one whose neighbour fits better.
  *
@@ -249,10 +249,16 @@ static int compare_distances(const void *a, const void *b) {
 
 #define N_SAMPLES 64
 
-/* The usual difference of the ends (send - receive) of up to N_SAMPLES pairs (i, i + offset): of the better half the
- * one farthest from zero, so that a hole in the middle of one list leaves that of the pairs on one side of it. False
- * when no pair exists. */
-static bool measure_offset(const link *l, int64_t offset, int64_t *usual, int64_t *distance) {
+/* How the ends of the pairs (i, i + offset) lie to each other. */
+typedef struct fit {
+    int64_t usual;    /* difference of the ends, send - receive */
+    int64_t distance; /* how far that is from zero */
+    int64_t farthest; /* of all pairs but one in 32 */
+} fit;
+
+/* Of up to N_SAMPLES pairs. Usual is, of the better half, the difference farthest from zero, so that a hole in the middle of
+ * one list leaves that of the pairs on one side of it. False when no pair exists. */
+static bool measure_offset(const link *l, int64_t offset, fit *out) {
     int64_t first = offset < 0 ? -offset : 0;
     int64_t last = (int64_t)l->n_recvs - offset; /* exclusive, for i */
     last = last < (int64_t)l->n_sends ? last : (int64_t)l->n_sends;
@@ -267,8 +273,9 @@ static bool measure_offset(const link *l, int64_t offset, int64_t *usual, int64_
         d[n_d++] = l->sends[i].op->end_ns - l->recvs[i + offset].op->end_ns;
     }
     qsort(d, n_d, sizeof *d, compare_distances);
-    *usual = d[(n_d - 1) / 2];
-    *distance = llabs(*usual);
+    out->usual = d[(n_d - 1) / 2];
+    out->distance = llabs(out->usual);
+    out->farthest = llabs(d[n_d - 1 - n_d / 32]);
     return true;
 }
 
@@ -292,22 +299,33 @@ static int64_t guess_offset(const link *l) {
 /* Clocks of two hosts differ by less than a few transfers, so the right offset lies near the guess. */
 #define OFFSETS_AROUND 8
 
-/* `zero_likely`: something else speaks for offset 0, and another one must fit far better. */
-static int64_t best_offset(const link *l, bool zero_likely, int64_t *usual) {
+/* What speaks for offset 0 besides the times. */
+typedef enum for_zero {
+    NOTHING_FOR_ZERO,
+    NUMBERS_FOR_ZERO, /* another offset must fit far better */
+    /* There are as many sends as receives: another offset must fit far better for nearly all of them. Sends that end once the
+     * data is on its way come near to ends of other receives here and there. */
+    COUNTS_FOR_ZERO
+} for_zero;
+
+static int64_t best_offset(const link *l, for_zero zero, int64_t *usual) {
     int64_t best = 0;
     int64_t best_distance = INT64_MAX;
-    int64_t at_zero = INT64_MAX;
-    if (measure_offset(l, 0, usual, &at_zero) && zero_likely) {
-        best_distance = at_zero / 4;
+    fit f = {0};
+    if (measure_offset(l, 0, &f)) {
+        *usual = f.usual;
+        best_distance = zero == NOTHING_FOR_ZERO ? INT64_MAX : f.distance / 4;
     }
     int64_t guess = guess_offset(l);
     for (int64_t k = guess - OFFSETS_AROUND; k <= guess + OFFSETS_AROUND; k++) {
-        int64_t m = 0;
-        int64_t distance = 0;
-        if (measure_offset(l, k, &m, &distance) && distance < best_distance) {
+        if (!measure_offset(l, k, &f)) {
+            continue;
+        }
+        int64_t distance = zero == COUNTS_FOR_ZERO ? f.farthest : f.distance;
+        if (distance < best_distance) {
             best_distance = distance;
             best = k;
-            *usual = m;
+            *usual = f.usual;
         }
     }
     return best;
@@ -324,7 +342,7 @@ static bool numbers_tell(const link *l) {
         return true;
     }
     int64_t usual = 0;
-    return best_offset(l, true, &usual) == 0;
+    return best_offset(l, NUMBERS_FOR_ZERO, &usual) == 0;
 }
 
 /* Gives indices in order; the pairs share one. `order` < 0: the send stands alone, > 0: the receive does. */
@@ -362,7 +380,8 @@ static uint64_t match_link(const link *l) {
     bool equal = l->n_sends == l->n_recvs;
     int64_t usual = 0;
     bool by_count = !by_numbers && l->n_sends > 0 && l->n_recvs > 0 &&
-                    best_offset(l, equal, &usual) == 0 && equal;
+                    best_offset(l, equal ? COUNTS_FOR_ZERO : NOTHING_FOR_ZERO, &usual) == 0 &&
+                    equal;
     size_t i = 0;
     size_t j = 0;
     uint32_t index = 0;

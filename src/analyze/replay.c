@@ -432,6 +432,19 @@ ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r,
     return theory;
 }
 
+/* The last backwards of DualPipeV, which the order of marks says nothing of: the chart has judged them by their length. */
+static bool tail_is_whole(const ps_chart *chart) {
+    bool any = false;
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        const ps_op *op = &chart->ops[i];
+        if (op->phase == 6 && op->kind == PS_OP_BI) {
+            return false;
+        }
+        any = any || (op->phase == 6 && op->kind == PS_OP_B);
+    }
+    return any;
+}
+
 ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err *err) {
     ps_code code = ps_recognise(chart, chart->schedule, chart->n_stages, 0, r, err);
     if (code == PS_OK && r->schedule == NULL) {
@@ -439,6 +452,9 @@ ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err 
             err, PS_NOTHING,
             "the measured schedule was not recognised, so its durations cannot be taken over "
             "(name it with --pp-type)");
+    }
+    if (code == PS_OK && !chart->labels_are_exact && (r->schedule->takes & PS_TAKES_TAIL) != 0) {
+        r->params.tail_full = tail_is_whole(chart);
     }
     return code;
 }

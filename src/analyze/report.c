@@ -139,7 +139,7 @@ static bool length_within(const ps_report_gap *gaps, size_t n, const ps_interval
     return ok;
 }
 
-/* What of the rank's free time, and of what of it is the host's, lies in the bubble of the chart. */
+/* What of the rank's free time, of what of it is the host's, and of the ends of its steps lies in the bubble of the chart. */
 static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank *bubbles,
                            uint32_t row, int64_t *of_host_ns) {
     const ps_chart *chart = report->chart;
@@ -151,10 +151,13 @@ static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank
                               chart->origin_ns + b->end_ns);
     }
     ps_intervals_unite(&m->bubbles);
-    int64_t sum_ns = 0;
-    ok = ok && length_within(r->gaps, r->n_gaps, &m->bubbles, &sum_ns) &&
+    int64_t free_ns = 0;
+    int64_t edges_ns = 0;
+    ok = ok && length_within(r->gaps, r->n_gaps, &m->bubbles, &free_ns) &&
+         length_within(r->edges, r->n_edges, &m->bubbles, &edges_ns) &&
          length_within(r->host_gaps, r->n_host_gaps, &m->bubbles, of_host_ns);
-    m->bubble_ns = per_step(r, sum_ns);
+    m->bubble_ns = per_step(r, free_ns);
+    m->edge_bubble_ns = per_step(r, edges_ns);
     return ok;
 }
 

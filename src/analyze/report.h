@@ -20,7 +20,8 @@ typedef struct ps_report_member {
         after_ns;      /* of the step's window, before the first and after the last work */
     int64_t host_ns;   /* of free: the device waited for the host, outside of the pipeline bubble */
     int64_t bubble_ns; /* of free: the pipeline bubble, mean per step */
-    ps_intervals bubbles; /* of the chart, epoch; owned */
+    int64_t edge_bubble_ns; /* the same of before and after */
+    ps_intervals bubbles;   /* of the chart, epoch; owned */
 } ps_report_member;
 
 typedef struct ps_report {

@@ -164,12 +164,17 @@ static void show_edge(ps_report *report, const ps_report_member *m, ps_report_ev
     }
 }
 
+/* Before the first stage's result has come there is nothing to do: that is the pipeline's. */
+static int64_t edges_ns(const ps_report_member *m) {
+    return ps_ns_add(m->before_ns, m->after_ns) - m->edge_bubble_ns;
+}
+
 static void find_edges(ps_report *report) {
     const ps_report_member *worst = NULL;
     double share = 0;
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
-        double here = ps_percent(ps_ns_add(m->before_ns, m->after_ns), m->step_ns);
+        double here = ps_percent(edges_ns(m), m->step_ns);
         here = m->computing_ns > 0 ? here : 0;
         worst = here > share ? m : worst;
         share = here > share ? here : share;
@@ -177,17 +182,22 @@ static void find_edges(ps_report *report) {
     if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_BEFORE_FIRST_WORK, share)) {
         return;
     }
+    char bubble[80] = "";
+    if (worst->edge_bubble_ns > 0) {
+        (void)snprintf(bubble, sizeof bubble, ", without %s in the pipeline bubble",
+                       ps_ns_text_of(worst->edge_bubble_ns).text);
+    }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_BEFORE_FIRST_WORK,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = ps_ns_add(worst->before_ns, worst->after_ns),
+                     .gain_ns = edges_ns(worst),
                      .value = share},
         "On rank %lld a step of %s begins with %s without any work on the device, and ends with "
-        "%s (%.1f %% of the step).",
+        "%s (%.1f %% of the step%s).",
         (long long)worst->rank, ps_ns_text_of(worst->step_ns).text,
-        ps_ns_text_of(worst->before_ns).text, ps_ns_text_of(worst->after_ns).text, share);
+        ps_ns_text_of(worst->before_ns).text, ps_ns_text_of(worst->after_ns).text, share, bubble);
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");
 }

@@ -6,6 +6,7 @@ void ps_report_rank_free(ps_report_rank *r) {
     if (r != NULL) {
         ps_free(r->steps);
         ps_free(r->gaps);
+        ps_free(r->edges);
         ps_free(r->host_gaps);
         ps_free(r->kernels);
         ps_comm_part_free(r->part);

@@ -115,6 +115,8 @@ typedef struct ps_report_rank {
     ps_report_event before,
         after; /* the longest times before the first and after the last work of a step */
     int64_t before_ns, after_ns; /* over all steps */
+    ps_report_gap *edges;        /* those times of all steps */
+    size_t n_edges, cap_edges;
 
     ps_report_wait waits[PS_REPORT_WAITS_KEPT]; /* the longest first */
     size_t n_waits;

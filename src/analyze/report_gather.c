@@ -136,22 +136,29 @@ static bool keep_gaps(const ps_overlaps *o, ps_report_rank *r) {
     return true;
 }
 
-static void take_edge(ps_report_rank *r, const ps_overlap *o, int64_t start_ns, int64_t end_ns,
+static bool take_edge(ps_report_rank *r, const ps_overlap *o, int64_t start_ns, int64_t end_ns,
                       ps_report_event *longest, int64_t *sum_ns) {
     if (end_ns <= start_ns) {
-        return;
+        return true;
     }
+    if (!ps_grow(&r->edges, &r->cap_edges, r->n_edges + 1, UINT32_MAX, sizeof *r->edges)) {
+        return false;
+    }
+    r->edges[r->n_edges++] =
+        (ps_report_gap){r->origin_ns + start_ns, r->origin_ns + end_ns, o->step};
     *sum_ns = ps_ns_add(*sum_ns, end_ns - start_ns);
     if (end_ns - start_ns > longest->dur_ns) {
         *longest = (ps_report_event){
             .start_ns = r->origin_ns + start_ns, .dur_ns = end_ns - start_ns, .step = o->step};
     }
+    return true;
 }
 
 /* A device that runs behind the host still works on the step before when a step begins: that is neither before nor
  * after. */
-static void measure_edges(const ps_overlaps *all, ps_report_rank *r) {
-    for (size_t i = 0; i < all->n; i++) {
+static bool measure_edges(const ps_overlaps *all, ps_report_rank *r) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < all->n; i++) {
         const ps_overlap *o = &all->at[i];
         const ps_overlap *prev = i > 0 && o[-1].device == o->device ? &o[-1] : NULL;
         const ps_overlap *next = i + 1 < all->n && o[1].device == o->device ? &o[1] : NULL;
@@ -162,15 +169,15 @@ static void measure_edges(const ps_overlaps *all, ps_report_rank *r) {
             r->first_ns = first_ns < r->first_ns ? first_ns : r->first_ns;
             start = prev != NULL && prev->last_ns > start ? prev->last_ns : start;
             end = next != NULL && next->first_ns < end ? next->first_ns : end;
-            take_edge(r, o, start, o->first_ns, &r->before, &r->before_ns);
-            take_edge(r, o, o->last_ns, end, &r->after, &r->after_ns);
+            ok = take_edge(r, o, start, o->first_ns, &r->before, &r->before_ns) &&
+                 take_edge(r, o, o->last_ns, end, &r->after, &r->after_ns);
         }
     }
+    return ok;
 }
 
 static bool keep_steps(const ps_overlaps *o, ps_report_rank *r) {
-    measure_edges(o, r);
-    r->steps = ps_calloc(o->n + 1, sizeof *r->steps);
+    r->steps = measure_edges(o, r) ? ps_calloc(o->n + 1, sizeof *r->steps) : NULL;
     for (size_t i = 0; r->steps != NULL && i < o->n; i++) {
         r->steps[r->n_steps++] = o->at[i];
     }

@@ -142,7 +142,13 @@ int ps_record_range_pop(ps_record_domain *handle) {
 }
 
 uint64_t ps_record_op_begin(const char *name, const char *shapes, void *stream) {
-    return ps_is_recording() ? ps_event_op_begin(text_of(name), text_of(shapes), stream) : 0;
+    return ps_is_recording() ? ps_event_op_begin(text_of(name), text_of(shapes), stream, 0) : 0;
+}
+
+uint64_t ps_record_op_begin_backward(const char *name, const char *shapes, void *stream,
+                                     uint64_t forward) {
+    return ps_is_recording() ? ps_event_op_begin(text_of(name), text_of(shapes), stream, forward)
+                             : 0;
 }
 
 void ps_record_op_end(uint64_t op) {

@@ -14,13 +14,13 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include "record/cuda_driver.h"
 #include "record/device_gpu.h"
 #include "record/events.h"
 #include "record/gpu_thread.h"
 #include "record/log.h"
-#include "record/session_parts.h"
 
 static void watch_mark(uint64_t id, void *stream);
 static void watch_start(uint64_t id, void *stream);
@@ -58,6 +58,7 @@ static const ps_rec_device watching = {.name = "host",
 const ps_rec_device *_Atomic ps_device = &ps_device_host;
 
 static ps_rec_config chosen;        /* of the recording at hand */
+static _Atomic uint64_t looked_at;  /* when for the driver, ns of the coarse clock; 0 not yet */
 static atomic_bool changing;        /* somebody opens, or has opened, a backend */
 static const ps_rec_device *opened; /* to be closed before the next is chosen */
 
@@ -124,8 +125,6 @@ static bool open_gpu(void) {
         atomic_store(&ps_device, &ps_device_host);
         return false;
     }
-    /* What CUDA's runtime does when the program ends, it has registered by now: our stop comes before that once more. */
-    ps_process_exit_early();
     if (chosen.backend == PS_BACKEND_CUPTI) {
         ps_gpu_thread_ask(PS_GPU_OPEN_CUPTI); /* `changing` stays set: once a recording */
         return false;
@@ -148,9 +147,25 @@ static bool context_current(const ps_cuda_calls *cu, void *stream) {
     return cu->CtxGetCurrent(&context) == PS_CU_OK && context != NULL;
 }
 
+/* Looking for the driver goes through the list of all loaded libraries, under the loader's lock: once in a tick of the kernel's
+ * coarse clock (1 to 10 ms), and at the first event of a recording. */
+static bool time_to_look(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    if (atomic_load_explicit(&looked_at, memory_order_relaxed) == now) {
+        return false;
+    }
+    atomic_store_explicit(&looked_at, now, memory_order_relaxed);
+    return true;
+}
+
 /* Events that come in while CUPTI is being opened stay the host's. */
 static bool watch_event(void *stream) {
-    const ps_cuda_calls *cu = ps_cuda_driver(chosen.cuda_library);
+    const ps_cuda_calls *cu = ps_cuda_driver_found();
+    if (cu == NULL && time_to_look()) {
+        cu = ps_cuda_driver(chosen.cuda_library);
+    }
     return cu != NULL && (chosen.backend != PS_BACKEND_AUTO || context_current(cu, stream)) &&
            open_gpu();
 }
@@ -209,6 +224,7 @@ void ps_device_choose(const ps_rec_config *config) {
     close_opened();
     chosen = *config;
     atomic_store(&changing, false);
+    atomic_store(&looked_at, 0);
     if (config->backend == PS_BACKEND_HOST) {
         atomic_store(&ps_device, &ps_device_host);
     } else if (config->backend == PS_BACKEND_AUTO) {

@@ -289,10 +289,11 @@ static inline uint64_t new_id(ps_rec_thread *me, bool on_device) {
 }
 
 /* Returns the event's id, 0 when it was dropped. `opens`: a range, which must find room for its end. `shapes`: of an operator, else
- * NULL. Inlined, so that kind and the presence of parts are constants. */
+ * NULL; `forward` too, else 0. Inlined, so that kind and the presence of parts are constants. */
 static inline __attribute__((always_inline)) uint64_t
 put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *domain,
-          const ps_text *text, const ps_text *shapes, void *stream, const ps_nvtx_extra *extra) {
+          const ps_text *text, const ps_text *shapes, uint64_t forward, void *stream,
+          const ps_nvtx_extra *extra) {
     ps_lane *lane = me->lane;
     need_domain(me, domain);
     need_shared_text(me, text);
@@ -324,7 +325,7 @@ put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *d
     slot->n_more = shapes != NULL;
     slot->domain = domain->id;
     if (shapes != NULL) {
-        *ps_ring_slot(&lane->ring, n++) = (ps_slot){.text = shapes_id};
+        *ps_ring_slot(&lane->ring, n++) = (ps_slot){.id = forward, .text = shapes_id};
     }
     slot->ticks = ps_clock_ticks(me->clock);
     ps_lane_publish(lane, n);
@@ -345,7 +346,7 @@ static inline __attribute__((always_inline)) uint64_t put_range(ps_rec_thread *m
                                                                 const ps_record_domain *domain,
                                                                 const ps_text *text, void *stream,
                                                                 const ps_nvtx_extra *extra) {
-    uint64_t id = put_event(me, kind, true, domain, text, NULL, stream, extra);
+    uint64_t id = put_event(me, kind, true, domain, text, NULL, 0, stream, extra);
     if (LIKELY(id != 0)) {
         count_begun(me->lane, &me->lane->ring.header->n_ranges);
     }
@@ -432,7 +433,7 @@ void ps_event_mark(const ps_record_domain *domain, ps_text text, void *stream,
     }
     uint64_t id = 0;
     if (LIKELY(recorded(domain)) && judge(me, &text)) {
-        id = put_event(me, PS_REC_MARK, false, domain, &text, NULL, stream, extra);
+        id = put_event(me, PS_REC_MARK, false, domain, &text, NULL, 0, stream, extra);
         if (LIKELY(id != 0)) {
             ps_ring_count(&me->lane->ring.header->n_marks);
         }
@@ -458,15 +459,15 @@ void ps_event_end(const ps_record_domain *domain, uint64_t id) {
     end_range(domain != NULL ? domain->id : PS_DOMAIN_ANY, id);
 }
 
-uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream) {
+uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward) {
     ps_rec_thread *me = enter();
     if (me == NULL) {
         return 0;
     }
     uint64_t id = 0;
     if (judge(me, &name) && judge(me, &shapes)) {
-        id = put_event(me, PS_REC_OP_BEGIN, true, ps_domain_check(NULL), &name, &shapes, stream,
-                       NULL);
+        id = put_event(me, PS_REC_OP_BEGIN, true, ps_domain_check(NULL), &name, &shapes, forward,
+                       stream, NULL);
         if (LIKELY(id != 0)) {
             count_begun(me->lane, &me->lane->ring.header->n_ops);
         }

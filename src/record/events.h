@@ -51,7 +51,8 @@ int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
                   const ps_nvtx_extra *extra);
 int ps_event_pop(const ps_record_domain *domain);
 
-uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream);
+/* `forward`: id of the operator whose gradient this one computes, else 0. */
+uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward);
 void ps_event_op_end(uint64_t id);
 
 void ps_event_step(bool begin, int64_t step, void *stream);

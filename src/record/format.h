@@ -66,7 +66,8 @@ enum {
         18, /* range id | 0 | - ; domain as given by the caller, PS_DOMAIN_ANY when it gave none */
     PS_REC_PUSH = 19, /* as RANGE_START; its end is a PS_REC_RANGE_END */
     PS_REC_OP_BEGIN =
-        20, /* range id | stream handle | name ; one slot behind: text id of the shapes or 0 in its `text` */
+        20, /* range id | stream handle | name ; one slot behind: text id of the shapes or 0 in its `text`,
+                                of an operator of the backward pass the id of the forward one in its `id` */
     PS_REC_STEP_BEGIN = 21, /* number of the step, int64 | stream handle or 0 | - */
     PS_REC_STEP_END = 22,   /* number of the step | 0 | - */
     PS_REC_NVTX =

@@ -554,6 +554,37 @@ static size_t start_of(const printer *p, const layout *l, uint32_t i, size_t end
     return at < l->data.n ? (size_t)at : l->data.n;
 }
 
+/* Whether an entry is of a layout or enum that was not registered. */
+static bool is_unknown(const printer *p, const ps_nvtx_entry *entry) {
+    return entry->type >= NVTX_ID_STATIC_START &&
+           ps_nvtx_schema_find(p->domain, entry->type) == NULL;
+}
+
+static bool print_unknown(printer *p, uint64_t id, span data);
+
+/* Entry i of an unknown type: the bytes up to the next entry that says where it begins. */
+static bool print_unknown_entry(printer *p, const layout *l, uint32_t i, size_t at, size_t *used) {
+    size_t end = l->data.n;
+    for (uint32_t j = 0; j < l->schema->n_entries; j++) {
+        uint64_t offset = l->schema->entries[j].offset;
+        end = j != i && offset > at && offset < end ? (size_t)offset : end;
+    }
+    *used = end - at;
+    return print_unknown(p, l->schema->entries[i].type, (span){l->data.at + at, end - at});
+}
+
+/* The value of entry i, which begins at `at`. */
+static bool print_entry(printer *p, const layout *l, uint32_t i, size_t at, size_t *used) {
+    const ps_nvtx_entry *entry = &l->schema->entries[i];
+    if (is_pointer(l->schema, entry)) {
+        return print_elsewhere(p, l, entry, at, used);
+    }
+    if (is_unknown(p, entry)) {
+        return print_unknown_entry(p, l, i, at, used);
+    }
+    return print_there(p, l, entry, (span){l->data.at + at, l->data.n - at}, used);
+}
+
 /* "name": value of entry i, or nothing of it when it does not fit. */
 static void print_member(printer *p, layout *l, uint32_t i, size_t *end, bool *first) {
     const ps_nvtx_entry *entry = &l->schema->entries[i];
@@ -576,10 +607,7 @@ static void print_member(printer *p, layout *l, uint32_t i, size_t *end, bool *f
     }
     size_t used = 0;
     p->in_message = (entry->flags & NVTX_ENTRY_ROLE_MASK) == NVTX_ENTRY_ROLE_MESSAGE;
-    fits = fits && ps_json_out_raw(&p->json, ":", 1) &&
-           (is_pointer(l->schema, entry)
-                ? print_elsewhere(p, l, entry, at, &used)
-                : print_there(p, l, entry, (span){l->data.at + at, l->data.n - at}, &used));
+    fits = fits && ps_json_out_raw(&p->json, ":", 1) && print_entry(p, l, i, at, &used);
     p->in_message = false;
     if (!fits) {
         p->json.n = before;

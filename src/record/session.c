@@ -36,7 +36,8 @@ static struct {
     bool warm;                /* `current` is made ready, not started */
     bool stopping;            /* `current` is being stopped, by one thread */
     ps_take *waiting;         /* stopped, not exported; the last one first */
-    unsigned n_waiting;       /* and those being exported */
+    ps_take *exporting;       /* each by one thread, which owns it */
+    unsigned n_waiting;       /* in both lists */
     /* Of the last one, when it is not there any more. */
     char last_folder[4096 + 512];
     ps_record_stats last_stats;
@@ -138,7 +139,7 @@ int ps_session_begin(ps_start_by by) {
         take = atomic_load(&g.current);
     }
     int code = PS_RECORD_OK;
-    if (take != NULL && !g.warm) {
+    if (g.stopping || (take != NULL && !g.warm)) {
         code = PS_RECORD_WRONG_TIME;
     } else if (take == NULL && g.n_waiting >= MAX_WAITING) {
         ps_rec_log("%d recordings wait for ps_record_export(): no more is begun", MAX_WAITING);
@@ -178,7 +179,7 @@ int ps_session_start(void) {
 int ps_session_warmup(void) {
     (void)pthread_mutex_lock(&g.control);
     int code = PS_RECORD_OK;
-    if (atomic_load(&g.current) != NULL) {
+    if (g.stopping || atomic_load(&g.current) != NULL) {
         code = g.warm ? PS_RECORD_OK : PS_RECORD_WRONG_TIME;
     } else if (g.n_waiting >= MAX_WAITING) {
         code = PS_RECORD_WRONG_TIME;
@@ -352,13 +353,33 @@ int ps_session_stop(void) {
 
 /* --- what was recorded ----------------------------------------------------------------------------------------------- */
 
-/* The recording stopped last, out of the list; NULL when there is none. */
+/* Out of `waiting` into `exporting`; NULL stays NULL. Under `control`. */
+static ps_take *hand_out(ps_take **at) {
+    ps_take *take = *at;
+    if (take != NULL) {
+        *at = take->next;
+        take->next = g.exporting;
+        g.exporting = take;
+    }
+    return take;
+}
+
+/* The recording stopped last, for the caller to export; NULL when there is none. */
 static ps_take *take_waiting(void) {
     (void)pthread_mutex_lock(&g.control);
-    ps_take *take = g.waiting;
-    if (take != NULL) {
-        g.waiting = take->next;
+    ps_take *take = hand_out(&g.waiting);
+    (void)pthread_mutex_unlock(&g.control);
+    return take;
+}
+
+/* The same, but none that was tried before as the process ended: there may be several exit handlers. */
+static ps_take *take_untried(void) {
+    (void)pthread_mutex_lock(&g.control);
+    ps_take **at = &g.waiting;
+    while (*at != NULL && (*at)->given_up) {
+        at = &(*at)->next;
     }
+    ps_take *take = hand_out(at);
     (void)pthread_mutex_unlock(&g.control);
     return take;
 }
@@ -366,6 +387,11 @@ static ps_take *take_waiting(void) {
 /* Back when it is still to be exported, else away. */
 static void put_back(ps_take *take, bool done) {
     (void)pthread_mutex_lock(&g.control);
+    ps_take **at = &g.exporting;
+    while (*at != take) {
+        at = &(*at)->next;
+    }
+    *at = take->next;
     if (done) {
         g.n_waiting--;
         memcpy(g.last_folder, take->folder, sizeof g.last_folder);
@@ -467,7 +493,11 @@ bool ps_session_is_recording(void) {
 
 bool ps_session_has_work(void) {
     (void)pthread_mutex_lock(&g.control);
-    bool work = atomic_load(&g.current) != NULL || g.n_waiting > 0;
+    unsigned given_up = 0;
+    for (const ps_take *t = g.waiting; t != NULL; t = t->next) {
+        given_up += t->given_up;
+    }
+    bool work = atomic_load(&g.current) != NULL || g.n_waiting > given_up;
     (void)pthread_mutex_unlock(&g.control);
     return work;
 }
@@ -475,11 +505,7 @@ bool ps_session_has_work(void) {
 /* Another thread is stopping or exporting: it needs a while. */
 static bool others_at_work(void) {
     (void)pthread_mutex_lock(&g.control);
-    unsigned listed = 0;
-    for (const ps_take *t = g.waiting; t != NULL; t = t->next) {
-        listed++;
-    }
-    bool others = g.stopping || listed < g.n_waiting;
+    bool others = g.stopping || g.exporting != NULL;
     (void)pthread_mutex_unlock(&g.control);
     return others;
 }
@@ -489,33 +515,22 @@ void ps_session_finish(void) {
     while (others_at_work()) {
         (void)usleep(2000);
     }
-    ps_take *failed = NULL;
-    for (ps_take *take = take_waiting(); take != NULL; take = take_waiting()) {
-        int code = ps_take_export(take, NULL, true);
-        if (code == PS_RECORD_NOTHING && take->folder[0] != '\0') {
-            ps_take_remove_folder(take->folder);
-        }
-        if (code == PS_RECORD_OK || code == PS_RECORD_NOTHING) {
-            put_back(take, true);
-        } else { /* said in the log; the others get their turn */
-            take->next = failed;
-            failed = take;
-        }
-    }
-    while (failed != NULL) { /* listed again: who exits by another way must not wait for them */
-        ps_take *take = failed;
-        failed = take->next;
-        put_back(take, false);
+    for (ps_take *take = take_untried(); take != NULL; take = take_untried()) {
+        take->given_up = true;
+        (void)export_take(take, NULL, true);
     }
 }
 
 bool ps_session_unexported(unsigned number, char *out, size_t size) {
     bool found = false;
     (void)pthread_mutex_lock(&g.control);
-    for (const ps_take *t = g.waiting; t != NULL && !found; t = t->next) {
-        if (t->folder[0] != '\0' && number-- == 0) {
-            (void)snprintf(out, size, "%s", t->folder);
-            found = true;
+    const ps_take *const lists[] = {g.exporting, g.waiting};
+    for (unsigned i = 0; i < 2; i++) {
+        for (const ps_take *t = lists[i]; t != NULL && !found; t = t->next) {
+            if (t->folder[0] != '\0' && number-- == 0) {
+                (void)snprintf(out, size, "%s", t->folder);
+                found = true;
+            }
         }
     }
     (void)pthread_mutex_unlock(&g.control);
@@ -537,6 +552,7 @@ void ps_session_forget(void) {
     atomic_store(&g.current,
                  NULL); /* the memory is the parent's copy: given back when the child ends */
     g.waiting = NULL;
+    g.exporting = NULL;
     g.n_waiting = 0;
     g.warm = false;
     g.stopping = false;

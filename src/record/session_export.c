@@ -125,9 +125,11 @@ int ps_take_export(ps_take *take, const char *dir, bool say) {
         if (code != PS_NOTHING) {
             char text[1024];
             ps_err_format(&err, text, sizeof text);
-            ps_rec_log("no database: %s%s%s", text,
-                       take->on_disk ? "; the raw files stay: pipescope record --recover " : "",
-                       take->on_disk ? take->folder : "");
+            const char *next = !take->on_disk ? ""
+                               : strstr(text, "--recover") != NULL
+                                   ? "; the raw files stay in "
+                                   : "; the raw files stay: pipescope record --recover ";
+            ps_rec_log("no database: %s%s%s", text, next, take->on_disk ? take->folder : "");
         }
     }
     ps_free(result);

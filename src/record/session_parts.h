@@ -45,7 +45,7 @@ typedef struct ps_take {
     ps_spool spool;
 
     bool left_in_rings;    /* the spool did not take all: the files of the rings stay */
-    bool exporting;        /* under `control` */
+    bool given_up;         /* could not be exported as the process ended */
     ps_record_stats stats; /* when stopped */
     struct ps_take *next;
 } ps_take;

@@ -15,20 +15,21 @@
 
 #include "record/clock.h"
 
-enum { FIRST_BYTES = 1 << 20, RETRY_NS = 1000000000 };
+/* Ring 0 says how a recording ended and what was lost: memory that is used up has room for that still. */
+enum { FIRST_BYTES = 1 << 20, RETRY_NS = 1000000000, RESERVED_BYTES = 1 << 18 };
 
 /* --- memory ---------------------------------------------------------------------------------------------------------- */
 
-static bool grow(ps_spool *s, size_t need) {
-    if (need <= s->cap) {
+static bool grow(ps_spool *s, size_t need, size_t limit) {
+    if (need <= s->cap && need <= limit) {
         return true;
     }
     size_t cap = s->cap > 0 ? s->cap : FIRST_BYTES;
     while (cap < need) {
         cap *= 2;
     }
-    if (cap > s->max_bytes) {
-        cap = (size_t)s->max_bytes;
+    if (cap > limit) {
+        cap = limit;
     }
     if (cap < need) {
         errno = ENOSPC;
@@ -46,8 +47,10 @@ static bool grow(ps_spool *s, size_t need) {
     return true;
 }
 
-static bool put_memory(ps_spool *s, const struct iovec *pieces, int n_pieces, size_t n_bytes) {
-    if (!grow(s, (size_t)s->bytes + n_bytes)) {
+static bool put_memory(ps_spool *s, const struct iovec *pieces, int n_pieces, size_t n_bytes,
+                       bool reserve) {
+    if (!grow(s, (size_t)s->bytes + n_bytes,
+              (size_t)s->max_bytes + (reserve ? RESERVED_BYTES : 0))) {
         return false;
     }
     for (int i = 0; i < n_pieces; i++) {
@@ -135,18 +138,20 @@ static bool put_file(ps_spool *s, struct iovec *pieces, int n_pieces, size_t n_b
     return true;
 }
 
-static bool put(ps_spool *s, struct iovec *pieces, int n_pieces) {
+static bool put(ps_spool *s, struct iovec *pieces, int n_pieces, bool reserve) {
     size_t n_bytes = 0;
     for (int i = 0; i < n_pieces; i++) {
         n_bytes += pieces[i].iov_len;
     }
     bool ok = s->fd >= 0 ? put_file(s, pieces, n_pieces, n_bytes)
-                         : put_memory(s, pieces, n_pieces, n_bytes);
+                         : put_memory(s, pieces, n_pieces, n_bytes, reserve);
     if (!ok) {
         s->error = errno;
         s->retry_ns = ps_mono_ns() + RETRY_NS;
     }
-    s->full = !ok;
+    if (!reserve) {
+        s->full = !ok;
+    }
     return ok;
 }
 
@@ -162,7 +167,7 @@ bool ps_spool_open(ps_spool *s, const char *dir, const ps_spool_header *header,
     }
     ps_spool_header copy = *header;
     struct iovec piece = {.iov_base = &copy, .iov_len = sizeof copy};
-    if (put(s, &piece, 1)) {
+    if (put(s, &piece, 1, false)) {
         return true;
     }
     ps_spool_close(s);
@@ -170,7 +175,8 @@ bool ps_spool_open(ps_spool *s, const char *dir, const ps_spool_header *header,
 }
 
 uint64_t ps_spool_take(ps_spool *s, ps_ring *ring, uint32_t number) {
-    if (s->full && ps_mono_ns() < s->retry_ns) {
+    bool reserve = s->fd < 0 && number == 0;
+    if (s->full && !reserve && ps_mono_ns() < s->retry_ns) {
         return 0;
     }
     ps_ring_header *h = ring->header;
@@ -192,7 +198,7 @@ uint64_t ps_spool_take(ps_spool *s, ps_ring *ring, uint32_t number) {
         {.iov_base = &block, .iov_len = sizeof block},
         {.iov_base = &ring->slots[at], .iov_len = (size_t)before_wrap * sizeof(ps_slot)},
         {.iov_base = ring->slots, .iov_len = (size_t)(n - before_wrap) * sizeof(ps_slot)}};
-    if (!put(s, pieces, n > before_wrap ? 3 : 2)) {
+    if (!put(s, pieces, n > before_wrap ? 3 : 2, reserve)) {
         return 0;
     }
     atomic_store_explicit(&h->tail, tail + n, memory_order_release);

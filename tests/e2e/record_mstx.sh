@@ -1,7 +1,10 @@
+#!/bin/sh
 # mstx programs without change: attached by the environment, loaded before the program, linked; headers of two releases;
 # several shared objects; what is refused and counted.
-# shellcheck shell=sh
 set -eu
+# shellcheck disable=SC1091
+. tests/e2e/lib/common.sh
+# shellcheck disable=SC1091
 . tests/e2e/lib/record.sh
 
 # --- by the environment, with a second library ---

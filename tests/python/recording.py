@@ -42,7 +42,10 @@ def torch_python():
     python = os.environ.get("PIPESCOPE_PYTHON") or sys.executable
     if python not in _pythons:
         try:
-            done = subprocess.run([python, "-c", "import torch.distributed.pipelining"], capture_output=True, timeout=PATIENCE)
+            # Without loading it, which takes seconds.
+            done = subprocess.run([python, "-c", "import importlib.util as u, os, sys; s = u.find_spec('torch'); sys.exit(not (s "
+                                   "and os.path.isdir(os.path.join(os.path.dirname(s.origin), 'distributed', 'pipelining'))))"],
+                                  capture_output=True, timeout=PATIENCE)
             _pythons[python] = done.returncode == 0
         except (OSError, subprocess.SubprocessError):
             _pythons[python] = False

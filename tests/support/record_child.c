@@ -124,7 +124,7 @@ bool record_child_folder(const char *dir, char *out, size_t size) {
 
 long long record_child_query(const char *dir, size_t folder, const char *sql) {
     char path[4096];
-    char names[4096] = "";
+    char names[4096 + 512] = "";
     assert_true(record_child_folder_at(dir, folder, false, path, sizeof path));
     (void)strncat(path, "/ASCEND_PROFILER_OUTPUT", sizeof path - strlen(path) - 1);
     struct dirent **entries = NULL;

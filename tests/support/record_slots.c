@@ -1,4 +1,4 @@
-#include "support/record_slots.h"
+#include "record_slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -435,6 +435,9 @@ static void test_tail_is_judged_together(void **context) {
         }
         assert_int_equal(n_tail, 4);
         assert_int_equal(notes.n_unmarked_weights, split == 1 ? 4 : 0);
+        ps_recognised r;
+        assert_int_equal(ps_recognise_for_theory(chart, &r, NULL), PS_OK);
+        assert_int_equal(r.params.tail_full, split == 0);
         ps_result_fini(&result);
         ps_chart_free(chart);
         ps_sim_plan_free(plan);

@@ -138,7 +138,448 @@ static void test_marks(void **state) {
     recording_end(&r);
 }
 
+/* Operators on a machine without a device: a row each of PYTORCH_API, CONNECTION_IDS, TASK and COMPUTE_TASK_INFO, joined by
+ * 5 << 28 = 1342177280 and by 1. */
+static void test_operators(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_thread(&r, 1, 5, "main");
+    put_text(&r, 1, 1, "mm");
+    put_text(&r, 1, 2, "64,128;128,32");
+    ps_slot shapes = {.text = 2};
+    ps_slot begin = {.kind = PS_REC_OP_BEGIN, .ticks = 2000, .id = 8, .aux = 1, .text = 1};
+    put_slot(&r, 1, begin, &shapes, sizeof shapes);
+    put_event(&r, 1, PS_REC_RANGE_END, 2100, 8, 0, 0, PS_DOMAIN_ANY);
+    begin.ticks = 2200;
+    begin.id = 9;
+    begin.aux = 0;   /* without a stream: on the host's */
+    shapes.text = 0; /* the gradient of the first */
+    shapes.id = 8;
+    put_slot(&r, 1, begin, &shapes, sizeof shapes);
+    put_event(&r, 1, PS_REC_RANGE_END, 2300, 9, 0, 0, PS_DOMAIN_ANY);
+    begin.ticks = 2400;
+    begin.id = 10; /* never ends */
+    shapes.id = 0;
+    put_slot(&r, 1, begin, &shapes, sizeof shapes);
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    expect_rows(
+        &p,
+        "SELECT startNs, typeof(startNs), endNs - startNs, globalTid, connectionId, n.value, "
+        "sequenceNumber, s.value, type FROM PYTORCH_API JOIN STRING_IDS n ON n.id = name "
+        "LEFT JOIN STRING_IDS s ON s.id = inputShapes",
+        "1000000000000002000,text,100,18219251269637,1342177280,mm,8,64,128;128,32,50001\n"
+        "1000000000000002200,text,100,18219251269637,1342177281,mm,8,NULL,50001\n");
+    expect_rows(&p, "SELECT * FROM CONNECTION_IDS",
+                /* to their kernels, then to each other: 1 << 42, and the first one's id */
+                "1342177280,1\n1342177281,2\n1342177280,4398046511112\n1342177281,4398046511112\n");
+    expect_rows(&p, TASKS,
+                "2000,2100,0,1,0,4242,HOST_OP,4294967295,0,0,4294967295\n"
+                "2200,2300,0,2,1,4242,HOST_OP,4294967295,0,1,4294967295\n");
+    expect_rows(&p,
+                "SELECT n.value, globalTaskId, t.value, o.value, s.value, f.value FROM "
+                "COMPUTE_TASK_INFO JOIN STRING_IDS n ON n.id = name JOIN STRING_IDS t ON t.id = "
+                "taskType JOIN STRING_IDS o ON o.id = opType JOIN STRING_IDS s ON s.id = "
+                "inputShapes JOIN STRING_IDS f ON f.id = inputFormats",
+                "mm,0,HOST_OP,mm,\"64,128;128,32\",N/A\nmm,1,HOST_OP,mm,N/A,N/A\n");
+    expect_rows(&p, "SELECT count(*) FROM MSTX_EVENTS", "0\n");
+    expect_rows(&p, "SELECT connectionId, startNs FROM PIPESCOPE_OPEN_RANGES",
+                "1342177282,1000000000000002400\n");
+    assert_int_equal(p.result.n_ops, 3);
+    remove_place(&p);
+    recording_end(&r);
+}
+
+/* Device times from CUDA events: only ranges whose times arrived have a task; streams are numbered by context and handle. */
+static void test_device_ranges(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_pair(&r, PS_REC_INFO, 0, "backend", "cuda_event");
+    put_pair(&r, PS_REC_INFO, 0, "device", "{\"id\": 2, \"name\": \"Test GPU\"}");
+    put_named(&r, PS_REC_STREAM, 0x70, "copies");
+    put_text(&r, 1, 1, "forward");
+    for (uint64_t i = 0; i < 3; i++) {
+        uint64_t id = PS_RANGE_ON_DEVICE | (i + 1);
+        uint64_t stream = i == 0 ? 1 : 0x70;
+        put_event(&r, 1, PS_REC_RANGE_START, 2000 + 100 * i, id, stream, 1, 0);
+        put_event(&r, 1, PS_REC_RANGE_END, 2050 + 100 * i, id, 0, 0, PS_DOMAIN_ANY);
+    }
+    ps_device_more more = {.device = 2, .context = 5, .stream = 1};
+    put_device(&r, PS_REC_DEVICE, PS_RANGE_ON_DEVICE | 1, 2500, 2600, 0, more);
+    more.stream = 0x70;
+    put_device(&r, PS_REC_DEVICE, PS_RANGE_ON_DEVICE | 2, 2400, 2450, 0, more);
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    expect_rows(&p, TASKS,
+                "2400,2450,2,4000000002,0,4242,MsTx,5,1,0,4294967295\n"
+                "2500,2600,2,4000000001,1,4242,MsTx,5,0,0,4294967295\n");
+    expect_rows(&p,
+                "SELECT name, value FROM META_DATA WHERE name LIKE 'collector.%' AND name != "
+                "'collector.version' ORDER BY 1",
+                "collector.backend,cuda_event\ncollector.device_time_source,cuda_event\n"
+                "collector.drops,{}\n"
+                "collector.incomplete_ranges,{\"open\": 0, \"without_device_time\": 1}\n"
+                "collector.stream_map,{\"0\": {\"handle\": \"0x1\", \"context\": 0}, \"1\": "
+                "{\"handle\": \"0x70\", \"context\": 5, \"name\": \"copies\"}}\n");
+    expect_rows(&p, "SELECT * FROM NPU_INFO", "2,Test GPU\n");
+    expect_rows(&p, "SELECT * FROM RANK_DEVICE_MAP", "0,2\n");
+    remove_place(&p);
+    recording_end(&r);
+}
+
+static void put_api(made_recording *r, uint64_t correlation, uint64_t start, uint32_t name) {
+    put_device(r, PS_REC_API, correlation, start, start + 5, name, (ps_device_more){.thread = 5});
+}
+
+static void put_kernel(made_recording *r, uint64_t correlation, uint64_t start, uint32_t name) {
+    ps_device_more more = {.context = 1, .stream = 7, .bytes = UINT64_C(256) << 32 | 64};
+    put_device(r, PS_REC_KERNEL, correlation, start, start + 10, name, more);
+}
+
+static void put_nvtx(made_recording *r, uint64_t ticks, uint64_t id, uint32_t text,
+                     uint32_t payload) {
+    ps_slot nvtx = {.kind = PS_REC_NVTX, .ticks = ticks, .text = payload};
+    put_slot(r, 1, nvtx, NULL, 0);
+    put_event(r, 1, PS_REC_PUSH, ticks, id, 0, text, 1);
+}
+
+/* Two operators, one inside the other; the inner one launches kernel 1, the outer one kernel 2. An all-reduce with its
+ * kernel; a send and a receive of one group, which share a kernel. */
+static void put_cupti(made_recording *r) {
+    recording_begin(r, 0);
+    put_pair(r, PS_REC_INFO, 0, "backend", "cupti");
+    put_named(r, PS_REC_DOMAIN, 1, "NCCL");
+    put_text(r, 0, 1, "gemm");
+    put_text(r, 0, 2, "cudaLaunchKernel");
+    put_text(r, 0, 3, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)");
+    put_text(r, 0, 4, "ncclDevKernel_SendRecv(x)");
+    put_thread(r, 1, 5, "main");
+    put_text(r, 1, 1, "outer");
+    put_text(r, 1, 2, "inner");
+    put_text(r, 1, 3, "ncclAllReduce");
+    put_text(r, 1, 4, "ncclSend");
+    put_text(r, 1, 5, "ncclRecv");
+    put_text(r, 1, 6, "{\"NCCL communicator ID\": 255, \"Message size [bytes]\": 4096}");
+    put_text(r, 1, 7,
+             "{\"NCCL communicator ID\": 255, \"Message size [bytes]\": 100, \"Peer\": 3}");
+    put_text(r, 1, 8, "{\"NCCL communicator ID\": 255, \"No. of ranks\": 8, \"Rank\": 2}");
+    put_text(r, 1, 9, "ncclCommInitRank");
+    put_nvtx(r, 1900, 1, 9, 8);
+    put_event(r, 1, PS_REC_RANGE_END, 1950, 1, 0, 0, 1);
+    ps_slot none = {.text = 0};
+    ps_slot begin = {.kind = PS_REC_OP_BEGIN, .ticks = 2000, .id = 2, .aux = 0, .text = 1};
+    put_slot(r, 1, begin, &none, sizeof none);
+    begin = (ps_slot){.kind = PS_REC_OP_BEGIN, .ticks = 2010, .id = 3, .aux = 0, .text = 2};
+    put_slot(r, 1, begin, &none, sizeof none);
+    put_event(r, 1, PS_REC_RANGE_END, 2030, 3, 0, 0, 0);
+    put_event(r, 1, PS_REC_RANGE_END, 2060, 2, 0, 0, 0);
+    put_nvtx(r, 2100, 4, 3, 6);
+    put_event(r, 1, PS_REC_RANGE_END, 2120, 4, 0, 0, 1);
+    put_nvtx(r, 2200, 5, 4, 7);
+    put_event(r, 1, PS_REC_RANGE_END, 2205, 5, 0, 0, 1);
+    put_nvtx(r, 2210, 6, 5, 7);
+    put_event(r, 1, PS_REC_RANGE_END, 2215, 6, 0, 0, 1);
+    put_api(r, 1, 2020, 2);
+    put_api(r, 2, 2040, 2);
+    put_api(r, 3, 2105, 2);
+    put_api(r, 4, 2220, 2);
+    put_kernel(r, 1, 3000, 1);
+    put_kernel(r, 2, 3020, 1);
+    put_kernel(r, 3, 3040, 3);
+    put_kernel(r, 4, 3060, 4);
+    ps_device_more copy = {.context = 1, .stream = 14, .bytes = 512, .what = 2};
+    put_device(r, PS_REC_MEMCPY, 5, 3080, 3090, 0, copy);
+}
+
+static void test_cupti(void **state) {
+    (void)state;
+    made_recording r;
+    put_cupti(&r);
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    expect_rows(&p, TASKS,
+                "3000,3010,0,1,0,4242,GPU_KERNEL,1,0,0,4294967295\n"
+                "3020,3030,0,2,1,4242,GPU_KERNEL,1,0,1,4294967295\n"
+                "3040,3050,0,3,2,4242,GPU_KERNEL,1,0,2,4294967295\n"
+                "3060,3070,0,4,3,4242,GPU_KERNEL,1,0,3,4294967295\n"
+                "3080,3090,0,5,4,4242,MEMCPY_ASYNC,1,1,0,4294967295\n");
+    /* Outer is operator 1342177280, inner the next. */
+    expect_rows(&p, "SELECT * FROM CONNECTION_IDS", "1342177281,1\n1342177280,2\n");
+    expect_rows(&p,
+                "SELECT value, globalTaskId, blockNum, gridDim, blockDim FROM COMPUTE_TASK_INFO "
+                "JOIN STRING_IDS ON id = name",
+                "gemm,0,64,64,256\ngemm,1,64,64,256\n");
+    expect_rows(&p, "SELECT * FROM MEMCPY_INFO", "4,512,2\n");
+    /* ff: 255 in hexadecimal. The send's 100 bytes and the receive's. */
+    expect_rows(
+        &p,
+        "SELECT substr(n.value, 1, instr(n.value, '__') + 1), o.startNs - 1000000000000000000, connectionId, "
+        "g.value, opId, dataType, count, t.value, rankSize FROM COMMUNICATION_OP o JOIN "
+        "STRING_IDS n ON n.id = opName JOIN STRING_IDS g ON g.id = groupName JOIN "
+        "STRING_IDS t ON t.id = opType",
+        "ncclAllReduce__,3040,3,ff,1,7,4096,ncclAllReduce_,8\n"
+        "ncclSend__,3060,4,ff,2,7,200,ncclSend_,8\n");
+    expect_rows(&p,
+                "SELECT globalTaskId, srcRank, dstRank, size, opId FROM COMMUNICATION_TASK_INFO",
+                "2,2,4294967295,4096,1\n3,2,3,200,2\n");
+    expect_rows(&p,
+                "SELECT startNs - 1000000000000000000, type, globalTid, connectionId, value FROM "
+                "CANN_API JOIN STRING_IDS ON id = name ORDER BY connectionId",
+                "2020,5000,18219251269637,1,cudaLaunchKernel\n"
+                "2040,5000,18219251269637,2,cudaLaunchKernel\n"
+                "2105,5500,18219251269637,3,ncclAllReduce_\n"
+                "2220,5500,18219251269637,4,ncclSend_\n");
+    expect_rows(&p, "SELECT connectionId, payload FROM PIPESCOPE_NVTX LIMIT 2",
+                "4000000001,{\"NCCL communicator ID\": 255, \"No. of ranks\": 8, \"Rank\": 2}\n"
+                "4000000002,{\"NCCL communicator ID\": 255, \"Message size [bytes]\": 4096}\n");
+    assert_int_equal(p.result.n_kernels, 4);
+    remove_place(&p);
+    recording_end(&r);
+}
+
+/* Without CUPTI a call of NCCL can become a mark as the profiler of level none has them, on a stream of its communicator. */
+static void test_nccl_marks(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_named(&r, PS_REC_DOMAIN, 1, "NCCL");
+    put_text(&r, 1, 1, "ncclRecv");
+    put_text(&r, 1, 2,
+             "[{\"a\": 1}, {\"NCCL communicator ID\": 18446744073709551615, \"Message size "
+             "[bytes]\": 100, \"Peer\": 3}]");
+    put_nvtx(&r, 2000, 1, 1, 2);
+    put_event(&r, 1, PS_REC_RANGE_END, 2005, 1, 0, 0, 1);
+    place p;
+    make_place(&p);
+    const ps_export_options options = {.nvtx_push_pop_type = 1, .nccl_marks = true, .device_id = 6};
+    export_to(&p, &r, &options);
+    expect_rows(
+        &p,
+        "SELECT eventType, m.value, d.value, connectionId FROM MSTX_EVENTS JOIN STRING_IDS m "
+        "ON m.id = message JOIN STRING_IDS d ON d.id = domainId",
+        "1,ncclRecv,NCCL,4000000001\n"
+        "1,{\"opName\": \"ncclRecv\", \"groupName\": \"ffffffffffffffff\", \"count\": "
+        "\"100\", \"dataType\": \"uint8\", \"streamId\": \"1\", \"srcRank\": \"3\"},"
+        "communication,4000000002\n");
+    expect_rows(&p, TASKS, "2000,2005,6,4000000002,0,4242,MsTx,4294967295,1,0,4294967295\n");
+    expect_rows(&p, "SELECT value FROM META_DATA WHERE name = 'collector.comm_time_source'",
+                "host_enqueue\n");
+    remove_place(&p);
+    recording_end(&r);
+}
+
+/* What PyTorch's emit_nvtx pushes: operators with their sequence numbers; the gradient's is paired with the first. */
+static void test_emitted(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_text(&r, 1, 1, "aten::linear, seq = 7, op_id = 1, sizes = [[64, 128], [], [32]]");
+    put_text(&r, 1, 2, "aten::addmm, seq = 7, op_id = 2");
+    put_text(&r, 1, 3, "AddmmBackward0, seq = 7");
+    put_text(&r, 1, 4, "a, b");
+    uint64_t ticks = 2000;
+    for (uint32_t text = 1; text <= 4; text++) {
+        put_nvtx(&r, ticks++, text, text, 0);
+        put_event(&r, 1, PS_REC_RANGE_END, ticks++, text, 0, 0, PS_DOMAIN_ANY);
+    }
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    expect_rows(
+        &p,
+        "SELECT n.value, sequenceNumber, s.value FROM PYTORCH_API JOIN STRING_IDS n ON n.id = "
+        "name LEFT JOIN STRING_IDS s ON s.id = inputShapes",
+        "aten::linear,7,64,128;;32\naten::addmm,7,NULL\nAddmmBackward0,7,NULL\n");
+    expect_rows(&p, "SELECT id, connectionId - (1 << 43) FROM CONNECTION_IDS",
+                "1342177280,7\n1342177282,7\n");
+    expect_rows(&p, "SELECT count(*) FROM MSTX_EVENTS", "4\n");
+    remove_place(&p);
+    recording_end(&r);
+}
+
+static void test_facts(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, -1);
+    put_pair(&r, PS_REC_META, 0, "distributed_args", "{\"pipeline_model_parallel_size\": 2}");
+    put_pair(
+        &r, PS_REC_INFO, 0, "session",
+        "{\"host\": \"node7\", \"launch\": \"L\", \"level\": 1, \"config\": {\"rank\": \"3\"}}");
+    put_pair(&r, PS_REC_INFO, 0, "clock", "{\"ptp\": false}");
+    put_thread(&r, 1, 5, "main");
+    put_event(&r, 1, PS_REC_MARK, 2000, 1, 0, 0, 0);
+    put_event(&r, 1, PS_REC_RANGE_END, 2001, 77, 0, 0, 0);
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    assert_true(
+        ps_ends_with(p.result.database, "ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler.db"));
+    expect_rows(&p,
+                "SELECT * FROM META_DATA WHERE name NOT LIKE 'collector.%' AND name != 'trace_id'",
+                "SCHEMA_VERSION_MAJOR,1\nSCHEMA_VERSION_MINOR,2\nSCHEMA_VERSION_MICRO,0\n"
+                "SCHEMA_VERSION,1.2.0\ndistributed_args,{\"pipeline_model_parallel_size\": 2}\n");
+    expect_rows(&p,
+                "SELECT value FROM META_DATA WHERE name IN ('collector.drops', 'collector.clock') "
+                "ORDER BY name",
+                "{\"ptp\": false}\n{\"unknown_range\": 1}\n");
+    expect_rows(&p, "SELECT * FROM PIPESCOPE_DROPS", "0,unknown_range,1\n");
+    expect_rows(&p, "SELECT * FROM PIPESCOPE_CLOCK_ANCHOR",
+                "host,-1,1000000000000001000,1000,25\n");
+    expect_rows(&p, "SELECT hostName FROM HOST_INFO", "node7\n");
+    expect_rows(&p, "SELECT * FROM RANK_DEVICE_MAP", "-1,0\n");
+    expect_rows(&p, "SELECT endTimeNs FROM SESSION_TIME_INFO", "NULL\n"); /* it died */
+    char path[128];
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    (void)snprintf(path, sizeof path, "%s/profiler_info.json", p.dir);
+    assert_int_equal(ps_read_file(path, 1 << 20, &text, NULL), PS_OK);
+    assert_non_null(strstr(ps_buf_str(&text), "\"_profiler_level\": \"Level1\""));
+    assert_non_null(strstr(ps_buf_str(&text), "\"launch\": \"L\""));
+    assert_null(strstr(ps_buf_str(&text), "end_info"));
+    ps_buf_fini(&text);
+    remove_place(&p);
+    recording_end(&r);
+}
+
+static void read_whole(const char *path, ps_buf *out) {
+    ps_buf_init(out, 0);
+    assert_int_equal(ps_read_file(path, 1 << 24, out, NULL), PS_OK);
+}
+
+/* The same input gives the same bytes. */
+static void test_same_bytes(void **state) {
+    (void)state;
+    ps_buf files[2];
+    for (int i = 0; i < 2; i++) {
+        made_recording r;
+        put_cupti(&r);
+        place p;
+        make_place(&p);
+        export_to(&p, &r, NULL);
+        read_whole(p.result.database, &files[i]);
+        remove_place(&p);
+        recording_end(&r);
+    }
+    assert_int_equal(files[0].len, files[1].len);
+    assert_memory_equal(files[0].data, files[1].data, files[0].len);
+    ps_buf_fini(&files[0]);
+    ps_buf_fini(&files[1]);
+}
+
+static void expect_no_database(const place *p) {
+    char command[256];
+    (void)snprintf(command, sizeof command, "test -z \"$(find '%s' -name '*.db*')\"", p->dir);
+    assert_int_equal(system(command), 0);
+}
+
+/* Nothing half-made is left, whatever fails; nothing recorded is no database. */
+static void test_failures(void **state) {
+    (void)state;
+    made_recording r;
+    put_cupti(&r);
+    spool_all(&r);
+    ps_capture *c = NULL;
+    assert_int_equal(ps_capture_read_memory(r.spool, r.spool_bytes, &c, NULL), PS_OK);
+    place p;
+    make_place(&p);
+    const ps_export_options options = {.nvtx_push_pop_type = 2, .text = true, .nccl_marks = true};
+    for (int64_t i = 0;; i++) {
+        (void)ps_alloc_fail_at(i);
+        ps_code code = ps_export_capture(c, p.dir, &options, &p.result, NULL);
+        int64_t made = ps_alloc_fail_at(-1);
+        if (made <= i) {
+            assert_int_equal(code, PS_OK);
+            break;
+        }
+        if (code != PS_OK) { /* some failures are made up for */
+            assert_int_equal(code, PS_NOMEM);
+            expect_no_database(&p);
+        }
+        i += i < 40 ? 0 : i / 8;
+    }
+    ps_err err = PS_ERR_INIT;
+    assert_int_not_equal(ps_export_capture(c, "/nowhere/at/all", NULL, &p.result, &err), PS_OK);
+    assert_non_null(strstr(err.file, "/nowhere/at/all"));
+    ps_capture_free(c);
+    recording_end(&r);
+    remove_place(&p);
+
+    recording_begin(&r, 0);
+    spool_all(&r);
+    assert_int_equal(ps_capture_read_memory(r.spool, r.spool_bytes, &c, NULL), PS_OK);
+    make_place(&p);
+    assert_int_equal(ps_export_capture(c, p.dir, NULL, &p.result, NULL), PS_NOTHING);
+    expect_no_database(&p);
+    ps_capture_free(c);
+    recording_end(&r);
+    remove_place(&p);
+}
+
+/* The tables of the specification, in schema 1.2.0. */
+static void test_schema(void **state) {
+    (void)state;
+    made_recording r;
+    put_cupti(&r);
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    expect_rows(
+        &p,
+        "SELECT name || '(' || (SELECT group_concat(name, ' ') FROM pragma_table_info(m.name)) "
+        "|| ')' FROM sqlite_master m WHERE type = 'table' AND name NOT LIKE 'ENUM%' ORDER BY "
+        "name",
+        "CANN_API(startNs endNs type globalTid connectionId name)\n"
+        "COMMUNICATION_OP(opName startNs endNs connectionId groupName opId relay retry "
+        "dataType algType count opType deviceId rankSize)\n"
+        "COMMUNICATION_TASK_INFO(name globalTaskId taskType planeId groupName notifyId "
+        "rdmaType srcRank dstRank transportType size dataType linkType opId isMaster "
+        "bandwidth)\n"
+        "COMPUTE_TASK_INFO(name globalTaskId blockNum mixBlockNum taskType opType "
+        "inputFormats inputDataTypes inputShapes outputFormats outputDataTypes outputShapes "
+        "attrInfo opState hf32Eligible gridDim blockDim)\n"
+        "CONNECTION_IDS(id connectionId)\n"
+        "HOST_INFO(hostUid hostName)\n"
+        "MEMCPY_INFO(globalTaskId size memcpyOperation)\n"
+        "META_DATA(name value)\n"
+        "MSTX_EVENTS(startNs endNs eventType rangeId category message globalTid endGlobalTid "
+        "domainId connectionId)\n"
+        "NPU_INFO(id name)\n"
+        "PIPESCOPE_CLOCK_ANCHOR(kind deviceId hostNs otherNs uncertaintyNs)\n"
+        "PIPESCOPE_DROPS(threadId kind count)\n"
+        "PIPESCOPE_NVTX(connectionId form color payload)\n"
+        "PIPESCOPE_OPEN_RANGES(connectionId startNs message domainId globalTid)\n"
+        "PYTORCH_API(startNs endNs globalTid connectionId name sequenceNumber fwdThreadId "
+        "inputDtypes inputShapes callchainId type)\n"
+        "RANK_DEVICE_MAP(rankId deviceId)\n"
+        "SESSION_TIME_INFO(startTimeNs endTimeNs)\n"
+        "STEP_TIME(id startNs endNs)\n"
+        "STRING_IDS(id value)\n"
+        "TASK(startNs endNs deviceId connectionId globalTaskId globalPid taskType contextId "
+        "streamId taskId modelId)\n");
+    expect_rows(&p, "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name",
+                "CommunicationTaskIndex\nMstxConnectionIndex\nTaskConnectionIndex\nTaskIndex\n");
+    expect_rows(
+        &p,
+        "SELECT (SELECT count(*) FROM ENUM_API_TYPE), (SELECT name FROM ENUM_API_TYPE WHERE "
+        "id = 5500), (SELECT group_concat(name, ' ') FROM ENUM_MSTX_EVENT_TYPE), (SELECT "
+        "count(*) FROM ENUM_HCCL_DATA_TYPE), (SELECT count(*) FROM ENUM_MEMCPY_OPERATION)",
+        "9,communication,marker push/pop start/end marker_ex,16,9\n");
+    expect_rows(&p, "PRAGMA integrity_check", "ok\n");
+    remove_place(&p);
+    recording_end(&r);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_marks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_marks),         cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_device_ranges), cmocka_unit_test(test_cupti),
+        cmocka_unit_test(test_nccl_marks),    cmocka_unit_test(test_emitted),
+        cmocka_unit_test(test_facts),         cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_failures),      cmocka_unit_test(test_schema)};
     return cmocka_run_group_tests_name("record_database", tests, NULL, NULL);
 }

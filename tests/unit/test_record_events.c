@@ -140,10 +140,13 @@ static void test_shared_text(void **state) {
 static void test_op(void **state) {
     (void)state;
     (void)ps_double_start(NULL, 1024);
-    uint64_t op = ps_event_op_begin(text_of("aten::mm"), text_of("64,128;128,32"), (void *)1);
+    uint64_t op = ps_event_op_begin(text_of("aten::mm"), text_of("64,128;128,32"), (void *)1, 0);
     ps_event_op_end(op);
+    ps_event_op_end(ps_event_op_begin(text_of("aten::mm"), (ps_text){0}, (void *)1, op));
     (void)ps_double_stop();
+    assert_int_equal(find(PS_REC_OP_BEGIN, 1)->more->id, op);
     ps_double_record begin = *find(PS_REC_OP_BEGIN, 0);
+    assert_int_equal(begin.more->id, 0);
     assert_string_equal(begin.text, "aten::mm");
     assert_int_equal(begin.slot.n_more, 1);
     assert_int_equal(find(PS_REC_TEXT, 0)->slot.id, begin.more->text);

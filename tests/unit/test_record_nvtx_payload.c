@@ -450,6 +450,18 @@ static void unknown(void **state) {
     assert_string_equal(json_one(NVTX_ENTRY_UINT16, three, sizeof three), "[1,2,3]");
 }
 
+/* A member whose layout was not registered: its bytes, up to the next one that says where it is. */
+static void unknown_member(void **state) {
+    (void)state;
+    const uint32_t v[4] = {1, 0xaa, 0xbb, 4};
+    const entry entries[] = {{.type = NVTX_ENTRY_UINT32, .name = "a"},
+                             {.type = NVTX_ID_STATIC_START + 4000, .name = "b", .offset = 4},
+                             {.type = NVTX_ENTRY_UINT32, .name = "c", .offset = 12}};
+    assert_string_equal(json_one(STRUCT(entries, sizeof v), v, sizeof v),
+                        "{\"a\":1,\"b\":{\"schema\":16781216,\"size\":8,"
+                        "\"hex\":\"aa000000bb000000\"},\"c\":4}");
+}
+
 static void too_short(void **state) {
     (void)state;
     uint64_t v[2] = {1, 2};
@@ -629,6 +641,7 @@ int main(void) {
         cmocka_unit_test(variable_arrays),
         cmocka_unit_test(unions_and_enums),
         cmocka_unit_test(unknown),
+        cmocka_unit_test(unknown_member),
         cmocka_unit_test(too_short),
         cmocka_unit_test(too_long),
         cmocka_unit_test(recursive),

@@ -202,6 +202,8 @@ static void free_columns(ps_capture *c) {
                              c->events.context,
                              c->events.stream,
                              c->events.id,
+                             c->events.forward,
+                             c->events.forward_tid,
                              c->events.message,
                              c->events.shapes,
                              c->events.extra,

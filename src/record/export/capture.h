@@ -33,8 +33,10 @@ typedef struct ps_events {
     uint32_t *device, *context;               /* of the device part */
     uint64_t *stream;                         /* handle, 0 none */
     uint64_t *id;                             /* of the range */
-    uint32_t *message, *shapes, *extra;       /* texts; `extra`: row of `nvtx`, PS_NO_TEXT none */
-    uint16_t *domain;                         /* index of `domains` */
+    uint64_t *forward;     /* of an operator of the backward pass: id of the forward one, else 0 */
+    uint32_t *forward_tid; /* the thread of that one; the own where it is not known */
+    uint32_t *message, *shapes, *extra; /* texts; `extra`: row of `nvtx`, PS_NO_TEXT none */
+    uint16_t *domain;                   /* index of `domains` */
     uint32_t *tid, *end_tid;
     uint8_t *what;
 } ps_events;

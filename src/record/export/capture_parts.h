@@ -10,7 +10,7 @@
 
 /* A start, mark or operator as its ring has it; times are ticks. */
 typedef struct ps_raw_event {
-    uint64_t start, end, id, stream;
+    uint64_t start, end, id, stream, forward;
     uint32_t message, shapes, extra, tid, end_tid;
     uint16_t domain;
     uint8_t what;

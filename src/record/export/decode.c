@@ -259,8 +259,9 @@ static bool take_start(ring_state *s, const ps_slot *slot, ps_event_what what) {
                         .what = (uint8_t)what,
                         .closed = what == PS_EVENT_MARK};
     s->extra = PS_NO_TEXT;
-    if (what == PS_EVENT_OP && slot->n_more > 0 && slot[1].text != 0) {
-        e->shapes = text_of(s, slot[1].text);
+    if (what == PS_EVENT_OP && slot->n_more > 0) {
+        e->forward = slot[1].id;
+        e->shapes = slot[1].text != 0 ? text_of(s, slot[1].text) : PS_NO_TEXT;
     }
     seen(s->c, slot->ticks);
     return e->message != PS_NO_TEXT;

@@ -55,6 +55,7 @@ static void end(ps_export *e) {
 static void count(ps_export *e) {
     ps_export_result *r = e->result;
     r->n_ops = e->n_operators;
+    r->damaged_bytes = ps_capture_damaged_bytes(e->c, r->damage, sizeof r->damage);
     for (unsigned i = 0; i < PS_N_DROPS; i++) {
         r->drops[i] = ps_capture_drops(e->c, i);
         r->n_dropped += LOST[i] ? r->drops[i] : 0;
@@ -100,10 +101,7 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
     ps_database_tables tables = {.device = ps_capture_device(e->c)->n > 0,
                                  .operators = e->n_operators > 0};
     ps_code code = ps_database_open(&e->db, path, tables, err);
-    if (code == PS_OK) {
-        code = fill(e, err);
-    }
-    return code == PS_OK ? ps_database_finish(&e->db, err) : code;
+    return code == PS_OK ? fill(e, err) : code;
 }
 
 static ps_code write_text(ps_export *e, const char *profile_dir, ps_err *err) {
@@ -132,9 +130,13 @@ ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
         code = write_text(&e, profile_dir, err);
     }
     if (code == PS_OK) {
-        result->n_rows = e.db.n_rows;
         code = ps_profile_write_json(&e, profile_dir, err);
     }
+    /* Last: where the database is, all is. */
+    if (code == PS_OK) {
+        code = ps_database_finish(&e.db, err);
+    }
+    result->n_rows = e.db.n_rows;
     if (code != PS_OK) {
         result->database[0] = '\0';
     }

@@ -27,7 +27,9 @@ typedef struct ps_export_result {
     uint64_t n_open;                                               /* ranges without an end */
     uint64_t n_dropped; /* events of the program that are missing */
     uint64_t drops[PS_N_DROPS];
-    char database[4096]; /* path */
+    uint64_t damaged_bytes; /* of the raw files, that could not be understood */
+    char damage[160];       /* the first place and what was wrong there, "" usually */
+    char database[4096];    /* path */
 } ps_export_result;
 
 /* Makes the folder's name: worker, local time with ms. In the arena. */

@@ -120,6 +120,8 @@ static bool make_event_columns(ps_events *e, size_t n) {
     COLUMN(e, context);
     COLUMN(e, stream);
     COLUMN(e, id);
+    COLUMN(e, forward);
+    COLUMN(e, forward_tid);
     COLUMN(e, message);
     COLUMN(e, shapes);
     COLUMN(e, extra);
@@ -130,7 +132,7 @@ static bool make_event_columns(ps_events *e, size_t n) {
     return ok;
 }
 
-static void fill_event(ps_capture *c, size_t row, const ps_raw_event *raw) {
+static void fill_event(ps_capture *c, const id_table *t, size_t row, const ps_raw_event *raw) {
     ps_events *e = &c->events;
     e->start_ns[row] = ps_line_unix(&c->clock, raw->start);
     e->end_ns[row] = raw->closed ? ps_line_unix(&c->clock, raw->end) : PS_STILL_OPEN;
@@ -138,6 +140,9 @@ static void fill_event(ps_capture *c, size_t row, const ps_raw_event *raw) {
     e->device_end_ns[row] = PS_STILL_OPEN;
     e->stream[row] = raw->stream;
     e->id[row] = raw->id;
+    const ps_raw_event *forward = raw->forward != 0 ? event_of(t, c, raw->forward) : NULL;
+    e->forward[row] = raw->forward;
+    e->forward_tid[row] = forward != NULL ? forward->tid : raw->tid;
     e->message[row] = raw->message;
     e->shapes[row] = raw->shapes;
     e->extra[row] = raw->extra;
@@ -175,7 +180,7 @@ static bool order_events(ps_capture *c, const id_table *t) {
     }
     ok = ok && ps_order_sort(&keys, n);
     for (size_t row = 0; ok && row < n; row++) {
-        fill_event(c, row, &c->raw_events.at[keys[row].index]);
+        fill_event(c, t, row, &c->raw_events.at[keys[row].index]);
         place[keys[row].index] = (uint32_t)row;
     }
     if (ok) {

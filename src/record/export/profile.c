@@ -2,10 +2,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/fs.h"
 #include "base/lit.h"
+#include "base/num.h"
 #include "record/export/tables.h"
 
 char *ps_profile_dir_name(ps_arena *arena, const char *worker, int64_t unix_ns) {
@@ -112,12 +114,12 @@ static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
     ps_buf_addf(out,
                 "}\n    },\n    \"start_info\": {\"syscnt_enable\": false, \"freq\": 100, "
                 "\"start_cnt\": 0, \"start_monotonic\": %" PRId64 "},\n",
-                clock->mono_ns + (start_ns - clock->real_ns));
+                ps_i64_plus(clock->mono_ns, ps_i64_minus(start_ns, clock->real_ns)));
     if (ended) {
         ps_buf_addf(out,
                     "    \"end_info\": {\"collectionTimeEnd\": %" PRId64
                     ", \"MonotonicTimeEnd\": %" PRId64 "},\n",
-                    end_ns, clock->mono_ns + (end_ns - clock->real_ns));
+                    end_ns, ps_i64_plus(clock->mono_ns, ps_i64_minus(end_ns, clock->real_ns)));
     }
     ps_buf_addf(out,
                 "    \"torch_npu_version\": \"\",\n    \"cann_version\": \"\",\n    \"rank_id\": "

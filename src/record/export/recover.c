@@ -186,7 +186,7 @@ ps_code ps_recover_folder(const ps_raw_folder *folder, const ps_export_options *
     if (code == PS_OK) {
         code = ps_export_capture(c, folder->profile_dir, options, result, err);
     }
-    bool whole = code == PS_OK && ps_capture_damaged_bytes(c, NULL, 0) == 0;
+    bool whole = code == PS_OK && result->damaged_bytes == 0;
     ps_capture_free(c);
     if (whole && (options == NULL || !options->keep_raw)) {
         ps_export_remove_raw(folder->profile_dir);

@@ -266,7 +266,7 @@ static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps
     if (code == PS_OK) {
         code = take_ring_files(f, dir, has_spool, &n_rings, arena, err);
     }
-    if (code == PS_OK && m.bytes == NULL && n_rings == 0) {
+    if (code == PS_OK && m.bytes == NULL && n_rings == 0 && f->damaged_bytes == 0) {
         return ps_fail_file(err, PS_NOT_FOUND, dir, "no raw files of a recording here");
     }
     if (code == PS_OK && !has_spool && f->n_rings == 0) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 #include "record/export/calls.h"
 #include "record/export/cover.h"
 #include "record/export/tables.h"
@@ -197,18 +198,19 @@ static ps_code fill_op_tasks(comm_work *w, ps_err *err) {
         const ps_task *t = &e->tasks[op->task];
         int64_t own = op->call != NULL && op->call->rank >= 0 ? op->call->rank : PS_DB_NONE;
         int64_t peer = op->call != NULL && op->call->peer >= 0 ? op->call->peer : PS_DB_NONE;
-        int64_t ns = t->end_ns - t->start_ns;
-        int64_t per_s = ns > 0 ? (int64_t)((double)op->bytes * 1e9 / (double)ns) : 0;
+        int64_t ns = ps_i64_minus(t->end_ns, t->start_ns);
+        double per_s = ns > 0 ? (double)op->bytes * 1e9 / (double)ns : 0;
         code = PS_DATABASE_PUT(&e->db, err, op->name, (int64_t)op->task, type, 0, op->group,
                                INT64_MAX, INVALID_TYPE, own, peer, INVALID_TYPE, (int64_t)op->bytes,
-                               UINT8_TYPE, INVALID_TYPE, (int64_t)i + 1, 1, per_s);
+                               UINT8_TYPE, INVALID_TYPE, (int64_t)i + 1, 1,
+                               per_s < 9e18 ? (int64_t)per_s : INT64_MAX);
     }
     return code;
 }
 
 static ps_code put_api(ps_export *e, int64_t start_ns, int64_t end_ns, int64_t type, uint32_t tid,
                        int64_t connection, int64_t name, ps_err *err) {
-    return PS_DATABASE_PUT(&e->db, err, start_ns, end_ns, type, e->pid << 32 | tid, connection,
+    return PS_DATABASE_PUT(&e->db, err, start_ns, end_ns, type, ps_export_tid(e, tid), connection,
                            name);
 }
 

@@ -231,7 +231,7 @@ static ps_code fill_drops(ps_export *e, ps_err *err) {
             uint64_t n = ps_capture_ring_drops(e->c, ring, drop);
             uint32_t tid = ps_capture_ring_thread(e->c, ring);
             if (n > 0) {
-                code = put_drop(e, tid != 0 ? e->pid << 32 | tid : 0, drop, n, err);
+                code = put_drop(e, tid != 0 ? ps_export_tid(e, tid) : 0, drop, n, err);
                 left -= n < left ? n : left;
             }
         }

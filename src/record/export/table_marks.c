@@ -88,14 +88,10 @@ bool ps_marks_next(ps_export *e, ps_mark_walk *w, ps_mark *out) {
     return true;
 }
 
-static int64_t global_tid(const ps_export *e, uint32_t tid) {
-    return e->pid << 32 | tid;
-}
-
 static ps_code put_mark(ps_export *e, const ps_mark *m, ps_err *err) {
     return PS_DATABASE_PUT(&e->db, err, m->start_ns, m->end_ns, m->type, PS_DB_NONE, PS_DB_NONE,
-                           m->message, global_tid(e, m->tid), global_tid(e, m->end_tid), m->domain,
-                           m->connection);
+                           m->message, ps_export_tid(e, m->tid), ps_export_tid(e, m->end_tid),
+                           m->domain, m->connection);
 }
 
 static ps_code fill_mstx(ps_export *e, ps_err *err) {
@@ -115,8 +111,8 @@ static ps_code fill_mstx(ps_export *e, ps_err *err) {
             code = put_mark(e, &m, err);
         } else {
             code = PS_DATABASE_PUT(&e->db, err, m.start_ns, m.end_ns, m.type, PS_DB_NONE,
-                                   nvtx->category[extra], m.message, global_tid(e, m.tid),
-                                   global_tid(e, m.end_tid), m.domain, m.connection);
+                                   nvtx->category[extra], m.message, ps_export_tid(e, m.tid),
+                                   ps_export_tid(e, m.end_tid), m.domain, m.connection);
         }
     }
     return code;
@@ -131,7 +127,7 @@ static ps_code fill_open(ps_export *e, ps_err *err) {
          code == PS_OK && e->result->n_open > 0 && ps_marks_next(e, &w, &m);) {
         if (m.end_ns == PS_STILL_OPEN) {
             code = PS_DATABASE_PUT(&e->db, err, m.connection, m.start_ns, m.message, m.domain,
-                                   global_tid(e, m.tid));
+                                   ps_export_tid(e, m.tid));
         }
     }
     for (size_t i = 0; code == PS_OK && i < v->n; i++) {
@@ -140,7 +136,7 @@ static ps_code fill_open(ps_export *e, ps_err *err) {
             code = PS_DATABASE_PUT(&e->db, err, PS_DB_FIRST_OPERATOR + e->operator_number[i],
                                    v->start_ns[i], ps_export_text(e, v->message[i]),
                                    ps_export_text(e, ps_capture_domains(e->c)->value[v->domain[i]]),
-                                   global_tid(e, v->tid[i]));
+                                   ps_export_tid(e, v->tid[i]));
         }
     }
     return code;

@@ -106,15 +106,21 @@ static ps_code put_operator(ps_export *e, size_t row, ps_err *err) {
     int64_t sequence = sequence_of(e, row);
     ps_database_int(d, 0, v->start_ns[row]); /* text by the column's affinity */
     ps_database_int(d, 1, v->end_ns[row]);
-    ps_database_int(d, 2, e->pid << 32 | v->tid[row]);
+    ps_database_int(d, 2, ps_export_tid(e, v->tid[row]));
     ps_database_int(d, 3, operator_id(e, row));
     ps_database_int(d, 4, name_of(e, row));
-    if (sequence >= 0) {
-        ps_database_int(d, 5, sequence);
+    if (v->what[row] == PS_EVENT_OP) {
+        /* As autograd numbers its nodes: both ends have the number, and the backward one the thread of the forward one. */
+        ps_database_int(d, 5, (int64_t)(v->forward[row] != 0 ? v->forward[row] : v->id[row]));
+        ps_database_int(d, 6, v->forward[row] != 0 ? v->forward_tid[row] : 0);
     } else {
-        ps_database_null(d, 5);
+        if (sequence >= 0) {
+            ps_database_int(d, 5, sequence);
+        } else {
+            ps_database_null(d, 5);
+        }
+        ps_database_null(d, 6);
     }
-    ps_database_null(d, 6);
     ps_database_null(d, 7);
     bind_shapes(e, 8, row);
     ps_database_null(d, 9);
@@ -212,20 +218,35 @@ static ps_code put_launches(ps_export *e, ps_err *err) {
 
 static bool is_backward(const ps_export *e, size_t event) {
     const ps_events *v = ps_capture_events(e->c);
+    if (v->what[event] == PS_EVENT_OP) {
+        return v->forward[event] != 0;
+    }
     const char *text = ps_capture_text(e->c, v->message[event], NULL);
     const char *found = strstr(text, "Backward");
     return found != NULL && found < text + strcspn(text, ",");
 }
 
-/* The first operator of a sequence number and the first one behind it that computes a gradient. */
+/* What a forward operator and its backward one have in common: the sequence number of PyTorch, or the forward one's id. Small
+ * numbers both, kept apart. Negative: neither. */
+static int64_t pair_of(const ps_export *e, size_t event) {
+    const ps_events *v = ps_capture_events(e->c);
+    if (v->what[event] == PS_EVENT_OP) {
+        uint64_t id = v->forward[event] != 0 ? v->forward[event] : v->id[event];
+        return id < FIRST_PAIR ? (int64_t)id : -1;
+    }
+    int64_t sequence = sequence_of(e, event);
+    return sequence >= 0 && sequence < FIRST_PAIR ? FIRST_PAIR + sequence : -1;
+}
+
+/* The first operator of a number and the first one behind it that computes a gradient. */
 static ps_code put_pairs(ps_export *e, ps_err *err) {
     const ps_events *v = ps_capture_events(e->c);
     ps_order_key *keys = ps_order_keys(e->n_operators);
     size_t n = 0;
     for (size_t i = 0; keys != NULL && i < v->n; i++) {
-        int64_t sequence = e->operator_number[i] != PS_NO_TEXT ? sequence_of(e, i) : -1;
-        if (sequence >= 0 && v->end_ns[i] != PS_STILL_OPEN) {
-            keys[n++] = (ps_order_key){(uint64_t)sequence, (uint32_t)i};
+        int64_t pair = e->operator_number[i] != PS_NO_TEXT ? pair_of(e, i) : -1;
+        if (pair >= 0 && v->end_ns[i] != PS_STILL_OPEN) {
+            keys[n++] = (ps_order_key){(uint64_t)pair, (uint32_t)i};
         }
     }
     ps_code code = keys != NULL && ps_order_sort(&keys, n) ? PS_OK : ps_fail_nomem(err);
@@ -235,7 +256,7 @@ static ps_code put_pairs(ps_export *e, ps_err *err) {
         for (; end < n && keys[end].at == keys[i].at; end++) {
             backward = backward == 0 && is_backward(e, keys[end].index) ? end : backward;
         }
-        if (backward != 0 && !is_backward(e, keys[i].index) && keys[i].at < UINT32_MAX) {
+        if (backward != 0 && !is_backward(e, keys[i].index)) {
             int64_t pair = FIRST_PAIR + (int64_t)keys[i].at;
             code = PS_DATABASE_PUT(&e->db, err, operator_id(e, keys[i].index), pair);
             if (code == PS_OK) {
@@ -259,5 +280,5 @@ ps_code ps_fill_operators(ps_export *e, ps_err *err) {
     if (code == PS_OK && ps_capture_device(e->c)->n > 0) {
         code = put_launches(e, err);
     }
-    return code == PS_OK && e->n_emitted > 0 ? put_pairs(e, err) : code;
+    return code == PS_OK ? put_pairs(e, err) : code;
 }

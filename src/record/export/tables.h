@@ -74,6 +74,11 @@ typedef struct ps_export {
 int64_t ps_export_text(ps_export *e, uint32_t text);
 int64_t ps_export_string(ps_export *e, const char *text, size_t n);
 
+/* globalTid */
+static inline int64_t ps_export_tid(const ps_export *e, uint32_t tid) {
+    return (int64_t)((uint64_t)e->pid << 32 | tid);
+}
+
 /* Number of the stream; the legacy stream is 0. */
 uint32_t ps_export_stream(ps_export *e, ps_stream_kind kind, uint32_t context, uint64_t handle);
 

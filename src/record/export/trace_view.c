@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 
 enum { DEVICE_LAYER = 13, FLUSH_BYTES = 1 << 20 };
 
@@ -111,7 +112,7 @@ static void add_slice(view *v, int64_t pid, int64_t tid, const char *category, i
     ps_buf_addf(&v->text, ",\"cat\":\"%s\"", category);
     add_name(v, strings->text[name], strings->length[name]);
     add_us(v, "ts", "\"", start_ns);
-    add_us(v, "dur", "", end_ns - start_ns);
+    add_us(v, "dur", "", ps_i64_minus(end_ns, start_ns));
 }
 
 static void add_connection(view *v, int64_t connection) {

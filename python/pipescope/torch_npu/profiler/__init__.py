@@ -1,9 +1,12 @@
 """torch_npu.profiler: the names and options of Ascend's PyTorch profiler. Options that mean nothing here are accepted, noted
 in profiler_info and named in one warning."""
 import enum
+import os
+import sys
 
 from pipescope import _profile, _say
 from pipescope._library import directory as _directory
+from pipescope._ops import record_ops
 from pipescope._profile import tensorboard_trace_handler
 from pipescope._schedule import ProfilerAction, schedule
 
@@ -156,7 +159,7 @@ class profile(_profile.profile):
                   "record_shapes": bool(record_shapes), "profile_memory": bool(profile_memory),
                   "with_stack": bool(with_stack), "with_flops": bool(with_flops), "with_modules": bool(with_modules)}
         common.update((name, _plain(value)) for name, value in unknown.items())
-        flags = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+        flags = ("profile_memory", "with_stack", "with_flops", "with_modules")
         _say_unused([name for name in flags if common[name]] + list(unknown))
         options = experimental._options()
         if activities is not None and not any(str(_plain(a)) in ("NPU", "CUDA", "GPU") for a in _listed(activities)):
@@ -164,6 +167,24 @@ class profile(_profile.profile):
         super().__init__(schedule=schedule, on_trace_ready=on_trace_ready, options=options,
                          config={"common_config": common, "experimental_config": experimental._as_dict()},
                          custom_trace_id_callback=custom_trace_id_callback)
+        on_host = activities is None or any(_plain(a) == "CPU" for a in _listed(activities))
+        self._wants_ops = (on_host and experimental.profiler_level is not ProfilerLevel.Level_none
+                           and os.environ.get("PIPESCOPE_TORCH_OPS", "1") not in ("0", "false", "off"))
+        self._shapes = bool(record_shapes)
+        self._ops = None
+
+    # Ascend's profiler knows the operators of the framework. PIPESCOPE_TORCH_OPS=0 leaves them out.
+
+    def _begin(self):
+        super()._begin()
+        if self._recording and self._wants_ops and "torch" in sys.modules:
+            self._ops = record_ops(self._shapes)
+
+    def _finish(self):
+        if self._ops is not None:
+            self._ops.remove()
+            self._ops = None
+        super()._finish()
 
 
 class _KinetoProfile(profile):

@@ -1,0 +1,77 @@
+"""PyTorch's operators, for machines where no profiler knows of them: each operator that computes becomes a row of the
+operators and one of the device (ps_record_op_begin), which module statistics need.
+
+Seen through a dispatch mode of this thread and of the backward passes it starts: operators below autograd, as the device
+gets them. Views compute nothing and are left out. A dispatch mode keeps torch.compile from compiling what it sees, and costs
+some microseconds an operator: it is put on only when asked for.
+"""
+from pipescope import _hooks, _library, _say, _streams
+from pipescope import mstx as _mstx
+
+
+def _shapes(args):
+    """Input shapes of the tensors among the arguments: "64,128;128,32"."""
+    parts = []
+    for arg in args:
+        shape = getattr(arg, "shape", None)
+        if shape is not None:
+            parts.append(",".join(map(str, shape)))
+        elif isinstance(arg, (list, tuple)):
+            parts.extend(",".join(map(str, a.shape)) for a in arg if hasattr(a, "shape"))
+    return ";".join(parts).encode()
+
+
+def _make_mode(shapes, stream):
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    lib = _library.functions()
+    names = {}  # operator -> its name, None for views
+
+    def name_of(func):
+        if getattr(func, "is_view", False):
+            return None
+        schema = getattr(func, "_schema", None)
+        return (schema.name if schema is not None else str(func)).encode()
+
+    class Operators(TorchDispatchMode):
+        is_on = True
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            op = 0
+            if self.is_on and _mstx._word[0]:
+                try:
+                    name = names[func] if func in names else names.setdefault(func, name_of(func))
+                    if name is not None:
+                        op = lib.op_begin(name, _shapes(args) if shapes else None, _streams.address_of(stream))
+                except Exception as error:
+                    _say.warn_once("ops", "an operator could not be recorded: %s: %s", type(error).__name__, error)
+            try:
+                return func(*args, **(kwargs or {}))
+            finally:
+                if op:
+                    lib.op_end(op)
+
+    return Operators()
+
+
+def record_ops(shapes=True, stream="current"):
+    """Records PyTorch's operators from now on, on this thread and in its backward passes; remove() of what it gives ends it, and
+    so does the end of a with statement. `shapes`: also the shapes of their inputs, from which FLOPs are worked out."""
+
+    def put():
+        mode = _make_mode(shapes, stream)
+        mode.__enter__()
+
+        def undo():
+            from torch.utils import _python_dispatch
+
+            mode.is_on = False
+            current = getattr(_python_dispatch, "_get_current_dispatch_mode", lambda: mode)()
+            if current is mode:
+                mode.__exit__(None, None, None)
+            else:
+                _say.warn_once("ops-order", "another dispatch mode was entered since: that of pipescope stays, and does nothing")
+
+        return undo
+
+    return _hooks._put_on("record_ops", put if _library.available() else lambda: (lambda: None))

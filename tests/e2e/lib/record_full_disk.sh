@@ -1,0 +1,59 @@
+#!/bin/sh
+# The part of record_process.sh that mounts: runs in a mount namespace of its own, so that nothing outlives it.
+set -eu
+# shellcheck disable=SC1091
+. tests/e2e/lib/common.sh
+# shellcheck disable=SC1091
+. tests/e2e/lib/recorded.sh
+PIPESCOPE_RING_SLOTS=4096
+export PIPESCOPE_RING_SLOTS
+
+# lost: how many events the metadata say were lost because rings were full.
+lost() {
+    sql "$(databases "$1")" "SELECT coalesce(json_extract(value, '\$.ring_full'), 0) FROM META_DATA WHERE name = 'collector.drops'"
+}
+
+# It fills up: the program goes on and is told once; raw files stay; with room there is a database of all that was written, and
+# what is missing has been counted.
+mount -t tmpfs -o size=2m none "$T/disk"
+control disk start slowly 100000
+says 'cannot write the raw file'
+[ "$(grep -c 'cannot write the raw' "$T/stderr")" = 1 ] || fail "said more than once: $(cat "$T/stderr")"
+says 'the raw files stay'
+[ -n "$(find "$T/disk" -name events.spool)" ] || fail 'the raw files are gone'
+mount -o remount,size=64m "$T/disk"
+run 0 record --recover "$T/disk"
+rows=$(sql "$(databases "$T/disk")" 'SELECT count(*) FROM MSTX_EVENTS')
+[ "$rows" -gt 5000 ] || fail "only $rows ranges"
+[ "$rows" -lt 100000 ] || fail 'the disk was not full'
+[ $((rows + $(lost "$T/disk"))) = 100000 ] || fail "$rows ranges and $(lost "$T/disk") lost are not 100000"
+umount "$T/disk"
+
+# There is room again after a while: the rest is written.
+mount -t tmpfs -o size=8m none "$T/disk"
+head -c 7m /dev/zero >"$T/disk/filler"
+(
+    sleep 1
+    rm "$T/disk/filler"
+) &
+control disk start slowly 30000 sleep 2500 range 1000 stats
+wait
+says 'cannot write the raw file'
+rows=$(sql "$(databases "$T/disk")" 'SELECT count(*) FROM MSTX_EVENTS')
+[ $((rows + $(lost "$T/disk"))) = 31000 ] || fail "$rows ranges and $(lost "$T/disk") lost are not 31000"
+[ -z "$(find "$T/disk" -name FRAMEWORK)" ] || fail 'raw files are left'
+umount "$T/disk"
+
+# Not even the rings fit: nothing but memory then.
+mount -t tmpfs -o size=64k none "$T/disk"
+control disk start range 1000 stop export stats
+says 'pipescope: '
+umount "$T/disk"
+
+# A file system that is read-only.
+mount -t tmpfs -o size=1m none "$T/disk"
+mount -o remount,ro "$T/disk"
+control disk start range 1000 stop export stats
+said 'start 0 stop 0 export -3 ranges 1000 lost 0 safe 0'
+says 'events are kept in memory'
+umount "$T/disk"

@@ -1,0 +1,140 @@
+"""Checks a recording of one of the tests/programs/gpu_*.c programs: record_gpu.py WHAT FOLDER OUTPUT [TRUTH]
+
+OUTPUT is what the program printed. TRUTH, of the emulated driver only: where its kernels lay, in ns of CLOCK_MONOTONIC.
+Prints figures as `# ...` lines; fails with an assertion that says what differs.
+"""
+import glob
+import json
+import sqlite3
+import sys
+
+
+def database(folder):
+    found = glob.glob(f"{folder}/**/ascend_pytorch_profiler*.db", recursive=True)
+    assert len(found) == 1, f"{len(found)} databases below {folder}"
+    return sqlite3.connect(found[0])
+
+
+class Recording:
+    def __init__(self, folder):
+        db = database(folder)
+        strings = dict(db.execute("SELECT id, value FROM STRING_IDS"))
+        self.meta = dict(db.execute("SELECT name, value FROM META_DATA"))
+        self.devices = db.execute("SELECT id, name FROM NPU_INFO").fetchall()
+        tasks = {c: (s, e, d, stream) for s, e, d, c, stream in db.execute(
+            "SELECT startNs, endNs, deviceId, connectionId, streamId FROM TASK")}
+        self.events = [
+            (strings[m], s, e, tasks.get(c)) for m, s, e, c in db.execute(
+                "SELECT message, startNs, endNs, connectionId FROM MSTX_EVENTS ORDER BY startNs")]
+        self.anchors = db.execute(
+            "SELECT kind, hostNs, otherNs, uncertaintyNs FROM PIPESCOPE_CLOCK_ANCHOR").fetchall()
+        self.drops = dict(db.execute("SELECT kind, sum(count) FROM PIPESCOPE_DROPS GROUP BY kind"))
+        self.kernels = []
+        if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'COMPUTE_TASK_INFO'").fetchone():
+            self.kernels = [(strings[n], s, e) for n, s, e in db.execute(
+                "SELECT c.name, t.startNs, t.endNs FROM COMPUTE_TASK_INFO c "
+                "JOIN TASK t ON t.globalTaskId = c.globalTaskId ORDER BY t.startNs")]
+
+    def named(self, message):
+        return [e for e in self.events if e[0] == message]
+
+    def backend(self, wanted):
+        assert self.meta["collector.backend"] == wanted, self.meta["collector.backend"]
+
+    def uncertainty(self):
+        """Of device times, ns: the widest bracket."""
+        return max(u for kind, _, _, u in self.anchors if kind == "device")
+
+    def unix_of_mono(self):
+        host = [(h, m) for kind, h, m, _ in self.anchors if kind == "host"]
+        assert host, "no anchors of the host"
+        return host[0][0] - host[0][1]
+
+
+def percentile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(len(values) * share))]
+
+
+def check_ranges(recording, output, truth):
+    rows = [line.split() for line in open(output) if line.startswith("range ")]
+    assert rows, "the program printed no ranges"
+    errors = {}
+    slack = recording.uncertainty() + 50_000  # two ways to Unix time, one of them a plain clock_gettime
+    for _, name, reference, before, after in rows:
+        message = name.replace("_", " ")
+        (found,) = recording.named(message)
+        assert found[3] is not None, f"no device time for {message}"
+        start, end = found[3][:2]
+        assert int(before) - slack <= start <= end <= int(after) + slack, (message, before, start, end, after)
+        errors.setdefault(message.split()[1], []).append(end - start - float(reference))
+    for us, values in sorted(errors.items(), key=lambda item: int(item[0])):
+        print(f"# {us} us ranges: {percentile(values, 0.5):+.0f} ns median, {percentile(values, 0.99):+.0f} ns p99 "
+              f"of the program's own events, {len(values)} ranges")
+        # Ours lie around the program's: not shorter but for the resolution of events, and longer by two of them.
+        assert min(values) > -2_000, (us, min(values))
+    outer, inner, between = (recording.named(m) for m in ("outer", "inner", "between"))
+    assert len(outer) == len(inner) == len(between) > 0
+    for o, i, b in zip(outer, inner, between):
+        assert o[3] and i[3] and b[3], "a range without a device time"
+        assert o[3][0] - 1000 <= i[3][0] and i[3][1] <= b[3][0] + 1000 and b[3][0] <= o[3][1] + 1000, (o, i, b)
+    print(f"# anchors: {sum(a[0] == 'device' for a in recording.anchors)}, uncertainty at most "
+          f"{recording.uncertainty()} ns")
+    if truth:
+        check_truth(recording, rows, truth)
+
+
+def check_truth(recording, rows, truth):
+    """Emulation only: the kernels of the ranges, which lie within them, by their true times."""
+    offset = recording.unix_of_mono()
+    kernels = [line.split() for line in open(truth)]
+    ends = sorted(int(k[3]) + offset for k in kernels)
+    worst = 0
+    for _, name, *_ in rows:
+        (found,) = recording.named(name.replace("_", " "))
+        end = found[3][1]
+        worst = max(worst, min(abs(end - e) for e in ends))
+    allowed = recording.uncertainty() + 60_000  # the program is preempted between its kernel and our event
+    print(f"# emulated: ends at most {worst} ns from those of kernels, allowed {allowed}")
+    assert worst <= allowed
+    near = sum(min(abs(recording.named(n.replace("_", " "))[0][3][1] - e) for e in ends)
+               <= recording.uncertainty() + 5_000 for _, n, *_ in rows)
+    assert near >= len(rows) * 0.8, f"{near} of {len(rows)} ranges end where their kernel does"
+
+
+def check_capture(recording, output, _truth):
+    results = [line.split() for line in open(output) if line.startswith("capture ")]
+    assert [r[2] for r in results] == ["0", "0", "0"], f"captures were broken: {results}"
+    assert all(e[3] is None for e in recording.named("captured")), "an event was recorded into a graph"
+    assert all(e[3] for e in recording.named("replay")), "a replay without a device time"
+    assert all(e[3] for e in recording.named("side stream")), "a side stream without device times"
+    replays = [float(line.split()[2]) for line in open(output) if line.startswith("replay ")]
+    for reference, found in zip(replays, recording.named("replay")):
+        assert found[3][1] - found[3][0] > reference - 2_000, (reference, found)
+    assert recording.drops.get("capturing", 0) >= 60, recording.drops
+    print(f"# captures kept whole; {recording.drops['capturing']} events without device times, as they should be")
+
+
+def check_contexts(recording, _output, _truth):
+    assert all(e[3] for e in recording.named("first")), "the first context lost times"
+    assert all(e[3] for e in recording.named("last")), "the last range has none"
+    seconds = recording.named("second")
+    print(f"# {sum(bool(e[3]) for e in seconds)} of {len(seconds)} ranges of a context destroyed later have times; "
+          f"drops {json.dumps(recording.drops)}")
+
+
+def check_overhead(_recording, output, _truth):
+    for line in open(output):
+        if line.startswith(("cost", "steps", "device", "driver")):
+            print(f"# {line.strip()}")
+
+
+def main():
+    what, folder, output = sys.argv[1:4]
+    recording = Recording(folder)
+    recording.backend(sys.argv[5] if len(sys.argv) > 5 else "cuda_event")
+    {"ranges": check_ranges, "capture": check_capture, "contexts": check_contexts,
+     "overhead": check_overhead}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
+
+
+main()

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Hooks of PyTorch's modules, loaders and files; Megatron's functions, on a small module of the same names."""
+import json
+import os
+import sys
+import time
+
+import recording
+
+HEAD = """
+import json, os, sys
+import pipescope
+from pipescope import mstx
+"""
+MEGATRON = HEAD + """
+import types
+from megatron.core.pipeline_parallel import schedules
+taken = types.ModuleType("megatron.training")
+taken.forward_step = schedules.forward_step
+sys.modules["megatron.training"] = taken
+plain = (schedules.forward_step, schedules.backward_step, schedules.forward_backward_pipelining_without_interleaving)
+"""
+
+
+class Torch(recording.Case):
+    def setUp(self):
+        super().setUp()
+        if recording.torch_python() is None:
+            self.skipTest("no PyTorch: name a Python that has it in PIPESCOPE_PYTHON")
+
+    def test_hooks(self):
+        self.run_python(HEAD + """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+call = torch.nn.Module.__call__
+save, next_batch = torch.save, torch.utils.data.dataloader._BaseDataLoaderIter.__next__
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+x = torch.randn(2, 4)
+pipescope.start()
+pipescope.hook_modules(); pipescope.hook_modules()
+model(x)
+pipescope.hook_modules(include=["Linear", torch.nn.ReLU], domain="some")
+model(x)
+class Fails(torch.nn.Module):
+    def forward(self): raise ValueError("body")
+pipescope.hook_modules(include=["Fails"])
+try: Fails()()
+except ValueError: pass
+pipescope.unhook()
+model(x)
+assert torch.nn.Module.__call__ is call
+with pipescope.patch_dataloader(), pipescope.patch_save():
+    assert len(list(DataLoader(TensorDataset(x), batch_size=1))) == 2
+    torch.save(model.state_dict(), "model.pt")
+assert torch.save is save and torch.utils.data.dataloader._BaseDataLoaderIter.__next__ is next_batch
+assert os.path.exists("model.pt")
+with pipescope.record_ops(shapes=True):
+    torch.mm(torch.ones(2, 3), torch.ones(3, 4)).t()
+    y = torch.ones(3, requires_grad=True)
+    (y * y).sum().backward()
+torch.ones(1) + 1
+pipescope.stop(); pipescope.export()
+""", python=recording.torch_python())
+        db = self.database()
+        self.assertEqual(db.names("Module"), ["Sequential", "Linear", "ReLU", "Fails"])
+        self.assertEqual(db.names("some"), ["Linear", "ReLU"])
+        self.assertEqual(db.names("default"), ["dataloader"] * 3 + ["save_checkpoint"])
+        ops = db.rows("""SELECT s.value, i.value FROM PYTORCH_API p JOIN STRING_IDS s ON s.id = p.name
+                         LEFT JOIN STRING_IDS i ON i.id = p.inputShapes ORDER BY p.startNs""")
+        self.assertIn(("aten::mm", "2,3;3,4"), ops)
+        self.assertNotIn("aten::t", [name for name, _ in ops], "a view computes nothing")
+        self.assertEqual([name for name, _ in ops].count("aten::mul"), 3, "one forward, two backward")
+
+    def test_without_recording(self):
+        self.run_python(HEAD + """
+import torch
+pipescope.hook_modules()
+with pipescope.record_ops(), pipescope.patch_attention():
+    torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward()
+pipescope.unhook()
+""", python=recording.torch_python())
+        self.assertEqual(self.folders(), [])
+
+    def test_rank_and_groups(self):
+        self.run_python(HEAD + """
+import torch.distributed as dist
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+dist.init_process_group("gloo", rank=0, world_size=1, init_method="file://" + os.path.abspath("meeting"))
+for desc in ("PIPELINE_MODEL_PARALLEL_GROUP", "mesh_dp", "my own"):
+    dist.new_group([0], group_desc=desc)
+pipescope.start(); mstx.mark("m"); pipescope.stop(); pipescope.export()
+dist.destroy_process_group()
+""", python=recording.torch_python())
+        db = self.database()
+        self.assertEqual(os.path.basename(db.path), "ascend_pytorch_profiler_0.db")
+        groups = json.loads(db.metadata()["parallel_group_info"])
+        self.assertEqual([g["group_name"] for g in groups.values()], ["default_group", "pp", "dp", "my own"])
+
+
+class NoTorch(recording.Case):
+    def test_hooks_do_nothing(self):
+        out, err = self.run_python(HEAD + """
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch": raise ImportError("no torch here")
+sys.meta_path.insert(0, Finder())
+for hook in (pipescope.hook_modules, pipescope.patch_dataloader, pipescope.patch_save, pipescope.patch_attention,
+             pipescope.record_ops):
+    with hook(): pass
+pipescope.unhook()
+pipescope.pipelining.record(object())
+pipescope.megatron.record()
+assert pipescope.parallel_group_info() == {}
+print("alive")
+""")
+        self.assertEqual(out, "alive\n")
+        self.assertIn("no torch here", err)
+
+
+class Megatron(recording.Case):
+    def megatron(self, body, n=1, **more):
+        env = {"RANK": "0", "WORLD_SIZE": str(n), "JOB_BEGIN": str(time.time()), **more}
+        env["PYTHONPATH"] = recording.PACKAGE + os.pathsep + os.path.join(recording.SCRIPTS, "stand_in")
+        return self.run_python(MEGATRON + body, **env)
+
+    def test_record(self):
+        _, err = self.megatron("""
+pipescope.megatron.record()
+again = pipescope.megatron.record()
+assert taken.forward_step is schedules.forward_step is not plain[0], "also where the name was taken before"
+with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=0, active=1, repeat=1)) as prof:
+    schedules.get_forward_backward_func()(forward_step_func=lambda *a: None, data_iterator=None, model=None, num_microbatches=3)
+    prof.step()
+""", PIPESCOPE_PADDLE_LOG="1")
+        db = self.database()
+        step = ["{'name': 'forward_step', 'current_microbatch': %d}" % k for k in range(3)]
+        back = "{'name': 'backward_step'}"
+        self.assertEqual(db.names(), [step[0], back, step[1], back, step[2], back])
+        metadata = db.metadata()
+        self.assertEqual(json.loads(metadata["pp_info"]), {"pp_type": "1f1b", "microbatch_num": 3})
+        self.assertEqual(json.loads(metadata["distributed_args"]),
+                         {"tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "data_parallel_size": 1})
+        jobs = [line.split("job_start")[0] for line in err.splitlines() if line.startswith("Profiler Info")]
+        self.assertEqual(len(jobs), 6)
+        self.assertEqual(jobs[3], "Profiler Info: Job (1), type = backward, micro_batch_id = 1, ")
+
+    def test_remove(self):
+        self.megatron("""
+with pipescope.megatron.record(): pass
+assert plain == (schedules.forward_step, schedules.backward_step, schedules.forward_backward_pipelining_without_interleaving)
+assert taken.forward_step is plain[0]
+""")
+
+    def test_mindspeed(self):
+        """DualPipeV's functions and WeightGradStore, in a module of one's own."""
+        self.megatron("""
+module = types.ModuleType("mine")
+class WeightGradStore:
+    cache = [1, 2]
+    @classmethod
+    def pop(cls): return cls.cache.pop()
+def forward_step_with_model_graph(extra_block_kwargs=None, current_microbatch=None): return 1
+def backward_step_with_model_graph(): raise RuntimeError("body")
+def combined_forward_backward_step(f_model, b_model): return 2
+for f in (WeightGradStore, forward_step_with_model_graph, backward_step_with_model_graph, combined_forward_backward_step):
+    setattr(module, f.__name__, f)
+recording = pipescope.megatron.record(module)
+pipescope.start()
+module.forward_step_with_model_graph(current_microbatch=0)
+module.forward_step_with_model_graph(extra_block_kwargs={}, current_microbatch=1)
+try: module.backward_step_with_model_graph()
+except RuntimeError: pass
+module.combined_forward_backward_step(f_model=None, b_model=1)
+module.combined_forward_backward_step(f_model=1, b_model=None)
+module.combined_forward_backward_step(f_model=1, b_model=1)
+assert (WeightGradStore.pop(), WeightGradStore.pop()) == (2, 1)
+try: WeightGradStore.pop()
+except IndexError: pass
+recording.remove()
+WeightGradStore.cache.append(3)
+WeightGradStore.pop()
+pipescope.stop(); pipescope.export()
+""")
+        self.assertEqual([eval(name) for name in self.database().names()], [
+            {"name": "forward_step_with_model_graph", "current_microbatch": 0},
+            {"name": "forward_backward_overlaping", "current_microbatch": 1}, {"name": "backward_step_with_model_graph"},
+            {"name": "backward_step"}, {"name": "forward_step"}, {"name": "forward_backward_overlapping"},
+            {"name": "WeightGradStore.pop"}, {"name": "WeightGradStore.pop"}])
+
+
+if __name__ == "__main__":
+    recording.main()
