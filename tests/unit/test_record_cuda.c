@@ -231,6 +231,7 @@ static void test_driver_comes_late(void **state) {
     begin(PS_BACKEND_AUTO, 1024);
     now_device()->start(1, (void *)1);
     load_driver();
+    (void)usleep(30000); /* it is looked for once in a tick of the coarse clock */
     now_device()->start(2, (void *)1);
     assert_string_equal(now_device()->name,
                         "host"); /* nothing is initialised, and we do not do it */
