@@ -242,6 +242,9 @@ static const char *option_set(const ps_cli *cli, const char *name, const char *v
 static void say_nothing_recorded(const ps_cli *cli) {
     const char *window = option_set(cli, "window", "PIPESCOPE_WINDOW");
     ps_cli_note(cli, "nothing was recorded. Likely reasons:");
+    if (ps_cli_given(cli, "record") && strcmp(ps_cli_text(cli, "record"), "0") == 0) {
+        ps_cli_note(cli, "- with --record 0 the program itself has to begin");
+    }
     if (window != NULL) {
         ps_cli_note(cli,
                     "- no step of the window %s began: the program counts steps with "

@@ -169,6 +169,9 @@ run 0 record -o reasons --window 5:7 -- "$client" step 3
 says 'no step of the window 5:7 began'
 run 0 record -o reasons --domain_include Module -- "$client" range 3
 says 'domain_include and domain_exclude leave nothing over'
+run 0 record -o reasons --record 0 -- "$client" started range 3
+[ "$(cat stdout)" = 0 ] || fail 'recorded although the program was to begin'
+says 'with --record 0'
 # A window of steps.
 run 0 record -o window --window 2:4 -- "$client" step 8
 row ' 4 0 0 2 4 0 window/'
