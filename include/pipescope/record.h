@@ -28,6 +28,7 @@
 #ifndef PIPESCOPE_RECORD_H
 #define PIPESCOPE_RECORD_H
 
+#include <stddef.h> /* NULL, which stands for the default of most arguments */
 #include <stdint.h>
 
 #ifdef __cplusplus
