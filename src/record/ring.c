@@ -55,14 +55,32 @@ static void *map_file(const char *dir, uint32_t number, size_t bytes) {
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* All pages, ready to be written: MAP_POPULATE would make those of a file ready for reading only. */
+enum { FIRST_READY = 128 << 10, MORE_READY = 512 << 10 };
+
+/* MAP_POPULATE would make the pages of a file ready for reading only. */
 static void populate(char *memory, size_t bytes) {
     if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) { /* Linux 5.14 */
         return;
     }
-    for (size_t i = 0; i < bytes; i += 4096) {
-        *(volatile char *)(memory + i) = 0;
+    for (size_t i = 0; i < bytes;
+         i += 4096) { /* a write that changes nothing, whoever writes there too */
+        (void)__atomic_fetch_or((uint64_t *)(void *)(memory + i), 0, __ATOMIC_RELAXED);
     }
+}
+
+static bool make_ready(ps_ring *ring, size_t bytes) {
+    size_t ready = atomic_load_explicit(&ring->ready_bytes, memory_order_relaxed);
+    size_t left = ring->mapped_bytes - ready;
+    bytes = bytes < left ? bytes : left;
+    if (bytes > 0) {
+        populate((char *)ring->header + ready, bytes);
+        atomic_store_explicit(&ring->ready_bytes, ready + bytes, memory_order_relaxed);
+    }
+    return bytes < left;
+}
+
+bool ps_ring_make_ready(ps_ring *ring) {
+    return make_ready(ring, MORE_READY);
 }
 
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
@@ -80,12 +98,12 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
         return false;
     }
     (void)madvise(memory, bytes, MADV_DONTFORK);
-    populate(memory, bytes);
     ring->header = memory;
     ring->slots = (ps_slot *)(void *)((char *)memory + PS_RING_HEADER_BYTES);
     ring->mask = n_slots - 1;
     ring->mapped_bytes = bytes;
     ring->in_file = dir != NULL;
+    (void)make_ready(ring, FIRST_READY);
     ring->header->format = PS_RECORD_FORMAT;
     ring->header->number = number;
     ring->header->n_slots = n_slots;
