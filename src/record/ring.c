@@ -52,36 +52,12 @@ static void *map_file(const char *dir, uint32_t number, size_t bytes) {
 }
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
+#define MADV_POPULATE_WRITE                                                                        \
+    23 /* Linux 5.14; before, each page takes its fault when it comes to it */
 #endif
 
-enum { FIRST_READY = 128 << 10, MORE_READY = 512 << 10 };
-
-/* MAP_POPULATE would make the pages of a file ready for reading only. */
-static void populate(char *memory, size_t bytes) {
-    if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) { /* Linux 5.14 */
-        return;
-    }
-    for (size_t i = 0; i < bytes;
-         i += 4096) { /* a write that changes nothing, whoever writes there too */
-        (void)__atomic_fetch_or((uint64_t *)(void *)(memory + i), 0, __ATOMIC_RELAXED);
-    }
-}
-
-static bool make_ready(ps_ring *ring, size_t bytes) {
-    size_t ready = atomic_load_explicit(&ring->ready_bytes, memory_order_relaxed);
-    size_t left = ring->mapped_bytes - ready;
-    bytes = bytes < left ? bytes : left;
-    if (bytes > 0) {
-        populate((char *)ring->header + ready, bytes);
-        atomic_store_explicit(&ring->ready_bytes, ready + bytes, memory_order_relaxed);
-    }
-    return bytes < left;
-}
-
-bool ps_ring_make_ready(ps_ring *ring) {
-    return make_ready(ring, MORE_READY);
-}
+/* Enough until the writer comes; all of a ring takes a thread of the program several milliseconds. */
+enum { FIRST_SLOTS = 4096 };
 
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
                   uint64_t session) {
@@ -103,7 +79,7 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
     ring->mask = n_slots - 1;
     ring->mapped_bytes = bytes;
     ring->in_file = dir != NULL;
-    (void)make_ready(ring, FIRST_READY);
+    ps_ring_prepare(ring, FIRST_SLOTS);
     ring->header->format = PS_RECORD_FORMAT;
     ring->header->number = number;
     ring->header->n_slots = n_slots;
@@ -121,9 +97,6 @@ static void prepare_slots(ps_ring *ring, uint64_t first, uint64_t n) {
 }
 
 void ps_ring_prepare(ps_ring *ring, uint64_t n_slots) {
-    if (!ring->in_file) {
-        return;
-    }
     uint64_t all = ring->mask + 1;
     uint64_t first = atomic_load_explicit(&ring->header->head, memory_order_relaxed) & ring->mask;
     uint64_t n = n_slots < all ? n_slots : all;

@@ -19,23 +19,18 @@ typedef struct ps_ring {
     uint64_t head; /* of the producer: what it has filled; header->head is what it has published */
     uint64_t tail_seen; /* header->tail when the producer looked last */
     size_t mapped_bytes;
-    _Atomic size_t ready_bytes; /* of them, that writing to needs no help of the kernel */
     bool
         in_file; /* false: anonymous memory. No descriptor is kept: programs close those they do not know. */
 } ps_ring;
 
 /* Makes <dir>/<number>.ring; `dir` NULL for anonymous memory. `n_slots` is a power of two. Maps it so that a fork does not
- * get it, its first pages ready to be written. False when it cannot be had (errno says why; nothing is left). */
+ * get it, its first pages writable without a page fault. False when it cannot be had (errno says why; nothing is left). */
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
                   uint64_t session);
 
 /* Makes the next `n_slots` behind head writable without a page fault: the first write to a page of a mapped file after the
  * kernel has written it to the disk takes the time of hundreds of events. From the writer's thread. */
 void ps_ring_prepare(ps_ring *ring, uint64_t n_slots);
-
-/* Makes more pages ready, as many as take a fraction of a millisecond: a page that is written first costs its thread some
- * microseconds on a disk. By one thread at a time, also while the producer writes. False when all are ready. */
-bool ps_ring_make_ready(ps_ring *ring);
 
 /* Unmaps; with `dir` as for make it removes the file too. Nothing for a ring that is all zero. */
 void ps_ring_drop(ps_ring *ring, const char *dir, uint32_t number);

@@ -95,7 +95,6 @@ static void test_two_threads(void **state) {
     (void)state;
     ps_ring ring;
     assert_true(ps_ring_make(&ring, NULL, 1, 64, 5));
-    assert_int_equal(ring.ready_bytes, ring.mapped_bytes);
     pthread_t producer;
     assert_int_equal(pthread_create(&producer, NULL, produce, &ring), 0);
     unsigned wrong = 0;
@@ -157,9 +156,6 @@ static void test_file(void **state) {
     assert_int_equal(ring.header->number, 7);
     assert_int_equal(ring.header->n_slots, 1024);
     assert_int_equal(ring.header->session, 99);
-    while (ps_ring_make_ready(&ring)) {
-    }
-    assert_int_equal(ring.ready_bytes, ring.mapped_bytes);
     ps_ring second;
     assert_false(ps_ring_make(&second, dir, 7, 1024, 99)); /* never over another's file */
     assert_int_equal(errno, EEXIST);
@@ -174,8 +170,8 @@ static void test_file(void **state) {
     assert_int_equal(rmdir(dir), 0);
 }
 
-/* Pages are made ready under the producer's hands. */
-static void test_ready_while_written(void **state) {
+/* Pages are made writable under the producer's hands. */
+static void test_prepared_while_written(void **state) {
     (void)state;
     ps_ring ring;
     assert_true(ps_ring_make(&ring, NULL, 1, 1 << 17, 5));
@@ -183,12 +179,11 @@ static void test_ready_while_written(void **state) {
     assert_int_equal(pthread_create(&producer, NULL, produce, &ring), 0);
     unsigned wrong = 0;
     while (atomic_load_explicit(&ring.header->tail, memory_order_relaxed) < SLOTS_BY_THREADS) {
-        (void)ps_ring_make_ready(&ring);
+        ps_ring_prepare(&ring, 1 << 16);
         wrong += take(&ring, UINT64_MAX);
     }
     assert_int_equal(pthread_join(producer, NULL), 0);
     assert_int_equal(wrong, 0);
-    assert_false(ps_ring_make_ready(&ring));
     ps_ring_drop(&ring, NULL, 1);
 }
 
@@ -225,7 +220,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_model),
         cmocka_unit_test(test_two_threads),
-        cmocka_unit_test(test_ready_while_written),
+        cmocka_unit_test(test_prepared_while_written),
         cmocka_unit_test(test_bytes_around_the_end),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_not_in_a_child),
