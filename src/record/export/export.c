@@ -1,4 +1,5 @@
 #include "record/export/export.h"
+#include "record/export/failure.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +33,8 @@ static ps_code begin(ps_export *e, ps_err *err) {
     e->host_backend = strcmp(e->backend, "host") == 0;
     e->cupti_backend = strcmp(e->backend, "cupti") == 0;
     e->string_of_text = ps_calloc((size_t)ps_capture_text_count(e->c) + 1, sizeof(uint32_t));
-    bool ok = e->string_of_text != NULL &&
+    e->string_of_kernel = ps_calloc((size_t)ps_capture_text_count(e->c) + 1, sizeof(uint32_t));
+    bool ok = e->string_of_text != NULL && e->string_of_kernel != NULL &&
               ps_grow(&e->streams, &e->cap_streams, 1, UINT32_MAX, sizeof *e->streams);
     if (ok) {
         e->streams[0] = (ps_stream_entry){.handle = 1};
@@ -46,6 +48,7 @@ static void end(ps_export *e) {
     ps_database_drop(&e->db);
     ps_texts_fini(&e->strings);
     ps_free(e->string_of_text);
+    ps_free(e->string_of_kernel);
     ps_comm_free(&e->comm);
     ps_free(e->operator_number);
     ps_free(e->streams);
@@ -94,8 +97,7 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
         return ps_fail_file(err, PS_IO, profile_dir, "the path is too long");
     }
     if (mkdir(path, 0750) != 0 && errno != EEXIST) {
-        return ps_fail_file(err, errno == EROFS || errno == EACCES ? PS_READONLY : PS_IO, path,
-                            "cannot make the folder: %s", strerror(errno));
+        return ps_fail_system(err, path, "cannot make the folder", errno);
     }
     (void)snprintf(path + n, sizeof e->result->database - (size_t)n, "/%s", name);
     ps_database_tables tables = {.device = ps_capture_device(e->c)->n > 0,
@@ -104,12 +106,27 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
     return code == PS_OK ? fill(e, err) : code;
 }
 
-static ps_code write_text(ps_export *e, const char *profile_dir, ps_err *err) {
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/ASCEND_PROFILER_OUTPUT/trace_view.json", profile_dir);
-    return n < 0 || (size_t)n >= sizeof path
-               ? ps_fail_file(err, PS_IO, profile_dir, "the path is too long")
-               : ps_trace_view_write(e, path, err);
+/* What lies beside the database. Its name comes last: where it is, all is. */
+static ps_code write_others(ps_export *e, const char *profile_dir, ps_err *err) {
+    char text[4096];
+    int n = snprintf(text, sizeof text, "%s/ASCEND_PROFILER_OUTPUT/trace_view.json", profile_dir);
+    if (n < 0 || (size_t)n >= sizeof text) {
+        return ps_fail_file(err, PS_IO, profile_dir, "the path is too long");
+    }
+    ps_code code = e->options->text ? ps_trace_view_write(e, text, err) : PS_OK;
+    if (code == PS_OK) {
+        code = ps_profile_write_json(e, profile_dir, err);
+    }
+    if (code == PS_OK) {
+        code = ps_database_publish(&e->db, err);
+        if (code != PS_OK) {
+            ps_profile_remove_json(e, profile_dir);
+        }
+    }
+    if (code != PS_OK && e->options->text) {
+        (void)unlink(text);
+    }
+    return code;
 }
 
 ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
@@ -126,15 +143,11 @@ ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
         count(&e);
         code = write_database(&e, profile_dir, err);
     }
-    if (code == PS_OK && e.options->text) {
-        code = write_text(&e, profile_dir, err);
-    }
-    if (code == PS_OK) {
-        code = ps_profile_write_json(&e, profile_dir, err);
-    }
-    /* Last: where the database is, all is. */
     if (code == PS_OK) {
         code = ps_database_finish(&e.db, err);
+    }
+    if (code == PS_OK) {
+        code = write_others(&e, profile_dir, err);
     }
     result->n_rows = e.db.n_rows;
     if (code != PS_OK) {
