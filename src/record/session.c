@@ -213,6 +213,8 @@ int ps_session_warmup(void) {
             lock_place();
             bool placed = ps_take_place(take);
             if (placed) {
+                ps_threads_prepare(take->generation, take->mapped ? take->raw : NULL,
+                                   take->ring_slots, take->session);
                 atomic_store(&g.current, take);
                 g.warm = true;
             }
