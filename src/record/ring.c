@@ -84,6 +84,7 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
     ring->header->number = number;
     ring->header->n_slots = n_slots;
     ring->header->session = session;
+    atomic_signal_fence(memory_order_release);
     ring->header->magic = PS_RING_MAGIC; /* last: without it the file is no ring yet */
     return true;
 }

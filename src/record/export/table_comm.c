@@ -153,7 +153,7 @@ static bool find_ops(comm_work *w) {
         uint32_t row = e->tasks[i].row;
         comm_op *op = &w->ops[w->n++];
         *op = (comm_op){.task = i, .api = ps_calls_find(&w->calls, d->correlation[row])};
-        const char *kernel = ps_capture_text(e->c, d->name[row], NULL);
+        const char *kernel = ps_export_kernel_name(e, d->name[row]);
         find_call(w, op, kernel);
         name_op(w, op, kernel);
     }
