@@ -114,7 +114,7 @@ static ps_code look_at(finding *f, const char *dir, ps_err *err) {
     ps_raw_folder folder = {.profile_dir = dir, .rank = -1, .launch = ""};
     ps_capture *c = NULL;
     ps_err odd = PS_ERR_INIT;
-    ps_code code = ps_capture_read(raw, &c, &odd);
+    ps_code code = ps_capture_peek(raw, &c, &odd);
     if (code == PS_NOMEM) {
         return ps_fail_nomem(err);
     }
