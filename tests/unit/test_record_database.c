@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -571,6 +572,15 @@ static void test_failures(void **state) {
     ps_err err = PS_ERR_INIT;
     assert_int_not_equal(ps_export_capture(c, "/nowhere/at/all", NULL, &p.result, &err), PS_OK);
     assert_non_null(strstr(err.file, "/nowhere/at/all"));
+    char output[128];
+    char elsewhere[] = "/tmp/ps_elsewhere_XXXXXX";
+    remove_place(&p);
+    make_place(&p);
+    (void)snprintf(output, sizeof output, "%s/ASCEND_PROFILER_OUTPUT", p.dir);
+    assert_non_null(mkdtemp(elsewhere)); /* a link is not followed */
+    assert_int_equal(symlink(elsewhere, output), 0);
+    assert_int_equal(ps_export_capture(c, p.dir, NULL, &p.result, &err), PS_IO);
+    assert_int_equal(rmdir(elsewhere), 0);
     ps_capture_free(c);
     recording_end(&r);
     remove_place(&p);
