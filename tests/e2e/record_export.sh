@@ -44,5 +44,5 @@ run 0 cluster -m mstx_sum -d "$T/two" -o "$T/out"
 
 # Labels go into the databases themselves.
 run 0 cluster -m pp_chart -d "$T/two"
-[ "$(sql "$db0" "SELECT group_concat(name || ' ' || (endNs - startNs) / 1000000) FROM (SELECT * FROM StepTaskInfo ORDER BY startNs)")" = \
+[ "$(sql "$db0" "SELECT group_concat(name || ' ' || ((endNs - startNs) / 1000000)) FROM (SELECT * FROM StepTaskInfo ORDER BY startNs)")" = \
 "FP 1,FP 1,BP 2,FP 1,BP 2,FP 1,BP 2,BP 2" ] || fail "$(sql "$db0" "SELECT * FROM StepTaskInfo")"
