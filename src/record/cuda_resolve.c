@@ -39,14 +39,9 @@ static bool alive(const ps_cuda_calls *cu, ps_cuda_context *c) {
     if (atomic_load(&c->state) != PS_CUDA_LIVE) {
         return false;
     }
-    unsigned long long unique = 0;
-    unsigned version;
-    int r = cu->CtxGetId != NULL ? cu->CtxGetId(c->handle, &unique)
-                                 : cu->CtxGetApiVersion(c->handle, &version);
+    unsigned long long unique;
+    int r = ps_cuda_context_id(cu, c->handle, &unique);
     if (r == PS_CU_OK && unique != c->unique) {
-        r = PS_CU_CONTEXT_IS_DESTROYED;
-    }
-    if (r == PS_CU_INVALID_VALUE || r == PS_CU_INVALID_HANDLE) {
         r = PS_CU_CONTEXT_IS_DESTROYED;
     }
     if (r != PS_CU_OK) {
