@@ -170,12 +170,27 @@ static uint64_t lane_of(const void *stream) {
     return (uint64_t)number << 32 | 2;
 }
 
+/* The GPU thread keeps pools filled; where a burst is faster than it, some are made here, if the context is current. */
+static bool make_some(ps_cuda_context *c) {
+    const ps_cuda_calls *cu = ps_cuda.calls;
+    uint32_t n_free, before, after;
+    ps_cu_context now = NULL;
+    ps_cuda_pool_state(c, &n_free, &before);
+    if (cu->CtxGetCurrent(&now) != PS_CU_OK || now != c->handle) {
+        return false;
+    }
+    (void)ps_cuda_pool_grow(cu, c, PS_CUDA_HASTE);
+    ps_cuda_pool_state(c, &n_free, &after);
+    return after > before;
+}
+
 static bool take(ps_cuda_context *c, uint32_t n, uint32_t *events) {
     uint32_t wish = 0;
     bool ok = ps_cuda_pool_take(c, n, events, &wish);
     if (wish != 0) {
         ps_gpu_thread_ask(wish);
     }
+    ok = ok || (wish == PS_GPU_GROW && make_some(c) && ps_cuda_pool_take(c, n, events, &wish));
     if (!ok) {
         ps_event_drop(PS_DROP_EVENT_POOL_EMPTY);
     }

@@ -122,7 +122,8 @@ static int grow(const ps_cuda_calls *cu, ps_cuda_context *c) {
     ps_cuda_pool_state(c, &n_free, &n_events);
     do {
         before = n_events;
-        r = n_free < ps_cuda_pool_low(n_events) ? ps_cuda_pool_grow(cu, c) : PS_CU_OK;
+        r = n_free < ps_cuda_pool_low(n_events) ? ps_cuda_pool_grow(cu, c, PS_CUDA_BATCH)
+                                                : PS_CU_OK;
         ps_cuda_pool_state(c, &n_free, &n_events);
     } while (r == PS_CU_OK && n_events > before);
     return r == PS_CU_OUT_OF_MEMORY ? PS_CU_OK : r;
