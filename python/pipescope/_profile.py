@@ -257,6 +257,8 @@ class profile:
         _groups.settle_rank()
         code = lib.start()
         self._recording = code == _library.OK
+        if isinstance(self.schedule, Window) and _jobs.wants_log():
+            _jobs.banner(self.schedule.first, self.schedule.end)
         if code == _library.WRONG_TIME and lib.enabled():
             _say.warn_once("passive", "the program records already: this profile only marks its steps")
             self._note()
