@@ -106,6 +106,7 @@ class profile:
         self._written = True
         self._set = []  # names of options
         self._folder = ""  # of the last recording
+        self._incomplete = []  # folders whose profiler_info lacks our arguments
         for key, value in (metadata or {}).items():
             self.add_metadata_json(key, json.dumps(value))
 
@@ -309,13 +310,16 @@ class profile:
         if not analyse:
             return  # the library writes it when the next recording starts, or at the end
         if in_background:
-            thread = threading.Thread(target=self._export, args=(dir_name, self._folder), name="pipescope-export")
-            _writers.append(thread)
+            before = list(_writers)
+            thread = threading.Thread(target=self._export, args=(dir_name, self._folder, before), name="pipescope-export")
+            _writers[:] = [t for t in before if t.is_alive()] + [thread]
             thread.start()
         else:
             self._export(dir_name, self._folder)
 
-    def _export(self, dir_name, folder):
+    def _export(self, dir_name, folder, before=()):
+        for thread in before:
+            thread.join()
         lib = _library.functions()
         handler = self.on_trace_ready
         in_place = dir_name is None or (isinstance(handler, TensorboardTraceHandler) and dir_name == handler.dir_name)
@@ -332,10 +336,12 @@ class profile:
             return
         folder = folder if in_place else os.path.join(dir_name, os.path.basename(folder))
         self.folders.append(folder)
-        self._add_config(folder)
+        self._incomplete.append(folder)
+        # The library writes the last recording first: of two that wait, the other one may come only now.
+        self._incomplete = [f for f in self._incomplete if not self._add_config(f)]
 
     def _add_config(self, folder):
-        """The arguments of this profile, into profiler_info_<rank>.json."""
+        """The arguments of this profile, into profiler_info_<rank>.json. False when there is none yet."""
         schedule = self.schedule
         said = schedule.as_dict() if hasattr(schedule, "as_dict") else None if schedule is None else str(schedule)
         common = dict({"schedule": said}, **self._config.get("common_config", {}))
@@ -343,8 +349,10 @@ class profile:
             names = [n for n in os.listdir(folder) if n.startswith("profiler_info") and n.endswith(".json")]
             for name in names:
                 _complete(os.path.join(folder, name), common, self._config.get("experimental_config", {}))
+            return bool(names)
         except (OSError, ValueError, AttributeError) as error:
             _say.warn_once("info", "profiler_info in %s could not be completed: %s", folder, error)
+            return True
 
 
 def _complete(path, common, experimental):

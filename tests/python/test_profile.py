@@ -56,6 +56,8 @@ with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=1, active=1), 
         for folder in self.folders("out"):
             self.assertRegex(os.path.basename(folder), r"^w_\d{17}_ascend_pt$")
             self.assertFalse(os.path.exists(os.path.join(folder, "FRAMEWORK")))
+            with open(os.path.join(folder, "profiler_info.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["config"]["common_config"]["schedule"]["warmup"], 1)
 
     def test_info(self):
         self.run_python(HEAD + """
