@@ -60,8 +60,8 @@ class TensorboardTraceHandler:
 
 def tensorboard_trace_handler(dir_name=None, worker_name=None, analyse_flag=True, async_mode=False):
     """Where the folders of the recordings are made, and when their databases are written: at once; in the background with
-    async_mode; with analyse_flag=False when the next cycle starts or the process ends. `dir_name` None: the option output_dir
-    (PIPESCOPE_OUTPUT_DIR, else the working directory). `worker_name`: first part of the folders' names."""
+    async_mode; with analyse_flag=False when the process ends. `dir_name` None: the option output_dir (PIPESCOPE_OUTPUT_DIR, else the
+    working directory). `worker_name`: first part of the folders' names."""
     return TensorboardTraceHandler(dir_name, worker_name, analyse_flag, async_mode)
 
 
@@ -146,7 +146,7 @@ class profile:
         action, self.current_action = self.current_action, NONE
         if action is WARMUP:
             _say.warn("incorrect schedule: stopped while warming up, nothing was recorded")
-            self._discard()
+            self._cool_down()
         elif action is RECORD and self.schedule is not None:
             _say.warn("incorrect schedule: stopped in the middle of a cycle; what was recorded is written")
             self._finish()
@@ -209,7 +209,7 @@ class profile:
             if before is RECORD:
                 self._finish()
             else:
-                self._discard()
+                self._cool_down()
             before = NONE
         if before is NONE and after is WARMUP:
             self._warm_up()
@@ -266,10 +266,11 @@ class profile:
         elif not self._recording:
             _say.warn("recording could not be started: %s", _library.error_text(code))
 
-    def _discard(self):
+    def _cool_down(self):
+        """Of a warm-up nothing stays. (Not discard(): that may take an earlier recording that still waits to be written.)"""
         lib = _library.functions()
         if lib is not None and not lib.enabled():
-            lib.discard()
+            lib.stop()
 
     def _finish(self):
         lib = _library.functions()
@@ -308,7 +309,7 @@ class profile:
             return
         self._written = True
         if not analyse:
-            return  # the library writes it when the next recording starts, or at the end
+            return  # the library writes it when the process ends
         if in_background:
             before = list(_writers)
             thread = threading.Thread(target=self._export, args=(dir_name, self._folder, before), name="pipescope-export")

@@ -97,6 +97,17 @@ with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=2, active=1),
 """)
         self.assertEqual(self.folders("out"), [])
 
+    def test_what_waits_outlives_a_warm_up(self):
+        """A warm-up that leads nowhere is thrown away, not the recording before it, which is still to be written."""
+        self.run_python(HEAD + """
+handler = pipescope.tensorboard_trace_handler("out", analyse_flag=False)
+with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=1, active=1), on_trace_ready=handler) as prof:
+    for i in range(2):
+        train(i); prof.step()
+""")
+        self.assertEqual([db.names() for db in self.databases("out")], [["step 1"]])
+        self.assertEqual(len(self.folders("out")), 1)
+
     def test_a_program_that_records_already(self):
         self.run_python(HEAD + """
 pipescope.start()
