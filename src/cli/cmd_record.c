@@ -51,7 +51,8 @@ static const char *const SWITCH[] = {"0", "1", NULL};
 #define AS_backend(d, t) ONE_OF(NULL, d, "NAME", BACKENDS, t)
 #define AS_level(d, t) ONE_OF(NULL, d, "LEVEL", LEVELS, t)
 #define AS_window(d, t) WORD(NULL, d, "A:B", t)
-#define AS_record(d, t) .hidden = true, ONE_OF(NULL, "1", "0|1", SWITCH, t)
+#define AS_record(d, t)                                                                            \
+    ONE_OF(RARE, "1", "0|1", SWITCH, t) /* the command, not the library, says 1 */
 #define AS_launch(d, t) WORD(RARE, d, "NAME", t)
 #define AS_domain_include(d, t) WORD(NULL, d, "NAMES", t)
 #define AS_domain_exclude(d, t) WORD(NULL, d, "NAMES", t)

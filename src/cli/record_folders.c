@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/fs.h"
 #include "base/lit.h"
@@ -146,6 +147,10 @@ static void read_database(ps_recorded *r, ps_recorded_folder *f, const char *pat
         return;
     }
     read_drops(db, r->arena, f);
+    const ps_lit *damaged = fact(db, r->arena, "collector.damaged");
+    const char *first = ps_lit_str(ps_lit_get(damaged, "first"));
+    f->damaged_at = first != NULL ? first : "";
+    (void)ps_lit_int(ps_lit_get(damaged, "bytes"), &f->damaged_bytes);
     f->has_stages = fact(db, r->arena, "distributed_args") != NULL ||
                     fact(db, r->arena, "parallel_group_info") != NULL;
     count_rows(db, f);
@@ -162,7 +167,7 @@ static bool same_launch(const char *of_folder, const char *launch) {
 
 static ps_recorded_folder new_folder(const char *path) {
     return (ps_recorded_folder){
-        .path = path, .launch = "", .err = PS_ERR_INIT, .rank = -1, .pid = -1};
+        .path = path, .launch = "", .damaged_at = "", .err = PS_ERR_INIT, .rank = -1, .pid = -1};
 }
 
 static ps_recorded_folder raw_folder(const ps_raw_folder *raw) {
@@ -206,12 +211,18 @@ static ps_code look_at(ps_recorded *r, const char *name, const char *launch,
         }
         return PS_OK;
     }
+    /* A folder that says nothing of itself may be in the making, by a process of another launch. */
+    const struct timespec pause = {.tv_nsec = 200000000};
     ps_raw_folder *raw = NULL;
     size_t n = 0;
     ps_code code = ps_recover_find(path, r->arena, &raw, &n, err);
+    if (code == PS_OK && n == 1 && raw[0].pid == 0) {
+        (void)nanosleep(&pause, NULL);
+        code = ps_recover_find(path, r->arena, &raw, &n, err);
+    }
     if (code == PS_OK && n == 1) { /* none: nothing is in it yet, or any more */
         *out = raw_folder(&raw[0]);
-        *found = same_launch(out->launch, launch);
+        *found = raw[0].pid == 0 || same_launch(out->launch, launch);
     }
     return code;
 }

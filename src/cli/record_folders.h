@@ -29,7 +29,10 @@ typedef struct ps_recorded_folder {
     int64_t rank, pid; /* -1 unknown */
     int64_t n_ranges, n_marks, n_ops, n_steps, n_device, n_open;
     int64_t drops[PS_N_DROPS];
-    bool has_stages; /* its metadata say how many pipeline stages there are */
+    int64_t
+        damaged_bytes; /* of the raw files, which could not be understood: the rest is there, and they are kept */
+    const char *damaged_at; /* the first place, "" unknown */
+    bool has_stages;        /* its metadata say how many pipeline stages there are */
 } ps_recorded_folder;
 
 /* Folders of one place. */

@@ -207,6 +207,12 @@ static void say_rest(const ps_cli *cli, const ps_recorded *r) {
             ps_cli_warn(cli,
                         "its raw files are kept; try again with: pipescope record --recover %s",
                         shown_path(f->path));
+        } else if (f->damaged_bytes > 0) {
+            ps_cli_warn(cli,
+                        "%s: %" PRId64
+                        " bytes of its raw files could not be understood (first: %s): "
+                        "what they held is missing",
+                        shown_path(f->path), f->damaged_bytes, f->damaged_at);
         } else if (f->state == PS_RECORDED_RUNNING) {
             ps_cli_note(cli, "process %" PRId64 " goes on recording: %s", f->pid,
                         shown_path(f->path));
@@ -236,6 +242,9 @@ static const char *option_set(const ps_cli *cli, const char *name, const char *v
 static void say_nothing_recorded(const ps_cli *cli) {
     const char *window = option_set(cli, "window", "PIPESCOPE_WINDOW");
     ps_cli_note(cli, "nothing was recorded. Likely reasons:");
+    if (ps_cli_given(cli, "record") && strcmp(ps_cli_text(cli, "record"), "0") == 0) {
+        ps_cli_note(cli, "- with --record 0 the program itself has to begin");
+    }
     if (window != NULL) {
         ps_cli_note(cli,
                     "- no step of the window %s began: the program counts steps with "
@@ -354,7 +363,12 @@ int ps_record_recover(ps_cli *cli, const char *dir, ps_arena *arena) {
     ps_cli_put(cli, ps_buf_str(&text), text.len);
     ps_buf_fini(&text);
     if (n_failed > 0) {
-        status = n_done > 0 ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
+        return n_done > 0 ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
+    }
+    for (size_t i = 0; i < r.n && status == PS_EXIT_OK; i++) {
+        bool in_part =
+            r.folders[i].state == PS_RECORDED_RECOVERED && r.folders[i].damaged_bytes > 0;
+        status = in_part ? PS_EXIT_PARTIAL : status;
     }
     return status;
 }

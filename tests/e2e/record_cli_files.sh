@@ -129,6 +129,24 @@ says 'not recovered'
 run 1 record --recover left
 [ "$(n_raw left)" = 1 ] || fail 'raw files of what was recovered are still there'
 
+# Damage in the middle: what is whole is there, the rest is named, and the raw files stay.
+got=0
+PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=$T/middle "$client" range 60000 mark 60000 range 1 die 9 >/dev/null 2>&1 || got=$?
+spool=$(find middle -name events.spool)
+head -c 100000 /dev/urandom | dd of="$spool" bs=1 seek=200000 conv=notrunc 2>/dev/null
+run 4 record --recover middle
+says 'could not be understood'
+[ -e "$spool" ] || fail 'damaged raw files were removed'
+run 3 record --recover middle
+
+# A process whose raw files say nothing any more fails the launch that did well.
+cat >spoilt.sh <<EOF
+'$client' range 4 die 9
+find '$T/spoilt' -type f -exec sh -c 'for f; do printf damaged >"\$f"; done' sh {} +
+EOF
+run 1 record -o spoilt -- sh spoilt.sh
+says 'not recovered'
+
 # A process that ended and that nobody has waited for is no process that runs.
 if command -v python3 >/dev/null; then
     PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=$T/zombie python3 - "$client" "$PIPESCOPE_BIN" >stdout <<'EOF' || fail 'a zombie was taken for alive'
@@ -146,18 +164,14 @@ PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=$T/single "$client" range 4 die 9 >/dev/
 run 0 record --recover "$(folders single)"
 row ' 4 0 0 0 4 0 '
 
-# A recovery that fails is said; with a command that did well it is the status.
-if [ "$(id -u)" != 0 ]; then
-    run 1 record -o locked -- sh -c "'$client' range 4 die 9; chmod -R a-w '$T/locked'"
-    says 'not recovered'
-    chmod -R u+w locked
-fi
-
 # Reasons why there is nothing, as far as they can be known.
 run 0 record -o reasons --window 5:7 -- "$client" step 3
 says 'no step of the window 5:7 began'
 run 0 record -o reasons --domain_include Module -- "$client" range 3
 says 'domain_include and domain_exclude leave nothing over'
+run 0 record -o reasons --record 0 -- "$client" started range 3
+[ "$(cat stdout)" = 0 ] || fail 'recorded although the program was to begin'
+says 'with --record 0'
 # A window of steps.
 run 0 record -o window --window 2:4 -- "$client" step 8
 row ' 4 0 0 2 4 0 window/'
