@@ -119,11 +119,13 @@ def recorder_of(options, schedule, path):
 
 
 def import_pipescope():
-    """The package that is installed, else that of this repository."""
+    """The package that is installed, else that of this repository with the library that ./dev build makes."""
     try:
         import pipescope
     except ImportError:
-        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+        root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        sys.path.insert(0, os.path.join(root, "python"))
+        os.environ.setdefault("PIPESCOPE_LIBRARY", os.path.join(root, "build", "release", "libpipescope-record.so"))
         import pipescope
     return pipescope
 

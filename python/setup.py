@@ -3,6 +3,7 @@
 The sources are those of the repository around this folder; a source distribution carries a copy in csrc/. The wheel is for
 one platform and any Python 3: the library is called through ctypes.
 """
+import concurrent.futures
 import glob
 import os
 import re
@@ -25,7 +26,7 @@ ROOT = COPY if os.path.isdir(COPY) else os.path.dirname(HERE)
 LIBRARY = "libpipescope-record.so"
 
 # As CMakeLists.txt builds the target pipescope-record.
-COMPILE = ["-std=c17", "-O2", "-g", "-DNDEBUG", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", "-pthread"]
+COMPILE = ["-std=c17", "-O2", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", "-pthread"]
 LINK = ["-shared", "-Wl,-z,nodelete", "-pthread", "-ldl", "-lm"]
 
 
@@ -56,17 +57,26 @@ def needed():
     return sorted(set(files))
 
 
-def build_library(target):
-    compiler = shlex.split(os.environ.get("CC") or "cc")
-    command = compiler + COMPILE + shlex.split(os.environ.get("CFLAGS", ""))
-    command += ['-DPIPESCOPE_VERSION="%s"' % version(), "-Isrc", "-Iinclude"]
-    command += sources() + ["-o", os.path.abspath(target)] + LINK + shlex.split(os.environ.get("LDFLAGS", ""))
+def run(command):
     try:
         subprocess.run(command, cwd=ROOT, check=True)
     except FileNotFoundError:
         raise SystemExit("pipescope needs a C compiler: install gcc or clang, or name one in CC")
     except subprocess.CalledProcessError as error:
-        raise SystemExit("%s could not be built (%s ended with status %d)" % (LIBRARY, compiler[0], error.returncode))
+        raise SystemExit("%s could not be built (%s ended with status %d)" % (LIBRARY, command[0], error.returncode))
+
+
+def build_library(target, folder):
+    """`folder`: for what is only needed meanwhile."""
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    flags = COMPILE + shlex.split(os.environ.get("CFLAGS", ""))
+    flags += ['-DPIPESCOPE_VERSION="%s"' % version(), "-Isrc", "-Iinclude"]
+    os.makedirs(folder, exist_ok=True)
+    objects = {name: os.path.join(os.path.abspath(folder), name.replace("/", "_")[:-2] + ".o") for name in sources()}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(lambda name: run(compiler + flags + ["-c", name, "-o", objects[name]]), objects))
+    run(compiler + flags + sorted(objects.values()) + ["-o", os.path.abspath(target)] + LINK
+        + shlex.split(os.environ.get("LDFLAGS", "")))
 
 
 class BuildWithLibrary(build_py):
@@ -75,7 +85,7 @@ class BuildWithLibrary(build_py):
         package = os.path.join(self.build_lib, "pipescope")
         with open(os.path.join(package, "_version.py"), "w", encoding="utf-8") as file:
             file.write('VERSION = "%s"\n' % version())
-        build_library(os.path.join(package, LIBRARY))
+        build_library(os.path.join(package, LIBRARY), self.get_finalized_command("build").build_temp)
 
     def get_outputs(self, include_bytecode=1):
         package = os.path.join(self.build_lib, "pipescope")

@@ -20,6 +20,9 @@
  * only), and none ends the program or waits for the disk while recording. Functions that return int give 0 or one of
  * the negative codes below. While nothing is recorded a range costs about a nanosecond.
  *
+ * A signal handler may record at any moment, with one exception: the first event of a recording makes its folder, for which it
+ * needs malloc. A program whose very first event may be a handler's calls ps_record_warmup() before.
+ *
  * Besides these functions the library exports those of mstx (mstxRangeStartA ...) and is a tool that NVTX version 3 and
  * mstx load by themselves (NVTX_INJECTION64_PATH, MSTX_INJECTION_PATH). */
 #ifndef PIPESCOPE_RECORD_H

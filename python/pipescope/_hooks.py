@@ -2,12 +2,11 @@
 put on, not before. Each hook can be taken off again; putting it on twice does nothing."""
 import functools
 import json
-import threading
 
-from pipescope import _say
+from pipescope import _library, _say
 from pipescope import mstx as _mstx
 
-_lock = threading.Lock()
+_lock = _library.ForkLock()
 _undo = {}  # name of a hook -> function that takes it off
 
 

@@ -11,10 +11,9 @@ import functools
 import os
 import re
 import sys
-import threading
 import time
 
-from pipescope import _say
+from pipescope import _library, _say
 from pipescope import mstx as _mstx
 
 _PADDLES = re.compile(r"(forward|backward|backward_b|backward_w|recv_forward|send_backward|optimizer|lr|default)\d*")
@@ -100,7 +99,10 @@ class _Log:
     """The jobs of the step that runs."""
 
     def __init__(self):
-        self._lock = threading.Lock()
+        self._lock = _library.ForkLock()
+        self._begin()
+
+    def _begin(self):
         self._jobs = []  # [type, microbatch, begin, end]
         self._counts = {}  # type -> jobs begun without a number
         self._times = None
@@ -145,6 +147,7 @@ class _Log:
 _log = _Log()
 _window_is_open = False  # by job_schedule_profiler_range: lines are wanted even without the library
 atexit.register(_log.flush)
+os.register_at_fork(after_in_child=_log._begin)  # they are the parent's
 
 
 def set_window(is_open):

@@ -3,8 +3,9 @@
 Looked for in this order; the first that can be loaded counts:
   1. a copy that the process has already (LD_PRELOAD, NVTX_INJECTION64_PATH, linked): there must be only one recorder
   2. PIPESCOPE_LIBRARY
-  3. beside this file, where the wheel has it
-  4. the loader's path
+  3. a copy that NVTX or mstx will be told to load later on
+  4. beside this file, where the wheel has it
+  5. the loader's path
 
 Without it every call of the package does nothing; the first that needed it says so once.
 
@@ -51,6 +52,10 @@ def _candidates():
     named = os.environ.get("PIPESCOPE_LIBRARY")
     if named:
         yield named
+    for name in ("NVTX_INJECTION64_PATH", "MSTX_INJECTION_PATH"):
+        path = os.environ.get(name, "")
+        if os.path.basename(path).startswith("libpipescope-record.so"):
+            yield path
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), FILE)
     if os.path.exists(beside):
         yield beside
@@ -92,6 +97,7 @@ class _Functions:
         self.name_stream = of(quick, "ps_record_name_stream", number, address, text)
         self.get_stats = of(quick, "ps_record_get_stats", number, ctypes.POINTER(Stats))
         self.op_begin = of(quick, "ps_record_op_begin", ctypes.c_uint64, text, text, address)
+        self.op_begin_backward = of(quick, "ps_record_op_begin_backward", ctypes.c_uint64, text, text, address, ctypes.c_uint64)
         self.op_end = of(quick, "ps_record_op_end", None, ctypes.c_uint64)
         self.tool_id = of(quick, "mstxGetToolId", None, ctypes.POINTER(ctypes.c_uint64))
 
@@ -108,7 +114,32 @@ class _Functions:
         self.word = memoryview((ctypes.c_uint32 * 1).from_address(word)).cast("B").cast("I")
 
 
-_lock = threading.Lock()
+_locks = []
+
+
+class ForkLock:
+    """A lock that is free in a forked child, whoever held it in the parent. For with statements."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        _locks.append(self)
+
+    def __enter__(self):
+        self._lock.acquire()
+
+    def __exit__(self, *_):
+        self._lock.release()
+        return False
+
+
+def _after_fork():
+    for lock in _locks:
+        lock._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+_lock = ForkLock()
 _functions = None
 _looked = False
 

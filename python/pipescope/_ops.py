@@ -1,5 +1,6 @@
 """PyTorch's operators, for machines where no profiler knows of them: each operator that computes becomes a row of the
-operators and one of the device (ps_record_op_begin), which module statistics need.
+operators and one of the device (ps_record_op_begin), which module statistics need. Those of a backward pass are tied to the
+operator of the forward pass whose gradient they compute.
 
 Seen through a dispatch mode of this thread and of the backward passes it starts: operators below autograd, as the device
 gets them. Views compute nothing and are left out. A dispatch mode keeps torch.compile from compiling what it sees, and costs
@@ -21,17 +22,58 @@ def _shapes(args):
     return ";".join(parts).encode()
 
 
+class _Pairs:
+    """Which operator of a forward pass an operator of a backward pass belongs to. Autograd numbers the nodes it makes: the
+    operator after whose call the number has grown made the node that its gradient runs in."""
+
+    MAX = 1 << 20
+
+    def __init__(self):
+        import torch
+
+        self._node = getattr(torch._C, "_current_autograd_node", lambda: None)
+        self._next = getattr(torch.autograd, "_get_sequence_nr", lambda: 0)
+        self._last = self._next()
+        self._ops = {}  # number of a node -> operator
+
+    def forward_of(self):
+        """In a backward pass the operator it is for (0 unknown); None in a forward pass."""
+        node = self._node()
+        return None if node is None else self._ops.get(node._sequence_nr(), 0)
+
+    def note(self, op):
+        """An operator of a forward pass, 0 for one that is not recorded."""
+        number = self._next()
+        if number != self._last:
+            self._last = number
+            if op:
+                if len(self._ops) >= self.MAX:
+                    self._ops.clear()
+                self._ops[number - 1] = op
+
+
 def _make_mode(shapes, stream):
     from torch.utils._python_dispatch import TorchDispatchMode
 
     lib = _library.functions()
-    names = {}  # operator -> its name, None for views
+    names = {}  # operator -> its name, None for views and the profiler's own
+    pairs = _Pairs()
 
     def name_of(func):
-        if getattr(func, "is_view", False):
-            return None
         schema = getattr(func, "_schema", None)
-        return (schema.name if schema is not None else str(func)).encode()
+        name = schema.name if schema is not None else str(func)
+        return None if getattr(func, "is_view", False) or name.startswith("profiler::") else name.encode()
+
+    def begin(func, args):
+        name = names[func] if func in names else names.setdefault(func, name_of(func))
+        forward = pairs.forward_of()
+        op = 0
+        if name is not None:
+            what = (name, _shapes(args) if shapes else None, _streams.address_of(stream))
+            op = lib.op_begin_backward(*what, forward) if forward else lib.op_begin(*what)
+        if forward is None:
+            pairs.note(op)
+        return op
 
     class Operators(TorchDispatchMode):
         is_on = True
@@ -40,9 +82,7 @@ def _make_mode(shapes, stream):
             op = 0
             if self.is_on and _mstx._word[0]:
                 try:
-                    name = names[func] if func in names else names.setdefault(func, name_of(func))
-                    if name is not None:
-                        op = lib.op_begin(name, _shapes(args) if shapes else None, _streams.address_of(stream))
+                    op = begin(func, args)
                 except Exception as error:
                     _say.warn_once("ops", "an operator could not be recorded: %s: %s", type(error).__name__, error)
             try:

@@ -101,6 +101,7 @@ class profile:
         self._config = config or {}
         self._trace_id_callback = custom_trace_id_callback
         self._started = self._stopped = False
+        self._pid = os.getpid()  # a forked child has a copy of this object, but not of the recording
         self._recording = False  # by this profile
         self._written = True
         self._set = []  # names of options
@@ -115,7 +116,7 @@ class profile:
         if self._started and not self._stopped:
             _say.warn("this profile was started before: nothing is done")
             return
-        self._started, self._stopped = True, False
+        self._started, self._stopped, self._pid = True, False, os.getpid()
         self.step_num = 0
         _open.add(self)
         self._settle_options()
@@ -124,6 +125,8 @@ class profile:
 
     def step(self):
         """Ends a step and begins the next."""
+        if self._pid != os.getpid():
+            return
         if not self._started or self._stopped:
             _say.warn_once("step-after-stop", "step() of a profile that is not running does nothing")
             return
@@ -134,7 +137,7 @@ class profile:
 
     def stop(self):
         """Ends the profile; what is being recorded is written."""
-        if not self._started or self._stopped:
+        if not self._started or self._stopped or self._pid != os.getpid():
             return
         self._end_step()
         self._stopped = True

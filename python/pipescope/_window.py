@@ -11,6 +11,7 @@ The window is half-open. PIPESCOPE_WINDOW=A:B sets it where the program gives no
 arguments).
 """
 import atexit
+import os
 
 from pipescope import _groups, _jobs, _library, _metadata, _say
 from pipescope._schedule import environment_window
@@ -60,7 +61,8 @@ class _Recording:
 
 
 _recording = _Recording()
-atexit.register(_recording.end)
+atexit.register(lambda: _recording.end())
+os.register_at_fork(after_in_child=lambda: _recording.__init__())
 
 
 class job_schedule_profiler_range:

@@ -34,7 +34,7 @@ _c_mark = _c_start = _c_end = None
 
 _bytes = {}  # message -> bytes
 _domains = {"default": None}  # name -> address
-_new_domain = threading.Lock()
+_new_domain = _library.ForkLock()
 
 
 def _encode(message):

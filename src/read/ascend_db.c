@@ -7,11 +7,13 @@
  * are read, each in one pass. Marks and operators alone are read in the order MSTX_EVENTS, COMMUNICATION_OP, STRING_IDS
  * (only the texts those two name), COMMUNICATION_TASK_INFO, TASK; the whole timeline begins with all of STRING_IDS. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/lit.h"
 #include "read/ascend_db_comm.h"
 #include "read/ascend_db_counters.h"
 #include "read/ascend_db_device.h"
@@ -169,6 +171,34 @@ static ps_code take_session(void *context, const ps_scan_batch *b, ps_err *err) 
     return PS_OK;
 }
 
+/* {"0": {"handle": "0x1", "name": "compute"}, ...}: names that a recorded program gave its streams. */
+static ps_code name_streams(ps_ascend *a, ps_err *err) {
+    const char *text = ps_builder_meta_text(a->builder, "collector.stream_map");
+    ps_arena arena;
+    ps_arena_init(&arena);
+    ps_err odd = PS_ERR_INIT;
+    const ps_lit *streams = text != NULL ? ps_lit_parse(&arena, text, strlen(text), &odd) : NULL;
+    size_t n = 0;
+    (void)ps_builder_tracks(a->builder, &n);
+    for (size_t i = 0; streams != NULL && i < n; i++) {
+        ps_track track = ps_builder_tracks(a->builder, &n)[i];
+        char number[24];
+        (void)snprintf(number, sizeof number, "%lld", (long long)track.tid);
+        const char *name = track.kind == PS_TRACK_STREAM
+                               ? ps_lit_str(ps_lit_get(ps_lit_get(streams, number), "name"))
+                               : NULL;
+        if (name != NULL && name[0] != '\0') {
+            char label[160];
+            (void)snprintf(label, sizeof label, "Stream %s (%.100s)", number, name);
+            track.name = PS_STR_NONE; /* the stream itself, also where it has nothing but marks */
+            ps_builder_track_label(a->builder, ps_builder_track(a->builder, track),
+                                   ps_builder_str(a->builder, label, strlen(label)), PS_NO_ORDER);
+        }
+    }
+    ps_arena_fini(&arena);
+    return odd.code == PS_NOMEM || ps_builder_failed(a->builder) ? ps_fail_nomem(err) : PS_OK;
+}
+
 static ps_code read_timeline(ps_ascend *a, ps_ascend_marks *marks, ps_ascend_ops *ops,
                              ps_err *err) {
     static const char *const SESSION[] = {"startTimeNs"};
@@ -184,6 +214,7 @@ static ps_code read_timeline(ps_ascend *a, ps_ascend_marks *marks, ps_ascend_ops
     code = code == PS_OK ? ps_ascend_marks_finish(marks, err) : code;
     code = code == PS_OK ? ps_ascend_ops_add(ops, home.pid, home.device, err) : code;
     code = code == PS_OK ? ps_ascend_overlap_read(a, home.pid, err) : code;
+    code = code == PS_OK ? name_streams(a, err) : code;
     return code == PS_OK ? ps_ascend_flows_add(a, err) : code;
 }
 

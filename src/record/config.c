@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/num.h"
 #include "record/format.h"
+#include "record/hold.h"
 #include "record/log.h"
 
 enum {
@@ -46,6 +47,9 @@ static struct {
     kept *texts;
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+_Thread_local volatile int ps_holds;
+
+static _Atomic uint64_t version;
 static atomic_int quiet = -1; /* -1: nobody has asked yet */
 
 /* --- where a value comes from ---------------------------------------------------------------------------------------- */
@@ -85,13 +89,13 @@ static const char *environment(const char *name) {
 }
 
 static const char *text_of(int option) {
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
     const char *value = g.set[option];
     if (value == NULL) {
         const char *outside = environment(OPTIONS[option].environment);
         value = outside != NULL ? keep(outside) : NULL;
     }
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
     return value != NULL ? value : OPTIONS[option].fallback;
 }
 
@@ -267,7 +271,7 @@ static bool parse_number(int option, const char *s, ps_rec_config *out) {
 }
 
 /* Made absolute: the program may change its directory while it is recorded. */
-static bool parse_output_dir(const char *s, char out[static 4096]) {
+bool ps_rec_config_absolute(const char *s, char out[static 4096]) {
     enum { MAX_DIR = 4096 - 512 }; /* room for the folder's own name and its files */
     char here[MAX_DIR] = "";
     if (s[0] == '\0') {
@@ -292,7 +296,7 @@ static bool parse(int option, const char *s, ps_rec_config *out) {
     static const char *const BACKENDS[] = {"auto", "host", "cuda_event", "cupti", NULL};
     switch (option) {
     case OPT_output_dir:
-        return parse_output_dir(s, out->output_dir);
+        return ps_rec_config_absolute(s, out->output_dir);
     case OPT_worker:
         return parse_name(s, MAX_WORKER, out->worker);
     case OPT_launch:
@@ -412,13 +416,18 @@ bool ps_rec_config_set(const char *option, const char *value) {
     if (i < 0) {
         return false;
     }
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
     g.set[i] = value != NULL ? keep(value) : NULL;
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
+    atomic_fetch_add(&version, 1);
     if (i == OPT_quiet) {
         atomic_store(&quiet, -1);
     }
     return true;
+}
+
+uint64_t ps_rec_config_version(void) {
+    return atomic_load(&version);
 }
 
 bool ps_rec_config_quiet(void) {
@@ -446,9 +455,9 @@ void ps_rec_config_json(ps_buf *out) {
 }
 
 void ps_rec_config_hold(void) {
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
 }
 
 void ps_rec_config_release(void) {
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
 }

@@ -49,6 +49,12 @@ bool ps_rec_config_window(int64_t *first, int64_t *end);
 /* All options that differ from their defaults as a JSON object. */
 void ps_rec_config_json(ps_buf *out);
 
+/* Another number after each ps_rec_config_set. */
+uint64_t ps_rec_config_version(void);
+
+/* `path` from the root, "/..." itself; false when that is too long for a folder with files in it. */
+bool ps_rec_config_absolute(const char *path, char out[static 4096]);
+
 /* The option "quiet", without a lock. */
 bool ps_rec_config_quiet(void);
 

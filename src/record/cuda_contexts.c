@@ -324,6 +324,9 @@ void ps_cuda_pending_return(ps_cuda_context *c, uint32_t lane, uint32_t first) {
 
 void ps_cuda_contexts_reset(void) {
     uint32_t n = ps_cuda_context_count(), kept = 0;
+    if (n == 0) {
+        return;
+    }
     ps_cuda_open_clear();
     for (uint32_t i = 0; i < n; i++) {
         ps_cuda_context *c = &ps_cuda_context_table[i];

@@ -1,7 +1,6 @@
-/* The driver is found in the list of loaded objects. The list carries a count of all loads so far, so that asking again and
- * again while nothing was loaded costs about a hundred nanoseconds: it can be done at each event with a stream, and no
- * event behind the program's own dlopen is missed. Only when the driver is in the list is dlopen called (RTLD_NOLOAD), which
- * takes the loader's lock.
+/* The driver is found in the list of loaded objects. The list carries a count of all loads so far, so that asking again
+ * while nothing was loaded is cheap; device.c asks at events, once a tick. Only when the driver is in the list is dlopen called
+ * (RTLD_NOLOAD), which takes the loader's lock for longer.
  *
  * Entry points come from cuGetProcAddress where the driver has it: that is what tools which stand between a program and the
  * driver expect, and it names the newest form of each call up to the version asked for. */
@@ -13,7 +12,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "record/log.h"
@@ -27,15 +25,27 @@ static _Atomic unsigned long long loads_seen; /* plus one; 0: never looked */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct search {
-    const char *library; /* base name, or NULL */
+    const char *prefix, *name; /* of base names; `name` may be NULL or "" */
+    bool if_new, first;
     unsigned long long loads;
-    bool first;
-    char path[4096]; /* found; "" not */
+    char path[4096]; /* the object at hand, or, at the end, the one found */
 } search;
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
+}
+
+/* The loader's own memory, under the loader's own lock, of which the thread sanitizer knows nothing. */
+__attribute__((no_sanitize("thread"))) static bool copy_name(char *out, size_t size,
+                                                             const volatile char *name) {
+    for (size_t i = 0; name != NULL && i < size; i++) {
+        out[i] = name[i];
+        if (name[i] == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int each_object(struct dl_phdr_info *info, size_t size, void *context) {
@@ -44,18 +54,26 @@ static int each_object(struct dl_phdr_info *info, size_t size, void *context) {
     if (s->first) {
         s->first = false;
         s->loads = info->dlpi_adds;
-        if (atomic_load_explicit(&loads_seen, memory_order_relaxed) == s->loads + 1) {
+        if (s->if_new && atomic_load_explicit(&loads_seen, memory_order_relaxed) == s->loads + 1) {
             return 1;
         }
     }
-    const char *name = info->dlpi_name != NULL ? base_name(info->dlpi_name) : "";
-    bool match = strncmp(name, "libcuda.so", 10) == 0 ||
-                 (s->library != NULL && *s->library != 0 && strcmp(name, s->library) == 0);
-    if (!match || strlen(info->dlpi_name) >= sizeof s->path) {
-        return 0;
+    if (!copy_name(s->path, sizeof s->path, info->dlpi_name)) {
+        s->path[0] = 0;
     }
-    (void)snprintf(s->path, sizeof s->path, "%s", info->dlpi_name);
-    return 1;
+    const char *name = base_name(s->path);
+    if (strncmp(name, s->prefix, strlen(s->prefix)) == 0 ||
+        (s->name != NULL && *s->name != 0 && strcmp(name, s->name) == 0)) {
+        return 1;
+    }
+    s->path[0] = 0;
+    return 0;
+}
+
+void *ps_loaded_library(const char *prefix) {
+    search s = {.prefix = prefix, .first = true};
+    (void)dl_iterate_phdr(each_object, &s);
+    return s.path[0] != 0 ? dlopen(s.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
 }
 
 typedef void (*entry)(void);
@@ -129,7 +147,10 @@ const ps_cuda_calls *ps_cuda_driver(const char *library) {
     if (have != NULL) {
         return have;
     }
-    search s = {.library = library != NULL ? base_name(library) : NULL, .first = true};
+    search s = {.prefix = "libcuda.so",
+                .name = library != NULL ? base_name(library) : NULL,
+                .if_new = true,
+                .first = true};
     (void)dl_iterate_phdr(each_object, &s);
     if (s.path[0] == 0) {
         atomic_store_explicit(&loads_seen, s.loads + 1, memory_order_relaxed);

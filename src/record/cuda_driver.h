@@ -12,6 +12,9 @@ const ps_cuda_calls *ps_cuda_driver(const char *library);
 /* As found before; never looks. */
 const ps_cuda_calls *ps_cuda_driver_found(void);
 
+/* A handle of the loaded library whose file's name begins so; NULL when there is none. It stays loaded. */
+void *ps_loaded_library(const char *prefix);
+
 /* In a forked child, where the driver of the parent is of no use, and for tests. */
 void ps_cuda_driver_forget(void);
 

@@ -19,7 +19,7 @@
 
 ps_cuda_backend ps_cuda;
 
-enum { ANCHOR_EVERY_NS = 500000000, CLOSE_MS = 2000 };
+enum { ANCHOR_EVERY_NS = 500000000, STEP_EVERY_NS = 5000000, CLOSE_MS = 2000 };
 
 ps_cuda_meaning ps_cuda_meaning_of(int result) {
     if (result == PS_CU_OK) {
@@ -223,8 +223,16 @@ static void cuda_end(uint64_t id) {
     }
 }
 
+/* At once, so that little is pending when a program destroys its context behind its last step; steps that follow each other
+ * faster than the writer's ticks wait for one. */
 static void cuda_step(void) {
-    atomic_store_explicit(&ps_cuda.stepped, true, memory_order_relaxed);
+    int64_t now = ps_cuda_now();
+    if (now - atomic_load_explicit(&ps_cuda.stepped_ns, memory_order_relaxed) < STEP_EVERY_NS) {
+        atomic_store_explicit(&ps_cuda.stepped, true, memory_order_relaxed);
+    } else if (atomic_load(&ps_cuda.open) && ps_cuda_n_pending() > 0) {
+        atomic_store_explicit(&ps_cuda.stepped_ns, now, memory_order_relaxed);
+        ps_gpu_thread_ask(PS_GPU_RESOLVE);
+    }
 }
 
 static bool any_active(void) {
@@ -282,12 +290,7 @@ static bool cuda_open(const ps_rec_config *config) {
                         "no CUDA driver that answers: device rows have the host's times");
         return false;
     }
-    if (!ps_gpu_thread_running() && !ps_gpu_thread_start(ps_gpu_work)) {
-        ps_rec_log_once("gpu_thread", "no thread for the GPU can be had: no device times");
-        return false;
-    }
     ps_cuda.pool = config->event_pool < 4 ? 4 : (uint32_t)config->event_pool;
-    ps_cuda_contexts_reset();
     atomic_store(&ps_cuda.stepped, false);
     atomic_store(&ps_cuda.anchored_ns, ps_cuda_now());
     atomic_store(&ps_cuda.open, true);
@@ -295,10 +298,16 @@ static bool cuda_open(const ps_rec_config *config) {
     return true;
 }
 
-/* Pools and anchors stay for the next recording. */
+/* Pools and anchors stay for the next recording, which must find everything ready: cuda_open is called in the middle of an
+ * event. */
 static void cuda_close(void) {
     atomic_store(&ps_cuda.open, false);
-    ps_gpu_thread_stop(CLOSE_MS);
+    if (!ps_gpu_thread_stop(CLOSE_MS)) {
+        atomic_store(&ps_cuda.lost, true);
+    }
+    if (!atomic_load(&ps_cuda.lost)) {
+        ps_cuda_contexts_reset();
+    }
 }
 
 static void cuda_forget(void) {

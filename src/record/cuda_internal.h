@@ -25,9 +25,10 @@ void ps_cuda_fail(ps_cuda_context *c, int result);
 
 typedef struct ps_cuda_backend {
     const ps_cuda_calls *calls;
-    atomic_bool open; /* events are taken */
-    atomic_bool lost; /* the driver did not come back: never used again in this process */
-    atomic_bool stepped;
+    atomic_bool open;           /* events are taken */
+    atomic_bool lost;           /* the driver did not come back: never used again in this process */
+    atomic_bool stepped;        /* a step ended whose times have not been asked for */
+    _Atomic int64_t stepped_ns; /* when they were, the last time */
     _Atomic int64_t anchored_ns; /* host: when anchors were last asked for */
     _Atomic int64_t drain_until_ns;
     uint32_t pool; /* events a context may hold */

@@ -16,12 +16,11 @@
  * export can make from kernels, copies and the calls that launched them: a call says its thread and time, and the
  * correlation joins them. That is why launches are recorded at level 0, too. */
 #include <dlfcn.h>
-#include <link.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "record/clock.h"
 #include "record/cuda_contexts.h"
+#include "record/cuda_driver.h"
 #include "record/cuda_internal.h"
 #include "record/cupti_parts.h"
 #include "record/device_gpu.h"
@@ -43,28 +42,13 @@ static struct {
 
 /* --- its library ------------------------------------------------------------------------------------------------------- */
 
-static int loaded_cupti(struct dl_phdr_info *info, size_t size, void *path) {
-    (void)size;
-    const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
-    const char *slash = strrchr(name, '/');
-    if (strncmp(slash != NULL ? slash + 1 : name, "libcupti.so", 11) != 0 || strlen(name) >= 4096) {
-        return 0;
-    }
-    (void)snprintf(path, 4096, "%s", name);
-    return 1;
-}
-
 /* Two CUPTIs in one process do not bear each other: one that is loaded already, as PyTorch's, comes before any other. */
 static void *find_library(const char *wanted) {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-    char path[4096] = "";
     if (wanted != NULL && *wanted != 0) {
         return dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
     }
-    void *library = NULL;
-    if (dl_iterate_phdr(loaded_cupti, path) != 0) {
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    }
+    void *library = ps_loaded_library("libcupti.so");
     for (unsigned i = 0; i < sizeof names / sizeof *names && library == NULL; i++) {
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     }
@@ -322,9 +306,6 @@ static bool cupti_open(const ps_rec_config *config) {
     (void)ps_cupti_buffer_misses();
     atomic_store(&g.flushed_ns, (int64_t)ps_mono_ns());
     atomic_store(&g.open, true);
-    if (!ps_device_cuda.open(config)) {
-        ps_rec_log_once("cupti_ranges", "ranges on streams get no device times of their own");
-    }
     return true;
 }
 

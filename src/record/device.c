@@ -6,9 +6,8 @@
  *
  *     auto        cuda_event, once a CUDA context is current at an event
  *     cuda_event  cuda_event, once the driver is loaded
- *     cupti       cupti, once the driver is loaded; cuda_event when CUPTI cannot be had
- *
- * CUPTI is opened on a thread of its own: its calls may take as long as the program's own cuInit. */
+ *     cupti       the same, and cupti as soon as it is open: it can take as long as the program's own cuInit, so this happens on a
+ *                 thread of its own, which waits for the driver from the beginning: kernels do not wait for ranges */
 #include "record/device.h"
 
 #include <stdatomic.h>
@@ -21,6 +20,8 @@
 #include "record/events.h"
 #include "record/gpu_thread.h"
 #include "record/log.h"
+
+enum { OPENING_MS = 2000, WAIT_NS = 5000000 };
 
 static void watch_mark(uint64_t id, void *stream);
 static void watch_start(uint64_t id, void *stream);
@@ -57,33 +58,52 @@ static const ps_rec_device watching = {.name = "host",
 
 const ps_rec_device *_Atomic ps_device = &ps_device_host;
 
-static ps_rec_config chosen;        /* of the recording at hand */
-static _Atomic uint64_t looked_at;  /* when for the driver, ns of the coarse clock; 0 not yet */
-static atomic_bool changing;        /* somebody opens, or has opened, a backend */
-static const ps_rec_device *opened; /* to be closed before the next is chosen */
-
-static void use(const ps_rec_device *device) {
-    opened = device;
-    atomic_store(&ps_device, device);
-}
+static ps_rec_config chosen;       /* of the recording at hand */
+static _Atomic uint64_t looked_at; /* when for the driver, ns of the coarse clock; 0 not yet */
+static atomic_bool changing;       /* somebody opens, or has opened, a backend */
+static const ps_rec_device *_Atomic opened; /* to be closed before the next is chosen */
+static atomic_bool give_up_waiting;         /* the recording ends: nobody needs a driver any more */
 
 static void close_opened(void) {
-    const ps_rec_device *device = opened;
-    opened = NULL;
+    const ps_rec_device *device = atomic_exchange(&opened, NULL);
     if (device != NULL && device->close != NULL) {
         device->close();
     }
 }
 
-/* On the GPU thread. */
-static void open_cupti(void) {
-    if (ps_device_cupti.open(&chosen)) {
-        use(&ps_device_cupti);
-    } else if (ps_device_cuda.open(&chosen)) {
-        use(&ps_device_cuda);
-    } else {
-        atomic_store(&ps_device, &ps_device_host);
+/* Once a recording; what it opens is a part of cupti, too, which may have taken the place already. */
+static bool open_cuda(void) {
+    if (atomic_exchange(&changing, true)) {
+        return true;
     }
+    const ps_rec_device *before = atomic_load(&ps_device), *nothing = NULL;
+    bool ok = ps_device_cuda.open(&chosen);
+    if (before != &ps_device_cupti) {
+        (void)atomic_compare_exchange_strong(&opened, &nothing, ok ? &ps_device_cuda : NULL);
+        (void)atomic_compare_exchange_strong(&ps_device, &before,
+                                             ok ? &ps_device_cuda : &ps_device_host);
+    }
+    return ok;
+}
+
+/* On the GPU thread, from the beginning of the recording on. */
+static void open_cupti(void) {
+    const struct timespec pause = {.tv_nsec = WAIT_NS};
+    while (ps_cuda_driver(chosen.cuda_library) == NULL) {
+        if (atomic_load(&give_up_waiting)) {
+            return;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    bool ok = ps_device_cupti.open(&chosen);
+    if (ps_gpu_thread_given_up()) {
+        return;
+    }
+    if (ok) {
+        atomic_store(&opened, &ps_device_cupti);
+        atomic_store(&ps_device, &ps_device_cupti);
+    }
+    (void)open_cuda();
     ps_device_tell();
 }
 
@@ -114,27 +134,24 @@ void ps_gpu_work(uint32_t wishes) {
     }
 }
 
-/* The driver is there: true when a backend was opened or is being opened. */
-static bool open_gpu(void) {
-    if (atomic_exchange(&changing, true)) {
-        return false;
-    }
+static bool start_thread(void) {
     if (!ps_gpu_thread_running() && !ps_gpu_thread_start(ps_gpu_work)) {
-        ps_rec_log_once("gpu_thread",
-                        "no thread for the GPU can be had: device rows keep the host's times");
-        atomic_store(&ps_device, &ps_device_host);
+        ps_rec_log_once("gpu_thread", "no thread for the GPU can be had: no device times");
         return false;
     }
-    if (chosen.backend == PS_BACKEND_CUPTI) {
-        ps_gpu_thread_ask(PS_GPU_OPEN_CUPTI); /* `changing` stays set: once a recording */
+    return true;
+}
+
+/* The driver is there: true when the event at hand may be given to cuda_event. Events are taken from the first moment on; the thread
+ * comes after that, since threads of the program that come here meanwhile do not wait. */
+static bool open_gpu(void) {
+    bool first = !atomic_load(&changing);
+    if (!open_cuda()) {
         return false;
     }
-    if (!ps_device_cuda.open(&chosen)) {
-        atomic_store(&ps_device, &ps_device_host);
-        return false;
+    if (first && start_thread()) {
+        ps_gpu_thread_ask(PS_GPU_TELL | PS_GPU_SETUP);
     }
-    use(&ps_device_cuda);
-    ps_gpu_thread_ask(PS_GPU_TELL);
     return true;
 }
 
@@ -160,7 +177,6 @@ static bool time_to_look(void) {
     return true;
 }
 
-/* Events that come in while CUPTI is being opened stay the host's. */
 static bool watch_event(void *stream) {
     const ps_cuda_calls *cu = ps_cuda_driver_found();
     if (cu == NULL && time_to_look()) {
@@ -183,18 +199,18 @@ static void watch_start(uint64_t id, void *stream) {
 }
 
 static void watch_tick(void) {
-    if (chosen.backend != PS_BACKEND_AUTO && ps_cuda_driver(chosen.cuda_library) != NULL) {
+    if (ps_cuda_driver(chosen.cuda_library) != NULL) {
         (void)open_gpu();
     }
 }
 
-enum { OPENING_MS = 2000 };
-
 /* The caller still saw us, though a backend may have been opened a moment ago. */
 static void watch_drain(unsigned timeout_ms) {
+    atomic_store(&give_up_waiting, true);
     (void)ps_gpu_thread_do(0, OPENING_MS);
-    if (opened != NULL) {
-        opened->drain(timeout_ms);
+    const ps_rec_device *late = atomic_load(&opened);
+    if (late != NULL) {
+        late->drain(timeout_ms);
     } else if (chosen.backend != PS_BACKEND_AUTO) {
         ps_rec_log_once(
             "no_driver",
@@ -205,9 +221,10 @@ static void watch_drain(unsigned timeout_ms) {
 }
 
 static void watch_close(void) {
+    atomic_store(&give_up_waiting, true);
     (void)ps_gpu_thread_do(0, OPENING_MS);
     close_opened();
-    ps_gpu_thread_stop(OPENING_MS);
+    (void)ps_gpu_thread_stop(OPENING_MS);
 }
 
 static void watch_forget(void) {
@@ -225,12 +242,16 @@ void ps_device_choose(const ps_rec_config *config) {
     chosen = *config;
     atomic_store(&changing, false);
     atomic_store(&looked_at, 0);
+    atomic_store(&give_up_waiting, false);
     if (config->backend == PS_BACKEND_HOST) {
         atomic_store(&ps_device, &ps_device_host);
-    } else if (config->backend == PS_BACKEND_AUTO) {
+    } else if (config->backend != PS_BACKEND_CUDA_EVENT) {
         atomic_store(&ps_device, &watching_events);
     } else {
         atomic_store(&ps_device, &watching);
         watch_tick();
+    }
+    if (config->backend == PS_BACKEND_CUPTI && start_thread()) {
+        ps_gpu_thread_ask(PS_GPU_OPEN_CUPTI);
     }
 }

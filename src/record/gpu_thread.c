@@ -152,13 +152,18 @@ bool ps_gpu_thread_running(void) {
     return atomic_load(&current) != NULL;
 }
 
-void ps_gpu_thread_stop(unsigned timeout_ms) {
+bool ps_gpu_thread_stop(unsigned timeout_ms) {
     helper *h = atomic_load(&current);
-    if (h != NULL && ask_and_wait(h, 0, true, timeout_ms)) {
-        atomic_store(&current, NULL);
-        (void)pthread_join(h->thread, NULL);
-        spare = h;
+    if (h == NULL) {
+        return true;
     }
+    if (!ask_and_wait(h, 0, true, timeout_ms)) {
+        return false;
+    }
+    atomic_store(&current, NULL);
+    (void)pthread_join(h->thread, NULL);
+    spare = h;
+    return true;
 }
 
 void ps_gpu_thread_forget(void) {

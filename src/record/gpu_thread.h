@@ -22,8 +22,8 @@ bool ps_gpu_thread_given_up(void);
 
 bool ps_gpu_thread_running(void);
 
-/* Waits for it to end, as above. */
-void ps_gpu_thread_stop(unsigned timeout_ms);
+/* Waits for it to end, as above; true also when there is none. */
+bool ps_gpu_thread_stop(unsigned timeout_ms);
 
 void ps_gpu_thread_forget(void); /* in a forked child */
 

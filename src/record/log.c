@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "record/config.h"
+#include "record/hold.h"
 
 enum { LINE = 1024, N_SAID = 512 };
 
@@ -98,42 +99,42 @@ static void say(const char *fmt, va_list args) {
 void ps_rec_log(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
     say(fmt, args);
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
     va_end(args);
 }
 
 void ps_rec_log_once(const char *key, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
     if (is_new(g.keys, &g.n_keys, hash_text(key))) {
         say(fmt, args);
     }
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
     va_end(args);
 }
 
 void ps_rec_log_begin(void) {
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
     g.n_said = 0;
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
 }
 
 void ps_rec_log_file(const char *path) {
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
     (void)snprintf(g.file, sizeof g.file, "%s", path != NULL ? path : "");
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
 }
 
 void ps_rec_log_hold(void) {
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
 }
 
 void ps_rec_log_release(bool in_child) {
     if (in_child) {
         g.file[0] = '\0';
     }
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
 }

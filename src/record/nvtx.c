@@ -42,15 +42,21 @@ void ps_nvtx_begin(uint32_t generation) {
     ps_nvtx_unlock();
 }
 
+static _Thread_local bool within_once;
+
 static void once(void) {
+    within_once = true;
     (void)pthread_atfork(ps_nvtx_lock, ps_nvtx_unlock, ps_nvtx_unlock);
     ps_nvtx_chain_open();
+    within_once = false;
 }
 
 void ps_nvtx_ready(void) {
     static pthread_once_t first = PTHREAD_ONCE_INIT;
     ps_process_init();
-    (void)pthread_once(&first, once);
+    if (!within_once) { /* the chained tool may use NVTX while it is loaded */
+        (void)pthread_once(&first, once);
+    }
 }
 
 /* --- events -------------------------------------------------------------------------------------------------------- */
@@ -65,7 +71,7 @@ ps_record_domain *ps_nvtx_domain(nvtxDomainHandle_t handle) {
     return ps_domain_check(handle);
 }
 
-const ps_record_domain *ps_nvtx_event_domain(nvtxDomainHandle_t handle) {
+const ps_record_domain *ps_nvtx_recorded_domain(nvtxDomainHandle_t handle) {
     if (!ps_nvtx_on()) {
         return NULL;
     }

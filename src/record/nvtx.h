@@ -24,6 +24,9 @@
 #include "record/events.h"
 #include "record/nvtx_abi.h"
 
+/* What is declared here lies in this library: no detour through its tables. */
+#pragma GCC visibility push(hidden)
+
 #define PS_NVTX_LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* --- once a recording ---------------------------------------------------------------------------------------------- */
@@ -129,6 +132,7 @@ typedef struct ps_nvtx_schema {
     uint64_t align; /* of a value */
     uint64_t pack;  /* alignment of members is at most this; 0: natural */
     const ps_nvtx_entry *entries;
+    struct ps_nvtx_schema *replaced; /* of those that a later registration has replaced: the next */
 } ps_nvtx_schema;
 
 enum {
@@ -144,6 +148,9 @@ uint64_t ps_nvtx_schema_add(const ps_record_domain *domain, const nvtxPayloadSch
                             uint64_t id);
 uint64_t ps_nvtx_enum_add(const ps_record_domain *domain, const nvtxPayloadEnumAttr_t *attr,
                           uint64_t id);
+
+/* For tests: forgets all layouts. Nobody may be using one. */
+void ps_nvtx_schemas_forget(void);
 
 /* NULL when it was not registered in this domain. */
 const ps_nvtx_schema *ps_nvtx_schema_find(uint16_t domain, uint64_t id);
@@ -204,7 +211,10 @@ typedef struct ps_nvtx_event {
 } ps_nvtx_event;
 
 /* The domain of an event that is to be recorded; NULL (counted where it is the client's fault) when it is not. */
-const ps_record_domain *ps_nvtx_event_domain(nvtxDomainHandle_t handle);
+const ps_record_domain *ps_nvtx_recorded_domain(nvtxDomainHandle_t handle);
+static inline const ps_record_domain *ps_nvtx_event_domain(nvtxDomainHandle_t handle) {
+    return ps_is_recording() ? ps_nvtx_recorded_domain(handle) : NULL;
+}
 
 /* Fills all but the domain from payloads alone. */
 void ps_nvtx_event_payload(ps_nvtx_event *event, const nvtxPayloadData_t *payloads, size_t n);
@@ -219,5 +229,7 @@ int ps_nvtx_event_pop(const ps_record_domain *domain);
 
 /* Options and rules that hold from now on, and the chained tool: the first of all that a client does. */
 void ps_nvtx_ready(void);
+
+#pragma GCC visibility pop
 
 #endif

@@ -68,7 +68,15 @@ static void find(void *library, const char *name, void *function) {
     memcpy(function, &symbol, sizeof symbol);
 }
 
-extern int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table);
+/* Whether an address lies in this library. (The name of its function may stand for that of another tool.) */
+static bool is_here(NvtxInitializeInjectionNvtxFunc_t function) {
+    void *address = NULL;
+    memcpy(&address, &function, sizeof address);
+    Dl_info there;
+    Dl_info here;
+    return dladdr(address, &there) != 0 && dladdr(&ps_nvtx_chain, &here) != 0 &&
+           there.dli_fbase == here.dli_fbase;
+}
 
 void ps_nvtx_chain_open(void) {
     const char *path = ps_rec_config_text("nvtx_chain");
@@ -82,7 +90,7 @@ void ps_nvtx_chain_open(void) {
     }
     NvtxInitializeInjectionNvtxFunc_t init = NULL;
     find(library, "InitializeInjectionNvtx2", &init);
-    if (init == NULL || init == InitializeInjectionNvtx2) {
+    if (init == NULL || is_here(init)) {
         ps_rec_log_once("nvtx_chain", "nvtx_chain: %s is %s: going on without it", path,
                         init == NULL ? "no NVTX tool (it has no InitializeInjectionNvtx2)"
                                      : "this library itself");

@@ -146,20 +146,29 @@ static bool escaped(ps_json_out *j, unsigned char c) {
     return ps_json_out_raw(j, text, n);
 }
 
+static bool is_plain(unsigned char c) {
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 bool ps_json_out_text(ps_json_out *j, const char *s, size_t n) {
     size_t before = j->n;
     bool fits = ps_json_out_raw(j, "\"", 1);
     for (size_t i = 0; fits && i < n;) {
-        unsigned char c = (unsigned char)s[i];
-        if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) {
-            fits = escaped(j, c);
-            i++;
-            continue;
+        size_t plain = i;
+        while (plain < n && is_plain((unsigned char)s[plain])) {
+            plain++;
         }
-        size_t length = c < 0x80 ? 1 : ps_utf8_len(s + i, n - i);
-        fits =
-            length == 0 ? ps_json_out_raw(j, "\xef\xbf\xbd", 3) : ps_json_out_raw(j, s + i, length);
-        i += length == 0 ? 1 : length;
+        if (plain > i) {
+            fits = ps_json_out_raw(j, s + i, plain - i);
+            i = plain;
+        } else if ((unsigned char)s[i] < 0x80) {
+            fits = escaped(j, (unsigned char)s[i++]);
+        } else {
+            size_t length = ps_utf8_len(s + i, n - i);
+            fits = length == 0 ? ps_json_out_raw(j, "\xef\xbf\xbd", 3)
+                               : ps_json_out_raw(j, s + i, length);
+            i += length == 0 ? 1 : length;
+        }
     }
     fits = fits && ps_json_out_raw(j, "\"", 1);
     if (!fits) {

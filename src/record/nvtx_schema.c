@@ -8,6 +8,8 @@
 
 enum { N_PLACES = 2 * PS_NVTX_MAX_SCHEMAS, MAX_NAME = 256 };
 
+static ps_nvtx_schema *replaced; /* under the lock; somebody may still be reading them */
+
 static ps_nvtx_schema *_Atomic places[N_PLACES];
 static uint32_t n_schemas; /* also those that were replaced; under the lock */
 static uint64_t next_id = NVTX_ID_DYNAMIC_START + 1; /* under the lock */
@@ -85,7 +87,8 @@ static unsigned plain_size(uint64_t type) {
 
 bool ps_nvtx_type_layout(uint16_t domain, uint64_t type, uint64_t *size, uint64_t *align) {
     if (type < NVTX_ID_STATIC_START) {
-        *size = *align = plain_size(type);
+        *size = plain_size(type);
+        *align = *size == 0 ? 1 : *size;
         return *size != 0;
     }
     const ps_nvtx_schema *schema = ps_nvtx_schema_find(domain, type);
@@ -209,12 +212,38 @@ static uint64_t keep(const ps_nvtx_schema *schema, ps_nvtx_entry *entries) {
     copy->entries = entries;
     n_schemas++;
     for (uint32_t i = first_place(copy->domain, copy->id);; i = (i + 1) % N_PLACES) {
-        const ps_nvtx_schema *there = atomic_load_explicit(&places[i], memory_order_relaxed);
+        ps_nvtx_schema *there = atomic_load_explicit(&places[i], memory_order_relaxed);
         if (there == NULL || (there->id == copy->id && there->domain == copy->domain)) {
+            if (there != NULL) {
+                there->replaced = replaced;
+                replaced = there;
+            }
             atomic_store_explicit(&places[i], copy, memory_order_release);
             return copy->id;
         }
     }
+}
+
+static void free_schema(ps_nvtx_schema *schema) {
+    free_entries((ps_nvtx_entry *)(uintptr_t)schema->entries, schema->n_entries);
+    ps_free(schema);
+}
+
+void ps_nvtx_schemas_forget(void) {
+    ps_nvtx_lock();
+    for (uint32_t i = 0; i < N_PLACES; i++) {
+        ps_nvtx_schema *schema = atomic_exchange(&places[i], NULL);
+        if (schema != NULL) {
+            free_schema(schema);
+        }
+    }
+    while (replaced != NULL) {
+        ps_nvtx_schema *next = replaced->replaced;
+        free_schema(replaced);
+        replaced = next;
+    }
+    n_schemas = 0;
+    ps_nvtx_unlock();
 }
 
 /* The id to keep it under: as given, as registered, or a new one; 0 when it cannot be one. */

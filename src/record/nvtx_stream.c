@@ -21,8 +21,9 @@ typedef struct rule {
 } rule;
 
 typedef struct rules {
-    char *option;    /* the text, which the patterns point into */
-    uint32_t number; /* of the list, from 1 on */
+    const struct rules *before; /* the list that this one replaced */
+    char *option;               /* the text, which the patterns point into */
+    uint32_t number;            /* of the list, from 1 on */
     uint32_t n;
     rule rule[MAX_RULES];
 } rules;
@@ -103,6 +104,7 @@ void ps_nvtx_stream_rules(const char *option) {
         ps_rec_log_once("nvtx_stream memory", "nvtx_stream: no memory, the option has no effect");
         return;
     }
+    list->before = old;
     list->option = copy;
     list->number = old == NULL ? 1 : old->number + 1;
     for (const char *p = copy; *p != '\0';) {

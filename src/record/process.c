@@ -168,8 +168,6 @@ static void at_process_exit(void) {
                      false); /* what destructors record is to be exported by the next handler */
         return;
     }
-    ps_rec_config config;
-    ps_rec_config_read(&config);
     pthread_condattr_t attributes;
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -178,7 +176,7 @@ static void at_process_exit(void) {
     end.done = false;
     pthread_t helper;
     if (pthread_create(&helper, NULL, finish, NULL) == 0) {
-        wait_for(helper, config.exit_timeout_s);
+        wait_for(helper, ps_session_exit_timeout_s());
     } else {
         ps_session_finish();
     }

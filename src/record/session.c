@@ -20,6 +20,7 @@
 #include "record/device.h"
 #include "record/domains.h"
 #include "record/events.h"
+#include "record/hold.h"
 #include "record/log.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
@@ -37,26 +38,33 @@ static struct {
     bool stopping;            /* `current` is being stopped, by one thread */
     ps_take *waiting;         /* stopped, not exported; the last one first */
     ps_take *exporting;       /* each by one thread, which owns it */
-    unsigned n_waiting;       /* in both lists */
+    atomic_uint n_waiting;    /* in both lists */
+    atomic_uint n_given_up;   /* of them: could not be exported as the process ended */
+    ps_take *of_parents;      /* what a child of a fork had no use for */
     /* Of the last one, when it is not there any more. */
     char last_folder[4096 + 512];
     ps_record_stats last_stats;
 } g = {.control = PTHREAD_MUTEX_INITIALIZER, .place = PTHREAD_MUTEX_INITIALIZER};
 
-/* A signal handler that records while its thread holds `place` must not wait for it. */
-static _Thread_local volatile bool holds_place;
+/* Events of signal handlers that found a lock held by their own thread, until the writer counts them. */
+static _Atomic uint64_t n_nested;
 
 static void lock_place(void) {
-    holds_place = true;
-    atomic_signal_fence(memory_order_seq_cst);
-    (void)pthread_mutex_lock(&g.place);
+    ps_hold(&g.place);
 }
 
 static void unlock_place(void) {
-    (void)pthread_mutex_unlock(&g.place);
-    atomic_signal_fence(memory_order_seq_cst);
-    holds_place = false;
+    ps_let_go(&g.place);
 }
+
+void ps_session_count_nested(void) {
+    uint64_t n = atomic_exchange_explicit(&n_nested, 0, memory_order_relaxed);
+    if (n > 0) {
+        ps_shared_drop(PS_DROP_NESTED, n);
+    }
+}
+
+static atomic_uint exit_timeout_s = 60;
 
 static void set_current(ps_take *take) {
     lock_place();
@@ -94,7 +102,9 @@ static ps_take *new_take(ps_start_by by) {
         return NULL;
     }
     ps_rec_log_begin();
+    take->options = ps_rec_config_version();
     ps_rec_config_read(&take->config);
+    atomic_store(&exit_timeout_s, take->config.exit_timeout_s);
     do {
         g.generation++;
     } while (g.generation == 0);
@@ -123,18 +133,30 @@ static void free_take(ps_take *take) {
     }
 }
 
-/* The program starts by itself while the option `record` has it recorded: that one ends here. */
-static void set_automatic_aside(void) {
-    ps_rec_log("the program starts a recording itself: the one begun when it was loaded ends here");
-    (void)ps_session_stop();
+/* What runs ends for what the program starts: a recording begun by the option `record`, or one made ready with other options. */
+static bool gives_way(const ps_take *take, ps_start_by by) {
+    return take != NULL && !g.stopping &&
+           (g.warm ? take->options != ps_rec_config_version()
+                   : take->automatic && by != PS_BY_OPTION);
+}
+
+static void end_for_another(const ps_take *take) {
+    lock_place();
+    bool any = take->placed && take->automatic;
+    unlock_place();
+    if (any) {
+        ps_rec_log(
+            "the program starts a recording itself: the one begun when it was loaded ends here");
+    }
 }
 
 int ps_session_begin(ps_start_by by) {
     (void)pthread_mutex_lock(&g.control);
     ps_take *take = atomic_load(&g.current);
-    if (take != NULL && take->automatic && !g.stopping && by != PS_BY_OPTION) {
+    if (gives_way(take, by)) {
+        end_for_another(take);
         (void)pthread_mutex_unlock(&g.control);
-        set_automatic_aside();
+        (void)ps_session_stop();
         (void)pthread_mutex_lock(&g.control);
         take = atomic_load(&g.current);
     }
@@ -190,6 +212,8 @@ int ps_session_warmup(void) {
             lock_place();
             bool placed = ps_take_place(take);
             if (placed) {
+                ps_threads_prepare(take->generation, take->mapped ? take->raw : NULL,
+                                   take->ring_slots, take->session);
                 atomic_store(&g.current, take);
                 g.warm = true;
             }
@@ -207,8 +231,9 @@ int ps_session_warmup(void) {
 /* On the program's thread that records the first event, and again for every new ring. */
 bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_slots,
                            uint64_t *session, int *clock) {
-    if (holds_place) {
-        return false; /* a signal handler in the middle of this */
+    if (ps_holds != 0) {
+        (void)atomic_fetch_add_explicit(&n_nested, 1, memory_order_relaxed);
+        return false;
     }
     lock_place();
     ps_take *take = atomic_load(&g.current);
@@ -283,6 +308,7 @@ static void finish_take(ps_take *take) {
     lock_place(); /* no thread is attached behind our back */
     bool undrained[PS_MAX_RINGS] = {false};
     if (take->placed) {
+        ps_session_count_nested();
         ps_take_define_stop(take);
         ps_writer_stop();
     }
@@ -393,6 +419,7 @@ static void put_back(ps_take *take, bool done) {
     }
     *at = take->next;
     if (done) {
+        g.n_given_up -= take->given_up;
         g.n_waiting--;
         memcpy(g.last_folder, take->folder, sizeof g.last_folder);
     } else {
@@ -491,15 +518,14 @@ bool ps_session_is_recording(void) {
     return atomic_load(&g.current) != NULL && !g.warm && !g.stopping;
 }
 
+/* Without a lock: the process may end in a signal handler that interrupted a control call. */
 bool ps_session_has_work(void) {
-    (void)pthread_mutex_lock(&g.control);
-    unsigned given_up = 0;
-    for (const ps_take *t = g.waiting; t != NULL; t = t->next) {
-        given_up += t->given_up;
-    }
-    bool work = atomic_load(&g.current) != NULL || g.n_waiting > given_up;
-    (void)pthread_mutex_unlock(&g.control);
-    return work;
+    return atomic_load(&g.current) != NULL ||
+           atomic_load(&g.n_waiting) > atomic_load(&g.n_given_up);
+}
+
+unsigned ps_session_exit_timeout_s(void) {
+    return atomic_load(&exit_timeout_s);
 }
 
 /* Another thread is stopping or exporting: it needs a while. */
@@ -517,13 +543,16 @@ void ps_session_finish(void) {
     }
     for (ps_take *take = take_untried(); take != NULL; take = take_untried()) {
         take->given_up = true;
+        atomic_fetch_add(&g.n_given_up, 1);
         (void)export_take(take, NULL, true);
     }
 }
 
 bool ps_session_unexported(unsigned number, char *out, size_t size) {
     bool found = false;
-    (void)pthread_mutex_lock(&g.control);
+    if (pthread_mutex_trylock(&g.control) != 0) {
+        return false; /* perhaps held below a signal handler that ends the process */
+    }
     const ps_take *const lists[] = {g.exporting, g.waiting};
     for (unsigned i = 0; i < 2; i++) {
         for (const ps_take *t = lists[i]; t != NULL && !found; t = t->next) {
@@ -537,23 +566,30 @@ bool ps_session_unexported(unsigned number, char *out, size_t size) {
     return found;
 }
 
+/* The parent's: in its files nothing is touched, and its memory is not given back: a child that was cloned without a fork
+ * handler may have been so while another thread held the lock of malloc. */
+static void leave_to_parent(ps_take *takes) {
+    while (takes != NULL) {
+        ps_take *next = takes->next;
+        takes->next = g.of_parents;
+        g.of_parents = takes;
+        ps_spool_forget(&takes->spool);
+        takes = next;
+    }
+}
+
 void ps_session_forget(void) {
     (void)pthread_mutex_init(&g.control, NULL);
     (void)pthread_mutex_init(&g.place, NULL);
-    ps_take *take = atomic_load(&g.current);
-    if (take != NULL && take->spool.fd >= 0) {
-        (void)close(take->spool.fd);
-    }
-    for (ps_take *t = g.waiting; t != NULL; t = t->next) {
-        if (t->spool.fd >= 0) {
-            (void)close(t->spool.fd);
-        }
-    }
-    atomic_store(&g.current,
-                 NULL); /* the memory is the parent's copy: given back when the child ends */
+    ps_holds = 0;
+    leave_to_parent(atomic_load(&g.current));
+    leave_to_parent(g.waiting);
+    leave_to_parent(g.exporting);
+    atomic_store(&g.current, NULL);
     g.waiting = NULL;
     g.exporting = NULL;
     g.n_waiting = 0;
+    g.n_given_up = 0;
     g.warm = false;
     g.stopping = false;
     g.last_folder[0] = '\0';

@@ -31,9 +31,17 @@ static int code_of(ps_code code) {
 }
 
 /* <dir>/<name of the folder where it was recorded>; a new name when there was no folder. A link in its place is refused. */
-static ps_code make_target(ps_take *take, const char *dir, char *out, size_t size, ps_err *err) {
+static ps_code make_target(ps_take *take, const char *given, char *out, size_t size, bool *made,
+                           ps_err *err) {
+    char dir[4096];
+    if (!ps_rec_config_absolute(given, dir)) {
+        return ps_fail_file(err, PS_RANGE, given,
+                            "the name of the output folder is empty or too long");
+    }
     if (take->folder[0] == '\0') {
-        return ps_take_make_folder(take, dir, out, size, err);
+        ps_code code = ps_take_make_folder(take, dir, out, size, err);
+        *made = code == PS_OK;
+        return code;
     }
     ps_code code = ps_make_dirs(dir, err);
     if (code != PS_OK) {
@@ -44,7 +52,8 @@ static ps_code make_target(ps_take *take, const char *dir, char *out, size_t siz
         return ps_fail_file(err, PS_RANGE, dir, "the name of the output folder is too long");
     }
     struct stat st;
-    if (mkdir(out, 0750) == 0 || (errno == EEXIST && lstat(out, &st) == 0 && S_ISDIR(st.st_mode))) {
+    *made = mkdir(out, 0750) == 0;
+    if (*made || (errno == EEXIST && lstat(out, &st) == 0 && S_ISDIR(st.st_mode))) {
         return PS_OK;
     }
     return ps_fail_file(err, PS_IO, out, "cannot make the output folder");
@@ -100,13 +109,13 @@ int ps_take_export(ps_take *take, const char *dir, bool say) {
     char folder[sizeof take->folder] = "";
     ps_err err = PS_ERR_INIT;
     ps_code code = PS_OK;
+    bool made = false;
     if (dir == NULL && take->folder[0] != '\0') {
         memcpy(folder, take->folder, sizeof folder);
     } else {
         code = make_target(take, dir != NULL ? dir : take->config.output_dir, folder, sizeof folder,
-                           &err);
+                           &made, &err);
     }
-    bool made = folder[0] != '\0' && strcmp(folder, take->folder) != 0;
     ps_export_result *result = ps_calloc(1, sizeof *result);
     if (code == PS_OK) {
         code = result != NULL ? write_take(take, folder, result, &err) : ps_fail_nomem(&err);

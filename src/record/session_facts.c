@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "record/device.h"
 #include "record/events.h"
+#include "record/hold.h"
 #include "record/log.h"
 #include "record/nvtx.h"
 #include "record/session.h"
@@ -162,9 +163,9 @@ int ps_session_metadata(const char *key, const char *json) {
         }
         return is_json ? PS_RECORD_NO_MEMORY : PS_RECORD_BAD_ARGUMENT;
     }
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
     int code = keep_meta(key, tidy);
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
     return code;
 }
 
@@ -202,9 +203,9 @@ int ps_session_name_stream(void *stream, const char *name) {
     if (copy == NULL) {
         return PS_RECORD_NO_MEMORY;
     }
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
     int code = keep_stream((uint64_t)(uintptr_t)stream, copy);
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
     return code;
 }
 
@@ -289,7 +290,7 @@ void ps_take_define(const ps_take *take) {
     define_clock(take);
     define_backend();
     define_schedule(take);
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
     for (const meta *m = g.first; m != NULL; m = m->next) {
         ps_shared_pair(PS_REC_META, m->key, m->json, strlen(m->json));
     }
@@ -297,7 +298,7 @@ void ps_take_define(const ps_take *take) {
         ps_shared_define(PS_REC_STREAM, s->stream, s->name, strlen(s->name));
     }
     g.defined = true;
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
     ps_nvtx_begin(take->generation);
 }
 
@@ -345,17 +346,17 @@ void ps_take_define_stop(const ps_take *take) {
 }
 
 void ps_facts_undefined(void) {
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
     g.defined = false;
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
 }
 
 void ps_facts_hold(void) {
-    (void)pthread_mutex_lock(&g.lock);
+    ps_hold(&g.lock);
 }
 
 void ps_facts_release(void) {
-    (void)pthread_mutex_unlock(&g.lock);
+    ps_let_go(&g.lock);
 }
 
 void ps_facts_forget(void) {

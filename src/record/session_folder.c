@@ -6,6 +6,7 @@
  *
  * Made on a thread of the program with its first event, so nothing here waits for anybody. Rings are mapped files only on
  * file systems of this machine: a page of a mapping that a server does not give any more ends the program. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@
 #include "record/threads.h"
 #include "record/writer.h"
 
-enum { MAX_SAME_NAME = 1000 };
+enum { MAX_SAME_NAME = 1000, LEAST_SPOOL = 1 << 18 };
 
 /* --- names and folders --------------------------------------------------------------------------------------------- */
 
@@ -139,13 +140,28 @@ static bool make_parts(ps_take *take, ps_err *err) {
     return true;
 }
 
+/* Room for ring 0, the ring of the first thread, and a little to write. */
+static bool has_room(const ps_take *take, ps_err *err) {
+    uint64_t free_bytes = 0;
+    uint64_t need = 2 * (PS_RING_HEADER_BYTES + take->ring_slots * sizeof(ps_slot)) + LEAST_SPOOL;
+    if (ps_free_space(take->raw, &free_bytes, err) != PS_OK) {
+        return false;
+    }
+    if (free_bytes < need) {
+        (void)ps_fail_file(err, PS_IO, take->raw, "only %llu bytes are free, and rings take %llu",
+                           (unsigned long long)free_bytes, (unsigned long long)need);
+        return false;
+    }
+    return true;
+}
+
 /* Folder and spool on the disk. */
 static bool place_on_disk(ps_take *take, const ps_spool_header *header) {
     ps_err err = PS_ERR_INIT;
     char text[1024];
     if (ps_take_make_folder(take, take->config.output_dir, take->folder, sizeof take->folder,
                             &err) == PS_OK &&
-        make_parts(take, &err)) {
+        make_parts(take, &err) && has_room(take, &err)) {
         if (ps_spool_open(&take->spool, take->raw, header, 0)) {
             return true;
         }
@@ -205,17 +221,35 @@ void ps_take_remove_rings(const ps_take *take, const bool *keep) {
     }
 }
 
+/* Files of <folder>/<sub> that begin like one of ours. */
+static void remove_files(const char *folder, const char *sub) {
+    static const char *const OURS[] = {"profiler_info", "profiler_metadata.json",
+                                       "ascend_pytorch_profiler", "trace_view.json",
+                                       "recorder.log"};
+    char path[4096 + 1024];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, sub);
+    DIR *dir = opendir(path);
+    if (dir == NULL) {
+        return;
+    }
+    for (struct dirent *e = NULL; (e = readdir(dir)) != NULL;) {
+        for (size_t i = 0; i < sizeof OURS / sizeof *OURS; i++) {
+            if (strncmp(e->d_name, OURS[i], strlen(OURS[i])) == 0) {
+                (void)unlinkat(dirfd(dir), e->d_name, 0);
+            }
+        }
+    }
+    (void)closedir(dir);
+}
+
 void ps_take_remove_folder(const char *folder) {
-    static const char *const FILES[] = {"logs/recorder.log", "profiler_metadata.json"};
-    static const char *const FOLDERS[] = {"logs", "ASCEND_PROFILER_OUTPUT"};
+    static const char *const PARTS[] = {"logs", "ASCEND_PROFILER_OUTPUT"};
     char path[4096 + 1024];
     ps_export_remove_raw(folder);
-    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, FILES[i]);
-        (void)unlink(path);
-    }
-    for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, FOLDERS[i]);
+    remove_files(folder, ".");
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
+        remove_files(folder, PARTS[i]);
+        (void)snprintf(path, sizeof path, "%s/%s", folder, PARTS[i]);
         (void)rmdir(path);
     }
     (void)rmdir(folder); /* stays when somebody else put something there */

@@ -28,6 +28,7 @@ typedef struct ps_take {
     uint32_t generation;
     uint64_t session;
     ps_rec_config config;
+    uint64_t options; /* their version when `config` was read */
     uint64_t ring_slots;
     int clock;
     ps_anchor first;  /* when it was started, or made ready */
@@ -116,6 +117,10 @@ bool ps_session_is_recording(void);
 /* As the process ends: stops, exports all that is not exported yet. */
 void ps_session_finish(void);
 bool ps_session_has_work(void);
+unsigned ps_session_exit_timeout_s(void); /* of the recording that began last */
+
+/* From the writer: events that could not even find the rings. */
+void ps_session_count_nested(void);
 
 /* The folders of what has not been exported yet, one a call by number; false past the last. */
 bool ps_session_unexported(unsigned number, char *out, size_t size);

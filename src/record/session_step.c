@@ -137,7 +137,14 @@ ps_window_answer ps_window_ask(void) {
 }
 
 void ps_steps_at_exit(void) {
-    if (ps_window_ask() == PS_WINDOW_WAITING && g.window == BEFORE) {
+    int64_t first = 0;
+    int64_t end = 0;
+    if (pthread_mutex_trylock(&g.lock) != 0) {
+        return; /* perhaps held below a signal handler that ends the process */
+    }
+    bool waited = g.window == BEFORE;
+    (void)pthread_mutex_unlock(&g.lock);
+    if (waited && ps_rec_config_window(&first, &end)) {
         ps_rec_log(
             g.any ? "no step of the window began: nothing was recorded (option window)"
                   : "the program has no steps (ps_record_step_begin): nothing was recorded (option "

@@ -14,6 +14,8 @@ enum { MAX_WAITING = 1 << 15 };
 static struct {
     ps_slot *slots;
     size_t n, cap;
+    ps_slot *written;      /* what waited, until it can be freed */
+    ps_slot *abandoned[2]; /* a parent's */
 } waiting;
 
 static _Thread_local void (*taker)(void);
@@ -192,29 +194,39 @@ void ps_shared_flush(void) {
         return;
     }
     ps_slot *slots = waiting.slots;
-    size_t n = waiting.n;
-    if (lane == NULL || n == 0) {
-        ps_lane_shared_unlock();
-        return;
+    size_t n = lane != NULL ? waiting.n : 0;
+    if (n > 0) { /* taken: record() below takes the lock by itself */
+        waiting.slots = NULL;
+        waiting.n = waiting.cap = 0;
     }
-    memset(&waiting, 0, sizeof waiting); /* taken: record() below takes the lock by itself */
     ps_lane_shared_unlock();
     for (size_t i = 0; i < n; i += 1u + slots[i].n_more) {
         record(slots[i], (const char *)&slots[i + 1], (size_t)slots[i].n_more * sizeof(ps_slot));
     }
-    ps_free(slots);
+    if (n > 0 && ps_lane_shared_lock(&lane)) {
+        waiting.written =
+            slots; /* freed later: this may be a signal handler that interrupted malloc */
+        ps_lane_shared_unlock();
+    }
 }
 
 void ps_shared_forget(void) {
     ps_lane *lane;
     if (ps_lane_shared_lock(&lane)) {
         ps_free(waiting.slots);
-        memset(&waiting, 0, sizeof waiting);
+        ps_free(waiting.written);
+        waiting.slots = waiting.written = NULL;
+        waiting.n = waiting.cap = 0;
         ps_lane_shared_unlock();
     }
 }
 
 void ps_shared_abandon(void) {
+    /* Never freed: another thread of the parent may have been in the middle of that. Kept, so that it is no leak. */
+    ps_slot *slots = waiting.slots;
+    ps_slot *written = waiting.written;
     memset(&waiting, 0, sizeof waiting);
+    waiting.abandoned[0] = slots;
+    waiting.abandoned[1] = written;
     taker = NULL;
 }

@@ -77,19 +77,22 @@ static void advance(struct iovec **pieces, int *n_pieces, size_t done) {
     }
 }
 
-/* The descriptor, opened anew when it is not ours any more. */
-static bool still_ours(ps_spool *s) {
+static bool is_ours(const ps_spool *s, int fd) {
     struct stat st;
-    if (fstat(s->fd, &st) == 0 && (uint64_t)st.st_dev == s->device &&
-        (uint64_t)st.st_ino == s->inode) {
+    return fstat(fd, &st) == 0 && (uint64_t)st.st_dev == s->device &&
+           (uint64_t)st.st_ino == s->inode;
+}
+
+/* The descriptor is, or is opened anew. */
+static bool still_ours(ps_spool *s) {
+    if (is_ours(s, s->fd)) {
         return true;
     }
     int fd = open(s->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
         return false;
     }
-    if (fstat(fd, &st) != 0 || (uint64_t)st.st_dev != s->device ||
-        (uint64_t)st.st_ino != s->inode) {
+    if (!is_ours(s, fd)) {
         (void)close(fd);
         errno = ENOENT;
         return false;
@@ -209,16 +212,18 @@ void ps_spool_retry(ps_spool *s) {
     s->retry_ns = 0;
 }
 
-void ps_spool_close(ps_spool *s) {
-    struct stat st;
-    if (s->fd >= 0 && fstat(s->fd, &st) == 0 && (uint64_t)st.st_dev == s->device &&
-        (uint64_t)st.st_ino == s->inode) {
+void ps_spool_forget(ps_spool *s) {
+    if (s->fd >= 0 && is_ours(s, s->fd)) {
         (void)close(s->fd);
-    }
-    if (s->memory != NULL) {
-        (void)munmap(s->memory, s->cap);
     }
     s->fd = -1;
     s->memory = NULL;
     s->cap = 0;
+}
+
+void ps_spool_close(ps_spool *s) {
+    if (s->memory != NULL) {
+        (void)munmap(s->memory, s->cap);
+    }
+    ps_spool_forget(s);
 }

@@ -38,6 +38,9 @@ uint64_t ps_spool_take(ps_spool *spool, ps_ring *ring, uint32_t number);
 /* The next take tries at once, also when the spool is full. */
 void ps_spool_retry(ps_spool *spool);
 
+/* In a forked child: closes the file; the memory was never the child's. */
+void ps_spool_forget(ps_spool *spool);
+
 /* Closes the file, or gives the memory back. */
 void ps_spool_close(ps_spool *spool);
 

@@ -122,6 +122,7 @@ static void *run(void *unused) {
     g.next_anchor_ns = ps_mono_ns() + ANCHOR_NS;
     while (!atomic_load(&g.stop)) {
         atomic_store(&g.state, AWAKE);
+        ps_session_count_nested();
         uint64_t taken = take_all();
         const ps_rec_device *device = atomic_load(&ps_device);
         if (!g.exit_early && strcmp(device->name, "host") != 0) {

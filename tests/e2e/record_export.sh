@@ -36,13 +36,13 @@ says_out "stage 1  rank 1 |.....0####0B=======1####1B========2####2B========3###
 cluster=$T/out/cluster_analysis_output/cluster_analysis.db
 run 0 cluster -m module_statistic -d "$T/two" -o "$T/out"
 [ "$(sql "$cluster" 'SELECT module, opName, kernelList, "totalKernelDuration(ns)", opCount FROM ModuleStatistic WHERE rankID = 1')" = \
-"Linear|aten::mm|aten::mm|400000|4
-Linear|aten::add|aten::add|200000|4" ]
+"Linear|aten::mm|aten::mm|400000.0|4
+Linear|aten::add|aten::add|200000.0|4" ]
 
 run 0 cluster -m mstx_sum -d "$T/two" -o "$T/out"
 [ "$(sql "$cluster" 'SELECT count(*), sum(SumNs) FROM MSTXAllDeviceStats')" = "8|24000000.0" ]
 
 # Labels go into the databases themselves.
 run 0 cluster -m pp_chart -d "$T/two"
-[ "$(sql "$db0" "SELECT group_concat(name || ' ' || (endNs - startNs) / 1000000) FROM (SELECT * FROM StepTaskInfo ORDER BY startNs)")" = \
+[ "$(sql "$db0" "SELECT group_concat(name || ' ' || ((endNs - startNs) / 1000000)) FROM (SELECT * FROM StepTaskInfo ORDER BY startNs)")" = \
 "FP 1,FP 1,BP 2,FP 1,BP 2,FP 1,BP 2,BP 2" ] || fail "$(sql "$db0" "SELECT * FROM StepTaskInfo")"

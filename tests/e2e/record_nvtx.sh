@@ -107,6 +107,10 @@ meta "$db" stream_map | grep -q '"handle": "0x77", "context": 0, "name": "comput
 meta "$db" stream_map | grep -q '"handle": "0x1", "context": 0, "name": "default stream"'
 meta "$db" stream_map | grep -q '"handle": "0x2"'
 
+# --- names of threads, in the timeline ---
+record_run "$T/timeline" env PIPESCOPE_EXPORT_TYPE=db,text "$client" >/dev/null
+grep -q '"the worker"' "$(find "$T/timeline" -name trace_view.json)"
+
 # --- only some domains: the program is told ---
 record_run "$T/filter" env PIPESCOPE_DOMAIN_EXCLUDE=NCCL,default "$client" >"$T/out"
 grep -q 'schema 1 enum 1 enabled 0' "$T/out"
@@ -154,6 +158,17 @@ done
 record_run "$T/refuses" env PIPESCOPE_NVTX_CHAIN="$PIPESCOPE_PROGRAMS/lib_nvtx_tool.so" NVTX_TOOL_REFUSES=1 \
     "$client" >"$T/out"
 grep -qx 'push 0 1 2' "$T/out"
+
+# --- by `pipescope record`, which sets the environment; the rules by its option ---
+(
+    unset NVTX_INJECTION64_PATH
+    pipescope record -o "$T/cli" --nvtx-stream 'push a=legacy' -- "$client" "$second" >"$T/out" 2>"$T/err"
+)
+grep -qx 'second 1' "$T/out"
+db=$(record_database "$T/cli")
+test "$(events "$db" | wc -l)" = 24
+test "$(sqlite3 "$db" 'SELECT count(*) FROM TASK')" = 1
+record_drop "$db" unbalanced_pop 1
 
 # --- not recording: nothing is written, nothing breaks ---
 PIPESCOPE_OUTPUT_DIR=$T/off "$client" "$second" >"$T/out"

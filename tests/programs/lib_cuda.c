@@ -9,7 +9,8 @@
  * nanoseconds as its first parameter says; so the moment of every event is known when it is recorded, and an event *has
  * happened* once the clock has passed it by EMU_LATENCY_NS / 2. Elapsed times are floats of milliseconds, as the driver's.
  *
- * EMU_TRUTH=FILE gets a line `kernel STREAM START END NAME` for each kernel, in ns of CLOCK_MONOTONIC: where it truly lay.
+ * EMU_TRUTH=FILE gets a line `kernel STREAM START END NAME` for each kernel and `event STREAM AT` for each event, in the order of
+ * calls and in ns of CLOCK_MONOTONIC: where they truly lay.
  * EMU_FAIL=CALL:CODE:AFTER makes the call number AFTER (from 0) of that name fail; codes that stay, stay for its context.
  * EMU_VERSION=N is the driver's version (12040). Functions emu_*: see lib_cuda.h. */
 #include "lib_cuda.h"
@@ -25,11 +26,10 @@
 #include <unistd.h>
 
 enum { MAX_CONTEXTS = 64, MAX_STREAMS = 2048, MAX_EVENTS = 1 << 18, MAX_THREADS = 64 };
-enum { NEVER = 0, FOREVER_NS = 1000000000 };
 #define HANGS (INT64_MAX / 4)
 
 typedef struct context {
-    bool alive;
+    atomic_bool alive;
     int device, sticky; /* the error that stays */
     unsigned long long id;
     int64_t legacy_until;
@@ -40,7 +40,8 @@ typedef struct context {
 } context;
 
 typedef struct stream {
-    bool alive, blocking;
+    atomic_bool alive;
+    bool blocking;
     context *ctx;
     int64_t until; /* device ns: when all that is enqueued will be done */
     int capture, mode;
@@ -49,7 +50,8 @@ typedef struct stream {
 } stream;
 
 typedef struct event {
-    bool alive, recorded, captured;
+    atomic_bool alive;
+    bool recorded, captured;
     context *ctx;
     int64_t at; /* device ns */
 } event;
@@ -59,7 +61,7 @@ static stream streams[MAX_STREAMS];
 static event events[MAX_EVENTS];
 static uint32_t n_events;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool initialized;
+static atomic_bool initialized;
 static unsigned long long next_id = 1000;
 static int64_t latency_ns = 3000, advanced_ns, base_ns;
 static double drift = 0;
@@ -69,7 +71,7 @@ static struct {
     char call[48];
     int code, after, block_ms;
 } fail;
-static void (*activity)(const emu_activity *);
+static void (*_Atomic activity)(const emu_activity *);
 static _Atomic unsigned n_threads;
 static _Thread_local unsigned this_thread;
 static _Thread_local context *current[16];
@@ -218,8 +220,12 @@ int cuCtxCreate_v2(void **out, unsigned flags, int device) {
         (void)pthread_mutex_unlock(&lock);
         return 2;
     }
-    memset(c, 0, sizeof *c);
-    *c = (context){.alive = true, .device = device, .id = next_id++};
+    c->device = device;
+    c->sticky = 0;
+    c->id = next_id++;
+    c->legacy_until = 0;
+    memset(c->own, 0, sizeof c->own);
+    c->alive = true;
     (void)pthread_mutex_unlock(&lock);
     *out = c;
     depth = depth < 15 ? depth + 1 : depth;
@@ -258,7 +264,7 @@ int cuCtxSetCurrent(void *handle) {
 }
 int cuCtxPushCurrent_v2(void *handle) {
     if (context_at(handle) == NULL) {
-        counts.misuse++;
+        (void)__atomic_fetch_add(&counts.misuse, 1, __ATOMIC_SEQ_CST);
         return 201;
     }
     int code = demanded("cuCtxPushCurrent", handle);
@@ -286,7 +292,9 @@ int cuCtxGetId(void *handle, unsigned long long *id) {
     if (c == NULL) {
         return 201;
     }
+    (void)pthread_mutex_lock(&lock);
     *id = c->id;
+    (void)pthread_mutex_unlock(&lock);
     return 0;
 }
 
@@ -310,7 +318,11 @@ int cuStreamCreate(void **out, unsigned flags) {
     while (s < streams + MAX_STREAMS && s->alive) {
         s++;
     }
-    *s = (stream){.alive = true, .blocking = flags == 0, .ctx = now()};
+    s->blocking = flags == 0;
+    s->ctx = now();
+    s->until = 0;
+    s->capture = 0;
+    s->alive = true;
     (void)pthread_mutex_unlock(&lock);
     *out = s;
     return 0;
@@ -477,7 +489,6 @@ static int enqueue(void *handle, uint64_t ns, emu_activity *a) {
     if (truth != NULL && end < HANGS) {
         (void)fprintf(truth, "kernel %p %lld %lld %s\n", handle, (long long)a->start,
                       (long long)a->end, a->name);
-        (void)fflush(truth);
     }
     (void)pthread_mutex_unlock(&lock);
     a->device = (uint32_t)c->device;
@@ -564,7 +575,9 @@ int cuEventCreate(void **out, unsigned flags) {
     bool room = n_events < MAX_EVENTS;
     event *e = &events[room ? n_events++ : 0];
     if (room) {
-        *e = (event){.alive = true, .ctx = now()};
+        e->ctx = now();
+        e->recorded = e->captured = false;
+        e->alive = true;
         counts.events_made++;
     }
     (void)pthread_mutex_unlock(&lock);
@@ -604,6 +617,9 @@ int cuEventRecord(void *handle, void *on) {
         e->at = ready_at(c, on);
         *timeline(c, on) = e->at;
         counts.records++;
+        if (truth != NULL) {
+            (void)fprintf(truth, "event %p %lld\n", on, (long long)emu_host_of(e->at));
+        }
     }
     (void)pthread_mutex_unlock(&lock);
     return implicit != NULL ? 906 : 0;

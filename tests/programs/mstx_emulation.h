@@ -18,15 +18,16 @@
 
 static mstxFuncPointer emu_core[8], emu_domain[8], emu_mem[8];
 
+/* Addresses of the pointers: there before any thread asks. */
+#define EMU_ADDRESSES(f)                                                                           \
+    { &(f)[0], &(f)[1], &(f)[2], &(f)[3], &(f)[4], &(f)[5], &(f)[6], &(f)[7] }
+
 static int emu_module_table(int module, mstxFuncTable *table, unsigned *size) {
-    static mstxFuncPointer *pointers[4][8];
-    static mstxFuncPointer *const functions[4] = {NULL, emu_core, emu_domain, emu_mem};
+    static mstxFuncPointer *pointers[4][8] = {
+        {NULL}, EMU_ADDRESSES(emu_core), EMU_ADDRESSES(emu_domain), EMU_ADDRESSES(emu_mem)};
     static const unsigned SIZES[4] = {0, N_MSTX_CORE, 6, N_MSTX_CORE > 4 ? 5 : 0};
     if (module < 1 || module > 3 || SIZES[module] == 0) {
         return MSTX_FAIL;
-    }
-    for (unsigned i = 0; i < 8; i++) {
-        pointers[module][i] = &functions[module][i];
     }
     *table = pointers[module];
     *size = SIZES[module];

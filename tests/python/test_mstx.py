@@ -197,6 +197,92 @@ assert os.waitpid(pid, 0)[1] == 0
         self.assertEqual(self.database().marks(), [("parent", "default")])
 
 
+FAKE_TORCH = """
+import types
+class Event:
+    clock = 0
+    def __init__(self, enable_timing=False): assert enable_timing
+    def record(self): Event.clock += 1; self.at = Event.clock
+    def synchronize(self): pass
+    def elapsed_time(self, later): return float(later.at - self.at)
+torch = types.ModuleType("torch")
+torch.cuda = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: READY, Event=Event,
+                                   synchronize=lambda: None)
+torch._C = types.SimpleNamespace(_cuda_getDevice=lambda: 2, _cuda_getCurrentRawStream=lambda device: HANDLE + (device != 2))
+READY, HANDLE = False, 0
+sys.modules["torch"] = torch
+"""
+
+
+class Streams(recording.Case):
+    """What PyTorch says of its streams, by a stand-in: the real one is not needed for this, nor a GPU."""
+
+    def test_current(self):
+        out, _ = self.run_python(HEAD + FAKE_TORCH + """
+from pipescope import _streams
+def current(): return _streams.address_of("current").value
+got = [current()]
+READY = True
+got.append(current())
+HANDLE = 0x7f0000001230
+got.append(current())
+del torch._C._cuda_getCurrentRawStream
+torch.cuda.current_stream = lambda: types.SimpleNamespace(cuda_stream=77)
+got.append(current())
+torch.cuda.current_stream = lambda: 1 / 0
+got.append(current())
+print(json.dumps(got))
+""")
+        self.assertEqual(json.loads(out), [1, 1, 0x7f0000001230, 77, 1])
+
+    def test_times_of_the_log(self):
+        """Events of the stream, placed in time when the step is over."""
+        _, err = self.run_python(HEAD + FAKE_TORCH + """
+READY = True
+for i in range(2):
+    with pipescope.job_schedule_profiler_range(i, 0, 1, False):
+        for kind in ("forward", "backward"):
+            with pipescope.job(kind, 0): pass
+""", PIPESCOPE_PADDLE_LOG="1", PIPESCOPE_LIBRARY="/nonexistent", PIPESCOPE_QUIET="1")
+        lines = [line for line in err.splitlines() if line.startswith("Profiler Info")]
+        times = [float(line.split(" = ")[n].split(",")[0]) for line in lines for n in (3, 4)]
+        self.assertEqual([round(t - times[0]) for t in times], [0, 1, 2, 3], err)
+
+
+class Forks(recording.Case):
+    def test_child_of_a_profile(self):
+        """It has a copy of the object, not of the recording: nothing happens, nothing is said."""
+        _, err = self.run_python(HEAD + """
+import gc
+prof = pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=0, active=9), on_trace_ready=lambda p: print("ready"))
+prof.start()
+mstx.mark("parent")
+pid = os.fork()
+if pid == 0:
+    prof.step(); prof.stop(); mstx.mark("child", domain="new one"); del prof; gc.collect()
+    raise SystemExit(0)
+assert os.waitpid(pid, 0)[1] == 0
+prof.stop()
+""")
+        self.assertNotIn("could not", err)
+        self.assertEqual(self.database().marks(), [("parent", "default")])
+
+    def test_child_that_records(self):
+        self.run_python(HEAD + """
+pipescope.start()
+mstx.range_push("parent")
+pid = os.fork()
+if pid == 0:
+    pipescope.start()
+    assert mstx.range_push("child") == 0, "the stack of the parent is not the child's"
+    mstx.range_pop()
+    raise SystemExit(0)
+assert os.waitpid(pid, 0)[1] == 0
+mstx.range_pop()
+""")
+        self.assertEqual(sorted(db.names() for db in self.databases()), [["child"], ["parent"]])
+
+
 class Off(recording.Case):
     def test_nothing_is_recorded(self):
         out, err = self.run_python(HEAD + """

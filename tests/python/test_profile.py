@@ -5,7 +5,7 @@ import json
 import os
 import re
 import subprocess
-import time
+import sys
 
 import recording
 
@@ -192,10 +192,26 @@ class Launched(recording.Case):
             file.write(HEAD + "for i in range(3): train(i)\n")
         env = recording.clean_environment()
         del env["PIPESCOPE_LIBRARY"]  # found in the process itself
-        done = subprocess.run([recording.PROGRAM, "record", "-o", self.path("out"), "--", os.sys.executable, script], env=env,
+        done = subprocess.run([recording.PROGRAM, "record", "-o", self.path("out"), "--", sys.executable, script], env=env,
                               cwd=self.folder, text=True, capture_output=True, timeout=recording.PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.database("out").names(), ["step 0", "step 1", "step 2"])
+
+    def test_profile_inside(self):
+        """The program's own profile ends the recording that the command began, and makes its own."""
+        script = self.path("program.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(HEAD + """
+train(0)
+with pipescope.profile(schedule=pipescope.schedule(wait=1, warmup=0, active=1, repeat=1)) as prof:
+    for i in range(1, 5):
+        train(i); prof.step()
+""")
+        done = subprocess.run([recording.PROGRAM, "record", "-o", self.path("out"), "--", sys.executable, script],
+                              env=recording.clean_environment(), cwd=self.folder, text=True, capture_output=True,
+                              timeout=recording.PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(db.names() for db in self.databases("out")), [["step 0", "step 1"], ["step 2"]])
 
     def test_killed(self):
         """What a killed process recorded is made whole by --recover."""
@@ -207,7 +223,7 @@ with pipescope.profile(on_trace_ready=pipescope.tensorboard_trace_handler("out")
     print("ready", flush=True)
     time.sleep(60)
 """)
-        process = subprocess.Popen([os.sys.executable, script], env=recording.clean_environment(), cwd=self.folder,
+        process = subprocess.Popen([sys.executable, script], env=recording.clean_environment(), cwd=self.folder,
                                    stdout=subprocess.PIPE)
         self.assertEqual(process.stdout.readline(), b"ready\n")
         process.kill()

@@ -99,7 +99,8 @@ class Scripts(recording.Case):
                 rows += written.execute("SELECT parentModule, module, opName FROM ModuleStatistic").fetchall()
         by_name = {(parent, module) for parent, module, _ in rows}
         self.assertTrue(any(module == "Linear" and "Attention" in parent for parent, module in by_name), rows)
-        self.assertTrue(any(op == "aten::addmm" for _, _, op in rows), rows)
+        self.assertIn(("Sequential/Block/Sequential", "Linear", "aten::addmm"), rows)
+        self.assertIn(("Sequential/Block/Sequential", "[Backward]Linear", "aten::mm"), rows)
 
     def test_complete(self):
         self.with_torch("complete.py")

@@ -38,7 +38,7 @@ class Base(unittest.TestCase):
         _window._recording = _window._Recording()
         os.environ.pop("PIPESCOPE_WINDOW", None)
         os.environ.pop("PIPESCOPE_PADDLE_LOG", None)
-        _jobs._log.__init__()
+        _jobs._log._begin()
 
 
 class Range(Base):

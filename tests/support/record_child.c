@@ -19,11 +19,17 @@
 #include "pipescope/record.h"
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1
+#endif
+#if __has_feature(address_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZER 1
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(THREAD_SANITIZER)
 #define SANITIZED 1
 #endif
 
@@ -154,5 +160,13 @@ unsigned record_child_rounds(unsigned normal, unsigned sanitized) {
 #else
     (void)sanitized;
     return normal;
+#endif
+}
+
+bool record_child_thread_sanitizer(void) {
+#ifdef THREAD_SANITIZER
+    return true;
+#else
+    return false;
 #endif
 }

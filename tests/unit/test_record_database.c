@@ -473,7 +473,8 @@ static void test_same_bytes(void **state) {
 
 static void expect_no_database(const place *p) {
     char command[256];
-    (void)snprintf(command, sizeof command, "test -z \"$(find '%s' -name '*.db*')\"", p->dir);
+    (void)snprintf(command, sizeof command,
+                   "test -z \"$(find '%s' -name '*.db*' -o -name '*.json*')\"", p->dir);
     assert_int_equal(system(command), 0);
 }
 

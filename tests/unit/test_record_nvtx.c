@@ -240,6 +240,43 @@ static void threads(void **state) {
     }
 }
 
+/* Layouts are registered, replaced and used at the same time. */
+static void *use_layouts(void *number) {
+    const ps_record_domain *domain = ps_domain_named("layouts", 7);
+    static const nvtxPayloadSchemaEntry_t entries[] = {{.type = NVTX_ENTRY_UINT32, .name = "n"}};
+    for (uint32_t i = 0; i < 500; i++) {
+        uint64_t id = NVTX_ID_STATIC_START + i % 50;
+        nvtxPayloadSchemaAttr_t attr = {.fieldMask = 0x1fe,
+                                        .type = NVTX_SCHEMA_STATIC,
+                                        .entries = entries,
+                                        .numEntries = 1,
+                                        .schemaId = id};
+        assert_int_equal(ps_nvtx_schema_add(domain, &attr, 0), id);
+        uint32_t v = (uint32_t)(uintptr_t)number;
+        nvtxPayloadData_t payload = {id, sizeof v, &v};
+        char out[256];
+        bool cut = false;
+        size_t n = ps_nvtx_payload_json(domain, &payload, 1, out, sizeof out, NULL, NULL, &cut);
+        assert_int_equal(n, 7);
+        assert_memory_equal(out, "{\"n\":", 5);
+        ps_nvtx_name_thread(1000 + i, ps_nvtx_text("a thread"));
+        ps_nvtx_name_category(domain, i, ps_nvtx_text("a category"));
+    }
+    return NULL;
+}
+
+static void threads_with_layouts(void **state) {
+    (void)state;
+    pthread_t thread[4];
+    for (uintptr_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&thread[i], NULL, use_layouts, (void *)i), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    }
+    ps_nvtx_schemas_forget();
+}
+
 /* --- streams ------------------------------------------------------------------------------------------------------- */
 
 static bool glob(const char *pattern, const char *text) {
@@ -299,9 +336,11 @@ static void rules(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers), cmocka_unit_test(extensions), cmocka_unit_test(not_recording),
-        cmocka_unit_test(utf8),    cmocka_unit_test(messages),   cmocka_unit_test(strings),
-        cmocka_unit_test(threads), cmocka_unit_test(globs),      cmocka_unit_test(rules),
+        cmocka_unit_test(headers),       cmocka_unit_test(extensions),
+        cmocka_unit_test(not_recording), cmocka_unit_test(utf8),
+        cmocka_unit_test(messages),      cmocka_unit_test(strings),
+        cmocka_unit_test(threads),       cmocka_unit_test(threads_with_layouts),
+        cmocka_unit_test(globs),         cmocka_unit_test(rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

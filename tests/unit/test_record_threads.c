@@ -282,6 +282,35 @@ static void test_stuck_thread(void **state) {
     assert_int_equal(ps_double_count(PS_REC_MARK), 2);
 }
 
+static void count_ring(void *context, ps_ring *ring, uint32_t number) {
+    (void)number;
+    *(size_t *)context += ring->header != NULL;
+}
+
+/* Rings made before the recording: first events find one, and threads beyond make theirs. */
+static void test_prepare(void **state) {
+    (void)state;
+    uint32_t generation = ps_double_start(NULL, 256);
+    atomic_store(ps_recording, 0);
+    ps_shared_anchor(1, 2, 3, 4);
+    ps_threads_prepare(generation, NULL, 256, 77);
+    size_t seen = 0;
+    ps_threads_each_ring(count_ring, &seen);
+    assert_true(seen >= 2);
+    assert_int_equal(ps_threads_count(), 0);
+    atomic_store(ps_recording, generation);
+    ps_event_mark(none(), text_of("main"), NULL, NULL);
+    size_t after = 0;
+    ps_threads_each_ring(count_ring, &after);
+    assert_int_equal(after, seen);
+    pthread_t threads[4];
+    run(threads, 4, one_range);
+    assert_int_equal(ps_double_stop(), 0);
+    assert_int_equal(ps_double_count(PS_REC_MARK), 1);
+    assert_int_equal(ps_double_count(PS_REC_RANGE_END), 4);
+    assert_int_equal(ps_double_count(PS_REC_ANCHOR), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_churn, teardown),
@@ -290,6 +319,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_end_in_ring_0, teardown),
         cmocka_unit_test_teardown(test_generations, teardown),
         cmocka_unit_test_teardown(test_stuck_thread, teardown),
+        cmocka_unit_test_teardown(test_prepare, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 #include "record/export/database.h"
+#include "record/export/failure.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,8 +142,7 @@ static ps_code make_file(const ps_database *d, ps_err *err) {
     (void)unlink(d->temporary);
     int fd = open(d->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (fd < 0) {
-        return ps_fail_file(err, errno == EROFS || errno == EACCES ? PS_READONLY : PS_IO,
-                            d->temporary, "cannot make the database: %s", strerror(errno));
+        return ps_fail_system(err, d->temporary, "cannot make the database", errno);
     }
     (void)close(fd);
     return PS_OK;
@@ -190,6 +190,7 @@ ps_code ps_database_begin(ps_database *d, const char *table, ps_err *err) {
         }
     }
     ps_buf_add_char(&sql, ')');
+    memset(d->is_bound, 0, sizeof d->is_bound);
     (void)d->lib->finalize(d->insert);
     d->insert = NULL;
     ps_code code = PS_OK;
@@ -203,15 +204,21 @@ ps_code ps_database_begin(ps_database *d, const char *table, ps_err *err) {
 }
 
 void ps_database_int(ps_database *d, int column, int64_t value) {
-    (void)d->lib->bind_int64(d->insert, column + 1, value);
+    if (!d->is_bound[column] || d->bound[column] != value) {
+        (void)d->lib->bind_int64(d->insert, column + 1, value);
+        d->bound[column] = value;
+        d->is_bound[column] = true;
+    }
 }
 
 void ps_database_text(ps_database *d, int column, const char *text, size_t n) {
     (void)d->lib->bind_text(d->insert, column + 1, text, (int)n, NULL);
+    d->is_bound[column] = false;
 }
 
 void ps_database_null(ps_database *d, int column) {
     (void)d->lib->bind_null(d->insert, column + 1);
+    d->is_bound[column] = false;
 }
 
 ps_code ps_database_put(ps_database *d, ps_err *err) {
@@ -226,7 +233,7 @@ ps_code ps_database_put_ints(ps_database *d, const int64_t *values, size_t n, ps
         return ps_fail(err, PS_INTERNAL, "%zu values for %d columns", n, d->n_columns);
     }
     for (size_t i = 0; i < n; i++) {
-        (void)d->lib->bind_int64(d->insert, (int)i + 1, values[i]);
+        ps_database_int(d, (int)i, values[i]);
     }
     return ps_database_put(d, err);
 }
@@ -257,7 +264,7 @@ static ps_code sync_file(const char *path, ps_err *err) {
     if (fd >= 0) {
         (void)close(fd);
     }
-    return ok ? PS_OK : ps_fail_file(err, PS_IO, path, "cannot write: %s", strerror(error));
+    return ok ? PS_OK : ps_fail_system(err, path, "cannot write", error);
 }
 
 ps_code ps_database_finish(ps_database *d, ps_err *err) {
@@ -270,14 +277,14 @@ ps_code ps_database_finish(ps_database *d, ps_err *err) {
     if (code == PS_OK) {
         code = close_handle(d, err);
     }
-    if (code == PS_OK) {
-        code = sync_file(d->temporary, err);
-    }
-    if (code == PS_OK && rename(d->temporary, d->path) != 0) {
-        code = ps_fail_file(err, PS_IO, d->path,
-                            "cannot rename the finished database to its name: %s", strerror(errno));
-    }
-    return code;
+    return code == PS_OK ? sync_file(d->temporary, err) : code;
+}
+
+ps_code ps_database_publish(ps_database *d, ps_err *err) {
+    return rename(d->temporary, d->path) == 0
+               ? PS_OK
+               : ps_fail_system(err, d->path, "cannot rename the finished database to its name",
+                                errno);
 }
 
 void ps_database_drop(ps_database *d) {

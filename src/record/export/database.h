@@ -10,11 +10,16 @@
 #include "base/err.h"
 #include "record/export/sqlite_lib.h"
 
+enum { PS_DATABASE_MOST_COLUMNS = 32 };
+
 typedef struct ps_database {
     const ps_sqlite_lib *lib;
     ps_sq_handle *handle;
     ps_sq_statement *insert; /* into the table being filled */
     int n_columns;
+    /* What the statement has in its columns already: many values are those of the row before. */
+    int64_t bound[PS_DATABASE_MOST_COLUMNS];
+    bool is_bound[PS_DATABASE_MOST_COLUMNS];
     uint64_t n_rows; /* of all tables but enumerations */
     char path[4096], temporary[4096 + 8];
 } ps_database;
@@ -48,8 +53,9 @@ PS_MUST_USE ps_code ps_database_put_ints(ps_database *d, const int64_t *values, 
 PS_MUST_USE ps_code ps_database_pair(ps_database *d, const char *name, const char *value,
                                      ps_err *err);
 
-/* Indexes, commit, sync, name. On failure, here or earlier, ps_database_drop removes what there is. */
+/* Indexes, commit, sync; then its name. On failure, here or earlier, ps_database_drop removes what there is. */
 PS_MUST_USE ps_code ps_database_finish(ps_database *d, ps_err *err);
+PS_MUST_USE ps_code ps_database_publish(ps_database *d, ps_err *err);
 void ps_database_drop(ps_database *d);
 
 #endif

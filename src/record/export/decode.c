@@ -162,6 +162,15 @@ static uint32_t message_of(ring_state *s, uint32_t text) {
 
 enum { NAMED_DOMAINS, NAMED_THREADS, NAMED_STREAMS, NAMED_METADATA, NAMED_FACTS };
 
+static bool is_named(const ps_named *named, uint64_t key) {
+    for (size_t i = 0; i < named->n; i++) {
+        if (named->key[i] == key) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool set_named(ps_capture *c, ps_named *named, int which, uint64_t key, uint32_t value,
                       bool replace) {
     for (size_t i = 0; replace && i < named->n; i++) {
@@ -228,7 +237,9 @@ static bool take_named(ring_state *s, const ps_slot *slot) {
     case PS_REC_THREAD:
         s->tid = (uint32_t)slot->id;
         c->files.rings[s->ring].tid = s->ring == 0 ? 0 : s->tid;
-        return n == 0 || set_named(c, &c->threads, NAMED_THREADS, (uint32_t)slot->id, id, true);
+        /* A name that the program gave by another way stands in ring 0, which was read before. */
+        return n == 0 || is_named(&c->threads, (uint32_t)slot->id) ||
+               set_named(c, &c->threads, NAMED_THREADS, (uint32_t)slot->id, id, true);
     default:
         return set_named(c, &c->threads, NAMED_THREADS, (uint32_t)slot->id, id, true);
     }

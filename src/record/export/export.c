@@ -1,4 +1,5 @@
 #include "record/export/export.h"
+#include "record/export/failure.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -94,8 +95,7 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
         return ps_fail_file(err, PS_IO, profile_dir, "the path is too long");
     }
     if (mkdir(path, 0750) != 0 && errno != EEXIST) {
-        return ps_fail_file(err, errno == EROFS || errno == EACCES ? PS_READONLY : PS_IO, path,
-                            "cannot make the folder: %s", strerror(errno));
+        return ps_fail_system(err, path, "cannot make the folder", errno);
     }
     (void)snprintf(path + n, sizeof e->result->database - (size_t)n, "/%s", name);
     ps_database_tables tables = {.device = ps_capture_device(e->c)->n > 0,
@@ -104,12 +104,27 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
     return code == PS_OK ? fill(e, err) : code;
 }
 
-static ps_code write_text(ps_export *e, const char *profile_dir, ps_err *err) {
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/ASCEND_PROFILER_OUTPUT/trace_view.json", profile_dir);
-    return n < 0 || (size_t)n >= sizeof path
-               ? ps_fail_file(err, PS_IO, profile_dir, "the path is too long")
-               : ps_trace_view_write(e, path, err);
+/* What lies beside the database. Its name comes last: where it is, all is. */
+static ps_code write_others(ps_export *e, const char *profile_dir, ps_err *err) {
+    char text[4096];
+    int n = snprintf(text, sizeof text, "%s/ASCEND_PROFILER_OUTPUT/trace_view.json", profile_dir);
+    if (n < 0 || (size_t)n >= sizeof text) {
+        return ps_fail_file(err, PS_IO, profile_dir, "the path is too long");
+    }
+    ps_code code = e->options->text ? ps_trace_view_write(e, text, err) : PS_OK;
+    if (code == PS_OK) {
+        code = ps_profile_write_json(e, profile_dir, err);
+    }
+    if (code == PS_OK) {
+        code = ps_database_publish(&e->db, err);
+        if (code != PS_OK) {
+            ps_profile_remove_json(e, profile_dir);
+        }
+    }
+    if (code != PS_OK && e->options->text) {
+        (void)unlink(text);
+    }
+    return code;
 }
 
 ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
@@ -126,15 +141,11 @@ ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
         count(&e);
         code = write_database(&e, profile_dir, err);
     }
-    if (code == PS_OK && e.options->text) {
-        code = write_text(&e, profile_dir, err);
-    }
-    if (code == PS_OK) {
-        code = ps_profile_write_json(&e, profile_dir, err);
-    }
-    /* Last: where the database is, all is. */
     if (code == PS_OK) {
         code = ps_database_finish(&e.db, err);
+    }
+    if (code == PS_OK) {
+        code = write_others(&e, profile_dir, err);
     }
     result->n_rows = e.db.n_rows;
     if (code != PS_OK) {

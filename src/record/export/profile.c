@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/lit.h"
@@ -132,31 +133,59 @@ static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
 static ps_code write_buf(ps_arena *arena, const char *dir, const char *name, const ps_buf *text,
                          ps_err *err) {
     const char *path = ps_path_join(arena, dir, name);
-    return path == NULL || !ps_buf_ok(text) ? ps_fail_nomem(err)
-                                            : ps_write_file(path, ps_buf_str(text), text->len, err);
+    if (path == NULL || !ps_buf_ok(text)) {
+        return ps_fail_nomem(err);
+    }
+    ps_code code = ps_write_file(path, ps_buf_str(text), text->len, err);
+    if (code == PS_OK) {
+        (void)chmod(path, 0640);
+    }
+    return code;
+}
+
+static void info_name(const ps_export *e, char *out, size_t size) {
+    (void)snprintf(out, size, e->rank < 0 ? "profiler_info.json" : "profiler_info_%" PRId64 ".json",
+                   e->rank);
+}
+
+static ps_code write_both(ps_export *e, ps_arena *arena, const char *profile_dir, ps_buf *text,
+                          ps_err *err) {
+    ps_buf_add_char(text, '{');
+    ps_code code = ps_profile_each_metadata(e->c, add_metadata, text, err);
+    ps_buf_add_str(text, "\n}\n");
+    if (code == PS_OK) {
+        code = write_buf(arena, profile_dir, "profiler_metadata.json", text, err);
+    }
+    if (code == PS_OK) {
+        char name[64];
+        info_name(e, name, sizeof name);
+        ps_buf_clear(text);
+        add_info(e, arena, text);
+        code = write_buf(arena, profile_dir, name, text, err);
+    }
+    return code;
+}
+
+void ps_profile_remove_json(const ps_export *e, const char *profile_dir) {
+    char name[64];
+    char path[4200];
+    info_name(e, name, sizeof name);
+    (void)snprintf(path, sizeof path, "%s/%s", profile_dir, name);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof path, "%s/profiler_metadata.json", profile_dir);
+    (void)unlink(path);
 }
 
 ps_code ps_profile_write_json(ps_export *e, const char *profile_dir, ps_err *err) {
     ps_arena arena;
-    ps_arena_init(&arena);
     ps_buf text;
+    ps_arena_init(&arena);
     ps_buf_init(&text, 0);
-    ps_buf_add_char(&text, '{');
-    ps_code code = ps_profile_each_metadata(e->c, add_metadata, &text, err);
-    ps_buf_add_str(&text, "\n}\n");
-    if (code == PS_OK) {
-        code = write_buf(&arena, profile_dir, "profiler_metadata.json", &text, err);
-    }
-    if (code == PS_OK) {
-        char name[64];
-        (void)snprintf(name, sizeof name,
-                       e->rank < 0 ? "profiler_info.json" : "profiler_info_%" PRId64 ".json",
-                       e->rank);
-        ps_buf_clear(&text);
-        add_info(e, &arena, &text);
-        code = write_buf(&arena, profile_dir, name, &text, err);
-    }
+    ps_code code = write_both(e, &arena, profile_dir, &text, err);
     ps_buf_fini(&text);
     ps_arena_fini(&arena);
+    if (code != PS_OK) {
+        ps_profile_remove_json(e, profile_dir);
+    }
     return code;
 }

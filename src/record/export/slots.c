@@ -1,6 +1,7 @@
 /* Blocks of the spool lie at bytes 72 + 32 k, so that after a damaged one the next is looked for there. Of a ring only
  * slots [tail, head) are its own: what lies below may be half overwritten already, and is in the spool. */
 #include "record/export/slots.h"
+#include "record/export/failure.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -186,8 +187,7 @@ static ps_code map_file(ps_slot_files *f, const char *path, ps_mapping *out, ps_
     *out = (ps_mapping){.bytes = NULL};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
-        return ps_fail_file(err, errno == ENOENT ? PS_NOT_FOUND : PS_IO, path, "cannot open: %s",
-                            strerror(errno));
+        return ps_fail_system(err, path, "cannot open", errno);
     }
     struct stat st;
     ps_code code = PS_OK;
@@ -196,7 +196,7 @@ static ps_code map_file(ps_slot_files *f, const char *path, ps_mapping *out, ps_
     } else if (st.st_size > 0) {
         void *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes == MAP_FAILED) {
-            code = ps_fail_file(err, PS_IO, path, "cannot map: %s", strerror(errno));
+            code = ps_fail_system(err, path, "cannot map", errno);
         } else if (!ps_grow(&f->mappings, &f->cap_mappings, f->n_mappings + 1, SIZE_MAX / 64,
                             sizeof *f->mappings)) {
             (void)munmap(bytes, (size_t)st.st_size);

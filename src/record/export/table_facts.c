@@ -73,6 +73,19 @@ static void add_stream_map(const ps_export *e, ps_buf *out) {
     ps_buf_add_char(out, '}');
 }
 
+/* {"4242": "main"}: by tid. */
+static void add_threads(const ps_export *e, ps_buf *out) {
+    const ps_named *threads = ps_capture_threads(e->c);
+    ps_buf_add_char(out, '{');
+    for (size_t i = 0; i < threads->n; i++) {
+        size_t n = 0;
+        const char *name = ps_capture_text(e->c, threads->value[i], &n);
+        ps_buf_addf(out, "%s\"%" PRIu64 "\": ", i > 0 ? ", " : "", threads->key[i]);
+        ps_buf_add_json_str(out, name, n);
+    }
+    ps_buf_add_char(out, '}');
+}
+
 static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     ps_buf_add_str(value, PIPESCOPE_VERSION);
     ps_code code = put_meta(e, "collector.version", value, err);
@@ -100,6 +113,10 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     if (code == PS_OK) {
         add_stream_map(e, value);
         code = put_meta(e, "collector.stream_map", value, err);
+    }
+    if (code == PS_OK && ps_capture_threads(e->c)->n > 0) {
+        add_threads(e, value);
+        code = put_meta(e, "collector.thread_names", value, err);
     }
     if (code == PS_OK) {
         ps_buf_addf(value, "{\"open\": %" PRIu64 ", \"without_device_time\": %" PRIu64 "}",

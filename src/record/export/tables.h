@@ -128,8 +128,9 @@ ps_code ps_fill_facts(ps_export *e, ps_err *err);         /* META_DATA and the s
 
 void ps_export_add_drops(const ps_capture *c, ps_buf *out); /* JSON object of those not 0 */
 
-/* profiler_info_<rank>.json and profiler_metadata.json. */
+/* profiler_info_<rank>.json and profiler_metadata.json: both or none. */
 ps_code ps_profile_write_json(ps_export *e, const char *profile_dir, ps_err *err);
+void ps_profile_remove_json(const ps_export *e, const char *profile_dir);
 /* The user's metadata and ours that readers look for: calls fn with each key and its JSON. */
 typedef ps_code (*ps_metadata_fn)(void *context, const char *key, const char *json, ps_err *err);
 ps_code ps_profile_each_metadata(const ps_capture *c, ps_metadata_fn fn, void *context,

@@ -1,6 +1,7 @@
 /* An array of trace events as the profiler writes it: times are texts of microseconds with three decimals, which no reader
  * passes through a double; the device is a process of its own, its streams are threads. */
 #include "record/export/trace_view.h"
+#include "record/export/failure.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,8 +186,7 @@ static ps_code fill(view *v, ps_err *err, const char *path) {
         return ps_fail_nomem(err);
     }
     if (v->error != 0 || fsync(v->fd) != 0) {
-        return ps_fail_file(err, PS_IO, path, "cannot write: %s",
-                            strerror(v->error != 0 ? v->error : errno));
+        return ps_fail_system(err, path, "cannot write", v->error != 0 ? v->error : errno);
     }
     return PS_OK;
 }
@@ -201,12 +201,12 @@ ps_code ps_trace_view_write(ps_export *e, const char *path, ps_err *err) {
     view v = {.e = e};
     v.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (v.fd < 0) {
-        return ps_fail_file(err, PS_IO, path, "cannot write: %s", strerror(errno));
+        return ps_fail_system(err, path, "cannot write", errno);
     }
     ps_code code = fill(&v, err, path);
     (void)close(v.fd);
     if (code == PS_OK && rename(temporary, path) != 0) {
-        code = ps_fail_file(err, PS_IO, path, "cannot rename: %s", strerror(errno));
+        code = ps_fail_system(err, path, "cannot rename", errno);
     }
     if (code != PS_OK) {
         (void)unlink(temporary);

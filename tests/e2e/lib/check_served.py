@@ -55,6 +55,9 @@ def main(folder, n_ranks, n_steps):
             kinds = {n["kind"] for n in nodes}
             if not {"host", "marks", "device"} <= kinds:
                 fail("%s has only lanes of %s", rank["label"], kinds)
+            names = {n["name"] for n in nodes}
+            if "Stream 0 (compute)" not in names or not any("(receive)" in name for name in names):
+                fail("%s: streams have not their names: %s", rank["label"], names)
             for domain in ("Module", "communication", "default"):
                 if not any(n["id"].startswith("host/") and n["id"].endswith("/" + domain) for n in nodes):
                     fail("%s has no lane of domain %s", rank["label"], domain)

@@ -47,7 +47,9 @@ umount "$T/disk"
 # Not even the rings fit: nothing but memory then.
 mount -t tmpfs -o size=64k none "$T/disk"
 control disk start range 1000 stop export stats
-says 'pipescope: '
+said 'start 0 stop 0 export -3 ranges 1000 lost 0 safe 0'
+says 'bytes are free'
+[ -z "$(find "$T/disk" -mindepth 1)" ] || fail "left behind: $(find "$T/disk")"
 umount "$T/disk"
 
 # A file system that is read-only.

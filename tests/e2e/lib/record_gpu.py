@@ -1,4 +1,4 @@
-"""Checks a recording of one of the tests/programs/gpu_*.c programs: record_gpu.py WHAT FOLDER OUTPUT [TRUTH]
+"""Checks a recording of one of the tests/programs/gpu_*.c programs: record_gpu.py WHAT FOLDER OUTPUT [TRUTH [BACKEND]]
 
 OUTPUT is what the program printed. TRUTH, of the emulated driver only: where its kernels lay, in ns of CLOCK_MONOTONIC.
 Prints figures as `# ...` lines; fails with an assertion that says what differs.
@@ -84,22 +84,32 @@ def check_ranges(recording, output, truth):
         check_truth(recording, rows, truth)
 
 
+def true_ranges(truth, stream, count, last):
+    """On one stream: the event two before and the event two behind each of the first or last kernels."""
+    calls = [line.split() for line in truth if line.split()[1] == stream]
+    kernels = [i for i, call in enumerate(calls) if call[0] == "kernel"]
+    chosen = kernels[-count:] if last else kernels[:count]
+    for i in chosen:
+        assert [c[0] for c in calls[i - 2:i + 3]] == ["event", "event", "kernel", "event", "event"], calls[i - 2:i + 3]
+    return [(int(calls[i - 2][2]), int(calls[i + 2][2])) for i in chosen]
+
+
 def check_truth(recording, rows, truth):
-    """Emulation only: the kernels of the ranges, which lie within them, by their true times."""
+    """Emulation only: the recorder's events, by their true times. The program waits for each range, so that its calls on a stream
+    are: our start, its own event, the kernel, its own event, our end. Before that it calibrates on the default stream."""
     offset = recording.unix_of_mono()
-    kernels = [line.split() for line in open(truth)]
-    ends = sorted(int(k[3]) + offset for k in kernels)
+    lines = open(truth).readlines()
+    side = next(line.split()[1] for line in lines if line.startswith("kernel") and len(line.split()[1]) > 3)
+    allowed = recording.uncertainty() + 2_000  # and two roundings of clocks
     worst = 0
-    for _, name, *_ in rows:
-        (found,) = recording.named(name.replace("_", " "))
-        end = found[3][1]
-        worst = max(worst, min(abs(end - e) for e in ends))
-    allowed = recording.uncertainty() + 60_000  # the program is preempted between its kernel and our event
-    print(f"# emulated: ends at most {worst} ns from those of kernels, allowed {allowed}")
-    assert worst <= allowed
-    near = sum(min(abs(recording.named(n.replace("_", " "))[0][3][1] - e) for e in ends)
-               <= recording.uncertainty() + 5_000 for _, n, *_ in rows)
-    assert near >= len(rows) * 0.8, f"{near} of {len(rows)} ranges end where their kernel does"
+    for where, stream in (("side", side), ("legacy", "0x1"), ("own", "0x2")):
+        names = [r[1].replace("_", " ") for r in rows if r[1].startswith(where)]
+        for name, (start, end) in zip(names, true_ranges(lines, stream, len(names), where == "legacy")):
+            (found,) = recording.named(name)
+            off = max(abs(found[3][0] - start - offset), abs(found[3][1] - end - offset))
+            worst = max(worst, off)
+            assert off <= allowed, f"{name} is {off} ns off, {allowed} were promised"
+    print(f"# emulated: at most {worst} ns off, {allowed} were promised")
 
 
 def check_capture(recording, output, _truth):
@@ -123,6 +133,26 @@ def check_contexts(recording, _output, _truth):
           f"drops {json.dumps(recording.drops)}")
 
 
+def check_kernels(recording, output, truth):
+    check_ranges(recording, output, truth)
+    spins = [k for k in recording.kernels if "spin" in k[0]]
+    rows = [line.split() for line in open(output) if line.startswith("range ")]
+    assert len(spins) >= len(rows), f"{len(spins)} kernels for {len(rows)} ranges"
+    slack = recording.uncertainty() + 20_000
+    inside = 0
+    for _, name, *_ in rows:
+        (found,) = recording.named(name.replace("_", " "))
+        start, end = found[3][:2]
+        inside += any(start - slack <= k[1] and k[2] <= end + slack for k in spins)
+    print(f"# {inside} of {len(rows)} ranges hold a kernel of CUPTI's")
+    assert inside == len(rows)
+
+
+def check_nothing(recording, _output, _truth):
+    assert all(e[3] is None for e in recording.events), "device times after an error that stays"
+    assert recording.drops.get("device_fault", 0) > 0, recording.drops
+
+
 def check_overhead(_recording, output, _truth):
     for line in open(output):
         if line.startswith(("cost", "steps", "device", "driver")):
@@ -134,7 +164,7 @@ def main():
     recording = Recording(folder)
     recording.backend(sys.argv[5] if len(sys.argv) > 5 else "cuda_event")
     {"ranges": check_ranges, "capture": check_capture, "contexts": check_contexts,
-     "overhead": check_overhead}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
+     "overhead": check_overhead, "kernels": check_kernels, "nothing": check_nothing}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
 
 
 main()

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""What the Python package costs: lines "what <tab> measured <tab> bar <tab> comparison" for bench/record.sh. Each figure is the
+median of 15 rounds, less what the empty loop takes, in time of the processor: other programs disturb it less."""
+import ctypes
+import sys
+import time
+
+import pipescope
+from pipescope import _library, mstx
+
+ROUNDS = 15
+MESSAGE = "{'name': 'forward_step', 'current_microbatch': 3}"
+
+
+def median_ns(body, calls, pause=0.0):
+    def once(function):
+        begin = time.thread_time_ns()
+        for _ in range(calls):
+            function()
+        return (time.thread_time_ns() - begin) / calls
+
+    def nothing():
+        pass
+
+    figures = []
+    for _ in range(ROUNDS):
+        figures.append(once(body) - once(nothing))
+        time.sleep(pause)  # the writer's turn
+    return sorted(figures)[ROUNDS // 2]
+
+
+def row(what, ns, bar="", beside=""):
+    print("%s\t%.0f ns\t%s\t%s" % (what, ns, bar, beside))
+
+
+def raw_pair():
+    """A pair of calls through ctypes as one would write it first."""
+    lib = ctypes.CDLL(_library.functions().path)
+    lib.ps_record_range_start.restype = ctypes.c_uint64
+    lib.ps_record_range_start.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    lib.ps_record_range_end.argtypes = (ctypes.c_uint64,)
+
+    def pair():
+        lib.ps_record_range_end(lib.ps_record_range_start(None, MESSAGE.encode(), None))
+
+    return pair
+
+
+def main():
+    if not pipescope.available():
+        return 77
+    start, end, push, pop = mstx.range_start, mstx.range_end, mstx.range_push, mstx.range_pop
+    row("Python range_start, not recording", median_ns(lambda: start(MESSAGE), 100000), "<= 80 ns")
+    row("Python range_end, not recording", median_ns(lambda: end(0), 100000), "<= 80 ns")
+    row("Python range_start on a stream in a domain, not recording", median_ns(lambda: start(MESSAGE, 1, "pp"), 100000),
+        "<= 80 ns")
+    pipescope.start()
+    n, pause = 5000, 0.02
+    ctypes_ns = median_ns(raw_pair(), n, pause)
+    row("Python range_start and range_end", median_ns(lambda: end(start(MESSAGE)), n, pause), "<= 1.2 us",
+        "ctypes.CDLL, argtypes, encode: %.0f ns" % ctypes_ns)
+    row("the same on a stream in a domain", median_ns(lambda: end(start(MESSAGE, 1, "pp"), "pp"), n, pause), "<= 1.2 us")
+    row("the same, stream \"current\"", median_ns(lambda: end(start(MESSAGE, "current")), n, pause), "<= 1.2 us")
+    row("Python range_push and range_pop", median_ns(lambda: (push(MESSAGE), pop()), n, pause))
+    texts = iter("{'name': 'forward_step', 'current_microbatch': %d}" % i for i in range((ROUNDS + 1) * n))
+    row("Python range_start and range_end, a new message each", median_ns(lambda: end(start(next(texts))), n, pause))
+
+    def annotated():
+        with mstx.annotate(MESSAGE):
+            pass
+
+    row("with mstx.annotate()", median_ns(annotated, n, pause))
+    stats = pipescope.stats()
+    pipescope.stop()
+    if stats["n_dropped"]:
+        print("dropped: %d of %d ranges" % (stats["n_dropped"], stats["n_ranges"]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Recording on a real GPU: accuracy, captures, contexts, CUPTI, what it costs, and PyTorch's profiler at the same time. Skips where there
+# is none. Lines with # are figures for docs/recording.md; times are not judged beyond what a clock can be off.
+set -eu
+# shellcheck disable=SC1091
+. tests/e2e/lib/common.sh
+[ -f "${PIPESCOPE_RECORD_LIBRARY-}" ] || skip 'no recorder library in this build'
+command -v python3 >/dev/null 2>&1 || skip 'no python3'
+unset GPU_DRIVER PIPESCOPE_LIBRARY PIPESCOPE_OUTPUT_DIR PIPESCOPE_BACKEND MSTX_INJECTION_PATH NVTX_INJECTION64_PATH LD_PRELOAD
+programs=$(realpath "$PIPESCOPE_PROGRAMS")
+lib=$PWD/tests/e2e/lib
+got=0
+"$programs/gpu_ranges" 1 >"$T/probe" 2>&1 || got=$?
+[ $got != 77 ] || skip "$(sed -n 's/^skipped: //p' "$T/probe")"
+[ $got = 0 ] || fail "gpu_ranges without a recorder: exit $got: $(cat "$T/probe")"
+python=${PIPESCOPE_PYTHON-python3}
+library=$(realpath "$PIPESCOPE_RECORD_LIBRARY")
+cd "$T"
+sed -n 's/^\(device\|driver\)/# &/p' probe
+
+# record NAME OPTIONS... -- PROGRAM ARGS...
+record() {
+    name=$1
+    shift
+    pipescope record -o "$T/$name" "$@" >"$T/$name.out" 2>"$T/$name.err" || {
+        cat "$T/$name.out" "$T/$name.err" >&2
+        fail "$name: exit $?"
+    }
+}
+# check WHAT NAME [BACKEND]
+check() {
+    echo "-- $2"
+    python3 "$lib/record_gpu.py" "$1" "$T/$2" "$T/$2.out" '' "${3-cuda_event}" || {
+        cat "$T/$2.err" >&2
+        fail "$2"
+    }
+}
+
+record ranges -- "$programs/gpu_ranges" 100
+check ranges ranges
+GPU_LATE=1 record late --backend cuda_event -- "$programs/gpu_ranges" 5
+check ranges late
+record capture -- "$programs/gpu_capture"
+check capture capture
+record contexts -- "$programs/gpu_contexts"
+check contexts contexts
+record overhead -- "$programs/gpu_overhead" 20
+check overhead overhead
+
+# CUPTI: as named, or the one of the toolkit, or that of PyTorch's packages.
+cupti=${PIPESCOPE_CUPTI_PATH-}
+for file in /usr/local/cuda*/extras/CUPTI/lib64/libcupti.so /usr/local/cuda*/lib64/libcupti.so \
+    "$("$python" -c 'import nvidia.cuda_cupti as m; print(m.__path__[0])' 2>/dev/null || :)"/lib/libcupti.so*; do
+    [ -n "$cupti" ] || [ ! -f "$file" ] || cupti=$file
+done
+if [ -n "$cupti" ]; then
+    PIPESCOPE_CUPTI_PATH=$cupti
+    export PIPESCOPE_CUPTI_PATH
+    record kernels --backend cupti --level 2 -- "$programs/gpu_ranges" 20
+    check kernels kernels cupti
+else
+    echo '# no libcupti here: kernels were not looked at'
+fi
+
+if "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    for order in before after; do
+        echo "-- PyTorch's profiler, begun $order the recorder"
+        "$python" "$lib/record_gpu_torch.py" "$library" "$order" "$T/torch_$order" || fail "PyTorch's profiler, $order"
+    done
+else
+    echo '# no PyTorch with CUDA here: its profiler was not looked at'
+fi

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""`pip install ./python`: the library is built into the wheel, from the repository and from a source distribution, and what is
+installed records by itself. Skipped where pip is missing or cannot get what builds a wheel."""
+import glob
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+import recording
+
+UNREACHABLE = ("No matching distribution", "Could not find a version", "Failed to establish", "No module named pip",
+               "Temporary failure in name resolution", "CERTIFICATE_VERIFY_FAILED", "Read timed out", "ProxyError")
+
+
+def run(command, cwd, **env):
+    """-O0: what the compiler makes of the sources is tested elsewhere."""
+    environment = recording.clean_environment(CFLAGS="-O0", PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_DEFAULT_TIMEOUT="10",
+                                              PIP_RETRIES="1", **env)
+    del environment["PYTHONPATH"], environment["PIPESCOPE_LIBRARY"]
+    if shutil.which("ccache") and "CC" not in environment:
+        environment.update(CC="ccache cc", CCACHE_BASEDIR=cwd, CCACHE_NOHASHDIR="1")
+    return subprocess.run(command, cwd=cwd, env=environment, text=True, capture_output=True, timeout=recording.PATIENCE,
+                          check=False)
+
+
+class Wheel(recording.Case):
+    @classmethod
+    def setUpClass(cls):
+        """The wheel, out of a copy of the sources: building writes beside them."""
+        cls.work = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
+        copy = os.path.join(cls.work, "copy")
+        shutil.copytree(recording.PACKAGE, os.path.join(copy, "python"),
+                        ignore=shutil.ignore_patterns("__pycache__", "build", "dist", "*.egg-info"))
+        for name in ("src", "include", "CMakeLists.txt", "LICENSE"):
+            os.symlink(os.path.join(recording.ROOT, name), os.path.join(copy, name))
+        done = run([sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", cls.work, "./python"], copy)
+        if done.returncode != 0 and any(text in done.stdout + done.stderr for text in UNREACHABLE):
+            recording.skip("pip cannot get what builds a wheel")
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+        cls.copy = copy
+        cls.wheel, = glob.glob(os.path.join(cls.work, "*.whl"))
+
+    def test_contents(self):
+        self.assertRegex(os.path.basename(self.wheel), r"^pipescope-\d+\.\d+\.\d+-py3-none-linux_\w+\.whl$")
+        with zipfile.ZipFile(self.wheel) as wheel:
+            names = set(wheel.namelist())
+        self.assertIn("pipescope/libpipescope-record.so", names)
+        for folder, _, files in os.walk(os.path.join(recording.PACKAGE, "pipescope")):
+            for name in files:
+                if name.endswith(".py"):
+                    self.assertIn(os.path.relpath(os.path.join(folder, name), recording.PACKAGE), names)
+
+    def test_installed(self):
+        venv = self.path("venv")
+        python = os.path.join(venv, "bin", "python")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+        done = run([sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps", self.wheel],
+                   self.folder)
+        if "no such option: --python" in done.stderr:
+            self.skipTest("pip is older than 22.3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = run([python, "-c", """
+import pipescope
+from pipescope import mstx, _library
+pipescope.start()
+with mstx.annotate("from the wheel"): pass
+pipescope.stop(); pipescope.export()
+print(_library.functions().path, pipescope.__version__, _library.functions().version().decode())
+"""], self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path, version, of_library = done.stdout.split()
+        self.assertTrue(os.path.realpath(path).startswith(os.path.realpath(venv)), path)
+        self.assertEqual(version, of_library)
+        database, = glob.glob(self.path("*_ascend_pt", "ASCEND_PROFILER_OUTPUT", "*.db"))
+        with sqlite3.connect(database) as db:
+            self.assertEqual(db.execute("SELECT COUNT(*) FROM MSTX_EVENTS").fetchone(), (1,))
+
+    def test_source_distribution(self):
+        """It holds all that its own build needs: nothing of it is looked for outside."""
+        done = run([sys.executable, "-c", """
+import re, runpy, sys, types
+class Base: pass
+for name in ("setuptools", "setuptools.command", "setuptools.command.build_py", "setuptools.command.sdist",
+             "setuptools.command.bdist_wheel"):
+    sys.modules[name] = types.ModuleType(name)
+sys.modules["setuptools"].setup = lambda **_: None
+sys.modules["setuptools"].Distribution = Base
+for name in ("build_py", "sdist", "bdist_wheel"):
+    setattr(sys.modules["setuptools.command." + name], name, Base)
+setup = runpy.run_path("python/setup.py")
+import os, shutil
+for name in setup["needed"]():
+    os.makedirs(os.path.dirname(os.path.join("alone/csrc", name)), exist_ok=True)
+    shutil.copyfile(name, os.path.join("alone/csrc", name))
+shutil.copyfile("python/setup.py", "alone/setup.py")
+alone = runpy.run_path("alone/setup.py")
+assert alone["ROOT"].endswith("csrc") and alone["version"]() == setup["version"]()
+alone["build_library"]("alone.so", "objects")
+"""], self.copy)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue(os.path.exists(os.path.join(self.copy, "alone.so")))
+
+
+if __name__ == "__main__":
+    recording.main()
