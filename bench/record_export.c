@@ -1,7 +1,7 @@
 /* How fast a recording becomes a database: `record_export [RANGES [DIR]]`. A recording of that many ranges (default 1,000,000; 4
  * threads, 64 texts, every second range on a stream) is made in memory or, with DIR, as the files of an output folder, and
- * exported. Printed: seconds of
- * the processor, which tell more on a busy machine; then, last, rows, seconds, rows a second (bench/record.sh reads that line). */
+ * exported. Printed: seconds of the processor, which tell more on a busy machine; then, last, rows, seconds, rows a second
+ * (bench/record.sh reads that line). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
