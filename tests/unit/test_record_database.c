@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -417,6 +418,9 @@ static void test_nccl_marks(void **state) {
     put_text(&r, 1, 2,
              "[{\"a\": 1}, {\"NCCL communicator ID\": 18446744073709551615, \"Message size "
              "[bytes]\": 100, \"Peer\": 3}]");
+    put_text(&r, 1, 3, "{\"Message size [bytes]\": 5}"); /* an old release: of whom is not said */
+    put_nvtx(&r, 1990, 2, 1, 3);
+    put_event(&r, 1, PS_REC_RANGE_END, 1995, 2, 0, 0, 1);
     put_nvtx(&r, 2000, 1, 1, 2);
     put_event(&r, 1, PS_REC_RANGE_END, 2005, 1, 0, 0, 1);
     place p;
@@ -427,11 +431,11 @@ static void test_nccl_marks(void **state) {
         &p,
         "SELECT eventType, m.value, d.value, connectionId FROM MSTX_EVENTS JOIN STRING_IDS m "
         "ON m.id = message JOIN STRING_IDS d ON d.id = domainId",
-        "1,ncclRecv,NCCL,4000000001\n"
+        "1,ncclRecv,NCCL,4000000001\n1,ncclRecv,NCCL,4000000002\n"
         "1,{\"opName\": \"ncclRecv\", \"groupName\": \"ffffffffffffffff\", \"count\": "
         "\"100\", \"dataType\": \"uint8\", \"streamId\": \"1\", \"srcRank\": \"3\"},"
-        "communication,4000000002\n");
-    expect_rows(&p, TASKS, "2000,2005,6,4000000002,0,4242,MsTx,4294967295,1,0,4294967295\n");
+        "communication,4000000003\n");
+    expect_rows(&p, TASKS, "2000,2005,6,4000000003,0,4242,MsTx,4294967295,1,0,4294967295\n");
     expect_rows(&p, "SELECT value FROM META_DATA WHERE name = 'collector.comm_time_source'",
                 "host_enqueue\n");
     remove_place(&p);
@@ -571,6 +575,15 @@ static void test_failures(void **state) {
     ps_err err = PS_ERR_INIT;
     assert_int_not_equal(ps_export_capture(c, "/nowhere/at/all", NULL, &p.result, &err), PS_OK);
     assert_non_null(strstr(err.file, "/nowhere/at/all"));
+    char output[128];
+    char elsewhere[] = "/tmp/ps_elsewhere_XXXXXX";
+    remove_place(&p);
+    make_place(&p);
+    (void)snprintf(output, sizeof output, "%s/ASCEND_PROFILER_OUTPUT", p.dir);
+    assert_non_null(mkdtemp(elsewhere)); /* a link is not followed */
+    assert_int_equal(symlink(elsewhere, output), 0);
+    assert_int_equal(ps_export_capture(c, p.dir, NULL, &p.result, &err), PS_IO);
+    assert_int_equal(rmdir(elsewhere), 0);
     ps_capture_free(c);
     recording_end(&r);
     remove_place(&p);

@@ -96,8 +96,12 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
     if (n < 0 || (size_t)n + 1 + sizeof name >= sizeof e->result->database) {
         return ps_fail_file(err, PS_IO, profile_dir, "the path is too long");
     }
+    struct stat st;
     if (mkdir(path, 0750) != 0 && errno != EEXIST) {
         return ps_fail_system(err, path, "cannot make the folder", errno);
+    }
+    if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        return ps_fail_file(err, PS_IO, path, "not a folder of its own: a link, or a file");
     }
     (void)snprintf(path + n, sizeof e->result->database - (size_t)n, "/%s", name);
     ps_database_tables tables = {.device = ps_capture_device(e->c)->n > 0,

@@ -126,7 +126,9 @@ static void name_op(comm_work *w, comm_op *op, const char *kernel) {
     char group[32] = "N/A";
     if (op->call != NULL) {
         (void)snprintf(kind, sizeof kind, "%s", name_of(e, op->call));
-        (void)snprintf(group, sizeof group, "%" PRIx64, op->call->communicator);
+        if (op->call->has_communicator) {
+            (void)snprintf(group, sizeof group, "%" PRIx64, op->call->communicator);
+        }
     } else {
         const char *at = strchr(kernel, '_');
         at = at != NULL ? at + 1 : kernel;

@@ -55,6 +55,17 @@ uint32_t ps_export_stream(ps_export *e, ps_stream_kind kind, uint32_t context, u
     return (uint32_t)e->n_streams++;
 }
 
+const char *ps_export_stream_name(const ps_export *e, uint32_t stream) {
+    const ps_stream_entry *s = &e->streams[stream];
+    const ps_named *names = ps_capture_streams(e->c);
+    for (size_t i = 0; s->kind == PS_STREAM_HANDLE && i < names->n; i++) {
+        if (names->key[i] == s->handle) {
+            return ps_capture_text(e->c, names->value[i], NULL);
+        }
+    }
+    return "";
+}
+
 int64_t ps_export_connection(uint64_t n) {
     const uint64_t below_none = PS_DB_NONE - PS_DB_FIRST_MARK;
     return n < below_none ? PS_DB_FIRST_MARK + (int64_t)n

@@ -87,6 +87,9 @@ static inline int64_t ps_export_tid(const ps_export *e, uint32_t tid) {
 /* Number of the stream; the legacy stream is 0. */
 uint32_t ps_export_stream(ps_export *e, ps_stream_kind kind, uint32_t context, uint64_t handle);
 
+/* As the program called it, "" when it did not. */
+const char *ps_export_stream_name(const ps_export *e, uint32_t stream);
+
 /* The stream that stands for a communicator. */
 uint32_t ps_comm_stream(ps_export *e, const ps_comm_call *call);
 

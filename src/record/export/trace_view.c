@@ -98,7 +98,9 @@ static void add_places(view *v) {
         add_meta(v, "process_name", device_pid(e, device), 0, name);
         add_order(v, "process_sort_index", device_pid(e, device), 0, DEVICE_LAYER);
         for (size_t s = 0; s < e->n_streams; s++) {
-            (void)snprintf(name, sizeof name, "Stream %zu", s);
+            const char *given = ps_export_stream_name(e, (uint32_t)s);
+            (void)snprintf(name, sizeof name, given[0] != '\0' ? "Stream %zu: %.64s" : "Stream %zu",
+                           s, given);
             add_meta(v, "thread_name", device_pid(e, device), (int64_t)s, name);
         }
     }
