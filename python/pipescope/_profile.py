@@ -59,9 +59,12 @@ class TensorboardTraceHandler:
 
 
 def tensorboard_trace_handler(dir_name=None, worker_name=None, analyse_flag=True, async_mode=False):
-    """Where the folders of the recordings are made, and when their databases are written: at once; in the background with
-    async_mode; with analyse_flag=False when the process ends. `dir_name` None: the option output_dir (PIPESCOPE_OUTPUT_DIR, else the
-    working directory). `worker_name`: first part of the folders' names."""
+    """Where the folders of the recordings are made, and when their databases are written.
+
+    dir_name: None for the option output_dir (PIPESCOPE_OUTPUT_DIR, else the working directory).
+    worker_name: first part of the folders' names.
+    async_mode: written in the background; else before the training goes on.
+    analyse_flag: False to have them written when the process ends."""
     return TensorboardTraceHandler(dir_name, worker_name, analyse_flag, async_mode)
 
 

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import unittest
 
 import recording
 
@@ -151,7 +150,8 @@ with npu.stream(npu.current_stream()): pass
 for wrong in (lambda: npu.no_such_thing, lambda: p.no_such_thing):
     try: wrong(); raise SystemExit(1)
     except AttributeError: pass
-c = p._ExperimentalConfig(mstx_domain_include=["a", "b"], mstx_domain_exclude=["c"], profiler_level="x", export_type=p.ExportType.Text)
+c = p._ExperimentalConfig(mstx_domain_include=["a", "b"], mstx_domain_exclude=["c"], profiler_level="x",
+                          export_type=p.ExportType.Text)
 assert c._options() == {"level": "0", "export_type": "db,text", "domain_include": "a,b"}, c._options()
 assert p._ExperimentalConfig(mstx=False)._options()["domain_include"] == "(none)"
 assert "domain_include" not in p._ExperimentalConfig(mstx=False, profiler_level=p.ProfilerLevel.Level_none)._options()
