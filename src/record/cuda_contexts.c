@@ -107,12 +107,12 @@ void ps_cuda_refuse(const void *stream) {
 
 /* --- pools ------------------------------------------------------------------------------------------------------------ */
 
-/* Two threads may do this at once: the one that met the context, and the GPU thread. What one of them made too many goes. */
-int ps_cuda_pool_grow(const ps_cuda_calls *cu, ps_cuda_context *c) {
+/* Several threads may do this at once: one that met the context or found no event, and the GPU thread. What one of them made too many goes. */
+int ps_cuda_pool_grow(const ps_cuda_calls *cu, ps_cuda_context *c, uint32_t wanted) {
     ps_cu_event made[PS_CUDA_BATCH];
-    uint32_t n = 0, wanted = 0;
+    uint32_t n = 0;
     (void)pthread_mutex_lock(&c->lock);
-    wanted = c->cap - c->n_events < PS_CUDA_BATCH ? c->cap - c->n_events : PS_CUDA_BATCH;
+    wanted = c->cap - c->n_events < wanted ? c->cap - c->n_events : wanted;
     (void)pthread_mutex_unlock(&c->lock);
     int mode = PS_CU_CAPTURE_MODE_RELAXED, r = PS_CU_OK;
     /* So that a capture of another thread is not broken, whatever the driver does to make an event. */
@@ -257,7 +257,7 @@ ps_cuda_context *ps_cuda_context_of(const ps_cuda_calls *cu, ps_cu_context handl
         (void)pthread_mutex_unlock(&table_lock);
         ps_cu_context now = NULL;
         if (*is_new && cu->CtxGetCurrent(&now) == PS_CU_OK && now == handle) {
-            (void)ps_cuda_pool_grow(cu, c);
+            (void)ps_cuda_pool_grow(cu, c, PS_CUDA_BATCH);
         }
     }
     return c;

@@ -19,6 +19,7 @@ enum {
     PS_CUDA_CONTEXTS = 32,
     PS_CUDA_LANES = 256, /* streams of a context that are told apart; the rest share one lane */
     PS_CUDA_BATCH = 256, /* events made at a time */
+    PS_CUDA_HASTE = 32,  /* by a thread that finds none */
     PS_CUDA_OPEN = 32768
 };
 #define PS_CUDA_NONE UINT32_MAX
@@ -82,8 +83,8 @@ uint32_t ps_cuda_context_count(void);
 ps_cuda_context *ps_cuda_context_of(const ps_cuda_calls *cu, ps_cu_context handle,
                                     unsigned long long unique, uint32_t cap, bool *is_new);
 
-/* Makes up to PS_CUDA_BATCH events more, with the context current. The driver's result. */
-int ps_cuda_pool_grow(const ps_cuda_calls *cu, ps_cuda_context *c);
+/* Makes up to n (at most PS_CUDA_BATCH) events more, with the context current. The driver's result. */
+int ps_cuda_pool_grow(const ps_cuda_calls *cu, ps_cuda_context *c, uint32_t n);
 
 /* `n` (1 or 2) events; false when there are not that many. *wish: what to ask the GPU thread for: more events, or, in a pool as
  * large as it may be and three quarters used, those that are back. */

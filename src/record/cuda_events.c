@@ -29,16 +29,30 @@ ps_cuda_meaning ps_cuda_meaning_of(int result) {
         return PS_CUDA_CAPTURING;
     }
     switch (result) {
-    case PS_CU_INVALID_VALUE:
-    case PS_CU_INVALID_HANDLE:
-        return PS_CUDA_BAD_STREAM;
+    case PS_CU_OUT_OF_MEMORY:
+        return PS_CUDA_NO_ROOM;
     case PS_CU_NOT_INITIALIZED:
     case PS_CU_DEINITIALIZED:
     case PS_CU_INVALID_CONTEXT:
     case PS_CU_CONTEXT_IS_DESTROYED:
         return PS_CUDA_NO_CONTEXT;
-    default:
+    case 214: /* memory errors that cannot be corrected, also of links */
+    case 220:
+    case 226:
+    case 700: /* an address that is none */
+    case 702: /* a kernel that took too long */
+    case 710: /* assert() */
+    case 714: /* and what else a kernel can do wrong */
+    case 715:
+    case 716:
+    case 717:
+    case 718:
+    case 719:
+    case 721:
+    case 999:
         return PS_CUDA_DEVICE_FAULT;
+    default:
+        return PS_CUDA_BAD_STREAM;
     }
 }
 
@@ -68,6 +82,9 @@ static void refuse(ps_cuda_context *c, void *stream, int result) {
             ps_cuda_refuse(stream);
         }
         break;
+    case PS_CUDA_NO_ROOM:
+        ps_event_drop(PS_DROP_EVENT_POOL_EMPTY);
+        break;
     case PS_CUDA_NO_CONTEXT:
         ps_event_drop(PS_DROP_NO_CONTEXT);
         if (c != NULL) {
@@ -92,6 +109,16 @@ static int context_of(const ps_cuda_calls *cu, void *stream, ps_cu_context *out)
     return r == PS_CU_OK && *out == NULL ? PS_CU_INVALID_CONTEXT : r;
 }
 
+int ps_cuda_context_id(const ps_cuda_calls *cu, ps_cu_context handle, unsigned long long *unique) {
+    unsigned version;
+    *unique = 0;
+    int r = cu->CtxGetId != NULL ? cu->CtxGetId(handle, unique) : PS_CU_NOT_SUPPORTED;
+    if (r == PS_CU_NOT_SUPPORTED) {
+        r = cu->CtxGetApiVersion(handle, &version);
+    }
+    return r == PS_CU_INVALID_VALUE || r == PS_CU_INVALID_HANDLE ? PS_CU_CONTEXT_IS_DESTROYED : r;
+}
+
 static int not_capturing(const ps_cuda_calls *cu, void *stream) {
     int status = PS_CU_CAPTURE_NONE;
     if (cu->StreamIsCapturing == NULL) {
@@ -112,9 +139,7 @@ static ps_cuda_context *admit(void *stream) {
     }
     int r = not_capturing(cu, stream);
     r = r != PS_CU_OK ? r : context_of(cu, stream, &handle);
-    if (r == PS_CU_OK && cu->CtxGetId != NULL) {
-        r = cu->CtxGetId(handle, &unique);
-    }
+    r = r != PS_CU_OK ? r : ps_cuda_context_id(cu, handle, &unique);
     if (r != PS_CU_OK) {
         refuse(NULL, stream, r);
         return NULL;
@@ -145,12 +170,27 @@ static uint64_t lane_of(const void *stream) {
     return (uint64_t)number << 32 | 2;
 }
 
+/* The GPU thread keeps pools filled; where a burst is faster than it, some are made here, if the context is current. */
+static bool make_some(ps_cuda_context *c) {
+    const ps_cuda_calls *cu = ps_cuda.calls;
+    uint32_t n_free, before, after;
+    ps_cu_context now = NULL;
+    ps_cuda_pool_state(c, &n_free, &before);
+    if (cu->CtxGetCurrent(&now) != PS_CU_OK || now != c->handle) {
+        return false;
+    }
+    (void)ps_cuda_pool_grow(cu, c, PS_CUDA_HASTE);
+    ps_cuda_pool_state(c, &n_free, &after);
+    return after > before;
+}
+
 static bool take(ps_cuda_context *c, uint32_t n, uint32_t *events) {
     uint32_t wish = 0;
     bool ok = ps_cuda_pool_take(c, n, events, &wish);
     if (wish != 0) {
         ps_gpu_thread_ask(wish);
     }
+    ok = ok || (wish == PS_GPU_GROW && make_some(c) && ps_cuda_pool_take(c, n, events, &wish));
     if (!ok) {
         ps_event_drop(PS_DROP_EVENT_POOL_EMPTY);
     }

@@ -13,12 +13,16 @@
 typedef enum ps_cuda_meaning {
     PS_CUDA_FINE,
     PS_CUDA_CAPTURING,   /* the stream is, or something that it waits for */
-    PS_CUDA_BAD_STREAM,  /* the handle is none */
+    PS_CUDA_BAD_STREAM,  /* the handle is none, or not for events */
+    PS_CUDA_NO_ROOM,     /* of memory */
     PS_CUDA_NO_CONTEXT,  /* none is current, or it was destroyed, or the driver is shutting down */
     PS_CUDA_DEVICE_FAULT /* it stays: every later call would give the same */
 } ps_cuda_meaning;
 
 ps_cuda_meaning ps_cuda_meaning_of(int result);
+
+/* Whether a context is one: the driver's number for it, 0 where it gives none. The driver's result. */
+int ps_cuda_context_id(const ps_cuda_calls *cu, ps_cu_context handle, unsigned long long *unique);
 
 /* Of a context that can no longer be used; said once in the log. */
 void ps_cuda_fail(ps_cuda_context *c, int result);

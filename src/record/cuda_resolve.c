@@ -39,14 +39,9 @@ static bool alive(const ps_cuda_calls *cu, ps_cuda_context *c) {
     if (atomic_load(&c->state) != PS_CUDA_LIVE) {
         return false;
     }
-    unsigned long long unique = 0;
-    unsigned version;
-    int r = cu->CtxGetId != NULL ? cu->CtxGetId(c->handle, &unique)
-                                 : cu->CtxGetApiVersion(c->handle, &version);
+    unsigned long long unique;
+    int r = ps_cuda_context_id(cu, c->handle, &unique);
     if (r == PS_CU_OK && unique != c->unique) {
-        r = PS_CU_CONTEXT_IS_DESTROYED;
-    }
-    if (r == PS_CU_INVALID_VALUE || r == PS_CU_INVALID_HANDLE) {
         r = PS_CU_CONTEXT_IS_DESTROYED;
     }
     if (r != PS_CU_OK) {
@@ -127,7 +122,8 @@ static int grow(const ps_cuda_calls *cu, ps_cuda_context *c) {
     ps_cuda_pool_state(c, &n_free, &n_events);
     do {
         before = n_events;
-        r = n_free < ps_cuda_pool_low(n_events) ? ps_cuda_pool_grow(cu, c) : PS_CU_OK;
+        r = n_free < ps_cuda_pool_low(n_events) ? ps_cuda_pool_grow(cu, c, PS_CUDA_BATCH)
+                                                : PS_CU_OK;
         ps_cuda_pool_state(c, &n_free, &n_events);
     } while (r == PS_CU_OK && n_events > before);
     return r == PS_CU_OUT_OF_MEMORY ? PS_CU_OK : r;

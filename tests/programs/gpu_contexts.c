@@ -30,6 +30,8 @@ int main(void) {
         gpu_check(gpu.CtxSetCurrent(second), "cuCtxSetCurrent");
         range(spin_second, "second", streams[1]);
         range(spin_second, "second default", GPU_LEGACY);
+        ps_record_range_end(
+            ps_record_range_start(NULL, "across", streams[0])); /* not of the current context */
         (void)ps_record_step();
     }
     gpu_check(gpu.CtxSynchronize(), "cuCtxSynchronize");

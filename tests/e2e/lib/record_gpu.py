@@ -128,6 +128,8 @@ def check_capture(recording, output, _truth):
 def check_contexts(recording, _output, _truth):
     assert all(e[3] for e in recording.named("first")), "the first context lost times"
     assert all(e[3] for e in recording.named("last")), "the last range has none"
+    across = recording.named("across")
+    print(f"# {sum(bool(e[3]) for e in across)} of {len(across)} ranges on a stream of a context that is not current have times")
     seconds = recording.named("second")
     print(f"# {sum(bool(e[3]) for e in seconds)} of {len(seconds)} ranges of a context destroyed later have times; "
           f"drops {json.dumps(recording.drops)}")
