@@ -9,7 +9,8 @@ and writes what was recorded into the output folder.
 
 With --recorder pipescope that is one folder a rank, <worker>_<time>_ascend_pt, and every schedule is labelled: each forward
 and backward of a microbatch on a stage is a range with a device side (pipescope.pipelining), each call of a module one of
-the domain Module (pipescope.hook_modules). What of a training script that needs stands in recorder_of().
+the domain Module (pipescope.hook_modules), each operator a row of its own (pipescope.record_ops). What of a training script that
+needs stands in recorder_of().
 
 With --recorder torch it is one Kineto trace a rank, rank_<N>.pt.trace.json.gz. Each trace says its rank
 (distributedInfo.rank) and holds the labels of the pipeline as host ranges, where PyTorch writes any:
@@ -106,6 +107,7 @@ def recorder_of(options, schedule, path):
         pipescope = import_pipescope()
         pipescope.pipelining.record(schedule)
         pipescope.hook_modules()
+        pipescope.record_ops()
         return pipescope.profile(schedule=pipescope.schedule(**steps),
                                  on_trace_ready=pipescope.tensorboard_trace_handler(options.output))
 

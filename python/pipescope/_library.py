@@ -49,6 +49,7 @@ def _candidates():
     loaded = _loaded_copy()
     if loaded:
         yield loaded
+        return  # also when it cannot be used: a second recorder would write the same events again
     named = os.environ.get("PIPESCOPE_LIBRARY")
     if named:
         yield named

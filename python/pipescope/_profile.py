@@ -59,9 +59,12 @@ class TensorboardTraceHandler:
 
 
 def tensorboard_trace_handler(dir_name=None, worker_name=None, analyse_flag=True, async_mode=False):
-    """Where the folders of the recordings are made, and when their databases are written: at once; in the background with
-    async_mode; with analyse_flag=False when the next cycle starts or the process ends. `dir_name` None: the option output_dir
-    (PIPESCOPE_OUTPUT_DIR, else the working directory). `worker_name`: first part of the folders' names."""
+    """Where the folders of the recordings are made, and when their databases are written.
+
+    dir_name: None for the option output_dir (PIPESCOPE_OUTPUT_DIR, else the working directory).
+    worker_name: first part of the folders' names.
+    async_mode: written in the background; else before the training goes on.
+    analyse_flag: False to have them written when the process ends."""
     return TensorboardTraceHandler(dir_name, worker_name, analyse_flag, async_mode)
 
 
@@ -106,6 +109,7 @@ class profile:
         self._written = True
         self._set = []  # names of options
         self._folder = ""  # of the last recording
+        self._incomplete = []  # folders whose profiler_info lacks our arguments
         for key, value in (metadata or {}).items():
             self.add_metadata_json(key, json.dumps(value))
 
@@ -145,7 +149,7 @@ class profile:
         action, self.current_action = self.current_action, NONE
         if action is WARMUP:
             _say.warn("incorrect schedule: stopped while warming up, nothing was recorded")
-            self._discard()
+            self._cool_down()
         elif action is RECORD and self.schedule is not None:
             _say.warn("incorrect schedule: stopped in the middle of a cycle; what was recorded is written")
             self._finish()
@@ -208,7 +212,7 @@ class profile:
             if before is RECORD:
                 self._finish()
             else:
-                self._discard()
+                self._cool_down()
             before = NONE
         if before is NONE and after is WARMUP:
             self._warm_up()
@@ -257,16 +261,19 @@ class profile:
         _groups.settle_rank()
         code = lib.start()
         self._recording = code == _library.OK
+        if isinstance(self.schedule, Window) and _jobs.wants_log():
+            _jobs.banner(self.schedule.first, self.schedule.end)
         if code == _library.WRONG_TIME and lib.enabled():
             _say.warn_once("passive", "the program records already: this profile only marks its steps")
             self._note()
         elif not self._recording:
             _say.warn("recording could not be started: %s", _library.error_text(code))
 
-    def _discard(self):
+    def _cool_down(self):
+        """Of a warm-up nothing stays. (Not discard(): that may take an earlier recording that still waits to be written.)"""
         lib = _library.functions()
         if lib is not None and not lib.enabled():
-            lib.discard()
+            lib.stop()
 
     def _finish(self):
         lib = _library.functions()
@@ -305,15 +312,18 @@ class profile:
             return
         self._written = True
         if not analyse:
-            return  # the library writes it when the next recording starts, or at the end
+            return  # the library writes it when the process ends
         if in_background:
-            thread = threading.Thread(target=self._export, args=(dir_name, self._folder), name="pipescope-export")
-            _writers.append(thread)
+            before = list(_writers)
+            thread = threading.Thread(target=self._export, args=(dir_name, self._folder, before), name="pipescope-export")
+            _writers[:] = [t for t in before if t.is_alive()] + [thread]
             thread.start()
         else:
             self._export(dir_name, self._folder)
 
-    def _export(self, dir_name, folder):
+    def _export(self, dir_name, folder, before=()):
+        for thread in before:
+            thread.join()
         lib = _library.functions()
         handler = self.on_trace_ready
         in_place = dir_name is None or (isinstance(handler, TensorboardTraceHandler) and dir_name == handler.dir_name)
@@ -330,10 +340,12 @@ class profile:
             return
         folder = folder if in_place else os.path.join(dir_name, os.path.basename(folder))
         self.folders.append(folder)
-        self._add_config(folder)
+        self._incomplete.append(folder)
+        # The library writes the last recording first: of two that wait, the other one may come only now.
+        self._incomplete = [f for f in self._incomplete if not self._add_config(f)]
 
     def _add_config(self, folder):
-        """The arguments of this profile, into profiler_info_<rank>.json."""
+        """The arguments of this profile, into profiler_info_<rank>.json. False when there is none yet."""
         schedule = self.schedule
         said = schedule.as_dict() if hasattr(schedule, "as_dict") else None if schedule is None else str(schedule)
         common = dict({"schedule": said}, **self._config.get("common_config", {}))
@@ -341,8 +353,10 @@ class profile:
             names = [n for n in os.listdir(folder) if n.startswith("profiler_info") and n.endswith(".json")]
             for name in names:
                 _complete(os.path.join(folder, name), common, self._config.get("experimental_config", {}))
+            return bool(names)
         except (OSError, ValueError, AttributeError) as error:
             _say.warn_once("info", "profiler_info in %s could not be completed: %s", folder, error)
+            return True
 
 
 def _complete(path, common, experimental):

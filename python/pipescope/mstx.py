@@ -133,11 +133,10 @@ def _failed(what, error):
 
 
 class _Stacks(threading.local):
-    """The open ranges of this thread: domain -> ids. Those of an earlier recording are forgotten when a new one is met."""
+    """The open ranges of this thread: domain -> ids, or None before the first. Those of an earlier recording are forgotten
+    when a new one is met: `of` holds the recording's number under the key 0."""
 
-    def __init__(self):
-        self.recording = 0
-        self.by_domain = {}
+    of = None
 
 
 _stacks = _Stacks()
@@ -152,9 +151,13 @@ def range_push(message, stream=None, domain="default"):
     range_id = range_start(message, stream, domain)
     if range_id == 0:
         return -1
-    if _stacks.recording != recording:
-        _stacks.recording, _stacks.by_domain = recording, {}
-    stack = _stacks.by_domain.setdefault(domain, [])
+    of = _stacks.of
+    if of is None or of[0] != recording:
+        of = _stacks.of = {0: recording}
+    stack = of.get(domain)
+    if stack is None:
+        of[domain] = [range_id]
+        return 0
     stack.append(range_id)
     return len(stack) - 1
 
@@ -162,13 +165,14 @@ def range_push(message, stream=None, domain="default"):
 def range_pop(domain="default"):
     """Ends the innermost range that this thread pushed in the domain. The depth after; -1 when there is none."""
     recording = _word[0]
-    if not recording or _stacks.recording != recording:
+    of = _stacks.of if recording else None
+    if of is None or of[0] != recording:
         return -1
     try:
-        stack = _stacks.by_domain.get(domain)
+        stack = of.get(domain)
     except TypeError:
         stack = None
-    if not stack:
+    if not stack or domain == 0:
         if not isinstance(domain, str) or not domain:
             _say.warn_once("domain", "a domain must be a str that is not empty, not %.80r", domain)
         return -1

@@ -23,7 +23,7 @@ void ps_ascend_marks_fini(ps_ascend_marks *m) {
 
 /* --- the host side ------------------------------------------------------------------------------------ */
 
-/* Columns 5 and on are there for the whole timeline only. */
+/* Columns 6 and on are there for the whole timeline only. */
 static ps_code take_marks(void *context, const ps_scan_batch *b, ps_err *err) {
     ps_ascend_marks *m = context;
     if (!ps_grow(&m->rows, &m->cap, m->n + b->n_rows, UINT32_MAX - 1, sizeof *m->rows)) {
@@ -36,16 +36,16 @@ static ps_code take_marks(void *context, const ps_scan_batch *b, ps_err *err) {
                                .thread_id = ps_cell_int(&b->columns[3], i, -1),
                                .connection_id = ps_cell_int(&b->columns[4], i, -1),
                                .event_type = PS_ASCEND_NULL,
-                               .domain = PS_ASCEND_NULL,
+                               .domain = ps_cell_int(&b->columns[5], i, PS_ASCEND_NULL),
                                .category = PS_ASCEND_NULL,
                                .row = b->rowids[i],
                                .slice = PS_NONE};
-        if (b->n_columns > 5) {
-            mark.event_type = ps_cell_int(&b->columns[5], i, PS_ASCEND_NULL);
-            mark.domain = ps_cell_int(&b->columns[6], i, PS_ASCEND_NULL);
+        if (b->n_columns > 6) {
+            mark.event_type = ps_cell_int(&b->columns[6], i, PS_ASCEND_NULL);
             mark.category = ps_cell_int(&b->columns[7], i, PS_ASCEND_NULL);
         }
-        if (!ps_ascend_want_string(m->a, mark.message)) {
+        if (!ps_ascend_want_string(m->a, mark.message) ||
+            !ps_ascend_want_string(m->a, mark.domain)) {
             return ps_fail_nomem(err);
         }
         m->rows[m->n++] = mark;
@@ -54,12 +54,12 @@ static ps_code take_marks(void *context, const ps_scan_batch *b, ps_err *err) {
 }
 
 ps_code ps_ascend_marks_scan(ps_ascend_marks *m, ps_err *err) {
-    static const char *const COLUMNS[] = {"startNs",      "endNs",     "message",  "globalTid",
-                                          "connectionId", "eventType", "domainId", "category"};
+    static const char *const COLUMNS[] = {"startNs",      "endNs",    "message",   "globalTid",
+                                          "connectionId", "domainId", "eventType", "category"};
     if (!ps_db_has_table(m->a->db, "MSTX_EVENTS")) {
         return PS_OK;
     }
-    return ps_scan(m->a->db, "MSTX_EVENTS", COLUMNS, ps_ascend_wants(m->a, PS_NEED_SLICES) ? 8 : 5,
+    return ps_scan(m->a->db, "MSTX_EVENTS", COLUMNS, ps_ascend_wants(m->a, PS_NEED_SLICES) ? 8 : 6,
                    take_marks, m, err);
 }
 
@@ -77,7 +77,8 @@ static void add_host_args(const ps_ascend *a, const ps_ascend_mark *mark, ps_str
 
 /* None for the numbers that stand for no domain. */
 static ps_str domain_of(ps_ascend *a, const ps_ascend_mark *mark, bool *missing) {
-    if (mark->domain == PS_ASCEND_NULL || mark->domain == PS_ASCEND_NO_ID) {
+    if (!ps_ascend_wants(a, PS_NEED_SLICES) || mark->domain == PS_ASCEND_NULL ||
+        mark->domain == PS_ASCEND_NO_ID) {
         return PS_STR_NONE;
     }
     ps_str domain = ps_ascend_text(a, mark->domain);
@@ -393,6 +394,19 @@ static ps_code read_waiting_marks(ps_ascend_marks *all, ps_err *err) {
     return code;
 }
 
+/* Calls of modules, arguments of attention, counted operations and the profiler's own steps are told of the host alone. */
+static bool is_of_host(ps_ascend *a, const ps_ascend_mark *mark) {
+    static const char *const DOMAINS[] = {"Module", "flash_attn_args", "mfu_flops"};
+    const char *domain = ps_builder_text(a->builder, ps_ascend_text(a, mark->domain));
+    for (size_t i = 0; i < sizeof DOMAINS / sizeof *DOMAINS; i++) {
+        if (strcmp(domain, DOMAINS[i]) == 0) {
+            return true;
+        }
+    }
+    const char *message = ps_builder_text(a->builder, ps_ascend_text(a, mark->message));
+    return strncmp(message, "ProfilerStep#", 13) == 0;
+}
+
 ps_code ps_ascend_marks_finish(ps_ascend_marks *m, ps_err *err) {
     ps_ascend *a = m->a;
     ps_code code = PS_OK;
@@ -403,7 +417,8 @@ ps_code ps_ascend_marks_finish(ps_ascend_marks *m, ps_err *err) {
         code = read_waiting_marks(m, err);
     }
     for (size_t i = 0; code == PS_OK && i < m->n; i++) {
-        ps_diag_count(a->diag, PS_ODD_MARK_HOST_ONLY, m->rows[i].slice != PS_NONE);
+        ps_diag_count(a->diag, PS_ODD_MARK_HOST_ONLY,
+                      m->rows[i].slice != PS_NONE && !is_of_host(a, &m->rows[i]));
     }
     return code == PS_OK && ps_builder_failed(a->builder) ? ps_fail_nomem(err) : code;
 }

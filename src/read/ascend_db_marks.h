@@ -8,9 +8,9 @@
 
 typedef struct ps_ascend_mark {
     int64_t start_ns, end_ns, connection_id, thread_id, row;
-    int64_t message;            /* id in STRING_IDS */
-    int64_t event_type, domain; /* for the whole timeline only, else PS_ASCEND_NULL */
-    int64_t category;
+    int64_t message;              /* id in STRING_IDS */
+    int64_t domain;               /* id in STRING_IDS, or PS_ASCEND_NULL */
+    int64_t event_type, category; /* for the whole timeline only, else PS_ASCEND_NULL */
     uint32_t slice;
 } ps_ascend_mark;
 

@@ -394,6 +394,11 @@ void ps_rec_config_read(ps_rec_config *out) {
     out->cupti_path = texts[OPT_cupti_path];
 }
 
+bool ps_rec_config_is_on(const char *option) {
+    bool on = false;
+    return parse_bool(ps_rec_config_text(option), &on) && on;
+}
+
 bool ps_rec_config_window(int64_t *first, int64_t *end) {
     ps_rec_config scratch = {0};
     const char *text = text_of(OPT_window);

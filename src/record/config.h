@@ -43,6 +43,9 @@ const char *ps_rec_config_text(const char *option);
 /* Reads all options. */
 void ps_rec_config_read(ps_rec_config *out);
 
+/* An option that is on or off, alone. */
+bool ps_rec_config_is_on(const char *option);
+
 /* The option "window" alone; false when there is none or it makes no sense. */
 bool ps_rec_config_window(int64_t *first, int64_t *end);
 

@@ -23,7 +23,6 @@
 #include "record/cuda_driver.h"
 #include "record/cuda_internal.h"
 #include "record/cupti_parts.h"
-#include "record/demangle.h"
 #include "record/device_gpu.h"
 #include "record/events.h"
 #include "record/gpu_thread.h"
@@ -374,7 +373,6 @@ void ps_cupti_work(uint32_t wishes) {
         unsubscribe();
         take_buffers();
         ps_cupti_buffers_release();
-        ps_demangle_release();
     }
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "record/cupti_parts.h"
-#include "record/demangle.h"
 #include "record/device_gpu.h"
 #include "record/events.h"
 #include "record/gpu_thread.h"
@@ -42,7 +41,7 @@ static bool kernel(const uint8_t *r) {
     }
     const char *name = (const char *)(uintptr_t)u64(r, PS_KERNEL_NAME);
     return hand_on(PS_REC_KERNEL, u32(r, PS_KERNEL_CORRELATION), u64(r, PS_KERNEL_START),
-                   u64(r, PS_KERNEL_END), ps_demangle(name), &more);
+                   u64(r, PS_KERNEL_END), name, &more);
 }
 
 static bool copy(const uint8_t *r, bool set) {

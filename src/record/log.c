@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/calm.h"
 #include "record/config.h"
 #include "record/hold.h"
 
@@ -83,6 +84,7 @@ static void say(const char *fmt, va_list args) {
     }
     line[n++] = '\n';
     int saved = errno;
+    ps_calm calm = ps_calm_begin();
     if (!ps_rec_config_quiet()) {
         put(STDERR_FILENO, line, n);
     }
@@ -93,6 +95,7 @@ static void say(const char *fmt, va_list args) {
         put(fd, line, n);
         (void)close(fd);
     }
+    ps_calm_end(&calm);
     errno = saved;
 }
 

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,25 +76,19 @@ static void forget_parent(void) {
 }
 
 static void begin_automatically(void) {
-    ps_rec_config config;
-    ps_rec_config_read(&config);
+    int64_t first = 0;
+    int64_t window_end = 0;
     /* A window begins by itself, with its first step. */
-    if (config.record && !config.has_window) {
+    if (ps_rec_config_is_on("record") && !ps_rec_config_window(&first, &window_end)) {
         (void)ps_session_begin(PS_BY_OPTION);
     }
-}
-
-static bool is_on(const char *option) {
-    ps_rec_config config;
-    ps_rec_config_read(&config);
-    return strcmp(option, "record") == 0 ? config.record : config.follow_fork;
 }
 
 static void after_fork_in_child(void) {
     bool was_recording = ps_session_is_recording();
     release(true);
     forget_parent();
-    if (was_recording && is_on("follow_fork")) {
+    if (was_recording && ps_rec_config_is_on("follow_fork")) {
         (void)ps_session_begin(PS_BY_OPTION);
     }
 }

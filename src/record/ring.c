@@ -52,18 +52,12 @@ static void *map_file(const char *dir, uint32_t number, size_t bytes) {
 }
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
+#define MADV_POPULATE_WRITE                                                                        \
+    23 /* Linux 5.14; before, each page takes its fault when it comes to it */
 #endif
 
-/* All pages, ready to be written: MAP_POPULATE would make those of a file ready for reading only. */
-static void populate(char *memory, size_t bytes) {
-    if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) { /* Linux 5.14 */
-        return;
-    }
-    for (size_t i = 0; i < bytes; i += 4096) {
-        *(volatile char *)(memory + i) = 0;
-    }
-}
+/* Enough until the writer comes; all of a ring takes a thread of the program several milliseconds. */
+enum { FIRST_SLOTS = 4096 };
 
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
                   uint64_t session) {
@@ -80,16 +74,17 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
         return false;
     }
     (void)madvise(memory, bytes, MADV_DONTFORK);
-    populate(memory, bytes);
     ring->header = memory;
     ring->slots = (ps_slot *)(void *)((char *)memory + PS_RING_HEADER_BYTES);
     ring->mask = n_slots - 1;
     ring->mapped_bytes = bytes;
     ring->in_file = dir != NULL;
+    ps_ring_prepare(ring, FIRST_SLOTS);
     ring->header->format = PS_RECORD_FORMAT;
     ring->header->number = number;
     ring->header->n_slots = n_slots;
     ring->header->session = session;
+    atomic_signal_fence(memory_order_release);
     ring->header->magic = PS_RING_MAGIC; /* last: without it the file is no ring yet */
     return true;
 }
@@ -103,9 +98,6 @@ static void prepare_slots(ps_ring *ring, uint64_t first, uint64_t n) {
 }
 
 void ps_ring_prepare(ps_ring *ring, uint64_t n_slots) {
-    if (!ring->in_file) {
-        return;
-    }
     uint64_t all = ring->mask + 1;
     uint64_t first = atomic_load_explicit(&ring->header->head, memory_order_relaxed) & ring->mask;
     uint64_t n = n_slots < all ? n_slots : all;

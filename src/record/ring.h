@@ -24,7 +24,7 @@ typedef struct ps_ring {
 } ps_ring;
 
 /* Makes <dir>/<number>.ring; `dir` NULL for anonymous memory. `n_slots` is a power of two. Maps it so that a fork does not
- * get it, all of its pages at hand. False when it cannot be had (errno says why; nothing is left). */
+ * get it, its first pages writable without a page fault. False when it cannot be had (errno says why; nothing is left). */
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
                   uint64_t session);
 

@@ -4,7 +4,7 @@
  *     begin     a new take becomes `current`, *ps_recording its generation
  *     place     (first event) folder, spool, writer
  *     stop      *ps_recording = 0, threads, device, last facts, writer, rings; the take goes to `waiting`
- *     export    the head of `waiting` is taken out; back again when it failed
+ *     export    the one stopped last goes from `waiting` to `exporting`; back again when it failed
  *
  * A program that starts again without exporting loses nothing: what waits is exported when the process ends. */
 #include "record/session.h"
@@ -35,12 +35,13 @@ static struct {
     uint32_t generation;
     ps_take *_Atomic current; /* changes under both locks */
     bool warm;                /* `current` is made ready, not started */
-    bool stopping;            /* `current` is being stopped, by one thread */
-    ps_take *waiting;         /* stopped, not exported; the last one first */
-    ps_take *exporting;       /* each by one thread, which owns it */
-    atomic_uint n_waiting;    /* in both lists */
-    atomic_uint n_given_up;   /* of them: could not be exported as the process ended */
-    ps_take *of_parents;      /* what a child of a fork had no use for */
+    atomic_bool stopping;     /* `current` is being stopped, by one thread */
+    uint64_t n_stops;
+    ps_take *waiting;       /* stopped, not exported; the last one first */
+    ps_take *exporting;     /* each by one thread, which owns it */
+    atomic_uint n_waiting;  /* in both lists */
+    atomic_uint n_given_up; /* of them: could not be exported as the process ended */
+    ps_take *of_parents;    /* what a child of a fork had no use for */
     /* Of the last one, when it is not there any more. */
     char last_folder[4096 + 512];
     ps_record_stats last_stats;
@@ -334,9 +335,21 @@ static void finish_take(ps_take *take) {
     }
 }
 
-static void remember_last(const ps_take *take) {
-    memcpy(g.last_folder, take->folder, sizeof g.last_folder);
+/* One that recorded something waits for its export. Returns whether it does. Under `control`. */
+static bool keep_stopped(ps_take *take, bool was_warm) {
+    bool keep = take->placed && !was_warm;
+    take->stop = ++g.n_stops;
     g.last_stats = take->stats;
+    memcpy(g.last_folder, take->folder, sizeof g.last_folder);
+    if (keep) {
+        take->next = g.waiting;
+        g.waiting = take;
+        g.n_waiting++;
+    } else {
+        g.last_folder[0] = '\0';
+    }
+    g.stopping = false;
+    return keep;
 }
 
 int ps_session_stop(void) {
@@ -358,14 +371,7 @@ int ps_session_stop(void) {
     finish_take(take);
 
     (void)pthread_mutex_lock(&g.control);
-    remember_last(take);
-    g.stopping = false;
-    bool keep = take->placed && !was_warm;
-    if (keep) {
-        take->next = g.waiting;
-        g.waiting = take;
-        g.n_waiting++;
-    }
+    bool keep = keep_stopped(take, was_warm);
     (void)pthread_mutex_unlock(&g.control);
     if (!keep) {
         if (take->folder[0] != '\0') {
@@ -390,15 +396,20 @@ static ps_take *hand_out(ps_take **at) {
     return take;
 }
 
-/* The recording stopped last, for the caller to export; NULL when there is none. */
-static ps_take *take_waiting(void) {
+/* The recording stopped last, for the caller to export. NULL when it was without events, exported already, or there is none:
+ * older ones are left to the end of the process. */
+static ps_take *take_last(void) {
     (void)pthread_mutex_lock(&g.control);
-    ps_take *take = hand_out(&g.waiting);
+    ps_take **at = &g.waiting;
+    while (*at != NULL && (*at)->stop != g.n_stops) {
+        at = &(*at)->next;
+    }
+    ps_take *take = hand_out(at);
     (void)pthread_mutex_unlock(&g.control);
     return take;
 }
 
-/* The same, but none that was tried before as the process ended: there may be several exit handlers. */
+/* Any, but none that was tried before as the process ended: there may be several exit handlers. */
 static ps_take *take_untried(void) {
     (void)pthread_mutex_lock(&g.control);
     ps_take **at = &g.waiting;
@@ -444,24 +455,27 @@ static int export_take(ps_take *take, const char *dir, bool say) {
 }
 
 int ps_session_export_last(void) {
-    ps_take *take = take_waiting();
+    ps_take *take = take_last();
     return take != NULL ? export_take(take, NULL, true) : PS_RECORD_NOTHING;
 }
 
 int ps_session_export(const char *dir) {
-    ps_take *take = take_waiting();
+    ps_take *take = take_last();
     if (take != NULL) {
         return export_take(take, dir, false);
     }
     (void)pthread_mutex_lock(&g.control);
-    bool busy = atomic_load(&g.current) != NULL || g.n_waiting > 0;
+    bool busy = atomic_load(&g.current) != NULL || g.stopping;
+    for (const ps_take *t = g.exporting; t != NULL; t = t->next) {
+        busy = busy || t->stop == g.n_stops;
+    }
     (void)pthread_mutex_unlock(&g.control);
     return busy ? PS_RECORD_WRONG_TIME : PS_RECORD_NOTHING;
 }
 
 int ps_session_discard(void) {
     int stopped = ps_session_stop();
-    ps_take *take = take_waiting();
+    ps_take *take = take_last();
     if (take == NULL) {
         return stopped == PS_RECORD_OK ? PS_RECORD_OK : PS_RECORD_NOTHING;
     }
@@ -520,7 +534,7 @@ bool ps_session_is_recording(void) {
 
 /* Without a lock: the process may end in a signal handler that interrupted a control call. */
 bool ps_session_has_work(void) {
-    return atomic_load(&g.current) != NULL ||
+    return atomic_load(&g.current) != NULL || atomic_load(&g.stopping) ||
            atomic_load(&g.n_waiting) > atomic_load(&g.n_given_up);
 }
 

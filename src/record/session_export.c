@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/fs.h"
+#include "record/calm.h"
 #include "record/export/capture.h"
 #include "record/export/export.h"
 #include "record/log.h"
@@ -105,7 +106,7 @@ static void clean_up(ps_take *take, const char *folder) {
     }
 }
 
-int ps_take_export(ps_take *take, const char *dir, bool say) {
+static int export_take(ps_take *take, const char *dir, bool say) {
     char folder[sizeof take->folder] = "";
     ps_err err = PS_ERR_INIT;
     ps_code code = PS_OK;
@@ -143,4 +144,11 @@ int ps_take_export(ps_take *take, const char *dir, bool say) {
     }
     ps_free(result);
     return code_of(code);
+}
+
+int ps_take_export(ps_take *take, const char *dir, bool say) {
+    ps_calm calm = ps_calm_begin();
+    int code = export_take(take, dir, say);
+    ps_calm_end(&calm);
+    return code;
 }

@@ -11,12 +11,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/fs.h"
+#include "record/calm.h"
 #include "record/export/export.h"
 #include "record/log.h"
 #include "record/session_parts.h"
@@ -147,8 +149,13 @@ static bool has_room(const ps_take *take, ps_err *err) {
     if (ps_free_space(take->raw, &free_bytes, err) != PS_OK) {
         return false;
     }
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < free_bytes) {
+        free_bytes = limit.rlim_cur;
+    }
     if (free_bytes < need) {
-        (void)ps_fail_file(err, PS_IO, take->raw, "only %llu bytes are free, and rings take %llu",
+        (void)ps_fail_file(err, PS_IO, take->raw,
+                           "only %llu bytes are free, or allowed, and rings take %llu",
                            (unsigned long long)free_bytes, (unsigned long long)need);
         return false;
     }
@@ -180,7 +187,7 @@ static bool place_on_disk(ps_take *take, const ps_spool_header *header) {
     return false;
 }
 
-bool ps_take_place(ps_take *take) {
+static bool place_take(ps_take *take) {
     ps_spool_header header = {.magic = PS_SPOOL_MAGIC,
                               .format = PS_RECORD_FORMAT,
                               .clock = (uint32_t)take->clock,
@@ -207,6 +214,13 @@ bool ps_take_place(ps_take *take) {
     }
     take->placed = true;
     return true;
+}
+
+bool ps_take_place(ps_take *take) {
+    ps_calm calm = ps_calm_begin();
+    bool ok = place_take(take);
+    ps_calm_end(&calm);
+    return ok;
 }
 
 /* --- removing -------------------------------------------------------------------------------------------------------- */

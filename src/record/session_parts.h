@@ -48,6 +48,7 @@ typedef struct ps_take {
     bool left_in_rings;    /* the spool did not take all: the files of the rings stay */
     bool given_up;         /* could not be exported as the process ended */
     ps_record_stats stats; /* when stopped */
+    uint64_t stop;         /* the how many-th stop of the process that was */
     struct ps_take *next;
 } ps_take;
 

@@ -359,6 +359,7 @@ void ps_threads_prepare(uint32_t generation, const char *dir, uint64_t n_slots, 
         ps_lane *lane = new_lane(&where);
         open = lane != NULL;
         if (open) {
+            ps_ring_prepare(&lane->ring, where.n_slots);
             free_lane(lane);
         }
     }

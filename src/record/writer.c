@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/calm.h"
 #include "record/clock.h"
 #include "record/device.h"
 #include "record/events.h"
@@ -170,7 +171,9 @@ void ps_writer_stop(void) {
     (void)pthread_join(g.thread, NULL);
     g.running = false;
     ps_spool_retry(g.spool);
+    ps_calm calm = ps_calm_begin();
     (void)take_all();
+    ps_calm_end(&calm);
 }
 
 void ps_writer_wake(void) {

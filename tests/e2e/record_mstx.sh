@@ -41,7 +41,7 @@ cat >"$T/want" <<TEXT
 TEXT
 diff -u "$T/want" "$T/rows"
 # events on a stream have a row of the device
-test "$(sqlite3 "$db" "SELECT count(*) FROM TASK JOIN MSTX_EVENTS USING (connectionId)")" = 3
+same "$(sqlite3 "$db" "SELECT count(*) FROM TASK JOIN MSTX_EVENTS USING (connectionId)")" 3
 record_drop "$db" bad_message 7
 record_drop "$db" long_message 2
 record_drop "$db" bad_domain 2
@@ -52,25 +52,25 @@ record_drop "$db" unknown_range 1
 record_run "$T/strict" env MSTX_INJECTION_PATH="$PIPESCOPE_RECORD_LIBRARY" PIPESCOPE_MSTX_STRICT=1 \
     "$PIPESCOPE_PROGRAMS/mstx_client" >/dev/null
 db=$(record_database "$T/strict")
-test "$(marks "$db" | grep -c xxxx)" = 0
+same "$(marks "$db" | grep -c xxxx)" 0
 record_drop "$db" bad_message 9
 
 # --- an older header ---
 record_run "$T/old" env MSTX_INJECTION_PATH="$PIPESCOPE_RECORD_LIBRARY" \
     "$PIPESCOPE_PROGRAMS/mstx_old" >"$T/out"
-grep -qx 'attached 1' "$T/out"
-grep -qx 'no memory module' "$T/out"
+line 'attached 1' "$T/out"
+line 'no memory module' "$T/out"
 if grep -q tool "$T/out"; then fail "an older header has no mstxGetToolId"; fi
-marks "$(record_database "$T/old")" | grep -qx '3|in one|6|one'
+marks "$(record_database "$T/old")" | line '3|in one|6|one'
 
 # --- loaded before the program ---
 record_run "$T/preload" record_preload "$PIPESCOPE_PROGRAMS/mstx_client" >"$T/out"
-grep -qx 'attached 1' "$T/out"
-marks "$(record_database "$T/preload")" | grep -qx '2|outer|5|default'
+line 'attached 1' "$T/out"
+marks "$(record_database "$T/preload")" | line '2|outer|5|default'
 
 # --- linked ---
 record_run "$T/linked" "$PIPESCOPE_PROGRAMS/mstx_linked" >"$T/out"
-grep -qx 'tool 1100' "$T/out"
+line 'tool 1100' "$T/out"
 marks "$(record_database "$T/linked")" >"$T/rows"
 cat >"$T/want" <<TEXT
 3|linked mark|11|default
@@ -82,14 +82,14 @@ diff -u "$T/want" "$T/rows"
 
 # --- by `pipescope record`, which sets the environment ---
 pipescope record -o "$T/cli" -- "$PIPESCOPE_PROGRAMS/mstx_client" >"$T/out" 2>"$T/err"
-grep -qx 'attached 1' "$T/out"
-marks "$(record_database "$T/cli")" | grep -qx '2|outer|5|default'
+line 'attached 1' "$T/out"
+marks "$(record_database "$T/cli")" | line '2|outer|5|default'
 
 # --- only some domains; nothing at all ---
 record_run "$T/one" env MSTX_INJECTION_PATH="$PIPESCOPE_RECORD_LIBRARY" PIPESCOPE_DOMAIN_INCLUDE=one \
     "$PIPESCOPE_PROGRAMS/mstx_client" >/dev/null
 marks "$(record_database "$T/one")" >"$T/rows"
-test "$(cat "$T/rows")" = '3|in one|6|one'
+same "$(cat "$T/rows")" '3|in one|6|one'
 PIPESCOPE_OUTPUT_DIR=$T/off MSTX_INJECTION_PATH=$PIPESCOPE_RECORD_LIBRARY "$PIPESCOPE_PROGRAMS/mstx_client" >"$T/out"
-grep -qx 'ids 0' "$T/out"
+line 'ids 0' "$T/out"
 test ! -e "$T/off"

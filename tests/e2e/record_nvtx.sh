@@ -75,17 +75,17 @@ diff -u "$T/want" "$T/rows"
 record_drop "$db" unknown_range 1
 record_drop "$db" unbalanced_pop 1
 record_drop "$db" bad_domain 1
-test "$(meta "$db" nvtx_categories)" = '{"default":{"3":"three","4":"four"},"shared domain":{"5":"five","6":"sïx"}}'
-test "$(sqlite3 "$db" 'SELECT count(*) FROM TASK')" = 0 # no stream, no device
+same "$(meta "$db" nvtx_categories)" '{"default":{"3":"three","4":"four"},"shared domain":{"5":"five","6":"sïx"}}'
+same "$(sqlite3 "$db" 'SELECT count(*) FROM TASK')" 0 # no stream, no device
 
 # --- push and pop ranges with the type that NVTX's own tools give them ---
 record_run "$T/type" env PIPESCOPE_NVTX_PUSHPOP_TYPE=1 "$client" >/dev/null
-events "$(record_database "$T/type")" | grep -qx "1|$none|push a|default"
+events "$(record_database "$T/type")" | line "1|$none|push a|default"
 
 # --- an older header: fewer functions, no domains ---
 record_run "$T/old" "$PIPESCOPE_PROGRAMS/nvtx_old" >"$T/out"
-grep -qx 'push 0 1 2' "$T/out"
-test "$(events "$(record_database "$T/old")" | wc -l)" = 13
+line 'push 0 1 2' "$T/out"
+same "$(events "$(record_database "$T/old")" | wc -l)" 13
 
 # --- streams by rules: a domain, messages, a registered string ---
 record_run "$T/streams" env PIPESCOPE_NVTX_STREAM='shared*=legacy,push ?=0x77,in the worker=ptds,nonsense' \
@@ -114,8 +114,8 @@ grep -q '"the worker"' "$(find "$T/timeline" -name trace_view.json)"
 # --- only some domains: the program is told ---
 record_run "$T/filter" env PIPESCOPE_DOMAIN_EXCLUDE=NCCL,default "$client" >"$T/out"
 grep -q 'schema 1 enum 1 enabled 0' "$T/out"
-grep -qx 'push -2 -2 -2' "$T/out"
-test "$(events "$(record_database "$T/filter")" | grep -cE '\|(NCCL|default)$')" = 0
+line 'push -2 -2 -2' "$T/out"
+same "$(events "$(record_database "$T/filter")" | grep -cE '\|(NCCL|default)$')" 0
 
 # --- another tool behind: both see everything, the program has the handles of that tool ---
 record_run "$T/chain" env PIPESCOPE_NVTX_CHAIN="$PIPESCOPE_PROGRAMS/lib_nvtx_tool.so" NVTX_TOOL_LOG="$T/tool" \
@@ -141,36 +141,36 @@ TEXT
 sed 's/^end 922[0-9]*$/end ours/; s/^end -*[0-9]\{1,2\}$/end ours/' "$T/tool" | head -11 >"$T/got"
 sed -i 's/^end [13]$/end ours/' "$T/want"
 diff -u "$T/want" "$T/got"
-grep -qx 'domain shared domain' "$T/tool"
-grep -qx 'string 1 registered' "$T/tool"
-grep -qx 'push 1 string 1' "$T/tool"
-grep -qx 'extension 2' "$T/tool"
-grep -qx 'extension 1' "$T/tool"
+line 'domain shared domain' "$T/tool"
+line 'string 1 registered' "$T/tool"
+line 'push 1 string 1' "$T/tool"
+line 'extension 2' "$T/tool"
+line 'extension 1' "$T/tool"
 grep -q '^schema [0-9]* 3$' "$T/tool"
 # the tool gave the layout an id of its own, which is also known here
 sqlite3 "$(record_database "$T/chain")" "SELECT payload FROM PIPESCOPE_NVTX" |
-    grep -qx '{"communicator":7,"bytes":4096,"operation":"Product"}'
+    line '{"communicator":7,"bytes":4096,"operation":"Product"}'
 for tool in /nonexistent.so "$PIPESCOPE_RECORD_LIBRARY" "$second"; do
     rm -rf "$T/bad"
     record_run "$T/bad" env PIPESCOPE_NVTX_CHAIN="$tool" "$client" >/dev/null
-    events "$(record_database "$T/bad")" | grep -qx "2|$none|push a|default"
+    events "$(record_database "$T/bad")" | line "2|$none|push a|default"
 done
 record_run "$T/refuses" env PIPESCOPE_NVTX_CHAIN="$PIPESCOPE_PROGRAMS/lib_nvtx_tool.so" NVTX_TOOL_REFUSES=1 \
     "$client" >"$T/out"
-grep -qx 'push 0 1 2' "$T/out"
+line 'push 0 1 2' "$T/out"
 
 # --- by `pipescope record`, which sets the environment; the rules by its option ---
 (
     unset NVTX_INJECTION64_PATH
     pipescope record -o "$T/cli" --nvtx-stream 'push a=legacy' -- "$client" "$second" >"$T/out" 2>"$T/err"
 )
-grep -qx 'second 1' "$T/out"
+line 'second 1' "$T/out"
 db=$(record_database "$T/cli")
-test "$(events "$db" | wc -l)" = 24
-test "$(sqlite3 "$db" 'SELECT count(*) FROM TASK')" = 1
+same "$(events "$db" | wc -l)" 24
+same "$(sqlite3 "$db" 'SELECT count(*) FROM TASK')" 1
 record_drop "$db" unbalanced_pop 1
 
 # --- not recording: nothing is written, nothing breaks ---
 PIPESCOPE_OUTPUT_DIR=$T/off "$client" "$second" >"$T/out"
-grep -qx 'push -2 -2 -2' "$T/out"
+line 'push -2 -2 -2' "$T/out"
 test ! -e "$T/off"

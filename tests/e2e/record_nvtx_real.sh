@@ -47,6 +47,51 @@ with payload|1|0|{"bytes":4096,"peer":3,"label":"abc"}
 TEXT
     payloads "$(record_database "$T/c")" | diff -u "$T/want" -
     done=$((done + 1))
+    # the same headers from C++: guards for a scope, categories by type, registered strings
+    if command -v c++ >/dev/null; then
+        cat >"$T/scopes.cpp" <<'TEXT'
+#include <nvtx3/nvtx3.hpp>
+
+struct library {
+    static constexpr char const *name{"a library"};
+};
+struct kind {
+    static constexpr char const *name{"a kind"};
+    static constexpr uint32_t id{7};
+};
+struct text {
+    static constexpr char const *message{"registered by type"};
+};
+
+static void function() {
+    NVTX3_FUNC_RANGE_IN(library);
+    nvtx3::mark_in<library>("mark in a library", nvtx3::payload{std::int32_t{-5}});
+}
+
+int main() {
+    nvtx3::scoped_range outer{"scope"};
+    nvtx3::scoped_range_in<library> inner{nvtx3::registered_string_in<library>::get<text>(),
+                                          nvtx3::named_category_in<library>::get<kind>(),
+                                          nvtx3::rgb{1, 2, 3}};
+    nvtx3::unique_range unique{"unique"};
+    function();
+}
+TEXT
+        c++ -std=c++14 -o "$T/scopes" -I"$(dirname "$include")" "$T/scopes.cpp" -ldl
+        record_run "$T/cpp" "$T/scopes"
+        cat >"$T/want" <<TEXT
+2|4294967295|scope|default
+2|7|registered by type|a library
+2|4294967295|unique|default
+2|4294967295|function|a library
+3|4294967295|mark in a library|a library
+TEXT
+        events "$(record_database "$T/cpp")" | diff -u "$T/want" -
+        echo 'mark in a library|3|0|-5' >"$T/payload"
+        payloads "$(record_database "$T/cpp")" | diff -u "$T/payload" -
+    else
+        echo 'left out: the program in C++ (no compiler)'
+    fi
 else
     echo 'left out: the program with the official headers (the package nvidia-nvtx cannot be had)'
 fi

@@ -2,7 +2,6 @@
 """Hooks of PyTorch's modules, loaders and files; Megatron's functions, on a small module of the same names."""
 import json
 import os
-import sys
 import time
 
 import recording

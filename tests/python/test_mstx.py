@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Ranges, marks, nesting, domains, streams, threads: what is recorded, and that nothing raises."""
 import json
-import unittest
 
 import recording
 

@@ -56,6 +56,8 @@ with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=1, active=1), 
         for folder in self.folders("out"):
             self.assertRegex(os.path.basename(folder), r"^w_\d{17}_ascend_pt$")
             self.assertFalse(os.path.exists(os.path.join(folder, "FRAMEWORK")))
+            with open(os.path.join(folder, "profiler_info.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["config"]["common_config"]["schedule"]["warmup"], 1)
 
     def test_info(self):
         self.run_python(HEAD + """
@@ -94,6 +96,17 @@ with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=2, active=1),
     train(0)
 """)
         self.assertEqual(self.folders("out"), [])
+
+    def test_what_waits_outlives_a_warm_up(self):
+        """A warm-up that leads nowhere is thrown away, not the recording before it, which is still to be written."""
+        self.run_python(HEAD + """
+handler = pipescope.tensorboard_trace_handler("out", analyse_flag=False)
+with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=1, active=1), on_trace_ready=handler) as prof:
+    for i in range(2):
+        train(i); prof.step()
+""")
+        self.assertEqual([db.names() for db in self.databases("out")], [["step 1"]])
+        self.assertEqual(len(self.folders("out")), 1)
 
     def test_a_program_that_records_already(self):
         self.run_python(HEAD + """

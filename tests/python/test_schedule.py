@@ -121,7 +121,7 @@ class Machine(unittest.TestCase):
             p.stop()
 
     def test_schedules_that_contradict_themselves(self):
-        for before, calls in ((RECORD, ["end", "stop", "export"]), (WARMUP, ["discard"])):
+        for before, calls in ((RECORD, ["end", "stop", "export"]), (WARMUP, ["stop"])):
             FAKE.__init__()
             self.warnings.clear()
             p = self.profile(before, NONE)
@@ -143,7 +143,7 @@ class Machine(unittest.TestCase):
         p = self.profile(WARMUP)
         p.start()
         p.stop()
-        self.assertEqual((self.calls(), self.ready), (["warmup", "discard"], []))
+        self.assertEqual((self.calls(), self.ready), (["warmup", "stop"], []))
         self.assertEqual(len(self.warnings), 1)
 
     def test_stop_while_recording(self):

@@ -25,7 +25,7 @@ typedef struct sample {
     unsigned queue, backward, npu, to_device, marks; /* flows */
     unsigned counters, steps;
     unsigned op_memory, memory_record, npu_op_mem, pmu, comm_matrix, step_trace; /* rows */
-    unsigned one_sided, host_only; /* oddities; there are no others */
+    unsigned one_sided; /* oddity; there are no others */
 } sample;
 
 #define DB "_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_"
@@ -39,13 +39,13 @@ typedef struct sample {
 
 static const sample SAMPLES[] = {
     {"ascend/db/level0/rank0" DB "0.db", REAL_KINDS(713, 17, 0), 159, 27, 191, 191, 0, 6457, 1, 184,
-     990, 114, 0, 0, 1, 0, 0},
+     990, 114, 0, 0, 1, 0},
     {"ascend/db/level0/rank1" DB "1.db", REAL_KINDS(712, 17, 0), 159, 27, 191, 191, 0, 6646, 1, 184,
-     990, 114, 0, 0, 1, 0, 0},
+     990, 114, 0, 0, 1, 0},
     {"ascend/db/level1/rank0" DB "0.db", REAL_KINDS(710, 19, 382), 159, 27, 191, 191, 0, 7075, 1,
-     184, 990, 114, 5180, 48, 1, 0, 0},
+     184, 990, 114, 5180, 48, 1, 0},
     {"ascend/db/level1/rank1" DB "1.db", REAL_KINDS(709, 19, 0), 159, 27, 191, 191, 0, 7072, 1, 184,
-     990, 114, 5180, 48, 1, 0, 0},
+     990, 114, 5180, 48, 1, 0},
     {.path = "cluster/pp2_dp4/input/rank0" DB "0.db",
      .kinds = {[PS_SLICE_COMM_OP] = 18,
                [PS_SLICE_HOST_OP] = 66,
@@ -76,8 +76,7 @@ static const sample SAMPLES[] = {
      .backward = 50,
      .npu = 146,
      .to_device = 144,
-     .steps = 2,
-     .host_only = 80},
+     .steps = 2},
 };
 #define N_SAMPLES (sizeof SAMPLES / sizeof *SAMPLES)
 
@@ -234,9 +233,7 @@ static void check_counts(const sample *s, const opened *o) {
     assert_int_equal(rows_of(t, "CommAnalyzerMatrix"), s->comm_matrix);
     assert_int_equal(rows_of(t, "StepTraceTime"), s->step_trace);
     for (size_t i = 0; i < PS_N_ODDITIES; i++) {
-        uint64_t wanted = i == PS_ODD_FLOW_HALF        ? s->one_sided
-                          : i == PS_ODD_MARK_HOST_ONLY ? s->host_only
-                                                       : 0;
+        uint64_t wanted = i == PS_ODD_FLOW_HALF ? s->one_sided : 0;
         if (ps_trace_diag(t)->counts[i] != wanted) {
             fail_msg("%s: %s %llu", s->path, ps_oddity_name((ps_oddity)i),
                      (unsigned long long)ps_trace_diag(t)->counts[i]);

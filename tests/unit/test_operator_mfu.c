@@ -179,6 +179,29 @@ static void operators(void **state) {
     end(&o, t);
 }
 
+/* Where nothing knows of kernels but what the framework runs, the kernel of an operator has its name: 2 x 4 x 2 x 8 FLOPs of
+ * the product, none of the rest. */
+static void kernels_called_as_operators(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t host = small_thread(b, 1);
+    static const struct {
+        const char *name, *shapes;
+    } OPS[] = {{"aten::mm", "4,8;8,2"}, {"aten::relu", "4,2"}};
+    for (int i = 0; i < 2; i++) {
+        uint32_t op = small_slice(b, PS_SLICE_HOST_OP, host, OPS[i].name, 100 * i, 100 * i + 50);
+        small_arg(b, op, "inputShapes", OPS[i].shapes);
+        uint32_t k =
+            small_slice(b, PS_SLICE_KERNEL, small_stream(b, 1), OPS[i].name, 100 * i, 100 * i + 50);
+        small_arg(b, k, "opType", OPS[i].name);
+        launch(b, op, k);
+    }
+    small_run o;
+    ps_trace *t = run(&o, b);
+    small_expect(&o, "KernelFlops", "0|aten::mm|aten::mm|shapes|1|128\n");
+    end(&o, t);
+}
+
 /* A type without a peak has FLOPs and a rate, but no MFU; a trace whose device nobody knows likewise. */
 static void unknown_peaks(void **state) {
     (void)state;
@@ -281,6 +304,7 @@ int main(void) {
         cmocka_unit_test(records_nest),
         cmocka_unit_test(markers),
         cmocka_unit_test(operators),
+        cmocka_unit_test(kernels_called_as_operators),
         cmocka_unit_test(unknown_peaks),
         cmocka_unit_test(cores_and_frequency),
         cmocka_unit_test(nothing),

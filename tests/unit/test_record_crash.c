@@ -169,8 +169,32 @@ static uint64_t n_counted(void) {
 }
 
 typedef struct totals {
-    uint64_t events, dropped, early; /* early: killed before anything was recorded */
+    uint64_t rounds, events, dropped, early; /* early: killed before anything was recorded */
 } totals;
+
+/* The database has what the raw files had, which go then. */
+static void check_recovery(const char *dir, const char *raw, size_t n_events) {
+    ps_arena arena;
+    ps_raw_folder *folders = NULL;
+    size_t n = 0;
+    ps_err err = PS_ERR_INIT;
+    const ps_export_options options = {.nvtx_push_pop_type = 2};
+    ps_export_result result = {0};
+    ps_arena_init(&arena);
+    assert_int_equal(ps_recover_find(dir, &arena, &folders, &n, &err), PS_OK);
+    assert_int_equal(n, 1);
+    assert_false(folders[0].running);
+    assert_int_equal(ps_recover_folder(&folders[0], &options, &result, &err), PS_OK);
+    ps_arena_fini(&arena);
+    long long rows = record_child_query(dir, 0,
+                                        "SELECT (SELECT count(*) FROM MSTX_EVENTS) + "
+                                        "(SELECT count(*) FROM PIPESCOPE_OPEN_RANGES)");
+    assert_int_equal(rows, n_events);
+    assert_int_equal(record_child_query(dir, 0, "SELECT endTimeNs IS NULL FROM SESSION_TIME_INFO"),
+                     1);
+    if (result.damaged_bytes != 0) print_message("# damaged %llu %s\n", (unsigned long long)result.damaged_bytes, result.damage);
+    assert_int_not_equal(access(raw, F_OK), 0);
+}
 
 static void check_folder(const char *dir, totals *t) {
     char raw[4096];
@@ -199,9 +223,13 @@ static void check_folder(const char *dir, totals *t) {
     int64_t end_ns = 0;
     ps_capture_span(c, &start_ns, &end_ns, &ended);
     assert_false(ended);
+    size_t n_events = ps_capture_events(c)->n;
+    ps_capture_free(c);
     t->events += n;
     t->dropped += dropped;
-    ps_capture_free(c);
+    if (t->rounds++ % 8 == 0 && n_events > 0) {
+        check_recovery(dir, raw, n_events);
+    }
 }
 
 /* --- rounds ---------------------------------------------------------------------------------------------------------- */

@@ -18,7 +18,6 @@
 #include "../programs/lib_cuda.h"
 #include "record/clock.h"
 #include "record/cupti_parts.h"
-#include "record/demangle.h"
 #include "record/device.h"
 #include "record/events.h"
 #include "record/gpu_thread.h"
@@ -178,7 +177,7 @@ static void work(void) {
 
 static void check_kernel(bool all) {
     const row *k = first(PS_REC_KERNEL), *range = first(PS_REC_DEVICE);
-    assert_string_equal(k->name, ps_demangle("_Z4spinm"));
+    assert_string_equal(k->name, "_Z4spinm");
     assert_int_equal(k->end - k->start, 100000);
     assert_int_equal(k->more.device, 0);
     assert_int_equal(k->more.stream, 13);
@@ -329,24 +328,6 @@ static void test_pool(void **state) {
     ps_cupti_buffers_release();
 }
 
-/* With the C++ library where one is loaded, and without. */
-static void test_names(void **state) {
-    (void)state;
-    assert_null(ps_demangle(NULL));
-    assert_string_equal(ps_demangle("spin"), "spin");
-    assert_string_equal(ps_demangle("_Zx"), "_Zx");
-    assert_string_equal(ps_demangle("_Z99short"), "_Z99short");
-    const char *name = ps_demangle("_Z4spinm");
-    assert_true(strcmp(name, "spin") == 0 || strcmp(name, "spin(unsigned long)") == 0);
-    void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-    if (library != NULL) {
-        ps_demangle_release();
-        assert_string_equal(ps_demangle("_Z4spinm"), "spin(unsigned long)");
-        assert_string_equal(ps_demangle("_ZN2ns4spinIfEEvT_"), "void ns::spin<float>(float)");
-    }
-    ps_demangle_release();
-}
-
 /* A buffer that ends in the middle of a record, and one whose kernel has no end. */
 static void test_odd_buffers(void **state) {
     (void)state;
@@ -376,7 +357,6 @@ static void test_unfinished(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_names),
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_kernels_refused),

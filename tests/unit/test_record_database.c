@@ -14,9 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "record/export/demangle.h"
 #include "record/export/export.h"
 #include "support/record_slots.h"
 
@@ -253,9 +255,9 @@ static void put_cupti(made_recording *r) {
     recording_begin(r, 0);
     put_pair(r, PS_REC_INFO, 0, "backend", "cupti");
     put_named(r, PS_REC_DOMAIN, 1, "NCCL");
-    put_text(r, 0, 1, "gemm");
+    put_text(r, 0, 1, "_Z4gemmv");
     put_text(r, 0, 2, "cudaLaunchKernel");
-    put_text(r, 0, 3, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)");
+    put_text(r, 0, 3, "_Z38ncclDevKernel_AllReduce_Sum_f32_RING_LLPv");
     put_text(r, 0, 4, "ncclDevKernel_SendRecv(x)");
     put_thread(r, 1, 5, "main");
     put_text(r, 1, 1, "outer");
@@ -310,10 +312,11 @@ static void test_cupti(void **state) {
                 "3080,3090,0,5,4,4242,MEMCPY_ASYNC,1,1,0,4294967295\n");
     /* Outer is operator 1342177280, inner the next. */
     expect_rows(&p, "SELECT * FROM CONNECTION_IDS", "1342177281,1\n1342177280,2\n");
-    expect_rows(&p,
-                "SELECT value, globalTaskId, blockNum, gridDim, blockDim FROM COMPUTE_TASK_INFO "
-                "JOIN STRING_IDS ON id = name",
-                "gemm,0,64,64,256\ngemm,1,64,64,256\n");
+    expect_rows(
+        &p,
+        "SELECT substr(value, 1, 4), globalTaskId, blockNum, gridDim, blockDim FROM COMPUTE_TASK_INFO "
+        "JOIN STRING_IDS ON id = name",
+        "gemm,0,64,64,256\ngemm,1,64,64,256\n");
     expect_rows(&p, "SELECT * FROM MEMCPY_INFO", "4,512,2\n");
     /* ff: 255 in hexadecimal. The send's 100 bytes and the receive's. */
     expect_rows(
@@ -342,6 +345,69 @@ static void test_cupti(void **state) {
     recording_end(&r);
 }
 
+/* A range with its device side and the arrow between them; an operator likewise. */
+static void test_trace_view(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_thread(&r, 1, 5, "main \"thread\"");
+    put_text(&r, 1, 1, "forward");
+    put_event(&r, 1, PS_REC_RANGE_START, 2000, 1, 1, 1, 0);
+    put_event(&r, 1, PS_REC_RANGE_END, 3500, 1, 0, 0, 0);
+    put_event(&r, 1, PS_REC_MARK, 4000, 2, 0, 1, 0);
+    place p;
+    make_place(&p);
+    const ps_export_options options = {.text = true, .nvtx_push_pop_type = 2, .device_id = 1};
+    export_to(&p, &r, &options);
+    char path[128];
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    (void)snprintf(path, sizeof path, "%s/ASCEND_PROFILER_OUTPUT/trace_view.json", p.dir);
+    assert_int_equal(ps_read_file(path, 1 << 20, &text, NULL), PS_OK);
+    /* 4242 << 10 | 13 << 5 | 1 = 4344225 */
+    assert_string_equal(
+        ps_buf_str(&text),
+        "[{\"ph\":\"M\",\"pid\":4242,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"Python\"}},\n"
+        "{\"ph\":\"M\",\"pid\":4242,\"tid\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":0}},\n"
+        "{\"ph\":\"M\",\"pid\":4242,\"tid\":5,\"name\":\"thread_name\",\"args\":{\"name\":\"main "
+        "\\\"thread\\\"\"}},\n"
+        "{\"ph\":\"M\",\"pid\":4344225,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"Host as "
+        "device 1\"}},\n"
+        "{\"ph\":\"M\",\"pid\":4344225,\"tid\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":13}},\n"
+        "{\"ph\":\"M\",\"pid\":4344225,\"tid\":0,\"name\":\"thread_name\",\"args\":{\"name\":\"Stream 0\"}},\n"
+        "{\"ph\":\"X\",\"pid\":4242,\"tid\":5,\"cat\":\"mstx\",\"name\":\"forward\",\"ts\":\"1000000000000002."
+        "000\",\"dur\":1.500,\"args\":{\"connection_id\":4000000001}},\n"
+        "{\"ph\":\"s\",\"pid\":4242,\"tid\":5,\"cat\":\"MsTx\",\"name\":\"MsTx\",\"id\":4000000001,\"ts\":"
+        "\"1000000000000002.000\"},\n"
+        "{\"ph\":\"X\",\"pid\":4242,\"tid\":5,\"cat\":\"mstx\",\"name\":\"forward\",\"ts\":\"1000000000000004."
+        "000\",\"dur\":0.000,\"args\":{\"connection_id\":4000000002}},\n"
+        "{\"ph\":\"X\",\"pid\":4344225,\"tid\":0,\"cat\":\"mstx\",\"name\":\"forward\",\"ts\":"
+        "\"1000000000000002.000\",\"dur\":1.500,\"args\":{\"connection_id\":4000000001}},\n"
+        "{\"ph\":\"f\",\"pid\":4344225,\"tid\":0,\"cat\":\"MsTx\",\"name\":\"MsTx\",\"id\":4000000001,\"ts\":"
+        "\"1000000000000002.000\",\"bp\":\"e\"}]\n");
+    ps_buf_fini(&text);
+    remove_place(&p);
+    recording_end(&r);
+}
+
+static void test_names(void **state) {
+    (void)state;
+    const char *const names[][3] = {/* with and without a library that reads them */
+                                    {"gemm", "gemm", "gemm"},
+                                    {"_Z4gemmPfi", "gemm(float*, int)", "gemm"},
+                                    {"_Znonsense", "_Znonsense", "_Znonsense"},
+                                    {"_Z99short", "_Z99short", "_Z99short"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char out[64];
+        size_t n = ps_demangle(names[i][0], out, sizeof out);
+        assert_int_equal(n, strlen(out));
+        assert_true(strcmp(out, names[i][1]) == 0 || strcmp(out, names[i][2]) == 0);
+    }
+    char small[4];
+    assert_int_equal(ps_demangle("a long name", small, sizeof small), 3);
+    assert_string_equal(small, "a l");
+}
+
 /* Without CUPTI a call of NCCL can become a mark as the profiler of level none has them, on a stream of its communicator. */
 static void test_nccl_marks(void **state) {
     (void)state;
@@ -352,6 +418,9 @@ static void test_nccl_marks(void **state) {
     put_text(&r, 1, 2,
              "[{\"a\": 1}, {\"NCCL communicator ID\": 18446744073709551615, \"Message size "
              "[bytes]\": 100, \"Peer\": 3}]");
+    put_text(&r, 1, 3, "{\"Message size [bytes]\": 5}"); /* an old release: of whom is not said */
+    put_nvtx(&r, 1990, 2, 1, 3);
+    put_event(&r, 1, PS_REC_RANGE_END, 1995, 2, 0, 0, 1);
     put_nvtx(&r, 2000, 1, 1, 2);
     put_event(&r, 1, PS_REC_RANGE_END, 2005, 1, 0, 0, 1);
     place p;
@@ -362,11 +431,11 @@ static void test_nccl_marks(void **state) {
         &p,
         "SELECT eventType, m.value, d.value, connectionId FROM MSTX_EVENTS JOIN STRING_IDS m "
         "ON m.id = message JOIN STRING_IDS d ON d.id = domainId",
-        "1,ncclRecv,NCCL,4000000001\n"
+        "1,ncclRecv,NCCL,4000000001\n1,ncclRecv,NCCL,4000000002\n"
         "1,{\"opName\": \"ncclRecv\", \"groupName\": \"ffffffffffffffff\", \"count\": "
         "\"100\", \"dataType\": \"uint8\", \"streamId\": \"1\", \"srcRank\": \"3\"},"
-        "communication,4000000002\n");
-    expect_rows(&p, TASKS, "2000,2005,6,4000000002,0,4242,MsTx,4294967295,1,0,4294967295\n");
+        "communication,4000000003\n");
+    expect_rows(&p, TASKS, "2000,2005,6,4000000003,0,4242,MsTx,4294967295,1,0,4294967295\n");
     expect_rows(&p, "SELECT value FROM META_DATA WHERE name = 'collector.comm_time_source'",
                 "host_enqueue\n");
     remove_place(&p);
@@ -506,6 +575,15 @@ static void test_failures(void **state) {
     ps_err err = PS_ERR_INIT;
     assert_int_not_equal(ps_export_capture(c, "/nowhere/at/all", NULL, &p.result, &err), PS_OK);
     assert_non_null(strstr(err.file, "/nowhere/at/all"));
+    char output[128];
+    char elsewhere[] = "/tmp/ps_elsewhere_XXXXXX";
+    remove_place(&p);
+    make_place(&p);
+    (void)snprintf(output, sizeof output, "%s/ASCEND_PROFILER_OUTPUT", p.dir);
+    assert_non_null(mkdtemp(elsewhere)); /* a link is not followed */
+    assert_int_equal(symlink(elsewhere, output), 0);
+    assert_int_equal(ps_export_capture(c, p.dir, NULL, &p.result, &err), PS_IO);
+    assert_int_equal(rmdir(elsewhere), 0);
     ps_capture_free(c);
     recording_end(&r);
     remove_place(&p);
@@ -579,6 +657,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_marks),         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_device_ranges), cmocka_unit_test(test_cupti),
+        cmocka_unit_test(test_trace_view),    cmocka_unit_test(test_names),
         cmocka_unit_test(test_nccl_marks),    cmocka_unit_test(test_emitted),
         cmocka_unit_test(test_facts),         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_failures),      cmocka_unit_test(test_schema)};

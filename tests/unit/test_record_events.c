@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "record/device.h"
 #include "support/record_double.h"
 
 static ps_text text_of(const char *s) {
@@ -336,6 +337,86 @@ static void test_shared_records(void **state) {
     assert_int_equal(ps_double_drops(PS_DROP_UNRESOLVED), 3);
 }
 
+/* --- the device ------------------------------------------------------------------------------------------------------ */
+
+static struct {
+    unsigned n_marks, n_starts, n_ends, n_steps;
+    uint64_t id;
+    void *stream;
+} calls;
+
+static void device_mark(uint64_t id, void *stream) {
+    calls.n_marks++;
+    calls.id = id;
+    calls.stream = stream;
+    ps_event_drop(PS_DROP_CAPTURING); /* inside of the event */
+    errno = EINVAL;
+}
+
+static void device_start(uint64_t id, void *stream) {
+    calls.n_starts++;
+    calls.id = id;
+    calls.stream = stream;
+    (void)raise(SIGUSR1); /* its handler records: not now */
+}
+
+static void device_end(uint64_t id) {
+    calls.n_ends++;
+    calls.id = id;
+}
+
+static void device_step(void) {
+    calls.n_steps++;
+}
+
+static void test_device(void **state) {
+    (void)state;
+    static const ps_rec_device device = {.name = "test",
+                                         .mark = device_mark,
+                                         .start = device_start,
+                                         .end = device_end,
+                                         .step = device_step};
+    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction before;
+    (void)sigaction(SIGUSR1, &action, &before);
+    memset(&calls, 0, sizeof calls);
+    (void)ps_double_start(NULL, 1024);
+    atomic_store(&ps_device, &device);
+    ps_event_mark(none(), text_of("no stream"), NULL, NULL);
+    ps_event_end(NULL, ps_event_start(none(), text_of("no stream"), NULL, NULL));
+    assert_int_equal(calls.n_marks + calls.n_starts + calls.n_ends, 0);
+
+    errno = 0;
+    ps_event_mark(none(), text_of("m"), (void *)5, NULL);
+    assert_int_equal(errno, 0);
+    assert_int_equal(calls.n_marks, 1);
+    assert_ptr_equal(calls.stream, (void *)5);
+    uint64_t id = ps_event_start(none(), text_of("r"), (void *)6, NULL);
+    assert_int_equal(calls.id, id);
+    assert_ptr_equal(calls.stream, (void *)6);
+    ps_event_end(NULL, id);
+    assert_int_equal(ps_event_push(none(), text_of("p"), (void *)7, NULL), 0);
+    assert_int_equal(ps_event_pop(none()), 0);
+    ps_event_op_end(ps_event_op_begin(text_of("op"), (ps_text){0}, (void *)8, 0));
+    assert_int_equal(calls.n_starts, 3);
+    assert_int_equal(calls.n_ends, 3);
+    (void)ps_event_start(none(), text_of(""), (void *)9,
+                         NULL); /* refused: the device hears nothing */
+    assert_int_equal(calls.n_starts, 3);
+    ps_event_step(true, 3, (void *)1);
+    assert_int_equal(calls.n_steps, 0);
+    ps_event_step(false, 3, NULL);
+    assert_int_equal(calls.n_steps, 1);
+    atomic_store(&ps_device, &ps_device_host);
+    (void)sigaction(SIGUSR1, &before, NULL);
+    (void)ps_double_stop();
+    assert_int_equal(ps_double_drops(PS_DROP_CAPTURING), 1);
+    assert_int_equal(ps_double_drops(PS_DROP_NESTED), 3);
+    assert_int_equal(find(PS_REC_STEP_BEGIN, 0)->slot.id, 3);
+    assert_int_equal(find(PS_REC_STEP_BEGIN, 0)->slot.aux, 1);
+    assert_int_equal(find(PS_REC_STEP_END, 0)->slot.id, 3);
+}
+
 static void test_range_ids(void **state) {
     (void)state;
     uint64_t limit = UINT64_C(1) << 30;
@@ -365,6 +446,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_full_ring, teardown),
         cmocka_unit_test_teardown(test_signal, teardown),
         cmocka_unit_test_teardown(test_shared_records, teardown),
+        cmocka_unit_test_teardown(test_device, teardown),
         cmocka_unit_test(test_range_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -433,15 +434,58 @@ static void descriptors_are_closed(void **state) {
     assert_false(has_raw(0));
 }
 
+/* Signals that writing may raise would end the program. */
+static void write_past_limits(void) {
+    int ends[2];
+    struct rlimit limit = {.rlim_cur = 1 << 16, .rlim_max = RLIM_INFINITY};
+    NEED(signal(SIGXFSZ, SIG_DFL) != SIG_ERR && signal(SIGPIPE, SIG_DFL) != SIG_ERR);
+    NEED(pipe(ends) == 0 && close(ends[0]) == 0);
+    int words = dup(STDERR_FILENO);
+    NEED(dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+    NEED(ps_record_set("quiet", "0") == PS_RECORD_OK);
+    NEED(ps_record_set("ring_slots", "4096") == PS_RECORD_OK);
+    NEED(ps_record_add_metadata("no JSON", "{") == PS_RECORD_BAD_ARGUMENT); /* said into the pipe */
+    (void)getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 1 << 16;
+    NEED(setrlimit(RLIMIT_FSIZE, &limit) == 0); /* not even a ring: in memory */
+    NEED(ps_record_start() == PS_RECORD_OK);
+    ranges(2000);
+    NEED(ps_record_stop() == PS_RECORD_OK && ps_record_export(NULL) == PS_RECORD_IO);
+    limit.rlim_cur = limit.rlim_max;
+    NEED(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    NEED(ps_record_export(dir) == PS_RECORD_OK);
+
+    NEED(ps_record_start() == PS_RECORD_OK);
+    ranges(1);
+    limit.rlim_cur = 1 << 16;
+    NEED(setrlimit(RLIMIT_FSIZE, &limit) == 0); /* the spool ends here, and the database */
+    ranges(2000);
+    NEED(ps_record_stop() == PS_RECORD_OK && ps_record_export(NULL) == PS_RECORD_IO);
+    limit.rlim_cur = limit.rlim_max;
+    NEED(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    NEED(ps_record_export(NULL) == PS_RECORD_OK);
+    NEED(dup2(words, STDERR_FILENO) == STDERR_FILENO);
+}
+
+static void limits_and_broken_pipes(void **state) {
+    (void)state;
+    record_child_exits(start(write_past_limits), 0);
+    assert_int_equal(record_child_n_folders(dir), 2);
+    assert_int_equal(rows(0), 2000);
+    assert_int_equal(rows(1), 2001);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        CASE(exit_from_another_thread), CASE(recorded_at_exit),    CASE(exit_without_handlers),
-        CASE(export_takes_too_long),    CASE(killed_by_signals),   CASE(replaced_by_exec),
-        CASE(a_child_is_silent),        CASE(a_child_is_followed), CASE(a_cloned_child_is_silent),
-        CASE(children_of_busy_parents), CASE(threads_come_and_go), CASE(signal_handlers_may_record),
-        CASE(descriptors_are_closed),
+        CASE(exit_from_another_thread), CASE(recorded_at_exit),
+        CASE(exit_without_handlers),    CASE(export_takes_too_long),
+        CASE(killed_by_signals),        CASE(replaced_by_exec),
+        CASE(a_child_is_silent),        CASE(a_child_is_followed),
+        CASE(a_cloned_child_is_silent), CASE(children_of_busy_parents),
+        CASE(threads_come_and_go),      CASE(signal_handlers_may_record),
+        CASE(descriptors_are_closed),   CASE(limits_and_broken_pipes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,6 +117,29 @@ static void test_one_folder(void **state) {
     ps_arena_fini(&arena);
 }
 
+/* What it was told while it recorded. */
+static void test_options(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_pair(&r, PS_REC_INFO, 0, "session",
+             "{\"config\": {\"export_type\": \"db,text\", \"keep_raw\": \"1\"}}");
+    r.header.pid = 0;
+    char path[512];
+    below(path, sizeof path, "a_1_ascend_pt");
+    put_event(&r, 1, PS_REC_MARK, 2000, 1, 0, 0, 0);
+    write_recording(&r, path);
+    recording_end(&r);
+    ps_arena arena;
+    ps_raw_folder *f = NULL;
+    ps_export_result result;
+    assert_int_equal(find(&arena, &f), 1);
+    assert_int_equal(ps_recover_folder(&f[0], NULL, &result, NULL), PS_OK);
+    assert_true(is_there("a_1_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json"));
+    assert_true(is_there("a_1_ascend_pt/FRAMEWORK/events.spool"));
+    ps_arena_fini(&arena);
+}
+
 /* Of this process, which is alive; of one of the same number that began long after the recording; of another boot. */
 static void test_running(void **state) {
     (void)state;
@@ -202,6 +225,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_folder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_options, setup, teardown),
         cmocka_unit_test_setup_teardown(test_running, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
     };

@@ -170,6 +170,23 @@ static void test_file(void **state) {
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* Pages are made writable under the producer's hands. */
+static void test_prepared_while_written(void **state) {
+    (void)state;
+    ps_ring ring;
+    assert_true(ps_ring_make(&ring, NULL, 1, 1 << 17, 5));
+    pthread_t producer;
+    assert_int_equal(pthread_create(&producer, NULL, produce, &ring), 0);
+    unsigned wrong = 0;
+    while (atomic_load_explicit(&ring.header->tail, memory_order_relaxed) < SLOTS_BY_THREADS) {
+        ps_ring_prepare(&ring, 1 << 16);
+        wrong += take(&ring, UINT64_MAX);
+    }
+    assert_int_equal(pthread_join(producer, NULL), 0);
+    assert_int_equal(wrong, 0);
+    ps_ring_drop(&ring, NULL, 1);
+}
+
 /* A forked child has no ring: it cannot write into its parent's. */
 static void test_not_in_a_child(void **state) {
     (void)state;
@@ -203,6 +220,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_model),
         cmocka_unit_test(test_two_threads),
+        cmocka_unit_test(test_prepared_while_written),
         cmocka_unit_test(test_bytes_around_the_end),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_not_in_a_child),

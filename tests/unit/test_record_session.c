@@ -194,6 +194,42 @@ static void several_recordings(void **state) {
     assert_int_equal(record_child_query(elsewhere, 0, "SELECT count(*) FROM MSTX_EVENTS"), 2);
 }
 
+/* One without events is the last all the same: an older one is neither exported nor forgotten in its place. */
+static void empty_after_full(void) {
+    char folder[4096];
+    NEED(ps_record_start() == PS_RECORD_OK);
+    ranges(1);
+    NEED(ps_record_stop() == PS_RECORD_OK && has_folder(folder, sizeof folder));
+    NEED(ps_record_start() == PS_RECORD_OK && ps_record_stop() == PS_RECORD_OK);
+    NEED(ps_record_export(NULL) == PS_RECORD_NOTHING);
+    NEED(ps_record_start() == PS_RECORD_OK && ps_record_discard() == PS_RECORD_OK);
+    NEED(ps_record_discard() == PS_RECORD_NOTHING);
+    NEED(access(folder, F_OK) == 0);
+}
+
+static void the_last_may_be_empty(void **state) {
+    (void)state;
+    run(empty_after_full);
+    assert_int_equal(record_child_n_folders(dir), 1);
+    assert_int_equal(rows(0, "1"), 1);
+}
+
+/* Options hold from the next start on, also when it was made ready before they were set. */
+static void set_after_warmup(void) {
+    char folder[4096];
+    NEED(ps_record_warmup() == PS_RECORD_OK && has_folder(folder, sizeof folder));
+    NEED(ps_record_set("worker", "another") == PS_RECORD_OK);
+    NEED(ps_record_start() == PS_RECORD_OK && access(folder, F_OK) != 0);
+    ranges(1);
+    NEED(has_folder(folder, sizeof folder) && strstr(folder, "/another_") != NULL);
+}
+
+static void options_after_warmup(void **state) {
+    (void)state;
+    run(set_after_warmup);
+    assert_int_equal(record_child_n_folders(dir), 1);
+}
+
 enum { SAME = 20 };
 
 static void record_same_name(void) {
@@ -616,6 +652,8 @@ int main(void) {
         CASE(one_recording),
         CASE(raw_files_are_kept_when_asked),
         CASE(several_recordings),
+        CASE(the_last_may_be_empty),
+        CASE(options_after_warmup),
         CASE(names_that_are_taken),
         CASE(warmup),
         CASE(memory_instead_of_files),

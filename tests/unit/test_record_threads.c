@@ -1,10 +1,18 @@
 /* Threads that come, go, and record while recordings begin and end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -210,8 +218,7 @@ static void *record_on(void *context) {
     return context;
 }
 
-static void test_generations(void **state) {
-    (void)state;
+static void recordings_under_threads(void) {
     enum { THREADS = 4, RECORDINGS = 60 };
     pthread_t threads[THREADS];
     atomic_store(&go_on, true);
@@ -243,6 +250,60 @@ static void test_generations(void **state) {
         assert_int_equal(pthread_join(threads[i], &wrong), 0);
         assert_null(wrong);
     }
+}
+
+static void test_generations(void **state) {
+    (void)state;
+    recordings_under_threads();
+}
+
+/* The same where the kernel refuses membarrier, as in some containers. In this program started anew, because whether there is one
+ * is found out once, and a filter is for good. */
+#define IN_CHILD "PS_TEST_WITHOUT_MEMBARRIER"
+
+static bool refuse_membarrier(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void test_child_without_membarrier(void **state) {
+    (void)state;
+    (void)ps_double_start(NULL, 256);
+    ps_event_mark(none(), text_of("m"), NULL, NULL);
+    assert_true(ps_this_thread->fences);
+    assert_int_equal(ps_double_stop(), 0);
+    ps_double_reset();
+    recordings_under_threads();
+}
+
+static void test_without_membarrier(void **state) {
+    (void)state;
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    assert_true(n > 0);
+    self[n] = '\0';
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)setenv(IN_CHILD, "1", 1);
+        (void)close(STDOUT_FILENO); /* its cases are not ours to list */
+        (void)open("/dev/null", O_WRONLY);
+        (void)execl(self, self, (char *)NULL);
+        _exit(126);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        skip();
+    }
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* A thread that does not come out of an event keeps its ring; the others go on. */
@@ -312,12 +373,18 @@ static void test_prepare(void **state) {
 }
 
 int main(void) {
+    if (getenv(IN_CHILD) != NULL) {
+        const struct CMUnitTest child[] = {
+            cmocka_unit_test_teardown(test_child_without_membarrier, teardown)};
+        return refuse_membarrier() ? cmocka_run_group_tests(child, NULL, NULL) : 77;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_churn, teardown),
         cmocka_unit_test_teardown(test_more_threads_than_rings, teardown),
         cmocka_unit_test_teardown(test_ends_elsewhere, teardown),
         cmocka_unit_test_teardown(test_end_in_ring_0, teardown),
         cmocka_unit_test_teardown(test_generations, teardown),
+        cmocka_unit_test(test_without_membarrier),
         cmocka_unit_test_teardown(test_stuck_thread, teardown),
         cmocka_unit_test_teardown(test_prepare, teardown),
     };

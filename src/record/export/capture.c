@@ -146,7 +146,7 @@ static bool read_stop(ps_capture *c) {
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static ps_code read_slots(ps_capture *c, ps_err *err) {
-    ps_code code = ps_capture_decode(c, err);
+    ps_code code = ps_capture_decode(c, false, err);
     if (code == PS_OK) {
         ps_capture_fit_clock(c);
         code = finish_anchors(c) && read_stop(c) ? ps_capture_pair(c, err) : ps_fail_nomem(err);
@@ -179,6 +179,25 @@ ps_code ps_capture_read(const char *dir, ps_capture **out, ps_err *err) {
     *out = NULL;
     return c == NULL ? ps_fail_nomem(err)
                      : finish(c, ps_slot_files_open(&c->files, dir, err), out, err);
+}
+
+ps_code ps_capture_peek(const char *dir, ps_capture **out, ps_err *err) {
+    ps_capture *c = make();
+    *out = NULL;
+    if (c == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_code code = ps_slot_files_open(&c->files, dir, err);
+    if (code == PS_OK) {
+        code = ps_capture_decode(c, true, err);
+    }
+    if (code == PS_OK) {
+        ps_capture_fit_clock(c);
+        *out = c;
+    } else {
+        ps_capture_free(c);
+    }
+    return code;
 }
 
 ps_code ps_capture_read_memory(const void *spool, size_t bytes, ps_capture **out, ps_err *err) {

@@ -94,8 +94,11 @@ struct ps_capture {
     uint64_t found[PS_N_DROPS];      /* what pairing and texts counted, besides the rings */
 };
 
-/* All rings, the shared one first. */
-PS_MUST_USE ps_code ps_capture_decode(ps_capture *c, ps_err *err);
+/* All rings, the shared one first; or that one alone. */
+PS_MUST_USE ps_code ps_capture_decode(ps_capture *c, bool only_shared, ps_err *err);
+
+/* Facts, metadata and clock of a folder, without its events: to find out whose it is. */
+PS_MUST_USE ps_code ps_capture_peek(const char *dir, ps_capture **out, ps_err *err);
 
 /* This machine's boot id; false when it cannot be read. */
 bool ps_this_boot(char *out, size_t size);

@@ -40,7 +40,7 @@ static bool read_payload(const ps_capture *c, uint32_t text, payload *out) {
     *out = (payload){.peer = -1, .rank = -1, .ranks = -1};
     size_t n = 0;
     const char *json = ps_capture_text(c, text, &n);
-    if (strcasestr(json, "communicator") == NULL) {
+    if (strcasestr(json, "communicator") == NULL && strcasestr(json, "bytes") == NULL) {
         return true;
     }
     ps_arena arena;
@@ -48,7 +48,7 @@ static bool read_payload(const ps_capture *c, uint32_t text, payload *out) {
     ps_err odd = PS_ERR_INIT;
     const ps_lit *doc = ps_lit_parse(&arena, json, n, &odd);
     const ps_lit *object = doc != NULL && doc->kind == PS_LIT_ARRAY ? doc->child : doc;
-    for (; object != NULL && !out->has_communicator; object = object->next) {
+    for (; object != NULL && !out->has_communicator && !out->has_bytes; object = object->next) {
         for (const ps_lit *v = object->kind == PS_LIT_OBJECT ? object->child : NULL; v != NULL;
              v = v->next) {
             take_member(out, v);
@@ -66,7 +66,7 @@ static bool read_payload(const ps_capture *c, uint32_t text, payload *out) {
 /* Own rank and size of each communicator come with the call that makes it. */
 static void spread_ranks(ps_comm_calls *calls, uint64_t communicator, int64_t rank, int64_t ranks) {
     for (size_t i = 0; i < calls->n; i++) {
-        if (calls->at[i].communicator == communicator) {
+        if (calls->at[i].has_communicator && calls->at[i].communicator == communicator) {
             calls->at[i].rank = rank;
             calls->at[i].ranks = ranks;
         }
@@ -89,7 +89,7 @@ static bool take_event(const ps_capture *c, ps_comm_calls *out, ps_comm_calls *m
     }
     bool init = p.ranks >= 0 && p.rank >= 0;
     ps_comm_calls *to = init ? made : out;
-    if (!p.has_communicator || (!init && !p.has_bytes)) {
+    if (init ? !p.has_communicator : !p.has_bytes) {
         return true;
     }
     if (!ps_grow(&to->at, &to->cap, to->n + 1, UINT32_MAX, sizeof *to->at)) {
@@ -98,6 +98,7 @@ static bool take_event(const ps_capture *c, ps_comm_calls *out, ps_comm_calls *m
     const char *name = ps_capture_text(c, v->message[row], NULL);
     to->at[to->n++] = (ps_comm_call){.event = (uint32_t)row,
                                      .communicator = p.communicator,
+                                     .has_communicator = p.has_communicator,
                                      .bytes = p.bytes,
                                      .peer = p.peer,
                                      .rank = p.rank,

@@ -11,8 +11,9 @@
 typedef struct ps_comm_call {
     uint32_t event;
     uint64_t communicator, bytes;
-    int64_t peer;        /* of a send or receive, rank in the communicator; -1 none */
-    int64_t rank, ranks; /* own and all, of this communicator; -1 not known */
+    int64_t peer;          /* of a send or receive, rank in the communicator; -1 none */
+    int64_t rank, ranks;   /* own and all, of this communicator; -1 not known */
+    bool has_communicator; /* releases before 2.2x do not say which */
     bool is_send, is_receive;
     bool used; /* has its kernel */
 } ps_comm_call;

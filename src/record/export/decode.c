@@ -485,12 +485,12 @@ static bool name_domains(ps_capture *c, uint32_t lost) {
     return true;
 }
 
-ps_code ps_capture_decode(ps_capture *c, ps_err *err) {
+ps_code ps_capture_decode(ps_capture *c, bool only_shared, ps_err *err) {
     uint32_t lost = ps_texts_add(&c->texts, "<lost>", 6);
     uint32_t dropped = ps_texts_add(&c->texts, "<dropped>", 9);
     bool ok = lost != PS_NO_TEXT && dropped != PS_NO_TEXT;
     c->first_ticks = UINT64_MAX;
-    for (size_t i = 0; ok && i < c->files.n_rings; i++) {
+    for (size_t i = 0; ok && i < c->files.n_rings && (i == 0 || !only_shared); i++) {
         ok = decode_ring(c, (uint32_t)i, lost, dropped);
     }
     return ok && name_domains(c, lost) ? PS_OK : ps_fail_nomem(err);

@@ -33,7 +33,8 @@ static ps_code begin(ps_export *e, ps_err *err) {
     e->host_backend = strcmp(e->backend, "host") == 0;
     e->cupti_backend = strcmp(e->backend, "cupti") == 0;
     e->string_of_text = ps_calloc((size_t)ps_capture_text_count(e->c) + 1, sizeof(uint32_t));
-    bool ok = e->string_of_text != NULL &&
+    e->string_of_kernel = ps_calloc((size_t)ps_capture_text_count(e->c) + 1, sizeof(uint32_t));
+    bool ok = e->string_of_text != NULL && e->string_of_kernel != NULL &&
               ps_grow(&e->streams, &e->cap_streams, 1, UINT32_MAX, sizeof *e->streams);
     if (ok) {
         e->streams[0] = (ps_stream_entry){.handle = 1};
@@ -47,6 +48,7 @@ static void end(ps_export *e) {
     ps_database_drop(&e->db);
     ps_texts_fini(&e->strings);
     ps_free(e->string_of_text);
+    ps_free(e->string_of_kernel);
     ps_comm_free(&e->comm);
     ps_free(e->operator_number);
     ps_free(e->streams);
@@ -94,8 +96,12 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
     if (n < 0 || (size_t)n + 1 + sizeof name >= sizeof e->result->database) {
         return ps_fail_file(err, PS_IO, profile_dir, "the path is too long");
     }
+    struct stat st;
     if (mkdir(path, 0750) != 0 && errno != EEXIST) {
         return ps_fail_system(err, path, "cannot make the folder", errno);
+    }
+    if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        return ps_fail_file(err, PS_IO, path, "not a folder of its own: a link, or a file");
     }
     (void)snprintf(path + n, sizeof e->result->database - (size_t)n, "/%s", name);
     ps_database_tables tables = {.device = ps_capture_device(e->c)->n > 0,

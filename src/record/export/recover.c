@@ -114,7 +114,7 @@ static ps_code look_at(finding *f, const char *dir, ps_err *err) {
     ps_raw_folder folder = {.profile_dir = dir, .rank = -1, .launch = ""};
     ps_capture *c = NULL;
     ps_err odd = PS_ERR_INIT;
-    ps_code code = ps_capture_read(raw, &c, &odd);
+    ps_code code = ps_capture_peek(raw, &c, &odd);
     if (code == PS_NOMEM) {
         return ps_fail_nomem(err);
     }
@@ -169,6 +169,32 @@ ps_code ps_recover_find(const char *dir, ps_arena *arena, ps_raw_folder **out, s
 
 /* --- recovering --------------------------------------------------------------------------------------------------- */
 
+static bool says(const ps_lit *config, const char *option, const char *wanted) {
+    const char *text = ps_lit_str(ps_lit_get(config, option));
+    return text != NULL && strstr(text, wanted) != NULL;
+}
+
+/* What the recording was told to do at its end holds where nobody says otherwise. */
+static ps_export_options options_of(const ps_capture *c, const ps_export_options *given) {
+    ps_export_options o = given != NULL ? *given : (ps_export_options){.nvtx_push_pop_type = 2};
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const char *session = ps_capture_fact(c, "session");
+    const ps_lit *doc = ps_lit_parse(&arena, session, strlen(session), NULL);
+    const ps_lit *config = ps_lit_get(doc, "config");
+    if (o.device_id == 0) {
+        (void)ps_lit_int(ps_lit_get(config, "device_id"), &o.device_id);
+    }
+    if (says(config, "nvtx_push_pop_type", "1")) {
+        o.nvtx_push_pop_type = 1;
+    }
+    o.nccl_marks = o.nccl_marks || says(config, "nccl_marks", "1");
+    o.text = o.text || says(config, "export_type", "text");
+    o.keep_raw = o.keep_raw || says(config, "keep_raw", "1");
+    ps_arena_fini(&arena);
+    return o;
+}
+
 ps_code ps_recover_folder(const ps_raw_folder *folder, const ps_export_options *options,
                           ps_export_result *result, ps_err *err) {
     *result = (ps_export_result){.n_ranges = 0};
@@ -183,12 +209,13 @@ ps_code ps_recover_folder(const ps_raw_folder *folder, const ps_export_options *
     }
     ps_capture *c = NULL;
     ps_code code = ps_capture_read(raw, &c, err);
-    if (code == PS_OK) {
-        code = ps_export_capture(c, folder->profile_dir, options, result, err);
+    if (code != PS_OK) {
+        return code;
     }
-    bool whole = code == PS_OK && result->damaged_bytes == 0;
+    ps_export_options all = options_of(c, options);
+    code = ps_export_capture(c, folder->profile_dir, &all, result, err);
     ps_capture_free(c);
-    if (whole && (options == NULL || !options->keep_raw)) {
+    if (code == PS_OK && result->damaged_bytes == 0 && !all.keep_raw) {
         ps_export_remove_raw(folder->profile_dir);
     }
     return code;

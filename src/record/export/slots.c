@@ -101,8 +101,10 @@ static ps_code take_blocks(ps_slot_files *f, const char *bytes, size_t size, ps_
         uint64_t room = (size - at - sizeof b) / sizeof(ps_slot);
         uint64_t n = b.n_slots <= room ? b.n_slots : room;
         if (n < b.n_slots) {
-            ps_slot_files_damage(f, size - at - sizeof b - n * sizeof(ps_slot) + 1,
-                                 "events.spool, byte %zu: the last block is cut off", at);
+            f->cut = (ps_cut){.bytes = size - at - sizeof b - n * sizeof(ps_slot) + 1,
+                              .place = at,
+                              .ring = b.ring,
+                              .end = b.first + b.n_slots};
         }
         ps_segment segment = {
             .first = b.first, .n = n, .slots = bytes + at + sizeof b, .place = at + sizeof b};
@@ -113,9 +115,31 @@ static ps_code take_blocks(ps_slot_files *f, const char *bytes, size_t size, ps_
         at += sizeof b + n * sizeof(ps_slot);
     }
     if (code == PS_OK && at < size && size - at < sizeof(ps_block_header)) {
-        ps_slot_files_damage(f, size - at, "events.spool, byte %zu: the last block is cut off", at);
+        f->cut = (ps_cut){.bytes = size - at, .place = at, .ring = PS_MOST_RINGS};
     }
     return code;
+}
+
+/* A process that was killed while it wrote leaves half a block, whose slots are all in their ring still: nothing is damaged. */
+static bool is_in_rings(const ps_slot_files *f, const ps_cut *cut) {
+    bool any = false;
+    for (size_t i = 0; i < f->n_rings; i++) {
+        const ps_ring_slots *ring = &f->rings[i];
+        any = any || ring->has_header;
+        for (size_t k = 0; i == cut->ring && k < ring->n; k++) {
+            if (ring->segments[k].first + ring->segments[k].n >= cut->end) {
+                return true;
+            }
+        }
+    }
+    return any && cut->ring == PS_MOST_RINGS; /* not even its header was written */
+}
+
+static void settle_cut(ps_slot_files *f) {
+    if (f->cut.bytes > 0 && !is_in_rings(f, &f->cut)) {
+        ps_slot_files_damage(f, f->cut.bytes, "events.spool, byte %llu: the last block is cut off",
+                             (unsigned long long)f->cut.place);
+    }
 }
 
 static bool take_spool_header(ps_slot_files *f, const char *bytes, size_t size) {
@@ -136,9 +160,23 @@ static bool take_spool_header(ps_slot_files *f, const char *bytes, size_t size) 
 
 /* --- ring files --------------------------------------------------------------------------------------------------- */
 
+/* One that its process was about to make when it was killed: nothing is in it. */
+static bool is_unfinished(const char *bytes, size_t size) {
+    size_t n = size < offsetof(ps_ring_header, head) ? size : offsetof(ps_ring_header, head);
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static ps_code take_ring(ps_slot_files *f, uint32_t number, const char *bytes, size_t size,
                          bool has_spool, ps_err *err) {
     ps_ring_header h;
+    if (is_unfinished(bytes, size)) {
+        return PS_OK;
+    }
     if (size < PS_RING_HEADER_BYTES) {
         ps_slot_files_damage(f, size + 1, "%u.ring, byte 0: the header is cut off", number);
         return PS_OK;
@@ -276,6 +314,7 @@ static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps
 }
 
 static void finish(ps_slot_files *f) {
+    settle_cut(f);
     for (size_t i = 0; i < f->n_rings; i++) {
         sort_segments(&f->rings[i]);
     }

@@ -35,12 +35,19 @@ typedef struct ps_mapping {
     size_t size;
 } ps_mapping;
 
+typedef struct ps_cut { /* a last block that is not whole; bytes 0: there is none */
+    uint64_t bytes, place;
+    uint32_t ring; /* PS_MOST_RINGS: not known */
+    uint64_t end;  /* the position behind it in that ring */
+} ps_cut;
+
 typedef struct ps_slot_files {
     ps_spool_header header;
     ps_ring_slots *rings; /* [n_rings], by number */
     size_t n_rings, cap_rings;
     ps_mapping *mappings;
     size_t n_mappings, cap_mappings;
+    ps_cut cut;
     uint64_t damaged_bytes;
     char place[160]; /* of the first damage */
 } ps_slot_files;

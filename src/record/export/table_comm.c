@@ -126,7 +126,9 @@ static void name_op(comm_work *w, comm_op *op, const char *kernel) {
     char group[32] = "N/A";
     if (op->call != NULL) {
         (void)snprintf(kind, sizeof kind, "%s", name_of(e, op->call));
-        (void)snprintf(group, sizeof group, "%" PRIx64, op->call->communicator);
+        if (op->call->has_communicator) {
+            (void)snprintf(group, sizeof group, "%" PRIx64, op->call->communicator);
+        }
     } else {
         const char *at = strchr(kernel, '_');
         at = at != NULL ? at + 1 : kernel;
@@ -153,7 +155,7 @@ static bool find_ops(comm_work *w) {
         uint32_t row = e->tasks[i].row;
         comm_op *op = &w->ops[w->n++];
         *op = (comm_op){.task = i, .api = ps_calls_find(&w->calls, d->correlation[row])};
-        const char *kernel = ps_capture_text(e->c, d->name[row], NULL);
+        const char *kernel = ps_export_kernel_name(e, d->name[row]);
         find_call(w, op, kernel);
         name_op(w, op, kernel);
     }

@@ -38,16 +38,6 @@ static ps_code put_user_meta(void *context, const char *key, const char *json, p
     return ps_database_pair(&e->db, key, json, err);
 }
 
-static const char *stream_name(const ps_capture *c, uint64_t handle) {
-    const ps_named *names = ps_capture_streams(c);
-    for (size_t i = 0; i < names->n; i++) {
-        if (names->key[i] == handle) {
-            return ps_capture_text(c, names->value[i], NULL);
-        }
-    }
-    return "";
-}
-
 /* {"0": {"handle": "0x1", "context": 0, "name": "..."}}: CUPTI's own numbers stand as "cupti_stream". */
 static void add_stream_map(const ps_export *e, ps_buf *out) {
     const char *between = "{";
@@ -62,7 +52,7 @@ static void add_stream_map(const ps_export *e, ps_buf *out) {
             ps_buf_addf(out, "\"handle\": \"0x%" PRIx64 "\"", s->handle);
         }
         ps_buf_addf(out, ", \"context\": %u", s->context);
-        const char *name = s->kind != PS_STREAM_HANDLE ? "" : stream_name(e->c, s->handle);
+        const char *name = ps_export_stream_name(e, (uint32_t)i);
         if (name[0] != '\0') {
             ps_buf_add_str(out, ", \"name\": ");
             ps_buf_add_json_str(out, name, strlen(name));

@@ -71,6 +71,9 @@ bool ps_marks_next(ps_export *e, ps_mark_walk *w, ps_mark *out) {
     while (w->event < v->n && v->what[w->event] == PS_EVENT_OP) {
         w->event++;
     }
+    while (w->comm < e->comm.n && !e->comm.at[w->comm].has_communicator) {
+        w->comm++;
+    }
     if (e->options->nccl_marks && w->comm < e->comm.n && w->event > e->comm.at[w->comm].event) {
         mark_of_comm(e, &e->comm.at[w->comm++], out);
         out->connection = ps_export_connection(w->number++);

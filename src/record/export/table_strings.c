@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "record/export/demangle.h"
 #include "record/export/tables.h"
 
 int64_t ps_export_string(ps_export *e, const char *text, size_t n) {
@@ -17,6 +18,20 @@ int64_t ps_export_text(ps_export *e, uint32_t text) {
         e->string_of_text[text] = (uint32_t)ps_export_string(e, bytes, n) + 1;
     }
     return (int64_t)e->string_of_text[text] - 1;
+}
+
+int64_t ps_export_kernel(ps_export *e, uint32_t text) {
+    if (e->string_of_kernel[text] == 0) {
+        char name[PS_RECORD_MAX_PAIR];
+        size_t n = ps_demangle(ps_capture_text(e->c, text, NULL), name, sizeof name);
+        e->string_of_kernel[text] = (uint32_t)ps_export_string(e, name, n) + 1;
+    }
+    return (int64_t)e->string_of_kernel[text] - 1;
+}
+
+const char *ps_export_kernel_name(ps_export *e, uint32_t text) {
+    int64_t id = text != PS_NO_TEXT ? ps_export_kernel(e, text) : -1;
+    return id >= 0 && (size_t)id < e->strings.n ? e->strings.text[id] : "";
 }
 
 uint32_t ps_export_stream(ps_export *e, ps_stream_kind kind, uint32_t context, uint64_t handle) {
@@ -38,6 +53,17 @@ uint32_t ps_export_stream(ps_export *e, ps_stream_kind kind, uint32_t context, u
     e->streams[e->n_streams] =
         (ps_stream_entry){.handle = handle, .context = context, .kind = kind};
     return (uint32_t)e->n_streams++;
+}
+
+const char *ps_export_stream_name(const ps_export *e, uint32_t stream) {
+    const ps_stream_entry *s = &e->streams[stream];
+    const ps_named *names = ps_capture_streams(e->c);
+    for (size_t i = 0; s->kind == PS_STREAM_HANDLE && i < names->n; i++) {
+        if (names->key[i] == s->handle) {
+            return ps_capture_text(e->c, names->value[i], NULL);
+        }
+    }
+    return "";
 }
 
 int64_t ps_export_connection(uint64_t n) {

@@ -38,46 +38,49 @@ static ps_task device_task(ps_export *e, size_t row) {
 }
 
 /* A call of NCCL where nothing tells of its kernel: the host's times, on a stream of the communicator's own. */
-static bool add_comm_mark(ps_export *e, const ps_mark *m) {
-    if (e->cupti_backend || m->end_ns == PS_STILL_OPEN) {
-        return true;
+static ps_task comm_task(ps_export *e, const ps_mark *m) {
+    return (ps_task){.start_ns = m->start_ns,
+                     .end_ns = m->end_ns,
+                     .device = e->device_id,
+                     .context = (uint32_t)PS_DB_NONE,
+                     .stream = ps_comm_stream(e, m->comm)};
+}
+
+static bool has_device_time(const ps_export *e, const ps_mark *m) {
+    return m->event != PS_NO_TEXT &&
+           ps_capture_events(e->c)->device_start_ns[m->event] != PS_STILL_OPEN;
+}
+
+bool ps_mark_has_task(const ps_export *e, const ps_mark *m) {
+    if (m->end_ns == PS_STILL_OPEN) {
+        return false;
     }
-    ps_task task = {.start_ns = m->start_ns,
-                    .end_ns = m->end_ns,
-                    .connection = m->connection,
-                    .device = e->device_id,
-                    .context = (uint32_t)PS_DB_NONE,
-                    .stream = ps_comm_stream(e, m->comm),
-                    .row = (uint32_t)m->message,
-                    .what = PS_TASK_MARK};
-    return add_task(e, task);
+    if (m->comm != NULL) {
+        return !e->cupti_backend;
+    }
+    return has_device_time(e, m) || (m->stream != 0 && e->host_backend);
+}
+
+static ps_task task_of_mark(ps_export *e, const ps_mark *m) {
+    ps_task task = m->comm != NULL         ? comm_task(e, m)
+                   : has_device_time(e, m) ? device_task(e, m->event)
+                                           : host_task(e, m->start_ns, m->end_ns, m->stream);
+    task.connection = m->connection;
+    task.what = PS_TASK_MARK;
+    task.row = (uint32_t)m->message;
+    return task;
 }
 
 static bool add_marks(ps_export *e) {
-    const ps_events *v = ps_capture_events(e->c);
     ps_mark m;
     for (ps_mark_walk w = {0}; ps_marks_next(e, &w, &m);) {
-        if (m.comm != NULL) {
-            if (!add_comm_mark(e, &m)) {
+        if (ps_mark_has_task(e, &m)) {
+            if (!add_task(e, task_of_mark(e, &m))) {
                 return false;
             }
-            continue;
-        }
-        bool timed = m.event != PS_NO_TEXT && v->device_start_ns[m.event] != PS_STILL_OPEN;
-        if (m.end_ns == PS_STILL_OPEN || (m.stream == 0 && !timed)) {
-            continue;
-        }
-        if (!timed && !e->host_backend) {
-            e->n_without_device += m.event != PS_NO_TEXT;
-            continue;
-        }
-        ps_task task =
-            timed ? device_task(e, m.event) : host_task(e, m.start_ns, m.end_ns, m.stream);
-        task.connection = m.connection;
-        task.what = PS_TASK_MARK;
-        task.row = (uint32_t)m.message;
-        if (!add_task(e, task)) {
-            return false;
+        } else {
+            e->n_without_device +=
+                m.stream != 0 && m.event != PS_NO_TEXT && m.end_ns != PS_STILL_OPEN;
         }
     }
     return true;
@@ -117,8 +120,7 @@ static bool add_device_rows(ps_export *e) {
         if (what == PS_TASK_SET && d->kind[i] != PS_REC_MEMSET) {
             continue;
         }
-        if (what == PS_TASK_KERNEL && d->name[i] != PS_NO_TEXT &&
-            ps_comm_is_kernel(ps_capture_text(e->c, d->name[i], NULL))) {
+        if (what == PS_TASK_KERNEL && ps_comm_is_kernel(ps_export_kernel_name(e, d->name[i]))) {
             what = PS_TASK_COMMUNICATION;
         }
         ps_task task = {.start_ns = d->start_ns[i],
@@ -187,7 +189,9 @@ static ps_code put_compute(ps_export *e, size_t task, int64_t none, ps_err *err)
     const ps_events *v = ps_capture_events(e->c);
     bool kernel = t->what == PS_TASK_KERNEL;
     uint32_t text = kernel ? d->name[t->row] : v->message[t->row];
-    int64_t name = text != PS_NO_TEXT ? ps_export_text(e, text) : none;
+    int64_t name = text == PS_NO_TEXT ? none
+                   : kernel           ? ps_export_kernel(e, text)
+                                      : ps_export_text(e, text);
     int64_t type = kernel ? STRING(e, "GPU_KERNEL") : STRING(e, "HOST_OP");
     int64_t shapes = none;
     if (!kernel && v->shapes[t->row] != PS_NO_TEXT) { /* in quotes, as the profiler has them */

@@ -52,9 +52,10 @@ typedef struct ps_export {
     int64_t pid, rank, device_id;
     const char *backend;
 
-    ps_texts strings; /* STRING_IDS */
-    uint32_t *string_of_text;
-    bool out_of_memory; /* strings or streams: asked once per table */
+    ps_texts strings;           /* STRING_IDS */
+    uint32_t *string_of_text;   /* by text, + 1; 0 not asked yet */
+    uint32_t *string_of_kernel; /* the same, of names of kernels as people write them */
+    bool out_of_memory;         /* strings or streams: asked once per table */
 
     ps_stream_entry *streams;
     size_t n_streams, cap_streams;
@@ -74,6 +75,10 @@ typedef struct ps_export {
 int64_t ps_export_text(ps_export *e, uint32_t text);
 int64_t ps_export_string(ps_export *e, const char *text, size_t n);
 
+/* The same for the name of a kernel, as people write it; and that name, "" when memory is out. */
+int64_t ps_export_kernel(ps_export *e, uint32_t text);
+const char *ps_export_kernel_name(ps_export *e, uint32_t text);
+
 /* globalTid */
 static inline int64_t ps_export_tid(const ps_export *e, uint32_t tid) {
     return (int64_t)((uint64_t)e->pid << 32 | tid);
@@ -81,6 +86,9 @@ static inline int64_t ps_export_tid(const ps_export *e, uint32_t tid) {
 
 /* Number of the stream; the legacy stream is 0. */
 uint32_t ps_export_stream(ps_export *e, ps_stream_kind kind, uint32_t context, uint64_t handle);
+
+/* As the program called it, "" when it did not. */
+const char *ps_export_stream_name(const ps_export *e, uint32_t stream);
 
 /* The stream that stands for a communicator. */
 uint32_t ps_comm_stream(ps_export *e, const ps_comm_call *call);
@@ -113,6 +121,9 @@ bool ps_marks_next(ps_export *e, ps_mark_walk *w, ps_mark *out);
 
 /* e->operator_number; false when memory is out. */
 bool ps_number_operators(ps_export *e);
+
+/* Whether a row of TASK belongs to it. */
+bool ps_mark_has_task(const ps_export *e, const ps_mark *m);
 
 /* --- filling ------------------------------------------------------------------------------------------------------ */
 

@@ -98,7 +98,9 @@ static void add_places(view *v) {
         add_meta(v, "process_name", device_pid(e, device), 0, name);
         add_order(v, "process_sort_index", device_pid(e, device), 0, DEVICE_LAYER);
         for (size_t s = 0; s < e->n_streams; s++) {
-            (void)snprintf(name, sizeof name, "Stream %zu", s);
+            const char *given = ps_export_stream_name(e, (uint32_t)s);
+            (void)snprintf(name, sizeof name, given[0] != '\0' ? "Stream %zu: %.64s" : "Stream %zu",
+                           s, given);
             add_meta(v, "thread_name", device_pid(e, device), (int64_t)s, name);
         }
     }
@@ -109,6 +111,7 @@ static void add_places(view *v) {
 static void add_slice(view *v, int64_t pid, int64_t tid, const char *category, int64_t name,
                       int64_t start_ns, int64_t end_ns) {
     const ps_texts *strings = &v->e->strings;
+    name = v->e->out_of_memory ? 0 : name; /* said at the end */
     begin(v, "X", pid, tid);
     ps_buf_addf(&v->text, ",\"cat\":\"%s\"", category);
     add_name(v, strings->text[name], strings->length[name]);
@@ -120,6 +123,16 @@ static void add_connection(view *v, int64_t connection) {
     ps_buf_addf(&v->text, ",\"args\":{\"connection_id\":%" PRId64 "}}", connection);
 }
 
+/* From the host's side of an event to the device's: `ph` s, then f, at the starts of both. */
+static void add_flow(view *v, const char *ph, const char *category, int64_t pid, int64_t tid,
+                     int64_t at_ns, int64_t connection) {
+    begin(v, ph, pid, tid);
+    ps_buf_addf(&v->text, ",\"cat\":\"%s\",\"name\":\"%s\",\"id\":%" PRId64, category, category,
+                connection);
+    add_us(v, "ts", "\"", at_ns);
+    ps_buf_add_str(&v->text, ph[0] == 'f' ? ",\"bp\":\"e\"}" : "}");
+}
+
 static void add_marks(view *v) {
     ps_export *e = v->e;
     ps_mark m;
@@ -127,6 +140,9 @@ static void add_marks(view *v) {
         if (m.end_ns != PS_STILL_OPEN) {
             add_slice(v, e->pid, m.tid, "mstx", m.message, m.start_ns, m.end_ns);
             add_connection(v, m.connection);
+            if (ps_mark_has_task(e, &m)) {
+                add_flow(v, "s", "MsTx", e->pid, m.tid, m.start_ns, m.connection);
+            }
         }
     }
     const ps_events *events = ps_capture_events(e->c);
@@ -135,6 +151,11 @@ static void add_marks(view *v) {
             add_slice(v, e->pid, events->tid[i], "cpu_op", ps_export_text(e, events->message[i]),
                       events->start_ns[i], events->end_ns[i]);
             add_connection(v, PS_DB_FIRST_OPERATOR + e->operator_number[i]);
+            if (!e->cupti_backend &&
+                (e->host_backend || events->device_start_ns[i] != PS_STILL_OPEN)) {
+                add_flow(v, "s", "async_npu", e->pid, events->tid[i], events->start_ns[i],
+                         PS_DB_FIRST_OPERATOR_KERNEL + e->operator_number[i]);
+            }
         }
     }
 }
@@ -149,7 +170,7 @@ static int64_t name_of_task(ps_export *e, const ps_task *t) {
         return ps_export_text(e, ps_capture_events(e->c)->message[t->row]);
     case PS_TASK_KERNEL:
     case PS_TASK_COMMUNICATION:
-        return d->name[t->row] != PS_NO_TEXT ? ps_export_text(e, d->name[t->row])
+        return d->name[t->row] != PS_NO_TEXT ? ps_export_kernel(e, d->name[t->row])
                                              : ps_export_string(e, "kernel", 6);
     default:
         return t->what == PS_TASK_COPY ? ps_export_string(e, "MEMCPY_ASYNC", 12)
@@ -168,6 +189,10 @@ static void add_tasks(view *v) {
         add_slice(v, device_pid(e, t->device), t->stream,
                   t->what == PS_TASK_MARK ? "mstx" : "kernel", name, t->start_ns, t->end_ns);
         add_connection(v, t->connection);
+        if (t->what == PS_TASK_MARK || t->what == PS_TASK_OPERATOR) {
+            add_flow(v, "f", t->what == PS_TASK_MARK ? "MsTx" : "async_npu",
+                     device_pid(e, t->device), t->stream, t->start_ns, t->connection);
+        }
     }
 }
 

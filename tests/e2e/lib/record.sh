@@ -45,3 +45,18 @@ record_drop() {
 record_sanitized() {
     nm -D "$PIPESCOPE_RECORD_LIBRARY" 2>/dev/null | grep -qE '__(asan|tsan|ubsan)_'
 }
+
+# same GOT WANTED; line LINE [FILE]: the file, or standard input, has this line. They say what was there instead.
+same() {
+    [ "$1" = "$2" ] || {
+        printf 'FAILED: got      %s\n        instead of %s\n' "$1" "$2" >&2
+        exit 1
+    }
+}
+line() {
+    record_lines=$(cat -- "${2:-/dev/stdin}")
+    printf '%s\n' "$record_lines" | grep -qxF -- "$1" || {
+        printf "FAILED: no line '%s' in\n%s\n" "$1" "$record_lines" >&2
+        exit 1
+    }
+}
