@@ -155,12 +155,9 @@ static bool open_gpu(void) {
     return true;
 }
 
-static bool context_current(const ps_cuda_calls *cu, void *stream) {
+/* The stream is not shown to the driver yet: in a program without a context it may be anything. */
+static bool context_current(const ps_cuda_calls *cu) {
     ps_cu_context context = NULL;
-    if (ps_cuda_usable_stream(stream) && stream != PS_CU_STREAM_LEGACY &&
-        stream != PS_CU_STREAM_PER_THREAD && cu->StreamGetCtx != NULL) {
-        return cu->StreamGetCtx(stream, &context) == PS_CU_OK && context != NULL;
-    }
     return cu->CtxGetCurrent(&context) == PS_CU_OK && context != NULL;
 }
 
@@ -177,23 +174,22 @@ static bool time_to_look(void) {
     return true;
 }
 
-static bool watch_event(void *stream) {
+static bool watch_event(void) {
     const ps_cuda_calls *cu = ps_cuda_driver_found();
     if (cu == NULL && time_to_look()) {
         cu = ps_cuda_driver(chosen.cuda_library);
     }
-    return cu != NULL && (chosen.backend != PS_BACKEND_AUTO || context_current(cu, stream)) &&
-           open_gpu();
+    return cu != NULL && (chosen.backend != PS_BACKEND_AUTO || context_current(cu)) && open_gpu();
 }
 
 static void watch_mark(uint64_t id, void *stream) {
-    if (watch_event(stream)) {
+    if (watch_event()) {
         ps_device_cuda.mark(id, stream);
     }
 }
 
 static void watch_start(uint64_t id, void *stream) {
-    if (watch_event(stream)) {
+    if (watch_event()) {
         ps_device_cuda.start(id, stream);
     }
 }

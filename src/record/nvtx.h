@@ -132,7 +132,8 @@ typedef struct ps_nvtx_schema {
     uint64_t align; /* of a value */
     uint64_t pack;  /* alignment of members is at most this; 0: natural */
     const ps_nvtx_entry *entries;
-    struct ps_nvtx_schema *replaced; /* of those that a later registration has replaced: the next */
+    struct ps_nvtx_schema *next; /* of all there ever were */
+    uint32_t place;              /* where it is found */
 } ps_nvtx_schema;
 
 enum {

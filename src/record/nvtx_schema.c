@@ -8,7 +8,8 @@
 
 enum { N_PLACES = 2 * PS_NVTX_MAX_SCHEMAS, MAX_NAME = 256 };
 
-static ps_nvtx_schema *replaced; /* under the lock; somebody may still be reading them */
+static ps_nvtx_schema
+    *all; /* also those that were replaced, which may still be read; under the lock */
 
 static ps_nvtx_schema *_Atomic places[N_PLACES];
 static uint32_t n_schemas; /* also those that were replaced; under the lock */
@@ -212,12 +213,11 @@ static uint64_t keep(const ps_nvtx_schema *schema, ps_nvtx_entry *entries) {
     copy->entries = entries;
     n_schemas++;
     for (uint32_t i = first_place(copy->domain, copy->id);; i = (i + 1) % N_PLACES) {
-        ps_nvtx_schema *there = atomic_load_explicit(&places[i], memory_order_relaxed);
+        const ps_nvtx_schema *there = atomic_load_explicit(&places[i], memory_order_relaxed);
         if (there == NULL || (there->id == copy->id && there->domain == copy->domain)) {
-            if (there != NULL) {
-                there->replaced = replaced;
-                replaced = there;
-            }
+            copy->place = i;
+            copy->next = all;
+            all = copy;
             atomic_store_explicit(&places[i], copy, memory_order_release);
             return copy->id;
         }
@@ -231,16 +231,11 @@ static void free_schema(ps_nvtx_schema *schema) {
 
 void ps_nvtx_schemas_forget(void) {
     ps_nvtx_lock();
-    for (uint32_t i = 0; i < N_PLACES; i++) {
-        ps_nvtx_schema *schema = atomic_exchange(&places[i], NULL);
-        if (schema != NULL) {
-            free_schema(schema);
-        }
-    }
-    while (replaced != NULL) {
-        ps_nvtx_schema *next = replaced->replaced;
-        free_schema(replaced);
-        replaced = next;
+    while (all != NULL) {
+        ps_nvtx_schema *schema = all;
+        all = schema->next;
+        atomic_store(&places[schema->place], NULL);
+        free_schema(schema);
     }
     n_schemas = 0;
     ps_nvtx_unlock();

@@ -65,7 +65,6 @@ static void forget_parent(void) {
     ps_writer_forget();
     ps_threads_forget();
     ps_domains_forget();
-    ps_shared_forget();
     ps_facts_forget();
     ps_steps_forget();
     ps_session_forget();

@@ -14,8 +14,8 @@ enum { MAX_WAITING = 1 << 15 };
 static struct {
     ps_slot *slots;
     size_t n, cap;
-    ps_slot *written;      /* what waited, until it can be freed */
-    ps_slot *abandoned[2]; /* a parent's */
+    ps_slot *written;   /* what waited, until it can be freed */
+    ps_slot *abandoned; /* of parents, each begins with a pointer to the next */
 } waiting;
 
 static _Thread_local void (*taker)(void);
@@ -221,12 +221,19 @@ void ps_shared_forget(void) {
     }
 }
 
+static void abandon(ps_slot *slots, ps_slot **list) {
+    if (slots != NULL) {
+        memcpy(slots, list, sizeof *list);
+        *list = slots;
+    }
+}
+
 void ps_shared_abandon(void) {
     /* Never freed: another thread of the parent may have been in the middle of that. Kept, so that it is no leak. */
-    ps_slot *slots = waiting.slots;
-    ps_slot *written = waiting.written;
+    ps_slot *list = waiting.abandoned;
+    abandon(waiting.slots, &list);
+    abandon(waiting.written, &list);
     memset(&waiting, 0, sizeof waiting);
-    waiting.abandoned[0] = slots;
-    waiting.abandoned[1] = written;
+    waiting.abandoned = list;
     taker = NULL;
 }

@@ -15,6 +15,7 @@
 
 #include "record/clock.h"
 #include "record/events.h"
+#include "record/hold.h"
 #include "record/session.h"
 
 _Thread_local ps_rec_thread *ps_this_thread;
@@ -334,7 +335,8 @@ ps_rec_thread *ps_thread_attach(uint32_t generation) {
         (void)pthread_mutex_lock(&all.lock);
         me = attach(generation, &where);
         (void)pthread_mutex_unlock(&all.lock);
-    } else if (atomic_load_explicit(ps_recording, memory_order_relaxed) == generation) {
+    } else if (ps_holds == 0 && /* else the session has counted a signal handler */
+               atomic_load_explicit(ps_recording, memory_order_relaxed) == generation) {
         (void)atomic_fetch_add_explicit(&n_no_ring, 1, memory_order_relaxed);
     }
     errno = error;

@@ -192,7 +192,6 @@ static void check_recovery(const char *dir, const char *raw, size_t n_events) {
     assert_int_equal(rows, n_events);
     assert_int_equal(record_child_query(dir, 0, "SELECT endTimeNs IS NULL FROM SESSION_TIME_INFO"),
                      1);
-    if (result.damaged_bytes != 0) print_message("# damaged %llu %s\n", (unsigned long long)result.damaged_bytes, result.damage);
     assert_int_not_equal(access(raw, F_OK), 0);
 }
 
