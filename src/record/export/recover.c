@@ -190,7 +190,6 @@ static ps_export_options options_of(const ps_capture *c, const ps_export_options
     }
     o.nccl_marks = o.nccl_marks || says(config, "nccl_marks", "1");
     o.text = o.text || says(config, "export_type", "text");
-    o.keep_raw = o.keep_raw || says(config, "keep_raw", "1");
     ps_arena_fini(&arena);
     return o;
 }
