@@ -445,9 +445,15 @@ static void test_projection(void **state) {
     put_kernel(&r, 3, 3200, 1);
     put_kernel(&r, 4, 3300, 1);
     put_kernel(&r, 5, 3400, 1);
+    put_device(&r, PS_REC_OVERHEAD, 0, 2500, 2530, 0, other);
+    put_device(&r, PS_REC_SYNC, 6, 2600, 2700, 0, other);
+    put_device(&r, PS_REC_SYNC, 7, 2800, 2801, 0, other);
     place p;
     make_place(&p);
     export_to(&p, &r, NULL);
+    expect_rows(&p, "SELECT value FROM META_DATA WHERE name = 'collector.cupti'",
+                "{\"overhead\": {\"count\": 1, \"ns\": 30}, \"synchronisation\": {\"count\": 2, "
+                "\"ns\": 101}}\n");
     expect_rows(&p,
                 "SELECT value, t.startNs - 1000000000000000000, t.endNs - 1000000000000000000 FROM "
                 "TASK t JOIN MSTX_EVENTS m ON m.connectionId = t.connectionId JOIN STRING_IDS ON "
