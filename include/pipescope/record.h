@@ -79,7 +79,8 @@ PS_API int ps_record_stop(void);
  * was recorded; NULL to leave it there. Blocks until written; raw files are removed when all went well. */
 PS_API int ps_record_export(const char *dir);
 
-/* Forgets what was recorded last and removes its folder. Stops when recording. */
+/* Forgets what was recorded last and removes its folder. Stops when recording; of what was only made ready (warmup) nothing
+ * stays, and recordings before it are left alone. */
 PS_API int ps_record_discard(void);
 
 /* 1 while recording, else 0. */

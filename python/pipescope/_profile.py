@@ -270,7 +270,7 @@ class profile:
             _say.warn("recording could not be started: %s", _library.error_text(code))
 
     def _cool_down(self):
-        """Of a warm-up nothing stays. (Not discard(): that may take an earlier recording that still waits to be written.)"""
+        """Of a warm-up nothing stays."""
         lib = _library.functions()
         if lib is not None and not lib.enabled():
             lib.stop()

@@ -276,8 +276,9 @@ void ps_recorded_recover(ps_recorded *r, ps_recorded_folder *folder,
                          const ps_export_options *options) {
     ps_export_result result = {0};
     folder->err = PS_ERR_INIT;
-    if (ps_recover_folder(&folder->raw, options, &result, &folder->err) != PS_OK) {
-        folder->state = PS_RECORDED_FAILED;
+    ps_code code = ps_recover_folder(&folder->raw, options, &result, &folder->err);
+    if (code != PS_OK) {
+        folder->state = code == PS_NOTHING ? PS_RECORDED_EMPTY : PS_RECORDED_FAILED;
         return;
     }
     folder->state = PS_RECORDED_RECOVERED;

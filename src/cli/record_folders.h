@@ -14,6 +14,7 @@ typedef enum ps_recorded_state {
     PS_RECORDED_EXPORTED,  /* by the process itself */
     PS_RECORDED_RECOVERED, /* by us, now */
     PS_RECORDED_RUNNING,   /* the process lives and goes on recording */
+    PS_RECORDED_EMPTY,     /* the process ended before its first event; the folder is gone */
     PS_RECORDED_FAILED     /* it could not be recovered, or its database cannot be read: `err` */
 } ps_recorded_state;
 
@@ -25,7 +26,7 @@ typedef struct ps_recorded_folder {
     ps_err err;
     bool has_raw;
     ps_raw_folder raw; /* with has_raw */
-    /* What it holds; nothing of RUNNING and FAILED. */
+    /* What it holds; nothing of RUNNING, EMPTY and FAILED. */
     int64_t rank, pid; /* -1 unknown */
     int64_t n_ranges, n_marks, n_ops, n_steps, n_device, n_open;
     int64_t drops[PS_N_DROPS];

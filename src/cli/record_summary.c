@@ -207,6 +207,8 @@ static void say_rest(const ps_cli *cli, const ps_recorded *r) {
             ps_cli_warn(cli,
                         "its raw files are kept; try again with: pipescope record --recover %s",
                         shown_path(f->path));
+        } else if (f->state == PS_RECORDED_EMPTY) {
+            ps_cli_note(cli, "process %" PRId64 " ended before it had recorded anything", f->pid);
         } else if (f->damaged_bytes > 0) {
             ps_cli_warn(cli,
                         "%s: %" PRId64

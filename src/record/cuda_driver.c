@@ -156,7 +156,11 @@ const ps_cuda_calls *ps_cuda_driver(const char *library) {
         atomic_store_explicit(&loads_seen, s.loads + 1, memory_order_relaxed);
         return NULL;
     }
-    (void)pthread_mutex_lock(&looking);
+    /* Who loads a library holds the loader's lock, and its constructors may record: nobody waits here for somebody who waits
+     * for that. */
+    if (pthread_mutex_trylock(&looking) != 0) {
+        return ps_cuda_driver_found();
+    }
     if (ps_cuda_driver_found() == NULL) {
         /* Never closed: the driver's code must not go while we hold pointers into it. */
         void *handle = dlopen(s.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);

@@ -71,9 +71,10 @@ static void close_opened(void) {
     }
 }
 
-/* Once a recording; what it opens is a part of cupti, too, which may have taken the place already. */
-static bool open_cuda(void) {
-    if (atomic_exchange(&changing, true)) {
+/* Once a recording, by the first caller; what it opens is a part of cupti, too, which may have taken the place already. */
+static bool open_cuda(bool *first) {
+    *first = !atomic_exchange(&changing, true);
+    if (!*first) {
         return true;
     }
     const ps_rec_device *before = atomic_load(&ps_device), *nothing = NULL;
@@ -103,7 +104,8 @@ static void open_cupti(void) {
         atomic_store(&opened, &ps_device_cupti);
         atomic_store(&ps_device, &ps_device_cupti);
     }
-    (void)open_cuda();
+    bool first;
+    (void)open_cuda(&first);
     ps_device_tell();
 }
 
@@ -145,8 +147,8 @@ static bool start_thread(void) {
 /* The driver is there: true when the event at hand may be given to cuda_event. Events are taken from the first moment on; the thread
  * comes after that, since threads of the program that come here meanwhile do not wait. */
 static bool open_gpu(void) {
-    bool first = !atomic_load(&changing);
-    if (!open_cuda()) {
+    bool first;
+    if (!open_cuda(&first)) {
         return false;
     }
     if (first && start_thread()) {

@@ -76,6 +76,7 @@ static inline ps_rec_thread *enter(void) {
     }
     ps_lane *lane;
     if (UNLIKELY(me->lane->number == 0) && !ps_lane_shared_lock(&lane)) {
+        ps_thread_count_nested();
         clear_busy(me);
         return NULL;
     }

@@ -126,8 +126,8 @@ static void say_given_up(unsigned seconds) {
     }
 }
 
-/* Waits for the helper, not longer than the option says. */
-static void wait_for(pthread_t helper, unsigned seconds) {
+/* Waits for the helper, not longer than the option says. False when that was not enough. */
+static bool wait_for(pthread_t helper, unsigned seconds) {
     struct timespec until;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += (time_t)seconds;
@@ -144,6 +144,7 @@ static void wait_for(pthread_t helper, unsigned seconds) {
         (void)pthread_detach(helper);
         say_given_up(seconds);
     }
+    return done;
 }
 
 static void at_process_exit(void) {
@@ -168,7 +169,9 @@ static void at_process_exit(void) {
     end.done = false;
     pthread_t helper;
     if (pthread_create(&helper, NULL, finish, NULL) == 0) {
-        wait_for(helper, ps_session_exit_timeout_s());
+        if (!wait_for(helper, ps_session_exit_timeout_s())) {
+            return; /* `exiting` stays: the limit holds for all handlers together */
+        }
     } else {
         ps_session_finish();
     }

@@ -335,9 +335,14 @@ static void finish_take(ps_take *take) {
     }
 }
 
-/* One that recorded something waits for its export. Returns whether it does. Under `control`. */
+/* One that recorded something waits for its export. Returns whether it does. What was only made ready was no recording: the
+ * last one is still the one before. Under `control`. */
 static bool keep_stopped(ps_take *take, bool was_warm) {
     bool keep = take->placed && !was_warm;
+    g.stopping = false;
+    if (was_warm) {
+        return false;
+    }
     take->stop = ++g.n_stops;
     g.last_stats = take->stats;
     memcpy(g.last_folder, take->folder, sizeof g.last_folder);
@@ -345,14 +350,13 @@ static bool keep_stopped(ps_take *take, bool was_warm) {
         take->next = g.waiting;
         g.waiting = take;
         g.n_waiting++;
-    } else {
-        g.last_folder[0] = '\0';
     }
-    g.stopping = false;
     return keep;
 }
 
-int ps_session_stop(void) {
+/* *was_warm: what ended had only been made ready. */
+static int stop(bool *was_warm) {
+    *was_warm = false;
     (void)pthread_mutex_lock(&g.control);
     ps_take *take = atomic_load(&g.current);
     if (take == NULL || g.stopping) {
@@ -362,7 +366,7 @@ int ps_session_stop(void) {
     if (!g.warm) {
         ps_steps_close();
     }
-    bool was_warm = g.warm;
+    *was_warm = g.warm;
     g.warm = false;
     g.stopping = true;
     atomic_store(ps_recording, 0);
@@ -371,7 +375,7 @@ int ps_session_stop(void) {
     finish_take(take);
 
     (void)pthread_mutex_lock(&g.control);
-    bool keep = keep_stopped(take, was_warm);
+    bool keep = keep_stopped(take, *was_warm);
     (void)pthread_mutex_unlock(&g.control);
     if (!keep) {
         if (take->folder[0] != '\0') {
@@ -381,6 +385,11 @@ int ps_session_stop(void) {
         free_take(take);
     }
     return PS_RECORD_OK;
+}
+
+int ps_session_stop(void) {
+    bool was_warm;
+    return stop(&was_warm);
 }
 
 /* --- what was recorded ----------------------------------------------------------------------------------------------- */
@@ -432,7 +441,9 @@ static void put_back(ps_take *take, bool done) {
     if (done) {
         g.n_given_up -= take->given_up;
         g.n_waiting--;
-        memcpy(g.last_folder, take->folder, sizeof g.last_folder);
+        if (take->stop == g.n_stops) {
+            memcpy(g.last_folder, take->folder, sizeof g.last_folder);
+        }
     } else {
         take->next = g.waiting;
         g.waiting = take;
@@ -473,8 +484,16 @@ int ps_session_export(const char *dir) {
     return busy ? PS_RECORD_WRONG_TIME : PS_RECORD_NOTHING;
 }
 
+/* The current recording or what was made ready, else the last one; never one before those. */
 int ps_session_discard(void) {
-    int stopped = ps_session_stop();
+    bool was_warm;
+    int stopped = stop(&was_warm);
+    if (was_warm) {
+        return PS_RECORD_OK;
+    }
+    if (stopped != PS_RECORD_OK && atomic_load(&g.stopping)) {
+        return PS_RECORD_WRONG_TIME; /* of another thread, and the last one only when that is done */
+    }
     ps_take *take = take_last();
     if (take == NULL) {
         return stopped == PS_RECORD_OK ? PS_RECORD_OK : PS_RECORD_NOTHING;

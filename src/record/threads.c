@@ -216,12 +216,17 @@ static ps_lane *new_lane(const place *where) {
     if (lane == NULL) {
         return NULL;
     }
+    uint32_t generation = all.generation;
     all.n_numbers++;
     all.n_making++;
     (void)pthread_mutex_unlock(&all.lock);
     bool made = make_ring(lane, where);
     (void)pthread_mutex_lock(&all.lock);
     all.n_making--;
+    if (made && all.generation != generation) { /* took longer than the end's patience */
+        ps_ring_drop(&lane->ring, where->dir, lane->number);
+        made = false;
+    }
     if (!made) {
         keep_spare(lane);
         return NULL;
@@ -275,9 +280,12 @@ static ps_rec_thread *own_structure(void) {
     return me;
 }
 
-/* Gives the structure a lane of this recording. With all.lock held. */
-static void take_lane(ps_rec_thread *me, uint32_t generation, const place *where) {
+/* Gives the structure a lane of this recording; false when it has ended meanwhile. With all.lock held. */
+static bool take_lane(ps_rec_thread *me, uint32_t generation, const place *where) {
     ps_lane *lane = any_lane(where);
+    if (all.generation != generation) {
+        return false;
+    }
     if (lane->number == 0) {
         ps_lane *zero;
         if (ps_lane_shared_lock(&zero)) {
@@ -299,6 +307,7 @@ static void take_lane(ps_rec_thread *me, uint32_t generation, const place *where
         me->name[0] = '\0';
     }
     (void)atomic_fetch_add_explicit(&all.n_threads, 1, memory_order_relaxed);
+    return true;
 }
 
 /* With all.lock held. */
@@ -313,8 +322,7 @@ static ps_rec_thread *attach(uint32_t generation, const place *where) {
         (void)atomic_fetch_add_explicit(&n_no_ring, 1, memory_order_relaxed);
         return NULL;
     }
-    take_lane(me, generation, where);
-    return me;
+    return take_lane(me, generation, where) ? me : NULL;
 }
 
 ps_rec_thread *ps_thread_attach(uint32_t generation) {

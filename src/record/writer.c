@@ -163,17 +163,20 @@ bool ps_writer_start(ps_spool *spool, int clock) {
 }
 
 void ps_writer_stop(void) {
-    if (!g.running) {
+    if (g.running) {
+        atomic_store(&g.stop, true);
+        ps_writer_wake();
+        (void)pthread_join(g.thread, NULL);
+        g.running = false;
+    }
+    if (g.spool == NULL) {
         return;
     }
-    atomic_store(&g.stop, true);
-    ps_writer_wake();
-    (void)pthread_join(g.thread, NULL);
-    g.running = false;
-    ps_spool_retry(g.spool);
+    ps_spool_retry(g.spool); /* also when no thread could be had: the rings are all there is then */
     ps_calm calm = ps_calm_begin();
     (void)take_all();
     ps_calm_end(&calm);
+    g.spool = NULL;
 }
 
 void ps_writer_wake(void) {

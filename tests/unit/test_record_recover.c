@@ -100,6 +100,33 @@ static void test_folders(void **state) {
     ps_arena_fini(&arena);
 }
 
+/* Killed before its first event: no damage, and nothing to keep. */
+static void test_nothing_recorded(void **state) {
+    (void)state;
+    ps_arena arena;
+    ps_raw_folder *f = NULL;
+    ps_export_result result;
+    char path[512];
+    char logs[512];
+    made_recording r;
+    recording_begin(&r, 0);
+    below(path, sizeof path, "a_1_ascend_pt");
+    write_recording(&r, path);
+    below(logs, sizeof logs, "a_1_ascend_pt/logs");
+    assert_int_equal(mkdir(logs, 0750), 0);
+    below(path, sizeof path, "b_2_ascend_pt");
+    write_recording(&r, path);
+    recording_end(&r);
+    below(path, sizeof path, "b_2_ascend_pt/FRAMEWORK/events.spool");
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(find(&arena, &f), 2);
+    assert_int_equal(ps_recover_folder(&f[0], NULL, &result, NULL), PS_NOTHING);
+    assert_false(is_there("a_1_ascend_pt"));
+    assert_int_equal(ps_recover_folder(&f[1], NULL, &result, NULL), PS_NOTHING);
+    assert_false(is_there("b_2_ascend_pt"));
+    ps_arena_fini(&arena);
+}
+
 /* The folder itself may be named. */
 static void test_one_folder(void **state) {
     (void)state;
@@ -224,6 +251,7 @@ static void test_damaged(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_folders, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_recorded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_folder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_options, setup, teardown),
         cmocka_unit_test_setup_teardown(test_running, setup, teardown),

@@ -214,6 +214,31 @@ static void the_last_may_be_empty(void **state) {
     assert_int_equal(rows(0, "1"), 1);
 }
 
+/* What was only made ready is no recording: calling it off leaves the last one what it was. */
+static void warmup_after_full(void) {
+    char folder[4096];
+    char now[4096];
+    ps_record_stats stats = {.size = sizeof stats};
+    NEED(ps_record_start() == PS_RECORD_OK);
+    ranges(1);
+    NEED(ps_record_stop() == PS_RECORD_OK && has_folder(folder, sizeof folder));
+    NEED(ps_record_warmup() == PS_RECORD_OK && ps_record_discard() == PS_RECORD_OK);
+    NEED(access(folder, F_OK) == 0);
+    NEED(ps_record_warmup() == PS_RECORD_OK && ps_record_stop() == PS_RECORD_OK);
+    NEED(ps_record_directory(now, sizeof now) > 0 && strcmp(now, folder) == 0);
+    NEED(ps_record_get_stats(&stats) == PS_RECORD_OK && stats.n_ranges == 1);
+    NEED(ps_record_export(NULL) == PS_RECORD_OK);
+    NEED(ps_record_warmup() == PS_RECORD_OK && ps_record_discard() == PS_RECORD_OK);
+    NEED(ps_record_discard() == PS_RECORD_NOTHING);
+}
+
+static void warmups_are_no_recordings(void **state) {
+    (void)state;
+    run(warmup_after_full);
+    assert_int_equal(record_child_n_folders(dir), 1);
+    assert_int_equal(rows(0, "1"), 1);
+}
+
 /* Options hold from the next start on, also when it was made ready before they were set. */
 static void set_after_warmup(void) {
     char folder[4096];
@@ -653,6 +678,7 @@ int main(void) {
         CASE(raw_files_are_kept_when_asked),
         CASE(several_recordings),
         CASE(the_last_may_be_empty),
+        CASE(warmups_are_no_recordings),
         CASE(options_after_warmup),
         CASE(names_that_are_taken),
         CASE(warmup),

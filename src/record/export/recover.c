@@ -194,6 +194,39 @@ static ps_export_options options_of(const ps_capture *c, const ps_export_options
     return o;
 }
 
+/* Of a process that was killed before its first event; what others put there stays. */
+static void remove_empty(const char *profile_dir) {
+    char path[4096];
+    ps_export_remove_raw(profile_dir);
+    int n = snprintf(path, sizeof path, "%s/logs", profile_dir);
+    if (n > 0 && (size_t)n < sizeof path) {
+        (void)rmdir(path);
+    }
+    (void)rmdir(profile_dir);
+}
+
+static ps_code export_folder(const char *raw, const char *profile_dir,
+                             const ps_export_options *options, ps_export_result *result,
+                             ps_err *err) {
+    ps_capture *c = NULL;
+    ps_code code = ps_capture_read(raw, &c, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    ps_export_options all = options_of(c, options);
+    code = ps_export_capture(c, profile_dir, &all, result, err);
+    if (code == PS_NOTHING) {
+        result->damaged_bytes = ps_capture_damaged_bytes(c, result->damage, sizeof result->damage);
+        code = result->damaged_bytes > 0 ? ps_fail_file(err, PS_SYNTAX, raw, "%s", result->damage)
+                                         : code;
+    }
+    ps_capture_free(c);
+    if (code == PS_OK && result->damaged_bytes == 0 && !all.keep_raw) {
+        ps_export_remove_raw(profile_dir);
+    }
+    return code;
+}
+
 ps_code ps_recover_folder(const ps_raw_folder *folder, const ps_export_options *options,
                           ps_export_result *result, ps_err *err) {
     *result = (ps_export_result){.n_ranges = 0};
@@ -206,16 +239,9 @@ ps_code ps_recover_folder(const ps_raw_folder *folder, const ps_export_options *
     if (n < 0 || (size_t)n >= sizeof raw) {
         return ps_fail_file(err, PS_IO, folder->profile_dir, "the path is too long");
     }
-    ps_capture *c = NULL;
-    ps_code code = ps_capture_read(raw, &c, err);
-    if (code != PS_OK) {
-        return code;
-    }
-    ps_export_options all = options_of(c, options);
-    code = ps_export_capture(c, folder->profile_dir, &all, result, err);
-    ps_capture_free(c);
-    if (code == PS_OK && result->damaged_bytes == 0 && !all.keep_raw) {
-        ps_export_remove_raw(folder->profile_dir);
+    ps_code code = export_folder(raw, folder->profile_dir, options, result, err);
+    if (code == PS_NOTHING) {
+        remove_empty(folder->profile_dir);
     }
     return code;
 }

@@ -23,7 +23,8 @@ PS_MUST_USE ps_code ps_recover_find(const char *dir, ps_arena *arena, ps_raw_fol
                                     size_t *n, ps_err *err);
 
 /* Exports one. `options` may be NULL; what the recording itself was told (device_id, export_type, nccl_marks, nvtx_push_pop_type) holds
- * where they have the default. Raw files go only when all went well and nothing was damaged, and not with keep_raw. */
+ * where they have the default. Raw files go only when all went well and nothing was damaged, and not with keep_raw. PS_NOTHING when
+ * the process had recorded nothing: then the folder goes. */
 PS_MUST_USE ps_code ps_recover_folder(const ps_raw_folder *folder, const ps_export_options *options,
                                       ps_export_result *result, ps_err *err);
 

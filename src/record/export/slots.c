@@ -144,6 +144,9 @@ static void settle_cut(ps_slot_files *f) {
 
 static bool take_spool_header(ps_slot_files *f, const char *bytes, size_t size) {
     ps_spool_header h;
+    if (size == 0) {
+        return false; /* its process was killed as it made the file: nothing was recorded yet */
+    }
     if (size < sizeof h) {
         ps_slot_files_damage(f, size + 1, "events.spool, byte 0: the header is cut off");
         return false;
@@ -294,6 +297,7 @@ static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps
     ps_mapping m = {.bytes = NULL};
     bool has_spool = false;
     ps_code code = map_file(f, spool, &m, err);
+    bool is_empty = code == PS_OK && m.bytes == NULL;
     if (code == PS_OK) {
         has_spool = take_spool_header(f, m.bytes, m.size);
         code = has_spool ? take_blocks(f, m.bytes, m.size, err) : PS_OK;
@@ -303,6 +307,9 @@ static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps
     size_t n_rings = 0;
     if (code == PS_OK) {
         code = take_ring_files(f, dir, has_spool, &n_rings, arena, err);
+    }
+    if (code == PS_OK && is_empty && f->n_rings == 0 && f->damaged_bytes == 0) {
+        return ps_fail_file(err, PS_NOTHING, dir, "nothing was recorded");
     }
     if (code == PS_OK && m.bytes == NULL && n_rings == 0 && f->damaged_bytes == 0) {
         return ps_fail_file(err, PS_NOT_FOUND, dir, "no raw files of a recording here");
