@@ -68,7 +68,8 @@ PS_API int ps_record_set(const char *option, const char *value);
  * calibration of the clock. Records nothing. */
 PS_API int ps_record_warmup(void);
 
-/* Begins to record. Starts a new output folder, made when the first event comes. */
+/* Begins to record. Starts a new output folder, made when the first event comes. A recording that was stopped and not exported
+ * is exported when the process ends. With the option "window" it begins with the window's first step. */
 PS_API int ps_record_start(void);
 
 /* Ends recording; waits for the device times that are still on their way (at most 30 s). Open ranges are listed as such. */

@@ -85,20 +85,17 @@ const ps_record_domain *ps_nvtx_recorded_domain(nvtxDomainHandle_t handle) {
 
 void ps_nvtx_event_mark(ps_nvtx_event *event) {
     event->extra.form = PS_NVTX_MARK;
-    ps_event_mark(event->domain, event->text, event->stream,
-                  event->has_extra ? &event->extra : NULL);
+    ps_event_mark(event->domain, event->text, event->stream, &event->extra);
 }
 
 uint64_t ps_nvtx_event_start(ps_nvtx_event *event) {
     event->extra.form = PS_NVTX_START_END;
-    return ps_event_start(event->domain, event->text, event->stream,
-                          event->has_extra ? &event->extra : NULL);
+    return ps_event_start(event->domain, event->text, event->stream, &event->extra);
 }
 
 int ps_nvtx_event_push(ps_nvtx_event *event) {
     event->extra.form = PS_NVTX_PUSH_POP;
-    return ps_event_push(event->domain, event->text, event->stream,
-                         event->has_extra ? &event->extra : NULL);
+    return ps_event_push(event->domain, event->text, event->stream, &event->extra);
 }
 
 /* What NVTX calls the level of the range that ends is the depth behind it. */
@@ -109,7 +106,6 @@ int ps_nvtx_event_pop(const ps_record_domain *domain) {
 /* --- event attributes ---------------------------------------------------------------------------------------------- */
 
 static void no_extra(ps_nvtx_event *event) {
-    event->has_extra = false;
     event->extra = (ps_nvtx_extra){0};
 }
 
@@ -122,7 +118,6 @@ void ps_nvtx_event_add(ps_nvtx_event *event, const nvtxPayloadData_t *payloads, 
     event->extra.payload_length =
         ps_nvtx_payload_json(event->domain, payloads, n, event->payload_room, PS_RECORD_MAX_TEXT,
                              names_event ? event->text_room : NULL, &message, &cut);
-    event->has_extra |= event->extra.payload_length > 0;
     if (cut) {
         ps_event_drop(PS_DROP_CUT_TEXT);
     }
@@ -171,7 +166,6 @@ static void read_payload(ps_nvtx_event *event, const nvtxEventAttributes_t *attr
     event->extra.payload = event->payload_room;
     event->extra.payload_length =
         ps_nvtx_number_json(attr, event->payload_room, sizeof event->payload_room);
-    event->has_extra |= event->extra.payload_length > 0;
 }
 
 /* Fills all but the domain. Of the client's struct only as much is read as it says there is. */
@@ -188,7 +182,6 @@ static void read_attributes(ps_nvtx_event *event, const nvtxEventAttributes_t *a
     no_extra(event);
     event->extra.category = attr->category;
     event->extra.colour = attr->colorType == NVTX_COLOR_ARGB ? attr->color : 0;
-    event->has_extra = event->extra.category != 0 || event->extra.colour != 0;
     if (attr->payloadType != NVTX_PAYLOAD_UNKNOWN) {
         read_payload(event, attr, attr->messageType == NVTX_MESSAGE_UNKNOWN);
     }

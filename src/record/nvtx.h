@@ -206,7 +206,6 @@ typedef struct ps_nvtx_event {
     const ps_record_domain *domain;
     ps_text text;
     void *stream;
-    bool has_extra;
     ps_nvtx_extra extra;
     char text_room[PS_NVTX_TEXT_ROOM], payload_room[PS_NVTX_TEXT_ROOM];
 } ps_nvtx_event;

@@ -1,7 +1,10 @@
 /* Recordings of this process, one after the other: start, stop, export; their folder, their writer thread. Behind the
  * functions of record.h (api.c), which translate codes.
  *
- *     IDLE --start--> RECORDING --stop--> STOPPED --export or discard--> IDLE
+ *     IDLE --start--> RECORDING --stop--> IDLE, and what was recorded waits for export or discard
+ *
+ * Export and discard are about the recording that was stopped last. The next may begin before: those that were not exported
+ * then are when the process ends.
  *
  * The folder is made, and files begin, with the first event: a process that records nothing leaves nothing.
  * Steps and the window live here too: session_step.c. */
@@ -14,8 +17,6 @@
 #include "pipescope/record.h"
 #include "record/config.h"
 #include "record/format.h"
-
-typedef enum ps_session_state { PS_IDLE, PS_RECORDING, PS_STOPPED, PS_EXPORTING } ps_session_state;
 
 int ps_session_warmup(void);
 int ps_session_start(void);

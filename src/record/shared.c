@@ -10,12 +10,13 @@
 #include "record/writer.h"
 
 /* What waits for ring 0: whole records, one behind the other. Under the lock of lane 0. */
-enum { MAX_WAITING = 1 << 15 };
+enum { MAX_WAITING = 1 << 15, MAX_ABANDONED = 16 };
 static struct {
     ps_slot *slots;
     size_t n, cap;
-    ps_slot *written;   /* what waited, until it can be freed */
-    ps_slot *abandoned; /* of parents, each begins with a pointer to the next */
+    ps_slot *written;                  /* what waited, until it can be freed */
+    ps_slot *abandoned[MAX_ABANDONED]; /* of parents */
+    unsigned n_abandoned;
 } waiting;
 
 static _Thread_local void (*taker)(void);
@@ -221,19 +222,18 @@ void ps_shared_forget(void) {
     }
 }
 
-static void abandon(ps_slot *slots, ps_slot **list) {
+static void abandon(ps_slot *slots) {
     if (slots != NULL) {
-        memcpy(slots, list, sizeof *list);
-        *list = slots;
+        waiting.abandoned[waiting.n_abandoned++ % MAX_ABANDONED] = slots;
     }
 }
 
 void ps_shared_abandon(void) {
-    /* Never freed: another thread of the parent may have been in the middle of that. Kept, so that it is no leak. */
-    ps_slot *list = waiting.abandoned;
-    abandon(waiting.slots, &list);
-    abandon(waiting.written, &list);
-    memset(&waiting, 0, sizeof waiting);
-    waiting.abandoned = list;
+    /* Neither freed nor written to: another thread of the parent may have been between growing them and noting where they are.
+     * Kept, so that they are no leak. */
+    abandon(waiting.slots);
+    abandon(waiting.written);
+    waiting.slots = waiting.written = NULL;
+    waiting.n = waiting.cap = 0;
     taker = NULL;
 }

@@ -304,12 +304,14 @@ static void test_cupti(void **state) {
     place p;
     make_place(&p);
     export_to(&p, &r, NULL);
-    expect_rows(&p, TASKS,
-                "3000,3010,0,1,0,4242,GPU_KERNEL,1,0,0,4294967295\n"
-                "3020,3030,0,2,1,4242,GPU_KERNEL,1,0,1,4294967295\n"
-                "3040,3050,0,3,2,4242,GPU_KERNEL,1,0,2,4294967295\n"
-                "3060,3070,0,4,3,4242,GPU_KERNEL,1,0,3,4294967295\n"
-                "3080,3090,0,5,4,4242,MEMCPY_ASYNC,1,1,0,4294967295\n");
+    expect_rows(
+        &p, TASKS,
+        "3000,3010,0,1,0,4242,GPU_KERNEL,1,0,0,4294967295\n"
+        "3020,3030,0,2,1,4242,GPU_KERNEL,1,0,1,4294967295\n"
+        "3040,3050,0,4000000002,2,4242,MsTx,1,0,2,4294967295\n" /* the range around call 3 */
+        "3040,3050,0,3,3,4242,GPU_KERNEL,1,0,3,4294967295\n"
+        "3060,3070,0,4,4,4242,GPU_KERNEL,1,0,4,4294967295\n"
+        "3080,3090,0,5,5,4242,MEMCPY_ASYNC,1,1,0,4294967295\n");
     /* Outer is operator 1342177280, inner the next. */
     expect_rows(&p, "SELECT * FROM CONNECTION_IDS", "1342177281,1\n1342177280,2\n");
     expect_rows(
@@ -317,7 +319,7 @@ static void test_cupti(void **state) {
         "SELECT substr(value, 1, 4), globalTaskId, blockNum, gridDim, blockDim FROM COMPUTE_TASK_INFO "
         "JOIN STRING_IDS ON id = name",
         "gemm,0,64,64,256\ngemm,1,64,64,256\n");
-    expect_rows(&p, "SELECT * FROM MEMCPY_INFO", "4,512,2\n");
+    expect_rows(&p, "SELECT * FROM MEMCPY_INFO", "5,512,2\n");
     /* ff: 255 in hexadecimal. The send's 100 bytes and the receive's. */
     expect_rows(
         &p,
@@ -329,7 +331,7 @@ static void test_cupti(void **state) {
         "ncclSend__,3060,4,ff,2,7,200,ncclSend_,8\n");
     expect_rows(&p,
                 "SELECT globalTaskId, srcRank, dstRank, size, opId FROM COMMUNICATION_TASK_INFO",
-                "2,2,4294967295,4096,1\n3,2,3,200,2\n");
+                "3,2,4294967295,4096,1\n4,2,3,200,2\n");
     expect_rows(&p,
                 "SELECT startNs - 1000000000000000000, type, globalTid, connectionId, value FROM "
                 "CANN_API JOIN STRING_IDS ON id = name ORDER BY connectionId",
@@ -406,6 +408,59 @@ static void test_names(void **state) {
     char small[4];
     assert_int_equal(ps_demangle("a long name", small, sizeof small), 3);
     assert_string_equal(small, "a l");
+}
+
+/* NVTX ranges have no stream: with CUPTI they lie on the device from the first start to the last end of what was launched inside
+ * of them on their thread. Outer (2000 to 2090) launches 1 and 2 itself and 3 inside of inner (2040 to 2060); another thread
+ * launches 4 meanwhile; a range that launches nothing has no row; one that overlaps outer (2030 to 2100) has 2, 3 and 5. */
+static void test_projection(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_pair(&r, PS_REC_INFO, 0, "backend", "cupti");
+    put_named(&r, PS_REC_DOMAIN, 1, "app");
+    put_text(&r, 0, 1, "gemm");
+    put_text(&r, 0, 2, "cudaLaunchKernel");
+    put_thread(&r, 1, 5, "main");
+    put_text(&r, 1, 1, "outer");
+    put_text(&r, 1, 2, "inner");
+    put_text(&r, 1, 3, "idle");
+    put_text(&r, 1, 4, "across");
+    put_nvtx(&r, 2000, 1, 1, 0);
+    put_nvtx(&r, 2030, 4, 4, 0);
+    put_nvtx(&r, 2040, 2, 2, 0);
+    put_event(&r, 1, PS_REC_RANGE_END, 2060, 2, 0, 0, 1);
+    put_nvtx(&r, 2070, 3, 3, 0);
+    put_event(&r, 1, PS_REC_RANGE_END, 2075, 3, 0, 0, 1);
+    put_event(&r, 1, PS_REC_RANGE_END, 2090, 1, 0, 0, 1);
+    put_event(&r, 1, PS_REC_RANGE_END, 2100, 4, 0, 0, 1);
+    put_api(&r, 1, 2010, 2);
+    put_api(&r, 3, 2050, 2);
+    put_api(&r, 2, 2080, 2);
+    put_api(&r, 5, 2095, 2);
+    ps_device_more other = {.thread = 6};
+    put_device(&r, PS_REC_API, 4, 2055, 2056, 2, other);
+    put_kernel(&r, 1, 3000, 1);
+    put_kernel(&r, 2, 3100, 1);
+    put_kernel(&r, 3, 3200, 1);
+    put_kernel(&r, 4, 3300, 1);
+    put_kernel(&r, 5, 3400, 1);
+    put_device(&r, PS_REC_OVERHEAD, 0, 2500, 2530, 0, other);
+    put_device(&r, PS_REC_SYNC, 6, 2600, 2700, 0, other);
+    put_device(&r, PS_REC_SYNC, 7, 2800, 2801, 0, other);
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    expect_rows(&p, "SELECT value FROM META_DATA WHERE name = 'collector.cupti'",
+                "{\"overhead\": {\"count\": 1, \"ns\": 30}, \"synchronisation\": {\"count\": 2, "
+                "\"ns\": 101}}\n");
+    expect_rows(&p,
+                "SELECT value, t.startNs - 1000000000000000000, t.endNs - 1000000000000000000 FROM "
+                "TASK t JOIN MSTX_EVENTS m ON m.connectionId = t.connectionId JOIN STRING_IDS ON "
+                "id = message ORDER BY m.startNs",
+                "outer,3000,3210\nacross,3100,3410\ninner,3200,3210\n");
+    remove_place(&p);
+    recording_end(&r);
 }
 
 /* Without CUPTI a call of NCCL can become a mark as the profiler of level none has them, on a stream of its communicator. */
@@ -657,9 +712,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_marks),         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_device_ranges), cmocka_unit_test(test_cupti),
-        cmocka_unit_test(test_trace_view),    cmocka_unit_test(test_names),
-        cmocka_unit_test(test_nccl_marks),    cmocka_unit_test(test_emitted),
-        cmocka_unit_test(test_facts),         cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_failures),      cmocka_unit_test(test_schema)};
+        cmocka_unit_test(test_projection),    cmocka_unit_test(test_trace_view),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_nccl_marks),
+        cmocka_unit_test(test_emitted),       cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_same_bytes),    cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_schema)};
     return cmocka_run_group_tests_name("record_database", tests, NULL, NULL);
 }

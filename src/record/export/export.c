@@ -51,6 +51,7 @@ static void end(ps_export *e) {
     ps_free(e->string_of_kernel);
     ps_comm_free(&e->comm);
     ps_free(e->operator_number);
+    ps_free(e->projected);
     ps_free(e->streams);
     ps_free(e->tasks);
 }

@@ -76,6 +76,28 @@ static void add_threads(const ps_export *e, ps_buf *out) {
     ps_buf_add_char(out, '}');
 }
 
+/* What CUPTI's own work took, and the calls that waited for the device (level 2): sums, since no table has a place for them. False
+ * when there are none. */
+static bool add_cupti_sums(const ps_export *e, ps_buf *out) {
+    const ps_device_rows *d = ps_capture_device(e->c);
+    uint64_t n[2] = {0};
+    uint64_t ns[2] = {0};
+    for (size_t i = 0; i < d->n; i++) {
+        if (d->kind[i] == PS_REC_OVERHEAD || d->kind[i] == PS_REC_SYNC) {
+            int which = d->kind[i] == PS_REC_SYNC;
+            n[which]++;
+            ns[which] += d->end_ns[i] > d->start_ns[i]
+                             ? (uint64_t)d->end_ns[i] - (uint64_t)d->start_ns[i]
+                             : 0;
+        }
+    }
+    ps_buf_addf(out,
+                "{\"overhead\": {\"count\": %" PRIu64 ", \"ns\": %" PRIu64
+                "}, \"synchronisation\": {\"count\": %" PRIu64 ", \"ns\": %" PRIu64 "}}",
+                n[0], ns[0], n[1], ns[1]);
+    return n[0] + n[1] > 0;
+}
+
 static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     ps_buf_add_str(value, PIPESCOPE_VERSION);
     ps_code code = put_meta(e, "collector.version", value, err);
@@ -113,6 +135,10 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
                     e->result->n_open, e->n_without_device);
         code = put_meta(e, "collector.incomplete_ranges", value, err);
     }
+    if (code == PS_OK && add_cupti_sums(e, value)) {
+        code = put_meta(e, "collector.cupti", value, err);
+    }
+    ps_buf_clear(value);
     char place[160];
     uint64_t damaged = ps_capture_damaged_bytes(e->c, place, sizeof place);
     if (code == PS_OK && damaged > 0) {

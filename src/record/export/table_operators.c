@@ -30,8 +30,7 @@ bool ps_number_operators(ps_export *e) {
     uint32_t n = 0;
     e->operator_number = ps_alloc((v->n + 1) * sizeof *e->operator_number);
     for (size_t i = 0; e->operator_number != NULL && i < v->n; i++) {
-        bool emitted = v->what[i] == PS_EVENT_PUSH && v->extra[i] != PS_NO_TEXT &&
-                       is_emitted(e->c, v->message[i]);
+        bool emitted = v->what[i] == PS_EVENT_PUSH && is_emitted(e->c, v->message[i]);
         e->n_emitted += emitted;
         e->operator_number[i] = emitted || v->what[i] == PS_EVENT_OP ? n++ : PS_NO_TEXT;
     }

@@ -51,6 +51,23 @@ static bool has_device_time(const ps_export *e, const ps_mark *m) {
            ps_capture_events(e->c)->device_start_ns[m->event] != PS_STILL_OPEN;
 }
 
+static const ps_projection *projection_of(const ps_export *e, const ps_mark *m) {
+    return e->projected != NULL && m->event != PS_NO_TEXT &&
+                   e->projected[m->event].first != PS_NO_TEXT
+               ? &e->projected[m->event]
+               : NULL;
+}
+
+static ps_task projected_task(ps_export *e, const ps_projection *p) {
+    const ps_device_rows *d = ps_capture_device(e->c);
+    return (ps_task){
+        .start_ns = p->start_ns,
+        .end_ns = p->end_ns,
+        .device = d->device[p->first],
+        .context = d->context[p->first],
+        .stream = ps_export_stream(e, PS_STREAM_CUPTI, d->context[p->first], d->stream[p->first])};
+}
+
 bool ps_mark_has_task(const ps_export *e, const ps_mark *m) {
     if (m->end_ns == PS_STILL_OPEN) {
         return false;
@@ -58,12 +75,15 @@ bool ps_mark_has_task(const ps_export *e, const ps_mark *m) {
     if (m->comm != NULL) {
         return !e->cupti_backend;
     }
-    return has_device_time(e, m) || (m->stream != 0 && e->host_backend);
+    return has_device_time(e, m) || (m->stream != 0 && e->host_backend) ||
+           projection_of(e, m) != NULL;
 }
 
 static ps_task task_of_mark(ps_export *e, const ps_mark *m) {
+    const ps_projection *p = projection_of(e, m);
     ps_task task = m->comm != NULL         ? comm_task(e, m)
                    : has_device_time(e, m) ? device_task(e, m->event)
+                   : p != NULL             ? projected_task(e, p)
                                            : host_task(e, m->start_ns, m->end_ns, m->stream);
     task.connection = m->connection;
     task.what = PS_TASK_MARK;
@@ -160,6 +180,12 @@ static bool sort_tasks(ps_export *e) {
 }
 
 ps_code ps_make_tasks(ps_export *e, ps_err *err) {
+    if (e->cupti_backend && ps_capture_device(e->c)->n > 0) {
+        e->projected = ps_project_ranges(e->c);
+        if (e->projected == NULL) {
+            return ps_fail_nomem(err);
+        }
+    }
     bool ok = add_marks(e) && add_operators(e) && add_device_rows(e) && sort_tasks(e);
     return ok && !e->out_of_memory ? PS_OK : ps_fail_nomem(err);
 }

@@ -7,6 +7,7 @@
 #include "record/export/comm.h"
 #include "record/export/database.h"
 #include "record/export/export.h"
+#include "record/export/project.h"
 #include "record/export/texts.h"
 
 #define PS_DB_NONE 4294967295           /* "none" in 32-bit columns */
@@ -66,6 +67,7 @@ typedef struct ps_export {
     ps_comm_calls comm;            /* NCCL's */
     uint32_t devices_seen;         /* bits, for names in the trace view */
     size_t first_comm;             /* those before have their kernels */
+    ps_projection *projected;      /* by event; NULL: there is no CUPTI */
     uint64_t n_without_device;     /* ranges and marks on a stream whose device times never came */
 } ps_export;
 

@@ -132,8 +132,10 @@ def until(condition):
 
 
 def test_stopped(pipescope):
-    """TSTP to us stops both, CONT lets both go on."""
-    process = subprocess.Popen(command(pipescope), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    """TSTP to us stops both, CONT lets both go on. In a group of its own: the kernel does not stop a group that no shell looks
+    after, which ours may be."""
+    process = subprocess.Popen(command(pipescope), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               preexec_fn=os.setpgrp)
     talk = Talk(process.stdout.fileno())
     talk.until(b"ready\n")
     inner = child_of(process.pid)
