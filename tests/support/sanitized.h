@@ -13,6 +13,16 @@
 #ifndef PS_THREAD_SANITIZER
 #define PS_THREAD_SANITIZER 0
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#define PS_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PS_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifndef PS_ADDRESS_SANITIZER
+#define PS_ADDRESS_SANITIZER 0
+#endif
 
 #define PS_ROUNDS(full, with_thread_sanitizer)                                                     \
     (PS_THREAD_SANITIZER ? (with_thread_sanitizer) : (full))
