@@ -6,10 +6,12 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -221,6 +223,49 @@ static void test_running(void **state) {
     ps_arena_fini(&arena);
 }
 
+/* A process that cannot be seen from here (another container) has its file locked. */
+static void test_locked(void **state) {
+    (void)state;
+    char path[512];
+    int ready[2];
+    int end[2];
+    made_recording r;
+    recording_begin(&r, 0);
+    put_folder(&r, "a_ascend_pt");
+    recording_end(&r);
+    below(path, sizeof path, "a_ascend_pt/FRAMEWORK/events.spool");
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(end), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        int fd = open(path, O_WRONLY);
+        (void)close(end[1]);
+        bool ok = fd >= 0 && fcntl(fd, F_SETLK, &whole) == 0 && write(ready[1], "r", 1) == 1 &&
+                  read(end[0], &byte, 1) == 0;
+        _exit(ok ? 0 : 1);
+    }
+    assert_true(child > 0);
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    ps_arena arena;
+    ps_raw_folder *found = NULL;
+    assert_int_equal(find(&arena, &found), 1);
+    assert_true(found[0].running);
+    ps_arena_fini(&arena);
+    (void)close(end[1]);
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(find(&arena, &found), 1);
+    assert_false(found[0].running);
+    ps_arena_fini(&arena);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    (void)close(end[0]);
+}
+
 /* What can be had is had; the raw files stay, and the database says what was damaged. */
 static void test_damaged(void **state) {
     (void)state;
@@ -266,6 +311,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_one_folder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_options, setup, teardown),
         cmocka_unit_test_setup_teardown(test_running, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_locked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
     };
     return cmocka_run_group_tests_name("record_recover", tests, NULL, NULL);

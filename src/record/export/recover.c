@@ -62,6 +62,17 @@ static bool is_zombie(uint32_t pid) {
     return at != NULL && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
 }
 
+/* The process that records holds a lock (spool.c). */
+static bool is_locked(const char *spool) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(spool, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool locked = fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return locked;
+}
+
 /* `mono_ns`: CLOCK_MONOTONIC when the recording began, 0 not known. Not the wall clock, which may have been set since. */
 static bool is_running(const ps_spool_header *h, int64_t mono_ns) {
     char boot_id[sizeof h->boot_id];
@@ -124,7 +135,7 @@ static ps_code look_at(finding *f, const char *dir, ps_err *err) {
         const char *launch = launch_of(c, f->arena);
         folder.pid = h->pid;
         folder.rank = h->rank;
-        folder.running = is_running(h, ps_capture_clock(c)->mono_ns);
+        folder.running = is_running(h, ps_capture_clock(c)->mono_ns) || is_locked(spool);
         folder.launch = ps_arena_strndup(f->arena, launch, strlen(launch));
     }
     ps_capture_free(c);
