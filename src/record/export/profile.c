@@ -127,7 +127,9 @@ static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
                 "%" PRId64 ",\n    \"collector\": {\"version\": \"%s\", \"backend\": \"%s\", ",
                 e->rank, PIPESCOPE_VERSION, e->backend);
     add_member(out, "launch", doc, "launch", "\"\"");
-    ps_buf_add_str(out, "}\n}\n");
+    /* Also of a process that did not end: as far as it is known. */
+    ps_buf_addf(out, ", \"start_ns\": %" PRId64 ", \"end_ns\": %" PRId64 "}\n}\n", start_ns,
+                end_ns);
 }
 
 static ps_code write_buf(ps_arena *arena, const char *dir, const char *name, const ps_buf *text,
