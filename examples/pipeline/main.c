@@ -44,6 +44,7 @@ static void usage(FILE *out) {
         "  --rows N              of a microbatch, a multiple of 4 (64)\n"
         "  --learning-rate X     (0.05)\n"
         "  --slow-stage I:X      device I computes its products X times\n"
+        "  --device-gflops X     of a device, which sleeps for what the processor is faster\n"
         "  --output DIR          record into this folder\n"
         "  --window A:B          record steps A to B-1 only\n"
         "  --log FILE            what was executed, a line each: step, stage, kind (F, B, I, W, H, FB),\n"

@@ -3,11 +3,13 @@ operators and one of the device (ps_record_op_begin), which module statistics ne
 operator of the forward pass whose gradient they compute.
 
 Seen through a dispatch mode of this thread and of the backward passes it starts: operators below autograd, as the device
-gets them. Views compute nothing and are left out. A dispatch mode keeps torch.compile from compiling what it sees, and costs
+gets them. Views compute nothing and are left out, as is communication, whose time is waiting for the most part. A dispatch mode keeps torch.compile from compiling what it sees, and costs
 some microseconds an operator: it is put on only when asked for.
 """
 from pipescope import _hooks, _library, _say, _streams
 from pipescope import mstx as _mstx
+
+_NO_COMPUTATION = ("profiler::", "c10d::", "c10d_functional::", "_c10d_functional::", "_c10d_functional_autograd::")
 
 
 def _shapes(args):
@@ -56,13 +58,13 @@ def _make_mode(shapes, stream):
     from torch.utils._python_dispatch import TorchDispatchMode
 
     lib = _library.functions()
-    names = {}  # operator -> its name, None for views and the profiler's own
+    names = {}  # operator -> its name, None for what computes nothing
     pairs = _Pairs()
 
     def name_of(func):
         schema = getattr(func, "_schema", None)
         name = schema.name if schema is not None else str(func)
-        return None if getattr(func, "is_view", False) or name.startswith("profiler::") else name.encode()
+        return None if getattr(func, "is_view", False) or name.startswith(_NO_COMPUTATION) else name.encode()
 
     def begin(func, args):
         name = names[func] if func in names else names.setdefault(func, name_of(func))

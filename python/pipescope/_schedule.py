@@ -90,5 +90,5 @@ def environment_window():
     text = os.environ.get("PIPESCOPE_WINDOW", "")
     window = parse_window(text)
     if text.strip() and window is None:
-        _say.warn_once("window", "PIPESCOPE_WINDOW=%s is no window: it is FIRST:END", text)
+        _say.warn_once("window", "PIPESCOPE_WINDOW=%s is no window: A:B, for steps A to B-1", text)
     return window

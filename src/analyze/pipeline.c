@@ -224,7 +224,9 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     }
     code = code == PS_OK ? add_tables(chart, &report, opts->in_full, result, err) : code;
     ps_bubble_report_fini(&report);
-    if (code == PS_OK && opts->in_full && r.schedule != NULL && notes->unlinked[0] == '\0') {
+    /* One stage alone does the same under every schedule. */
+    bool can_replay = r.schedule != NULL && r.params.n_stages > 1 && notes->unlinked[0] == '\0';
+    if (code == PS_OK && opts->in_full && can_replay) {
         code = add_replay(chart, &r, &opts->replay, result, notes, err);
     }
     return code;

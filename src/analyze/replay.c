@@ -394,10 +394,10 @@ static ps_code fill(ps_table *table, times *t, const ps_recognised *r, const ps_
 ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
                     ps_err *err) {
     times t = {0};
-    ps_table *table =
-        ps_table_new("PipelineReplay",
-                     "the same work under other schedules (simulated with the measured durations)",
-                     COLUMNS, N_R);
+    ps_table *table = ps_table_new(
+        "PipelineReplay",
+        "the same work under other schedules (simulated with medians of the measured durations)",
+        COLUMNS, N_R);
     ps_code code =
         table != NULL ? ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err) : ps_fail_nomem(err);
     code = code == PS_OK ? fill(table, &t, r, opts, err) : code;

@@ -23,6 +23,16 @@ static char *free_place(ps_diag *d, ps_oddity kind) {
     return NULL;
 }
 
+/* A place that stands there already says nothing new. */
+static void drop_if_known(ps_diag *d, ps_oddity kind, char *place) {
+    for (int i = 0; d->places[kind][i] != place; i++) {
+        if (strcmp(d->places[kind][i], place) == 0) {
+            place[0] = '\0';
+            return;
+        }
+    }
+}
+
 void ps_diag_add(ps_diag *d, ps_oddity kind, const char *place_fmt, ...) {
     d->counts[kind]++;
     char *place = free_place(d, kind);
@@ -31,6 +41,7 @@ void ps_diag_add(ps_diag *d, ps_oddity kind, const char *place_fmt, ...) {
         va_start(ap, place_fmt);
         (void)vsnprintf(place, sizeof d->places[0][0], place_fmt, ap);
         va_end(ap);
+        drop_if_known(d, kind, place);
     }
 }
 
@@ -48,6 +59,7 @@ void ps_diag_merge(ps_diag *into, const ps_diag *from, const char *who) {
             }
             (void)snprintf(place, sizeof into->places[0][0], "%s%s%s", who != NULL ? who : "",
                            who != NULL ? ": " : "", from->places[k][i]);
+            drop_if_known(into, (ps_oddity)k, place);
         }
     }
 }

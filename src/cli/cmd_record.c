@@ -72,7 +72,7 @@ static const char *const SWITCH[] = {"0", "1", NULL};
 #define AS_nccl_marks(d, t) FLAG(NVTX, t)
 #define AS_cuda_library(d, t) FILE_(GPU, d, "FILE", t)
 #define AS_cupti_path(d, t) FILE_(GPU, d, "FILE", t)
-#define AS_event_pool(d, t) NUMBER(GPU, d, 0, 1 << 24, t)
+#define AS_event_pool(d, t) NUMBER(GPU, d, 2, 1 << 24, t)
 
 static const ps_option OPTIONS[] = {
 #define X(option, variable, fallback, text) {.name = #option, AS_##option(fallback, text)},

@@ -126,7 +126,8 @@ static void add_drops(const ps_recorded *r, ps_buf *out) {
         n_open += r->folders[i].n_open;
     }
     if (n_open > 0) {
-        ps_buf_addf(out, "open %" PRId64 " ranges had no end when recording stopped\n", n_open);
+        ps_buf_addf(out, "open %" PRId64 " %s had no end when recording stopped\n", n_open,
+                    n_open == 1 ? "range" : "ranges");
     }
 }
 

@@ -243,6 +243,16 @@ uint32_t ps_shared_text_count(void) {
     return atomic_load_explicit(&texts.n, memory_order_acquire);
 }
 
+void ps_domains_hold(void) {
+    (void)pthread_mutex_lock(&domains.lock);
+    (void)pthread_mutex_lock(&texts.lock);
+}
+
+void ps_domains_release(void) {
+    (void)pthread_mutex_unlock(&texts.lock);
+    (void)pthread_mutex_unlock(&domains.lock);
+}
+
 void ps_domains_forget(void) {
     domains.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     texts.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

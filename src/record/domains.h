@@ -59,7 +59,11 @@ uint32_t ps_shared_text_count(void);
 extern _Atomic uint32_t ps_domain_defined[PS_MAX_DOMAINS] __attribute__((visibility("hidden")));
 _Atomic uint32_t *ps_shared_text_defined(uint32_t id); /* NULL past the last */
 
-/* After fork in the child: another thread may have held the locks. */
+/* Around a fork: the child finds what the locks guard whole. */
+void ps_domains_hold(void);
+void ps_domains_release(void);
+
+/* In a child, also of a clone without fork handlers: another thread may have held the locks. */
 void ps_domains_forget(void);
 
 #endif

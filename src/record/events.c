@@ -158,13 +158,10 @@ static inline bool judge(ps_rec_thread *me, ps_text *text) {
     if (text->shared != 0) {
         return true;
     }
-    if (UNLIKELY(text->bytes == NULL)) {
-        text->length = 0;
+    if (UNLIKELY(text->bytes == NULL || text->length == 0)) {
+        return refuse(me);
     }
     if (text->check) {
-        if (UNLIKELY(text->length == 0)) {
-            return refuse(me);
-        }
         char first = text->bytes[0];
         if (UNLIKELY(first == '=' || first == '+' || first == '-' || first == '@')) {
             return refuse(me);
@@ -466,7 +463,9 @@ uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t 
         return 0;
     }
     uint64_t id = 0;
-    if (judge(me, &name) && judge(me, &shapes)) {
+    bool has_shapes = shapes.shared != 0 || (shapes.bytes != NULL && shapes.length > 0);
+    shapes = has_shapes ? shapes : (ps_text){0};
+    if (judge(me, &name) && (!has_shapes || judge(me, &shapes))) {
         id = put_event(me, PS_REC_OP_BEGIN, true, ps_domain_check(NULL), &name, &shapes, forward,
                        stream, NULL);
         if (LIKELY(id != 0)) {

@@ -331,14 +331,19 @@ static int domain_range_pop(nvtxDomainHandle_t handle) {
 
 /* --- the short forms, of the default domain ------------------------------------------------------------------------ */
 
+/* That an event is one of NVTX is said of these too: the export gives such ranges a device time of their own. */
+static const ps_nvtx_extra TEXT_MARK = {.form = PS_NVTX_MARK};
+static const ps_nvtx_extra TEXT_START = {.form = PS_NVTX_START_END};
+static const ps_nvtx_extra TEXT_PUSH = {.form = PS_NVTX_PUSH_POP};
+
 static void record_text_mark(const ps_record_domain *domain, ps_text text) {
-    ps_event_mark(domain, text, ps_nvtx_stream_of(domain, text, NULL), NULL);
+    ps_event_mark(domain, text, ps_nvtx_stream_of(domain, text, NULL), &TEXT_MARK);
 }
 static uint64_t record_text_start(const ps_record_domain *domain, ps_text text) {
-    return ps_event_start(domain, text, ps_nvtx_stream_of(domain, text, NULL), NULL);
+    return ps_event_start(domain, text, ps_nvtx_stream_of(domain, text, NULL), &TEXT_START);
 }
 static int record_text_push(const ps_record_domain *domain, ps_text text) {
-    return ps_event_push(domain, text, ps_nvtx_stream_of(domain, text, NULL), NULL);
+    return ps_event_push(domain, text, ps_nvtx_stream_of(domain, text, NULL), &TEXT_PUSH);
 }
 
 static void mark_a(const char *message) {

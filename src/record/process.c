@@ -6,6 +6,7 @@
  *
  * No signal handlers: a program killed by a signal leaves its rings and raw files, which `pipescope record --recover` reads. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -42,9 +43,11 @@ static void before_fork(void) {
     ps_facts_hold();
     ps_rec_log_hold();
     ps_rec_config_hold();
+    ps_domains_hold();
 }
 
 static void release(bool in_child) {
+    ps_domains_release();
     ps_rec_config_release();
     ps_rec_log_release(in_child);
     ps_facts_release();
@@ -168,7 +171,14 @@ static void at_process_exit(void) {
     (void)pthread_condattr_destroy(&attributes);
     end.done = false;
     pthread_t helper;
-    if (pthread_create(&helper, NULL, finish, NULL) == 0) {
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all,
+                          &before); /* the program's handlers are for its threads */
+    bool helped = pthread_create(&helper, NULL, finish, NULL) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (helped) {
         if (!wait_for(helper, ps_session_exit_timeout_s())) {
             return; /* `exiting` stays: the limit holds for all handlers together */
         }

@@ -146,8 +146,8 @@ static void end_for_another(const ps_take *take) {
     bool any = take->placed && take->automatic;
     unlock_place();
     if (any) {
-        ps_rec_log(
-            "the program starts a recording itself: the one begun when it was loaded ends here");
+        ps_rec_log("the program starts a recording itself: the one begun when it was loaded ends "
+                   "here (with --record 0 none is begun)");
     }
 }
 

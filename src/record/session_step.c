@@ -55,7 +55,7 @@ static todo at_begin(int64_t step) {
 static todo at_end(void) {
     int64_t first = 0;
     int64_t end = 0;
-    if (g.window != INSIDE || !ps_rec_config_window(&first, &end) || g.number + 1 < end) {
+    if (g.window != INSIDE || !ps_rec_config_window(&first, &end) || g.number < end - 1) {
         return NOTHING;
     }
     g.window = OVER;

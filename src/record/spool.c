@@ -83,6 +83,13 @@ static bool is_ours(const ps_spool *s, int fd) {
            (uint64_t)st.st_ino == s->inode;
 }
 
+/* Says to whoever would recover the file that its process lives, also to one that cannot see that process (another container). Such
+ * locks end with the process and are not a child's. */
+static void lock(int fd) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    (void)fcntl(fd, F_SETLK, &whole);
+}
+
 /* The descriptor is, or is opened anew. */
 static bool still_ours(ps_spool *s) {
     if (is_ours(s, s->fd)) {
@@ -98,6 +105,7 @@ static bool still_ours(ps_spool *s) {
         return false;
     }
     s->fd = fd;
+    lock(fd);
     return true;
 }
 
@@ -115,6 +123,7 @@ static bool make_file(ps_spool *s, const char *dir) {
     }
     s->device = (uint64_t)st.st_dev;
     s->inode = (uint64_t)st.st_ino;
+    lock(s->fd);
     return true;
 }
 

@@ -184,8 +184,11 @@ static void number_format(ps_cluster *c, ps_cluster_rank *ranks, size_t n) {
         ranks[i].rank = (int64_t)i;
     }
     if (!has_machines) {
-        ps_cluster_note(c, "%zu %s files tell no rank: numbered in the order of their names", n,
-                        ps_cluster_format(&ranks[0]));
+        ps_cluster_note(
+            c,
+            "%zu %s files tell no rank: numbered in the order of their names (of several runs name "
+            "one)",
+            n, ps_cluster_format(&ranks[0]));
     }
 }
 

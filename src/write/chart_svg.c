@@ -463,7 +463,10 @@ static ps_code put_row(picture *p, size_t k, ps_err *err) {
         (void)snprintf(text, sizeof text, "stage %d", (int)row->rank->stage);
     }
     put_text(p, p->scale.x - 68, base, size, END, p->surfaces->ink, "", text);
-    (void)snprintf(text, sizeof text, "rank %d", (int)row->rank->rank);
+    (void)snprintf(text, sizeof text, "rank ?");
+    if (row->rank->rank >= 0) {
+        (void)snprintf(text, sizeof text, "rank %d", (int)row->rank->rank);
+    }
     put_text(p, p->scale.x - 12, base, fmin(size, 11), END, p->surfaces->quiet, "", text);
     (void)snprintf(text, sizeof text, "%.1f", (double)row->busy_ns / (double)p->rows.span_ns * 100);
     put_text(p, p->width - PAD, base, size, END, p->surfaces->ink, "",

@@ -262,7 +262,7 @@ static void lay_out(picture *p, uint32_t width) {
     for (size_t r = 0; r < p->n_rows; r++) {
         const ps_chart_rank *rank = p->rows[r].rank;
         p->stage_digits = rank->stage >= 0 ? wider(p->stage_digits, rank->stage) : p->stage_digits;
-        p->rank_digits = wider(p->rank_digits, rank->rank);
+        p->rank_digits = rank->rank >= 0 ? wider(p->rank_digits, rank->rank) : p->rank_digits;
     }
     p->width = width == 0 ? 100 : width;
     p->width = p->width < WIDTH_MIN ? WIDTH_MIN : p->width > WIDTH_MAX ? WIDTH_MAX : p->width;
@@ -275,14 +275,17 @@ static void lay_out(picture *p, uint32_t width) {
 /* "stage 0  rank 12 ", or "0 " when there is little room. */
 static void put_label(const picture *p, const ps_chart_rank *rank) {
     char stage[16] = "?";
+    char number[16] = "?";
     if (rank->stage >= 0) {
         (void)snprintf(stage, sizeof stage, "%d", (int)rank->stage);
+    }
+    if (rank->rank >= 0) {
+        (void)snprintf(number, sizeof number, "%d", (int)rank->rank);
     }
     if (p->short_labels) {
         ps_buf_addf(p->out, "%*s ", p->stage_digits, stage);
     } else {
-        ps_buf_addf(p->out, "stage %*s  rank %*d ", p->stage_digits, stage, p->rank_digits,
-                    (int)rank->rank);
+        ps_buf_addf(p->out, "stage %*s  rank %*s ", p->stage_digits, stage, p->rank_digits, number);
     }
 }
 

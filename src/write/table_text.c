@@ -227,7 +227,8 @@ static size_t columns_of(const char *s) {
 
 /* The column's name without the unit that it may end in: "bubble_ns" in milliseconds is "bubble (ms)". */
 static const char *header_text(layout *l, size_t c) {
-    static const char *const ENDS[] = {"_ns", "_us", "_ms", "_bytes", "_percent"};
+    static const char *const ENDS[] = {"_ns",      "_us",  "_ms",  "_bytes",
+                                       "_percent", "(ns)", "(us)", "(ms)"};
     const ps_column *column = &l->table->columns[c];
     const char *unit = l->looks[c].unit;
     const char *name = ps_text_clean(&l->arena, column->name);

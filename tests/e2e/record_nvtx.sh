@@ -72,6 +72,10 @@ ncclAllReduce|1|0|{"communicator":7,"bytes":4096,"operation":"Product"}
 (no message)|3|0|{"schema":16781927,"size":24,"hex":"ffffffffffffffffffffffffffffffffffffffffffffffff"}
 TEXT
 diff -u "$T/want" "$T/rows"
+# The short forms, which have nothing but a text, are known as NVTX's too.
+same "$(sqlite3 "$db" "SELECT group_concat(m.value || ' ' || form, ', ') FROM (SELECT * FROM PIPESCOPE_NVTX
+    ORDER BY connectionId) JOIN MSTX_EVENTS USING (connectionId) JOIN STRING_IDS m ON m.id = message
+    WHERE m.value IN ('mark a', 'start a', 'push a')")" 'mark a 3, start a 2, push a 1'
 record_drop "$db" unknown_range 1
 record_drop "$db" unbalanced_pop 1
 record_drop "$db" bad_domain 1

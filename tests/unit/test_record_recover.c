@@ -6,10 +6,12 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,6 +116,10 @@ static void test_nothing_recorded(void **state) {
     write_recording(&r, path);
     below(logs, sizeof logs, "a_1_ascend_pt/logs");
     assert_int_equal(mkdir(logs, 0750), 0);
+    ps_ring_header half = {.format = PS_RECORD_FORMAT, .number = 3}; /* its magic was to come */
+    below(path, sizeof path, "a_1_ascend_pt/FRAMEWORK/3.ring");
+    assert_int_equal(ps_write_file(path, &half, sizeof half, NULL), PS_OK);
+    assert_int_equal(truncate(path, PS_RING_HEADER_BYTES), 0);
     below(path, sizeof path, "b_2_ascend_pt");
     write_recording(&r, path);
     recording_end(&r);
@@ -178,13 +184,19 @@ static void test_running(void **state) {
     (void)fclose(f);
     boot_id[strcspn(boot_id, "\n")] = '\0';
     struct timespec now;
+    struct timespec up;
     (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)clock_gettime(CLOCK_MONOTONIC, &up);
+    if (up.tv_sec < 60) {
+        skip(); /* nothing can have been recorded long before this process began */
+    }
     const struct {
-        int64_t recorded_s;
+        int64_t real_s, mono_s;
         bool same_boot, running;
-    } cases[] = {{now.tv_sec, true, true},
-                 {now.tv_sec - 100000000, true, false},
-                 {now.tv_sec, false, false}};
+    } cases[] = {{now.tv_sec, up.tv_sec, true, true},
+                 {now.tv_sec - up.tv_sec + 1, 1, true, false}, /* its number was given out anew */
+                 {now.tv_sec, up.tv_sec, false, false},
+                 {now.tv_sec - 3600, up.tv_sec, true, true}}; /* the wall clock was set */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         made_recording r;
         char name[32];
@@ -193,7 +205,8 @@ static void test_running(void **state) {
         (void)snprintf(r.header.boot_id, sizeof r.header.boot_id, "%.39s",
                        cases[i].same_boot ? boot_id : "another");
         memcpy(r.spool, &r.header, sizeof r.header);
-        r.rings[0].slots[0].id = (uint64_t)cases[i].recorded_s * 1000000000u;
+        r.rings[0].slots[0].id = (uint64_t)cases[i].real_s * 1000000000u;
+        r.rings[0].slots[0].aux = (uint64_t)cases[i].mono_s * 1000000000u;
         (void)snprintf(name, sizeof name, "%zu_ascend_pt", i);
         put_folder(&r, name);
         recording_end(&r);
@@ -201,13 +214,56 @@ static void test_running(void **state) {
     ps_arena arena;
     ps_raw_folder *found = NULL;
     ps_export_result result;
-    assert_int_equal(find(&arena, &found), 3);
-    for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(find(&arena, &found), 4);
+    for (size_t i = 0; i < 4; i++) {
         assert_int_equal(found[i].running, cases[i].running);
     }
     assert_int_equal(ps_recover_folder(&found[0], NULL, &result, NULL), PS_BUSY);
     assert_true(is_there("0_ascend_pt/FRAMEWORK/events.spool"));
     ps_arena_fini(&arena);
+}
+
+/* A process that cannot be seen from here (another container) has its file locked. */
+static void test_locked(void **state) {
+    (void)state;
+    char path[512];
+    int ready[2];
+    int end[2];
+    made_recording r;
+    recording_begin(&r, 0);
+    put_folder(&r, "a_ascend_pt");
+    recording_end(&r);
+    below(path, sizeof path, "a_ascend_pt/FRAMEWORK/events.spool");
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(end), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        int fd = open(path, O_WRONLY);
+        (void)close(end[1]);
+        bool ok = fd >= 0 && fcntl(fd, F_SETLK, &whole) == 0 && write(ready[1], "r", 1) == 1 &&
+                  read(end[0], &byte, 1) == 0;
+        _exit(ok ? 0 : 1);
+    }
+    assert_true(child > 0);
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    ps_arena arena;
+    ps_raw_folder *found = NULL;
+    assert_int_equal(find(&arena, &found), 1);
+    assert_true(found[0].running);
+    ps_arena_fini(&arena);
+    (void)close(end[1]);
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(find(&arena, &found), 1);
+    assert_false(found[0].running);
+    ps_arena_fini(&arena);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    (void)close(end[0]);
 }
 
 /* What can be had is had; the raw files stay, and the database says what was damaged. */
@@ -255,6 +311,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_one_folder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_options, setup, teardown),
         cmocka_unit_test_setup_teardown(test_running, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_locked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
     };
     return cmocka_run_group_tests_name("record_recover", tests, NULL, NULL);

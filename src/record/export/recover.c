@@ -62,7 +62,19 @@ static bool is_zombie(uint32_t pid) {
     return at != NULL && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
 }
 
-static bool is_running(const ps_spool_header *h, int64_t start_ns) {
+/* The process that records holds a lock (spool.c). */
+static bool is_locked(const char *spool) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(spool, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool locked = fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return locked;
+}
+
+/* `mono_ns`: CLOCK_MONOTONIC when the recording began, 0 not known. Not the wall clock, which may have been set since. */
+static bool is_running(const ps_spool_header *h, int64_t mono_ns) {
     char boot_id[sizeof h->boot_id];
     if (h->pid == 0 || !ps_this_boot(boot_id, sizeof boot_id) || strcmp(boot_id, h->boot_id) != 0) {
         return false;
@@ -70,16 +82,16 @@ static bool is_running(const ps_spool_header *h, int64_t start_ns) {
     if ((kill((pid_t)h->pid, 0) != 0 && errno == ESRCH) || is_zombie(h->pid)) {
         return false;
     }
-    struct timespec now, up;
+    struct timespec mono, up;
     double began = began_s(h->pid);
-    if (began < 0 || clock_gettime(CLOCK_REALTIME, &now) != 0 ||
+    if (mono_ns == 0 || began < 0 || clock_gettime(CLOCK_MONOTONIC, &mono) != 0 ||
         clock_gettime(CLOCK_BOOTTIME, &up) != 0) {
         return true;
     }
-    const double slack_s = 5; /* the wall clock may have been set a little */
-    double since_s = (double)now.tv_sec - (double)start_ns / 1e9;
-    double recorded_s = (double)up.tv_sec - since_s;
-    return start_ns == 0 || began <= recorded_s + slack_s;
+    /* Processes begin by a clock that also counts while the machine sleeps. */
+    const double slack_s = 1;
+    double recorded_s = (double)mono_ns / 1e9 + (double)(up.tv_sec - mono.tv_sec);
+    return began <= recorded_s + slack_s;
 }
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
@@ -123,7 +135,7 @@ static ps_code look_at(finding *f, const char *dir, ps_err *err) {
         const char *launch = launch_of(c, f->arena);
         folder.pid = h->pid;
         folder.rank = h->rank;
-        folder.running = is_running(h, ps_capture_clock(c)->real_ns);
+        folder.running = is_running(h, ps_capture_clock(c)->mono_ns) || is_locked(spool);
         folder.launch = ps_arena_strndup(f->arena, launch, strlen(launch));
     }
     ps_capture_free(c);

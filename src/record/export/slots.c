@@ -163,15 +163,15 @@ static bool take_spool_header(ps_slot_files *f, const char *bytes, size_t size) 
 
 /* --- ring files --------------------------------------------------------------------------------------------------- */
 
-/* One that its process was about to make when it was killed: nothing is in it. */
+/* One that its process was about to make when it was killed: its magic comes last, and events after that. */
 static bool is_unfinished(const char *bytes, size_t size) {
-    size_t n = size < offsetof(ps_ring_header, head) ? size : offsetof(ps_ring_header, head);
-    for (size_t i = 0; i < n; i++) {
-        if (bytes[i] != 0) {
-            return false;
-        }
+    ps_ring_header h;
+    size_t n = size < sizeof h ? size : sizeof h;
+    memset(&h, 0, sizeof h);
+    if (n > 0) {
+        memcpy(&h, bytes, n);
     }
-    return true;
+    return h.magic == 0 && atomic_load_explicit(&h.head, memory_order_relaxed) == 0;
 }
 
 static ps_code take_ring(ps_slot_files *f, uint32_t number, const char *bytes, size_t size,
