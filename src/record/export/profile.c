@@ -122,6 +122,10 @@ static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
                     ", \"MonotonicTimeEnd\": %" PRId64 "},\n",
                     end_ns, ps_i64_plus(clock->mono_ns, ps_i64_minus(end_ns, clock->real_ns)));
     }
+    const char *world_size = ps_capture_fact(e->c, "world_size");
+    if (world_size[0] != '\0') {
+        ps_buf_addf(out, "    \"world_size\": %s,\n", world_size);
+    }
     ps_buf_addf(out,
                 "    \"torch_npu_version\": \"\",\n    \"cann_version\": \"\",\n    \"rank_id\": "
                 "%" PRId64 ",\n    \"collector\": {\"version\": \"%s\", \"backend\": \"%s\", ",
