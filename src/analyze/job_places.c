@@ -228,6 +228,11 @@ static bool find(placing *p) {
                            ? (int32_t)p->job->n_stages
                            : p->out->n_stages;
     place_by_job(p);
+    if (!p->job->sizes_overridden && p->job->alone && p->job->n_stages == 0 && all_placed(p) &&
+        !all_in_group(p)) {
+        p->out->how = "one process, one stage";
+        p->out->n_stages = 1;
+    }
     if (p->job->sizes_overridden || all_placed(p)) {
         return number_pipelines(p);
     }

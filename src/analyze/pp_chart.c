@@ -111,7 +111,8 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
     if (code == PS_OK && part->marks.n == 0) {
         return ps_fail(
             err, PS_NOTHING,
-            "no forward or backward mark with a device side among %zu mstx marks (docs/marks.md)",
+            "no forward or backward mark with a device side among %zu mstx marks: give the ranges a "
+            "stream (docs/marks.md, docs/recording.md)",
             count_host_marks(in->trace));
     }
     return code;

@@ -5,6 +5,8 @@
  * queues its launches for another thread, the call comes late: the operator counts, when there is one. */
 #include "analyze/project.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 
 /* What an extent is made of, worse to better. */
@@ -35,6 +37,11 @@ bool ps_trace_has_device(const ps_trace *trace) {
         }
     }
     return false;
+}
+
+bool ps_trace_has_host_times(const ps_trace *trace) {
+    const char *source = ps_trace_meta(trace, "collector.device_time_source");
+    return source != NULL && strcmp(source, "host") == 0;
 }
 
 static bool is_host(uint8_t kind) {

@@ -374,7 +374,7 @@ ps_code ps_rank_labels_read(const ps_trace *trace, const ps_analysis_opts *opts,
                             ps_rank_labels *out, ps_diag *diag, ps_err *err) {
     *out = (ps_rank_labels){.source = PS_LABELS_NONE};
     ps_arena_init(&out->arena);
-    out->host_times = !ps_trace_has_device(trace);
+    out->host_times = !ps_trace_has_device(trace) || ps_trace_has_host_times(trace);
     ps_code code = PS_OK;
     if (ps_label_rules_given(opts)) {
         ps_label_rules rules;

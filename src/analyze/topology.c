@@ -172,6 +172,14 @@ static ps_code read_distributed_info(const ps_lit *info, const ps_trace *trace, 
     return usable ? read_pg_config(config, own, arena, out, err) : PS_OK;
 }
 
+/* What pipescope's recorder noted. */
+static int64_t world_size_of_launcher(const ps_trace *trace) {
+    const char *text = ps_trace_meta(trace, "collector.world_size");
+    int64_t n = 0;
+    bool ok = text != NULL && ps_parse_i64(text, strlen(text), &n) && n > 0 && n <= INT32_MAX;
+    return ok ? n : 0;
+}
+
 ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
                            ps_diag *diag, ps_err *err) {
     *out = (ps_rank_facts){0};
@@ -189,6 +197,9 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     out->dp = positive(args, ARGS, "data_parallel_size", diag);
     out->cp = positive(args, ARGS, "context_parallel_size", diag);
     out->world_size = positive(args, ARGS, "world_size", diag);
+    if (out->world_size == 0) {
+        out->world_size = world_size_of_launcher(trace);
+    }
     out->pp_type = ps_lit_str(ps_lit_get(pp_info, "pp_type"));
     out->n_microbatches = positive(pp_info, "pp_info", "microbatch_num", diag);
     if (out->n_microbatches == 0) {
@@ -244,6 +255,14 @@ static void override(int64_t *value, int64_t said) {
     }
 }
 
+static bool is_in_a_group(const ps_rank_facts *facts) {
+    bool found = false;
+    for (size_t i = 0; facts != NULL && i < facts->n_groups; i++) {
+        found = found || facts->groups[i].n_ranks > 1 || facts->groups[i].group_rank > 0;
+    }
+    return found;
+}
+
 ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, size_t n,
                    const ps_analysis_opts *opts) {
     ps_job job = {.pp_type = ""};
@@ -271,7 +290,7 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
     if (opts->pp_type != NULL) {
         job.pp_type = opts->pp_type;
     }
-    job.alone = n == 1 && job.n_stages <= 1 && job.world_size <= 1;
+    job.alone = n == 1 && job.n_stages <= 1 && job.world_size <= 1 && !is_in_a_group(facts[0]);
     return job;
 }
 
@@ -287,7 +306,7 @@ static int64_t width_of(int64_t a, int64_t b) {
 
 static ps_place place_by_sizes(const ps_job *job, int64_t rank) {
     ps_place unknown = {-1, -1};
-    if (job->alone && rank < 0) {
+    if (job->alone && rank <= 0) { /* rank 3 has others, whoever they are */
         return (ps_place){0, 0};
     }
     if (job->n_stages <= 0 || rank < 0 || rank > INT32_MAX) {

@@ -22,7 +22,8 @@ typedef struct ps_group_fact {
 typedef struct ps_rank_facts {
     const char *pp_type;
     int64_t n_microbatches;
-    int64_t tp, pp, dp, cp, world_size;
+    int64_t tp, pp, dp, cp,
+        world_size; /* the last also from the launcher, where a recorder noted it */
     ps_group_fact *groups;
     size_t n_groups;
 } ps_rank_facts;
@@ -57,7 +58,8 @@ typedef struct ps_place {
 
 /* Stage by, in this order: sizes the user gave; the rank's "pp" group; sizes in the metadata. In Megatron's
  * default order tp-cp-ep-dp-pp, pp is outermost: stage = rank / (tp cp dp). With pp before dp:
- * stage = rank / (tp cp) mod pp. A process on its own without a number is a pipeline of one stage. */
+ * stage = rank / (tp cp) mod pp. A process on its own without a number, or with number 0, is a pipeline of one
+ * stage. */
 ps_place ps_job_place(const ps_job *job, int64_t rank, const ps_rank_facts *facts);
 
 #endif

@@ -51,8 +51,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu {stages of the pipeline are|stage of the pipeline is} not in the input: the "          \
       "bubble is that of the stages shown")                                                        \
     X(PS_ODD_STAGE_UNKNOWN, PS_SEV_LOSS, "stage-unknown",                                          \
-      "%llu {ranks have|rank has} no known stage and {are|is} not in the chart: give --pp, "       \
-      "--tp, --cp, --dp")                                                                          \
+      "%llu {ranks have|rank has} no known stage and {are|is} not in the chart: give --pp N "      \
+      "(--tp, --cp, --dp), or note distributed_args in the metadata (docs/recording.md)")          \
     X(PS_ODD_SCHEDULE, PS_SEV_LOSS, "other-schedule",                                              \
       "%llu {pipelines are|pipeline is} not drawn as the metadata or options say")                 \
     X(PS_ODD_SCHEDULE_HINT, PS_SEV_INFO, "dualpipev-unnamed",                                      \

@@ -341,22 +341,41 @@ static bool parse(int option, const char *s, ps_rec_config *out) {
 
 /* --- reading all ----------------------------------------------------------------------------------------------------- */
 
-/* Launchers say the rank in variables of their own. */
+/* Launchers say the rank, and how many there are, in variables of their own. */
+static const struct {
+    const char *rank, *size;
+} LAUNCHERS[] = {{"RANK", "WORLD_SIZE"},
+                 {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                 {"PMI_RANK", "PMI_SIZE"},
+                 {"SLURM_PROCID", "SLURM_NTASKS"}};
+enum { N_LAUNCHERS = sizeof LAUNCHERS / sizeof *LAUNCHERS };
+
+static bool read_variable(const char *name, int64_t least, int *out) {
+    const char *value = environment(name);
+    int64_t number = 0;
+    bool ok = value != NULL && parse_int(value, least, INT_MAX, &number);
+    *out = ok ? (int)number : *out;
+    return ok;
+}
+
+/* The size is that of the launcher that said the rank: a job inside of another's finds the variables of both. */
 static void find_rank(ps_rec_config *out) {
-    static const char *const VARIABLES[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
-                                            "SLURM_PROCID"};
-    if (out->rank >= 0) {
-        out->rank_source = "rank";
-        return;
-    }
-    for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++) {
-        const char *value = environment(VARIABLES[i]);
-        int64_t rank = 0;
-        if (value != NULL && parse_int(value, 0, INT_MAX, &rank)) {
-            out->rank = (int)rank;
-            out->rank_source = VARIABLES[i];
-            return;
+    bool is_given = out->rank >= 0;
+    out->rank_source = is_given ? "rank" : "";
+    for (size_t i = 0; i < N_LAUNCHERS; i++) {
+        if (!is_given && read_variable(LAUNCHERS[i].rank, 0, &out->rank)) {
+            out->rank_source = LAUNCHERS[i].rank;
         }
+        bool is_its = is_given || out->rank >= 0;
+        if (is_its && read_variable(LAUNCHERS[i].size, 1, &out->world_size)) {
+            break;
+        }
+        if (is_its && !is_given) {
+            break;
+        }
+    }
+    if (out->world_size <= out->rank) { /* of something else */
+        out->world_size = 0;
     }
 }
 

@@ -18,6 +18,7 @@ typedef struct ps_rec_config {
     char launch[64];
     int rank;                  /* -1 unknown */
     const char *rank_source;   /* "rank", "RANK", ...: where it came from, "" unknown */
+    int world_size;            /* of the job, as its launcher says; 0 unknown */
     int backend, level, clock; /* PS_BACKEND_, PS_LEVEL_; clock -1 auto or PS_CLOCK_ */
     bool record, mstx_strict, keep_raw, export_text, follow_fork, quiet, nccl_marks;
     bool has_window;

@@ -272,6 +272,14 @@ static void define_schedule(const ps_take *take) {
     ps_buf_fini(&b);
 }
 
+static void define_world_size(const ps_take *take) {
+    char text[16];
+    if (take->config.world_size > 0) {
+        int n = snprintf(text, sizeof text, "%d", take->config.world_size);
+        ps_shared_pair(PS_REC_INFO, "world_size", text, (size_t)n);
+    }
+}
+
 static void define_backend(void) {
     const char *name = atomic_load(&ps_device)->name;
     ps_shared_pair(PS_REC_INFO, "backend", name, strlen(name));
@@ -290,6 +298,7 @@ void ps_take_define(const ps_take *take) {
     define_clock(take);
     define_backend();
     define_schedule(take);
+    define_world_size(take);
     ps_hold(&g.lock);
     for (const meta *m = g.first; m != NULL; m = m->next) {
         ps_shared_pair(PS_REC_META, m->key, m->json, strlen(m->json));

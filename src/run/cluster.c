@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "run/cluster_again.h"
 #include "run/cluster_files.h"
 
 #define OUTPUT_DIR "ASCEND_PROFILER_OUTPUT"
@@ -502,7 +503,7 @@ static bool say_left_out(ps_cluster *c) {
     ps_buf text;
     ps_buf_init(&text, 0);
     ps_buf_addf(
-        &text,
+        &text, "%s%s%s", c->left_out != NULL ? c->left_out : "", c->left_out != NULL ? "; " : "",
         "ranks are here more than once: of each the newest profile is read (a database before text), from ");
     put_places(&text, &read);
     ps_buf_addf(&text, "; %zu other%s left out, from ", n_left, n_left == 1 ? " is" : "s are");
@@ -619,6 +620,7 @@ static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_
         visit_dir(&w, c->root, 0);
     }
     ps_idmap_fini(&w.seen);
+    w.nomem = w.nomem || ps_cluster_drop_again(c) != PS_OK;
     if (!w.nomem) {
         ps_cluster_number(c);
         w.nomem = !keep_newest(c);

@@ -2,6 +2,7 @@
  *
  *   range N | mark N | push N | op N    that many, on the host stream
  *   host N                              ranges without a stream
+ *   forwards N                          as many forwards and backwards without a stream
  *   step N                              steps of two ranges each
  *   open N                              ranges that never end
  *   meta KEY JSON                       metadata
@@ -50,6 +51,11 @@ static void repeat(const char *word, int n) {
         ranges(n, "work", PS_RECORD_HOST_STREAM);
     } else if (strcmp(word, "host") == 0) {
         ranges(n, "host work", NULL);
+    } else if (strcmp(word, "forwards") == 0) {
+        for (int i = 0; i < n; i++) {
+            ranges(1, "{'name': 'forward_step'}", NULL);
+            ranges(1, "{'name': 'backward_step'}", NULL);
+        }
     } else if (strcmp(word, "push") == 0) {
         pushes(n);
     } else if (strcmp(word, "step") == 0) {

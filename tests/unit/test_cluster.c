@@ -90,6 +90,90 @@ static void the_folder_that_is_read_is_named(void **state) {
     ps_cluster_free(c);
 }
 
+/* A recording without a rank, from and to those seconds of a day; 0 0: its times are not known. */
+static void add_recording(const place *where, const char *worker, int from, int to) {
+    char path[TEST_PATH];
+    (void)snprintf(path, sizeof path, "%s_2024050100%02d%02d000_ascend_pt", worker, from / 60,
+                   from % 60);
+    char database[TEST_PATH + 64];
+    (void)snprintf(database, sizeof database, "%s/" OUT "/ascend_pytorch_profiler.db", path);
+    add_db(where, database);
+    if (to > 0) {
+        FILE *f = fopen(place_path(where, "%s/profiler_info.json", path), "w");
+        assert_non_null(f);
+        (void)fprintf(f, "{\"collector\": {\"start_ns\": %d000000001, \"end_ns\": %d000000001}}",
+                      from, to);
+        assert_int_equal(fclose(f), 0);
+    }
+}
+
+/* Workers of the recordings that are kept, and how many are not. */
+static void expect_kept(const place *where, const char *kept, uint64_t n_left) {
+    ps_cluster *c = find(where->dir);
+    char text[512] = "";
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        size_t n = strlen(text);
+        const char *name = c->ranks[i].rel_path;
+        (void)snprintf(text + n, sizeof text - n, "%s%.*s", i > 0 ? " " : "",
+                       (int)(strstr(name, "000_ascend_pt") - name), name);
+    }
+    assert_string_equal(text, kept);
+    assert_int_equal(c->diag.counts[PS_ODD_RANK_DUPLICATE], n_left);
+    assert_true((c->left_out != NULL) == (n_left > 0));
+    assert_true(c->n_ranks != 1 || c->ranks[0].rank == -1);
+    ps_cluster_free(c);
+}
+
+/* One program run twice: the second run counts. */
+static void a_run_again_is_the_same_rank(void **state) {
+    const place *where = *state;
+    add_recording(where, "h_20", 1, 5);
+    add_recording(where, "h_10", 7, 9);
+    expect_kept(where, "h_10_20240501000007", 1);
+}
+
+/* Two processes that ran at the same time are two ranks; so they are in their second run, which counts. */
+static void recordings_that_overlap_are_ranks(void **state) {
+    const place *where = *state;
+    add_recording(where, "h_1", 1, 5);
+    add_recording(where, "h_2", 4, 6);
+    expect_kept(where, "h_1_20240501000001 h_2_20240501000004", 0);
+    add_recording(where, "h_4", 11, 15);
+    add_recording(where, "h_3", 12, 13);
+    add_recording(where, "h_5", 14, 17);
+    expect_kept(where, "h_3_20240501000012 h_4_20240501000011 h_5_20240501000014", 2);
+}
+
+/* Cycles of a schedule, of two processes whose windows are not at the same time. */
+static void cycles_of_a_process_are_one_rank(void **state) {
+    const place *where = *state;
+    add_recording(where, "h_1", 1, 2);
+    add_recording(where, "h_1", 5, 6);
+    add_recording(where, "h_2", 3, 4);
+    add_recording(where, "h_2", 7, 8);
+    expect_kept(where, "h_1_20240501000005 h_2_20240501000007", 2);
+}
+
+/* A name that all processes share says nothing where they overlap. */
+static void ranks_may_share_a_name(void **state) {
+    const place *where = *state;
+    add_recording(where, "w", 1, 5);
+    add_recording(where, "w", 2, 5);
+    expect_kept(where, "w_20240501000001 w_20240501000002", 0);
+    add_recording(where, "w", 8, 9);
+    expect_kept(where, "w_20240501000008", 2);
+}
+
+/* Without times only the process tells; clocks of two hosts are not compared. */
+static void recordings_without_times_stay(void **state) {
+    const place *where = *state;
+    add_recording(where, "h_1", 1, 0);
+    add_recording(where, "h_1", 2, 0);
+    add_recording(where, "h_2", 8, 9);
+    add_recording(where, "other_3", 20, 21);
+    expect_kept(where, "h_1_20240501000002 h_2_20240501000008 other_3_20240501000020", 1);
+}
+
 /* A directory without a time in its name is older than any with one. */
 static void a_name_without_a_time_is_the_oldest(void **state) {
     const place *where = *state;
@@ -425,6 +509,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_PLACE(ranks_come_in_numeric_order),
         IN_PLACE(the_newest_profile_of_a_rank_is_read),
+        IN_PLACE(a_run_again_is_the_same_rank),
+        IN_PLACE(recordings_that_overlap_are_ranks),
+        IN_PLACE(cycles_of_a_process_are_one_rank),
+        IN_PLACE(ranks_may_share_a_name),
+        IN_PLACE(recordings_without_times_stay),
         IN_PLACE(the_folder_that_is_read_is_named),
         IN_PLACE(a_name_without_a_time_is_the_oldest),
         IN_PLACE(loops_of_links_end),

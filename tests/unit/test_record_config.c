@@ -16,7 +16,8 @@ static const char *const VARIABLES[] = {
 #define X(name, environment, fallback, help) environment,
 #include "record/options.def"
 #undef X
-    "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    "RANK",       "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
+    "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
 
 static const char *const NAMES[] = {
 #define X(name, environment, fallback, help) #name,
@@ -112,15 +113,27 @@ static void ranks_of_launchers(void **state) {
     ps_rec_config_read(&c);
     assert_int_equal(c.rank, 7);
     assert_string_equal(c.rank_source, "SLURM_PROCID");
+    assert_int_equal(c.world_size, 0);
+    (void)setenv("SLURM_NTASKS", "8", 1);
+    ps_rec_config_read(&c);
+    assert_int_equal(c.world_size, 8);
     (void)setenv("OMPI_COMM_WORLD_RANK", "6", 1);
     (void)setenv("RANK", "nonsense", 1);
     ps_rec_config_read(&c);
     assert_int_equal(c.rank, 6);
     assert_string_equal(c.rank_source, "OMPI_COMM_WORLD_RANK");
+    assert_int_equal(c.world_size, 0); /* that of another launcher is not its */
+    (void)setenv("OMPI_COMM_WORLD_SIZE", "6", 1);
+    ps_rec_config_read(&c);
+    assert_int_equal(c.world_size, 0); /* rank 6 is the seventh */
+    (void)setenv("OMPI_COMM_WORLD_SIZE", "7", 1);
+    ps_rec_config_read(&c);
+    assert_int_equal(c.world_size, 7);
     assert_true(ps_rec_config_set("rank", "0"));
     ps_rec_config_read(&c);
     assert_int_equal(c.rank, 0);
     assert_string_equal(c.rank_source, "rank");
+    assert_int_equal(c.world_size, 7);
 }
 
 static void window(const char *text, bool ok, int64_t first, int64_t end) {

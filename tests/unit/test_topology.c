@@ -245,6 +245,21 @@ static void a_process_alone(void **state) {
     assert_int_equal(ps_job_place(&job, 3, &facts).stage, -1); /* rank 3 has others beside it */
     job = ps_job_from(list, diag_list, 2, &opts);
     assert_int_equal(ps_job_place(&job, -1, &facts).stage, -1);
+    job = ps_job_from(list, diag_list, 1, &opts);
+    assert_int_equal(ps_job_place(&job, 0, &facts).stage, 0);
+    facts.world_size = 1;
+    job = ps_job_from(list, diag_list, 1, &opts);
+    assert_int_equal(ps_job_place(&job, 0, &facts).stage, 0);
+    facts.world_size = 2; /* there are others */
+    job = ps_job_from(list, diag_list, 1, &opts);
+    assert_int_equal(ps_job_place(&job, 0, &facts).stage, -1);
+    facts.world_size = 0;
+    ps_group_fact dp = {"c", "dp", 0, 4, 0};
+    facts.groups = &dp;
+    facts.n_groups = 1;
+    job = ps_job_from(list, diag_list, 1, &opts);
+    assert_int_equal(ps_job_place(&job, 0, &facts).stage, -1);
+    facts.n_groups = 0;
     facts.pp = 4;
     job = ps_job_from(list, diag_list, 1, &opts);
     assert_int_equal(ps_job_place(&job, -1, &facts).stage, -1);

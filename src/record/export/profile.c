@@ -122,12 +122,18 @@ static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
                     ", \"MonotonicTimeEnd\": %" PRId64 "},\n",
                     end_ns, ps_i64_plus(clock->mono_ns, ps_i64_minus(end_ns, clock->real_ns)));
     }
+    const char *world_size = ps_capture_fact(e->c, "world_size");
+    if (world_size[0] != '\0') {
+        ps_buf_addf(out, "    \"world_size\": %s,\n", world_size);
+    }
     ps_buf_addf(out,
                 "    \"torch_npu_version\": \"\",\n    \"cann_version\": \"\",\n    \"rank_id\": "
                 "%" PRId64 ",\n    \"collector\": {\"version\": \"%s\", \"backend\": \"%s\", ",
                 e->rank, PIPESCOPE_VERSION, e->backend);
     add_member(out, "launch", doc, "launch", "\"\"");
-    ps_buf_add_str(out, "}\n}\n");
+    /* Also of a process that did not end: as far as it is known. */
+    ps_buf_addf(out, ", \"start_ns\": %" PRId64 ", \"end_ns\": %" PRId64 "}\n}\n", start_ns,
+                end_ns);
 }
 
 static ps_code write_buf(ps_arena *arena, const char *dir, const char *name, const ps_buf *text,

@@ -114,6 +114,10 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     if (code == PS_OK && e->options->nccl_marks && e->comm.n > 0) {
         code = ps_database_pair(&e->db, "collector.comm_time_source", "host_enqueue", err);
     }
+    const char *world_size = ps_capture_fact(e->c, "world_size");
+    if (code == PS_OK && world_size[0] != '\0') {
+        code = ps_database_pair(&e->db, "collector.world_size", world_size, err);
+    }
     const char *clock = ps_capture_fact(e->c, "clock");
     if (code == PS_OK && clock[0] != '\0') {
         code = ps_database_pair(&e->db, "collector.clock", clock, err);
