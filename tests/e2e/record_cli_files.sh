@@ -57,7 +57,7 @@ row ' 2 0 0 0 2 0 own_none/'
 run 137 record -o own_killed -- sh -c "PIPESCOPE_OUTPUT_DIR='$T/runs5' exec '$client' range 20 die 9"
 row ' 20 0 0 0 20 0 runs5/'
 run 0 record -o own_outer -- "$PIPESCOPE_BIN" record -o own_inner -- "$control" set output_dir runs6 start range 7 stop
-[ "$(grep -c '^ - .* runs6/' stderr)" = 2 ] || fail "not named twice: $(cat stderr)"
+[ "$(grep -c '^ *- .* runs6/' stderr)" = 2 ] || fail "not named twice: $(cat stderr)"
 [ -z "$(ls "$TMPDIR")" ] || fail "left: $(ls -R "$TMPDIR")"
 unset TMPDIR
 
