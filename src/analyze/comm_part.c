@@ -9,6 +9,7 @@
 #include "analyze/marks.h"
 #include "base/alloc.h"
 #include "base/lit.h"
+#include "model/recording.h"
 
 void ps_comm_key(const char *group, char *out, size_t size) {
     size_t n = strlen(group);
@@ -204,11 +205,12 @@ ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part 
     const ps_comm_tables *t = &part->tables;
     if (part->list.n == 0 && t->n_times + t->n_bandwidths + t->n_links == 0) {
         return ps_fail(
-            err, PS_NOTHING,
-            "no communication operators%s: the rank did not communicate, or they were not "
-            "collected (Ascend: level 0 or higher with activities of the NPU; PyTorch: "
-            "ProfilerActivity.CUDA)",
-            in->opts->step_id >= 0 ? " in that step" : "");
+            err, PS_NOTHING, "no communication operators%s: the rank did not communicate, or %s",
+            in->opts->step_id >= 0 ? " in that step" : "",
+            ps_trace_is_recording(in->trace)
+                ? "they are not made yet: " PS_RECORDING_COMM_HOW
+                : "they were not collected (Ascend: level 0 or higher with activities of the NPU; "
+                  "PyTorch: ProfilerActivity.CUDA)");
     }
     part->n_users++;
     *out = part;

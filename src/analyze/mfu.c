@@ -4,6 +4,7 @@
 
 #include "analyze/mfu_parts.h"
 #include "base/alloc.h"
+#include "base/idmap.h"
 
 struct ps_mfu {
     ps_matrix_kernel *kernels; /* in slice order */
@@ -11,21 +12,38 @@ struct ps_mfu {
     ps_peak peak;
 };
 
-static void count_oddities(const ps_mfu_work *w, const ps_peak *peak) {
-    for (size_t i = 0; i < w->n; i++) {
+/* By name: kernels of one name are one place. False when memory is out. */
+static bool count_oddity(const ps_mfu_work *w, ps_oddity kind, uint32_t slice, const char *why,
+                         ps_idmap *seen) {
+    ps_str name = w->slices->name[slice];
+    uint64_t key = (uint64_t)kind << 32 | name.id;
+    if (ps_idmap_get(seen, key) != PS_IDMAP_NONE) {
+        ps_diag_repeat(w->diag, kind, 1);
+        return true;
+    }
+    ps_diag_add(w->diag, kind, "%.100s%s%.40s", ps_trace_text(w->trace, name),
+                why[0] != '\0' ? ": " : "", why);
+    return ps_idmap_put(seen, key, 1);
+}
+
+static bool count_oddities(const ps_mfu_work *w, const ps_peak *peak) {
+    ps_idmap seen;
+    ps_idmap_init(&seen);
+    bool ok = true;
+    for (size_t i = 0; ok && i < w->n; i++) {
         const ps_matrix_kernel *k = &w->kernels[i];
-        const char *name = ps_trace_text(w->trace, w->slices->name[k->slice]);
         if (k->flops > 0 && ps_peak_for(peak, k->type) <= 0) {
-            ps_diag_add(w->diag, PS_ODD_FLOPS_TYPE, "%.100s%s%.40s", name,
-                        peak->how[0] != '\0' ? ": " : "", peak->how);
+            ok = count_oddity(w, PS_ODD_FLOPS_TYPE, k->slice, peak->how, &seen);
         } else if (k->flops > 0 && k->heads_hidden) {
-            ps_diag_add(w->diag, PS_ODD_FLOPS_HEADS, "%.100s", name);
+            ok = count_oddity(w, PS_ODD_FLOPS_HEADS, k->slice, "", &seen);
         } else if (k->flops <= 0 && k->role != PS_ROLE_NONE) {
             bool is_attention = k->role == PS_ROLE_ATTENTION || k->role == PS_ROLE_ATTENTION_GRAD;
-            ps_diag_add(w->diag, is_attention ? PS_ODD_FLOPS_ATTENTION : PS_ODD_FLOPS_SHAPE,
-                        "%.100s", name);
+            ok = count_oddity(w, is_attention ? PS_ODD_FLOPS_ATTENTION : PS_ODD_FLOPS_SHAPE,
+                              k->slice, "", &seen);
         }
     }
+    ps_idmap_fini(&seen);
+    return ok;
 }
 
 /* Several analyses of a run may ask for the FLOPs of one rank: what the first one counted is not counted again. */
@@ -33,6 +51,7 @@ static void hand_over(ps_diag *found, ps_diag *diag) {
     for (size_t kind = 0; kind < PS_N_ODDITIES; kind++) {
         if (diag->counts[kind] > 0) {
             found->counts[kind] = 0;
+            found->repeats[kind] = 0;
             found->places[kind][0][0] = '\0';
         }
     }
@@ -65,7 +84,9 @@ ps_mfu *ps_mfu_new(const ps_links *links, const ps_analysis_opts *opts, ps_diag 
     m->kernels = w.kernels;
     m->n = w.n;
     if (code == PS_OK) {
-        count_oddities(&w, &m->peak);
+        code = count_oddities(&w, &m->peak) ? PS_OK : ps_fail_nomem(err);
+    }
+    if (code == PS_OK) {
         hand_over(w.diag, diag);
     }
     ps_free(w.diag);

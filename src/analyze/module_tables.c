@@ -30,13 +30,13 @@ static ps_code give(const ps_reduce_input *in, ps_table *t, bool ok, uint32_t to
          .type = PS_COL_REAL,                                                                      \
          .unit = PS_UNIT_NS,                                                                       \
          .header = "Total Kernel Duration(ns)",                                                    \
-         .exact = true,                                                                            \
+         .shown = "total",                                                                         \
          .width = 10},                                                                             \
         {.name = "avgKernelDuration(ns)",                                                          \
          .type = PS_COL_REAL,                                                                      \
          .unit = PS_UNIT_NS,                                                                       \
          .header = "Avg Kernel Duration(ns)",                                                      \
-         .exact = true,                                                                            \
+         .shown = "average",                                                                       \
          .width = 10},                                                                             \
     {                                                                                              \
         .name = "opCount", .type = PS_COL_INT, .header = "Op Count", .width = 10                   \

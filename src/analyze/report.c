@@ -427,7 +427,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
         code = ps_fail(
             err, PS_NOTHING,
             "no rank ran anything on a device, and there is no pipeline of the host: collect with the "
-            "activities of the device");
+            "activities of the device (pipescope record: --backend cupti on a machine with a GPU, or "
+            "pipescope.record_ops() for operators of the CPU)");
     }
     if (code == PS_OK) {
         look_at_chart(&report);

@@ -91,6 +91,14 @@ static const char *keep_text(kernels *k, const char *text) {
     return ps_arena_strndup(&k->out->arena, text, n < 400 ? n : 400);
 }
 
+/* Databases hold shapes in quotes, which say nothing to people. */
+static const char *keep_shapes(kernels *k, const char *text) {
+    size_t n = strlen(text);
+    bool quoted = n >= 2 && text[0] == '"' && text[n - 1] == '"';
+    n = quoted ? n - 2 : n;
+    return ps_arena_strndup(&k->out->arena, text + quoted, n < 400 ? n : 400);
+}
+
 /* The row of the slice's kind, added when new; PS_NONE when memory is out. */
 static uint32_t row_of(kernels *k, uint32_t slice) {
     const char *type = type_of(k, slice);
@@ -113,7 +121,7 @@ static uint32_t row_of(kernels *k, uint32_t slice) {
         return PS_NONE;
     }
     r->kernels[r->n_kernels++] =
-        (ps_report_kernel){.type = keep_text(k, type), .shapes = keep_text(k, shapes)};
+        (ps_report_kernel){.type = keep_text(k, type), .shapes = keep_shapes(k, shapes)};
     return r->kernels[row].type != NULL && r->kernels[row].shapes != NULL ? row : PS_NONE;
 }
 

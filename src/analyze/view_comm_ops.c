@@ -5,6 +5,7 @@
 #include "analyze/view.h"
 #include "base/alloc.h"
 #include "base/diag.h"
+#include "model/recording.h"
 
 enum {
     C_SLICE,
@@ -84,8 +85,10 @@ static ps_table *make_operators(const ps_view_input *in, ps_err *err) {
         ps_table_free(t);
         (void)(ok ? ps_fail(
                         err, PS_NOTHING,
-                        "no communication in this span: the rank communicated nothing in it, or the profile "
-                        "has no communication operators (Ascend: profiler_level Level1)")
+                        "no communication in this span: the rank communicated nothing in it, or %s",
+                        ps_trace_is_recording(in->trace)
+                            ? PS_RECORDING_COMM_HOW
+                            : "the profile has no communication operators (Ascend: profiler_level Level1)")
                   : ps_fail_nomem(err));
         return NULL;
     }

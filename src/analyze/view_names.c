@@ -137,20 +137,23 @@ static ps_table *make_sums(const ps_view_input *in, const sums_spec *what, ps_er
 
 static const char NO_HOST[] =
     "no operators of a framework in this span: record the activity of the CPU "
-    "(ProfilerActivity.CPU)";
+    "(ProfilerActivity.CPU; pipescope.record_ops())";
 static const char NO_PYTHON[] =
     "no Python frames in this span: record them (with_stack=True or with_modules=True; nsys "
     "profile --python-sampling=true)";
 static const char NO_CALLS[] =
     "no calls into the driver in this span: record them (Ascend profiler_level Level1, "
-    "ProfilerActivity.CUDA, nsys profile -t cuda)";
+    "ProfilerActivity.CUDA, nsys profile -t cuda, pipescope record --backend cupti --level 1)";
 static const char NO_DEVICE[] =
-    "nothing ran on a device in this span: record its activity (ProfilerActivity.NPU or CUDA)";
+    "nothing ran on a device in this span: record its activity (ProfilerActivity.NPU or CUDA; "
+    "pipescope record --backend cupti)";
 static const char NO_KERNELS[] =
-    "no kernels in this span: record the activity of the device (ProfilerActivity.NPU or CUDA)";
+    "no kernels in this span: record the activity of the device (ProfilerActivity.NPU or CUDA; "
+    "pipescope record --backend cupti, or pipescope.record_ops() on the CPU)";
 static const char NO_COMM[] =
     "no communication in this span: the rank communicated nothing in it, or the profile has no "
-    "communication operators (Ascend: profiler_level Level1)";
+    "communication operators (Ascend: profiler_level Level1; a recording of pipescope: pipescope cluster "
+    "-m mstx2commop)";
 
 /* One view: its symbol, name, title, tab, what it uses, and the rest of its sums_spec. */
 #define SUMS(symbol, text, heading, page, needs, ...)                                              \

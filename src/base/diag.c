@@ -49,9 +49,19 @@ void ps_diag_count(ps_diag *d, ps_oddity kind, uint64_t n) {
     d->counts[kind] += n;
 }
 
+void ps_diag_repeat(ps_diag *d, ps_oddity kind, uint64_t n) {
+    d->counts[kind] += n;
+    d->repeats[kind] += n;
+}
+
+bool ps_diag_has_more_places(const ps_diag *d, ps_oddity kind) {
+    return d->places[kind][0][0] != '\0' && d->counts[kind] - d->repeats[kind] > PS_DIAG_PLACES;
+}
+
 void ps_diag_merge(ps_diag *into, const ps_diag *from, const char *who) {
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         into->counts[k] += from->counts[k];
+        into->repeats[k] += from->repeats[k];
         for (int i = 0; i < PS_DIAG_PLACES && from->places[k][i][0] != '\0'; i++) {
             char *place = free_place(into, (ps_oddity)k);
             if (place == NULL) {

@@ -208,6 +208,7 @@ typedef enum ps_oddity {
 
 typedef struct ps_diag {
     uint64_t counts[PS_N_ODDITIES];
+    uint64_t repeats[PS_N_ODDITIES]; /* of them, at a place that had been given before */
     char places[PS_N_ODDITIES][PS_DIAG_PLACES][160]; /* "MSTX_EVENTS rowid 17" */
 } ps_diag;
 
@@ -216,6 +217,12 @@ void ps_diag_add(ps_diag *d, ps_oddity kind, const char *place_fmt, ...) PS_PRIN
 
 /* Counts n without a place. */
 void ps_diag_count(ps_diag *d, ps_oddity kind, uint64_t n);
+
+/* Counts n more at places that ps_diag_add() was given already, so that they are no places that nobody named. */
+void ps_diag_repeat(ps_diag *d, ps_oddity kind, uint64_t n);
+
+/* There are more places than the kept ones: a list of them ends in "...". */
+bool ps_diag_has_more_places(const ps_diag *d, ps_oddity kind);
 
 /* Adds `from` to `into`; places get "who: " in front when `who` is not NULL. */
 void ps_diag_merge(ps_diag *into, const ps_diag *from, const char *who);

@@ -63,8 +63,7 @@ static void say_oddities(const ps_cli *cli, const ps_diag *d) {
         for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
             ps_buf_addf(&line, "%s%s", i == 0 ? ": " : "; ", d->places[k][i]);
         }
-        ps_buf_add_str(&line,
-                       d->counts[k] > PS_DIAG_PLACES && d->places[k][0][0] != '\0' ? "; ..." : "");
+        ps_buf_add_str(&line, ps_diag_has_more_places(d, (ps_oddity)k) ? "; ..." : "");
         if (ps_oddity_severity((ps_oddity)k) == PS_SEV_INFO) {
             ps_cli_note(cli, "%s", ps_buf_str(&line));
         } else {

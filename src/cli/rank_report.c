@@ -25,7 +25,7 @@ static void report_oddities(const ps_cli *cli, const ps_diag *d, int but) {
         for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
             ps_buf_addf(&line, "%s%s", i == 0 ? ": " : "; ", d->places[k][i]);
         }
-        if (d->counts[k] > PS_DIAG_PLACES && d->places[k][0][0] != '\0') {
+        if (ps_diag_has_more_places(d, (ps_oddity)k)) {
             ps_buf_add_str(&line, "; ...");
         }
         if (is_info) {

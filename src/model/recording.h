@@ -12,4 +12,9 @@ bool ps_trace_is_recording(const ps_trace *trace);
  * that ran the program, so nothing was launched and no device ever waited. The trace needs PS_NEED_META. */
 bool ps_trace_has_host_times(const ps_trace *trace);
 
+/* What makes communication operators out of a recording, which has them as marks: the end of a sentence. */
+#define PS_RECORDING_COMM_HOW                                                                        \
+    "a recording has marks of domain communication: `pipescope cluster -m mstx2commop -d FOLDER -o " \
+    "OUT` makes operators of them, in copies below OUT"
+
 #endif

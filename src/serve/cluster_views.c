@@ -153,7 +153,8 @@ static ps_code gather_times(const ps_modes *m, const char *step, rank_times *out
     if (out->n == 0) {
         return all ? ps_fail(
                          err, PS_NOTHING,
-                         "no rank has work on a device: collect with the activities of the device")
+                         "no rank has work on a device: collect with the activities of the device "
+                         "(pipescope record: --backend cupti, or pipescope.record_ops() on the CPU)")
                    : ps_fail(err, PS_USAGE, "step: no rank has a step '%.40s'", step);
     }
     for (size_t i = 0; i < out->n; i++) {

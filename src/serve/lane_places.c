@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "model/recording.h"
 #include "serve/lane_tree.h"
 
 /* --- lanes ---------------------------------------------------------------------------------------------- */
@@ -77,9 +78,18 @@ static void place_api(ps_lane_tree *x, uint32_t parent, uint32_t part) {
     (void)put_lane(x, group, PS_NODE_HOST, order, part);
 }
 
+/* Recorded ranges come from mstx, NVTX and the program's own calls alike; of Ascend's profilers all are mstx. */
+static const char *marks_family(const ps_lane_tree *x) {
+    if (ps_trace_is_recording(x->t)) {
+        return "Ranges";
+    }
+    bool is_mstx = x->parts->is_ascend || ps_trace_meta(x->t, "SCHEMA_VERSION_MAJOR") != NULL;
+    return is_mstx ? "MSTX" : "NVTX";
+}
+
 static void place_marks(ps_lane_tree *x, uint32_t parent, uint32_t part) {
     const char *domain = ps_trace_text(x->t, x->parts->at[part].text);
-    const char *family = x->parts->is_ascend ? "MSTX" : "NVTX";
+    const char *family = marks_family(x);
     bool is_lone = domain[0] == '\0' && !x->parts->calls_apart;
     uint32_t group = is_lone ? parent : ps_tree_group(x, parent, "marks", family, PS_PART_MARKS);
     ps_buf_addf(&x->id, "%s/", ps_tree_id(x, parent));
@@ -144,7 +154,9 @@ static void place_stream(ps_lane_tree *x, uint32_t part) {
         const char *domain = ps_trace_text(x->t, p->text);
         bool is_own = name[0] != '\0' && ps_trace_text(x->t, track->label)[0] != '\0';
         ps_name_stream(x->t, is_own ? track : plain, &x->name);
-        ps_buf_add_str(&x->name, is_own ? "" : x->parts->is_ascend ? " MSTX" : " NVTX");
+        if (!is_own) {
+            ps_buf_addf(&x->name, " %s", marks_family(x));
+        }
         if (domain[0] != '\0' && !is_own) {
             ps_buf_addf(&x->name, " domain %s", domain);
         }

@@ -2,10 +2,22 @@
 
 #include <string.h>
 
-/* Whose options a remedy names. */
-typedef enum family { FAMILY_ASCEND, FAMILY_TORCH, FAMILY_NSIGHT, FAMILY_OTHER, N_FAMILIES } family;
+#include "model/recording.h"
 
-static family family_of(const char *format) {
+/* Whose options a remedy names. */
+typedef enum family {
+    FAMILY_ASCEND,
+    FAMILY_TORCH,
+    FAMILY_NSIGHT,
+    FAMILY_RECORDER, /* pipescope's own: databases as Ascend's profiler writes them */
+    FAMILY_OTHER,
+    N_FAMILIES
+} family;
+
+static family family_of(const ps_loaded *l, const char *format) {
+    if (ps_trace_is_recording(ps_loaded_layer(l, PS_LAYER_PROFILE)->trace)) {
+        return FAMILY_RECORDER;
+    }
     if (strncmp(format, "ascend", 6) == 0) {
         return FAMILY_ASCEND;
     }
@@ -113,7 +125,7 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
           "Collect with with_stack=True in torch.profiler.profile.",
           "Collect with `nsys profile --trace=cuda,nvtx --python-functions-trace=FILE`, which "
           "marks the functions that FILE names.",
-          NULL}},
+          NULL, NULL}},
     [PS_CAPTURE_FLOWS] =
         {"flows",
          "launches: which operator on the host started which kernel",
@@ -123,6 +135,8 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
           "ProfilerActivity.CUDA].",
           "Collect with `nsys profile --trace=cuda,nvtx`: calls carry the correlation ids of "
           "what they launch.",
+          "Record with `pipescope record --backend cupti --level 1` on a machine with a GPU, or the "
+          "operators on the CPU with pipescope.record_ops().",
           NULL}},
     [PS_CAPTURE_COUNTERS] =
         {"counters",
@@ -133,12 +147,12 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
           "--gpu-metrics-devices=all`.",
           "Collect with `nsys profile --gpu-metrics-devices=all`, or --cuda-memory-usage=true for "
           "memory.",
-          NULL}},
+          NULL, NULL}},
     [PS_CAPTURE_MEMORY] = {"memory",
                            "memory of operators",
                            {"Collect with profile_memory=True in torch_npu.profiler.profile.",
                             "Collect with profile_memory=True in torch.profiler.profile.",
-                            "Collect with `nsys profile --cuda-memory-usage=true`.", NULL}},
+                            "Collect with `nsys profile --cuda-memory-usage=true`.", NULL, NULL}},
     [PS_CAPTURE_COMMUNICATION] =
         {"communication",
          "communication operators",
@@ -148,6 +162,10 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
           "steps that are recorded reach the collective operators.",
           "A job on one device has none. Else collect with --trace=cuda,nvtx: NCCL then shows its "
           "kernels and names its operators.",
+          "A job on one process has none. Else mark it in domain communication (--nccl-marks does for "
+          "NCCL). "
+          "The marks become operators by `pipescope cluster -m mstx2commop -d FOLDER -o "
+          "OUT`, in copies below OUT.",
           NULL}},
     [PS_CAPTURE_STEPS] =
         {"steps",
@@ -155,19 +173,27 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
          {"Call prof.step() once an iteration inside torch_npu.profiler.profile(schedule=...).",
           "Call prof.step() once an iteration inside torch.profiler.profile(schedule=...).",
           "Put an NVTX range round each iteration (torch.cuda.nvtx.range_push(\"step 7\")).",
+          "Call ps_record_step_begin(N) and ps_record_step_end(), or pipescope.step() once an iteration.",
           "Put a range named ProfilerStep#N round each iteration."}},
-    [PS_CAPTURE_HOST] = {"host",
-                         "operators and calls of the host",
-                         {"Collect with activities=[ProfilerActivity.CPU, ProfilerActivity.NPU].",
-                          "Collect with ProfilerActivity.CPU among the activities.",
-                          "Collect with `nsys profile --trace=cuda,nvtx,osrt`.", NULL}},
+    [PS_CAPTURE_HOST] =
+        {"host",
+         "operators and calls of the host",
+         {"Collect with activities=[ProfilerActivity.CPU, ProfilerActivity.NPU].",
+          "Collect with ProfilerActivity.CPU among the activities.",
+          "Collect with `nsys profile --trace=cuda,nvtx,osrt`.",
+          "Record operators with pipescope.record_ops(), or the calls into CUDA with "
+          "`pipescope record --backend cupti --level 1`.",
+          NULL}},
     [PS_CAPTURE_DEVICE] =
         {"device",
          "work of the device",
          {"Collect with ProfilerActivity.NPU among the activities, and profiler_level Level0 or "
           "higher (Level_none has only marks).",
           "Collect with ProfilerActivity.CUDA among the activities (a run on CPUs has no device).",
-          "Collect with `nsys profile --trace=cuda,nvtx`.", NULL}},
+          "Collect with `nsys profile --trace=cuda,nvtx`.",
+          "Record with `pipescope record --backend cupti` on a machine with a GPU, or the operators on "
+          "the CPU with pipescope.record_ops().",
+          NULL}},
     [PS_CAPTURE_MARKS] =
         {"marks",
          "ranges that the program names",
@@ -176,12 +202,14 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
           "Put torch.profiler.record_function(\"name\") round what you want to see.",
           "Put torch.cuda.nvtx.range_push(\"name\") and range_pop() round what you want to see, "
           "and collect with --trace=nvtx.",
+          "Put ps_record_range_start() and ps_record_range_end(), pipescope.mstx.annotate(\"name\"), mstx or NVTX "
+          "ranges round what you want to see; pipescope.hook_modules() marks the modules of PyTorch.",
           NULL}},
     [PS_CAPTURE_SHAPES] = {"shapes",
                            "shapes of the operators' inputs",
                            {"Collect with record_shapes=True in torch_npu.profiler.profile.",
                             "Collect with record_shapes=True in torch.profiler.profile.", NULL,
-                            NULL}},
+                            "Record operators with pipescope.record_ops(shapes=True).", NULL}},
 };
 
 const char *ps_capture_name(ps_part_of_capture part) {
@@ -190,7 +218,7 @@ const char *ps_capture_name(ps_part_of_capture part) {
 
 bool ps_capture_misses(const ps_loaded *l, const char *format, ps_part_of_capture part,
                        ps_missing *out) {
-    const char *remedy = PARTS[part].remedies[family_of(format)];
+    const char *remedy = PARTS[part].remedies[family_of(l, format)];
     if (remedy == NULL || ps_capture_has(l, part)) {
         return false;
     }

@@ -225,13 +225,14 @@ static size_t columns_of(const char *s) {
     return ps_utf8_columns(s, strlen(s));
 }
 
-/* The column's name without the unit that it may end in: "bubble_ns" in milliseconds is "bubble (ms)". */
+/* The column's name without the unit that it may end in: "bubble_ns" and "bubble(ns)" in milliseconds are "bubble (ms)". */
 static const char *header_text(layout *l, size_t c) {
     static const char *const ENDS[] = {"_ns",      "_us",  "_ms",  "_bytes",
                                        "_percent", "(ns)", "(us)", "(ms)"};
     const ps_column *column = &l->table->columns[c];
     const char *unit = l->looks[c].unit;
-    const char *name = ps_text_clean(&l->arena, column->name);
+    const char *name =
+        ps_text_clean(&l->arena, column->shown != NULL ? column->shown : column->name);
     if (name == NULL || unit[0] == '\0' || l->looks[c].is_text) {
         return name;
     }

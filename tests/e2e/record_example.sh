@@ -60,6 +60,7 @@ report = json.load(open(sys.argv[1]))
 found = {finding["rule"]: finding for finding in report["findings"]}
 assert found["stage-imbalance"]["stage"] == 2, found
 assert not [f for f in report["findings"] if f["section"] == "dispatch"] and report["device_times"] == "host", report
+assert report["kernels"] and not [k for k in report["kernels"] if '"' in k["shapes"]], report["kernels"]
 assert report["n_steps"] == 3 and report["n_ranks"] == 4, report
 PYTHON
 
@@ -79,6 +80,8 @@ run 0 cluster -m pp_chart -d "$T/slow" -o "$T/tables" --export_type csv
 # 2 blocks a stage, 8 microbatches, 3 steps; the head is on the last one. A block's backward has three products' worth of
 # operators: of the ReLU, the input and the weight.
 run 0 cluster -m module_statistic -d "$T/slow" -o "$T/modules" --peak-tflops 0.0001
+says_out 'total (ms)'
+says_out 'average (ms)'
 db=$T/modules/cluster_analysis_output/cluster_analysis.db
 for rank in 0 1 2 3; do
     head=''

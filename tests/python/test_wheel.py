@@ -2,6 +2,7 @@
 """`pip install ./python`: the library is built into the wheel, from the repository and from a source distribution, and what is
 installed records by itself. Skipped where pip is missing or cannot get what builds a wheel."""
 import glob
+import importlib.util
 import os
 import shutil
 import sqlite3
@@ -38,7 +39,9 @@ class Wheel(recording.Case):
                         ignore=shutil.ignore_patterns("__pycache__", "build", "dist", "*.egg-info"))
         for name in ("src", "include", "CMakeLists.txt", "LICENSE"):
             os.symlink(os.path.join(recording.ROOT, name), os.path.join(copy, name))
-        done = run([sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", cls.work, "./python"], copy)
+        # What builds it is fetched only where it is not there.
+        own = ["--no-build-isolation"] if importlib.util.find_spec("setuptools") and importlib.util.find_spec("wheel") else []
+        done = run([sys.executable, "-m", "pip", "wheel", "--no-deps", *own, "-w", cls.work, "./python"], copy)
         if done.returncode != 0 and any(text in done.stdout + done.stderr for text in UNREACHABLE):
             recording.skip("pip cannot get what builds a wheel")
         if done.returncode != 0:

@@ -34,6 +34,23 @@ static void counting_needs_no_place(void **state) {
     assert_string_equal(d.places[PS_ODD_TIME][0], "here");
 }
 
+/* Repeats of a named place are counted and leave nothing unnamed. */
+static void a_place_may_repeat(void **state) {
+    (void)state;
+    ps_diag d = {0};
+    ps_diag_add(&d, PS_ODD_FLOPS_TYPE, "mm");
+    ps_diag_repeat(&d, PS_ODD_FLOPS_TYPE, 400);
+    assert_int_equal(d.counts[PS_ODD_FLOPS_TYPE], 401);
+    assert_false(ps_diag_has_more_places(&d, PS_ODD_FLOPS_TYPE));
+    ps_diag all = {0};
+    for (int rank = 0; rank < 4; rank++) {
+        assert_false(ps_diag_has_more_places(&all, PS_ODD_FLOPS_TYPE));
+        ps_diag_merge(&all, &d, "rank");
+    }
+    assert_true(
+        ps_diag_has_more_places(&all, PS_ODD_FLOPS_TYPE)); /* four, of which three are kept */
+}
+
 /* Merged in order; the places that are free are filled, with the name in front.
  */
 static void merging_adds_counts_and_places(void **state) {
@@ -88,6 +105,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_places_are_kept),
         cmocka_unit_test(counting_needs_no_place),
+        cmocka_unit_test(a_place_may_repeat),
         cmocka_unit_test(merging_adds_counts_and_places),
         cmocka_unit_test(errors_are_told_from_losses),
         cmocka_unit_test(every_kind_has_a_name_and_a_sentence),

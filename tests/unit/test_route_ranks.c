@@ -112,6 +112,25 @@ static void what_is_missing(void **state) {
     }
     ps_loaded_release(l);
     asks_end(&a);
+    b = ps_builder_new();
+    ps_builder_meta(b, "collector.version", "0.1.0");
+    small_slice(b, PS_SLICE_HOST_OP, small_thread(b, 1), "mm", 0, 4);
+    asks_of_trace(&a, small_seal(b));
+    assert_int_equal(ps_store_get(a.store, 0, &l, NULL), PS_OK);
+    assert_false(
+        ps_capture_misses(l, "ascend-db", PS_CAPTURE_PYTHON, &m)); /* recordings have none */
+    for (int i = 0; i < PS_N_CAPTURE_PARTS; i++) {
+        if (ps_capture_misses(l, "ascend-db", (ps_part_of_capture)i, &m)) {
+            assert_true(m.remedy[strlen(m.remedy) - 1] == '.');
+            assert_null(strstr(m.remedy, "torch_npu"));
+        }
+    }
+    assert_true(ps_capture_misses(l, "ascend-db", PS_CAPTURE_COMMUNICATION, &m));
+    expect_in(m.remedy, "mstx2commop");
+    assert_true(ps_capture_misses(l, "ascend-db", PS_CAPTURE_FLOWS, &m));
+    expect_in(m.remedy, "--backend cupti --level 1");
+    ps_loaded_release(l);
+    asks_end(&a);
     asks_of_trace(&a, sample_of_everything());
     assert_int_equal(ps_store_get(a.store, 0, &l, NULL), PS_OK);
     assert_true(ps_capture_has(l, PS_CAPTURE_PYTHON) && ps_capture_has(l, PS_CAPTURE_FLOWS));

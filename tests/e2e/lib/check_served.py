@@ -58,6 +58,11 @@ def main(folder, n_ranks, n_steps):
             names = {n["name"] for n in nodes}
             if "Stream 0 (compute)" not in names or not any("(receive)" in name for name in names):
                 fail("%s: streams have not their names: %s", rank["label"], names)
+            # Recorded ranges are no NVTX, and advice is the recorder's.
+            if any("NVTX" in name for name in names) or "Stream 0 (compute) Ranges domain default" not in names:
+                fail("%s: names of ranges: %s", rank["label"], names)
+            if "mstx2commop" not in " ".join(m["remedy"] for m in rank["missing"] if m["what"] == "communication operators"):
+                fail("%s is told: %s", rank["label"], rank["missing"])
             for domain in ("Module", "communication", "default"):
                 if not any(n["id"].startswith("host/") and n["id"].endswith("/" + domain) for n in nodes):
                     fail("%s has no lane of domain %s", rank["label"], domain)
