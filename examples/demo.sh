@@ -56,14 +56,15 @@ run chart "$out/dualpipev" --against dualpipev -o "$out/dualpipev.svg"
 run chart "$out/dualpipev" --against dualpipev -o "$out/dualpipev.html"
 run report "$out/1f1b" -o "$out/report.html"
 
+program=${PIPESCOPE#"$PWD"/}
 cat <<TEXT
 
 Open in a browser:
   $out/1f1b.html        the slow stage
   $out/dualpipev.html   DualPipeV, with the theory below each stage
   $out/report.html      what to do
-or look at everything:  $PIPESCOPE serve $out/1f1b
+or look at everything:  $program serve $out/1f1b
 
-Your own program:       $PIPESCOPE record -o traces -- COMMAND
-Your own data:          $PIPESCOPE info DIR, then $PIPESCOPE chart DIR
+Your own program:       $program record -o traces -- COMMAND
+Your own data:          $program info DIR, then $program chart DIR
 TEXT

@@ -19,6 +19,8 @@ LEGACY_ADDRESS = ctypes.c_void_p(LEGACY)
 _CURRENT = "current"  # literals of programs are this very object
 _modules = sys.modules
 _without_cuda = None  # the PyTorch that cannot have streams; while none is loaded, that
+_seen = _modules  # the PyTorch whose ways are known, and its torch.cuda; nothing yet
+_cuda = None
 
 _addresses = {0: LEGACY_ADDRESS, LEGACY: LEGACY_ADDRESS}
 
@@ -52,36 +54,32 @@ def current_handle():
     return _raw_current(cuda) or LEGACY
 
 
-def _cannot_have_cuda(torch):
-    """A PyTorch built without CUDA and HIP never has a stream. Not before it is wholly loaded."""
-    version = getattr(torch, "version", None)
-    return (getattr(version, "cuda", "") is None and getattr(version, "hip", None) is None
-            and getattr(torch.cuda.is_initialized, "__module__", "") == "torch.cuda")
+def _look_at(torch):
+    """Remembers what need not be asked again of this PyTorch; nothing before it is wholly loaded."""
+    global _seen, _cuda, _without_cuda
+    version, cuda = getattr(torch, "version", None), getattr(torch, "cuda", None)
+    if (not hasattr(version, "cuda") or getattr(getattr(cuda, "is_initialized", None), "__module__", "") != "torch.cuda"
+            or not isinstance(getattr(cuda, "_initialized", None), bool)):
+        return
+    _seen, _cuda = torch, cuda
+    if version.cuda is None and getattr(version, "hip", None) is None:
+        _without_cuda = torch  # built without: there will never be a stream
 
 
-def _current_address():
-    """Address of current_handle(), by the shortest way that is sure."""
-    global _without_cuda
-    torch = _modules.get("torch")
-    if torch is None or torch is _without_cuda:
-        return LEGACY_ADDRESS
-    try:
-        if torch.cuda._initialized is False:
-            if _cannot_have_cuda(torch):
-                _without_cuda = torch
-            return LEGACY_ADDRESS
-    except AttributeError:  # another version, or being loaded
-        pass
+def _current_address(torch):
+    if torch is not _seen:
+        _look_at(torch)
     return _address(current_handle())
 
 
 def address_of(stream):
     """For anything but None. What is no stream is said once and taken as None."""
     if stream is _CURRENT:
-        if _modules.get("torch") is _without_cuda:
-            return LEGACY_ADDRESS
+        torch = _modules.get("torch")
         try:
-            return _current_address()
+            if torch is _without_cuda or (torch is _seen and _cuda._initialized is False):
+                return LEGACY_ADDRESS
+            return _current_address(torch)
         except Exception as error:  # whatever a version of PyTorch or the driver may say
             _say.warn_once("current-stream", "the current stream cannot be asked for: %s", error)
             return LEGACY_ADDRESS

@@ -353,34 +353,52 @@ static inline __attribute__((always_inline)) uint64_t put_range(ps_rec_thread *m
 
 /* --- ends ------------------------------------------------------------------------------------------------------------ */
 
-static bool put_end(ps_rec_thread *me, ps_lane *lane, uint64_t spare, ps_slot slot) {
+/* Records of one slot. Their parts are handed on as numbers: a struct would be put together on the stack from small parts and
+ * read back whole, and that waits until everything written before, cold lines of the ring too, has reached the cache. */
+typedef uint32_t slot_kind;
+static inline slot_kind kind_in(uint8_t kind, uint16_t domain) {
+    return (uint32_t)domain << 16 | kind;
+}
+
+static bool put_end(ps_rec_thread *me, ps_lane *lane, uint64_t spare, slot_kind kind,
+                    uint64_t ticks, uint64_t id, uint64_t aux) {
     if (UNLIKELY(!ps_lane_has(lane, intro_need(me, lane) + 1 + spare))) {
         return false;
     }
     uint64_t n = put_intro(me, lane);
-    *ps_ring_slot(&lane->ring, n) = slot;
+    ps_slot *slot = ps_ring_slot(&lane->ring, n);
+    slot->ticks = ticks;
+    slot->id = id;
+    slot->aux = aux;
+    slot->text = 0;
+    slot->kind = (uint8_t)kind;
+    slot->n_more = 0;
+    slot->domain = (uint16_t)(kind >> 16);
     ps_lane_publish(lane, n + 1);
     return true;
 }
 
 /* In ring 0, for an end that found no room in the thread's own. */
-static __attribute__((noinline, cold)) bool put_end_shared(ps_rec_thread *me, ps_slot slot) {
+static __attribute__((noinline, cold)) bool
+put_end_shared(ps_rec_thread *me, slot_kind kind, uint64_t ticks, uint64_t id, uint64_t aux) {
     ps_lane *lane;
     ps_writer_wake();
     if (me->lane->number == 0 || !ps_lane_shared_lock(&lane)) {
         return false;
     }
-    bool done = lane != NULL && put_end(me, lane, ps_lane_open(lane), slot);
+    bool done = lane != NULL && put_end(me, lane, ps_lane_open(lane), kind, ticks, id, aux);
     ps_lane_shared_unlock();
     return done;
 }
 
 /* The end of a range that `owner` began. */
-static inline void put_range_end(ps_rec_thread *me, ps_lane *owner, ps_slot slot) {
+static inline void put_range_end(ps_rec_thread *me, ps_lane *owner, uint16_t domain, uint64_t ticks,
+                                 uint64_t id) {
+    slot_kind kind = kind_in(PS_REC_RANGE_END, domain);
     ps_lane *lane = me->lane;
     bool own = owner == lane;
-    if (UNLIKELY(!put_end(me, lane, own ? 0 : ps_lane_open(lane), slot)) &&
-        !put_end_shared(me, slot)) {
+    if (UNLIKELY(!put_end(me, lane, own ? 0 : ps_lane_open(lane), kind, ticks, id, 0)) &&
+        !put_end_shared(me, kind, ticks, id, 0)) {
         ps_ring_count_drop(&lane->ring, PS_DROP_END_LOST);
     }
     if (LIKELY(own)) {
@@ -416,8 +434,7 @@ static inline void end_range(uint16_t domain, uint64_t id) {
         leave(me);
         return;
     }
-    put_range_end(me, owner,
-                  (ps_slot){.ticks = ticks, .id = id, .kind = PS_REC_RANGE_END, .domain = domain});
+    put_range_end(me, owner, domain, ticks, id);
     leave_with(me, DEVICE_END, id, NULL);
 }
 
@@ -555,9 +572,7 @@ int ps_event_pop(const ps_record_domain *domain) {
         leave(me);
         return -1;
     }
-    put_range_end(
-        me, me->lane,
-        (ps_slot){.ticks = ticks, .id = pushed.id, .kind = PS_REC_RANGE_END, .domain = domain->id});
+    put_range_end(me, me->lane, domain->id, ticks, pushed.id);
     leave_with(me, DEVICE_END, pushed.id, NULL);
     return pushed.level;
 }
@@ -569,12 +584,12 @@ void ps_event_step(bool begin, int64_t step, void *stream) {
     if (me == NULL) {
         return;
     }
-    ps_slot slot = {.ticks = ps_clock_ticks(me->clock),
-                    .id = (uint64_t)step,
-                    .aux = (uint64_t)(uintptr_t)stream,
-                    .kind = begin ? PS_REC_STEP_BEGIN : PS_REC_STEP_END};
+    uint64_t ticks = ps_clock_ticks(me->clock);
+    slot_kind kind = kind_in(begin ? PS_REC_STEP_BEGIN : PS_REC_STEP_END, 0);
+    uint64_t aux = (uint64_t)(uintptr_t)stream;
     uint64_t spare = ps_lane_open(me->lane) + begin;
-    if (!put_end(me, me->lane, spare, slot) && !put_end_shared(me, slot)) {
+    if (!put_end(me, me->lane, spare, kind, ticks, (uint64_t)step, aux) &&
+        !put_end_shared(me, kind, ticks, (uint64_t)step, aux)) {
         (void)full(me->lane);
     }
     done_writing(me);

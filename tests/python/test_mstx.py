@@ -234,6 +234,27 @@ print(json.dumps(got))
 """)
         self.assertEqual(json.loads(out), [1, 1, 0x7f0000001230, 77, 1])
 
+    def test_current_is_asked_once(self):
+        """Of a PyTorch without CUDA; of one with it the context is looked for until there is one."""
+        out, _ = self.run_python(HEAD + FAKE_TORCH + """
+from pipescope import _streams
+def current(): return _streams.address_of("current").value
+got = [current()]
+torch.cuda.is_initialized.__module__ = "torch.cuda"
+torch.version = types.SimpleNamespace(cuda="12.8", hip=None)
+torch.cuda._initialized, HANDLE = False, 0x7f0000001230
+got.append(current())
+assert _streams._seen is torch and _streams._without_cuda is None
+READY = True
+got.append(current())
+torch.cuda._initialized = True
+got.append(current())
+_streams._seen, torch.version.cuda = None, None
+got += [current(), current()]
+print(json.dumps(got))
+""")
+        self.assertEqual(json.loads(out), [1, 1, 1, 0x7f0000001230, 0x7f0000001230, 1])
+
     def test_times_of_the_log(self):
         """Events of the stream, placed in time when the step is over."""
         _, err = self.run_python(HEAD + FAKE_TORCH + """
