@@ -200,6 +200,15 @@ def directory():
     return os.fsdecode(buffer.value)
 
 
+def recorded_text(folder):
+    """One line on the last recording, just stopped, for people."""
+    figures = stats()
+    ranges, lost = figures.get("n_ranges", 0), figures.get("n_dropped", 0)
+    return "%s, %s recorded in %s%s" % (
+        _say.counted(ranges, "range"), _say.counted(figures.get("n_marks", 0), "mark"), folder,
+        ", %s lost (collector.drops says why)" % _say.counted(lost, "event") if lost else "")
+
+
 def stats():
     """What was recorded, as a dict; empty without the library."""
     lib = functions()

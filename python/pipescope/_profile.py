@@ -109,6 +109,7 @@ class profile:
         self._written = True
         self._set = []  # names of options
         self._folder = ""  # of the last recording
+        self._figures = {}  # folder -> what it holds, in words, until that is said
         self._incomplete = []  # folders whose profiler_info lacks our arguments
         for key, value in (metadata or {}).items():
             self.add_metadata_json(key, json.dumps(value))
@@ -134,6 +135,10 @@ class profile:
         if not self._started or self._stopped:
             _say.warn_once("step-after-stop", "step() of a profile that is not running does nothing")
             return
+        if self.schedule is None:
+            _say.warn_once("step-without-schedule", "without a schedule step() tells no steps apart, as in torch_npu: all "
+                           "is one recording without steps. For steps give profile(schedule=pipescope.schedule(wait=0, "
+                           "warmup=0, active=N, repeat=1)), N steps")
         self._end_step()
         self.step_num += 1
         self._enter(self.current_action, self._action_of(self.step_num))
@@ -285,6 +290,7 @@ class profile:
         if code != _library.OK:
             _say.warn("recording could not be stopped: %s", _library.error_text(code))
         self._written, self._folder = False, _library.directory()
+        self._figures[self._folder] = _library.recorded_text("%s")
         if self.on_trace_ready is not None:
             try:
                 self.on_trace_ready(self)
@@ -334,12 +340,15 @@ class profile:
                 _say.warn("%s: %s; the recording stays in %s", dir_name, error, folder)
                 in_place = True
         code = lib.export(None if in_place else os.fsencode(dir_name))
+        figures = self._figures.pop(folder, "")
         if code != _library.OK:
             if code != _library.NOTHING:
                 _say.warn("the recording could not be written: %s", _library.error_text(code))
             return
         folder = folder if in_place else os.path.join(dir_name, os.path.basename(folder))
         self.folders.append(folder)
+        if figures and not _say.launched():
+            _say.warn(figures, folder)
         self._incomplete.append(folder)
         # The library writes the last recording first: of two that wait, the other one may come only now.
         self._incomplete = [f for f in self._incomplete if not self._add_config(f)]

@@ -12,6 +12,15 @@ def warn(text, *values):
         logger.warning("pipescope: " + text, *values)
 
 
+def launched():
+    """Under `pipescope record`, which says in one table what all processes recorded."""
+    return os.environ.get("PIPESCOPE_LAUNCH", "") != ""
+
+
+def counted(n, what):
+    return "%d %s%s" % (n, what, "" if n == 1 else "s")
+
+
 def warn_once(key, text, *values):
     """Only the first time for this key."""
     if key not in _said:

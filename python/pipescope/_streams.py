@@ -16,6 +16,10 @@ from pipescope import _say
 LEGACY = 1
 LEGACY_ADDRESS = ctypes.c_void_p(LEGACY)
 
+_CURRENT = "current"  # literals of programs are this very object
+_modules = sys.modules
+_without_cuda = None  # the PyTorch that cannot have streams; while none is loaded, that
+
 _addresses = {0: LEGACY_ADDRESS, LEGACY: LEGACY_ADDRESS}
 
 
@@ -48,20 +52,47 @@ def current_handle():
     return _raw_current(cuda) or LEGACY
 
 
+def _cannot_have_cuda(torch):
+    """A PyTorch built without CUDA and HIP never has a stream. Not before it is wholly loaded."""
+    version = getattr(torch, "version", None)
+    return (getattr(version, "cuda", "") is None and getattr(version, "hip", None) is None
+            and getattr(torch.cuda.is_initialized, "__module__", "") == "torch.cuda")
+
+
+def _current_address():
+    """Address of current_handle(), by the shortest way that is sure."""
+    global _without_cuda
+    torch = _modules.get("torch")
+    if torch is None or torch is _without_cuda:
+        return LEGACY_ADDRESS
+    try:
+        if torch.cuda._initialized is False:
+            if _cannot_have_cuda(torch):
+                _without_cuda = torch
+            return LEGACY_ADDRESS
+    except AttributeError:  # another version, or being loaded
+        pass
+    return _address(current_handle())
+
+
 def address_of(stream):
     """For anything but None. What is no stream is said once and taken as None."""
+    if stream is _CURRENT:
+        if _modules.get("torch") is _without_cuda:
+            return LEGACY_ADDRESS
+        try:
+            return _current_address()
+        except Exception as error:  # whatever a version of PyTorch or the driver may say
+            _say.warn_once("current-stream", "the current stream cannot be asked for: %s", error)
+            return LEGACY_ADDRESS
     if type(stream) is int:
         known = _addresses.get(stream)
         if known is not None:
             return known
         if 0 <= stream < 1 << 64:
             return _address(stream)
-    elif isinstance(stream, str) and stream == "current":
-        try:
-            return _address(current_handle())
-        except Exception as error:  # whatever a version of PyTorch or the driver may say
-            _say.warn_once("current-stream", "the current stream cannot be asked for: %s", error)
-            return LEGACY_ADDRESS
+    elif isinstance(stream, str) and stream == _CURRENT:
+        return address_of(_CURRENT)
     elif stream is None:
         return None
     else:

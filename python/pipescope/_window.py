@@ -49,19 +49,27 @@ class _Recording:
             lib.step_end()
 
     def end(self):
+        """What was recorded, in words; "" for nothing of ours."""
         lib = _library.functions()
         if lib is None or not self.is_ours:
-            return
+            return ""
         self.is_ours = False
         _groups.note_groups(_metadata.add_default_json)
         code = lib.stop()
+        text = _library.recorded_text(_library.directory()) if code == _library.OK else ""
         code = lib.export(None) if code == _library.OK else code
         if code not in (_library.OK, _library.NOTHING):
             _say.warn("the recording could not be written: %s", _library.error_text(code))
+        return text if code == _library.OK else ""
+
+    def end_and_say(self):
+        text = self.end()
+        if text and not _say.launched():
+            _say.warn("%s", text)
 
 
 _recording = _Recording()
-atexit.register(lambda: _recording.end())
+atexit.register(lambda: _recording.end_and_say())
 os.register_at_fork(after_in_child=lambda: _recording.__init__())
 
 
@@ -81,7 +89,7 @@ class job_schedule_profiler_range:
         if self.status:
             _recording.begin(self._iter_id, self._window)
         elif self._window is not None and self._iter_id >= self._window[1]:
-            _recording.end()  # iterations were skipped, end - 1 among them
+            _recording.end_and_say()  # iterations were skipped, end - 1 among them
         return self.status
 
     def __exit__(self, kind, error, trace):
@@ -89,8 +97,12 @@ class job_schedule_profiler_range:
             return False
         _recording.end_step()
         if self._iter_id == self._window[1] - 1:
-            _recording.end()
-            if self._exits:
+            if not self._exits:
+                _recording.end_and_say()
+            else:
+                said = _recording.end()
+                _say.warn("%sthe process ends here, after the last iteration of its window %d:%d (exit_after_prof=False "
+                          "lets it go on)", said + "; " if said else "", *self._window)
                 if error is not None and not isinstance(error, SystemExit):
                     _say.warn("the last recorded iteration ended by %s: %s", kind.__name__, error)
                 raise SystemExit(0)

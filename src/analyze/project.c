@@ -39,11 +39,6 @@ bool ps_trace_has_device(const ps_trace *trace) {
     return false;
 }
 
-bool ps_trace_has_host_times(const ps_trace *trace) {
-    const char *source = ps_trace_meta(trace, "collector.device_time_source");
-    return source != NULL && strcmp(source, "host") == 0;
-}
-
 static bool is_host(uint8_t kind) {
     return kind < PS_SLICE_KERNEL && kind != PS_SLICE_MARK_DEVICE && kind != PS_SLICE_DERIVED &&
            kind != PS_SLICE_COMM_OP;

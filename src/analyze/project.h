@@ -25,9 +25,6 @@ typedef struct ps_extent {
 /* Whether anything in the trace ran on a device. A trace of a CPU alone has only host times. */
 bool ps_trace_has_device(const ps_trace *trace);
 
-/* Whether what stands on a device has times of the host: a recording of ranges without a GPU. */
-bool ps_trace_has_host_times(const ps_trace *trace);
-
 /* out[n]: for each span the first start to the last end of the computing kernels whose launch begins inside of it, on
  * whatever thread (autograd launches backward kernels from its own). Other tasks count only where there is no kernel,
  * communication only where there is nothing else. Of spans that contain a launch, the one that began last has it. Spans

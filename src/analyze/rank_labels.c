@@ -12,6 +12,7 @@
 #include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "model/recording.h"
 
 const char *ps_label_source_text(ps_label_source source) {
     static const char *const TEXTS[] = {

@@ -35,6 +35,7 @@ typedef struct ps_report {
     int64_t step_ns;               /* of the job: the longest of its members, or of its chart */
     int64_t n_steps;               /* of the rank with the most, or of the chart */
     ps_vendor vendor;
+    bool has_host_times; /* of some rank: then nothing is said of dispatch */
 } ps_report;
 
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */

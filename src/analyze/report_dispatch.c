@@ -434,6 +434,10 @@ void ps_report_dispatch(ps_report *report) {
         {PS_RULE_GC_PAUSE, PS_HOST_GC, "garbage collection"},
         {PS_RULE_DATA_LOADING, PS_HOST_DATA, "fetching a batch"},
     };
+    find_cpu_frequency(report);
+    if (report->has_host_times) {
+        return; /* the device is the host: it launches nothing and waits for nobody */
+    }
     const ps_report_member *host_bound = find_free(report);
     find_idle(report);
     find_edges(report);
@@ -449,5 +453,4 @@ void ps_report_dispatch(ps_report *report) {
         find_level(report, PS_RULE_TASK_QUEUE, "TASK_QUEUE_ENABLE", task_queue);
         find_level(report, PS_RULE_CPU_BINDING, "CPU_AFFINITY_CONF", cpu_affinity);
     }
-    find_cpu_frequency(report);
 }

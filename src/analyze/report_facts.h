@@ -104,6 +104,7 @@ typedef struct ps_report_rank {
     ps_vendor vendor;
     int64_t first_ns, last_ns; /* of all slices, epoch */
     bool any_device;
+    bool has_host_times; /* what its devices did was timed on the host: it ran there */
     ps_rank_facts facts; /* where it stands */
 
     int64_t origin_ns;

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/lit.h"
 #include "base/num.h"
+#include "model/recording.h"
 
 #define MAX_GAPS 200000 /* of a rank; of more the longest are kept */
 
@@ -26,6 +27,7 @@ static void look_around(const ps_trace *trace, const char *profiler, ps_report_r
     r->origin_ns = ps_trace_origin_ns(trace);
     r->first_ns = r->origin_ns + (s->n > 0 ? s->start_ns[0] : 0);
     r->last_ns = r->first_ns;
+    r->has_host_times = ps_trace_has_host_times(trace);
     for (uint32_t i = 0; i < s->n; i++) {
         int64_t end = r->origin_ns + s->start_ns[i] + s->dur_ns[i];
         bool derived = s->kind[i] == PS_SLICE_DERIVED;

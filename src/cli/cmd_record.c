@@ -17,6 +17,7 @@
 #include "cli/record_folders.h"
 #include "cli/record_launch.h"
 #include "cli/record_library.h"
+#include "cli/record_places.h"
 #include "cli/record_summary.h"
 
 /* --- options --------------------------------------------------------------------------------------------------------- */
@@ -191,12 +192,15 @@ static int record(ps_cli *cli, ps_arena *arena) {
     if (ps_recorded_before(&before, dir, &err) != PS_OK) {
         return ps_cli_fail(cli, &err);
     }
+    ps_record_places places;
+    ps_record_places_open(&places);
     bool started = false;
     int command_status = ps_record_launch(cli, words, &started);
-    if (!started) {
-        return command_status;
+    if (started) {
+        before.places = ps_record_places_list(&places, arena, &before.n_places);
+        status = ps_record_sum_up(cli, &before, plan.launch, command_status);
     }
-    status = ps_record_sum_up(cli, &before, plan.launch);
+    ps_record_places_close(&places);
     return command_status != 0 ? command_status : status;
 }
 

@@ -6,6 +6,7 @@
  * Counts are taken from the database, whoever wrote it: what is printed is what later commands find. */
 #include "cli/record_folders.h"
 
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,11 +194,10 @@ static int by_rank(const void *a, const void *b) {
     return strcmp(x->path, y->path);
 }
 
-/* One name below the output folder. *found: it is of this launch. */
-static ps_code look_at(ps_recorded *r, const char *name, const char *launch,
+/* One folder. *found: it is of this launch. */
+static ps_code look_at(ps_recorded *r, const char *path, const char *launch,
                        ps_recorded_folder *out, bool *found, ps_err *err) {
     *found = false;
-    const char *path = ps_path_join(r->arena, r->dir, name);
     if (path == NULL) {
         return ps_fail_nomem(err);
     }
@@ -227,6 +227,20 @@ static ps_code look_at(ps_recorded *r, const char *name, const char *launch,
     return code;
 }
 
+/* A place outside of the output folder, by its one name; NULL when it is gone, or known already. */
+static const char *new_place(const ps_recorded *r, const char *place) {
+    char path[PATH_MAX];
+    if (!ps_is_dir(place) || realpath(place, path) == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        if (strcmp(r->folders[i].path, path) == 0) {
+            return NULL;
+        }
+    }
+    return ps_arena_strndup(r->arena, path, strlen(path));
+}
+
 ps_code ps_recorded_find(ps_recorded *r, const char *launch, ps_err *err) {
     const char **names = NULL;
     size_t n_names = 0;
@@ -234,7 +248,7 @@ ps_code ps_recorded_find(ps_recorded *r, const char *launch, ps_err *err) {
     if (code != PS_OK) {
         return code;
     }
-    r->folders = ps_arena_alloc(r->arena, (n_names + 1) * sizeof *r->folders);
+    r->folders = ps_arena_alloc(r->arena, (n_names + r->n_places + 1) * sizeof *r->folders);
     if (r->folders == NULL) {
         return ps_fail_nomem(err);
     }
@@ -242,7 +256,16 @@ ps_code ps_recorded_find(ps_recorded *r, const char *launch, ps_err *err) {
     for (size_t i = 0; i < n_names && code == PS_OK; i++) {
         bool found = false;
         if (ps_ends_with(names[i], SUFFIX) && !was_before(r, names[i])) {
-            code = look_at(r, names[i], launch, &r->folders[r->n], &found, err);
+            code = look_at(r, ps_path_join(r->arena, r->dir, names[i]), launch, &r->folders[r->n],
+                           &found, err);
+        }
+        r->n += found ? 1 : 0;
+    }
+    for (size_t i = 0; i < r->n_places && code == PS_OK; i++) {
+        bool found = false;
+        const char *path = new_place(r, r->places[i]);
+        if (path != NULL) {
+            code = look_at(r, path, launch, &r->folders[r->n], &found, err);
         }
         r->n += found ? 1 : 0;
     }

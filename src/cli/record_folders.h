@@ -42,6 +42,8 @@ typedef struct ps_recorded {
     const char *dir;
     const char **before; /* names that were there before the launch, sorted */
     size_t n_before;
+    const char **places; /* folders that recordings said they lie in, also outside of `dir` */
+    size_t n_places;
     ps_recorded_folder *folders; /* in the order of rank, then name */
     size_t n;
 } ps_recorded;
@@ -49,7 +51,7 @@ typedef struct ps_recorded {
 /* Remembers what lies in `dir` now. `r->arena` is set by the caller. */
 PS_MUST_USE ps_code ps_recorded_before(ps_recorded *r, const char *dir, ps_err *err);
 
-/* Finds the folders that came since and belong to `launch`, and reads those that are exported. Those with raw files
+/* Finds the folders that came since, and those of r->places, that belong to `launch`, and reads those that are exported. Those with raw files
  * only come as RUNNING or FAILED (not recovered yet). */
 PS_MUST_USE ps_code ps_recorded_find(ps_recorded *r, const char *launch, ps_err *err);
 

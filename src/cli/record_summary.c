@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "cli/record_launch.h"
 #include "write/writers.h"
 
 /* Paths are to be copied: they are never shortened. */
@@ -146,6 +148,42 @@ static void add_word(const char *word, ps_buf *out) {
     ps_buf_add_char(out, '\'');
 }
 
+static const char *parent(const char *path, char out[PATH_MAX]) {
+    const char *slash = strrchr(path, '/');
+    size_t n = slash == NULL || slash == path ? 1 : (size_t)(slash - path);
+    n = n < PATH_MAX ? n : PATH_MAX - 1;
+    memcpy(out, path, n);
+    out[n] = '\0';
+    return out;
+}
+
+/* Commands look everywhere below the folder that they are given. */
+static bool is_below(const char *path, const char *dir) {
+    size_t n = strlen(dir);
+    return strncmp(path, dir, n) == 0 && (path[n] == '/' || (n > 0 && dir[n - 1] == '/'));
+}
+
+static const ps_recorded_folder *most_ranges(const ps_recorded *r) {
+    const ps_recorded_folder *most = NULL;
+    for (size_t i = 0; i < r->n; i++) {
+        const ps_recorded_folder *f = &r->folders[i];
+        if (is_there(f) && (most == NULL || f->n_ranges > most->n_ranges)) {
+            most = f;
+        }
+    }
+    return most;
+}
+
+/* One folder with as much of it as can be: the output folder, or where a program wrote to a folder of its own, that one. */
+static const char *folder_of_all(const ps_recorded *r, char out[PATH_MAX]) {
+    bool all = true;
+    for (size_t i = 0; i < r->n; i++) {
+        all = all && (!is_there(&r->folders[i]) || is_below(r->folders[i].path, r->dir));
+    }
+    const ps_recorded_folder *most = all ? NULL : most_ranges(r);
+    return most == NULL ? r->dir : parent(most->path, out);
+}
+
 static void add_path(const ps_recorded *r, ps_buf *out) {
     const ps_recorded_folder *only = NULL;
     size_t n = 0;
@@ -154,8 +192,10 @@ static void add_path(const ps_recorded *r, ps_buf *out) {
         n += is_there(&r->folders[i]) ? 1 : 0;
     }
     char here[PATH_MAX];
-    bool is_here = getcwd(here, sizeof here) != NULL && strcmp(here, r->dir) == 0;
-    add_word(n == 1 ? shown_path(only->path) : is_here ? "." : shown_path(r->dir), out);
+    char own[PATH_MAX];
+    const char *dir = folder_of_all(r, own);
+    bool is_here = getcwd(here, sizeof here) != NULL && strcmp(here, dir) == 0;
+    add_word(n == 1 ? shown_path(only->path) : is_here ? "." : shown_path(dir), out);
 }
 
 /* A chart wants ranges on a device, and to know the stages. */
@@ -242,9 +282,21 @@ static const char *option_set(const ps_cli *cli, const char *name, const char *v
     return value[0] != '\0' ? value : NULL;
 }
 
-static void say_nothing_recorded(const ps_cli *cli) {
+static void say_how_it_ended(const ps_cli *cli, int status) {
+    if (status > PS_LAUNCH_SIGNAL && status < PS_LAUNCH_SIGNAL + NSIG) {
+        int number = status - PS_LAUNCH_SIGNAL;
+        ps_cli_note(cli, "- the command was ended by signal %d (%s) before it recorded anything",
+                    number, strsignal(number));
+    } else if (status != 0) {
+        ps_cli_note(cli, "- the command failed, with status %d, before it recorded anything",
+                    status);
+    }
+}
+
+static void say_nothing_recorded(const ps_cli *cli, int command_status) {
     const char *window = option_set(cli, "window", "PIPESCOPE_WINDOW");
     ps_cli_note(cli, "nothing was recorded. Likely reasons:");
+    say_how_it_ended(cli, command_status);
     if (ps_cli_given(cli, "record") && strcmp(ps_cli_text(cli, "record"), "0") == 0) {
         ps_cli_note(cli, "- with --record 0 the program itself has to begin");
     }
@@ -265,7 +317,6 @@ static void say_nothing_recorded(const ps_cli *cli) {
     ps_cli_note(
         cli, "- its processes run elsewhere or with another environment (ssh, sudo, docker, mpirun "
              "without -x): start pipescope record there");
-    ps_cli_note(cli, "- it writes to a folder that it names itself");
 }
 
 static void put_on_stderr(const ps_cli *cli, const ps_recorded *r) {
@@ -312,14 +363,14 @@ static void recover_all(const ps_cli *cli, ps_recorded *r) {
     }
 }
 
-int ps_record_sum_up(ps_cli *cli, ps_recorded *r, const char *launch) {
+int ps_record_sum_up(ps_cli *cli, ps_recorded *r, const char *launch, int command_status) {
     ps_err err = PS_ERR_INIT;
     if (ps_recorded_find(r, launch, &err) != PS_OK) {
         return ps_cli_fail(cli, &err);
     }
     recover_all(cli, r);
     if (r->n == 0) {
-        say_nothing_recorded(cli);
+        say_nothing_recorded(cli, command_status);
         return PS_EXIT_OK;
     }
     say_rest(cli, r);

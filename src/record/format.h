@@ -25,6 +25,10 @@
 #define PS_BLOCK_MAGIC 0x4b4c4250u         /* "PBLK" */
 #define PS_RECORD_FORMAT 1
 
+/* The environment names a folder for links to the output folders of all recordings of a launch: `pipescope record` finds
+ * them there, wherever programs write. */
+#define PS_RECORD_PLACES_VARIABLE "PIPESCOPE_LAUNCH_DIR"
+
 #define PS_RECORD_MAX_TEXT 4095 /* bytes of a message or name */
 #define PS_RECORD_MAX_PAIR 8160 /* bytes of a key and its value: 255 slots */
 

@@ -51,14 +51,15 @@ uint64_t ps_intern_hash(const char *text, size_t length) {
 }
 
 /* The entry that was used longest ago, an empty one first. */
-static ps_intern_entry *oldest(ps_intern *table, ps_intern_entry *set) {
-    ps_intern_entry *worst = &set[0];
+static unsigned oldest(const ps_intern *table, const ps_intern_entry *entries) {
+    unsigned worst = 0;
     for (unsigned way = 0; way < PS_INTERN_WAYS; way++) {
-        if (set[way].id == 0) {
-            return &set[way];
+        if (entries[way].id == 0) {
+            return way;
         }
-        if ((uint16_t)(table->clock - set[way].used) > (uint16_t)(table->clock - worst->used)) {
-            worst = &set[way];
+        if ((uint16_t)(table->clock - entries[way].used) >
+            (uint16_t)(table->clock - entries[worst].used)) {
+            worst = way;
         }
     }
     return worst;
@@ -66,7 +67,7 @@ static ps_intern_entry *oldest(ps_intern *table, ps_intern_entry *set) {
 
 static uint32_t new_id(ps_intern *table) {
     if (table->next_id == 0 || table->next_id >= PS_TEXT_SHARED) {
-        memset(table->entries, 0, sizeof table->entries); /* ids begin anew: none may be left */
+        memset(table->sets, 0, sizeof table->sets); /* ids begin anew: none may be left */
         table->next_id = 1;
     }
     return table->next_id++;
@@ -78,22 +79,22 @@ uint32_t ps_intern_text(ps_intern *table, const char *text, size_t length, bool 
         return new_id(table);
     }
     uint64_t hash = ps_intern_hash(text, length);
-    ps_intern_entry *set = table->entries[hash >> 32 & (PS_INTERN_SETS - 1)];
+    ps_intern_set *set = &table->sets[hash >> 32 & (PS_INTERN_SETS - 1)];
     table->clock++;
     for (unsigned way = 0; way < PS_INTERN_WAYS; way++) {
-        ps_intern_entry *entry = &set[way];
+        ps_intern_entry *entry = &set->entries[way];
         if (entry->hash == hash && entry->id != 0 && entry->length == length &&
-            memcmp(entry->text, text, length) == 0) {
+            memcmp(set->texts[way], text, length) == 0) {
             entry->used = table->clock;
             *is_new = false;
             return entry->id;
         }
     }
     uint32_t id = new_id(table);
-    ps_intern_entry *entry = oldest(table, set);
-    *entry =
+    unsigned way = oldest(table, set->entries);
+    set->entries[way] =
         (ps_intern_entry){.hash = hash, .id = id, .length = (uint16_t)length, .used = table->clock};
-    memcpy(entry->text, text, length);
+    memcpy(set->texts[way], text, length);
     *is_new = true;
     return id;
 }

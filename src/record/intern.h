@@ -14,14 +14,19 @@ typedef struct ps_intern_entry {
     uint64_t hash;
     uint32_t id;           /* 0 empty */
     uint16_t length, used; /* `used`: when in its set, for replacing */
-    char text[PS_INTERN_TEXT];
 } ps_intern_entry;
+
+/* A new text looks at all entries of its set, and none of their texts: the entries share a cache line. */
+typedef struct ps_intern_set {
+    _Alignas(64) ps_intern_entry entries[PS_INTERN_WAYS];
+    char texts[PS_INTERN_WAYS][PS_INTERN_TEXT];
+} ps_intern_set;
 
 typedef struct ps_intern {
     uint32_t
         next_id; /* 1, 2 ... below PS_TEXT_SHARED; a new ring begins anew. 0 in a table that is all zero */
     uint16_t clock; /* lookups, for `used` */
-    ps_intern_entry entries[PS_INTERN_SETS][PS_INTERN_WAYS];
+    ps_intern_set sets[PS_INTERN_SETS];
 } ps_intern;
 
 /* The number of the text. *is_new: it must be defined in the ring before it is used. An all-zero table is empty. */

@@ -211,6 +211,13 @@ static NvtxFunctionPointer core2_next(unsigned id) {
     return ps_nvtx_chain[NVTX_CB_MODULE_CORE2][id];
 }
 
+/* Nothing is recorded and no tool is chained in this place. The first that a call looks at: what it does else is in a function of
+ * its own (..._on), so that it saves no registers for it. */
+static inline bool is_idle(NvtxFunctionPointer next) {
+    return next == NULL && !ps_is_recording();
+}
+#define PS_NOINLINE __attribute__((noinline))
+
 /* Of two tools the first that keeps count. */
 static int depth_of(int ours, int theirs) {
     return ours >= 0 || theirs == NVTX_NO_PUSH_POP_TRACKING ? ours : theirs;
@@ -258,48 +265,87 @@ static void record_end(const ps_record_domain *domain, nvtxRangeId_t id) {
     }
 }
 
-static void mark_ex(const nvtxEventAttributes_t *attr) {
+static PS_NOINLINE void mark_ex_on(const nvtxEventAttributes_t *attr) {
     attr_mark_fn next = (attr_mark_fn)core_next(NVTX_CORE_MarkEx);
     if (next != NULL) {
         next(attr);
     }
     record_mark(NULL, attr);
 }
+static void mark_ex(const nvtxEventAttributes_t *attr) {
+    if (is_idle(core_next(NVTX_CORE_MarkEx))) {
+        return;
+    }
+    mark_ex_on(attr);
+}
 
-static nvtxRangeId_t range_start_ex(const nvtxEventAttributes_t *attr) {
+static PS_NOINLINE nvtxRangeId_t range_start_ex_on(const nvtxEventAttributes_t *attr) {
     attr_start_fn next = (attr_start_fn)core_next(NVTX_CORE_RangeStartEx);
     uint64_t theirs = next == NULL ? 0 : next(attr);
     return ps_nvtx_chain_range(theirs, record_start(NULL, attr));
 }
+static nvtxRangeId_t range_start_ex(const nvtxEventAttributes_t *attr) {
+    if (is_idle(core_next(NVTX_CORE_RangeStartEx))) {
+        return 0;
+    }
+    return range_start_ex_on(attr);
+}
 
-static int range_push_ex(const nvtxEventAttributes_t *attr) {
+static PS_NOINLINE int range_push_ex_on(const nvtxEventAttributes_t *attr) {
     attr_push_fn next = (attr_push_fn)core_next(NVTX_CORE_RangePushEx);
     int theirs = next == NULL ? NVTX_NO_PUSH_POP_TRACKING : next(attr);
     return depth_of(record_push(NULL, attr), theirs);
 }
+static int range_push_ex(const nvtxEventAttributes_t *attr) {
+    if (is_idle(core_next(NVTX_CORE_RangePushEx))) {
+        return NVTX_NO_PUSH_POP_TRACKING;
+    }
+    return range_push_ex_on(attr);
+}
 
-static void domain_mark_ex(nvtxDomainHandle_t handle, const nvtxEventAttributes_t *attr) {
+static PS_NOINLINE void domain_mark_ex_on(nvtxDomainHandle_t handle,
+                                          const nvtxEventAttributes_t *attr) {
     domain_mark_fn next = (domain_mark_fn)core2_next(NVTX_CORE2_DomainMarkEx);
     if (next != NULL) {
         next(handle, attr);
     }
     record_mark(handle, attr);
 }
+static void domain_mark_ex(nvtxDomainHandle_t handle, const nvtxEventAttributes_t *attr) {
+    if (is_idle(core2_next(NVTX_CORE2_DomainMarkEx))) {
+        return;
+    }
+    domain_mark_ex_on(handle, attr);
+}
 
-static nvtxRangeId_t domain_range_start_ex(nvtxDomainHandle_t handle,
-                                           const nvtxEventAttributes_t *attr) {
+static PS_NOINLINE nvtxRangeId_t domain_range_start_ex_on(nvtxDomainHandle_t handle,
+                                                          const nvtxEventAttributes_t *attr) {
     domain_start_fn next = (domain_start_fn)core2_next(NVTX_CORE2_DomainRangeStartEx);
     uint64_t theirs = next == NULL ? 0 : next(handle, attr);
     return ps_nvtx_chain_range(theirs, record_start(handle, attr));
 }
+static nvtxRangeId_t domain_range_start_ex(nvtxDomainHandle_t handle,
+                                           const nvtxEventAttributes_t *attr) {
+    if (is_idle(core2_next(NVTX_CORE2_DomainRangeStartEx))) {
+        return 0;
+    }
+    return domain_range_start_ex_on(handle, attr);
+}
 
-static int domain_range_push_ex(nvtxDomainHandle_t handle, const nvtxEventAttributes_t *attr) {
+static PS_NOINLINE int domain_range_push_ex_on(nvtxDomainHandle_t handle,
+                                               const nvtxEventAttributes_t *attr) {
     domain_push_fn next = (domain_push_fn)core2_next(NVTX_CORE2_DomainRangePushEx);
     int theirs = next == NULL ? NVTX_NO_PUSH_POP_TRACKING : next(handle, attr);
     return depth_of(record_push(handle, attr), theirs);
 }
+static int domain_range_push_ex(nvtxDomainHandle_t handle, const nvtxEventAttributes_t *attr) {
+    if (is_idle(core2_next(NVTX_CORE2_DomainRangePushEx))) {
+        return NVTX_NO_PUSH_POP_TRACKING;
+    }
+    return domain_range_push_ex_on(handle, attr);
+}
 
-static void range_end(nvtxRangeId_t id) {
+static PS_NOINLINE void range_end_on(nvtxRangeId_t id) {
     void (*next)(nvtxRangeId_t) = (void (*)(nvtxRangeId_t))core_next(NVTX_CORE_RangeEnd);
     if (next != NULL) {
         next(id);
@@ -307,7 +353,14 @@ static void range_end(nvtxRangeId_t id) {
     record_end(NULL, id);
 }
 
-static void domain_range_end(nvtxDomainHandle_t handle, nvtxRangeId_t id) {
+/* What was begun while nothing was recorded has the id 0. */
+static void range_end(nvtxRangeId_t id) {
+    if (id != 0 || !is_idle(core_next(NVTX_CORE_RangeEnd))) {
+        range_end_on(id);
+    }
+}
+
+static PS_NOINLINE void domain_range_end_on(nvtxDomainHandle_t handle, nvtxRangeId_t id) {
     void (*next)(nvtxDomainHandle_t, nvtxRangeId_t) =
         (void (*)(nvtxDomainHandle_t, nvtxRangeId_t))core2_next(NVTX_CORE2_DomainRangeEnd);
     if (next != NULL) {
@@ -316,17 +369,36 @@ static void domain_range_end(nvtxDomainHandle_t handle, nvtxRangeId_t id) {
     record_end(ps_nvtx_domain(handle), id);
 }
 
-static int range_pop(void) {
+static void domain_range_end(nvtxDomainHandle_t handle, nvtxRangeId_t id) {
+    if (id != 0 || !is_idle(core2_next(NVTX_CORE2_DomainRangeEnd))) {
+        domain_range_end_on(handle, id);
+    }
+}
+
+static PS_NOINLINE int range_pop_on(void) {
     int (*next)(void) = (int (*)(void))core_next(NVTX_CORE_RangePop);
     int theirs = next == NULL ? NVTX_NO_PUSH_POP_TRACKING : next();
     return depth_of(record_pop(NULL), theirs);
 }
 
-static int domain_range_pop(nvtxDomainHandle_t handle) {
+static int range_pop(void) {
+    if (is_idle(core_next(NVTX_CORE_RangePop))) {
+        return NVTX_NO_PUSH_POP_TRACKING;
+    }
+    return range_pop_on();
+}
+
+static PS_NOINLINE int domain_range_pop_on(nvtxDomainHandle_t handle) {
     int (*next)(nvtxDomainHandle_t) =
         (int (*)(nvtxDomainHandle_t))core2_next(NVTX_CORE2_DomainRangePop);
     int theirs = next == NULL ? NVTX_NO_PUSH_POP_TRACKING : next(handle);
     return depth_of(record_pop(handle), theirs);
+}
+static int domain_range_pop(nvtxDomainHandle_t handle) {
+    if (is_idle(core2_next(NVTX_CORE2_DomainRangePop))) {
+        return NVTX_NO_PUSH_POP_TRACKING;
+    }
+    return domain_range_pop_on(handle);
 }
 
 /* --- the short forms, of the default domain ------------------------------------------------------------------------ */
@@ -346,7 +418,7 @@ static int record_text_push(const ps_record_domain *domain, ps_text text) {
     return ps_event_push(domain, text, ps_nvtx_stream_of(domain, text, NULL), &TEXT_PUSH);
 }
 
-static void mark_a(const char *message) {
+static PS_NOINLINE void mark_a_on(const char *message) {
     text_mark_fn next = (text_mark_fn)core_next(NVTX_CORE_MarkA);
     if (next != NULL) {
         next(message);
@@ -355,6 +427,12 @@ static void mark_a(const char *message) {
     if (domain != NULL) {
         record_text_mark(domain, ps_nvtx_text(message));
     }
+}
+static void mark_a(const char *message) {
+    if (is_idle(core_next(NVTX_CORE_MarkA))) {
+        return;
+    }
+    mark_a_on(message);
 }
 
 static void mark_w(const wchar_t *message) {
@@ -369,12 +447,18 @@ static void mark_w(const wchar_t *message) {
     }
 }
 
-static nvtxRangeId_t range_start_a(const char *message) {
+static PS_NOINLINE nvtxRangeId_t range_start_a_on(const char *message) {
     text_start_fn next = (text_start_fn)core_next(NVTX_CORE_RangeStartA);
     uint64_t theirs = next == NULL ? 0 : next(message);
     const ps_record_domain *domain = ps_nvtx_event_domain(NULL);
     uint64_t ours = domain == NULL ? 0 : record_text_start(domain, ps_nvtx_text(message));
     return ps_nvtx_chain_range(theirs, ours);
+}
+static nvtxRangeId_t range_start_a(const char *message) {
+    if (is_idle(core_next(NVTX_CORE_RangeStartA))) {
+        return 0;
+    }
+    return range_start_a_on(message);
 }
 
 static nvtxRangeId_t range_start_w(const wchar_t *message) {
@@ -387,12 +471,18 @@ static nvtxRangeId_t range_start_w(const wchar_t *message) {
     return ps_nvtx_chain_range(theirs, ours);
 }
 
-static int range_push_a(const char *message) {
+static PS_NOINLINE int range_push_a_on(const char *message) {
     text_push_fn next = (text_push_fn)core_next(NVTX_CORE_RangePushA);
     int theirs = next == NULL ? NVTX_NO_PUSH_POP_TRACKING : next(message);
     const ps_record_domain *domain = ps_nvtx_event_domain(NULL);
     return domain == NULL ? theirs
                           : depth_of(record_text_push(domain, ps_nvtx_text(message)), theirs);
+}
+static int range_push_a(const char *message) {
+    if (is_idle(core_next(NVTX_CORE_RangePushA))) {
+        return NVTX_NO_PUSH_POP_TRACKING;
+    }
+    return range_push_a_on(message);
 }
 
 static int range_push_w(const wchar_t *message) {

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -40,6 +41,7 @@ static struct {
     ps_take *waiting;       /* stopped, not exported; the last one first */
     ps_take *exporting;     /* each by one thread, which owns it */
     atomic_uint n_waiting;  /* in both lists */
+    atomic_uint n_own;      /* exported ones that the program began itself */
     atomic_uint n_given_up; /* of them: could not be exported as the process ended */
     ps_take *of_parents;    /* what a child of a fork had no use for */
     /* Of the last one, when it is not there any more. */
@@ -117,6 +119,10 @@ static ps_take *new_take(ps_start_by by) {
     take->start_ns = take->first.real_ns;
     take->automatic = by == PS_BY_OPTION;
     take->windowed = by == PS_BY_WINDOW;
+    const char *places = getenv(PS_RECORD_PLACES_VARIABLE);
+    if (places != NULL && strlen(places) < sizeof take->places) {
+        (void)snprintf(take->places, sizeof take->places, "%s", places);
+    }
     take->spool.fd = -1;
     if (take->config.domain_include[0] != '\0' && take->config.domain_exclude[0] != '\0') {
         ps_rec_log("domain_include and domain_exclude are both given: domain_include counts");
@@ -141,11 +147,12 @@ static bool gives_way(const ps_take *take, ps_start_by by) {
                    : take->automatic && by != PS_BY_OPTION);
 }
 
-static void end_for_another(const ps_take *take) {
+static void end_for_another(ps_take *take) {
     lock_place();
     bool any = take->placed && take->automatic;
+    take->set_aside = any;
     unlock_place();
-    if (any) {
+    if (any && take->places[0] == '\0') {
         ps_rec_log("the program starts a recording itself: the one begun when it was loaded ends "
                    "here (with --record 0 none is begun)");
     }
@@ -457,6 +464,7 @@ static void put_back(ps_take *take, bool done) {
 static int export_take(ps_take *take, const char *dir, bool say) {
     int code = ps_take_export(take, dir, say);
     bool done = code == PS_RECORD_OK || code == PS_RECORD_NOTHING;
+    g.n_own += code == PS_RECORD_OK && !take->automatic;
     if (code == PS_RECORD_NOTHING && take->folder[0] != '\0') {
         ps_take_remove_folder(take->folder);
         take->folder[0] = '\0';
@@ -569,6 +577,28 @@ static bool others_at_work(void) {
     return others;
 }
 
+/* `pipescope record` has every process record from its start. One that has recordings of its own wants those, not what came
+ * before the first of them. True: it is gone. */
+static bool discard_set_aside(ps_take *take) {
+    if (!take->set_aside || take->places[0] == '\0' || take->config.keep_raw ||
+        atomic_load(&g.n_own) == 0) {
+        return false;
+    }
+    uint64_t n = take->stats.n_ranges + take->stats.n_marks;
+    ps_rec_log(
+        "process %ld made recordings of its own: what was recorded before them (%llu event%s) "
+        "is left out; --keep_raw keeps it",
+        (long)getpid(), (unsigned long long)n, n == 1 ? "" : "s");
+    ps_rec_log_file(NULL);
+    if (take->folder[0] != '\0') {
+        ps_take_remove_folder(take->folder);
+        take->folder[0] = '\0';
+    }
+    put_back(take, true);
+    return true;
+}
+
+/* Those set aside come last: they wait longest. */
 void ps_session_finish(void) {
     (void)ps_session_stop();
     while (others_at_work()) {
@@ -577,7 +607,9 @@ void ps_session_finish(void) {
     for (ps_take *take = take_untried(); take != NULL; take = take_untried()) {
         take->given_up = true;
         atomic_fetch_add(&g.n_given_up, 1);
-        (void)export_take(take, NULL, true);
+        if (!discard_set_aside(take)) {
+            (void)export_take(take, NULL, true);
+        }
     }
 }
 
@@ -623,6 +655,7 @@ void ps_session_forget(void) {
     g.exporting = NULL;
     g.n_waiting = 0;
     g.n_given_up = 0;
+    g.n_own = 0;
     g.warm = false;
     g.stopping = false;
     g.last_folder[0] = '\0';

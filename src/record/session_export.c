@@ -83,14 +83,19 @@ static ps_code write_take(const ps_take *take, const char *folder, ps_export_res
     return code;
 }
 
+static const char *plural(uint64_t n) {
+    return n == 1 ? "" : "s";
+}
+
 static void say_result(const char *folder, const ps_export_result *r) {
     char dropped[64] = "";
     if (r->n_dropped > 0) {
-        (void)snprintf(dropped, sizeof dropped, ", %llu events lost (collector.drops says why)",
-                       (unsigned long long)r->n_dropped);
+        (void)snprintf(dropped, sizeof dropped, ", %llu event%s lost (collector.drops says why)",
+                       (unsigned long long)r->n_dropped, plural(r->n_dropped));
     }
-    ps_rec_log("%llu ranges, %llu marks recorded in %s%s", (unsigned long long)r->n_ranges,
-               (unsigned long long)r->n_marks, folder, dropped);
+    ps_rec_log("%llu range%s, %llu mark%s recorded in %s%s", (unsigned long long)r->n_ranges,
+               plural(r->n_ranges), (unsigned long long)r->n_marks, plural(r->n_marks), folder,
+               dropped);
 }
 
 /* The folder where it was recorded goes when the result lies elsewhere. */
@@ -127,6 +132,9 @@ static int export_take(ps_take *take, const char *dir, bool say) {
             say_result(folder, result);
         }
         clean_up(take, folder);
+        if (strcmp(take->folder, folder) != 0) {
+            ps_take_announce(take, folder);
+        }
         memcpy(take->folder, folder, sizeof folder);
     } else {
         if (made) {

@@ -113,6 +113,21 @@ static bool is_remote(const char *path) {
     return false;
 }
 
+void ps_take_announce(const ps_take *take, const char *folder) {
+    char link[sizeof take->places + 64];
+    if (take->places[0] == '\0' || folder[0] == '\0') {
+        return;
+    }
+    /* A second one of the same take: it was exported elsewhere. */
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(link, sizeof link, "%s/%ld-%016llx-%d", take->places, (long)getpid(),
+                       (unsigned long long)take->session, i);
+        if (symlink(folder, link) == 0 || errno != EEXIST) {
+            return; /* the launcher may have ended: nobody asks any more */
+        }
+    }
+}
+
 /* --- the first event ------------------------------------------------------------------------------------------------- */
 
 static void read_boot_id(char out[static 40]) {
@@ -201,6 +216,7 @@ static bool place_take(ps_take *take) {
         return false;
     }
     take->mapped = take->on_disk && !is_remote(take->raw);
+    ps_take_announce(take, take->folder);
     if (take->on_disk && !take->mapped) {
         ps_rec_log(
             "%s is on a file system of another machine: what the last moments recorded is lost "

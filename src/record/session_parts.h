@@ -36,6 +36,8 @@ typedef struct ps_take {
     bool automatic;   /* by the option `record` */
     bool windowed;    /* by the option `window` */
     char backend[16];
+    char places[256]; /* PS_RECORD_PLACES_VARIABLE, "" when nobody asks */
+    bool set_aside;   /* automatic, and ended because the program began a recording itself */
 
     /* Set under `place`, by the first event. */
     bool placed;  /* there is a spool and a writer */
@@ -60,6 +62,9 @@ bool ps_take_place(ps_take *take);
 /* Makes <dir>/<name of the take>, 0750; the name into take->folder. */
 PS_MUST_USE ps_code ps_take_make_folder(ps_take *take, const char *dir, char *out, size_t size,
                                         ps_err *err);
+
+/* Leaves word for `pipescope record` that the take lies in `folder`. */
+void ps_take_announce(const ps_take *take, const char *folder);
 
 /* Removes the files of rings that are wholly in the spool. */
 void ps_take_remove_rings(const ps_take *take, const bool *keep);

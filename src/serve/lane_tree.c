@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model/recording.h"
 
 /* --- drafts --------------------------------------------------------------------------------------------- */
 
@@ -234,12 +235,10 @@ uint32_t ps_tree_host(ps_lane_tree *x, int64_t pid) {
 }
 
 static uint32_t device_top(ps_lane_tree *x, int64_t device) {
-    const char *source = ps_trace_meta(x->t, "collector.device_time_source");
-    bool is_host = source != NULL && strcmp(source, "host") == 0;
-    const char *word = is_host                 ? "CPU"
-                       : x->parts->is_ascend   ? "NPU"
-                       : x->parts->has_kernels ? "GPU"
-                                               : "Device";
+    const char *word = ps_trace_has_host_times(x->t) ? "CPU"
+                       : x->parts->is_ascend         ? "NPU"
+                       : x->parts->has_kernels       ? "GPU"
+                                                     : "Device";
     ps_tree_device_key(x, device);
     ps_buf_add_str(&x->name, device < 0 ? "Device" : word);
     if (device >= 0) {

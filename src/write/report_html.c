@@ -529,8 +529,9 @@ static ps_code put_section(page *p, size_t section, ps_err *err) {
             n++;
         }
     }
-    if (n == 0) {
-        put_tag(p, "<p class=quiet>", ps_view_silence(v, section), "</p>\n");
+    const char *silence = ps_view_silence(v, section, n);
+    if (silence != NULL) {
+        put_tag(p, "<p class=quiet>", silence, "</p>\n");
     }
     if (strcmp(name, "compute") == 0 && v->kernels != NULL && v->kernels->n_rows > 0) {
         put_tag(p, "<details open><summary>", v->kernels->title, "</summary>");

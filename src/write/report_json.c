@@ -75,6 +75,9 @@ ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *er
     ps_buf_add_json_str(out, view->title, strlen(view->title));
     ps_buf_addf(out, ",\n \"n_ranks\": %zu, \"n_steps\": %zu, \"step_ns\": %lld", view->n_ranks,
                 view->n_steps, (long long)view->step_ns);
+    if (view->has_host_times) {
+        ps_buf_add_str(out, ", \"device_times\": \"host\"");
+    }
     add_findings(out, view);
     add_table(out, "overview", view->overview);
     add_table(out, "kernels", view->kernels);

@@ -276,8 +276,9 @@ static void put_section(page *p, size_t section) {
             n++;
         }
     }
-    if (n == 0) {
-        wrap(p, ps_view_silence(p->view, section), INDENT);
+    const char *silence = ps_view_silence(p->view, section, n);
+    if (silence != NULL) {
+        wrap(p, silence, INDENT);
         ps_buf_add_char(p->out, '\n');
     }
 }

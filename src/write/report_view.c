@@ -51,7 +51,14 @@ static bool has_computing(const ps_report_view *view) {
     return false;
 }
 
-const char *ps_view_silence(const ps_report_view *view, size_t section) {
+const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n) {
+    if (section == 0 && view->has_host_times) {
+        return "Not judged: the times of the devices are the host's (no GPU was recorded), so nothing was launched "
+               "and no device waited for the host.";
+    }
+    if (n > 0) {
+        return NULL;
+    }
     if (section == PS_N_REPORT_SECTIONS - 1 && view->chart == NULL) {
         return "Nothing says that the ranks are a pipeline (pipescope chart tells what is looked for).";
     }

@@ -13,9 +13,10 @@
 #include "write/text_style.h"
 
 typedef struct ps_report_view {
-    const char *title;            /* where it comes from; "" */
-    size_t n_ranks, n_steps;      /* that were looked at; steps: of the rank with the most */
-    int64_t step_ns;              /* that shares are of */
+    const char *title;       /* where it comes from; "" */
+    size_t n_ranks, n_steps; /* that were looked at; steps: of the rank with the most */
+    int64_t step_ns;         /* that shares are of */
+    bool has_host_times; /* what the devices did was timed on the host: dispatch is not judged */
     const ps_table *findings;     /* never NULL */
     const ps_table *evidence;     /* never NULL */
     const ps_table *overview;     /* or NULL */
@@ -48,8 +49,8 @@ const char *ps_report_section_name(size_t section);
     "Where a step goes is not known: the profile has no computing kernels. Collect the activities " \
     "of the device to see it."
 
-/* What stands in a section without findings. */
-const char *ps_view_silence(const ps_report_view *view, size_t section);
+/* What stands at the end of a section with `n` findings; NULL: nothing. */
+const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n);
 
 /* A cell by the name of its column; "" and 0 for NULL and for columns that are not there. */
 const char *ps_view_text(const ps_table *t, size_t row, const char *column);

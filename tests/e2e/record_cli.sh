@@ -14,7 +14,9 @@ run 0 record -- true
 says 'nothing was recorded'
 says 'add --preload'
 run 7 record -- sh -c 'exit 7'
+says 'the command failed, with status 7, before it recorded anything'
 run 137 record -- sh -c 'kill -KILL $$'
+says 'the command was ended by signal 9 (Killed) before it recorded anything'
 run 143 record -- sh -c 'kill -TERM $$'
 run 127 record -- no-such-program
 says "cannot run 'no-such-program': there is no such program in PATH"

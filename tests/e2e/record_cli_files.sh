@@ -35,6 +35,32 @@ row ' 10 0 0 0 10 0 nine/'
 # Each process alone says what it recorded; the launch says it for all of them, once.
 [ "$(grep -c 'recorded in' stderr)" = 0 ] || fail "said twice: $(cat stderr)"
 
+# A program that writes to a folder of its own: what it recorded there is named, and only that. What came before its own
+# recording is left out, in one line, unless raw files are to be kept.
+control=$PIPESCOPE_PROGRAMS/record_control
+TMPDIR=$T/tmp
+export TMPDIR
+mkdir "$TMPDIR"
+run 0 record -o own -- "$control" range 2 set output_dir runs start range 7 stop export
+[ "$(n_folders own):$(n_folders runs)" = 0:1 ] || fail "folders: $(find own runs)"
+row '^ - [0-9]+ 7 0 0 0 7 0 runs/[^ ]+_ascend_pt$'
+row 'made recordings of its own: what was recorded before them \(2 events\) is left out; --keep_raw keeps it$'
+row "^next: pipescope [a-z]+ $(folders runs)$"
+run 0 record -o own_two -- "$control" set output_dir runs2 start range 3 stop export start range 1 stop
+row '^next: pipescope serve runs2$'
+run 0 record -o own_kept --keep_raw -- "$control" range 2 set output_dir runs3 start range 7 stop export
+[ "$(n_folders own_kept):$(n_folders runs3)" = 1:1 ] || fail "folders: $(find own_kept runs3)"
+row '^next: pipescope [a-z]+ runs3$'
+run 0 record -o own_none -- "$control" range 2 set output_dir runs4 start stop
+row ' 2 0 0 0 2 0 own_none/'
+# Killed there: recovered. A launch in a launch: both know.
+run 137 record -o own_killed -- sh -c "PIPESCOPE_OUTPUT_DIR='$T/runs5' exec '$client' range 20 die 9"
+row ' 20 0 0 0 20 0 runs5/'
+run 0 record -o own_outer -- "$PIPESCOPE_BIN" record -o own_inner -- "$control" set output_dir runs6 start range 7 stop
+[ "$(grep -c '^ *- .* runs6/' stderr)" = 2 ] || fail "not named twice: $(cat stderr)"
+[ -z "$(ls "$TMPDIR")" ] || fail "left: $(ls -R "$TMPDIR")"
+unset TMPDIR
+
 # --quiet says nothing.
 run 0 record --quiet -o quiet -- "$client" range 3
 [ ! -s stderr ] || fail "said: $(cat stderr)"

@@ -195,6 +195,10 @@ class FakeLibrary:
     def error_text(self, code):
         return b"error %d" % code
 
+    def get_stats(self, out):
+        out._obj.n_ranges, out._obj.n_marks = 1, 2
+        return 0
+
     def directory(self, buffer, size):
         buffer.value = os.fsencode(SCRIPTS)
         return 0

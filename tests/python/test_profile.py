@@ -45,6 +45,19 @@ assert [os.path.dirname(f) for f in prof.folders] == ["out"] * 2, prof.folders
             self.assertEqual(len(steps), 2)
         self.assertEqual(len(self.folders()), 0, "nothing is left where it was recorded")
 
+    def test_what_is_said(self):
+        program = HEAD + """
+with pipescope.profile(on_trace_ready=pipescope.tensorboard_trace_handler("out")) as prof:
+    for i in range(3):
+        train(i); prof.step()
+"""
+        said = self.run_python(program)[1].splitlines()
+        self.assertEqual(len(said), 2, said)
+        self.assertRegex(said[0], r"^pipescope: without a schedule step\(\) tells no steps apart.*schedule=")
+        self.assertRegex(said[1], r"^pipescope: 3 ranges, 0 marks recorded in \S*out/\S+_ascend_pt$")
+        self.assertEqual([db.steps() for db in self.databases("out")], [[]])
+        self.assertEqual(self.run_python(program, PIPESCOPE_QUIET="1")[1], "")
+
     def test_handler_of_the_profile(self):
         self.run_python(HEAD + """
 handler = pipescope.tensorboard_trace_handler("out", worker_name="w", async_mode=True)
@@ -211,12 +224,14 @@ class Launched(recording.Case):
         self.assertEqual(self.database("out").names(), ["step 0", "step 1", "step 2"])
 
     def test_profile_inside(self):
-        """The program's own profile ends the recording that the command began, and makes its own."""
+        """The program's own profile ends the recording that the command began, and makes its own, where it likes: that is
+        what the command names."""
         script = self.path("program.py")
         with open(script, "w", encoding="utf-8") as file:
             file.write(HEAD + """
 train(0)
-with pipescope.profile(schedule=pipescope.schedule(wait=1, warmup=0, active=1, repeat=1)) as prof:
+with pipescope.profile(schedule=pipescope.schedule(wait=1, warmup=0, active=1, repeat=1),
+                       on_trace_ready=pipescope.tensorboard_trace_handler("runs")) as prof:
     for i in range(1, 5):
         train(i); prof.step()
 """)
@@ -224,7 +239,11 @@ with pipescope.profile(schedule=pipescope.schedule(wait=1, warmup=0, active=1, r
                               env=recording.clean_environment(), cwd=self.folder, text=True, capture_output=True,
                               timeout=recording.PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(sorted(db.names() for db in self.databases("out")), [["step 0", "step 1"], ["step 2"]])
+        self.assertEqual([db.names() for db in self.databases("runs")], [["step 2"]])
+        self.assertEqual(self.folders("out"), [])
+        self.assertIn("2 events) is left out", done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^next: pipescope [a-z]+ runs/\S+_ascend_pt$")
+        self.assertNotIn("recorded in", done.stderr, "said once, in the table")
 
     def test_killed(self):
         """What a killed process recorded is made whole by --recover."""

@@ -68,6 +68,18 @@ class Range(Base):
         with self.assertRaises(ValueError):
             run(2, 0, 2, True, body)
 
+    def test_what_is_said(self):
+        """One line: what was recorded, where, and why the process ends."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(os.environ.update, PIPESCOPE_QUIET="1")
+            os.environ["PIPESCOPE_QUIET"] = "0"
+            logs = stack.enter_context(self.assertLogs("pipescope"))
+            run(10, 3, 6, True)
+            run(10, 3, 6)
+        self.assertEqual(len(logs.output), 2, logs.output)
+        self.assertRegex(logs.output[0], r"pipescope: 1 range, 2 marks recorded in .*; the process ends here, .*window 3:6")
+        self.assertRegex(logs.output[1], r"pipescope: 1 range, 2 marks recorded in \S+$")
+
     def test_past_the_end(self):
         """A run that is resumed behind end - 1 does not exit; one that jumps over it stops recording."""
         with pipescope.job_schedule_profiler_range(7, 3, 6) as status:

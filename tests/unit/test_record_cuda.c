@@ -615,7 +615,7 @@ static void test_driver_hangs(void **state) {
     begin(PS_BACKEND_CUDA_EVENT, 1024);
     range(1, (void *)1, 1000);
     assert_true(ps_gpu_thread_do(PS_GPU_SETUP, 2000));
-    cu.break_call("cuEventQuery", 0, 0, 2500);
+    cu.break_call("cuEventQuery", 0, 0, 4000);
     int64_t before = cu.now();
     now_device()->drain(100);
     assert_in_range(cu.now() - before, 100000000, 30000000000);
@@ -625,7 +625,7 @@ static void test_driver_hangs(void **state) {
     begin(PS_BACKEND_CUDA_EVENT, 1024);
     assert_string_equal(now_device()->name, "host");
     cu.break_call("", 0, 0, 0);
-    (void)usleep(1000000); /* it comes back, and finds that it is on its own */
+    (void)usleep(2500000); /* it comes back, and finds that it is on its own */
     assert_int_equal(n_rows, 0);
 }
 

@@ -84,10 +84,10 @@ static void test_equal_hashes(void **state) {
     (void)state;
     ps_intern *table = new_table();
     uint32_t id = intern(table, "alpha", true);
-    ps_intern_entry *set = table->entries[set_of("alpha")];
+    ps_intern_set *set = &table->sets[set_of("alpha")];
     for (int way = 0; way < PS_INTERN_WAYS; way++) {
-        if (set[way].id == id) { /* other bytes, other length, under the hash of alpha */
-            memcpy(set[way].text, "beta!", 5);
+        if (set->entries[way].id == id) { /* other bytes, other length, under the hash of alpha */
+            memcpy(set->texts[way], "beta!", 5);
         }
     }
     uint32_t second = intern(table, "alpha", true);

@@ -66,6 +66,22 @@ static void queued_is_not_the_hosts(void **state) {
     report_fini(&o);
 }
 
+/* Where the times are the host's there is no device that waits: nothing is said of dispatch. */
+static void host_times_are_not_judged(void **state) {
+    (void)state;
+    for (int is_host = 0; is_host < 2; is_host++) {
+        report_run o;
+        rig r = with_gap(600);
+        ps_builder_meta(r.b, "collector.device_time_source", is_host ? "host" : "cuda_event");
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_FREE_SHARE), !is_host);
+        const ps_table *job = report_table(&o, "job");
+        assert_string_equal(ps_table_cell(job, 0, ps_table_column(job, "device_times"))->u.text,
+                            is_host ? "host" : "device");
+        report_fini(&o);
+    }
+}
+
 /* Two steps of 500 with a gap of 300 between them (350 to 650), which is Free of neither; after 150, before 150. */
 static void between_steps_is_not_free(void **state) {
     (void)state;
@@ -882,6 +898,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_share),
         cmocka_unit_test(queued_is_not_the_hosts),
+        cmocka_unit_test(host_times_are_not_judged),
         cmocka_unit_test(between_steps_is_not_free),
         cmocka_unit_test(before_first_work),
         cmocka_unit_test(short_calls_are_not_named),

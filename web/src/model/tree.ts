@@ -71,9 +71,25 @@ export async function mergeLanes(key: string, ids: string[]): Promise<void> {
 export const wantAllLanes = (): Promise<unknown> =>
   Promise.all(ranks.get().filter((r) => r.state === "ready").map((r) => wantLanes(r.key)));
 
+/** Whether a rank is there, when it has been read: other pages show ranks before the timeline can. */
+async function whenRead(key: string): Promise<boolean> {
+  for (;;) {
+    const state = rankOf(key)?.state;
+    if (state !== "queued" && state !== "reading") {
+      return state === "ready";
+    }
+    await new Promise<void>((done) => {
+      const stop = ranks.listen(() => {
+        stop();
+        done();
+      });
+    });
+  }
+}
+
 /** Opens what a slice lies in. The row's id, or null when its rank is not there. */
 export async function revealLane(of: Pick<Ref, "rank" | "lane">): Promise<string | null> {
-  if (rankOf(of.rank)?.state !== "ready" || (await wantLanes(of.rank)) === null) {
+  if (!(await whenRead(of.rank)) || (await wantLanes(of.rank)) === null) {
     return null;
   }
   const id = tree.reveal(layoutInput(), of.rank, of.lane);

@@ -1,0 +1,68 @@
+#include "cli/record_places.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "record/format.h"
+
+void ps_record_places_open(ps_record_places *p) {
+    const char *outer = getenv(PS_RECORD_PLACES_VARIABLE);
+    const char *tmp = getenv("TMPDIR");
+    tmp = tmp != NULL && tmp[0] == '/' ? tmp : "/tmp";
+    *p = (ps_record_places){.is_ours = false};
+    if (outer != NULL && strlen(outer) < sizeof p->dir && ps_is_dir(outer)) {
+        (void)snprintf(p->dir, sizeof p->dir, "%s", outer);
+        return;
+    }
+    int n = snprintf(p->dir, sizeof p->dir, "%s/pipescope-XXXXXX", tmp);
+    if (n < 0 || (size_t)n >= sizeof p->dir || mkdtemp(p->dir) == NULL) {
+        p->dir[0] = '\0';
+        (void)unsetenv(PS_RECORD_PLACES_VARIABLE);
+        return;
+    }
+    p->is_ours = true;
+    (void)setenv(PS_RECORD_PLACES_VARIABLE, p->dir, 1);
+}
+
+const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, size_t *n) {
+    const char **names = NULL;
+    size_t n_names = 0;
+    *n = 0;
+    if (p->dir[0] == '\0' || ps_list_dir(p->dir, arena, &names, &n_names, NULL) != PS_OK) {
+        return NULL;
+    }
+    for (size_t i = 0; i < n_names; i++) {
+        char target[PATH_MAX];
+        const char *link = ps_path_join(arena, p->dir, names[i]);
+        ssize_t length = link != NULL ? readlink(link, target, sizeof target) : -1;
+        const char *kept = length > 0 && (size_t)length < sizeof target
+                               ? ps_arena_strndup(arena, target, (size_t)length)
+                               : NULL;
+        if (kept != NULL) {
+            names[(*n)++] = kept;
+        }
+    }
+    return names;
+}
+
+void ps_record_places_close(const ps_record_places *p) {
+    if (!p->is_ours) {
+        return;
+    }
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const char **names = NULL;
+    size_t n = 0;
+    bool listed = ps_list_dir(p->dir, &arena, &names, &n, NULL) == PS_OK;
+    for (size_t i = 0; listed && i < n; i++) {
+        const char *link = ps_path_join(&arena, p->dir, names[i]);
+        if (link != NULL) {
+            (void)unlink(link);
+        }
+    }
+    (void)rmdir(p->dir);
+    ps_arena_fini(&arena);
+}

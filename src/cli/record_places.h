@@ -1,0 +1,26 @@
+/* Where the processes of a launch recorded: a program may write to a folder of its own. Each recording leaves a link to its
+ * output folder in a private folder, which PS_RECORD_PLACES_VARIABLE names (record/session_folder.c makes the links). */
+#ifndef PS_CLI_RECORD_PLACES_H
+#define PS_CLI_RECORD_PLACES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+typedef struct ps_record_places {
+    char dir[PATH_MAX]; /* "" there is none: only the output folder is looked at */
+    bool is_ours;       /* made by this launch, not by one around it */
+} ps_record_places;
+
+/* Makes the folder and names it in the environment; that of an outer launch is used as it is. */
+void ps_record_places_open(ps_record_places *p);
+
+/* The folders that links lead to, in the arena; some may be gone. Nothing when they cannot be read. */
+const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, size_t *n);
+
+/* Removes the folder, when it is ours. */
+void ps_record_places_close(const ps_record_places *p);
+
+#endif

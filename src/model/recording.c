@@ -1,0 +1,12 @@
+#include "model/recording.h"
+
+#include <string.h>
+
+bool ps_trace_is_recording(const ps_trace *trace) {
+    return ps_trace_meta(trace, "collector.version") != NULL;
+}
+
+bool ps_trace_has_host_times(const ps_trace *trace) {
+    const char *source = ps_trace_meta(trace, "collector.device_time_source");
+    return source != NULL && strcmp(source, "host") == 0;
+}
