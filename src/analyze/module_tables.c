@@ -5,6 +5,7 @@
 #include "analyze/module_partial.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 
 static ps_code give(const ps_reduce_input *in, ps_table *t, bool ok, uint32_t to, ps_err *err) {
     if (!ok || t->n_rows == 0) {
@@ -111,7 +112,9 @@ static ps_code give_sheet(const ps_reduce_input *in, size_t r, ps_err *err) {
     }
     if (ok) {
         char file[64];
-        int n = snprintf(file, sizeof file, "module_statistic_%lld", (long long)in->ranks[r].rank);
+        bool known = in->ranks[r].rank >= 0;
+        int n = snprintf(file, sizeof file, known ? "module_statistic_%lld" : "module_statistic",
+                         (long long)in->ranks[r].rank);
         t->file = ps_arena_strndup(&t->arena, file, (size_t)n);
         t->is_sheet = true;
         t->names_fixed = true;
@@ -333,8 +336,8 @@ static ps_code give_modules(const ps_reduce_input *in, const ps_table *tree, ps_
         from = p != NULL ? p->modules_from : from;
     }
     char title[160];
-    (void)snprintf(title, sizeof title, "modules of rank %lld, by %s; ModuleTree has more",
-                   (long long)rank, from);
+    (void)snprintf(title, sizeof title, "modules of rank %s, by %s; ModuleTree has more",
+                   PS_RANK(rank), from);
     ps_table *t = ps_table_new("Modules", title, MODULES, N_MODULES);
     bool ok = t != NULL;
     for (size_t row = 0; ok && row < tree->n_rows; row++) {

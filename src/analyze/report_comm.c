@@ -157,9 +157,9 @@ static void find_exposed(ps_report *report) {
                      .stage = worst->stage,
                      .gain_ns = exposed_ns(worst),
                      .value = share},
-        "On rank %lld the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
+        "On rank %s the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
         "Computing takes %s.%s",
-        (long long)worst->rank, ps_ns_text_of(exposed_ns(worst)).text,
+        PS_RANK(worst->rank), ps_ns_text_of(exposed_ns(worst)).text,
         ps_ns_text_of(worst->step_ns).text, share, receives,
         ps_ns_text_of(worst->computing_ns).text, parts);
     show_longest(report, worst);
@@ -280,9 +280,9 @@ static void find_heavy(ps_report *report) {
                      .rank = m->rank,
                      .stage = m->stage,
                      .value = worst.share},
-        "On rank %lld the operators of group %.80s take %s in a step, computing takes %s. So it is for "
+        "On rank %s the operators of group %.80s take %s in a step, computing takes %s. So it is for "
         "%zu group%s of a rank.",
-        (long long)m->rank, group[0] != '\0' ? group : "(unnamed)",
+        PS_RANK(m->rank), group[0] != '\0' ? group : "(unnamed)",
         ps_ns_text_of(per_step(m, worst.sum_ns)).text, ps_ns_text_of(m->computing_ns).text,
         worst.n_over, worst.n_over == 1 ? "" : "s");
     show_op(report, m, worst.longest, dur_of(worst.longest), "the longest one");
@@ -343,9 +343,9 @@ static void say_outliers(ps_report *report, const ps_report_member *m, outlier *
                      .stage = m->stage,
                      .gain_ns = gain_ns,
                      .value = times},
-        "On rank %lld %zu operator%s took far longer than the others of the same kind, group and size: %s in "
+        "On rank %s %zu operator%s took far longer than the others of the same kind, group and size: %s in "
         "each step.",
-        (long long)m->rank, n, n == 1 ? "" : "s", ps_ns_text_of(gain_ns).text);
+        PS_RANK(m->rank), n, n == 1 ? "" : "s", ps_ns_text_of(gain_ns).text);
     for (size_t i = 0; i < n; i++) {
         char note[96];
         (void)snprintf(note, sizeof note, "median of its like %s",
@@ -508,7 +508,7 @@ static void show_receives(ps_report *report, const ps_late *late, const ps_repor
     for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
         const ps_report_member *to = member_of(report, own[i]->receiver);
         char note[96];
-        (void)snprintf(note, sizeof note, "waits for the send of rank %lld", (long long)m->rank);
+        (void)snprintf(note, sizeof note, "waits for the send of rank %s", PS_RANK(m->rank));
         if (to != NULL && own[i]->waited_ns > 0 && own[i]->waited_ns >= late_ns / 100) {
             show_op(report, to, &to->facts->comm.ops[own[i]->receive_op], own[i]->waited_ns, note);
         }
@@ -532,9 +532,9 @@ static void find_receives(ps_report *report, const ps_late *late) {
         &report->findings,
         (ps_finding){
             .rule = PS_RULE_RECEIVE_WAIT, .rank = m->rank, .stage = m->stage, .value = share},
-        "Receives wait %s in each step for sends of rank %lld%s (%.1f %% of a step). A part of it is the "
+        "Receives wait %s in each step for sends of rank %s%s (%.1f %% of a step). A part of it is the "
         "bubble that the schedule has anyway.",
-        ps_ns_text_of(per_step(m, late_ns)).text, (long long)m->rank, stage, share);
+        ps_ns_text_of(per_step(m, late_ns)).text, PS_RANK(m->rank), stage, share);
     show_receives(report, late, m, late_ns);
 }
 
@@ -650,9 +650,9 @@ static void find_spread(ps_report *report, const metric *x) {
                      .stage = slow->stage,
                      .gain_ns = x->most_is_slow ? x->of(worst.most) - worst.mean_ns : 0,
                      .value = worst.share},
-        "%s differs by %.1f %% over %zu ranks%s: rank %lld %s, rank %lld %s in a step.%s", x->what,
-        worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "", (long long)worst.most->rank,
-        ps_ns_text_of(x->of(worst.most)).text, (long long)worst.least->rank,
+        "%s differs by %.1f %% over %zu ranks%s: rank %s %s, rank %s %s in a step.%s", x->what,
+        worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "", PS_RANK(worst.most->rank),
+        ps_ns_text_of(x->of(worst.most)).text, PS_RANK(worst.least->rank),
         ps_ns_text_of(x->of(worst.least)).text,
         x->most_is_slow ? "" : " The one with the least is the one that the others wait for.");
     show_ranks(report, &worst, x);

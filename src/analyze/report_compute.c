@@ -358,9 +358,9 @@ static bool find_varying(compute *c, bool with_shapes) {
                      .stage = worst->stage,
                      .gain_ns = with_shapes ? most_ns : 0,
                      .value = share},
-        "On rank %lld kernels that took more than 1.5 times the median of their like cost %s in each step "
+        "On rank %s kernels that took more than 1.5 times the median of their like cost %s in each step "
         "(%.1f %%).%s",
-        (long long)worst->rank, ps_ns_text_of(most_ns).text, share,
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share,
         with_shapes ? "" : " Their shapes were not recorded: they may be of different sizes.");
     show_varying(r, worst, with_shapes);
     return true;
@@ -421,9 +421,9 @@ static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t e
                      .stage = m->stage,
                      .gain_ns = extra_ns,
                      .value = share},
-        "The kernels of rank %lld take %s longer in each step (%.1f %%) than the same ones of the median "
+        "The kernels of rank %s take %s longer in each step (%.1f %%) than the same ones of the median "
         "rank of its stage.",
-        (long long)m->rank, ps_ns_text_of(extra_ns).text, share);
+        PS_RANK(m->rank), ps_ns_text_of(extra_ns).text, share);
     qsort(all, n, sizeof *all, most_extra);
     for (size_t i = 0; i < n && all[i].extra_ns > 0; i++) {
         char note[128];
@@ -499,9 +499,9 @@ static void find_frequency(compute *c) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .value = share},
-        "The device of rank %lld was below 0.95 of its usual %.0f MHz for %.1f %% of the time, down to "
+        "The device of rank %s was below 0.95 of its usual %.0f MHz for %.1f %% of the time, down to "
         "%.0f MHz.",
-        (long long)worst->rank, d->usual_mhz, share, d->lowest_mhz);
+        PS_RANK(worst->rank), d->usual_mhz, share, d->lowest_mhz);
     ps_findings_evidence(&r->findings, (ps_evidence){.rank = worst->rank,
                                                      .step = PS_STEP_OUTSIDE,
                                                      .start_ns = d->longest_start_ns,

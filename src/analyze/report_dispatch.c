@@ -4,6 +4,7 @@
 
 #include "analyze/marks.h"
 #include "analyze/report.h"
+#include "base/num.h"
 
 static void show_event(ps_report *report, const ps_report_member *m, const ps_report_event *e,
                        const char *note) {
@@ -114,9 +115,9 @@ static const ps_report_member *find_free(ps_report *report) {
                      .stage = m->stage,
                      .gain_ns = m->host_ns,
                      .value = share},
-        "On rank %lld the device is free for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
+        "On rank %s the device is free for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
         "waits for the host. %zu of %zu ranks are over the threshold. %s",
-        (long long)m->rank, ps_ns_text_of(m->free_ns).text, ps_ns_text_of(m->step_ns).text, bubble,
+        PS_RANK(m->rank), ps_ns_text_of(m->free_ns).text, ps_ns_text_of(m->step_ns).text, bubble,
         ps_ns_text_of(m->host_ns).text, share, n_over, report->n_members, causes);
     show_gaps(report, m);
     return m;
@@ -148,9 +149,9 @@ static void find_idle(ps_report *report) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .value = share},
-        "On rank %lld the device is idle for %s of a step of %s (%.1f %%) without waiting for "
+        "On rank %s the device is idle for %s of a step of %s (%.1f %%) without waiting for "
         "the host. %s",
-        (long long)worst->rank, ps_ns_text_of(other_idle_ns(worst)).text,
+        PS_RANK(worst->rank), ps_ns_text_of(other_idle_ns(worst)).text,
         ps_ns_text_of(worst->step_ns).text, share, causes);
 }
 
@@ -194,9 +195,9 @@ static void find_edges(ps_report *report) {
                      .stage = worst->stage,
                      .gain_ns = edges_ns(worst),
                      .value = share},
-        "On rank %lld a step of %s begins with %s without any work on the device, and ends with "
+        "On rank %s a step of %s begins with %s without any work on the device, and ends with "
         "%s (%.1f %% of the step%s).",
-        (long long)worst->rank, ps_ns_text_of(worst->step_ns).text,
+        PS_RANK(worst->rank), ps_ns_text_of(worst->step_ns).text,
         ps_ns_text_of(worst->before_ns).text, ps_ns_text_of(worst->after_ns).text, share, bubble);
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");
@@ -226,9 +227,9 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .value = share},
-        "On rank %lld %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
+        "On rank %s %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
         "device was waiting for them. The median of all launched work is %s, 95 %% are below %s.%s",
-        (long long)worst->rank, (long long)worst->facts->n_prompt,
+        PS_RANK(worst->rank), (long long)worst->facts->n_prompt,
         (long long)worst->facts->n_launches, share,
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
         ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text,
@@ -274,9 +275,9 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
                      .stage = worst->stage,
                      .gain_ns = most_ns,
                      .value = share},
-        "On rank %lld the device is idle for %s of each step while the host is in %s: %lld of them in "
+        "On rank %s the device is idle for %s of each step while the host is in %s: %lld of them in "
         "%zu step%s.",
-        (long long)worst->rank, ps_ns_text_of(most_ns).text, rule->what, (long long)stops->n,
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, rule->what, (long long)stops->n,
         worst->facts->n_steps, worst->facts->n_steps == 1 ? "" : "s");
     for (size_t i = 0; i < stops->n_top; i++) {
         char note[64];
@@ -314,10 +315,10 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
                      .stage = worst->stage,
                      .gain_ns = most_ns,
                      .value = ms},
-        "On rank %lld %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
+        "On rank %s %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
         "each step.",
-        (long long)worst->rank, rule->what, ps_ns_text_of(longest->dur_ns).text,
-        (long long)stops->n, ps_ns_text_of(stops->sum_ns).text, ps_ns_text_of(most_ns).text);
+        PS_RANK(worst->rank), rule->what, ps_ns_text_of(longest->dur_ns).text, (long long)stops->n,
+        ps_ns_text_of(stops->sum_ns).text, ps_ns_text_of(most_ns).text);
     for (size_t i = 0; i < stops->n_top; i++) {
         char note[64];
         (void)snprintf(note, sizeof note, "device idle %s",
@@ -348,9 +349,9 @@ static void find_comm_stop(ps_report *report) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .value = share},
-        "On rank %lld the host is in a blocking call for %s of each step in which the device does nothing "
+        "On rank %s the host is in a blocking call for %s of each step in which the device does nothing "
         "but communicate; what it could launch meanwhile comes later.",
-        (long long)worst->rank, ps_ns_text_of(comm_ns(worst)).text);
+        PS_RANK(worst->rank), ps_ns_text_of(comm_ns(worst)).text);
     for (int class = PS_HOST_COPY; class <= PS_HOST_SYNC; class ++) {
         const ps_report_stops *stops = &worst->facts->stops[class];
         for (size_t i = 0; i < stops->n_top; i++) {
@@ -377,8 +378,8 @@ static void find_level(ps_report *report, ps_rule_id rule, const char *variable,
                                          .rank = report->members[i].rank,
                                          .stage = -1,
                                          .value = (double)level},
-                            "%s is %lld on rank %lld, and the device waits for the host.", variable,
-                            (long long)level, (long long)report->members[i].rank);
+                            "%s is %lld on rank %s, and the device waits for the host.", variable,
+                            (long long)level, PS_RANK(report->members[i].rank));
             return;
         }
     }
@@ -405,14 +406,14 @@ static void find_cpu_frequency(ps_report *report) {
         ps_finding found = {
             .rule = PS_RULE_CPU_FREQUENCY, .rank = m->rank, .stage = -1, .value = share};
         if (governed) {
-            ps_findings_add(f, found, "The governor of the CPUs of rank %lld is %.60s.",
-                            (long long)m->rank, m->facts->governor);
+            ps_findings_add(f, found, "The governor of the CPUs of rank %s is %.60s.",
+                            PS_RANK(m->rank), m->facts->governor);
         } else {
             ps_findings_add(
                 f, found,
-                "%.60s of rank %lld was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
+                "%.60s of rank %s was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
                 "time, down to %.0f MHz.",
-                c->series, (long long)m->rank, c->usual_mhz, share, c->lowest_mhz);
+                c->series, PS_RANK(m->rank), c->usual_mhz, share, c->lowest_mhz);
             ps_findings_evidence(f, (ps_evidence){.rank = m->rank,
                                                   .step = PS_STEP_OUTSIDE,
                                                   .start_ns = c->longest_start_ns,

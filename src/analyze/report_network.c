@@ -7,6 +7,7 @@
 #include "analyze/report.h"
 #include "analyze/slow_link_matrix.h"
 #include "base/alloc.h"
+#include "base/num.h"
 
 /* --- links ----------------------------------------------------------------------------------------------------------- */
 
@@ -26,8 +27,7 @@ static int64_t ms_to_ns(double ms) {
 static void show_link(ps_report *report, const ps_slow_link *l) {
     char name[96];
     char note[128];
-    (void)snprintf(name, sizeof name, "%.32s to rank %lld", l->transport,
-                   (long long)l->destination);
+    (void)snprintf(name, sizeof name, "%.32s to rank %s", l->transport, PS_RANK(l->destination));
     (void)snprintf(note, sizeof note, "%.3g GB/s, median of %zu links %.3g GB/s, %.3g MB",
                    l->bandwidth, l->n_alike, l->median, l->size);
     ps_findings_evidence(&report->findings, (ps_evidence){.rank = l->source,
@@ -53,9 +53,9 @@ static void say_links(ps_report *report, const ps_slow_links *found) {
                      .gain_ns = ms_to_ns(worst->time * (1 - share / 100)) / n_steps,
                      .value = share},
         "%zu link%s slower than the median of the same transport and size; the slowest, %.32s from rank "
-        "%lld to rank %lld, reaches %.3g of %.3g GB/s.",
+        "%lld to rank %s, reaches %.3g of %.3g GB/s.",
         found->n, found->n == 1 ? " is" : "s are", worst->transport, (long long)worst->source,
-        (long long)worst->destination, worst->bandwidth, worst->median);
+        PS_RANK(worst->destination), worst->bandwidth, worst->median);
     for (size_t i = 0; i < found->n && i < PS_EVIDENCE_MAX; i++) {
         show_link(report, &found->all[i]);
     }
@@ -111,8 +111,8 @@ static void find_packets(ps_report *report) {
                                  .rank = worst->rank,
                                  .stage = worst->stage,
                                  .value = share},
-                    "On rank %lld %.1f %% of %.4g MB over %.32s go in packets below %d MB.",
-                    (long long)worst->rank, share, packets->all_mb, packets->transport,
+                    "On rank %s %.1f %% of %.4g MB over %.32s go in packets below %d MB.",
+                    PS_RANK(worst->rank), share, packets->all_mb, packets->transport,
                     is_rdma ? 1 : 16);
 }
 
@@ -135,8 +135,8 @@ static void find_retransmission(ps_report *report) {
                                  .stage = worst->stage,
                                  .gain_ns = e->dur_ns / n_steps,
                                  .value = ms},
-                    "%.120s of rank %lld was in transit over RDMA for %s.", e->name,
-                    (long long)worst->rank, ps_ns_text_of(e->dur_ns).text);
+                    "%.120s of rank %s was in transit over RDMA for %s.", e->name,
+                    PS_RANK(worst->rank), ps_ns_text_of(e->dur_ns).text);
     bool placed = e->start_ns != PS_NO_TIME;
     ps_findings_evidence(&report->findings,
                          (ps_evidence){.rank = worst->rank,
@@ -199,8 +199,8 @@ static void find_alignment(ps_report *report) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .value = fmod((double)largest->size_bytes, unit)},
-        "On rank %lld %zu messages over 1 MB are no multiple of %.4g bytes; they take %s in a step.",
-        (long long)worst->rank, n_worst, unit, ps_ns_text_of(most).text);
+        "On rank %s %zu messages over 1 MB are no multiple of %.4g bytes; they take %s in a step.",
+        PS_RANK(worst->rank), n_worst, unit, ps_ns_text_of(most).text);
     char note[64];
     (void)snprintf(note, sizeof note, "%lld bytes", (long long)largest->size_bytes);
     ps_findings_evidence(&report->findings,

@@ -6,6 +6,7 @@
 #include "analyze/marks.h"
 #include "analyze/report.h"
 #include "base/alloc.h"
+#include "base/num.h"
 
 /* One stage of one pipeline, sums over the steps. */
 typedef struct stage {
@@ -382,9 +383,9 @@ static void find_stall(pipes *p, const stall_rule *rule) {
                      .stage = worst->stage,
                      .gain_ns = ns,
                      .value = ps_percent(ns, p->step_ns)},
-        "Stage %d (rank %d) %s %s in each step%s. %zu of %zu stages are over the threshold.",
-        (int)worst->stage, (int)worst->rank, rule->what, ps_ns_text_of(ns).text, for_whom, n_over,
-        p->n);
+        "Stage %d (rank %s) %s %s in each step%s. %zu of %zu stages are over the threshold.",
+        (int)worst->stage, PS_RANK(worst->rank), rule->what, ps_ns_text_of(ns).text, for_whom,
+        n_over, p->n);
     show_bubbles(p->report, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
 }
 

@@ -1,5 +1,7 @@
 #include "base/num.h"
 
+#include <stdio.h>
+
 bool ps_parse_i64(const char *s, size_t n, int64_t *out) {
     size_t i = 0;
     bool negative = n > 0 && s[0] == '-';
@@ -93,4 +95,12 @@ int ps_compare_i64(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a;
     int64_t y = *(const int64_t *)b;
     return x < y ? -1 : x > y;
+}
+
+const char *ps_rank_text(int64_t rank, char out[24]) {
+    (void)snprintf(out, 24, "?");
+    if (rank >= 0) {
+        (void)snprintf(out, 24, "%lld", (long long)rank);
+    }
+    return out;
 }

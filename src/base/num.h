@@ -17,6 +17,11 @@ bool ps_parse_us_as_ns(const char *s, size_t n, int64_t *out_ns);
 /* A non-negative decimal number ("1.3") in units of 1/scale (scale a power of ten), rounded half up. */
 bool ps_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *out);
 
+/* A rank as people read it: its number, "?" when it is negative, that is, not known. Returns `out`. */
+const char *ps_rank_text(int64_t rank, char out[24]);
+/* The same as an argument of a call. */
+#define PS_RANK(rank) ps_rank_text((rank), (char[24]){0})
+
 /* Sum and difference that stay at the ends of the range, which can still be negated: times of a hostile input have sums
  * that int64_t does not hold. */
 static inline int64_t ps_i64_plus(int64_t a, int64_t b) {

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/num.h"
 #include "base/threads.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
@@ -125,7 +126,7 @@ static bool name_sources(conversion *c) {
                        (i + 1 < c->n_inputs && c->inputs[i + 1].rank->rank == r->rank);
         ps_buf_clear(&title);
         if (r->rank >= 0) {
-            ps_buf_addf(&title, "rank %lld", (long long)r->rank);
+            ps_buf_addf(&title, "rank %s", PS_RANK(r->rank));
         }
         if (r->rank < 0 || is_twin) {
             ps_buf_addf(&title, "%s%s", title.len > 0 ? " of " : "",
@@ -181,7 +182,7 @@ static void take_turn(void *context, size_t item) {
 static void finish_input(conversion *c, input *in) {
     char who[64];
     if (in->rank->rank >= 0) {
-        (void)snprintf(who, sizeof who, "rank %lld", (long long)in->rank->rank);
+        (void)snprintf(who, sizeof who, "rank %s", PS_RANK(in->rank->rank));
     } else {
         (void)snprintf(who, sizeof who, "%s", ps_path_base(in->rank->path));
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 #include "base/threads.h"
 #include "cli/info.h"
 #include "cli/job_options.h"
@@ -236,7 +237,7 @@ static void print_steps(ps_cli *cli, const ps_inventory *inv) {
 }
 
 static int print_example(ps_cli *cli, const ps_info_rank *r) {
-    ps_cli_print(cli, "\nrank %lld (%s) holds\n\n", (long long)r->rank->rank,
+    ps_cli_print(cli, "\nrank %s (%s) holds\n\n", PS_RANK(r->rank->rank),
                  ps_cluster_format(r->rank));
     int status = print_content(cli, r->inventory);
     static const char *const FACTS[] = {"profiler level", "device", "host", "schema version",
@@ -304,7 +305,7 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
         if (ps_info_was_read(r)) {
             ps_buf_clear(&text);
             ps_info_missing(r, &text);
-            ps_cli_print(cli, "missing on rank %lld  %s\n", (long long)r->rank->rank,
+            ps_cli_print(cli, "missing on rank %s  %s\n", PS_RANK(r->rank->rank),
                          text.len > 0 ? ps_buf_str(&text) : "nothing");
         }
     }
@@ -355,7 +356,7 @@ static int report(ps_cli *cli, const ps_info *info) {
             n_failed++;
         } else if (all != NULL) {
             char who[32];
-            (void)snprintf(who, sizeof who, "rank %lld", (long long)r->rank->rank);
+            (void)snprintf(who, sizeof who, "rank %s", PS_RANK(r->rank->rank));
             ps_diag_merge(all, &r->inventory->diag, who);
         }
     }

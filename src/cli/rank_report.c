@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/fs.h"
+#include "base/num.h"
 #include "model/chart_groups.h"
 #include "write/sink.h"
 #include "write/writers.h"
@@ -56,8 +57,8 @@ static void report_rank(const ps_cli *cli, const ps_rank_report *r) {
     char text[1024];
     ps_err_format(&r->err, text, sizeof text);
     const char *where = r->err.file[0] == '\0' ? r->rank->path : "";
-    ps_cli_warn(cli, "rank %lld: %s%s%s", (long long)r->rank->rank, where,
-                where[0] != '\0' ? ": " : "", text);
+    ps_cli_warn(cli, "rank %s: %s%s%s", PS_RANK(r->rank->rank), where, where[0] != '\0' ? ": " : "",
+                text);
 }
 
 static void report_all_oddities(const ps_cli *cli, const ps_run *run) {
@@ -67,7 +68,7 @@ static void report_all_oddities(const ps_cli *cli, const ps_run *run) {
     }
     for (size_t r = 0; r < run->n_ranks; r++) {
         char who[32];
-        (void)snprintf(who, sizeof who, "rank %lld", (long long)run->ranks[r].rank->rank);
+        (void)snprintf(who, sizeof who, "rank %s", PS_RANK(run->ranks[r].rank->rank));
         ps_diag_merge(all, &run->ranks[r].diag, who);
     }
     ps_report_oddities(cli, all);
@@ -91,7 +92,7 @@ static size_t name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first)
             continue;
         }
         if (n < MAX_NAMED) {
-            ps_buf_addf(&names, "%s%lld", n > 0 ? ", " : "", (long long)run->ranks[r].rank->rank);
+            ps_buf_addf(&names, "%s%s", n > 0 ? ", " : "", PS_RANK(run->ranks[r].rank->rank));
         }
         n++;
     }

@@ -531,7 +531,7 @@ static bool keep_newest(ps_cluster *c) {
         if (again && r->is_copy && !kept->is_copy) {
             n_copies++;
         } else if (again) {
-            ps_diag_add(&c->diag, PS_ODD_RANK_DUPLICATE, "rank %lld: %s", (long long)r->rank,
+            ps_diag_add(&c->diag, PS_ODD_RANK_DUPLICATE, "rank %s: %s", PS_RANK(r->rank),
                         r->rel_path);
         } else {
             c->ranks[n++] = *r;
@@ -580,7 +580,7 @@ static void say_formats(ps_cluster *c) {
     }
     for (size_t i = 0; c->n_ranks > 1 && i < c->n_ranks; i++) {
         if (c->ranks[i].rank < 0) {
-            ps_cluster_note(c, "%s: no rank in its name nor beside it; shown as rank -1",
+            ps_cluster_note(c, "%s: no rank in its name nor beside it; shown as rank ?",
                             c->ranks[i].rel_path);
         }
     }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/num.h"
 #include "schedule/schedule.h"
 
 /* --- what is asked --------------------------------------------------------------------------------------------------- */
@@ -138,7 +139,7 @@ static bool note_all(ps_modes *m, const ps_modes_ask *ask) {
         if (run->ranks[r].status != PS_RANK_DONE) {
             char who[48];
             n_more--;
-            (void)snprintf(who, sizeof who, "rank %lld", (long long)run->ranks[r].rank->rank);
+            (void)snprintf(who, sizeof who, "rank %s", PS_RANK(run->ranks[r].rank->rank));
             ok = note(m, n_more, who, run->ranks[r].err.msg);
         }
     }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/num.h"
 #include "base/version.h"
 
 /* --- keys ------------------------------------------------------------------------------------------------------- */
@@ -78,7 +79,7 @@ static bool make_label(ps_rank_list *list, size_t i) {
     ps_buf text;
     ps_buf_init(&text, 0);
     if (rank->rank >= 0) {
-        ps_buf_addf(&text, "rank %lld", (long long)rank->rank);
+        ps_buf_addf(&text, "rank %s", PS_RANK(rank->rank));
     }
     if (rank->rank < 0 || is_twice) {
         ps_buf_addf(&text, "%s%s", text.len > 0 ? " of " : "",

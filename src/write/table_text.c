@@ -252,6 +252,12 @@ static const char *header_text(layout *l, size_t c) {
     return text;
 }
 
+/* Global ranks; -1 is one that nobody said. */
+static bool is_rank(const ps_column *column) {
+    return strcasecmp(column->name, "rank") == 0 || strcasecmp(column->name, "rankid") == 0 ||
+           strcasecmp(column->name, "rank_id") == 0;
+}
+
 static const char *cell_text(layout *l, size_t r, size_t c) {
     const ps_column *column = &l->table->columns[c];
     const ps_value *cell = ps_table_cell(l->table, r, c);
@@ -260,6 +266,9 @@ static const char *cell_text(layout *l, size_t r, size_t c) {
     }
     if (l->looks[c].is_text) {
         return ps_text_clean(&l->arena, cell->u.text);
+    }
+    if (column->type == PS_COL_INT && cell->u.i < 0 && is_rank(column)) {
+        return "?";
     }
     char number[PS_NUMBER_TEXT];
     number_text(&l->looks[c], column, cell, number);

@@ -44,3 +44,11 @@ run 0 record -o host -- "$client" range 1 forwards 3
 run 0 chart host
 says_out 'host times'
 says_out 'one process, one stage'
+
+# People read "?" where programs read -1.
+run 0 info host
+says_out 'rank ? (ascend-db) holds'
+run 0 cluster -m pp_chart -d again
+if grep -q -- ' -1 ' "$T/stdout"; then
+    fail "a rank -1: $(cat "$T/stdout")"
+fi

@@ -112,6 +112,13 @@ static void sums_stay_at_the_ends_of_the_range(void **state) {
     assert_true(ps_i64_plus(INT64_MAX, INT64_MIN) == -1);
 }
 
+static void ranks(void **state) {
+    (void)state;
+    assert_string_equal(PS_RANK(0), "0");
+    assert_string_equal(PS_RANK(12), "12");
+    assert_string_equal(PS_RANK(-1), "?");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers),
@@ -119,6 +126,7 @@ int main(void) {
         cmocka_unit_test(microseconds),
         cmocka_unit_test(scaled_numbers),
         cmocka_unit_test(sums_stay_at_the_ends_of_the_range),
+        cmocka_unit_test(ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
