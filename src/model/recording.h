@@ -15,6 +15,6 @@ bool ps_trace_has_host_times(const ps_trace *trace);
 /* What makes communication operators out of a recording, which has them as marks: the end of a sentence. */
 #define PS_RECORDING_COMM_HOW                                                                        \
     "a recording has marks of domain communication: `pipescope cluster -m mstx2commop -d FOLDER -o " \
-    "OUT` makes operators of them, in copies below OUT"
+    "OUT` makes operators of them; open OUT/cluster_analysis_output/Mstx2Commop"
 
 #endif

@@ -165,7 +165,7 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
           "A job on one process has none. Else mark it in domain communication (--nccl-marks does for "
           "NCCL). "
           "The marks become operators by `pipescope cluster -m mstx2commop -d FOLDER -o "
-          "OUT`, in copies below OUT.",
+          "OUT`; open OUT/cluster_analysis_output/Mstx2Commop.",
           NULL}},
     [PS_CAPTURE_STEPS] =
         {"steps",
