@@ -348,7 +348,7 @@ class profile:
         folder = folder if in_place else os.path.join(dir_name, os.path.basename(folder))
         self.folders.append(folder)
         if figures and not _say.launched():
-            _say.warn(figures, folder)
+            _say.tell(figures, folder)
         self._incomplete.append(folder)
         # The library writes the last recording first: of two that wait, the other one may come only now.
         self._incomplete = [f for f in self._incomplete if not self._add_config(f)]

@@ -7,9 +7,14 @@ logger = logging.getLogger("pipescope")
 _said = set()
 
 
-def warn(text, *values):
+def tell(text, *values):
+    """What was done; nothing is wrong."""
     if os.environ.get("PIPESCOPE_QUIET", "0") not in ("1", "true", "on"):
         logger.warning("pipescope: " + text, *values)
+
+
+def warn(text, *values):
+    tell(text, *values)
 
 
 def launched():

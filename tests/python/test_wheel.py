@@ -2,7 +2,7 @@
 """`pip install ./python`: the library is built into the wheel, from the repository and from a source distribution, and what is
 installed records by itself. Skipped where pip is missing or cannot get what builds a wheel."""
 import glob
-import importlib.util
+from importlib import metadata
 import os
 import shutil
 import sqlite3
@@ -28,6 +28,14 @@ def run(command, cwd, **env):
                           check=False)
 
 
+def has_builder():
+    """setuptools makes wheels by itself from version 71 on."""
+    try:
+        return int(metadata.version("setuptools").split(".")[0]) >= 71
+    except metadata.PackageNotFoundError:
+        return False
+
+
 class Wheel(recording.Case):
     @classmethod
     def setUpClass(cls):
@@ -40,7 +48,7 @@ class Wheel(recording.Case):
         for name in ("src", "include", "CMakeLists.txt", "LICENSE"):
             os.symlink(os.path.join(recording.ROOT, name), os.path.join(copy, name))
         # What builds it is fetched only where it is not there.
-        own = ["--no-build-isolation"] if importlib.util.find_spec("setuptools") and importlib.util.find_spec("wheel") else []
+        own = ["--no-build-isolation"] if has_builder() else []
         done = run([sys.executable, "-m", "pip", "wheel", "--no-deps", *own, "-w", cls.work, "./python"], copy)
         if done.returncode != 0 and any(text in done.stdout + done.stderr for text in UNREACHABLE):
             recording.skip("pip cannot get what builds a wheel")
