@@ -180,29 +180,6 @@ bool ps_json_is_utf8(const char *s, size_t n) {
     return true;
 }
 
-static size_t put_utf8(char *out, uint32_t c) {
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xC0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xE0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
-        out[2] = (char)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    out[0] = (char)(0xF0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
-    out[3] = (char)(0x80 | (c & 0x3F));
-    return 4;
-}
-
 static bool hex4(const char *s, size_t n, uint32_t *out) {
     uint32_t value = 0;
     for (size_t i = 0; i < 4; i++) {
@@ -236,7 +213,7 @@ static size_t unicode_escape(const char *s, size_t n, char *out, size_t *n_out, 
         c = 0xFFFD;
         *odd |= PS_JSON_ODD_UTF8;
     }
-    *n_out += put_utf8(out + *n_out, c);
+    *n_out += ps_utf8_put(out + *n_out, c);
     return read;
 }
 
@@ -269,7 +246,7 @@ static size_t copy_text(const char *s, size_t n, char *out, unsigned *odd) {
     for (size_t i = 0; i < n;) {
         size_t len = ps_utf8_len(s + i, n - i);
         if (len == 0) {
-            n_out += put_utf8(out + n_out, 0xFFFD);
+            n_out += ps_utf8_put(out + n_out, 0xFFFD);
             *odd |= PS_JSON_ODD_UTF8;
             i++;
         } else {

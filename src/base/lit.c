@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 
 #define MAX_DEPTH 64
 #define MAX_NODES ((size_t)1 << 20)
@@ -80,29 +81,6 @@ static bool hex_number(const parser *p, size_t at, size_t digits, uint32_t *out)
     return true;
 }
 
-static size_t put_utf8(char *out, uint32_t c) {
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xC0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xE0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
-        out[2] = (char)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    out[0] = (char)(0xF0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
-    out[3] = (char)(0x80 | (c & 0x3F));
-    return 4;
-}
-
 /* \uXXXX, joining a surrogate pair; p->at stands behind "\u". Writes at most 4 bytes, which the six bytes
  * of the escape always have room for. A lone surrogate becomes U+FFFD. */
 static bool unicode_escape(parser *p, char *out, size_t *n_out) {
@@ -119,7 +97,7 @@ static bool unicode_escape(parser *p, char *out, size_t *n_out) {
             p->at += 6;
         }
     }
-    *n_out += put_utf8(out + *n_out, c >= 0xD800 && c < 0xE000 ? 0xFFFD : c);
+    *n_out += ps_utf8_put(out + *n_out, c >= 0xD800 && c < 0xE000 ? 0xFFFD : c);
     return true;
 }
 
@@ -141,7 +119,7 @@ static bool escape(parser *p, char *out, size_t *n_out) {
     }
     if (c == 'x' && hex_number(p, p->at, 2, &byte)) {
         p->at += 2;
-        *n_out += put_utf8(out + *n_out, byte);
+        *n_out += ps_utf8_put(out + *n_out, byte);
         return true;
     }
     return false;

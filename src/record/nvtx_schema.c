@@ -253,6 +253,21 @@ static uint64_t choose_id(uint64_t given, bool has_id, uint64_t registered) {
     return next_id++;
 }
 
+/* Under an id that fits; takes `entries` over. Returns the id, 0 when there is none. */
+static uint64_t add(ps_nvtx_schema *schema, ps_nvtx_entry *entries, uint64_t given, bool has_own,
+                    uint64_t own) {
+    ps_nvtx_lock();
+    schema->id = choose_id(given, has_own, own);
+    uint64_t kept = 0;
+    if (schema->id == 0) {
+        free_entries(entries, schema->n_entries);
+    } else {
+        kept = keep(schema, entries);
+    }
+    ps_nvtx_unlock();
+    return kept;
+}
+
 uint64_t ps_nvtx_schema_add(const ps_record_domain *domain, const nvtxPayloadSchemaAttr_t *attr,
                             uint64_t id) {
     const uint64_t needed =
@@ -274,16 +289,8 @@ uint64_t ps_nvtx_schema_add(const ps_record_domain *domain, const nvtxPayloadSch
     if (entries != NULL) {
         lay_out(&schema, static_size);
     }
-    ps_nvtx_lock();
-    schema.id = choose_id(id, (attr->fieldMask & NVTX_SCHEMA_HAS_ID) != 0, attr->schemaId);
-    uint64_t kept = 0;
-    if (schema.id == 0) {
-        free_entries(entries, schema.n_entries);
-    } else {
-        kept = keep(&schema, entries);
-    }
-    ps_nvtx_unlock();
-    return kept;
+    bool chosen = (attr->fieldMask & NVTX_SCHEMA_HAS_ID) != 0;
+    return add(&schema, entries, id, chosen, attr->schemaId);
 }
 
 uint64_t ps_nvtx_enum_add(const ps_record_domain *domain, const nvtxPayloadEnumAttr_t *attr,
@@ -302,14 +309,6 @@ uint64_t ps_nvtx_enum_add(const ps_record_domain *domain, const nvtxPayloadEnumA
                              .size = attr->sizeOfEnum,
                              .align = attr->sizeOfEnum};
     ps_nvtx_entry *entries = copy_values(attr->entries, attr->numEntries);
-    ps_nvtx_lock();
-    schema.id = choose_id(id, (attr->fieldMask & NVTX_ENUM_HAS_ID) != 0, attr->schemaId);
-    uint64_t kept = 0;
-    if (schema.id == 0) {
-        free_entries(entries, schema.n_entries);
-    } else {
-        kept = keep(&schema, entries);
-    }
-    ps_nvtx_unlock();
-    return kept;
+    bool chosen = (attr->fieldMask & NVTX_ENUM_HAS_ID) != 0;
+    return add(&schema, entries, id, chosen, attr->schemaId);
 }

@@ -17,32 +17,6 @@ static _Atomic uint32_t n_strings;
 
 /* --- UTF-8 --------------------------------------------------------------------------------------------------------- */
 
-static size_t put_utf8(uint32_t c, char out[4]) {
-    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
-        c = 0xfffd;
-    }
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xc0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 63));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xe0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 63));
-        out[2] = (char)(0x80 | (c & 63));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 63));
-    out[2] = (char)(0x80 | (c >> 6 & 63));
-    out[3] = (char)(0x80 | (c & 63));
-    return 4;
-}
-
 static uint32_t unit_at(const unsigned char *units, size_t i, unsigned unit_bytes) {
     if (unit_bytes == 1) {
         return units[i];
@@ -65,7 +39,7 @@ static size_t next_character(const unsigned char *units, size_t n, unsigned unit
         size_t length = c < 0x80 ? 1 : ps_utf8_len((const char *)units + *i, n - *i);
         if (length == 0) {
             *i += 1;
-            return put_utf8(0xfffd, out);
+            return ps_utf8_put(out, 0xfffd);
         }
         memcpy(out, units + *i, length);
         *i += length;
@@ -79,7 +53,7 @@ static size_t next_character(const unsigned char *units, size_t n, unsigned unit
             c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
         }
     }
-    return put_utf8(c, out);
+    return ps_utf8_put(out, c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c);
 }
 
 size_t ps_nvtx_to_utf8(const void *units, size_t n, unsigned unit_bytes, char *out, size_t size,

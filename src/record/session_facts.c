@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "record/device.h"
 #include "record/events.h"
+#include "record/export/json_value.h"
 #include "record/hold.h"
 #include "record/log.h"
 #include "record/nvtx.h"
@@ -40,60 +41,6 @@ static struct {
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &g.first};
 
 /* --- metadata -------------------------------------------------------------------------------------------------------- */
-
-static bool is_json_scalar(const char *s, const char *end) {
-    switch (ps_json_word_of(s, (size_t)(end - s))) {
-    case PS_JSON_NUMBER:
-    case PS_JSON_TRUE:
-    case PS_JSON_FALSE:
-    case PS_JSON_NULL:
-    case PS_JSON_NOT_A_NUMBER: /* as Python prints it; becomes null */
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* `json` as strict JSON on one line's worth of bytes, for the caller to free; NULL when it is none or memory is out. */
-static char *tidy_json(const char *json, bool *is_json) {
-    const char *begin = json;
-    const char *end = json + strlen(json);
-    while (begin < end && ps_json_is_space(*begin)) {
-        begin++;
-    }
-    while (end > begin && ps_json_is_space(end[-1])) {
-        end--;
-    }
-    size_t n = (size_t)(end - begin);
-    /* The checker takes an array or object, so the value is looked at as the only one of an array. */
-    char *array = ps_alloc(n + 3);
-    if (array == NULL) {
-        *is_json = true;
-        return NULL;
-    }
-    array[0] = '[';
-    memcpy(array + 1, begin, n);
-    array[n + 1] = ']';
-    array[n + 2] = '\0';
-    const char *behind = begin;
-    bool whole = n > 0 && ps_json_skip_value(&behind, end, 1) == PS_JSON_OK && behind == end;
-    if (!whole && n > 0) {
-        whole = is_json_scalar(begin, end);
-    }
-    bool tidy = false;
-    size_t n_tidy = 0;
-    *is_json = whole && ps_json_check(array, n + 2, &tidy, &n_tidy);
-    char *out = *is_json ? ps_alloc(n_tidy + 1) : NULL;
-    if (out != NULL) {
-        unsigned odd = 0;
-        size_t length = ps_json_tidy(array, n + 2, out, &odd);
-        /* Without the array's brackets. */
-        memmove(out, out + 1, length - 2);
-        out[length - 2] = '\0';
-    }
-    ps_free(array);
-    return out;
-}
 
 static meta *meta_named(const char *key) {
     for (meta *m = g.first; m != NULL; m = m->next) {
@@ -156,7 +103,7 @@ int ps_session_metadata(const char *key, const char *json) {
         return PS_RECORD_BAD_ARGUMENT;
     }
     bool is_json = false;
-    char *tidy = tidy_json(json, &is_json);
+    char *tidy = ps_tidy_value(json, &is_json);
     if (tidy == NULL) {
         if (!is_json) {
             ps_rec_log("metadata \"%.100s\" left out: its value is no JSON: %.100s", key, json);

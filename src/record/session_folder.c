@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "base/fs.h"
 #include "record/calm.h"
+#include "record/export/capture_parts.h"
 #include "record/export/export.h"
 #include "record/log.h"
 #include "record/session_parts.h"
@@ -130,16 +131,6 @@ void ps_take_announce(const ps_take *take, const char *folder) {
 
 /* --- the first event ------------------------------------------------------------------------------------------------- */
 
-static void read_boot_id(char out[static 40]) {
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, out, 39);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    out[n > 0 ? n : 0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
-}
-
 static bool make_parts(ps_take *take, ps_err *err) {
     (void)snprintf(take->raw, sizeof take->raw, "%s/FRAMEWORK", take->folder);
     if (mkdir(take->raw, 0750) != 0) {
@@ -209,7 +200,7 @@ static bool place_take(ps_take *take) {
                               .session = take->session,
                               .pid = (uint32_t)getpid(),
                               .rank = take->config.rank};
-    read_boot_id(header.boot_id);
+    (void)ps_this_boot(header.boot_id, sizeof header.boot_id);
     take->on_disk = place_on_disk(take, &header);
     if (!take->on_disk && !ps_spool_open(&take->spool, NULL, &header, take->config.max_bytes / 2)) {
         ps_rec_log("no memory for events: nothing is recorded");

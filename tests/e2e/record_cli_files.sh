@@ -156,10 +156,26 @@ run 1 record --recover left
 [ "$(n_raw left)" = 1 ] || fail 'raw files of what was recovered are still there'
 
 # Damage in the middle: what is whole is there, the rest is named, and the raw files stay.
+# Three times 3000 slots through a ring of 4096, each when the writer has taken out what was before: the first 4904 slots stand in the
+# spool alone.
 got=0
-PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=$T/middle "$client" range 60000 mark 60000 range 1 die 9 >/dev/null 2>&1 || got=$?
+PIPESCOPE_RECORD=1 PIPESCOPE_OUTPUT_DIR=$T/middle PIPESCOPE_RING_SLOTS=4096 "$client" \
+    range 1500 touch "$T/begun1" wait "$T/go1" range 1500 touch "$T/begun2" wait "$T/go2" \
+    range 1500 touch "$T/begun3" wait "$T/go3" die 9 >/dev/null 2>&1 &
+pid=$!
+for part in 1 2 3; do
+    rounds=0
+    until [ -e "$T/begun$part" ] &&
+        [ "$(stat -c %s "$(find middle -name events.spool)")" -ge $((part * 96000)) ]; do
+        rounds=$((rounds + 1))
+        [ $rounds -lt 400 ] || fail 'the writer wrote nothing in 20 s'
+        sleep 0.05
+    done
+    : >"$T/go$part"
+done
+wait $pid || got=$?
 spool=$(find middle -name events.spool)
-head -c 100000 /dev/urandom | dd of="$spool" bs=1 seek=200000 conv=notrunc 2>/dev/null
+head -c 40000 /dev/urandom | dd of="$spool" bs=1 seek=50000 conv=notrunc 2>/dev/null
 run 4 record --recover middle
 says 'could not be understood'
 [ -e "$spool" ] || fail 'damaged raw files were removed'

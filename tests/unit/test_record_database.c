@@ -410,6 +410,50 @@ static void test_names(void **state) {
     assert_string_equal(small, "a l");
 }
 
+/* What the raw files of a killed process hold need not be what was written: metadata stays JSON whatever it is. */
+static void test_damaged_metadata(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_thread(&r, 1, 5, "main");
+    put_text(&r, 1, 1, "a");
+    put_event(&r, 1, PS_REC_MARK, 2000, 1, 0, 1, 0);
+    put_pair(&r, PS_REC_META, 0, "whole", "{\"a\": [1, 2]}");
+    put_pair(&r, PS_REC_META, 0, "cut", "{\"a\": [1,");
+    put_pair(&r, PS_REC_INFO, 0, "schedule", "{\"wait\": ");
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    expect_rows(
+        &p,
+        "SELECT name, value, json_valid(value) FROM META_DATA WHERE name IN ('whole', 'cut') "
+        "ORDER BY name",
+        "cut,\"{\\\"a\\\": [1,\",1\nwhole,{\"a\": [1, 2]},1\n");
+    static const char *const FILES[] = {"profiler_metadata.json", "profiler_info.json",
+                                        "profiler_info_0.json"};
+    unsigned n_files = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        char path[600];
+        (void)snprintf(path, sizeof path, "%s/%s", p.dir, FILES[i]);
+        ps_buf text;
+        ps_buf_init(&text, 0);
+        if (ps_read_file(path, 1 << 20, &text, NULL) == PS_OK) {
+            sqlite3_stmt *s = NULL;
+            assert_int_equal(sqlite3_prepare_v2(p.db, "SELECT json_valid(?)", -1, &s, NULL),
+                             SQLITE_OK);
+            (void)sqlite3_bind_text(s, 1, ps_buf_str(&text), -1, SQLITE_TRANSIENT);
+            assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+            assert_int_equal(sqlite3_column_int(s, 0), 1);
+            (void)sqlite3_finalize(s);
+            n_files++;
+        }
+        ps_buf_fini(&text);
+    }
+    assert_int_equal(n_files, 2);
+    remove_place(&p);
+    recording_end(&r);
+}
+
 /* NVTX ranges have no stream: with CUPTI they lie on the device from the first start to the last end of what was launched inside
  * of them on their thread. Outer (2000 to 2090) launches 1 and 2 itself and 3 inside of inner (2040 to 2060); another thread
  * launches 4 meanwhile; a range that launches nothing has no row; one that overlaps outer (2030 to 2100) has 2, 3 and 5. */
@@ -712,10 +756,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_marks),         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_device_ranges), cmocka_unit_test(test_cupti),
-        cmocka_unit_test(test_projection),    cmocka_unit_test(test_trace_view),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_nccl_marks),
-        cmocka_unit_test(test_emitted),       cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_same_bytes),    cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_schema)};
+        cmocka_unit_test(test_projection),    cmocka_unit_test(test_damaged_metadata),
+        cmocka_unit_test(test_trace_view),    cmocka_unit_test(test_names),
+        cmocka_unit_test(test_nccl_marks),    cmocka_unit_test(test_emitted),
+        cmocka_unit_test(test_facts),         cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_failures),      cmocka_unit_test(test_schema)};
     return cmocka_run_group_tests_name("record_database", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/lit.h"
+#include "record/export/texts.h"
 
 /* --- payloads ----------------------------------------------------------------------------------------------------- */
 
@@ -143,9 +144,5 @@ bool ps_comm_is_kernel(const char *name) {
 }
 
 unsigned ps_comm_tag(const char *group) {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (const char *s = group; *s != '\0'; s++) {
-        h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-    }
-    return (unsigned)(h % 1000);
+    return (unsigned)(ps_stable_hash(group) % 1000);
 }

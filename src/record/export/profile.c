@@ -6,9 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/fs.h"
 #include "base/lit.h"
 #include "base/num.h"
+#include "record/export/json_value.h"
 #include "record/export/tables.h"
 
 char *ps_profile_dir_name(ps_arena *arena, const char *worker, int64_t unix_ns) {
@@ -40,13 +42,31 @@ static bool has_key(const ps_capture *c, const char *wanted) {
     return false;
 }
 
+/* A value of damaged raw files may be JSON no more: then it is the text of a string. */
+static ps_code hand_value(const char *key, const char *value, ps_metadata_fn fn, void *context,
+                          ps_err *err) {
+    bool is_json;
+    char *tidy = ps_tidy_value(value, &is_json);
+    if (is_json) {
+        ps_code code = tidy != NULL ? fn(context, key, tidy, err) : ps_fail_nomem(err);
+        ps_free(tidy);
+        return code;
+    }
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_buf_add_json_str(&text, value, strlen(value));
+    ps_code code = ps_buf_ok(&text) ? fn(context, key, ps_buf_str(&text), err) : ps_fail_nomem(err);
+    ps_buf_fini(&text);
+    return code;
+}
+
 ps_code ps_profile_each_metadata(const ps_capture *c, ps_metadata_fn fn, void *context,
                                  ps_err *err) {
     const ps_named *meta = ps_capture_metadata(c);
     ps_code code = PS_OK;
     for (size_t i = 0; i < meta->n && code == PS_OK; i++) {
-        code = fn(context, ps_capture_text(c, (uint32_t)meta->key[i], NULL),
-                  ps_capture_text(c, meta->value[i], NULL), err);
+        code = hand_value(ps_capture_text(c, (uint32_t)meta->key[i], NULL),
+                          ps_capture_text(c, meta->value[i], NULL), fn, context, err);
     }
     if (code == PS_OK && !has_key(c, "trace_id")) {
         const ps_spool_header *h = ps_capture_header(c);
@@ -86,14 +106,17 @@ static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
     const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
     const ps_lit *config = ps_lit_get(doc, "config");
     const ps_clock_line *clock = ps_capture_clock(e->c);
-    const char *schedule = ps_capture_fact(e->c, "schedule");
+    bool is_json = false;
+    char *schedule = ps_tidy_value(ps_capture_fact(e->c, "schedule"), &is_json);
+    out->failed = out->failed || (is_json && schedule == NULL); /* memory is out */
     int64_t start_ns, end_ns;
     bool ended;
     ps_capture_span(e->c, &start_ns, &end_ns, &ended);
     ps_buf_add_str(out, "{\n    \"config\": {\n        \"common_config\": {");
     add_member(out, "activities", config, "activities",
                e->host_backend ? "[\"CPU\"]" : "[\"CPU\", \"GPU\"]");
-    ps_buf_addf(out, ", \"schedule\": %s, ", schedule[0] != '\0' ? schedule : "null");
+    ps_buf_addf(out, ", \"schedule\": %s, ", schedule != NULL ? schedule : "null");
+    ps_free(schedule);
     add_member(out, "record_shapes", config, "record_shapes", "false");
     ps_buf_add_str(out, ", ");
     add_member(out, "profile_memory", config, "profile_memory", "false");

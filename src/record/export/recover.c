@@ -36,16 +36,19 @@ bool ps_this_boot(char *out, size_t size) {
     return n > 0;
 }
 
+/* /proc/PID/stat behind the name, which may hold anything: " S 1 ..."; "" without such a process. */
+static const char *stat_of(uint32_t pid, char *out, size_t size) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    const char *at = read_small(path, out, size) > 0 ? strrchr(out, ')') : NULL;
+    return at != NULL ? at + 1 : "";
+}
+
 /* Seconds after the boot at which the process began; negative when not known. */
 static double began_s(uint32_t pid) {
-    char path[64];
+    enum { FIELDS_TO_START = 19 };
     char stat[1024];
-    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    if (read_small(path, stat, sizeof stat) == 0) {
-        return -1;
-    }
-    enum { FIELDS_TO_START = 20 }; /* behind the name, which may hold anything */
-    const char *at = strrchr(stat, ')');
+    const char *at = strchr(stat_of(pid, stat, sizeof stat), ' ');
     for (int i = 0; at != NULL && i < FIELDS_TO_START; i++) {
         at = strchr(at + 1, ' ');
     }
@@ -55,11 +58,9 @@ static double began_s(uint32_t pid) {
 
 /* Its parent has not asked for its status yet: some never do. */
 static bool is_zombie(uint32_t pid) {
-    char path[64];
     char stat[1024];
-    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    const char *at = read_small(path, stat, sizeof stat) > 0 ? strrchr(stat, ')') : NULL;
-    return at != NULL && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
+    const char *at = stat_of(pid, stat, sizeof stat);
+    return at[0] == ' ' && (at[1] == 'Z' || at[1] == 'X');
 }
 
 /* The process that records holds a lock (spool.c). */

@@ -179,11 +179,7 @@ static ps_code fill_metadata(ps_export *e, ps_err *err) {
 
 /* The same for all processes of a machine: of its boot id, which containers share, else of the host's name. */
 static uint64_t host_uid(const char *text) {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (; *text != '\0'; text++) {
-        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    }
-    return h >> 1;
+    return ps_stable_hash(text) >> 1;
 }
 
 static ps_code fill_host(ps_export *e, ps_arena *arena, ps_err *err) {

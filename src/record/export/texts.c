@@ -95,3 +95,11 @@ uint32_t ps_texts_add(ps_texts *t, const char *text, size_t n) {
     t->slots[slot] = id + 1;
     return id;
 }
+
+uint64_t ps_stable_hash(const char *text) {
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (; *text != '\0'; text++) {
+        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    }
+    return h;
+}

@@ -24,4 +24,7 @@ void ps_texts_fini(ps_texts *t);
 /* The number of `n` bytes, copied when new; UINT32_MAX when memory is out. */
 uint32_t ps_texts_add(ps_texts *t, const char *text, size_t n);
 
+/* FNV-1a: the same number for a text in every file and on every machine, for what is named after it. */
+uint64_t ps_stable_hash(const char *text);
+
 #endif
