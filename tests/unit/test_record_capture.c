@@ -232,6 +232,37 @@ static void test_texts(void **state) {
     recording_end(&r);
 }
 
+/* Numbers of texts that damage made high take no memory by their height, and keep no other text from being read. */
+static void test_numbers_of_texts(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_text(&r, 1, 1, "one");
+    put_text(&r, 1, 0x7fffffff, "the last there can be");
+    put_text(&r, 1, 257, "257"); /* at the place of 1 while there are few */
+    put_text(&r, 1, 0x80000000, "of no ring");
+    put_text(&r, 1, 2, "two");
+    for (uint32_t i = 0; i < 500; i++) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "more %u", i);
+        put_text(&r, 1, 1000 + i, text);
+    }
+    const uint32_t used[] = {1, 0x7fffffff, 257, 2, 1000, 1499, 3, 1500};
+    const char *const wanted[] = {
+        "one", "the last there can be", "257", "two", "more 0", "more 499", "<lost>", "<lost>"};
+    for (size_t i = 0; i < 8; i++) {
+        put_event(&r, 1, PS_REC_MARK, 2000 + i, i + 1, 0, used[i], 0);
+    }
+    ps_capture *c = read_memory(&r);
+    assert_int_equal(ps_capture_events(c)->n, 8);
+    for (size_t i = 0; i < 8; i++) {
+        assert_string_equal(message(c, i), wanted[i]);
+    }
+    assert_int_equal(damaged(c, "a text with an impossible number"), 3 * 32);
+    ps_capture_free(c);
+    recording_end(&r);
+}
+
 /* Shared texts and domains stand in ring 0, whoever uses them; facts and metadata: the last one counts. */
 static void test_shared(void **state) {
     (void)state;
@@ -370,6 +401,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_nothing_there, setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_damage, setup, teardown),
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_numbers_of_texts),
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_memory),

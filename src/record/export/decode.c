@@ -6,13 +6,22 @@
 #include "base/utf8.h"
 #include "record/export/capture_parts.h"
 
-enum { MOST_LOCAL_TEXTS_AHEAD = 1 << 20, MOST_SHARED = 1 << 20, MOST_DOMAINS = 65535 };
+enum { MOST_SHARED = 1 << 20, MOST_DOMAINS = 65535 };
+
+/* Texts of one ring by their number there. They are numbered 1, 2, 3 ..., but damage leaves numbers out or makes others of
+ * them: memory follows from how many there are, not from how high they count. A number lies at its low bits, or in the
+ * first free slot behind, so without damage this is an array. */
+typedef struct local_texts {
+    struct local_text {
+        uint32_t local, text; /* local 0: free */
+    } * slots;
+    size_t n_slots, n; /* n_slots a power of two, or 0 */
+} local_texts;
 
 typedef struct ring_state {
     ps_capture *c;
     uint32_t ring, tid;
-    uint32_t *texts; /* by number in this ring, PS_NO_TEXT not defined */
-    size_t n_texts, cap_texts;
+    local_texts texts;
     uint32_t lost, dropped; /* texts */
     uint32_t extra;         /* row of nvtx for the next event, PS_NO_TEXT none */
     uint64_t position;
@@ -89,23 +98,51 @@ static bool set_at(ps_raw_numbers *v, uint64_t index, uint32_t value) {
     return true;
 }
 
+/* The slot of `local`, or the free one that it would take. */
+static struct local_text *slot_of_text(const local_texts *t, uint32_t local) {
+    size_t i = local & (t->n_slots - 1);
+    while (t->slots[i].local != 0 && t->slots[i].local != local) {
+        i = (i + 1) & (t->n_slots - 1);
+    }
+    return &t->slots[i];
+}
+
+static bool grow_texts(local_texts *t) {
+    local_texts wider = {.n_slots = t->n_slots > 0 ? 2 * t->n_slots : 256, .n = t->n};
+    wider.slots = ps_calloc(wider.n_slots, sizeof *wider.slots);
+    if (wider.slots == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < t->n_slots; i++) {
+        if (t->slots[i].local != 0) {
+            *slot_of_text(&wider, t->slots[i].local) = t->slots[i];
+        }
+    }
+    ps_free(t->slots);
+    *t = wider;
+    return true;
+}
+
+/* A number that has a text gets the new one: the ring went to another thread, which begins anew. */
+static bool set_text(local_texts *t, uint32_t local, uint32_t text) {
+    if (2 * t->n >= t->n_slots && !grow_texts(t)) {
+        return false;
+    }
+    struct local_text *slot = slot_of_text(t, local);
+    t->n += slot->local == 0 ? 1 : 0;
+    *slot = (struct local_text){.local = local, .text = text};
+    return true;
+}
+
 static bool define_text(ring_state *s, const ps_slot *slot) {
-    if (slot->id == 0 || slot->id > s->position + MOST_LOCAL_TEXTS_AHEAD) {
+    if (slot->id == 0 || slot->id >= PS_TEXT_SHARED) {
         damage(s, sizeof *slot, "a text with an impossible number");
         return true;
     }
     const char *text;
     size_t n = text_behind(s, slot, slot->aux, &text);
     uint32_t id = add_text(s->c, text, n);
-    if (id == PS_NO_TEXT ||
-        !ps_grow(&s->texts, &s->cap_texts, (size_t)slot->id + 1, UINT32_MAX, sizeof *s->texts)) {
-        return false;
-    }
-    for (; s->n_texts <= slot->id; s->n_texts++) {
-        s->texts[s->n_texts] = PS_NO_TEXT;
-    }
-    s->texts[slot->id] = id;
-    return true;
+    return id != PS_NO_TEXT && set_text(&s->texts, (uint32_t)slot->id, id);
 }
 
 static uint32_t text_of(ring_state *s, uint32_t text) {
@@ -116,8 +153,8 @@ static uint32_t text_of(ring_state *s, uint32_t text) {
     if (text & PS_TEXT_SHARED) {
         uint32_t number = text & ~PS_TEXT_SHARED;
         id = number < s->c->shared.n ? s->c->shared.at[number] : PS_NO_TEXT;
-    } else if (text < s->n_texts) {
-        id = s->texts[text];
+    } else if (s->texts.n > 0 && slot_of_text(&s->texts, text)->local == text) {
+        id = slot_of_text(&s->texts, text)->text;
     }
     if (id == PS_NO_TEXT) {
         damage(s, sizeof(ps_slot), "a text that is not defined");
@@ -458,7 +495,7 @@ static bool decode_ring(ps_capture *c, uint32_t ring, uint32_t lost, uint32_t dr
         ok = take(&s, slot);
     }
     ps_free(w);
-    ps_free(s.texts);
+    ps_free(s.texts.slots);
     return ok;
 }
 
