@@ -17,7 +17,8 @@ typedef struct ps_rec_device {
     void (*start)(uint64_t id, void *stream);
     void (*end)(uint64_t id);
     void (*step)(void); /* a step ended: a good time to ask for what has finished */
-    void (*tick)(void); /* from the writer thread, about every 10 ms */
+    void (*tick)(void); /* from the writer thread, about every 10 ms: keeps it awake */
+    void (*look)(void); /* from the writer thread, with each round it makes anyway (10 to 100 ms) */
     void (*drain)(
         unsigned
             timeout_ms); /* recording has been switched off: everything that can still be had */

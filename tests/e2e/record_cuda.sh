@@ -40,8 +40,10 @@ record ranges 0 -- "$programs/gpu_ranges" 10
 check ranges ranges
 export GPU_LATE=1
 record late 0 --backend cuda_event -- "$programs/gpu_ranges" 3
+record late_auto 0 -- "$programs/gpu_ranges" 3
 unset GPU_LATE
 check ranges late
+check ranges late_auto
 
 record capture 0 -- "$programs/gpu_capture"
 check capture capture

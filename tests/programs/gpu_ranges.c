@@ -8,6 +8,8 @@
  * link: pipescope-record */
 #include <pipescope/record.h>
 
+#include <unistd.h>
+
 #include "gpu_driver.h"
 
 enum { STREAMS = 4 };
@@ -53,6 +55,9 @@ int main(int argc, char **argv) {
         open = ps_record_range_start(NULL, "before the driver", GPU_LEGACY);
     }
     gpu_load();
+    if (open != 0) {
+        (void)usleep(300000); /* the recorder looks for a driver every tenth of a second at least */
+    }
     gpu_check(gpu.CtxCreate(&context, 0, 0), "cuCtxCreate");
     gpu_say_device();
     void *spin = gpu_spin_function();
