@@ -579,23 +579,68 @@ int ps_event_pop(const ps_record_domain *domain) {
 
 /* --- steps and counts ------------------------------------------------------------------------------------------------ */
 
-void ps_event_step(bool begin, int64_t step, void *stream) {
+/* `id` 0: none, one slot. */
+static bool put_step(ps_rec_thread *me, ps_lane *lane, uint64_t spare, ps_slot step, uint64_t id) {
+    if (!ps_lane_has(lane, intro_need(me, lane) + 1 + (id != 0) + spare)) {
+        return false;
+    }
+    uint64_t n = put_intro(me, lane);
+    step.n_more = id != 0;
+    *ps_ring_slot(&lane->ring, n++) = step;
+    if (id != 0) {
+        *ps_ring_slot(&lane->ring, n++) = (ps_slot){.id = id};
+    }
+    ps_lane_publish(lane, n);
+    return true;
+}
+
+/* In the thread's ring, else in ring 0. A begin leaves room for its end. */
+static bool put_step_anywhere(ps_rec_thread *me, ps_slot step, uint64_t id) {
+    bool begin = step.kind == PS_REC_STEP_BEGIN;
+    if (LIKELY(put_step(me, me->lane, ps_lane_open(me->lane) + begin, step, id))) {
+        return true;
+    }
+    ps_lane *lane;
+    ps_writer_wake();
+    bool done = false;
+    if (me->lane->number != 0 && ps_lane_shared_lock(&lane)) {
+        done = lane != NULL && put_step(me, lane, ps_lane_open(lane), step, id);
+        ps_lane_shared_unlock();
+    }
+    if (!done) {
+        (void)full(me->lane);
+    }
+    return done;
+}
+
+uint64_t ps_event_step_begin(int64_t step, void *stream) {
+    ps_rec_thread *me = enter();
+    if (me == NULL) {
+        return 0;
+    }
+    uint64_t id = stream != NULL ? new_id(me, true) : 0;
+    ps_slot slot = {.kind = PS_REC_STEP_BEGIN,
+                    .ticks = ps_clock_ticks(me->clock),
+                    .id = (uint64_t)step,
+                    .aux = (uint64_t)(uintptr_t)stream};
+    id = put_step_anywhere(me, slot, id) ? id : 0;
+    leave_with(me, DEVICE_START, id, stream);
+    return id;
+}
+
+void ps_event_step_end(int64_t step, uint64_t id) {
     ps_rec_thread *me = enter();
     if (me == NULL) {
         return;
     }
-    uint64_t ticks = ps_clock_ticks(me->clock);
-    slot_kind kind = kind_in(begin ? PS_REC_STEP_BEGIN : PS_REC_STEP_END, 0);
-    uint64_t aux = (uint64_t)(uintptr_t)stream;
-    uint64_t spare = ps_lane_open(me->lane) + begin;
-    if (!put_end(me, me->lane, spare, kind, ticks, (uint64_t)step, aux) &&
-        !put_end_shared(me, kind, ticks, (uint64_t)step, aux)) {
-        (void)full(me->lane);
-    }
+    ps_slot slot = {
+        .kind = PS_REC_STEP_END, .ticks = ps_clock_ticks(me->clock), .id = (uint64_t)step};
+    (void)put_step_anywhere(me, slot, 0);
     done_writing(me);
-    if (!begin) {
-        call_device(me, DEVICE_STEP, 0, NULL);
+    if (id != 0) {
+        call_device(me, DEVICE_END, id, NULL);
     }
+    call_device(me, DEVICE_STEP, 0, NULL);
     clear_busy(me);
 }
 

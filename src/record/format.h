@@ -72,8 +72,10 @@ enum {
     PS_REC_OP_BEGIN =
         20, /* range id | stream handle | name ; one slot behind: text id of the shapes or 0 in its `text`,
                                 of an operator of the backward pass the id of the forward one in its `id` */
-    PS_REC_STEP_BEGIN = 21, /* number of the step, int64 | stream handle or 0 | - */
-    PS_REC_STEP_END = 22,   /* number of the step | 0 | - */
+    PS_REC_STEP_BEGIN =
+        21, /* number of the step, int64 | stream handle or 0 | - ; on a stream one slot behind: in its `id` the
+                                id of its device times */
+    PS_REC_STEP_END = 22, /* number of the step | 0 | - */
     PS_REC_NVTX =
         23, /* directly before the mark or start it belongs to. category (low 32), colour (high 32) |
                                 payload type (low 32), form (high 32) | payload as JSON text or 0 */

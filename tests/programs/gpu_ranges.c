@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
     gpu_check(gpu.EventCreate(&events[1], 0), "cuEventCreate");
     ps_record_range_end(open);
     for (int i = 0; i < n; i++) {
-        (void)ps_record_step_begin(i);
+        (void)ps_record_step_begin_on(i, side);
         for (int k = 0; k < 4; k++) {
             one(spin, lengths[k], side, "side", i, events);
             one(spin, lengths[k], GPU_LEGACY, "legacy", i, events);

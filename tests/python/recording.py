@@ -176,13 +176,13 @@ class FakeLibrary:
     def export(self, path):
         return self._call("export") if path is None else self._call("export", path)
 
-    def step_begin(self, number):
+    def step_begin(self, number, _stream):
         return self._call("begin", number)
 
     def step_end(self):
         return self._call("end")
 
-    def step(self):
+    def step(self, _stream):
         return self._call("step")
 
     def set(self, name, value):

@@ -46,9 +46,21 @@ static ps_task comm_task(ps_export *e, const ps_mark *m) {
                      .stream = ps_comm_stream(e, m->comm)};
 }
 
+static ps_task step_task(ps_export *e, size_t row) {
+    const ps_steps *s = ps_capture_steps(e->c);
+    return (ps_task){.start_ns = s->device_start_ns[row],
+                     .end_ns = s->device_end_ns[row],
+                     .device = s->device[row],
+                     .context = s->context[row],
+                     .stream =
+                         ps_export_stream(e, PS_STREAM_HANDLE, s->context[row], s->stream[row])};
+}
+
 static bool has_device_time(const ps_export *e, const ps_mark *m) {
-    return m->event != PS_NO_TEXT &&
-           ps_capture_events(e->c)->device_start_ns[m->event] != PS_STILL_OPEN;
+    return m->step != PS_NO_TEXT
+               ? ps_capture_steps(e->c)->device_start_ns[m->step] != PS_STILL_OPEN
+               : m->event != PS_NO_TEXT &&
+                     ps_capture_events(e->c)->device_start_ns[m->event] != PS_STILL_OPEN;
 }
 
 static const ps_projection *projection_of(const ps_export *e, const ps_mark *m) {
@@ -81,10 +93,11 @@ bool ps_mark_has_task(const ps_export *e, const ps_mark *m) {
 
 static ps_task task_of_mark(ps_export *e, const ps_mark *m) {
     const ps_projection *p = projection_of(e, m);
-    ps_task task = m->comm != NULL         ? comm_task(e, m)
-                   : has_device_time(e, m) ? device_task(e, m->event)
-                   : p != NULL             ? projected_task(e, p)
-                                           : host_task(e, m->start_ns, m->end_ns, m->stream);
+    ps_task task = m->comm != NULL ? comm_task(e, m)
+                   : has_device_time(e, m)
+                       ? (m->step != PS_NO_TEXT ? step_task(e, m->step) : device_task(e, m->event))
+                   : p != NULL ? projected_task(e, p)
+                               : host_task(e, m->start_ns, m->end_ns, m->stream);
     task.connection = m->connection;
     task.what = PS_TASK_MARK;
     task.row = (uint32_t)m->message;
@@ -99,8 +112,8 @@ static bool add_marks(ps_export *e) {
                 return false;
             }
         } else {
-            e->n_without_device +=
-                m.stream != 0 && m.event != PS_NO_TEXT && m.end_ns != PS_STILL_OPEN;
+            e->n_without_device += m.stream != 0 && m.end_ns != PS_STILL_OPEN &&
+                                   (m.event != PS_NO_TEXT || m.step != PS_NO_TEXT);
         }
     }
     return true;

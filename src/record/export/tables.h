@@ -110,6 +110,7 @@ typedef struct ps_mark {
     uint64_t stream;
     uint32_t tid, end_tid;
     uint32_t event;           /* PS_NO_TEXT: a step, or a call of NCCL */
+    uint32_t step;            /* PS_NO_TEXT: none */
     const ps_comm_call *comm; /* a call of NCCL besides its own range, else NULL */
 } ps_mark;
 

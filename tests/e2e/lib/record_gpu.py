@@ -73,6 +73,7 @@ def check_ranges(recording, output, truth):
               f"of the program's own events, {len(values)} ranges")
         # Ours lie around the program's: not shorter but for the resolution of events, and longer by two of them.
         assert min(values) > -2_000, (us, min(values))
+    check_steps(recording, [name.replace("_", " ") for _, name, *_ in rows if name.startswith("side_")])
     outer, inner, between = (recording.named(m) for m in ("outer", "inner", "between"))
     assert len(outer) == len(inner) == len(between) > 0
     for o, i, b in zip(outer, inner, between):
@@ -82,6 +83,17 @@ def check_ranges(recording, output, truth):
           f"{recording.uncertainty()} ns")
     if truth:
         check_truth(recording, rows, truth)
+
+
+def check_steps(recording, names):
+    """Steps are on the side stream: each holds what it put there, on the device."""
+    steps = [e for e in recording.events if e[0].startswith("ProfilerStep#")]
+    assert steps and len(names) == 4 * len(steps), (len(names), len(steps))
+    for i, name in enumerate(names):
+        (found,), step = recording.named(name), steps[i // 4]
+        assert step[0] == f"ProfilerStep#{name.split()[-1]}" and step[3], (step, name)
+        assert step[3][0] <= found[3][0] + 1000 and found[3][1] <= step[3][1] + 1000, (step, found)
+        assert step[3][3] == found[3][3], "another stream"
 
 
 def true_ranges(truth, stream, count, last):
