@@ -97,7 +97,14 @@ static inline void leave(ps_rec_thread *me) {
 
 /* --- the device ------------------------------------------------------------------------------------------------------ */
 
-typedef enum device_call { DEVICE_MARK, DEVICE_START, DEVICE_END, DEVICE_STEP } device_call;
+/* DEVICE_ASKS: a start in a domain that asks for its kernels. */
+typedef enum device_call {
+    DEVICE_MARK,
+    DEVICE_START,
+    DEVICE_ASKS,
+    DEVICE_END,
+    DEVICE_STEP
+} device_call;
 
 static __attribute__((noinline)) void call_device(ps_rec_thread *me, device_call what, uint64_t id,
                                                   void *stream) {
@@ -106,8 +113,13 @@ static __attribute__((noinline)) void call_device(ps_rec_thread *me, device_call
     set_busy(me, BUSY_DEVICE);
     if (what == DEVICE_MARK && device->mark != NULL) {
         device->mark(id, stream);
-    } else if (what == DEVICE_START && device->start != NULL) {
-        device->start(id, stream);
+    } else if (what == DEVICE_START || what == DEVICE_ASKS) {
+        if (stream != NULL && device->start != NULL) {
+            device->start(id, stream);
+        }
+        if (what == DEVICE_ASKS && device->enter != NULL) {
+            device->enter(id);
+        }
     } else if (what == DEVICE_END && device->end != NULL) {
         device->end(id);
     } else if (what == DEVICE_STEP && device->step != NULL) {
@@ -290,7 +302,7 @@ static inline uint64_t new_id(ps_rec_thread *me, bool on_device) {
  * NULL; `forward` too, else 0. Inlined, so that kind and the presence of parts are constants. */
 static inline __attribute__((always_inline)) uint64_t
 put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *domain,
-          const ps_text *text, const ps_text *shapes, uint64_t forward, void *stream,
+          const ps_text *text, const ps_text *shapes, uint64_t forward, void *stream, bool asks,
           const ps_nvtx_extra *extra) {
     ps_lane *lane = me->lane;
     need_domain(me, domain);
@@ -314,7 +326,7 @@ put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *d
     if (UNLIKELY(extra != NULL)) {
         n = put_nvtx(lane, extra, n, &payload);
     }
-    uint64_t id = new_id(me, stream != NULL);
+    uint64_t id = new_id(me, stream != NULL || asks);
     ps_slot *slot = ps_ring_slot(&lane->ring, n++);
     slot->id = id;
     slot->aux = (uint64_t)(uintptr_t)stream;
@@ -334,17 +346,23 @@ static inline bool recorded(const ps_record_domain *domain) {
     return atomic_load_explicit(&domain->recorded, memory_order_relaxed);
 }
 
+static inline bool asking(const ps_record_domain *domain) {
+    return UNLIKELY(atomic_load_explicit(&domain->asks, memory_order_relaxed));
+}
+static inline device_call start_of(bool asks) {
+    return UNLIKELY(asks) ? DEVICE_ASKS : DEVICE_START;
+}
+
 /* Of an event that put_event() opened. */
 static inline void count_begun(ps_lane *lane, _Atomic uint64_t *counter) {
     lane->n_begun++;
     ps_ring_count(counter);
 }
 
-static inline __attribute__((always_inline)) uint64_t put_range(ps_rec_thread *me, uint8_t kind,
-                                                                const ps_record_domain *domain,
-                                                                const ps_text *text, void *stream,
-                                                                const ps_nvtx_extra *extra) {
-    uint64_t id = put_event(me, kind, true, domain, text, NULL, 0, stream, extra);
+static inline __attribute__((always_inline)) uint64_t
+put_range(ps_rec_thread *me, uint8_t kind, const ps_record_domain *domain, const ps_text *text,
+          void *stream, bool asks, const ps_nvtx_extra *extra) {
+    uint64_t id = put_event(me, kind, true, domain, text, NULL, 0, stream, asks, extra);
     if (LIKELY(id != 0)) {
         count_begun(me->lane, &me->lane->ring.header->n_ranges);
     }
@@ -448,7 +466,7 @@ void ps_event_mark(const ps_record_domain *domain, ps_text text, void *stream,
     }
     uint64_t id = 0;
     if (LIKELY(recorded(domain)) && judge(me, &text)) {
-        id = put_event(me, PS_REC_MARK, false, domain, &text, NULL, 0, stream, extra);
+        id = put_event(me, PS_REC_MARK, false, domain, &text, NULL, 0, stream, false, extra);
         if (LIKELY(id != 0)) {
             ps_ring_count(&me->lane->ring.header->n_marks);
         }
@@ -463,10 +481,11 @@ uint64_t ps_event_start(const ps_record_domain *domain, ps_text text, void *stre
         return 0;
     }
     uint64_t id = 0;
+    bool asks = asking(domain);
     if (LIKELY(recorded(domain)) && judge(me, &text)) {
-        id = put_range(me, PS_REC_RANGE_START, domain, &text, stream, extra);
+        id = put_range(me, PS_REC_RANGE_START, domain, &text, stream, asks, extra);
     }
-    leave_with(me, DEVICE_START, id, stream);
+    leave_with(me, start_of(asks), id, stream);
     return id;
 }
 
@@ -480,16 +499,17 @@ uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t 
         return 0;
     }
     uint64_t id = 0;
+    bool asks = asking(ps_domain_check(NULL));
     bool has_shapes = shapes.shared != 0 || (shapes.bytes != NULL && shapes.length > 0);
     shapes = has_shapes ? shapes : (ps_text){0};
     if (judge(me, &name) && (!has_shapes || judge(me, &shapes))) {
         id = put_event(me, PS_REC_OP_BEGIN, true, ps_domain_check(NULL), &name, &shapes, forward,
-                       stream, NULL);
+                       stream, asks, NULL);
         if (LIKELY(id != 0)) {
             count_begun(me->lane, &me->lane->ring.header->n_ops);
         }
     }
-    leave_with(me, DEVICE_START, id, stream);
+    leave_with(me, start_of(asks), id, stream);
     return id;
 }
 
@@ -535,12 +555,13 @@ int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
         return none;
     }
     uint64_t id = 0;
+    bool asks = asking(domain);
     if (judge(me, &text)) {
-        id = put_range(me, PS_REC_PUSH, domain, &text, stream, extra);
+        id = put_range(me, PS_REC_PUSH, domain, &text, stream, asks, extra);
     }
     uint16_t level = top != NULL ? (uint16_t)(top->level + 1) : 0;
     me->stack[me->depth++] = (struct ps_pushed){.id = id, .domain = domain->id, .level = level};
-    leave_with(me, DEVICE_START, id, stream);
+    leave_with(me, start_of(asks), id, stream);
     return id != 0 ? (int)level : -1;
 }
 

@@ -67,6 +67,8 @@ PIPESCOPE_CUPTI_PATH=$programs/libcupti.so.13
 export PIPESCOPE_CUPTI_PATH
 record kernels 0 --backend cupti -- "$programs/gpu_ranges" 5
 check kernels kernels cupti
+record told 0 --backend cupti --correlate asks --cuda-graphs whole -- "$programs/gpu_told"
+check told told cupti
 EMU_CUPTI_BUSY=1
 export EMU_CUPTI_BUSY
 record busy 0 --backend cupti -- "$programs/gpu_ranges" 2

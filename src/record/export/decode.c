@@ -476,6 +476,7 @@ static bool take(ring_state *s, const ps_slot *slot) {
     case PS_REC_CORRELATE:
     case PS_REC_OVERHEAD:
     case PS_REC_SYNC:
+    case PS_REC_GRAPH:
         return take_from_device(s, slot);
     default:
         damage(s, (1u + (uint64_t)slot->n_more) * sizeof *slot, "a record of an unknown kind");

@@ -1,4 +1,5 @@
 /* Everything that lay on a device, or stands for it, by start: numbered by that order. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -144,13 +145,30 @@ static bool add_operators(ps_export *e) {
     return true;
 }
 
+static bool task_of_row(uint8_t kind, ps_task_what *what) {
+    switch (kind) {
+    case PS_REC_KERNEL:
+        *what = PS_TASK_KERNEL;
+        return true;
+    case PS_REC_MEMCPY:
+        *what = PS_TASK_COPY;
+        return true;
+    case PS_REC_MEMSET:
+        *what = PS_TASK_SET;
+        return true;
+    case PS_REC_GRAPH:
+        *what = PS_TASK_GRAPH;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool add_device_rows(ps_export *e) {
     const ps_device_rows *d = ps_capture_device(e->c);
     for (size_t i = 0; i < d->n; i++) {
-        ps_task_what what = d->kind[i] == PS_REC_KERNEL   ? PS_TASK_KERNEL
-                            : d->kind[i] == PS_REC_MEMCPY ? PS_TASK_COPY
-                                                          : PS_TASK_SET;
-        if (what == PS_TASK_SET && d->kind[i] != PS_REC_MEMSET) {
+        ps_task_what what = PS_TASK_MARK;
+        if (!task_of_row(d->kind[i], &what)) {
             continue;
         }
         if (what == PS_TASK_KERNEL && ps_comm_is_kernel(ps_export_kernel_name(e, d->name[i]))) {
@@ -164,7 +182,8 @@ static bool add_device_rows(ps_export *e) {
                         .stream = ps_export_stream(e, PS_STREAM_CUPTI, d->context[i], d->stream[i]),
                         .row = (uint32_t)i,
                         .what = (uint8_t)what};
-        e->result->n_kernels += what == PS_TASK_KERNEL || what == PS_TASK_COMMUNICATION;
+        e->result->n_kernels +=
+            what == PS_TASK_KERNEL || what == PS_TASK_COMMUNICATION || what == PS_TASK_GRAPH;
         if (!add_task(e, task)) {
             return false;
         }
@@ -211,7 +230,8 @@ static ps_code fill_task_table(ps_export *e, ps_err *err) {
                              [PS_TASK_KERNEL] = STRING(e, "GPU_KERNEL"),
                              [PS_TASK_COMMUNICATION] = STRING(e, "GPU_KERNEL"),
                              [PS_TASK_COPY] = STRING(e, "MEMCPY_ASYNC"),
-                             [PS_TASK_SET] = STRING(e, "MEMSET")};
+                             [PS_TASK_SET] = STRING(e, "MEMSET"),
+                             [PS_TASK_GRAPH] = STRING(e, "GPU_GRAPH")};
     ps_code code = ps_database_begin(&e->db, "TASK", err);
     for (size_t i = 0; code == PS_OK && i < e->n_tasks; i++) {
         const ps_task *t = &e->tasks[i];
@@ -220,6 +240,19 @@ static ps_code fill_task_table(ps_export *e, ps_err *err) {
                                e->streams[t->stream].n_tasks++, PS_DB_NONE);
     }
     return code;
+}
+
+int64_t ps_export_graph(ps_export *e, uint32_t row) {
+    char name[32];
+    int n = snprintf(name, sizeof name, "CUDA graph #%" PRIu32, ps_capture_device(e->c)->what[row]);
+    return ps_export_string(e, name, (size_t)n);
+}
+
+/* All kernels of a replay in one. */
+static ps_code put_graph(ps_export *e, size_t task, int64_t none, ps_err *err) {
+    int64_t name = ps_export_graph(e, e->tasks[task].row);
+    return PS_DATABASE_PUT(&e->db, err, name, (int64_t)task, 0, 0, STRING(e, "GPU_GRAPH"), name,
+                           none, none, none, none, none, none, none, none, none, 0, 0);
 }
 
 static ps_code put_compute(ps_export *e, size_t task, int64_t none, ps_err *err) {
@@ -255,6 +288,8 @@ static ps_code fill_compute(ps_export *e, ps_err *err) {
     for (size_t i = 0; code == PS_OK && i < e->n_tasks; i++) {
         if (e->tasks[i].what == PS_TASK_KERNEL || e->tasks[i].what == PS_TASK_OPERATOR) {
             code = put_compute(e, i, none, err);
+        } else if (e->tasks[i].what == PS_TASK_GRAPH) {
+            code = put_graph(e, i, none, err);
         }
     }
     return code;

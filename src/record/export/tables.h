@@ -34,7 +34,8 @@ typedef enum ps_task_what {
     PS_TASK_KERNEL,   /* `row`: of the device rows, also below */
     PS_TASK_COMMUNICATION,
     PS_TASK_COPY,
-    PS_TASK_SET
+    PS_TASK_SET,
+    PS_TASK_GRAPH /* a replay as a whole */
 } ps_task_what;
 
 typedef struct ps_task {
@@ -91,6 +92,9 @@ uint32_t ps_export_stream(ps_export *e, ps_stream_kind kind, uint32_t context, u
 
 /* As the program called it, "" when it did not. */
 const char *ps_export_stream_name(const ps_export *e, uint32_t stream);
+
+/* "CUDA graph #7", of a device row. */
+int64_t ps_export_graph(ps_export *e, uint32_t row);
 
 /* The stream that stands for a communicator. */
 uint32_t ps_comm_stream(ps_export *e, const ps_comm_call *call);

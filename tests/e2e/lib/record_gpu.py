@@ -29,11 +29,18 @@ class Recording:
         self.anchors = db.execute(
             "SELECT kind, hostNs, otherNs, uncertaintyNs FROM PIPESCOPE_CLOCK_ANCHOR").fetchall()
         self.drops = dict(db.execute("SELECT kind, sum(count) FROM PIPESCOPE_DROPS GROUP BY kind"))
-        self.kernels = []
+        self.kernels, self.work = [], []
         if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'COMPUTE_TASK_INFO'").fetchone():
             self.kernels = [(strings[n], s, e) for n, s, e in db.execute(
                 "SELECT c.name, t.startNs, t.endNs FROM COMPUTE_TASK_INFO c "
                 "JOIN TASK t ON t.globalTaskId = c.globalTaskId ORDER BY t.startNs")]
+            # (host time of the call, its thread, name, start and end on the device), where calls were recorded
+            self.work = [(a, tid, strings[n], s, e) for a, tid, n, s, e in db.execute(
+                "SELECT a.startNs, a.globalTid, c.name, t.startNs, t.endNs FROM COMPUTE_TASK_INFO c "
+                "JOIN TASK t USING (globalTaskId) JOIN CANN_API a USING (connectionId) ORDER BY a.startNs")]
+            self.ranges = [(strings[m], tid, s, e, c) for m, tid, s, e, c in db.execute(
+                "SELECT message, globalTid, startNs, endNs, connectionId FROM MSTX_EVENTS")]
+            self.tasks = tasks
 
     def named(self, message):
         return [e for e in self.events if e[0] == message]
@@ -162,6 +169,33 @@ def check_kernels(recording, output, truth):
     assert inside == len(rows)
 
 
+def check_told(recording, output, _truth):
+    """Ranges that ask for their kernels have the extent of just those that they launched; others have no device row."""
+    counts = {}
+    for name, tid, start, end, connection in recording.ranges:
+        kind = name.split()[0]
+        if kind not in ("outer", "inner", "replay", "empty"):
+            assert name == "ready" or connection not in recording.tasks, f"{name} has a device row"
+            continue
+        inside = [w for w in recording.work if w[1] == tid and start <= w[0] < end]
+        counts.setdefault(kind, set()).add(len(inside))
+        task = recording.tasks.get(connection)
+        if inside:
+            assert task and task[:2] == (min(w[3] for w in inside), max(w[4] for w in inside)), (name, task, inside)
+        else:
+            assert task is None, (name, task)
+    for line in open(output):
+        if line.startswith("told "):
+            _, kind, n = line.split()
+            assert kind in counts, kind
+            print(f"# {kind}: {sorted(counts[kind])} kernels in each, {n} were launched")
+            assert kind == "replay" or counts[kind] == {int(n)}, (kind, counts[kind])
+    assert not recording.drops.get("not_correlated"), recording.drops
+    replays = [w for w in recording.work if w[2].startswith("CUDA graph #")]
+    print(f"# graphs: {len(replays)} replays as a whole, {sorted({w[2] for w in replays})}")
+    assert len(replays) == 3, "no rows of graphs"
+
+
 def check_nothing(recording, _output, _truth):
     assert all(e[3] is None for e in recording.events), "device times after an error that stays"
     assert recording.drops.get("device_fault", 0) > 0, recording.drops
@@ -178,7 +212,7 @@ def main():
     recording = Recording(folder)
     recording.backend(sys.argv[5] if len(sys.argv) > 5 else "cuda_event")
     {"ranges": check_ranges, "capture": check_capture, "contexts": check_contexts,
-     "overhead": check_overhead, "kernels": check_kernels, "nothing": check_nothing}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
+     "overhead": check_overhead, "kernels": check_kernels, "nothing": check_nothing, "told": check_told}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
 
 
 main()
