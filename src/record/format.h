@@ -106,7 +106,7 @@ typedef struct ps_device_more { /* in the place of a slot */
     uint32_t device;
     uint32_t context;
     uint64_t stream; /* handle for PS_REC_DEVICE, CUPTI's number for the others */
-    uint64_t bytes;  /* copied or set; for kernels grid x (low 32), block x (high 32) */
+    uint64_t bytes;  /* copied or set; for kernels blocks (low 32), threads of a block (high 32) */
     uint32_t thread; /* tid of the caller, 0 unknown */
     uint32_t what;   /* copy kind of CUPTI; for kernels graph node or 0; number of the graph */
 } ps_device_more;

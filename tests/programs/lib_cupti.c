@@ -267,7 +267,11 @@ static void put_kernel(uint8_t *r, const emu_activity *a, uint64_t end) {
     put32(r, 44, a->context);
     put32(r, 48, a->stream);
     put32(r, 52, a->grid);
+    put32(r, 56, a->grid_y);
+    put32(r, 60, 1);
     put32(r, 64, a->block);
+    put32(r, 68, 1);
+    put32(r, 72, 1);
     put32(r, 92, a->correlation);
     put64(r, 104, (uintptr_t)a->name);
     put64(r, 144, a->node);

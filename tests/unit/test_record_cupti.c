@@ -130,7 +130,7 @@ static int load_driver(void **state) {
 
 static void launch(uint64_t ns) {
     assert_int_equal(
-        launch_kernel((void *)"_Z4spinm", 8, 1, 1, 128, 1, 1, 0, stream, (void *[]){&ns}, NULL), 0);
+        launch_kernel((void *)"_Z4spinm", 8, 3, 1, 128, 1, 1, 0, stream, (void *[]){&ns}, NULL), 0);
 }
 
 /* --- a recording ---------------------------------------------------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ static void check_kernel(bool all) {
     assert_int_equal(k->more.device, 0);
     assert_int_equal(k->more.stream, 13);
     assert_int_equal(k->more.context, all ? 1 : 0);
-    assert_int_equal(k->more.bytes, all ? 8 | UINT64_C(128) << 32 : 0);
+    assert_int_equal(k->more.bytes, all ? 24 | UINT64_C(128) << 32 : 0);
     /* Two clocks, two ways: events and anchors say the same as CUPTI, within what anchors promise. */
     assert_in_range(range->start, (uint64_t)k->start - 200000, (uint64_t)k->start + 20000);
     assert_true(range->end > k->end - 20000);
@@ -291,6 +291,8 @@ static void test_several_subscribers(void **state) {
     finish();
     const row *k = first(PS_REC_KERNEL);
     assert_int_equal(k->more.bytes, 0); /* newer than what was compared */
+    assert_int_equal(k->more.context, 0);
+    assert_int_equal(first(PS_REC_MEMCPY)->more.context, 0);
     assert_int_equal(count(PS_REC_API), 3);
     (void)unsetenv("EMU_CUPTI_VERSION");
     (void)unsetenv("EMU_CUPTI_LARGE");
