@@ -34,6 +34,8 @@ class Recording:
             self.kernels = [(strings[n], s, e) for n, s, e in db.execute(
                 "SELECT c.name, t.startNs, t.endNs FROM COMPUTE_TASK_INFO c "
                 "JOIN TASK t ON t.globalTaskId = c.globalTaskId ORDER BY t.startNs")]
+            self.sizes = db.execute("SELECT gridDim, blockDim, deviceId FROM COMPUTE_TASK_INFO c JOIN TASK t USING (globalTaskId) "
+                                    "JOIN STRING_IDS n ON n.id = c.name WHERE n.value LIKE '%spin%'").fetchall()
             # (host time of the call, its thread, name, start and end on the device), where calls were recorded
             self.work = [(a, tid, strings[n], s, e) for a, tid, n, s, e in db.execute(
                 "SELECT a.startNs, a.globalTid, c.name, t.startNs, t.endNs FROM COMPUTE_TASK_INFO c "
@@ -86,6 +88,7 @@ def check_ranges(recording, output, truth):
     for o, i, b in zip(outer, inner, between):
         assert o[3] and i[3] and b[3], "a range without a device time"
         assert o[3][0] - 1000 <= i[3][0] and i[3][1] <= b[3][0] + 1000 and b[3][0] <= o[3][1] + 1000, (o, i, b)
+    check_spread(recording)
     print(f"# anchors: {sum(a[0] == 'device' for a in recording.anchors)}, uncertainty at most "
           f"{recording.uncertainty()} ns")
     if truth:
@@ -101,6 +104,24 @@ def check_steps(recording, names):
         assert step[0] == f"ProfilerStep#{name.split()[-1]}" and step[3], (step, name)
         assert step[3][0] <= found[3][0] + 1000 and found[3][1] <= step[3][1] + 1000, (step, found)
         assert step[3][3] == found[3][3], "another stream"
+
+
+def check_spread(recording):
+    """Streams that work at the same time: each a lane of its own, in its own order."""
+    lanes = {}
+    for name, _, _, task in recording.events:
+        if name.startswith("spread "):
+            assert task, f"no device time for {name}"
+            lanes.setdefault(name, []).append(task)
+    assert len(lanes) == 4, sorted(lanes)
+    assert len({tasks[0][3] for tasks in lanes.values()}) == 4, "streams share a lane"
+    for name, tasks in lanes.items():
+        assert len({t[3] for t in tasks}) == 1, (name, tasks)
+        assert all(a[1] <= b[0] + 1000 for a, b in zip(tasks, tasks[1:])), (name, tasks)
+    spans = [(tasks[0][0], tasks[-1][1]) for tasks in lanes.values()]
+    together = min(s[1] for s in spans) - max(s[0] for s in spans)
+    print(f"# 4 streams, {len(tasks)} ranges each: {max(0, together) / 1000:.0f} us of {max(s[1] - s[0] for s in spans) / 1000:.0f} us "
+          "at the same time")
 
 
 def true_ranges(truth, stream, count, last):
@@ -167,6 +188,9 @@ def check_kernels(recording, output, truth):
         inside += any(start - slack <= k[1] and k[2] <= end + slack for k in spins)
     print(f"# {inside} of {len(rows)} ranges hold a kernel of CUPTI's")
     assert inside == len(rows)
+    sizes = sorted(set(recording.sizes))
+    print(f"# {len(spins)} kernels, {min(k[2] - k[1] for k in spins)} to {max(k[2] - k[1] for k in spins)} ns; (blocks, threads, device): {sizes}")
+    assert sizes in ([(1, 1, 0)], [(0, 0, 0)]), "not where the records of this CUPTI have them"  # 0: a CUPTI newer than known
 
 
 def check_told(recording, output, _truth):
