@@ -249,8 +249,24 @@ void ps_device_tell(void) {
     ps_shared_pair(PS_REC_INFO, "backend", device->name, strlen(device->name));
 }
 
+/* Options that only CUPTI can fulfil. */
+static void say_unused(const ps_rec_config *config) {
+    bool cupti = config->backend == PS_BACKEND_CUPTI && config->level >= PS_LEVEL_0;
+    if (!cupti && config->correlate != NULL && config->correlate[0] != 0) {
+        ps_rec_log_once("correlate",
+                        "the option correlate needs backend cupti and a level from 0 on: "
+                        "not followed");
+    }
+    if (!cupti && config->whole_graphs) {
+        ps_rec_log_once("cuda_graphs",
+                        "the option cuda_graphs needs backend cupti and a level from 0 "
+                        "on: not followed");
+    }
+}
+
 void ps_device_choose(const ps_rec_config *config) {
     close_opened();
+    say_unused(config);
     chosen = *config;
     atomic_store(&changing, false);
     atomic_store(&looked, false);

@@ -62,6 +62,10 @@ grep -q emulated "$T/host.err" && fail 'the host needs no driver'
 [ "$(sql "$(find host -name '*.db')" "SELECT value FROM META_DATA WHERE name = 'collector.backend'")" = host ] ||
     fail 'backend host'
 
+# Options of CUPTI without it: said.
+record unused 0 --correlate '*' --cuda-graphs whole -- "$programs/gpu_ranges" 1
+[ "$(grep -c 'needs backend cupti' "$T/unused.err")" = 2 ] || fail "not said: $(cat "$T/unused.err")"
+
 # CUPTI: kernels beside the ranges; held by another tool; not there.
 PIPESCOPE_CUPTI_PATH=$programs/libcupti.so.13
 export PIPESCOPE_CUPTI_PATH
