@@ -16,7 +16,7 @@ static struct {
 } domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 ps_record_domain ps_domains[PS_MAX_DOMAINS] = {
-    {.id = 0, .recorded = true, .length = 7, .name = "default"}};
+    {.id = 0, .recorded = PS_DOMAIN_RECORDED, .length = 7, .name = "default"}};
 _Atomic uint32_t ps_n_domains = 1;
 _Atomic uint32_t ps_domain_defined[PS_MAX_DOMAINS];
 
@@ -49,9 +49,12 @@ static bool passes(const char *name, size_t length) {
     return domains.exclude == NULL || !in_list(domains.exclude, name, length);
 }
 
-static bool asks(const char *name, size_t length) {
-    return domains.asking != NULL &&
-           (strcmp(domains.asking, "*") == 0 || in_list(domains.asking, name, length));
+static uint8_t state_of(const char *name, size_t length) {
+    bool asks = domains.asking != NULL &&
+                (strcmp(domains.asking, "*") == 0 || in_list(domains.asking, name, length));
+    return !passes(name, length) ? PS_DOMAIN_LEFT_OUT
+           : asks                ? PS_DOMAIN_ASKING
+                                 : PS_DOMAIN_RECORDED;
 }
 
 static ps_record_domain *find(const char *name, size_t length) {
@@ -76,8 +79,7 @@ static ps_record_domain *add(const char *name, size_t length) {
     d->id = (uint16_t)n;
     d->length = (uint32_t)length;
     d->name = copy;
-    atomic_store_explicit(&d->recorded, passes(name, length), memory_order_relaxed);
-    atomic_store_explicit(&d->asks, asks(name, length), memory_order_relaxed);
+    atomic_store_explicit(&d->recorded, state_of(name, length), memory_order_relaxed);
     atomic_store_explicit(&ps_n_domains, n + 1, memory_order_release);
     return d;
 }
@@ -124,26 +126,27 @@ static void keep_list(char **kept, const char *list) {
     *kept = list != NULL && list[0] != '\0' ? ps_strdup(list) : NULL;
 }
 
+/* With the lock held: what the lists say, of all there are. */
+static void judge_all(void) {
+    uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++) {
+        ps_record_domain *d = &ps_domains[i];
+        atomic_store_explicit(&d->recorded, state_of(d->name, d->length), memory_order_relaxed);
+    }
+}
+
 void ps_domain_filter(const char *include, const char *exclude) {
     (void)pthread_mutex_lock(&domains.lock);
     keep_list(&domains.include, include);
     keep_list(&domains.exclude, exclude);
-    uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++) {
-        ps_record_domain *d = &ps_domains[i];
-        atomic_store_explicit(&d->recorded, passes(d->name, d->length), memory_order_relaxed);
-    }
+    judge_all();
     (void)pthread_mutex_unlock(&domains.lock);
 }
 
 void ps_domain_ask(const char *list) {
     (void)pthread_mutex_lock(&domains.lock);
     keep_list(&domains.asking, list);
-    uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++) {
-        ps_record_domain *d = &ps_domains[i];
-        atomic_store_explicit(&d->asks, asks(d->name, d->length), memory_order_relaxed);
-    }
+    judge_all();
     (void)pthread_mutex_unlock(&domains.lock);
 }
 

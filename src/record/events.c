@@ -342,13 +342,10 @@ put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *d
     return id;
 }
 
-static inline bool recorded(const ps_record_domain *domain) {
+static inline uint8_t recorded(const ps_record_domain *domain) {
     return atomic_load_explicit(&domain->recorded, memory_order_relaxed);
 }
 
-static inline bool asking(const ps_record_domain *domain) {
-    return UNLIKELY(atomic_load_explicit(&domain->asks, memory_order_relaxed));
-}
 static inline device_call start_of(bool asks) {
     return UNLIKELY(asks) ? DEVICE_ASKS : DEVICE_START;
 }
@@ -481,8 +478,9 @@ uint64_t ps_event_start(const ps_record_domain *domain, ps_text text, void *stre
         return 0;
     }
     uint64_t id = 0;
-    bool asks = asking(domain);
-    if (LIKELY(recorded(domain)) && judge(me, &text)) {
+    uint8_t state = recorded(domain);
+    bool asks = UNLIKELY(state == PS_DOMAIN_ASKING);
+    if (LIKELY(state != PS_DOMAIN_LEFT_OUT) && judge(me, &text)) {
         id = put_range(me, PS_REC_RANGE_START, domain, &text, stream, asks, extra);
     }
     leave_with(me, start_of(asks), id, stream);
@@ -499,7 +497,7 @@ uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t 
         return 0;
     }
     uint64_t id = 0;
-    bool asks = asking(ps_domain_check(NULL));
+    bool asks = UNLIKELY(recorded(ps_domain_check(NULL)) == PS_DOMAIN_ASKING);
     bool has_shapes = shapes.shared != 0 || (shapes.bytes != NULL && shapes.length > 0);
     shapes = has_shapes ? shapes : (ps_text){0};
     if (judge(me, &name) && (!has_shapes || judge(me, &shapes))) {
@@ -544,7 +542,8 @@ int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
     if (me == NULL) {
         return -1;
     }
-    if (UNLIKELY(!recorded(domain))) {
+    uint8_t state = recorded(domain);
+    if (UNLIKELY(state == PS_DOMAIN_LEFT_OUT)) {
         leave(me);
         return -1;
     }
@@ -555,7 +554,7 @@ int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
         return none;
     }
     uint64_t id = 0;
-    bool asks = asking(domain);
+    bool asks = UNLIKELY(state == PS_DOMAIN_ASKING);
     if (judge(me, &text)) {
         id = put_range(me, PS_REC_PUSH, domain, &text, stream, asks, extra);
     }
