@@ -17,6 +17,7 @@
 #include "record/put.h"
 #include "record/ring.h"
 #include "support/record_double.h"
+#include "support/scratch.h"
 
 static uint64_t random_state = 42;
 static uint64_t random_below(uint64_t n) {
@@ -141,9 +142,9 @@ static void test_bytes_around_the_end(void **state) {
 
 static void test_file(void **state) {
     (void)state;
-    char dir[] = "/tmp/ps_ring.XXXXXX";
-    assert_non_null(mkdtemp(dir));
-    char path[64];
+    char dir[SCRATCH_BYTES], path[SCRATCH_BYTES + 32], elsewhere[SCRATCH_BYTES + 32];
+    scratch_make(dir, sizeof dir);
+    (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
     (void)snprintf(path, sizeof path, "%s/7.ring", dir);
     ps_ring ring;
     assert_true(ps_ring_make(&ring, dir, 7, 1024, 99));
@@ -162,12 +163,12 @@ static void test_file(void **state) {
     ps_ring_drop(&ring, dir, 7);
     assert_int_equal(stat(path, &st), -1);
 
-    assert_int_equal(symlink("/tmp/elsewhere", path), 0);
+    assert_int_equal(symlink(elsewhere, path), 0);
     assert_false(ps_ring_make(&ring, dir, 7, 1024, 99));
     assert_int_equal(unlink(path), 0);
     assert_false(ps_ring_make(&ring, dir, 7, 1000, 99)); /* no power of two */
     assert_false(ps_ring_make(&ring, "/nowhere/at/all", 7, 1024, 99));
-    assert_int_equal(rmdir(dir), 0);
+    assert_int_equal(rmdir(dir), 0); /* and nothing is left */
 }
 
 /* Pages are made writable under the producer's hands. */

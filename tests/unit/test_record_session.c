@@ -16,22 +16,11 @@
 
 #include "pipescope/record.h"
 #include "support/record_child.h"
+#include "support/scratch.h"
 
 #define NEED RECORD_CHILD_NEED
 
-static char dir[64];
-
-static int make_dir(void **state) {
-    (void)state;
-    record_child_make_dir(dir, sizeof dir);
-    return 0;
-}
-
-static int remove_dir(void **state) {
-    (void)state;
-    record_child_remove_dir(dir);
-    return 0;
-}
+static const char *const dir = scratch_dir;
 
 static void run(void (*body)(void)) {
     record_child_exits(record_child_start(dir, body), 0);
@@ -169,7 +158,7 @@ static void raw_files_are_kept_when_asked(void **state) {
 
 /* Three recordings: the second exported by the program elsewhere, the others when it ends. */
 static void record_three(void) {
-    char elsewhere[128];
+    char elsewhere[SCRATCH_BYTES + 32];
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
     for (unsigned i = 1; i <= 3; i++) {
         NEED(ps_record_start() == PS_RECORD_OK);
@@ -183,7 +172,7 @@ static void record_three(void) {
 }
 
 static void several_recordings(void **state) {
-    char elsewhere[128];
+    char elsewhere[SCRATCH_BYTES + 32];
     (void)state;
     run(record_three);
     assert_int_equal(record_child_n_folders(dir), 2);
@@ -352,14 +341,14 @@ static void memory_used_up(void **state) {
 static void export_over_link(void) {
     char folder[4096];
     char link[4300];
-    char target[128];
+    char target[SCRATCH_BYTES + 32];
     (void)snprintf(target, sizeof target, "%s/target", dir);
     NEED(mkdir(target, 0755) == 0);
     NEED(ps_record_start() == PS_RECORD_OK);
     ranges(1);
     NEED(ps_record_stop() == PS_RECORD_OK);
     NEED(has_folder(folder, sizeof folder));
-    char elsewhere[128];
+    char elsewhere[SCRATCH_BYTES + 32];
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
     NEED(mkdir(elsewhere, 0755) == 0);
     (void)snprintf(link, sizeof link, "%s/%s", elsewhere, strrchr(folder, '/') + 1);
@@ -668,7 +657,7 @@ static void control_calls_at_once(void **state) {
     }
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -15,26 +15,11 @@
 #include <unistd.h>
 
 #include "record/spool.h"
+#include "support/scratch.h"
 
 enum { N_SLOTS = 1024 };
 
-static char dir[64];
-
-static int make_dir(void **state) {
-    (void)state;
-    (void)snprintf(dir, sizeof dir, "/tmp/record_spool.XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    return 0;
-}
-
-static int remove_dir(void **state) {
-    (void)state;
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/" PS_SPOOL_FILE, dir);
-    (void)unlink(path);
-    (void)rmdir(dir);
-    return 0;
-}
+static const char *const dir = scratch_dir;
 
 static const ps_spool_header HEADER = {
     .magic = PS_SPOOL_MAGIC, .format = PS_RECORD_FORMAT, .session = 42, .pid = 7, .rank = 3};
@@ -79,7 +64,7 @@ static unsigned check(const char *bytes, size_t n_bytes, uint64_t n_slots, uint6
 }
 
 static char *read_spool(size_t *n) {
-    char path[128];
+    char path[SCRATCH_BYTES + 32];
     (void)snprintf(path, sizeof path, "%s/" PS_SPOOL_FILE, dir);
     int fd = open(path, O_RDONLY);
     struct stat st;
@@ -214,23 +199,25 @@ static void descriptor_taken_away(void **state) {
 static void no_file_of_others(void **state) {
     (void)state;
     ps_spool spool;
-    char path[128];
+    char path[SCRATCH_BYTES + 32];
     (void)snprintf(path, sizeof path, "%s/" PS_SPOOL_FILE, dir);
-    assert_int_equal(symlink("/tmp/record_spool_no_such_target", path), 0);
+    char target[SCRATCH_BYTES + 32];
+    (void)snprintf(target, sizeof target, "%s/no_such_target", dir);
+    assert_int_equal(symlink(target, path), 0);
     assert_false(ps_spool_open(&spool, dir, &HEADER, 0));
-    assert_int_not_equal(access("/tmp/record_spool_no_such_target", F_OK), 0);
+    assert_int_not_equal(access(target, F_OK), 0);
     assert_false(ps_spool_open(&spool, "/proc/no/such/folder", &HEADER, 0));
     assert_true(spool.error != 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(blocks_in_a_file, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(blocks_in_a_file, scratch_setup, scratch_teardown),
         cmocka_unit_test(blocks_in_memory),
         cmocka_unit_test(memory_used_up),
-        cmocka_unit_test_setup_teardown(disk_full_and_room_again, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(descriptor_taken_away, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(no_file_of_others, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(disk_full_and_room_again, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(descriptor_taken_away, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(no_file_of_others, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
