@@ -79,6 +79,12 @@ PS_API int ps_record_stop(void);
  * was recorded; NULL to leave it there. Blocks until written; raw files are removed when all went well. */
 PS_API int ps_record_export(const char *dir);
 
+/* For programs that export in the background while they record again: the number of the recording that was stopped last, from 1 on
+ * in the order of the stops (0 before the first), and the export of that one, whatever was stopped since. What is not exported
+ * by the end of the process is then, in the order in which it was recorded. */
+PS_API uint64_t ps_record_last(void);
+PS_API int ps_record_export_recording(uint64_t recording, const char *dir);
+
 /* Forgets what was recorded last and removes its folder. Stops when recording; of what was only made ready (warmup) nothing
  * stays, and recordings before it are left alone. */
 PS_API int ps_record_discard(void);

@@ -1,10 +1,10 @@
-/* States. There is at most one recording that runs (`current`); those that were stopped and not exported yet wait in a list,
- * the last one first:
+/* States. There is at most one recording that runs (`current`); those that were stopped and not exported yet wait in a list, in
+ * the order of their stops:
  *
  *     begin     a new take becomes `current`, *ps_recording its generation
  *     place     (first event) folder, spool, writer
  *     stop      *ps_recording = 0, threads, device, last facts, writer, rings; the take goes to `waiting`
- *     export    the one stopped last goes from `waiting` to `exporting`; back again when it failed
+ *     export    the one asked for goes from `waiting` to `exporting`; back again when it failed
  *
  * A program that starts again without exporting loses nothing: what waits is exported when the process ends. */
 #include "record/session.h"
@@ -38,7 +38,7 @@ static struct {
     bool warm;                /* `current` is made ready, not started */
     atomic_bool stopping;     /* `current` is being stopped, by one thread */
     uint64_t n_stops;
-    ps_take *waiting;       /* stopped, not exported; the last one first */
+    ps_take *waiting;       /* stopped, not exported; the first one first */
     ps_take *exporting;     /* each by one thread, which owns it */
     atomic_uint n_waiting;  /* in both lists */
     atomic_uint n_own;      /* exported ones that the program began itself */
@@ -342,6 +342,16 @@ static void finish_take(ps_take *take) {
     }
 }
 
+/* To its place among those that wait. Under `control`. */
+static void let_wait(ps_take *take) {
+    ps_take **at = &g.waiting;
+    while (*at != NULL && (*at)->stop < take->stop) {
+        at = &(*at)->next;
+    }
+    take->next = *at;
+    *at = take;
+}
+
 /* One that recorded something waits for its export. Returns whether it does. What was only made ready was no recording: the
  * last one is still the one before. Under `control`. */
 static bool keep_stopped(ps_take *take, bool was_warm) {
@@ -354,8 +364,7 @@ static bool keep_stopped(ps_take *take, bool was_warm) {
     g.last_stats = take->stats;
     memcpy(g.last_folder, take->folder, sizeof g.last_folder);
     if (keep) {
-        take->next = g.waiting;
-        g.waiting = take;
+        let_wait(take);
         g.n_waiting++;
     }
     return keep;
@@ -412,12 +421,13 @@ static ps_take *hand_out(ps_take **at) {
     return take;
 }
 
-/* The recording stopped last, for the caller to export. NULL when it was without events, exported already, or there is none:
- * older ones are left to the end of the process. */
-static ps_take *take_last(void) {
+/* The recording with this number, for the caller to export; 0: the one stopped last. NULL when it was without events, exported
+ * already, or there is none: older ones than the last are left to those who know their numbers, and to the end of the process. */
+static ps_take *take_stopped(uint64_t number) {
     (void)pthread_mutex_lock(&g.control);
+    uint64_t stop = number != 0 ? number : g.n_stops;
     ps_take **at = &g.waiting;
-    while (*at != NULL && (*at)->stop != g.n_stops) {
+    while (*at != NULL && (*at)->stop != stop) {
         at = &(*at)->next;
     }
     ps_take *take = hand_out(at);
@@ -425,14 +435,16 @@ static ps_take *take_last(void) {
     return take;
 }
 
-/* Any, but none that was tried before as the process ended: there may be several exit handlers. */
+/* The first, but none that was tried before as the process ended (there may be several exit handlers). Those set aside come last:
+ * what is to become of them depends on the others. */
 static ps_take *take_untried(void) {
+    ps_take **aside = NULL;
     (void)pthread_mutex_lock(&g.control);
     ps_take **at = &g.waiting;
-    while (*at != NULL && (*at)->given_up) {
-        at = &(*at)->next;
+    for (; *at != NULL && ((*at)->given_up || (*at)->set_aside); at = &(*at)->next) {
+        aside = aside == NULL && !(*at)->given_up ? at : aside;
     }
-    ps_take *take = hand_out(at);
+    ps_take *take = hand_out(*at == NULL && aside != NULL ? aside : at);
     (void)pthread_mutex_unlock(&g.control);
     return take;
 }
@@ -452,8 +464,7 @@ static void put_back(ps_take *take, bool done) {
             memcpy(g.last_folder, take->folder, sizeof g.last_folder);
         }
     } else {
-        take->next = g.waiting;
-        g.waiting = take;
+        let_wait(take);
     }
     (void)pthread_mutex_unlock(&g.control);
     if (done) {
@@ -474,22 +485,31 @@ static int export_take(ps_take *take, const char *dir, bool say) {
 }
 
 int ps_session_export_last(void) {
-    ps_take *take = take_last();
+    ps_take *take = take_stopped(0);
     return take != NULL ? export_take(take, NULL, true) : PS_RECORD_NOTHING;
 }
 
-int ps_session_export(const char *dir) {
-    ps_take *take = take_last();
+int ps_session_export(uint64_t number, const char *dir) {
+    ps_take *take = take_stopped(number);
     if (take != NULL) {
         return export_take(take, dir, false);
     }
     (void)pthread_mutex_lock(&g.control);
-    bool busy = atomic_load(&g.current) != NULL || g.stopping;
+    uint64_t stop = number != 0 ? number : g.n_stops;
+    bool busy = number == 0 && (atomic_load(&g.current) != NULL || g.stopping);
+    bool known = stop <= g.n_stops;
     for (const ps_take *t = g.exporting; t != NULL; t = t->next) {
-        busy = busy || t->stop == g.n_stops;
+        busy = busy || t->stop == stop;
     }
     (void)pthread_mutex_unlock(&g.control);
-    return busy ? PS_RECORD_WRONG_TIME : PS_RECORD_NOTHING;
+    return !known ? PS_RECORD_BAD_ARGUMENT : busy ? PS_RECORD_WRONG_TIME : PS_RECORD_NOTHING;
+}
+
+uint64_t ps_session_last(void) {
+    (void)pthread_mutex_lock(&g.control);
+    uint64_t last = g.n_stops;
+    (void)pthread_mutex_unlock(&g.control);
+    return last;
 }
 
 /* The current recording or what was made ready, else the last one; never one before those. */
@@ -502,7 +522,7 @@ int ps_session_discard(void) {
     if (stopped != PS_RECORD_OK && atomic_load(&g.stopping)) {
         return PS_RECORD_WRONG_TIME; /* of another thread, and the last one only when that is done */
     }
-    ps_take *take = take_last();
+    ps_take *take = take_stopped(0);
     if (take == NULL) {
         return stopped == PS_RECORD_OK ? PS_RECORD_OK : PS_RECORD_NOTHING;
     }
@@ -598,7 +618,6 @@ static bool discard_set_aside(ps_take *take) {
     return true;
 }
 
-/* Those set aside come last: they wait longest. */
 void ps_session_finish(void) {
     (void)ps_session_stop();
     while (others_at_work()) {

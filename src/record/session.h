@@ -3,8 +3,8 @@
  *
  *     IDLE --start--> RECORDING --stop--> IDLE, and what was recorded waits for export or discard
  *
- * Export and discard are about the recording that was stopped last. The next may begin before: those that were not exported
- * then are when the process ends.
+ * Export and discard are about the recording that was stopped last, unless its number is given. The next may begin before: those
+ * that were not exported then are when the process ends, in the order in which they were recorded.
  *
  * The folder is made, and files begin, with the first event: a process that records nothing leaves nothing.
  * Steps and the window live here too: session_step.c. */
@@ -21,7 +21,8 @@
 int ps_session_warmup(void);
 int ps_session_start(void);
 int ps_session_stop(void);
-int ps_session_export(const char *dir);
+int ps_session_export(uint64_t number, const char *dir); /* 0: the last one */
+uint64_t ps_session_last(void);
 int ps_session_discard(void);
 int ps_session_stats(ps_record_stats *out);
 int ps_session_directory(char *out, uint32_t size);

@@ -176,6 +176,12 @@ class FakeLibrary:
     def export(self, path):
         return self._call("export") if path is None else self._call("export", path)
 
+    def last(self):
+        return self.calls.count("stop")
+
+    def export_recording(self, number, path):
+        return self.export(path)
+
     def step_begin(self, number):
         return self._call("begin", number)
 
