@@ -20,8 +20,10 @@
  * only), and none ends the program or waits for the disk while recording. Functions that return int give 0 or one of
  * the negative codes below. While nothing is recorded a range costs about a nanosecond.
  *
- * A signal handler may record at any moment, with one exception: the first event of a recording makes its folder, for which it
- * needs malloc. A program whose very first event may be a handler's calls ps_record_warmup() before.
+ * A signal handler may record at any moment, also the first event of its thread (the thread's ring is made without malloc, stdio or
+ * the dynamic linker), with two exceptions. The first event of a recording makes its folder and its writer thread, for which it
+ * needs malloc: a program whose very first event may be a handler's calls ps_record_warmup() before. And a range on a stream of
+ * a GPU calls the driver.
  *
  * Besides these functions the library exports those of mstx (mstxRangeStartA ...) and is a tool that NVTX version 3 and
  * mstx load by themselves (NVTX_INJECTION64_PATH, MSTX_INJECTION_PATH). */

@@ -69,6 +69,38 @@ void ps_session_count_nested(void) {
 
 static atomic_uint exit_timeout_s = 60;
 
+/* Where the rings of the recording with this generation are made, once it has its folder; generation 0: there is none. Read by signal
+ * handlers, without a lock. Another recording may be coming in while they read: whoever reads finds out when it
+ * looks at *ps_recording again under the lock of threads.c. */
+static struct {
+    _Atomic uint32_t generation;
+    const char *_Atomic dir;
+    _Atomic uint64_t n_slots, session, file_bytes;
+    atomic_int clock;
+} rings;
+
+/* Under `place`. */
+static void publish_rings(const ps_take *take) {
+    atomic_store(&rings.dir, take->mapped ? take->raw : NULL);
+    atomic_store(&rings.n_slots, take->ring_slots);
+    atomic_store(&rings.session, take->session);
+    atomic_store(&rings.file_bytes, take->config.max_disk / 2);
+    atomic_store(&rings.clock, take->clock);
+    atomic_store(&rings.generation, take->generation);
+}
+
+static bool read_rings(uint32_t generation, ps_ring_place *out) {
+    if (atomic_load(&rings.generation) != generation) {
+        return false;
+    }
+    *out = (ps_ring_place){.dir = atomic_load(&rings.dir),
+                           .n_slots = atomic_load(&rings.n_slots),
+                           .session = atomic_load(&rings.session),
+                           .file_bytes = atomic_load(&rings.file_bytes),
+                           .clock = atomic_load(&rings.clock)};
+    return atomic_load(&rings.generation) == generation;
+}
+
 static void set_current(ps_take *take) {
     lock_place();
     atomic_store(&g.current, take);
@@ -85,17 +117,26 @@ static uint64_t random_number(void) {
     return n != 0 ? n : 1;
 }
 
-/* Rings of all threads fit into half of the memory that may be used; the other half is for events in memory. */
-static uint64_t ring_slots(const ps_rec_config *config) {
-    uint64_t slots = config->ring_slots;
-    while (slots > 1024 && slots * sizeof(ps_slot) * PS_MAX_RINGS > config->max_bytes / 2) {
+static uint64_t fewer_slots(uint64_t slots, unsigned n_rings, uint64_t bytes, const char *option) {
+    uint64_t wanted = slots;
+    while (slots > 1024 && slots * sizeof(ps_slot) * n_rings > bytes) {
         slots /= 2;
     }
-    if (slots < config->ring_slots) {
-        ps_rec_log("rings of %llu slots: more do not fit into the memory of the option max_bytes",
-                   (unsigned long long)slots);
+    if (slots < wanted) {
+        ps_rec_log("rings of %llu slots: more do not fit into what the option %s allows",
+                   (unsigned long long)slots, option);
     }
     return slots;
+}
+
+/* Rings of all threads fit into half of the memory that may be used; the other half is for events in memory. And those of a few
+ * threads into half of the disk: further ones are memory. */
+static uint64_t ring_slots(const ps_rec_config *config) {
+    enum { FEW = 16 };
+    uint64_t slots =
+        fewer_slots(config->ring_slots, PS_MAX_RINGS, config->max_bytes / 2, "max_bytes");
+    return config->max_disk == 0 ? slots
+                                 : fewer_slots(slots, FEW, config->max_disk / 2, "max_disk");
 }
 
 /* A take, ready to record; NULL when memory is out. Under `control`. */
@@ -220,8 +261,10 @@ int ps_session_warmup(void) {
             lock_place();
             bool placed = ps_take_place(take);
             if (placed) {
-                ps_threads_prepare(take->generation, take->mapped ? take->raw : NULL,
-                                   take->ring_slots, take->session);
+                ps_ring_place where;
+                publish_rings(take);
+                (void)read_rings(take->generation, &where);
+                ps_threads_prepare(take->generation, &where);
                 atomic_store(&g.current, take);
                 g.warm = true;
             }
@@ -237,8 +280,10 @@ int ps_session_warmup(void) {
 }
 
 /* On the program's thread that records the first event, and again for every new ring. */
-bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_slots,
-                           uint64_t *session, int *clock) {
+bool ps_session_ring_place(uint32_t generation, ps_ring_place *out) {
+    if (read_rings(generation, out)) {
+        return true;
+    }
     if (ps_holds != 0) {
         (void)atomic_fetch_add_explicit(&n_nested, 1, memory_order_relaxed);
         return false;
@@ -248,10 +293,8 @@ bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_sl
     bool ok = take != NULL && take->generation == generation &&
               atomic_load(ps_recording) == generation && (take->placed || ps_take_place(take));
     if (ok) {
-        *dir = take->mapped ? take->raw : NULL;
-        *n_slots = take->ring_slots;
-        *session = take->session;
-        *clock = take->clock;
+        publish_rings(take);
+        ok = read_rings(generation, out);
     }
     unlock_place();
     return ok;
@@ -316,6 +359,7 @@ static void finish_take(ps_take *take) {
     lock_place(); /* no thread is attached behind our back */
     bool undrained[PS_MAX_RINGS] = {false};
     if (take->placed) {
+        ps_spool_lift(&take->spool); /* the device has said all it had to say */
         ps_session_count_nested();
         ps_take_define_stop(take);
         ps_writer_stop();
@@ -326,6 +370,7 @@ static void finish_take(ps_take *take) {
         ps_take_remove_rings(take, undrained);
     }
     ps_facts_undefined();
+    atomic_store(&rings.generation, 0);
     atomic_store(&g.current, NULL);
     unlock_place();
     if (device->close != NULL) {
@@ -669,6 +714,7 @@ void ps_session_forget(void) {
     leave_to_parent(atomic_load(&g.current));
     leave_to_parent(g.waiting);
     leave_to_parent(g.exporting);
+    atomic_store(&rings.generation, 0);
     atomic_store(&g.current, NULL);
     g.waiting = NULL;
     g.exporting = NULL;

@@ -17,6 +17,7 @@
 #include "pipescope/record.h"
 #include "record/config.h"
 #include "record/format.h"
+#include "record/threads.h"
 
 int ps_session_warmup(void);
 int ps_session_start(void);
@@ -37,9 +38,9 @@ int ps_session_step(void);
  * option `record` says so. Called by every way in (the functions of record.h, the entry points of mstx and NVTX). */
 void ps_process_init(void);
 
-/* A thread needs its ring: the folder of rings of the current recording, NULL for anonymous ones; makes the output folder
- * at the first call of a recording. False when `generation` has ended. */
-bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_slots,
-                           uint64_t *session, int *clock);
+/* A thread needs its ring: where it is to be made. The first call of a recording makes the output folder, which takes locks and
+ * malloc; later ones take neither, so that signal handlers may make theirs. False when `generation` has ended. `dir` is valid only
+ * while the recording has not ended: to be used under the lock of threads.c, after looking. */
+bool ps_session_ring_place(uint32_t generation, ps_ring_place *out);
 
 #endif

@@ -369,6 +369,60 @@ static void memory_instead_of_files(void **state) {
     assert_int_equal(rows(0, "1"), 50000);
 }
 
+/* More than the disk may take: as much as it may, ends of all ranges that began, and the rest counted. Rings of some threads are
+ * memory then, which is said. */
+static void *take_a_ring(void *barrier) {
+    ps_record_mark(NULL, "here", NULL);
+    (void)pthread_barrier_wait(barrier);
+    (void)pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void use_up_disk(void) {
+    enum { N = 40 };
+    ps_record_stats stats = {.size = sizeof stats};
+    pthread_t threads[N];
+    pthread_barrier_t barrier;
+    NEED(ps_record_set("max_disk", "1M") == PS_RECORD_OK);
+    NEED(ps_record_start() == PS_RECORD_OK);
+    uint64_t open = ps_record_range_start(NULL, "open", NULL);
+    NEED(ps_record_get_stats(&stats) == PS_RECORD_OK && stats.crash_safe == 1);
+    (void)pthread_barrier_init(&barrier, NULL, N + 1);
+    for (unsigned i = 0; i < N; i++) {
+        NEED(pthread_create(&threads[i], NULL, take_a_ring, &barrier) == 0);
+    }
+    (void)pthread_barrier_wait(&barrier);
+    NEED(ps_record_get_stats(&stats) == PS_RECORD_OK && stats.crash_safe == 0);
+    (void)pthread_barrier_wait(&barrier);
+    for (unsigned i = 0; i < N; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    for (unsigned i = 0; i < 50000; i++) {
+        ps_record_range_end(ps_record_range_start(NULL, "work", NULL));
+        if (i % 200 == 0) {
+            (void)usleep(500);
+        }
+    }
+    ps_record_range_end(open);
+    NEED(ps_record_get_stats(&stats) == PS_RECORD_OK);
+    NEED(stats.n_dropped > 0 && stats.n_ranges + stats.n_dropped >= 50001);
+    NEED(ps_record_stop() == PS_RECORD_OK && ps_record_export(NULL) == PS_RECORD_OK);
+}
+
+static void disk_used_up(void **state) {
+    (void)state;
+    run(use_up_disk);
+    assert_int_equal(record_child_n_folders(dir), 1);
+    assert_true(rows(0, "1") > 1000);
+    assert_int_equal(rows(0, "s.value = 'open'"), 1);
+    assert_int_equal(record_child_query(dir, 0, "SELECT count(*) FROM PIPESCOPE_OPEN_RANGES"), 0);
+    assert_int_equal(
+        record_child_query(dir, 0,
+                           "SELECT count(*) FROM META_DATA WHERE name = 'collector.drops' AND "
+                           "value LIKE '%max_disk%'"),
+        1);
+}
+
 /* What does not fit is counted by its kind, and everything else is whole. */
 static void use_up_memory(void) {
     ps_record_stats stats = {.size = sizeof stats};
@@ -737,6 +791,7 @@ int main(void) {
         CASE(warmup),
         CASE(memory_instead_of_files),
         CASE(memory_used_up),
+        CASE(disk_used_up),
         CASE(links_are_refused),
         CASE(a_window_of_steps),
         CASE(a_window_of_single_calls),
