@@ -146,6 +146,11 @@ PS_API int ps_record_step_end(void);
 /* The same for loops that say only where an iteration ends: ends the open step and begins the next number, from 0 on. */
 PS_API int ps_record_step(void);
 
+/* Both with the stream that the step's work is put on, as of a range: the step then also has its times on the device. NULL: host
+ * only, as above. */
+PS_API int ps_record_step_begin_on(int64_t step, void *stream);
+PS_API int ps_record_step_on(void *stream);
+
 /* --- metadata ------------------------------------------------------------------------------------------------------ */
 
 /* A key of profiler_metadata.json, for every recording of this process; `json` is any JSON value, at most 4096 bytes each

@@ -93,9 +93,9 @@ class _Functions:
         self.directory = of(quick, "ps_record_directory", number, text, size)
         self.domain_named = of(quick, "ps_record_domain_named", address, text)
         # A step may start, stop and export.
-        self.step_begin = of(waiting, "ps_record_step_begin", number, ctypes.c_int64)
+        self.step_begin = of(waiting, "ps_record_step_begin_on", number, ctypes.c_int64, address)
         self.step_end = of(waiting, "ps_record_step_end", number)
-        self.step = of(waiting, "ps_record_step", number)
+        self.step = of(waiting, "ps_record_step_on", number, address)
         self.add_metadata = of(quick, "ps_record_add_metadata", number, text, text)
         self.name_stream = of(quick, "ps_record_name_stream", number, address, text)
         self.get_stats = of(quick, "ps_record_get_stats", number, ctypes.POINTER(Stats))

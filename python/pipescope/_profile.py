@@ -15,7 +15,7 @@ import os
 import threading
 import weakref
 
-from pipescope import _groups, _jobs, _library, _metadata, _say
+from pipescope import _groups, _jobs, _library, _metadata, _say, _streams
 from pipescope._schedule import ProfilerAction, Window, environment_window
 
 NONE, WARMUP, RECORD, SAVE = (ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD,
@@ -226,7 +226,7 @@ class profile:
     def _begin_step(self):
         lib = _library.functions()
         if lib is not None and self.schedule is not None and lib.enabled():
-            lib.step_begin(self.step_num)
+            lib.step_begin(self.step_num, _streams.device_address())
 
     def _end_step(self):
         _jobs.end_step()
@@ -383,4 +383,4 @@ def step():
     lib = _library.functions()
     if lib is not None:
         _groups.settle_rank()
-        lib.step()
+        lib.step(_streams.device_address())

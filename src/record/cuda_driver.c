@@ -1,6 +1,6 @@
 /* The driver is found in the list of loaded objects. The list carries a count of all loads so far, so that asking again
- * while nothing was loaded is cheap; device.c asks at events, once a tick. Only when the driver is in the list is dlopen called
- * (RTLD_NOLOAD), which takes the loader's lock for longer.
+ * while nothing was loaded is cheap; device.c asks on the writer thread. Only when the driver is in the list is dlopen called
+ * (RTLD_NOLOAD), on a thread that may wait: whoever loads a library holds the loader's lock until its constructors are done.
  *
  * Entry points come from cuGetProcAddress where the driver has it: that is what tools which stand between a program and the
  * driver expect, and it names the newest form of each call up to the version asked for. */
@@ -142,18 +142,32 @@ const ps_cuda_calls *ps_cuda_driver_found(void) {
     return atomic_load_explicit(&found, memory_order_acquire);
 }
 
+/* s->path is empty when there is no driver, or nothing was loaded since the last search. */
+static void look(search *s, const char *library) {
+    *s = (search){.prefix = "libcuda.so",
+                  .name = library != NULL ? base_name(library) : NULL,
+                  .if_new = true,
+                  .first = true};
+    (void)dl_iterate_phdr(each_object, s);
+    if (s->path[0] == 0) {
+        atomic_store_explicit(&loads_seen, s->loads + 1, memory_order_relaxed);
+    }
+}
+
+bool ps_cuda_driver_listed(const char *library) {
+    search s;
+    look(&s, library);
+    return s.path[0] != 0;
+}
+
 const ps_cuda_calls *ps_cuda_driver(const char *library) {
     const ps_cuda_calls *have = ps_cuda_driver_found();
     if (have != NULL) {
         return have;
     }
-    search s = {.prefix = "libcuda.so",
-                .name = library != NULL ? base_name(library) : NULL,
-                .if_new = true,
-                .first = true};
-    (void)dl_iterate_phdr(each_object, &s);
+    search s;
+    look(&s, library);
     if (s.path[0] == 0) {
-        atomic_store_explicit(&loads_seen, s.loads + 1, memory_order_relaxed);
         return NULL;
     }
     /* Who loads a library holds the loader's lock, and its constructors may record: nobody waits here for somebody who waits

@@ -68,6 +68,15 @@ static bool external(const uint8_t *r) {
     return true;
 }
 
+static bool graph(const uint8_t *r) {
+    ps_device_more more = {.device = u32(r, PS_GRAPH_DEVICE),
+                           .context = u32(r, PS_GRAPH_CONTEXT),
+                           .stream = u32(r, PS_GRAPH_STREAM),
+                           .what = u32(r, PS_GRAPH_ID)};
+    return hand_on(PS_REC_GRAPH, u32(r, PS_GRAPH_CORRELATION), u64(r, PS_GRAPH_START),
+                   u64(r, PS_GRAPH_END), NULL, &more);
+}
+
 static bool overhead(const uint8_t *r) {
     bool of_thread = u32(r, PS_OVERHEAD_OBJECT) == PS_OVERHEAD_OF_THREAD;
     ps_device_more more = {.thread = of_thread ? u32(r, PS_OVERHEAD_THREAD) : 0,
@@ -102,6 +111,8 @@ static size_t bytes_of(uint32_t kind) {
         return PS_OVERHEAD_SIZE;
     case PS_CUPTI_SYNCHRONIZATION:
         return PS_SYNC_SIZE;
+    case PS_CUPTI_GRAPH_TRACE:
+        return PS_GRAPH_SIZE;
     default:
         return sizeof kind;
     }
@@ -124,6 +135,8 @@ static bool take(const uint8_t *r, uint32_t kind) {
         return overhead(r);
     case PS_CUPTI_SYNCHRONIZATION:
         return synchronization(r);
+    case PS_CUPTI_GRAPH_TRACE:
+        return graph(r);
     default:
         return true;
     }

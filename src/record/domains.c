@@ -12,7 +12,7 @@ enum { MAX_SHARED_BYTES = 64 << 20 };
 
 static struct {
     pthread_mutex_t lock;
-    char *include, *exclude; /* the lists of the options, NULL for none */
+    char *include, *exclude, *asking; /* the lists of the options, NULL for none */
 } domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 ps_record_domain ps_domains[PS_MAX_DOMAINS] = {
@@ -49,6 +49,11 @@ static bool passes(const char *name, size_t length) {
     return domains.exclude == NULL || !in_list(domains.exclude, name, length);
 }
 
+static bool asks(const char *name, size_t length) {
+    return domains.asking != NULL &&
+           (strcmp(domains.asking, "*") == 0 || in_list(domains.asking, name, length));
+}
+
 static ps_record_domain *find(const char *name, size_t length) {
     uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_acquire);
     for (uint32_t i = 0; i < n; i++) {
@@ -72,6 +77,7 @@ static ps_record_domain *add(const char *name, size_t length) {
     d->length = (uint32_t)length;
     d->name = copy;
     atomic_store_explicit(&d->recorded, passes(name, length), memory_order_relaxed);
+    atomic_store_explicit(&d->asks, asks(name, length), memory_order_relaxed);
     atomic_store_explicit(&ps_n_domains, n + 1, memory_order_release);
     return d;
 }
@@ -126,6 +132,17 @@ void ps_domain_filter(const char *include, const char *exclude) {
     for (uint32_t i = 0; i < n; i++) {
         ps_record_domain *d = &ps_domains[i];
         atomic_store_explicit(&d->recorded, passes(d->name, d->length), memory_order_relaxed);
+    }
+    (void)pthread_mutex_unlock(&domains.lock);
+}
+
+void ps_domain_ask(const char *list) {
+    (void)pthread_mutex_lock(&domains.lock);
+    keep_list(&domains.asking, list);
+    uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++) {
+        ps_record_domain *d = &ps_domains[i];
+        atomic_store_explicit(&d->asks, asks(d->name, d->length), memory_order_relaxed);
     }
     (void)pthread_mutex_unlock(&domains.lock);
 }

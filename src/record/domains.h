@@ -17,6 +17,7 @@ struct ps_record_domain {
     uint16_t id;           /* 0 is "default" */
     atomic_bool recorded;  /* passes the include and exclude lists */
     atomic_bool destroyed; /* by mstxDomainDestroy; making it again by name revives it */
+    atomic_bool asks;      /* for the kernels of its ranges: the option `correlate` */
     uint32_t length;
     const char *name; /* ends with a zero */
 };
@@ -48,6 +49,9 @@ unsigned ps_domain_count(void);
 
 /* Sets `recorded` of all, now and later, by the lists of the options. Exact names; include wins. */
 void ps_domain_filter(const char *include, const char *exclude);
+
+/* Sets `asks` of all, now and later: names separated by commas, "*" all. */
+void ps_domain_ask(const char *list);
 
 /* A text registered once and used by number (NVTX registered strings, names of operators). Same text, same id, from 1 on; 0
  * when there is no room. */

@@ -58,7 +58,9 @@ int ps_event_pop(const ps_record_domain *domain);
 uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward);
 void ps_event_op_end(uint64_t id);
 
-void ps_event_step(bool begin, int64_t step, void *stream);
+/* Begin gives the id that the step's times on the device come under, for its end; 0: it has none (stream NULL, or not recorded). */
+uint64_t ps_event_step_begin(int64_t step, void *stream);
+void ps_event_step_end(int64_t step, uint64_t id);
 
 /* Counts on the calling thread's ring; nothing when not recording. */
 void ps_event_drop(unsigned drop);

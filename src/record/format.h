@@ -72,8 +72,10 @@ enum {
     PS_REC_OP_BEGIN =
         20, /* range id | stream handle | name ; one slot behind: text id of the shapes or 0 in its `text`,
                                 of an operator of the backward pass the id of the forward one in its `id` */
-    PS_REC_STEP_BEGIN = 21, /* number of the step, int64 | stream handle or 0 | - */
-    PS_REC_STEP_END = 22,   /* number of the step | 0 | - */
+    PS_REC_STEP_BEGIN =
+        21, /* number of the step, int64 | stream handle or 0 | - ; on a stream one slot behind: in its `id` the
+                                id of its device times */
+    PS_REC_STEP_END = 22, /* number of the step | 0 | - */
     PS_REC_NVTX =
         23, /* directly before the mark or start it belongs to. category (low 32), colour (high 32) |
                                 payload type (low 32), form (high 32) | payload as JSON text or 0 */
@@ -90,12 +92,14 @@ enum {
         37, /* `ticks` host CLOCK_MONOTONIC ns, aux the device's own ns, id half width ns */
     PS_REC_CORRELATE = 38, /* external correlation: correlation | range id */
     PS_REC_OVERHEAD = 39,  /* time CUPTI itself took: 0; more.what its kind, more.thread whose */
-    PS_REC_SYNC = 40       /* a call that waited for the device: correlation; more.what its type */
+    PS_REC_SYNC = 40,      /* a call that waited for the device: correlation; more.what its type */
+    PS_REC_GRAPH = 41 /* a replay of a CUDA graph as a whole: correlation; more.what its number */
 };
 
 #define PS_DOMAIN_ANY 0xffffu
 
-/* Bit of range ids: the range has a stream, so a device time is to be expected for it. */
+/* Bit of range ids: the device hears of the range: it has a stream, so that a device time is to be expected for it, or its domain asks
+ * for its kernels (option `correlate`). */
 #define PS_RANGE_ON_DEVICE (UINT64_C(1) << 30)
 
 typedef struct ps_device_more { /* in the place of a slot */
@@ -104,7 +108,7 @@ typedef struct ps_device_more { /* in the place of a slot */
     uint64_t stream; /* handle for PS_REC_DEVICE, CUPTI's number for the others */
     uint64_t bytes;  /* copied or set; for kernels grid x (low 32), block x (high 32) */
     uint32_t thread; /* tid of the caller, 0 unknown */
-    uint32_t what;   /* copy kind of CUPTI; for kernels graph node or 0 */
+    uint32_t what;   /* copy kind of CUPTI; for kernels graph node or 0; number of the graph */
 } ps_device_more;
 
 /* Names of PS_REC_INFO, all of them texts: "session" is a JSON object with version, rank, worker, host, pid, launch, level,

@@ -169,6 +169,8 @@ static ps_take *new_take(ps_start_by by) {
         ps_rec_log("domain_include and domain_exclude are both given: domain_include counts");
     }
     ps_domain_filter(take->config.domain_include, take->config.domain_exclude);
+    bool cupti = take->config.backend == PS_BACKEND_CUPTI; /* others have nothing to be told */
+    ps_domain_ask(cupti ? take->config.correlate : NULL);
     atomic_store(&ps_mstx_strict, take->config.mstx_strict);
     ps_device_choose(&take->config);
     return take;

@@ -30,9 +30,9 @@ int ps_session_directory(char *out, uint32_t size);
 int ps_session_metadata(const char *key, const char *json);
 int ps_session_name_stream(void *stream, const char *name);
 
-int ps_session_step_begin(int64_t step);
+int ps_session_step_begin(int64_t step, void *stream); /* stream: of ps_record_step_begin_on */
 int ps_session_step_end(void);
-int ps_session_step(void);
+int ps_session_step(void *stream);
 
 /* Once a process: reads the options, prepares the page of ps_recording, fork and exit handlers; begins to record when the
  * option `record` says so. Called by every way in (the functions of record.h, the entry points of mstx and NVTX). */

@@ -153,6 +153,9 @@ static void *run(void *unused) {
         if (device->tick != NULL) {
             device->tick();
         }
+        if (device->look != NULL) {
+            device->look();
+        }
         uint64_t now_ns = ps_mono_ns();
         if (now_ns >= g.next_anchor_ns) {
             store_anchor(now_ns);

@@ -8,6 +8,8 @@
  * link: pipescope-record */
 #include <pipescope/record.h>
 
+#include <unistd.h>
+
 #include "gpu_driver.h"
 
 enum { STREAMS = 4 };
@@ -53,6 +55,9 @@ int main(int argc, char **argv) {
         open = ps_record_range_start(NULL, "before the driver", GPU_LEGACY);
     }
     gpu_load();
+    if (open != 0) {
+        (void)usleep(300000); /* the recorder looks for a driver every tenth of a second at least */
+    }
     gpu_check(gpu.CtxCreate(&context, 0, 0), "cuCtxCreate");
     gpu_say_device();
     void *spin = gpu_spin_function();
@@ -62,7 +67,7 @@ int main(int argc, char **argv) {
     gpu_check(gpu.EventCreate(&events[1], 0), "cuEventCreate");
     ps_record_range_end(open);
     for (int i = 0; i < n; i++) {
-        (void)ps_record_step_begin(i);
+        (void)ps_record_step_begin_on(i, side);
         for (int k = 0; k < 4; k++) {
             one(spin, lengths[k], side, "side", i, events);
             one(spin, lengths[k], GPU_LEGACY, "legacy", i, events);

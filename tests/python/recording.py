@@ -184,13 +184,13 @@ class FakeLibrary:
     def export_recording(self, number, path):
         return self.export(path)
 
-    def step_begin(self, number):
+    def step_begin(self, number, _stream):
         return self._call("begin", number)
 
     def step_end(self):
         return self._call("end")
 
-    def step(self):
+    def step(self, _stream):
         return self._call("step")
 
     def set(self, name, value):

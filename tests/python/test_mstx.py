@@ -361,6 +361,23 @@ print(json.dumps(got))
 """)
         self.assertEqual(json.loads(out), [1, 1, 0x7f0000001230, 77, 1])
 
+    def test_steps(self):
+        """A step is on PyTorch's current stream where there is a device, and of the host alone where there is none."""
+        self.run_python(HEAD + FAKE_TORCH + """
+pipescope.start()
+pipescope.step()
+READY, HANDLE = True, 0x7f0000001230
+pipescope.step()
+torch._C._cuda_getDevice = lambda: 1 / 0
+pipescope.step()
+pipescope.stop()
+pipescope.export()
+""")
+        rows = self.database().db.execute(
+            "SELECT value, streamId FROM MSTX_EVENTS JOIN STRING_IDS ON id = message LEFT JOIN TASK USING (connectionId) "
+            "WHERE value LIKE 'ProfilerStep#%' ORDER BY 1").fetchall()
+        self.assertEqual(rows, [("ProfilerStep#0", None), ("ProfilerStep#1", 1), ("ProfilerStep#2", None)])
+
     def test_current_is_asked_once(self):
         """Of a PyTorch without CUDA; of one with it the context is looked for until there is one."""
         out, _ = self.run_python(HEAD + FAKE_TORCH + """

@@ -231,6 +231,36 @@ static void test_device_ranges(void **state) {
     recording_end(&r);
 }
 
+/* A step on a stream is a range as any other: a row where its times arrived, counted where not. */
+static void test_device_steps(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_pair(&r, PS_REC_INFO, 0, "backend", "cuda_event");
+    for (uint64_t i = 0; i < 3; i++) { /* the third is of the host alone */
+        ps_slot id = {.id = PS_RANGE_ON_DEVICE | (i + 1)};
+        ps_slot step = {.kind = PS_REC_STEP_BEGIN, .ticks = 2000 + 100 * i, .id = i};
+        step.aux = i < 2 ? 0x70 : 0;
+        put_slot(&r, 1, step, &id, i < 2 ? sizeof id : 0);
+        put_event(&r, 1, PS_REC_STEP_END, 2090 + 100 * i, i, 0, 0, 0);
+    }
+    ps_device_more more = {.device = 2, .context = 5, .stream = 0x70};
+    put_device(&r, PS_REC_DEVICE, PS_RANGE_ON_DEVICE | 1, 2050, 2110, 0, more);
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    expect_rows(&p, TASKS, "2050,2110,2,4000000001,0,4242,MsTx,5,1,0,4294967295\n");
+    expect_rows(&p,
+                "SELECT m.value FROM MSTX_EVENTS JOIN STRING_IDS m ON m.id = message JOIN TASK "
+                "USING (connectionId)",
+                "ProfilerStep#0\n");
+    expect_rows(&p, "SELECT value FROM META_DATA WHERE name = 'collector.incomplete_ranges'",
+                "{\"open\": 0, \"without_device_time\": 1}\n");
+    expect_rows(&p, "SELECT id, endNs - startNs FROM STEP_TIME", "0,90\n1,90\n2,90\n");
+    remove_place(&p);
+    recording_end(&r);
+}
+
 static void put_api(made_recording *r, uint64_t correlation, uint64_t start, uint32_t name) {
     put_device(r, PS_REC_API, correlation, start, start + 5, name, (ps_device_more){.thread = 5});
 }
@@ -751,13 +781,20 @@ static void test_schema(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_marks),         cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_device_ranges), cmocka_unit_test(test_cupti),
-        cmocka_unit_test(test_projection),    cmocka_unit_test(test_damaged_metadata),
-        cmocka_unit_test(test_trace_view),    cmocka_unit_test(test_names),
-        cmocka_unit_test(test_nccl_marks),    cmocka_unit_test(test_emitted),
-        cmocka_unit_test(test_facts),         cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_failures),      cmocka_unit_test(test_schema)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_marks),
+                                       cmocka_unit_test(test_operators),
+                                       cmocka_unit_test(test_device_ranges),
+                                       cmocka_unit_test(test_device_steps),
+                                       cmocka_unit_test(test_cupti),
+                                       cmocka_unit_test(test_projection),
+                                       cmocka_unit_test(test_damaged_metadata),
+                                       cmocka_unit_test(test_trace_view),
+                                       cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_nccl_marks),
+                                       cmocka_unit_test(test_emitted),
+                                       cmocka_unit_test(test_facts),
+                                       cmocka_unit_test(test_same_bytes),
+                                       cmocka_unit_test(test_failures),
+                                       cmocka_unit_test(test_schema)};
     return cmocka_run_group_tests_name("record_database", tests, NULL, NULL);
 }

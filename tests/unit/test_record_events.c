@@ -404,18 +404,28 @@ static void test_device(void **state) {
     (void)ps_event_start(none(), text_of(""), (void *)9,
                          NULL); /* refused: the device hears nothing */
     assert_int_equal(calls.n_starts, 3);
-    ps_event_step(true, 3, (void *)1);
-    assert_int_equal(calls.n_steps, 0);
-    ps_event_step(false, 3, NULL);
+    assert_int_equal(ps_event_step_begin(2, NULL), 0); /* of the host alone */
+    ps_event_step_end(2, 0);
+    assert_int_equal(calls.n_starts, 3);
+    assert_int_equal(calls.n_ends, 3);
     assert_int_equal(calls.n_steps, 1);
+    uint64_t step = ps_event_step_begin(3, (void *)1);
+    assert_int_equal(calls.n_starts, 4);
+    assert_int_equal(calls.id, step);
+    assert_int_equal(calls.n_steps, 1);
+    ps_event_step_end(3, step);
+    assert_int_equal(calls.n_ends, 4);
+    assert_int_equal(calls.n_steps, 2);
     atomic_store(&ps_device, &ps_device_host);
     (void)sigaction(SIGUSR1, &before, NULL);
     (void)ps_double_stop();
     assert_int_equal(ps_double_drops(PS_DROP_CAPTURING), 1);
-    assert_int_equal(ps_double_drops(PS_DROP_NESTED), 3);
-    assert_int_equal(find(PS_REC_STEP_BEGIN, 0)->slot.id, 3);
-    assert_int_equal(find(PS_REC_STEP_BEGIN, 0)->slot.aux, 1);
-    assert_int_equal(find(PS_REC_STEP_END, 0)->slot.id, 3);
+    assert_int_equal(ps_double_drops(PS_DROP_NESTED), 4);
+    assert_int_equal(find(PS_REC_STEP_BEGIN, 0)->slot.n_more, 0);
+    assert_int_equal(find(PS_REC_STEP_BEGIN, 1)->slot.id, 3);
+    assert_int_equal(find(PS_REC_STEP_BEGIN, 1)->slot.aux, 1);
+    assert_int_equal(find(PS_REC_STEP_BEGIN, 1)->slot.n_more, 1);
+    assert_int_equal(find(PS_REC_STEP_END, 1)->slot.id, 3);
 }
 
 static void test_range_ids(void **state) {

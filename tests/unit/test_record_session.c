@@ -196,7 +196,7 @@ static int64_t written_ns(const char *where, size_t folder) {
 
 /* Five recordings: two exported by their numbers while others wait, the rest as the process ends. */
 static void record_five(void) {
-    char elsewhere[128];
+    char elsewhere[SCRATCH_BYTES + 16];
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
     NEED(ps_record_last() == 0 && ps_record_export_recording(0, NULL) == PS_RECORD_BAD_ARGUMENT);
     for (unsigned i = 1; i <= 5; i++) {
@@ -216,7 +216,7 @@ static void record_five(void) {
 
 static void exported_in_their_order(void **state) {
     static const unsigned REST[] = {1, 3, 5};
-    char elsewhere[128];
+    char elsewhere[SCRATCH_BYTES + 16];
     int64_t before = 0;
     (void)state;
     run(record_five);

@@ -29,11 +29,18 @@ class Recording:
         self.anchors = db.execute(
             "SELECT kind, hostNs, otherNs, uncertaintyNs FROM PIPESCOPE_CLOCK_ANCHOR").fetchall()
         self.drops = dict(db.execute("SELECT kind, sum(count) FROM PIPESCOPE_DROPS GROUP BY kind"))
-        self.kernels = []
+        self.kernels, self.work = [], []
         if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'COMPUTE_TASK_INFO'").fetchone():
             self.kernels = [(strings[n], s, e) for n, s, e in db.execute(
                 "SELECT c.name, t.startNs, t.endNs FROM COMPUTE_TASK_INFO c "
                 "JOIN TASK t ON t.globalTaskId = c.globalTaskId ORDER BY t.startNs")]
+            # (host time of the call, its thread, name, start and end on the device), where calls were recorded
+            self.work = [(a, tid, strings[n], s, e) for a, tid, n, s, e in db.execute(
+                "SELECT a.startNs, a.globalTid, c.name, t.startNs, t.endNs FROM COMPUTE_TASK_INFO c "
+                "JOIN TASK t USING (globalTaskId) JOIN CANN_API a USING (connectionId) ORDER BY a.startNs")]
+            self.ranges = [(strings[m], tid, s, e, c) for m, tid, s, e, c in db.execute(
+                "SELECT message, globalTid, startNs, endNs, connectionId FROM MSTX_EVENTS")]
+            self.tasks = tasks
 
     def named(self, message):
         return [e for e in self.events if e[0] == message]
@@ -73,6 +80,7 @@ def check_ranges(recording, output, truth):
               f"of the program's own events, {len(values)} ranges")
         # Ours lie around the program's: not shorter but for the resolution of events, and longer by two of them.
         assert min(values) > -2_000, (us, min(values))
+    check_steps(recording, [name.replace("_", " ") for _, name, *_ in rows if name.startswith("side_")])
     outer, inner, between = (recording.named(m) for m in ("outer", "inner", "between"))
     assert len(outer) == len(inner) == len(between) > 0
     for o, i, b in zip(outer, inner, between):
@@ -82,6 +90,17 @@ def check_ranges(recording, output, truth):
           f"{recording.uncertainty()} ns")
     if truth:
         check_truth(recording, rows, truth)
+
+
+def check_steps(recording, names):
+    """Steps are on the side stream: each holds what it put there, on the device."""
+    steps = [e for e in recording.events if e[0].startswith("ProfilerStep#")]
+    assert steps and len(names) == 4 * len(steps), (len(names), len(steps))
+    for i, name in enumerate(names):
+        (found,), step = recording.named(name), steps[i // 4]
+        assert step[0] == f"ProfilerStep#{name.split()[-1]}" and step[3], (step, name)
+        assert step[3][0] <= found[3][0] + 1000 and found[3][1] <= step[3][1] + 1000, (step, found)
+        assert step[3][3] == found[3][3], "another stream"
 
 
 def true_ranges(truth, stream, count, last):
@@ -150,6 +169,33 @@ def check_kernels(recording, output, truth):
     assert inside == len(rows)
 
 
+def check_told(recording, output, _truth):
+    """Ranges that ask for their kernels have the extent of just those that they launched; others have no device row."""
+    counts = {}
+    for name, tid, start, end, connection in recording.ranges:
+        kind = name.split()[0]
+        if kind not in ("outer", "inner", "replay", "empty"):
+            assert name == "ready" or connection not in recording.tasks, f"{name} has a device row"
+            continue
+        inside = [w for w in recording.work if w[1] == tid and start <= w[0] < end]
+        counts.setdefault(kind, set()).add(len(inside))
+        task = recording.tasks.get(connection)
+        if inside:
+            assert task and task[:2] == (min(w[3] for w in inside), max(w[4] for w in inside)), (name, task, inside)
+        else:
+            assert task is None, (name, task)
+    for line in open(output):
+        if line.startswith("told "):
+            _, kind, n = line.split()
+            assert kind in counts, kind
+            print(f"# {kind}: {sorted(counts[kind])} kernels in each, {n} were launched")
+            assert kind == "replay" or counts[kind] == {int(n)}, (kind, counts[kind])
+    assert not recording.drops.get("not_correlated"), recording.drops
+    replays = [w for w in recording.work if w[2].startswith("CUDA graph #")]
+    print(f"# graphs: {len(replays)} replays as a whole, {sorted({w[2] for w in replays})}")
+    assert len(replays) == 3, "no rows of graphs"
+
+
 def check_nothing(recording, _output, _truth):
     assert all(e[3] is None for e in recording.events), "device times after an error that stays"
     assert recording.drops.get("device_fault", 0) > 0, recording.drops
@@ -166,7 +212,7 @@ def main():
     recording = Recording(folder)
     recording.backend(sys.argv[5] if len(sys.argv) > 5 else "cuda_event")
     {"ranges": check_ranges, "capture": check_capture, "contexts": check_contexts,
-     "overhead": check_overhead, "kernels": check_kernels, "nothing": check_nothing}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
+     "overhead": check_overhead, "kernels": check_kernels, "nothing": check_nothing, "told": check_told}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
 
 
 main()
