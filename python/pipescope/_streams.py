@@ -112,3 +112,9 @@ def address_of(stream):
     _say.warn_once(("stream", type(stream).__name__), "%.80r is no stream (None, an int, \"current\", or an object with "
                    "cuda_stream, npu_stream or ptr): the range is recorded for the host only", stream)
     return None
+
+
+def handle_of(stream):
+    """The same as a number; None for the host alone."""
+    address = address_of(stream)
+    return None if address is None else address.value

@@ -62,6 +62,7 @@ static const char *const SWITCH[] = {"0", "1", NULL};
 #define AS_device_id(d, t) NUMBER(RARE, d, 0, INT32_MAX, t)
 #define AS_ring_slots(d, t) NUMBER(RARE, d, 1024, 1 << 24, t)
 #define AS_max_bytes(d, t) WORD(RARE, d, "SIZE", t)
+#define AS_max_disk(d, t) WORD(RARE, d, "SIZE", t)
 #define AS_clock(d, t) ONE_OF(RARE, d, "NAME", CLOCKS, t)
 #define AS_keep_raw(d, t) FLAG(NULL, t)
 #define AS_export_type(d, t) ONE_OF(NULL, d, "TYPE", EXPORTS, t)

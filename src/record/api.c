@@ -64,7 +64,17 @@ int ps_record_stop(void) {
 
 int ps_record_export(const char *dir) {
     ps_process_init();
-    return ps_session_export(dir);
+    return ps_session_export(0, dir);
+}
+
+uint64_t ps_record_last(void) {
+    ps_process_init();
+    return ps_session_last();
+}
+
+int ps_record_export_recording(uint64_t recording, const char *dir) {
+    ps_process_init();
+    return recording == 0 ? PS_RECORD_BAD_ARGUMENT : ps_session_export(recording, dir);
 }
 
 int ps_record_discard(void) {

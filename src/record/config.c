@@ -320,6 +320,9 @@ static bool parse(int option, const char *s, ps_rec_config *out) {
         return parse_slots(s, &out->ring_slots);
     case OPT_max_bytes:
         return parse_bytes(s, &out->max_bytes);
+    case OPT_max_disk:
+        out->max_disk = 0;
+        return strcmp(s, "0") == 0 || parse_bytes(s, &out->max_disk);
     case OPT_rank:
         return s[0] == '\0' || parse_number(option, s, out);
     case OPT_record:

@@ -26,6 +26,7 @@ typedef struct ps_rec_config {
     int64_t device_id;
     int nvtx_push_pop_type;
     uint64_t ring_slots, max_bytes, event_pool;
+    uint64_t max_disk; /* bytes, 0 no limit */
     unsigned exit_timeout_s;
     /* Texts of any length, valid as long as the process. */
     const char *domain_include, *domain_exclude, *nvtx_stream, *nvtx_chain, *cuda_library,

@@ -23,6 +23,7 @@
 static _Atomic uint32_t not_recording;
 _Atomic uint32_t *ps_recording = &not_recording;
 atomic_bool ps_mstx_strict;
+_Atomic uint32_t ps_full_drop = PS_DROP_RING_FULL;
 
 /* What `busy` says. */
 enum { BUSY_WRITING = 1, BUSY_DEVICE = 2 };
@@ -286,7 +287,7 @@ static inline ps_text payload_of(ps_rec_thread *me, const ps_nvtx_extra *extra) 
 }
 
 static __attribute__((noinline, cold)) uint64_t full(ps_lane *lane) {
-    ps_ring_count_drop(&lane->ring, PS_DROP_RING_FULL);
+    ps_ring_count_drop(&lane->ring, atomic_load_explicit(&ps_full_drop, memory_order_relaxed));
     ps_writer_wake();
     return 0;
 }

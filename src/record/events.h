@@ -17,6 +17,9 @@
  * its own that a fork wipes. */
 extern _Atomic uint32_t *ps_recording __attribute__((visibility("hidden")));
 
+/* As what an event counts that finds its ring full: PS_DROP_RING_FULL, or why nothing takes from the rings any more. */
+extern _Atomic uint32_t ps_full_drop __attribute__((visibility("hidden")));
+
 /* The option mstx_strict: messages of more than 156 bytes are refused. */
 extern atomic_bool ps_mstx_strict __attribute__((visibility("hidden")));
 

@@ -23,7 +23,7 @@
 #define PS_RING_MAGIC 0x31474e4952535050u  /* "PPSRING1" */
 #define PS_SPOOL_MAGIC 0x314c4f4f50535050u /* "PPSPOOL1" */
 #define PS_BLOCK_MAGIC 0x4b4c4250u         /* "PBLK" */
-#define PS_RECORD_FORMAT 1
+#define PS_RECORD_FORMAT 2
 
 /* The environment names a folder for links to the output folders of all recordings of a launch: `pipescope record` finds
  * them there, wherever programs write. */
@@ -124,23 +124,25 @@ enum {
 #define X(name, key, text, lost) PS_DROP_##name,
 #include "record/drops.def"
 #undef X
-    PS_N_DROPS
+    PS_N_DROPS,
+    PS_MAX_DROPS = 64 /* what the format has room for: a new kind changes no places */
 };
 
 typedef struct ps_ring_header {
     uint64_t magic;
-    uint32_t format, number;                         /* of the ring; its file is <number>.ring */
-    uint64_t n_slots;                                /* a power of two */
-    uint64_t session;                                /* the same in all files of a recording */
-    _Alignas(64) _Atomic uint64_t head;              /* slots published, by the producer */
-    _Alignas(64) _Atomic uint64_t tail;              /* slots in the spool, by the writer */
-    _Alignas(64) _Atomic uint64_t drops[PS_N_DROPS]; /* by the producer */
+    uint32_t format, number;                           /* of the ring; its file is <number>.ring */
+    uint64_t n_slots;                                  /* a power of two */
+    uint64_t session;                                  /* the same in all files of a recording */
+    _Alignas(64) _Atomic uint64_t head;                /* slots published, by the producer */
+    _Alignas(64) _Atomic uint64_t tail;                /* slots in the spool, by the writer */
+    _Alignas(64) _Atomic uint64_t drops[PS_MAX_DROPS]; /* by the producer */
     _Atomic uint64_t n_ranges, n_marks, n_ops, n_device;
 } ps_ring_header;
 
 _Static_assert(sizeof(ps_slot) == 32, "a slot is half a cache line");
 _Static_assert(sizeof(ps_device_more) == sizeof(ps_slot), "stands in the place of a slot");
 _Static_assert(sizeof(ps_ring_header) <= PS_RING_HEADER_BYTES, "the header is one page");
+_Static_assert((int)PS_N_DROPS <= (int)PS_MAX_DROPS, "each kind has a place");
 
 /* --- spool --------------------------------------------------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@
 
 #include "record/clock.h"
 
-/* Ring 0 says how a recording ended and what was lost: memory that is used up has room for that still. */
+/* Ring 0 says how a recording ended and what was lost: a limit that is reached leaves room for that. */
 enum { FIRST_BYTES = 1 << 20, RETRY_NS = 1000000000, RESERVED_BYTES = 1 << 18 };
 
 /* --- memory ---------------------------------------------------------------------------------------------------------- */
@@ -127,9 +127,23 @@ static bool make_file(ps_spool *s, const char *dir) {
     return true;
 }
 
-static bool put_file(ps_spool *s, struct iovec *pieces, int n_pieces, size_t n_bytes) {
+/* Whether the limit allows the file that many more. */
+static bool allowed(ps_spool *s, size_t n_bytes, bool reserve) {
+    uint64_t limit = s->max_bytes;
+    if (limit == 0 || atomic_load_explicit(&s->lifted, memory_order_relaxed)) {
+        return true;
+    }
+    limit -= !reserve && limit > RESERVED_BYTES ? RESERVED_BYTES : 0;
+    bool ok = s->bytes + s->beside_bytes + n_bytes <= limit;
+    s->capped = s->capped || !ok;
+    errno = ok ? errno : ENOSPC;
+    return ok;
+}
+
+static bool put_file(ps_spool *s, struct iovec *pieces, int n_pieces, size_t n_bytes,
+                     bool reserve) {
     size_t left = n_bytes;
-    if (!still_ours(s)) {
+    if (!allowed(s, n_bytes, reserve) || !still_ours(s)) {
         return false;
     }
     while (left > 0) {
@@ -155,7 +169,7 @@ static bool put(ps_spool *s, struct iovec *pieces, int n_pieces, bool reserve) {
     for (int i = 0; i < n_pieces; i++) {
         n_bytes += pieces[i].iov_len;
     }
-    bool ok = s->fd >= 0 ? put_file(s, pieces, n_pieces, n_bytes)
+    bool ok = s->fd >= 0 ? put_file(s, pieces, n_pieces, n_bytes, reserve)
                          : put_memory(s, pieces, n_pieces, n_bytes, reserve);
     if (!ok) {
         s->error = errno;
@@ -187,7 +201,8 @@ bool ps_spool_open(ps_spool *s, const char *dir, const ps_spool_header *header,
 }
 
 uint64_t ps_spool_take(ps_spool *s, ps_ring *ring, uint32_t number) {
-    bool reserve = s->fd < 0 && number == 0;
+    bool limited = s->fd < 0 || s->capped;
+    bool reserve = number == 0 && limited;
     if (s->full && !reserve && ps_mono_ns() < s->retry_ns) {
         return 0;
     }
@@ -215,6 +230,10 @@ uint64_t ps_spool_take(ps_spool *s, ps_ring *ring, uint32_t number) {
     }
     atomic_store_explicit(&h->tail, tail + n, memory_order_release);
     return n;
+}
+
+void ps_spool_lift(ps_spool *s) {
+    atomic_store_explicit(&s->lifted, true, memory_order_relaxed);
 }
 
 void ps_spool_retry(ps_spool *s) {

@@ -55,11 +55,24 @@ static void take_ring(void *taken, ps_ring *ring, uint32_t number) {
     }
 }
 
+/* A disk that is full may have room again; the option's limit stays reached. */
+static void say_capped(void) {
+    atomic_store(&ps_full_drop, PS_DROP_MAX_DISK);
+    ps_rec_log(
+        "the raw files take %llu bytes, which is what they may (option max_disk): new ranges and marks are left out and "
+        "counted as max_disk; those that are open get their ends",
+        (unsigned long long)(g.spool->bytes + g.spool->beside_bytes));
+}
+
 static void say_full(void) {
     if (!g.spool->full || g.said_full) {
         return;
     }
     g.said_full = true;
+    if (g.spool->capped) {
+        say_capped();
+        return;
+    }
     char text[128] = "";
     const char *reason = strerror_r(g.spool->error, text, sizeof text);
     if (g.spool->fd < 0) {
@@ -74,9 +87,16 @@ static void say_full(void) {
     }
 }
 
+static void add_file_bytes(void *bytes, ps_ring *ring, uint32_t number) {
+    (void)number;
+    *(uint64_t *)bytes += ring->in_file ? ring->mapped_bytes : 0;
+}
+
 /* One round over all rings, which stay until the writer is stopped. */
 static uint64_t take_all(void) {
     uint64_t taken = 0;
+    g.spool->beside_bytes = 0;
+    ps_threads_each_ring(add_file_bytes, &g.spool->beside_bytes);
     ps_threads_each_ring(take_ring, &taken);
     say_full();
     return taken;
@@ -154,6 +174,7 @@ bool ps_writer_start(ps_spool *spool, int clock) {
     g.spool = spool;
     g.clock = clock;
     g.said_full = false;
+    atomic_store(&ps_full_drop, PS_DROP_RING_FULL);
     g.exit_early = false;
     g.has_anchor = false;
     sigset_t all;

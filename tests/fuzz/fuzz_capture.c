@@ -4,14 +4,15 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "record/export/export.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char dir[] = "/tmp/ps_fuzz_capture_XXXXXX";
-static char command[128];
+static char dir[256];
+static char command[sizeof dir + 16];
 
 static void remove_dir(void) {
     (void)!system(command);
@@ -20,7 +21,10 @@ static void remove_dir(void) {
 static const char *place(void) {
     static int made;
     if (!made) {
+        const char *tmp = getenv("TMPDIR");
         made = 1;
+        tmp = tmp != NULL && strlen(tmp) < 200 ? tmp : "/tmp";
+        (void)snprintf(dir, sizeof dir, "%s/ps_fuzz_capture_XXXXXX", tmp);
         if (mkdtemp(dir) == NULL) {
             abort();
         }

@@ -1,7 +1,6 @@
 #include "support/profile.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,46 +10,17 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "support/scratch.h"
 
 /* --- a directory of one's own
  * ------------------------------------------------------------------- */
 
 void place_make(place *p) {
-    const char *tmp = getenv("TMPDIR");
-    int n = snprintf(p->dir, sizeof p->dir, "%s/pipescope-test-XXXXXX",
-                     tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
-    assert_true(n > 0 && (size_t)n < sizeof p->dir);
-    assert_non_null(mkdtemp(p->dir));
-}
-
-/* Directories may have been made unreadable or read-only by a test. */
-static void unlock(const char *path) {
-    struct stat st;
-    if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
-        return;
-    }
-    (void)chmod(path, 0700);
-    ps_arena arena;
-    ps_arena_init(&arena);
-    const char **names = NULL;
-    size_t n = 0;
-    assert_int_equal(ps_list_dir(path, &arena, &names, &n, NULL), PS_OK);
-    for (size_t i = 0; i < n; i++) {
-        unlock(ps_path_join(&arena, path, names[i]));
-    }
-    ps_arena_fini(&arena);
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
+    scratch_make(p->dir, sizeof p->dir);
 }
 
 void place_remove(const place *p) {
-    unlock(p->dir);
-    assert_int_equal(nftw(p->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+    scratch_remove(p->dir);
 }
 
 int place_setup(void **state) {

@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 #include <dirent.h>
-#include <ftw.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,24 +31,6 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(THREAD_SANITIZER)
 #define SANITIZED 1
 #endif
-
-void record_child_make_dir(char *out, size_t size) {
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(out, size, "%s/record.XXXXXX", tmp != NULL && strlen(tmp) < 30 ? tmp : "/tmp");
-    assert_non_null(mkdtemp(out));
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where) {
-    (void)st;
-    (void)type;
-    (void)where;
-    (void)remove(path);
-    return 0;
-}
-
-void record_child_remove_dir(const char *dir) {
-    (void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 pid_t record_child_start(const char *dir, void (*body)(void)) {
     static const char *const VARIABLES[] = {

@@ -1,14 +1,10 @@
-/* Children of a test that record into a folder of their own, and what they leave there. */
+/* Children of a test that record into a folder of it (scratch.h), and what they leave there. */
 #ifndef PS_TEST_RECORD_CHILD_H
 #define PS_TEST_RECORD_CHILD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-
-/* A new folder in a place for temporary files. */
-void record_child_make_dir(char *out, size_t size);
-void record_child_remove_dir(const char *dir);
 
 /* Forks; the child has the options of an empty environment, `dir` as its output folder, and says nothing. When `body` comes back
  * the child ends by exit(0). */

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "read/ascend_meta.h"
+#include "support/scratch.h"
 
 static char dir[256];
 static char made[32][512]; /* files and folders, to be removed */
@@ -19,9 +20,8 @@ static size_t n_made;
 
 static int make_dir(void **state) {
     (void)state;
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(dir, sizeof dir, "%s/ascend_meta_XXXXXX", tmp != NULL ? tmp : "/tmp");
-    return mkdtemp(dir) == NULL;
+    scratch_make(dir, sizeof dir);
+    return 0;
 }
 
 static int remove_dir(void **state) {

@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "read/ascend_comm_json.h"
 #include "read/reader.h"
+#include "support/scratch.h"
 #include "support/trace_text.h"
 
 #define DATA "tests/data/ascend_text/"
@@ -98,15 +99,14 @@ FIXTURE(msprof_export, MSPROF, "msprof")
 
 /* Reads a document of these events, written to a file of its own. */
 static ps_trace *read_events(const char *events) {
-    char path[] = "/tmp/pipescope-ascend-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    (void)close(fd);
+    char dir[SCRATCH_BYTES], path[SCRATCH_BYTES + 32];
+    scratch_make(dir, sizeof dir);
+    (void)snprintf(path, sizeof path, "%s/events.json", dir);
     assert_int_equal(ps_write_file(path, events, strlen(events), NULL), PS_OK);
     ps_src src = {.path = path, .reader = ps_reader_find("ascend-text")};
     ps_err err = PS_ERR_INIT;
     ps_trace *t = ps_read(&src, EVERYTHING, &err);
-    (void)remove(path);
+    scratch_remove(dir);
     if (t == NULL) {
         fail_msg("%s", err.msg);
     }

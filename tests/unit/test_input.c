@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/input.h"
 #include "support/gzip_pack.h"
+#include "support/scratch.h"
 
 enum { BIG = 5 << 20 };
 
@@ -129,12 +130,12 @@ static void closed_early(void **state) {
 
 static void files(void **state) {
     (void)state;
-    char dir[] = "/tmp/pipescope-input-XXXXXX";
-    char path[64];
+    char dir[SCRATCH_BYTES];
+    char path[SCRATCH_BYTES + 32];
     uint8_t head[16];
     size_t n = 0;
     ps_err err = PS_ERR_INIT;
-    assert_non_null(mkdtemp(dir));
+    scratch_make(dir, sizeof dir);
     assert_null(ps_input_open(dir, &err));
     assert_int_equal(err.code, PS_IO);
     (void)snprintf(path, sizeof path, "%s/none", dir);
@@ -159,8 +160,7 @@ static void files(void **state) {
     assert_int_equal(ps_input_head(path, head, 4, &n, &err), PS_OK);
     assert_memory_equal(head, "[{\"p", 4);
     assert_int_equal(n, 4);
-    (void)unlink(path);
-    (void)rmdir(dir);
+    scratch_remove(dir);
     ps_input_close(NULL);
 }
 

@@ -16,6 +16,7 @@
 #include "read/kineto.h"
 #include "read/reader.h"
 #include "support/gzip_pack.h"
+#include "support/scratch.h"
 #include "support/trace_lines.h"
 
 #define ALL UINT32_MAX
@@ -439,9 +440,9 @@ static void names_tell_ranks(void **state) {
 /* Rank and host of a file of this name and text, without reading all of it. */
 static void expect_part(const char *name, const char *text, size_t n, int64_t rank,
                         const char *host) {
-    char dir[] = "/tmp/pipescope_kineto_XXXXXX";
-    assert_non_null(mkdtemp(dir));
-    char path[256];
+    char dir[SCRATCH_BYTES];
+    scratch_make(dir, sizeof dir);
+    char path[SCRATCH_BYTES + 128];
     (void)snprintf(path, sizeof path, "%s/%s", dir, name);
     assert_int_equal(ps_write_file(path, text, n, NULL), PS_OK);
     ps_arena arena;
@@ -453,8 +454,7 @@ static void expect_part(const char *name, const char *text, size_t n, int64_t ra
     assert_int_equal(parts[0].rank, rank);
     assert_string_equal(parts[0].host, host);
     ps_arena_fini(&arena);
-    (void)unlink(path);
-    (void)rmdir(dir);
+    scratch_remove(dir);
 }
 
 static void rank_and_host_are_found_at_both_ends(void **state) {

@@ -16,6 +16,7 @@
 #include "base/fs.h"
 #include "run/paddle_logs.h"
 #include "run/paddle_pipeline.h"
+#include "support/scratch.h"
 #include "write/paddle_json.h"
 
 #define BASE_MS INT64_C(1701771693000)
@@ -29,27 +30,20 @@ typedef struct place {
 
 static int set_up(void **state) {
     place *p = calloc(1, sizeof *p);
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(p->dir, sizeof p->dir, "%s/test-paddle-XXXXXX",
-                   tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
+    scratch_make(p->dir, sizeof p->dir);
     *state = p;
     for (int i = 0; i < MAX_WORKERS; i++) {
         ps_buf_init(&p->logs[i], 0);
     }
-    return mkdtemp(p->dir) == NULL;
+    return 0;
 }
 
 static int tear_down(void **state) {
     place *p = *state;
-    char path[512];
     for (int i = 0; i < MAX_WORKERS; i++) {
-        (void)snprintf(path, sizeof path, "%s/workerlog.%d", p->dir, i);
-        (void)unlink(path);
         ps_buf_fini(&p->logs[i]);
     }
-    (void)snprintf(path, sizeof path, "%s/out.json", p->dir);
-    (void)unlink(path);
-    (void)rmdir(p->dir);
+    scratch_remove(p->dir);
     free(p);
     return 0;
 }

@@ -12,18 +12,19 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/fs.h"
 #include "read/reader.h"
+#include "support/scratch.h"
 
 /* What the reader says of the parts of a file with these bytes. */
 static ps_code parts_of(const ps_buf *text, ps_arena *arena, ps_part **parts, size_t *n,
                         ps_err *err) {
-    char path[] = "/tmp/pipescope-head-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text->data, text->len), (ssize_t)text->len);
-    (void)close(fd);
+    char dir[SCRATCH_BYTES], path[SCRATCH_BYTES + 32];
+    scratch_make(dir, sizeof dir);
+    (void)snprintf(path, sizeof path, "%s/head.json", dir);
+    assert_int_equal(ps_write_file(path, text->data, text->len, NULL), PS_OK);
     ps_code code = ps_reader_find("pipescope-json")->parts(path, arena, parts, n, err);
-    (void)unlink(path);
+    scratch_remove(dir);
     return code;
 }
 

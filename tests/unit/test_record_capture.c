@@ -14,24 +14,12 @@
 #include "base/alloc.h"
 #include "record/export/capture.h"
 #include "support/record_slots.h"
+#include "support/scratch.h"
 
-static char dir[64];
-
-static int setup(void **state) {
-    (void)state;
-    (void)snprintf(dir, sizeof dir, "/tmp/ps_capture_XXXXXX");
-    return mkdtemp(dir) != NULL ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command);
-}
+static const char *const dir = scratch_dir;
 
 static ps_capture *read_files(void) {
-    char raw[128];
+    char raw[SCRATCH_BYTES + 32];
     ps_capture *c = NULL;
     ps_err err = PS_ERR_INIT;
     (void)snprintf(raw, sizeof raw, "%s/FRAMEWORK", dir);
@@ -325,7 +313,7 @@ static void test_clock(void **state) {
 }
 
 static void change_byte(const char *name, uint64_t random) {
-    char path[256];
+    char path[SCRATCH_BYTES + 64];
     (void)snprintf(path, sizeof path, "%s/FRAMEWORK/%s", dir, name);
     FILE *f = fopen(path, "r+b");
     assert_non_null(f);
@@ -353,7 +341,7 @@ static void test_any_damage(void **state) {
             random ^= random << 17;
             change_byte(FILES[random % 3], random >> 2 & UINT32_MAX);
         }
-        char raw[128];
+        char raw[SCRATCH_BYTES + 32];
         ps_capture *c = NULL;
         (void)snprintf(raw, sizeof raw, "%s/FRAMEWORK", dir);
         ps_code code = ps_capture_read(raw, &c, NULL);
@@ -392,14 +380,14 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_spool_and_ring, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_overlap, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_gap, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_torn_block, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_spool_and_ring, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_overlap, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_gap, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_torn_block, scratch_setup, scratch_teardown),
         cmocka_unit_test(test_damaged_block),
-        cmocka_unit_test_setup_teardown(test_foreign_ring, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_nothing_there, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_any_damage, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_foreign_ring, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_there, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_any_damage, scratch_setup, scratch_teardown),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_numbers_of_texts),
         cmocka_unit_test(test_shared),

@@ -27,6 +27,7 @@
 #include "record/export/capture.h"
 #include "record/export/recover.h"
 #include "support/record_child.h"
+#include "support/scratch.h"
 
 enum { N_THREADS = 3, N_DOMAINS = 3, N_REPEATED = 7, LONG = 300 };
 
@@ -255,9 +256,9 @@ static void wait_a_while(pid_t pid, ps_rng *rng) {
 }
 
 static void one_round(ps_rng *rng, totals *t) {
-    char dir[64];
+    char dir[SCRATCH_BYTES];
     memset(counts, 0, sizeof *counts);
-    record_child_make_dir(dir, sizeof dir);
+    scratch_make(dir, sizeof dir);
     pid_t pid = record_child_start(dir, child);
     wait_a_while(pid, rng);
     (void)kill(pid, SIGKILL);
@@ -265,7 +266,7 @@ static void one_round(ps_rng *rng, totals *t) {
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     check_folder(dir, t);
-    record_child_remove_dir(dir);
+    scratch_remove(dir);
 }
 
 static void killed_at_any_moment(void **state) {

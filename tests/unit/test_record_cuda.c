@@ -27,61 +27,7 @@
 #include "record/gpu_thread.h"
 #include "record/log.h"
 #include "record/session_parts.h"
-
-/* --- what the backend calls --------------------------------------------------------------------------------------------- */
-
-enum { MAX_ROWS = 65536 };
-typedef struct row {
-    uint64_t id;
-    int64_t start, end;
-    ps_device_more more;
-} row;
-static row rows[MAX_ROWS], anchors[MAX_ROWS];
-static size_t n_rows, n_anchors;
-static uint64_t drops[PS_N_DROPS];
-static char backend[32], device[192];
-static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER;
-
-void ps_event_drop(unsigned drop) {
-    ps_shared_drop(drop, 1);
-}
-void ps_shared_drop(unsigned drop, uint64_t n) {
-    (void)pthread_mutex_lock(&notes);
-    drops[drop] += n;
-    (void)pthread_mutex_unlock(&notes);
-}
-void ps_shared_device(uint8_t kind, uint64_t id, int64_t start_ns, int64_t end_ns, const char *name,
-                      const ps_device_more *more) {
-    (void)name;
-    (void)pthread_mutex_lock(&notes);
-    row r = {.id = id, .start = start_ns, .end = end_ns, .more = *more};
-    if (kind == PS_REC_DEVICE && n_rows < MAX_ROWS) {
-        rows[n_rows++] = r;
-    } else if (kind == PS_REC_DEVICE_ANCHOR && n_anchors < MAX_ROWS) {
-        anchors[n_anchors++] = r;
-    }
-    (void)pthread_mutex_unlock(&notes);
-}
-void ps_shared_pair(uint8_t kind, const char *key, const char *text, size_t length) {
-    (void)kind;
-    (void)pthread_mutex_lock(&notes);
-    if (strcmp(key, "backend") == 0) {
-        (void)snprintf(backend, sizeof backend, "%.*s", (int)length, text);
-    } else if (strcmp(key, "device") == 0) {
-        (void)snprintf(device, sizeof device, "%.*s", (int)length, text);
-    }
-    (void)pthread_mutex_unlock(&notes);
-}
-void ps_process_exit_early(void) {}
-void ps_rec_log(const char *fmt, ...) {
-    (void)fmt;
-}
-static _Atomic unsigned n_logs;
-void ps_rec_log_once(const char *key, const char *fmt, ...) {
-    (void)key;
-    (void)fmt;
-    n_logs++;
-}
+#include "support/record_device_notes.h"
 
 /* --- the emulated driver -------------------------------------------------------------------------------------------------- */
 
@@ -112,10 +58,8 @@ static struct {
     } while (0)
 
 static void load_driver(void) {
-    const char *dir = getenv("PIPESCOPE_PROGRAMS");
     char path[4096];
-    (void)snprintf(path, sizeof path, "%s/libcuda.so.1",
-                   dir != NULL ? dir : "build/release/programs");
+    emulated_path(path, sizeof path, "libcuda.so.1");
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         fail_msg("%s", dlerror());
@@ -156,13 +100,10 @@ static void launch(void *stream, uint64_t ns) {
 static void *context;
 static ps_rec_config config;
 
-static const ps_rec_device *now_device(void) {
-    return atomic_load(&ps_device);
-}
 static void begin(int which, uint64_t pool) {
+    forget_notes();
     (void)pthread_mutex_lock(&notes);
-    n_rows = n_anchors = n_kernels = 0;
-    memset(drops, 0, sizeof drops);
+    n_kernels = 0;
     (void)pthread_mutex_unlock(&notes);
     config.backend = which;
     config.event_pool = pool;

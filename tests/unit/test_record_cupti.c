@@ -23,58 +23,7 @@
 #include "record/gpu_thread.h"
 #include "record/log.h"
 #include "record/session_parts.h"
-
-/* --- what the backend calls ------------------------------------------------------------------------------------------------ */
-
-enum { MAX_ROWS = 65536 };
-typedef struct row {
-    uint8_t kind;
-    uint64_t id;
-    int64_t start, end;
-    char name[64];
-    ps_device_more more;
-} row;
-static row rows[MAX_ROWS];
-static size_t n_rows;
-static uint64_t drops[PS_N_DROPS];
-static char backend[32], last_log[64];
-static pthread_mutex_t notes = PTHREAD_MUTEX_INITIALIZER;
-
-void ps_event_drop(unsigned drop) {
-    ps_shared_drop(drop, 1);
-}
-void ps_shared_drop(unsigned drop, uint64_t n) {
-    (void)pthread_mutex_lock(&notes);
-    drops[drop] += n;
-    (void)pthread_mutex_unlock(&notes);
-}
-void ps_shared_device(uint8_t kind, uint64_t id, int64_t start_ns, int64_t end_ns, const char *name,
-                      const ps_device_more *more) {
-    (void)pthread_mutex_lock(&notes);
-    if (n_rows < MAX_ROWS) {
-        row *r = &rows[n_rows++];
-        *r = (row){.kind = kind, .id = id, .start = start_ns, .end = end_ns};
-        (void)snprintf(r->name, sizeof r->name, "%s", name != NULL ? name : "");
-        if (more != NULL) {
-            r->more = *more;
-        }
-    }
-    (void)pthread_mutex_unlock(&notes);
-}
-void ps_shared_pair(uint8_t kind, const char *key, const char *text, size_t length) {
-    (void)kind;
-    if (strcmp(key, "backend") == 0) {
-        (void)snprintf(backend, sizeof backend, "%.*s", (int)length, text);
-    }
-}
-void ps_process_exit_early(void) {}
-void ps_rec_log(const char *fmt, ...) {
-    (void)snprintf(last_log, sizeof last_log, "%s", fmt);
-}
-void ps_rec_log_once(const char *key, const char *fmt, ...) {
-    (void)fmt;
-    (void)snprintf(last_log, sizeof last_log, "%s", key);
-}
+#include "support/record_device_notes.h"
 
 /* --- the emulated driver ------------------------------------------------------------------------------------------------------ */
 
@@ -95,11 +44,9 @@ static void *symbol(const char *name) {
 
 static int load_driver(void **state) {
     (void)state;
-    const char *dir = getenv("PIPESCOPE_PROGRAMS");
     char path[4096];
-    dir = dir != NULL ? dir : "build/release/programs";
-    (void)snprintf(path, sizeof path, "%s/libcuda.so.1", dir);
-    (void)snprintf(cupti_path, sizeof cupti_path, "%s/libcupti.so.13", dir);
+    emulated_path(path, sizeof path, "libcuda.so.1");
+    emulated_path(cupti_path, sizeof cupti_path, "libcupti.so.13");
     driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(driver);
     int (*init)(unsigned), (*create)(void **, unsigned, int), (*make_stream)(void **, unsigned);
@@ -135,14 +82,9 @@ static void launch(uint64_t ns) {
 
 /* --- a recording ---------------------------------------------------------------------------------------------------------------- */
 
-static const ps_rec_device *now_device(void) {
-    return atomic_load(&ps_device);
-}
-
 static ps_rec_config config;
 static void begin(int level, const char *path) {
-    n_rows = 0;
-    memset(drops, 0, sizeof drops);
+    forget_notes();
     config.backend = PS_BACKEND_CUPTI;
     config.level = level;
     config.event_pool = 1024;

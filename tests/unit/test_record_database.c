@@ -21,24 +21,22 @@
 #include "record/export/demangle.h"
 #include "record/export/export.h"
 #include "support/record_slots.h"
+#include "support/scratch.h"
 
 typedef struct place {
-    char dir[64]; /* the profile folder */
+    char dir[SCRATCH_BYTES]; /* the profile folder */
     ps_export_result result;
     sqlite3 *db;
 } place;
 
 static void make_place(place *p) {
     *p = (place){.db = NULL};
-    (void)snprintf(p->dir, sizeof p->dir, "/tmp/ps_export_XXXXXX");
-    assert_non_null(mkdtemp(p->dir));
+    scratch_make(p->dir, sizeof p->dir);
 }
 
 static void remove_place(place *p) {
-    char command[128];
     (void)sqlite3_close(p->db);
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", p->dir);
-    assert_int_equal(system(command), 0);
+    scratch_remove(p->dir);
 }
 
 static void export_to(place *p, made_recording *r, const ps_export_options *options) {
@@ -391,7 +389,7 @@ static void test_trace_view(void **state) {
     make_place(&p);
     const ps_export_options options = {.text = true, .nvtx_push_pop_type = 2, .device_id = 1};
     export_to(&p, &r, &options);
-    char path[128];
+    char path[SCRATCH_BYTES + 64];
     ps_buf text;
     ps_buf_init(&text, 0);
     (void)snprintf(path, sizeof path, "%s/ASCEND_PROFILER_OUTPUT/trace_view.json", p.dir);
@@ -696,7 +694,7 @@ static void test_facts(void **state) {
     expect_rows(&p, "SELECT hostName FROM HOST_INFO", "node7\n");
     expect_rows(&p, "SELECT * FROM RANK_DEVICE_MAP", "-1,0\n");
     expect_rows(&p, "SELECT endTimeNs FROM SESSION_TIME_INFO", "NULL\n"); /* it died */
-    char path[128];
+    char path[SCRATCH_BYTES + 64];
     ps_buf text;
     ps_buf_init(&text, 0);
     (void)snprintf(path, sizeof path, "%s/profiler_info.json", p.dir);
@@ -735,7 +733,7 @@ static void test_same_bytes(void **state) {
 }
 
 static void expect_no_database(const place *p) {
-    char command[256];
+    char command[SCRATCH_BYTES + 128];
     (void)snprintf(command, sizeof command,
                    "test -z \"$(find '%s' -name '*.db*' -o -name '*.json*')\"", p->dir);
     assert_int_equal(system(command), 0);
@@ -769,12 +767,12 @@ static void test_failures(void **state) {
     ps_err err = PS_ERR_INIT;
     assert_int_not_equal(ps_export_capture(c, "/nowhere/at/all", NULL, &p.result, &err), PS_OK);
     assert_non_null(strstr(err.file, "/nowhere/at/all"));
-    char output[128];
-    char elsewhere[] = "/tmp/ps_elsewhere_XXXXXX";
+    char output[SCRATCH_BYTES + 64];
+    char elsewhere[SCRATCH_BYTES];
     remove_place(&p);
     make_place(&p);
     (void)snprintf(output, sizeof output, "%s/ASCEND_PROFILER_OUTPUT", p.dir);
-    assert_non_null(mkdtemp(elsewhere)); /* a link is not followed */
+    scratch_make(elsewhere, sizeof elsewhere); /* a link is not followed */
     assert_int_equal(symlink(elsewhere, output), 0);
     assert_int_equal(ps_export_capture(c, p.dir, NULL, &p.result, &err), PS_IO);
     assert_int_equal(rmdir(elsewhere), 0);

@@ -24,22 +24,11 @@
 #include "record/export/recover.h"
 #include "support/record_child.h"
 #include "support/sanitized.h"
+#include "support/scratch.h"
 
 #define NEED RECORD_CHILD_NEED
 
-static char dir[64];
-
-static int make_dir(void **state) {
-    (void)state;
-    record_child_make_dir(dir, sizeof dir);
-    return 0;
-}
-
-static int remove_dir(void **state) {
-    (void)state;
-    record_child_remove_dir(dir);
-    return 0;
-}
+static const char *const dir = scratch_dir;
 
 static pid_t start(void (*body)(void)) {
     return record_child_start(dir, body);
@@ -480,7 +469,7 @@ static void limits_and_broken_pipes(void **state) {
     assert_int_equal(rows(1), 2001);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -18,21 +18,9 @@
 #include "base/fs.h"
 #include "record/export/recover.h"
 #include "support/record_slots.h"
+#include "support/scratch.h"
 
-static char dir[64];
-
-static int setup(void **state) {
-    (void)state;
-    (void)snprintf(dir, sizeof dir, "/tmp/ps_recover_XXXXXX");
-    return mkdtemp(dir) != NULL ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command);
-}
+static const char *const dir = scratch_dir;
 
 static void below(char *out, size_t size, const char *name) {
     (void)snprintf(out, size, "%s/%s", dir, name);
@@ -306,13 +294,13 @@ static void test_damaged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_folders, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_nothing_recorded, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_one_folder, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_options, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_running, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_locked, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_folders, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_recorded, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_one_folder, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_options, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_running, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_locked, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_damaged, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests_name("record_recover", tests, NULL, NULL);
 }

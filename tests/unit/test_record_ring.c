@@ -17,6 +17,7 @@
 #include "record/put.h"
 #include "record/ring.h"
 #include "support/record_double.h"
+#include "support/scratch.h"
 
 static uint64_t random_state = 42;
 static uint64_t random_below(uint64_t n) {
@@ -71,7 +72,7 @@ static void test_model(void **state) {
             assert_int_equal(atomic_load(&ring.header->head), head);
             assert_int_equal(atomic_load(&ring.header->tail), tail);
         }
-        ps_ring_drop(&ring, NULL, 3);
+        ps_ring_drop(&ring, false);
         assert_null(ring.header);
     }
 }
@@ -104,7 +105,7 @@ static void test_two_threads(void **state) {
     }
     assert_int_equal(pthread_join(producer, NULL), 0);
     assert_int_equal(wrong, 0);
-    ps_ring_drop(&ring, NULL, 1);
+    ps_ring_drop(&ring, false);
 }
 
 /* Bytes of any length at any place, also around the end of the ring. */
@@ -136,14 +137,14 @@ static void test_bytes_around_the_end(void **state) {
         }
     }
     ring.head = 0;
-    ps_ring_drop(&ring, NULL, 1);
+    ps_ring_drop(&ring, false);
 }
 
 static void test_file(void **state) {
     (void)state;
-    char dir[] = "/tmp/ps_ring.XXXXXX";
-    assert_non_null(mkdtemp(dir));
-    char path[64];
+    char dir[SCRATCH_BYTES], path[SCRATCH_BYTES + 32], elsewhere[SCRATCH_BYTES + 32];
+    scratch_make(dir, sizeof dir);
+    (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
     (void)snprintf(path, sizeof path, "%s/7.ring", dir);
     ps_ring ring;
     assert_true(ps_ring_make(&ring, dir, 7, 1024, 99));
@@ -159,15 +160,15 @@ static void test_file(void **state) {
     ps_ring second;
     assert_false(ps_ring_make(&second, dir, 7, 1024, 99)); /* never over another's file */
     assert_int_equal(errno, EEXIST);
-    ps_ring_drop(&ring, dir, 7);
+    ps_ring_drop(&ring, true);
     assert_int_equal(stat(path, &st), -1);
 
-    assert_int_equal(symlink("/tmp/elsewhere", path), 0);
+    assert_int_equal(symlink(elsewhere, path), 0);
     assert_false(ps_ring_make(&ring, dir, 7, 1024, 99));
     assert_int_equal(unlink(path), 0);
     assert_false(ps_ring_make(&ring, dir, 7, 1000, 99)); /* no power of two */
     assert_false(ps_ring_make(&ring, "/nowhere/at/all", 7, 1024, 99));
-    assert_int_equal(rmdir(dir), 0);
+    assert_int_equal(rmdir(dir), 0); /* and nothing is left */
 }
 
 /* Pages are made writable under the producer's hands. */
@@ -184,7 +185,7 @@ static void test_prepared_while_written(void **state) {
     }
     assert_int_equal(pthread_join(producer, NULL), 0);
     assert_int_equal(wrong, 0);
-    ps_ring_drop(&ring, NULL, 1);
+    ps_ring_drop(&ring, false);
 }
 
 /* A forked child has no ring: it cannot write into its parent's. */
@@ -202,7 +203,7 @@ static void test_not_in_a_child(void **state) {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    ps_ring_drop(&ring, NULL, 1);
+    ps_ring_drop(&ring, false);
 }
 
 /* Where no file can be had the thread records in memory. */

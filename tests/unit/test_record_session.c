@@ -16,22 +16,11 @@
 
 #include "pipescope/record.h"
 #include "support/record_child.h"
+#include "support/scratch.h"
 
 #define NEED RECORD_CHILD_NEED
 
-static char dir[64];
-
-static int make_dir(void **state) {
-    (void)state;
-    record_child_make_dir(dir, sizeof dir);
-    return 0;
-}
-
-static int remove_dir(void **state) {
-    (void)state;
-    record_child_remove_dir(dir);
-    return 0;
-}
+static const char *const dir = scratch_dir;
 
 static void run(void (*body)(void)) {
     record_child_exits(record_child_start(dir, body), 0);
@@ -169,7 +158,7 @@ static void raw_files_are_kept_when_asked(void **state) {
 
 /* Three recordings: the second exported by the program elsewhere, the others when it ends. */
 static void record_three(void) {
-    char elsewhere[128];
+    char elsewhere[SCRATCH_BYTES + 32];
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
     for (unsigned i = 1; i <= 3; i++) {
         NEED(ps_record_start() == PS_RECORD_OK);
@@ -183,7 +172,7 @@ static void record_three(void) {
 }
 
 static void several_recordings(void **state) {
-    char elsewhere[128];
+    char elsewhere[SCRATCH_BYTES + 32];
     (void)state;
     run(record_three);
     assert_int_equal(record_child_n_folders(dir), 2);
@@ -192,6 +181,58 @@ static void several_recordings(void **state) {
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
     assert_int_equal(record_child_n_folders(elsewhere), 1);
     assert_int_equal(record_child_query(elsewhere, 0, "SELECT count(*) FROM MSTX_EVENTS"), 2);
+}
+
+/* The order in which the database of a folder was written. */
+static int64_t written_ns(const char *where, size_t folder) {
+    char path[4096];
+    char file[4200];
+    struct stat st;
+    assert_true(record_child_folder_at(where, folder, false, path, sizeof path));
+    (void)snprintf(file, sizeof file, "%s/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler.db", path);
+    assert_int_equal(stat(file, &st), 0);
+    return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
+/* Five recordings: two exported by their numbers while others wait, the rest as the process ends. */
+static void record_five(void) {
+    char elsewhere[SCRATCH_BYTES + 16];
+    (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
+    NEED(ps_record_last() == 0 && ps_record_export_recording(0, NULL) == PS_RECORD_BAD_ARGUMENT);
+    for (unsigned i = 1; i <= 5; i++) {
+        NEED(ps_record_start() == PS_RECORD_OK);
+        ranges(i);
+        NEED(ps_record_stop() == PS_RECORD_OK && ps_record_last() == i);
+        (void)usleep(2000); /* folders are named by milliseconds */
+    }
+    NEED(ps_record_export_recording(6, NULL) == PS_RECORD_BAD_ARGUMENT);
+    NEED(ps_record_start() == PS_RECORD_OK);
+    NEED(ps_record_export_recording(2, elsewhere) == PS_RECORD_OK);
+    NEED(ps_record_export_recording(2, NULL) == PS_RECORD_NOTHING);
+    NEED(ps_record_export_recording(4, elsewhere) == PS_RECORD_OK);
+    NEED(ps_record_discard() == PS_RECORD_OK && ps_record_last() == 6);
+    NEED(ps_record_export_recording(6, NULL) == PS_RECORD_NOTHING);
+}
+
+static void exported_in_their_order(void **state) {
+    static const unsigned REST[] = {1, 3, 5};
+    char elsewhere[SCRATCH_BYTES + 16];
+    int64_t before = 0;
+    (void)state;
+    run(record_five);
+    (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
+    assert_int_equal(record_child_n_folders(elsewhere), 2);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(record_child_query(elsewhere, i, "SELECT count(*) FROM MSTX_EVENTS"),
+                         2 * (i + 1));
+    }
+    assert_int_equal(record_child_n_folders(dir), 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(rows(i, "1"), REST[i]);
+        int64_t now = written_ns(dir, i);
+        assert_true(now > before);
+        before = now;
+    }
 }
 
 /* One without events is the last all the same: an older one is neither exported nor forgotten in its place. */
@@ -317,6 +358,60 @@ static void memory_instead_of_files(void **state) {
     assert_int_equal(rows(0, "1"), 50000);
 }
 
+/* More than the disk may take: as much as it may, ends of all ranges that began, and the rest counted. Rings of some threads are
+ * memory then, which is said. */
+static void *take_a_ring(void *barrier) {
+    ps_record_mark(NULL, "here", NULL);
+    (void)pthread_barrier_wait(barrier);
+    (void)pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void use_up_disk(void) {
+    enum { N = 40 };
+    ps_record_stats stats = {.size = sizeof stats};
+    pthread_t threads[N];
+    pthread_barrier_t barrier;
+    NEED(ps_record_set("max_disk", "1M") == PS_RECORD_OK);
+    NEED(ps_record_start() == PS_RECORD_OK);
+    uint64_t open = ps_record_range_start(NULL, "open", NULL);
+    NEED(ps_record_get_stats(&stats) == PS_RECORD_OK && stats.crash_safe == 1);
+    (void)pthread_barrier_init(&barrier, NULL, N + 1);
+    for (unsigned i = 0; i < N; i++) {
+        NEED(pthread_create(&threads[i], NULL, take_a_ring, &barrier) == 0);
+    }
+    (void)pthread_barrier_wait(&barrier);
+    NEED(ps_record_get_stats(&stats) == PS_RECORD_OK && stats.crash_safe == 0);
+    (void)pthread_barrier_wait(&barrier);
+    for (unsigned i = 0; i < N; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    for (unsigned i = 0; i < 50000; i++) {
+        ps_record_range_end(ps_record_range_start(NULL, "work", NULL));
+        if (i % 200 == 0) {
+            (void)usleep(500);
+        }
+    }
+    ps_record_range_end(open);
+    NEED(ps_record_get_stats(&stats) == PS_RECORD_OK);
+    NEED(stats.n_dropped > 0 && stats.n_ranges + stats.n_dropped >= 50001);
+    NEED(ps_record_stop() == PS_RECORD_OK && ps_record_export(NULL) == PS_RECORD_OK);
+}
+
+static void disk_used_up(void **state) {
+    (void)state;
+    run(use_up_disk);
+    assert_int_equal(record_child_n_folders(dir), 1);
+    assert_true(rows(0, "1") > 1000);
+    assert_int_equal(rows(0, "s.value = 'open'"), 1);
+    assert_int_equal(record_child_query(dir, 0, "SELECT count(*) FROM PIPESCOPE_OPEN_RANGES"), 0);
+    assert_int_equal(
+        record_child_query(dir, 0,
+                           "SELECT count(*) FROM META_DATA WHERE name = 'collector.drops' AND "
+                           "value LIKE '%max_disk%'"),
+        1);
+}
+
 /* What does not fit is counted by its kind, and everything else is whole. */
 static void use_up_memory(void) {
     ps_record_stats stats = {.size = sizeof stats};
@@ -352,14 +447,14 @@ static void memory_used_up(void **state) {
 static void export_over_link(void) {
     char folder[4096];
     char link[4300];
-    char target[128];
+    char target[SCRATCH_BYTES + 32];
     (void)snprintf(target, sizeof target, "%s/target", dir);
     NEED(mkdir(target, 0755) == 0);
     NEED(ps_record_start() == PS_RECORD_OK);
     ranges(1);
     NEED(ps_record_stop() == PS_RECORD_OK);
     NEED(has_folder(folder, sizeof folder));
-    char elsewhere[128];
+    char elsewhere[SCRATCH_BYTES + 32];
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
     NEED(mkdir(elsewhere, 0755) == 0);
     (void)snprintf(link, sizeof link, "%s/%s", elsewhere, strrchr(folder, '/') + 1);
@@ -668,7 +763,7 @@ static void control_calls_at_once(void **state) {
     }
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -677,6 +772,7 @@ int main(void) {
         CASE(one_recording),
         CASE(raw_files_are_kept_when_asked),
         CASE(several_recordings),
+        CASE(exported_in_their_order),
         CASE(the_last_may_be_empty),
         CASE(warmups_are_no_recordings),
         CASE(options_after_warmup),
@@ -684,6 +780,7 @@ int main(void) {
         CASE(warmup),
         CASE(memory_instead_of_files),
         CASE(memory_used_up),
+        CASE(disk_used_up),
         CASE(links_are_refused),
         CASE(a_window_of_steps),
         CASE(a_window_of_single_calls),

@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <ftw.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,29 +15,10 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "schedule/sim.h"
+#include "support/scratch.h"
 #include "write/ascend_profile.h"
 
-static char root[4096]; /* a folder of this run, removed at the end */
-
-static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw) {
-    (void)st;
-    (void)flag;
-    (void)ftw;
-    return remove(path);
-}
-
-static int make_root(void **context) {
-    (void)context;
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(root, sizeof root, "%s/pipescope-simulate-XXXXXX",
-                   tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
-    return mkdtemp(root) == NULL ? -1 : 0;
-}
-
-static int remove_root(void **context) {
-    (void)context;
-    return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
+static const char *const root = scratch_dir; /* of this run */
 
 static const char *in_root(const char *name, char out[4400]) {
     (void)snprintf(out, 4400, "%s/%s", root, name);
@@ -415,5 +395,5 @@ int main(void) {
         cmocka_unit_test(test_replicas),  cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_refused),   cmocka_unit_test(test_memory),
     };
-    return cmocka_run_group_tests(tests, make_root, remove_root);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -21,6 +21,7 @@
 #include "base/fs.h"
 #include "read/sqlite/db.h"
 #include "read/sqlite/scan.h"
+#include "support/scratch.h"
 
 enum { PATH_BYTES = 512 };
 
@@ -31,10 +32,7 @@ typedef struct place {
 } place;
 
 static inline void make_place(place *p, const char *file) {
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(p->dir, sizeof p->dir, "%s/test-sqlite-XXXXXX",
-                   tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
-    assert_non_null(mkdtemp(p->dir));
+    scratch_make(p->dir, sizeof p->dir);
     (void)snprintf(p->path, sizeof p->path, "%s/%s", p->dir, file);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "support/events_dump.h"
+#include "support/scratch.h"
 
 enum { N_DOCUMENTS = 150 };
 
@@ -23,7 +24,7 @@ static void python(const char *arguments, const char *dir) {
 static void dump_file(const char *dir, int number, ps_event_tuning tuning) {
     static ps_diag diag;
     static const ps_event_schema ALL = {.all_args = true};
-    char path[256];
+    char path[SCRATCH_BYTES + 32];
     ps_buf text;
     events_dump d;
     ps_buf_init(&text, 0);
@@ -39,12 +40,12 @@ static void dump_file(const char *dir, int number, ps_event_tuning tuning) {
 
 static void random_documents(void **state) {
     (void)state;
-    char dir[] = "/tmp/pipescope-json-XXXXXX";
+    char dir[SCRATCH_BYTES];
     char arguments[64];
     if (system("python3 -c ''") != 0) {
         skip();
     }
-    assert_non_null(mkdtemp(dir));
+    scratch_make(dir, sizeof dir);
     for (int seed = 1; seed <= 3; seed++) {
         (void)snprintf(arguments, sizeof arguments, "make %d %d", seed, N_DOCUMENTS);
         python(arguments, dir);
@@ -55,9 +56,7 @@ static void random_documents(void **state) {
         (void)snprintf(arguments, sizeof arguments, "check %d", N_DOCUMENTS);
         python(arguments, dir);
     }
-    char command[64];
-    (void)snprintf(command, sizeof command, "rm -r '%s'", dir);
-    assert_int_equal(system(command), 0);
+    scratch_remove(dir);
 }
 
 int main(void) {

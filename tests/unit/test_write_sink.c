@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "support/scratch.h"
 #include "write/sink.h"
 
 static char folder[256];
 
 static int make_folder(void **context) {
     (void)context;
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%s/sink.XXXXXX", tmp != NULL ? tmp : "/tmp");
-    return mkdtemp(folder) != NULL ? 0 : -1;
+    scratch_make(folder, sizeof folder);
+    return 0;
 }
 
 static int remove_folder(void **context) {

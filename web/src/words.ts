@@ -2,6 +2,7 @@
  * panel; keys are "section.what". `{0}` is filled in by t(). */
 import { Atom } from "./base/atom";
 import { ENGLISH } from "./pipeline/texts";
+import { REMEDIES } from "./words/remedies";
 
 const WORDS = {
   // --- frame ---------------------------------------------------------------------------------------------------------
@@ -799,7 +800,7 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
 
 /** A sentence of the program in the language of the page; what is not known stands as it was said. */
 export const said = (text: string): string =>
-  language.get() === "en" ? text : SAYINGS.reduce((now, [pattern, chinese]) => now.replace(pattern, chinese), text);
+  language.get() === "en" ? text : REMEDIES[text] ?? SAYINGS.reduce((now, [pattern, chinese]) => now.replace(pattern, chinese), text);
 
 /** The title of a view; English is as the program says it. */
 export const viewTitle = (view: { name: string; title: string }): string =>
