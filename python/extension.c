@@ -673,7 +673,28 @@ static PyObject *annotate_call(PyObject *object, PyObject *args, PyObject *keywo
 
 #define FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
 
+/* For copies and pickles, as of a Python class with slots: they are objects of their own, with nothing open. */
+static PyObject *annotate_getstate(PyObject *object, PyObject *unused) {
+    const annotation *self = (annotation *)object;
+    (void)unused;
+    if (!is_whole(self)) {
+        return NULL;
+    }
+    PyObject *more = PyObject_GetAttrString(object, "__dict__"); /* of a subclass */
+    if (more == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+            return NULL;
+        }
+        PyErr_Clear();
+        more = Py_None;
+        Py_INCREF(more);
+    }
+    return Py_BuildValue("N{OOOOOO}", more, str_message, self->message, str_stream, self->stream,
+                         str_domain, self->domain);
+}
+
 static PyMethodDef annotate_methods[] = {
+    {"__getstate__", annotate_getstate, METH_NOARGS, NULL},
     {"__enter__", annotate_enter, METH_NOARGS, NULL},
     {"__exit__", FUNCTION(annotate_exit), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},

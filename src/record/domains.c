@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "record/events.h"
 #include "record/intern.h"
+#include "record/memory.h"
 
 /* Names are never freed: clients keep handles, and threads read without a lock. */
 enum { MAX_SHARED_BYTES = 64 << 20 };
@@ -214,8 +215,10 @@ static uint32_t add_text(const char *text, size_t length) {
     if (*chunk == NULL) {
         *chunk = ps_calloc(TEXTS_IN_CHUNK, sizeof **chunk);
     }
-    char *copy = *chunk != NULL ? ps_strndup(text, length) : NULL;
+    bool may = *chunk != NULL && ps_memory_take(length);
+    char *copy = may ? ps_strndup(text, length) : NULL;
     if (copy == NULL) {
+        ps_memory_give(may ? length : 0);
         return 0;
     }
     shared_text *t = &(*chunk)[n % TEXTS_IN_CHUNK];

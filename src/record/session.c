@@ -23,6 +23,7 @@
 #include "record/events.h"
 #include "record/hold.h"
 #include "record/log.h"
+#include "record/memory.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
 #include "record/writer.h"
@@ -148,6 +149,7 @@ static ps_take *new_take(ps_start_by by) {
     ps_rec_log_begin();
     take->options = ps_rec_config_version();
     ps_rec_config_read(&take->config);
+    ps_memory_limit(take->config.max_bytes);
     atomic_store(&exit_timeout_s, take->config.exit_timeout_s);
     do {
         g.generation++;

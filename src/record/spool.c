@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "record/clock.h"
+#include "record/memory.h"
 
 /* Ring 0 says how a recording ended and what was lost: a limit that is reached leaves room for that. */
 enum { FIRST_BYTES = 1 << 20, RETRY_NS = 1000000000, RESERVED_BYTES = 1 << 18 };
@@ -31,6 +32,10 @@ static bool grow(ps_spool *s, size_t need, size_t limit) {
     if (cap > limit) {
         cap = limit;
     }
+    if (cap >= need && !ps_memory_take(cap - s->cap)) {
+        cap = ps_memory_take(need - s->cap) ? need
+                                            : 0; /* not twice as much, but as much as it takes */
+    }
     if (cap < need) {
         errno = ENOSPC;
         return false;
@@ -39,6 +44,9 @@ static bool grow(ps_spool *s, size_t need, size_t limit) {
                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
                                  : mremap(s->memory, s->cap, cap, MREMAP_MAYMOVE);
     if (at == MAP_FAILED) {
+        int error = errno;
+        ps_memory_give(cap - s->cap);
+        errno = error;
         return false;
     }
     (void)madvise(at, cap, MADV_DONTFORK);
@@ -245,6 +253,7 @@ void ps_spool_forget(ps_spool *s) {
         (void)close(s->fd);
     }
     s->fd = -1;
+    ps_memory_give(s->cap);
     s->memory = NULL;
     s->cap = 0;
 }

@@ -17,6 +17,7 @@
 #include "record/clock.h"
 #include "record/events.h"
 #include "record/hold.h"
+#include "record/memory.h"
 #include "record/session.h"
 
 _Thread_local ps_rec_thread *ps_this_thread;
@@ -114,11 +115,20 @@ static void *map_pages(size_t bytes) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* A lane without a ring; NULL when memory is out. */
+/* A lane without a ring; NULL when memory is out, or taken up. */
 static ps_lane *blank_lane(uint32_t number) {
     ps_lane *lane = all.spare_lanes;
     if (lane == NULL) {
-        lane = map_pages(sizeof *lane);
+        bool may = true; /* without ring 0 nothing is recorded */
+        if (number == 0) {
+            ps_memory_take_anyway(sizeof *lane);
+        } else {
+            may = ps_memory_take(sizeof *lane);
+        }
+        lane = may ? map_pages(sizeof *lane) : NULL;
+        if (may && lane == NULL) {
+            ps_memory_give(sizeof *lane);
+        }
     } else {
         all.spare_lanes = lane->next;
         memset(lane, 0, sizeof *lane);
@@ -129,10 +139,14 @@ static ps_lane *blank_lane(uint32_t number) {
     return lane;
 }
 
+static uint64_t ring_bytes(const ps_ring_place *where) {
+    return PS_RING_HEADER_BYTES + where->n_slots * sizeof(ps_slot);
+}
+
 /* Where no file can be had, or files of rings take what they may already, the ring is in memory. With all.lock held, under which
  * `where` is looked at. */
 static void name_ring(ps_lane *lane, const ps_ring_place *where) {
-    uint64_t bytes = PS_RING_HEADER_BYTES + where->n_slots * sizeof(ps_slot);
+    uint64_t bytes = ring_bytes(where);
     bool in_file = where->dir != NULL && (where->file_bytes == 0 || lane->number == 0 ||
                                           all.file_bytes + bytes <= where->file_bytes);
     if (!ps_ring_name(&lane->ring, in_file ? where->dir : NULL, lane->number)) {
@@ -169,6 +183,7 @@ static void drop_lanes(void) {
         ps_lane *lane = atomic_load_explicit(&all.lanes[i], memory_order_relaxed);
         atomic_store_explicit(&all.lanes[i], NULL, memory_order_relaxed);
         if (lane != NULL && !lane->stuck) {
+            ps_memory_give(lane->ring.mapped_bytes);
             ps_ring_drop(&lane->ring, false);
             keep_spare(lane);
         }
@@ -203,9 +218,11 @@ static bool open_generation(uint32_t generation, const ps_ring_place *where) {
     ps_lane *lane = blank_lane(0);
     if (lane != NULL) {
         name_ring(lane, where);
+        ps_memory_take_anyway(ring_bytes(where));
     }
     if (lane == NULL || !make_ring(lane, where)) {
         if (lane != NULL) {
+            ps_memory_give(ring_bytes(where));
             keep_spare(lane);
         }
         return false;
@@ -223,8 +240,12 @@ static bool open_generation(uint32_t generation, const ps_ring_place *where) {
 /* A new one for this recording, not in any list. The lock is given back while its ring is made, so that threads that begin
  * together do so together; whoever ends the recording waits for it. NULL when there are enough, or no memory. */
 static ps_lane *new_lane(const ps_ring_place *where) {
-    ps_lane *lane = all.n_numbers < PS_MAX_RINGS ? blank_lane(all.n_numbers) : NULL;
+    if (all.n_numbers == PS_MAX_RINGS || !ps_memory_take(ring_bytes(where))) {
+        return NULL;
+    }
+    ps_lane *lane = blank_lane(all.n_numbers);
     if (lane == NULL) {
+        ps_memory_give(ring_bytes(where));
         return NULL;
     }
     uint32_t generation = all.generation;
@@ -240,6 +261,7 @@ static ps_lane *new_lane(const ps_ring_place *where) {
         made = false;
     }
     if (!made) {
+        ps_memory_give(ring_bytes(where));
         keep_spare(lane);
         return NULL;
     }
@@ -519,6 +541,8 @@ void ps_threads_forget(void) {
     shared_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     uint32_t n = atomic_load_explicit(&all.n_lanes, memory_order_relaxed);
     for (uint32_t i = 0; i < n; i++) {
+        const ps_lane *lane = atomic_load_explicit(&all.lanes[i], memory_order_relaxed);
+        ps_memory_give(lane != NULL ? lane->ring.mapped_bytes : 0);
         atomic_store_explicit(&all.lanes[i], NULL, memory_order_relaxed);
     }
     atomic_store_explicit(&all.n_lanes, 0, memory_order_relaxed);

@@ -24,6 +24,7 @@
 #include "record/device.h"
 #include "record/events.h"
 #include "record/log.h"
+#include "record/memory.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
 
@@ -99,6 +100,12 @@ static uint64_t take_all(void) {
     ps_threads_each_ring(add_file_bytes, &g.spool->beside_bytes);
     ps_threads_each_ring(take_ring, &taken);
     say_full();
+    if (ps_memory_refused() && !g.spool->full) {
+        ps_rec_log_once(
+            "memory",
+            "the recorder has taken the memory it may (option max_bytes): further threads share a ring, "
+            "further buffers and registered texts are done without");
+    }
     return taken;
 }
 

@@ -223,9 +223,17 @@ class Stream:
         raise ValueError
 own = mstx.annotate("own", Stream(), "d")
 with own: pass
+import copy, pickle
+for again in (copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))):
+    b = again(mstx.annotate("copy", 1, "d"))
+    assert (type(b), b.message, b.stream, b.domain) == (mstx.annotate, "copy", 1, "d")
+    with b, b: pass
+m.extra = 5
+m = copy.deepcopy(m)
+assert (type(m), m.message, m.extra) == (Mine, "mine 1", 5)
 """)
         names = self.database().names()
-        self.assertEqual(names, ["mine 1"] + ["again"] * 9 + ["other"])
+        self.assertEqual(names, ["mine 1"] + ["again"] * 9 + ["other"] + ["copy"] * 6)
         self.assertEqual(self.database().rows("SELECT COUNT(*) FROM PIPESCOPE_OPEN_RANGES"), [(0,)])
 
     def test_nothing_is_kept(self):

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "pipescope/record.h"
+#include "record/memory.h"
 #include "support/record_child.h"
 #include "support/scratch.h"
 
@@ -356,6 +357,46 @@ static void memory_instead_of_files(void **state) {
     run(record_in_memory);
     assert_int_equal(record_child_n_folders(dir), 1);
     assert_int_equal(rows(0, "1"), 50000);
+}
+
+/* Threads that find no memory for a ring of their own share one: nothing is lost. */
+static void *record_and_wait(void *barrier) {
+    ranges(20);
+    (void)pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void share_memory(void) {
+    enum { N = 60 };
+    ps_record_stats stats = {.size = sizeof stats};
+    pthread_t threads[N];
+    pthread_barrier_t barrier;
+    NEED(ps_record_set("max_bytes", "6M") == PS_RECORD_OK);
+    NEED(ps_record_set("ring_slots", "1024") == PS_RECORD_OK);
+    for (unsigned round = 0; round < 2; round++) { /* what the first took it has given back */
+        NEED(ps_record_start() == PS_RECORD_OK);
+        (void)pthread_barrier_init(&barrier, NULL, N + 1);
+        for (unsigned i = 0; i < N; i++) {
+            NEED(pthread_create(&threads[i], NULL, record_and_wait, &barrier) == 0);
+        }
+        (void)pthread_barrier_wait(&barrier);
+        uint64_t taken = ps_memory_taken();
+        NEED(taken > 4 << 20 && taken <= 6 << 20);
+        NEED(ps_record_get_stats(&stats) == PS_RECORD_OK);
+        NEED(stats.n_threads == N && stats.n_ranges == 20 * N && stats.n_dropped == 0);
+        for (unsigned i = 0; i < N; i++) {
+            (void)pthread_join(threads[i], NULL);
+        }
+        NEED(ps_record_stop() == PS_RECORD_OK && ps_record_export(NULL) == PS_RECORD_OK);
+    }
+}
+
+static void memory_is_shared(void **state) {
+    (void)state;
+    run(share_memory);
+    assert_int_equal(record_child_n_folders(dir), 2);
+    assert_int_equal(rows(0, "1"), 1200);
+    assert_int_equal(rows(1, "1"), 1200);
 }
 
 /* More than the disk may take: as much as it may, ends of all ranges that began, and the rest counted. Rings of some threads are
@@ -780,6 +821,7 @@ int main(void) {
         CASE(warmup),
         CASE(memory_instead_of_files),
         CASE(memory_used_up),
+        CASE(memory_is_shared),
         CASE(disk_used_up),
         CASE(links_are_refused),
         CASE(a_window_of_steps),
