@@ -3,11 +3,8 @@
 // been drawn. Times are those of one clock: the page's timeOrigin and Date.now() here.
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
-
-const require = createRequire(new URL("../web/package.json", import.meta.url));
-const { chromium } = require("playwright-core");
+import { launch } from "../web/test/page.mjs";
 
 const [executablePath, program, trace, runs] = process.argv.slice(2);
 const BAR_MS = 2000;
@@ -45,11 +42,7 @@ async function once(browser) {
 const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 const ms = (value) => `${(value / 1000).toFixed(2)} s`;
 
-const browser = await chromium.launch({
-  executablePath,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync"],
-});
+const browser = await launch(executablePath);
 try {
   const results = [];
   for (let i = 0; i < Number(runs); i++) {

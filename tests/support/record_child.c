@@ -32,6 +32,14 @@
 #define SANITIZED 1
 #endif
 
+/* Children of a child are not checked for leaks: the checker takes the allocator's lock, which a thread of the parent may have held
+ * as they parted, and would wait for it for ever. */
+static pid_t checked_for_leaks;
+int __lsan_is_turned_off(void); /* asked by the sanitizer's runtime */
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void) {
+    return checked_for_leaks != 0 && getpid() != checked_for_leaks;
+}
+
 pid_t record_child_start(const char *dir, void (*body)(void)) {
     static const char *const VARIABLES[] = {
 #define X(name, environment, fallback, help) environment,
@@ -48,6 +56,7 @@ pid_t record_child_start(const char *dir, void (*body)(void)) {
     if (pid > 0) {
         return pid;
     }
+    checked_for_leaks = getpid();
     for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++) {
         (void)unsetenv(VARIABLES[i]);
     }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { launch } from "./page.mjs";
 
 const [executablePath, program, capture] = process.argv.slice(2);
 const TOKEN = "frame-test";
@@ -31,11 +31,7 @@ process.on("uncaughtException", (error) => {
   console.error(error);
   process.exit(1); // and the server with it
 });
-const browser = await chromium.launch({
-  executablePath,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync"],
-});
+const browser = await launch(executablePath);
 
 async function context(options = {}) {
   const made = await browser.newContext({ viewport: { width: 1280, height: 720 }, acceptDownloads: true, locale: "en-US", ...options });

@@ -2,10 +2,11 @@
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
-export const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync"];
 
-export const launch = (executablePath) => chromium.launch({ executablePath, args: FLAGS });
+/** Chromium as all tests and measurements have it; what one of them needs besides. */
+export const launch = (executablePath, ...more) => chromium.launch({ executablePath, args: [...FLAGS, ...more] });
 
 /** The routes of the server that an address ("http://127.0.0.1:8686/#token=...") names. */
 export function apiOf(url) {
@@ -34,10 +35,14 @@ export class Viewer {
 
   static async open(browser, url, { width = 1280, height = 1000, hash = "" } = {}) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", locale: "en-GB", acceptDownloads: true });
-    const viewer = new Viewer(await context.newPage(), url);
+    const viewer = new this(await context.newPage(), url);
+    await viewer.prepare();
     await viewer.goto(hash);
     return viewer;
   }
+
+  /** What is to be so before the first page. */
+  async prepare() {}
 
   async goto(hash = "") {
     await this.page.goto(this.url + hash);
@@ -70,11 +75,16 @@ export class Viewer {
     await this.settle();
   }
 
-  /** What the address says of one page ("tl", "pp"), once it has caught up. */
-  async state(prefix = "tl") {
-    await this.page.waitForTimeout(350);
+  /** What the address says now of one page ("tl", "pp"). */
+  said(prefix = "tl") {
     return this.page.evaluate((p) => Object.fromEntries([...new URLSearchParams(location.hash.slice(1))]
       .filter(([k]) => k.startsWith(`${p}.`)).map(([k, v]) => [k.slice(p.length + 1), v])), prefix);
+  }
+
+  /** The same once the address has caught up. */
+  async state(prefix = "tl") {
+    await this.page.waitForTimeout(350);
+    return this.said(prefix);
   }
 
   tab(name) {

@@ -35,11 +35,7 @@ function recordCurves() {
 
 export class Stage extends Viewer {
   static async open(browser, url, { width = 1280, height = 1400 } = {}) {
-    const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", locale: "en-GB", acceptDownloads: true });
-    const stage = new Stage(await context.newPage(), url);
-    stage.page.setDefaultTimeout(PATIENCE);
-    await stage.page.addInitScript(recordCurves);
-    await stage.goto();
+    const stage = await super.open(browser, url, { width, height });
     stage.lanes = new Map();
     for (const rank of stage.ranks) {
       stage.lanes.set(rank.key, (await stage.api("lanes", { rank: rank.key })).nodes);
@@ -47,10 +43,9 @@ export class Stage extends Viewer {
     return stage;
   }
 
-  /** What the address says now. */
-  said(prefix = "tl") {
-    return this.page.evaluate((p) => Object.fromEntries([...new URLSearchParams(location.hash.slice(1))]
-      .filter(([k]) => k.startsWith(`${p}.`)).map(([k, v]) => [k.slice(p.length + 1), v])), prefix);
+  async prepare() {
+    this.page.setDefaultTimeout(PATIENCE);
+    await this.page.addInitScript(recordCurves);
   }
 
   /** Asks until the answer is as it should be. */

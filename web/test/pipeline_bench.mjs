@@ -3,14 +3,10 @@
 // PIPESCOPE_FRAME_MS=16 PIPESCOPE_HEAP_MB=300 make bounds of it. PIPESCOPE_SHOTS=DIR keeps a picture.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { launch } from "./page.mjs";
 
 const [executablePath, url, stages = "512", microbatches = "2048"] = process.argv.slice(2);
-const browser = await chromium.launch({
-  executablePath,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--js-flags=--expose-gc"],
-});
+const browser = await launch(executablePath, "--js-flags=--expose-gc");
 const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
 const faults = [];
 page.on("pageerror", (error) => faults.push(error.message));

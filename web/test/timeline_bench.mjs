@@ -2,16 +2,12 @@
 // holds in memory. URL is that of a server (`pipescope serve`, with its token); without one a synthetic recording is served
 // that has more than 100,000 slices on screen. Prints one line of JSON; PIPESCOPE_FRAME_MS=16 and PIPESCOPE_HEAP_MB=300 make
 // it fail beyond these.
-import { chromium } from "playwright-core";
+import { launch } from "./page.mjs";
 import { serveSynthetic } from "./timeline_server.mjs";
 
 const [executablePath, given] = process.argv.slice(2);
 const synthetic = given === undefined ? await serveSynthetic({ nLanes: 400, rows: 9, spanNs: 8e5 }) : null;
-const browser = await chromium.launch({
-  executablePath,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--enable-precise-memory-info"],
-});
+const browser = await launch(executablePath, "--enable-precise-memory-info");
 const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
 const faults = [];
 page.on("pageerror", (error) => faults.push(error.message));

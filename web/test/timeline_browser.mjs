@@ -2,16 +2,12 @@
 // pictures.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { launch } from "./page.mjs";
 import { serveSynthetic } from "./timeline_server.mjs";
 
 const [executablePath] = process.argv.slice(2);
 const server = await serveSynthetic({ nRanks: 2, nLanes: 12, rows: 2, spanNs: 2e5 });
-const browser = await chromium.launch({
-  executablePath,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync"],
-});
+const browser = await launch(executablePath);
 const faults = [];
 const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: "light" });
 page.on("pageerror", (error) => faults.push(error.message));
