@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "analyze/derived.h"
-#include "analyze/group_hash.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
 #include "base/alloc.h"
 #include "base/lit.h"
+#include "model/group_hash.h"
 #include "model/recording.h"
 
 void ps_comm_key(const char *group, char *out, size_t size) {
