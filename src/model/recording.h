@@ -14,9 +14,9 @@ bool ps_trace_is_recording(const ps_trace *trace);
 bool ps_trace_has_host_times(const ps_trace *trace);
 
 /* How a recording gets communication operators: the end of a sentence. */
-#define PS_RECORDING_COMM_HOW                                                                          \
-    "nothing recorded it: put ranges of the domain communication around it, or record NCCL's kernels " \
-    "with --backend cupti --level 1 (docs/recording.md)"
+#define PS_RECORDING_COMM_HOW                                                                         \
+    "how long it took was not recorded: put ranges of the domain communication around it, or record " \
+    "NCCL's kernels with --backend cupti --level 1 (docs/recording.md)"
 
 /* Whose times the communication operators of the trace have, when they were made from marks (model/comm_marks.h) as it
  * was read: "host", where the device times of a recording are the host's, else "stream". NULL: they are the profiler's

@@ -16,12 +16,32 @@ typedef struct making {
     ps_idmap seen;        /* host slices that have a device side, and those that become nothing */
     bool counts;          /* oddities; else the analysis that asked for the marks does */
     bool is_enqueue_time; /* of the calls of NCCL */
+    bool is_host;         /* the device is the host */
+    int64_t home;         /* the device of the first stream, -1 */
     ps_waiting_mark *waiting;
     ps_stream_task *tasks;
     size_t n_waiting, cap_waiting, n_tasks, cap_tasks;
     ps_arena arena;
     const ps_lit *groups; /* parallel_group_info; NULL */
 } making;
+
+/* --- what is known beforehand -------------------------------------------------------------------------------- */
+
+static bool says(const ps_builder *b, const char *key, const char *value) {
+    const char *text = ps_builder_meta_text(b, key);
+    return text != NULL && strcmp(text, value) == 0;
+}
+
+static int64_t home_of(const ps_builder *b) {
+    size_t n = 0;
+    const ps_track *tracks = ps_builder_tracks(b, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (tracks[i].kind == PS_TRACK_STREAM) {
+            return tracks[i].device;
+        }
+    }
+    return -1;
+}
 
 /* --- whether there is anything to do ---------------------------------------------------------------------- */
 
@@ -106,16 +126,36 @@ static bool take_device_sides(making *k) {
 
 /* --- marks without one ---------------------------------------------------------------------------------------- */
 
+static bool is_alone(const making *k, uint32_t i) {
+    const ps_slices *s = ps_builder_slices(k->b);
+    bool is_mark = s->kind[i] == PS_SLICE_MARK_HOST || s->kind[i] == PS_SLICE_INSTANT;
+    return is_mark && ps_comm_marks_may_be(ps_builder_text(k->b, s->name[i])) &&
+           ps_idmap_get(&k->seen, i) == PS_IDMAP_NONE;
+}
+
+/* Where the device is the host a mark itself says how long it took. */
+static bool take_host_sides(making *k) {
+    const ps_slices *s = ps_builder_slices(k->b);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->n; i++) {
+        ps_comm_mark mark;
+        bool usable = false;
+        ok = !is_alone(k, i) || read_mark(k, i, &mark, &usable);
+        if (ok && usable) {
+            ok = add_mark(k, i, mark, s->start_ns[i], s->start_ns[i] + s->dur_ns[i], i);
+        }
+    }
+    return ok;
+}
+
 static bool find_waiting(making *k) {
     const ps_slices *s = ps_builder_slices(k->b);
     for (uint32_t i = 0; i < s->n; i++) {
-        bool is_mark = s->kind[i] == PS_SLICE_MARK_HOST || s->kind[i] == PS_SLICE_INSTANT;
-        const char *text = is_mark ? ps_builder_text(k->b, s->name[i]) : "";
         int64_t stream = -1;
-        if (!is_mark || !ps_comm_marks_may_be(text) || ps_idmap_get(&k->seen, i) != PS_IDMAP_NONE) {
+        if (!is_alone(k, i)) {
             continue;
         }
-        if (!ps_stream_of_message(text, &stream)) {
+        if (!ps_stream_of_message(ps_builder_text(k->b, s->name[i]), &stream)) {
             return false;
         }
         if (stream < 0) {
@@ -163,6 +203,9 @@ static bool find_tasks(making *k) {
 }
 
 static bool take_waiting(making *k) {
+    if (k->is_host) {
+        return take_host_sides(k);
+    }
     if (!find_waiting(k) || (k->n_waiting > 0 && !find_tasks(k))) {
         return false;
     }
@@ -206,7 +249,7 @@ static uint32_t track_of(const making *k, const ps_comm_mark *m, const ps_lit *g
         k->b, (ps_track){.kind = PS_TRACK_COMM_GROUP,
                          .pid = on->pid,
                          .tid = -1,
-                         .device = on->device,
+                         .device = on->kind == PS_TRACK_STREAM ? on->device : k->home,
                          .name = ps_builder_str(k->b, m->group, strlen(m->group))});
     const char *label = ps_lit_str(ps_lit_get(group, "group_name"));
     if (track != PS_NONE && label != NULL && label[0] != '\0') {
@@ -268,10 +311,11 @@ ps_code ps_comm_from_marks(ps_builder *b, uint32_t needs, ps_err *err) {
         !is_wanted(ps_builder_slices(b))) {
         return PS_OK;
     }
-    const char *source = ps_builder_meta_text(b, "collector.comm_time_source");
     making k = {.b = b,
                 .counts = (needs & PS_NEED_COMM_MARKS) == 0,
-                .is_enqueue_time = source != NULL && strcmp(source, "host_enqueue") == 0};
+                .is_enqueue_time = says(b, "collector.comm_time_source", "host_enqueue"),
+                .is_host = says(b, "collector.device_time_source", "host"),
+                .home = home_of(b)};
     ps_idmap_init(&k.seen);
     ps_arena_init(&k.arena);
     bool ok = ps_comm_marks_init(&k.marks) && take_device_sides(&k) && take_waiting(&k) &&
