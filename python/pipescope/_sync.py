@@ -25,6 +25,7 @@ import json
 import os
 import socket
 import struct
+import threading
 import time
 import urllib.parse
 
@@ -236,22 +237,55 @@ def _random():
 
 # --- rank 0 --------------------------------------------------------------------------------------------------------------
 
-def _accept(server, plan, waiting, rank, keys):
-    """The connection of `rank`; those of others wait."""
-    while rank not in waiting:
-        server.settimeout(keys.left_s())
-        connection, _ = server.accept()
+class _Door(threading.Thread):
+    """Takes connections while rank 0 is busy with one: who knocks must know in time whether somebody is there."""
+
+    def __init__(self, server):
+        super().__init__(name="pipescope-clock", daemon=True)
+        self.server, self.ask, self.answer = server, _random(), _random()
+        self._inside = {}  # connections by rank
+        self._came = threading.Condition()
+        self._is_open = True
+
+    def run(self):
+        while self._is_open:
+            try:
+                connection, _ = self.server.accept()
+            except OSError:
+                return  # closed
+            try:
+                self._let_in(connection)
+            except (OSError, ValueError):
+                connection.close()
+
+    def _let_in(self, connection):
+        connection.settimeout(CONNECT_S)
+        hello = _receive(connection, 40)
+        if hello is None or hello[:32] != self.ask.encode():
+            connection.close()  # somebody else's
+            return
+        connection.sendall(self.answer.encode())
+        with self._came:
+            self._inside[int(hello[32:])] = connection
+            self._came.notify_all()
+
+    def connection_of(self, rank, keys):
+        with self._came:
+            if not self._came.wait_for(lambda: rank in self._inside, keys.left_s()):
+                raise TimeoutError("rank %d did not come" % rank)
+            return self._inside.pop(rank)
+
+    def close(self):
+        self._is_open = False
         try:
-            connection.settimeout(min(CONNECT_S, keys.left_s()))
-            hello = _receive(connection, 40)
-            if hello is None or hello[:32] != plan["ask"].encode():
-                connection.close()  # somebody else's
-                continue
-            connection.sendall(plan["answer"].encode())
-            waiting[int(hello[32:])] = connection
-        except (OSError, ValueError):
+            self.server.shutdown(socket.SHUT_RDWR)  # ends the accept that waits
+        except OSError:
+            pass
+        self.server.close()
+        if self.ident is not None:
+            self.join()
+        for connection in self._inside.values():
             connection.close()
-    return waiting.pop(rank)
 
 
 def _serve(connection, keys):
@@ -275,22 +309,23 @@ def _be_reference(keys, world_size):
     measures = [machines.index(machine) for machine in machines]
     others = sorted(set(measures) - {REFERENCE})
     server = _listen() if others else None
-    plan = {"measures": measures, "port": server.getsockname()[1] if server else 0, "ask": _random(), "answer": _random(),
-            "addresses": _addresses() if server else []}
-    waiting = {}
+    door = _Door(server) if server else None
+    plan = {"measures": measures, "addresses": []}
+    if door:
+        plan.update(addresses=_addresses(), port=server.getsockname()[1], ask=door.ask, answer=door.answer)
     try:
+        if door:
+            door.start()
         keys.set("plan", json.dumps(plan))
         for rank in others:
             if keys.get("way/%d" % rank) == b"exchange":
-                _serve(_accept(server, plan, waiting, rank, keys), keys)
+                _serve(door.connection_of(rank, keys), keys)
             else:
                 _serve_store(rank, keys)
             keys.get("found/%d" % rank)
     finally:
-        for connection in waiting.values():
-            connection.close()
-        if server is not None:
-            server.close()
+        if door:
+            door.close()
     return 0, 0, time.time_ns(), "reference"
 
 
