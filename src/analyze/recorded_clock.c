@@ -37,10 +37,22 @@ static bool says_ptp(const ps_lit *doc) {
            (bound_us <= PTP_ERROR_US || (error_us <= PTP_ERROR_US && bound_us <= PTP_BOUND_US));
 }
 
+/* As the recorder takes it: a word, which is shown as it is. */
+static bool read_method(const ps_lit *doc, char *out, size_t size) {
+    const char *method = ps_lit_str(ps_lit_get(doc, "method"));
+    size_t n = method != NULL ? strlen(method) : 0;
+    if (n == 0 || n >= size || strspn(method, "abcdefghijklmnopqrstuvwxyz0123456789_-") != n) {
+        return false;
+    }
+    memset(out, 0, size);
+    memcpy(out, method, n);
+    return true;
+}
+
 static bool read_offset(const ps_lit *doc, ps_recorded_clock *out) {
     const char *machine = ps_lit_str(ps_lit_get(doc, "machine"));
     int64_t number = 0;
-    bool ok = ps_lit_str(ps_lit_get(doc, "method")) != NULL && machine != NULL &&
+    bool ok = read_method(doc, out->method, sizeof out->method) && machine != NULL &&
               ps_parse_i64(machine, strlen(machine), &number) &&
               ps_lit_int(ps_lit_get(doc, "reference"), &out->reference) &&
               ps_lit_int(ps_lit_get(doc, "offset_ns"), &out->offset_ns) &&

@@ -48,6 +48,7 @@ typedef struct ps_recorded_clock {
     int64_t at_ns, from_ns, to_ns; /* Unix */
     int64_t drift_ppb, drift_uncertainty_ppb;
     uint64_t machine; /* the same for all ranks of one */
+    char method[32];  /* of the last reading: "exchange", "same_host" ... */
 } ps_recorded_clock;
 
 /* What a clock that gains `ppb` (at most a million) gains in `ns`. */
