@@ -16,22 +16,11 @@
 #include "record/export/clock_offsets.h"
 #include "support/record_child.h"
 #include "support/record_slots.h"
+#include "support/scratch.h"
 
 #define NEED RECORD_CHILD_NEED
 
-static char dir[64];
-
-static int make_dir(void **state) {
-    (void)state;
-    record_child_make_dir(dir, sizeof dir);
-    return 0;
-}
-
-static int remove_dir(void **state) {
-    (void)state;
-    record_child_remove_dir(dir);
-    return 0;
-}
+static const char *const dir = scratch_dir;
 
 static void run(void (*body)(void)) {
     record_child_exits(record_child_start(dir, body), 0);
@@ -351,7 +340,7 @@ static void test_environment_of_the_program(void **state) {
     assert_int_equal(ask(0, "SELECT count(*) FROM META_DATA WHERE name = 'ENV_VARIABLES'"), 1);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
