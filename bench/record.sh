@@ -76,7 +76,13 @@ for name in record_calls record_nvtx record_export record_step; do
     fi
 done
 if [ -f bench/record_python.py ] && command -v python3 >/dev/null; then
-    PYTHONPATH=$PWD/python PIPESCOPE_LIBRARY=$build/libpipescope-record.so take python3 -B bench/record_python.py
+    export PYTHONPATH="$PWD/python" PIPESCOPE_LIBRARY="$build/libpipescope-record.so"
+    PIPESCOPE_PYTHON_EXTENSION=0 take python3 -B bench/record_python.py
+    if [ -f "$build/python/_recorder.so" ]; then
+        PIPESCOPE_PYTHON_EXTENSION=$build/python/_recorder.so take python3 -B bench/record_python.py
+    else
+        echo "left out: Python's extension, there is no Python.h"
+    fi
 else
     echo "left out: record_python, it needs bench/record_python.py and python3"
 fi

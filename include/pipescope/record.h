@@ -20,8 +20,10 @@
  * only), and none ends the program or waits for the disk while recording. Functions that return int give 0 or one of
  * the negative codes below. While nothing is recorded a range costs about a nanosecond.
  *
- * A signal handler may record at any moment, with one exception: the first event of a recording makes its folder, for which it
- * needs malloc. A program whose very first event may be a handler's calls ps_record_warmup() before.
+ * A signal handler may record at any moment, also the first event of its thread (the thread's ring is made without malloc, stdio or
+ * the dynamic linker), with two exceptions. The first event of a recording makes its folder and its writer thread, for which it
+ * needs malloc: a program whose very first event may be a handler's calls ps_record_warmup() before. And a range on a stream of
+ * a GPU calls the driver.
  *
  * Besides these functions the library exports those of mstx (mstxRangeStartA ...) and is a tool that NVTX version 3 and
  * mstx load by themselves (NVTX_INJECTION64_PATH, MSTX_INJECTION_PATH). */
@@ -78,6 +80,12 @@ PS_API int ps_record_stop(void);
 /* Writes the database and the JSON files of what was recorded last. `dir`: where its folder lies instead of where it
  * was recorded; NULL to leave it there. Blocks until written; raw files are removed when all went well. */
 PS_API int ps_record_export(const char *dir);
+
+/* For programs that export in the background while they record again: the number of the recording that was stopped last, from 1 on
+ * in the order of the stops (0 before the first), and the export of that one, whatever was stopped since. What is not exported
+ * by the end of the process is then, in the order in which it was recorded. */
+PS_API uint64_t ps_record_last(void);
+PS_API int ps_record_export_recording(uint64_t recording, const char *dir);
 
 /* Forgets what was recorded last and removes its folder. Stops when recording; of what was only made ready (warmup) nothing
  * stays, and recordings before it are left alone. */
@@ -137,6 +145,11 @@ PS_API int ps_record_step_end(void);
 
 /* The same for loops that say only where an iteration ends: ends the open step and begins the next number, from 0 on. */
 PS_API int ps_record_step(void);
+
+/* Both with the stream that the step's work is put on, as of a range: the step then also has its times on the device. NULL: host
+ * only, as above. */
+PS_API int ps_record_step_begin_on(int64_t step, void *stream);
+PS_API int ps_record_step_on(void *stream);
 
 /* --- metadata ------------------------------------------------------------------------------------------------------ */
 

@@ -86,14 +86,16 @@ class _Functions:
         self.start = of(waiting, "ps_record_start", number)
         self.stop = of(waiting, "ps_record_stop", number)
         self.export = of(waiting, "ps_record_export", number, text)
+        self.last = of(quick, "ps_record_last", ctypes.c_uint64)
+        self.export_recording = of(waiting, "ps_record_export_recording", number, ctypes.c_uint64, text)
         self.discard = of(waiting, "ps_record_discard", number)
         self.enabled = of(quick, "ps_record_enabled", number)
         self.directory = of(quick, "ps_record_directory", number, text, size)
         self.domain_named = of(quick, "ps_record_domain_named", address, text)
         # A step may start, stop and export.
-        self.step_begin = of(waiting, "ps_record_step_begin", number, ctypes.c_int64)
+        self.step_begin = of(waiting, "ps_record_step_begin_on", number, ctypes.c_int64, address)
         self.step_end = of(waiting, "ps_record_step_end", number)
-        self.step = of(waiting, "ps_record_step", number)
+        self.step = of(waiting, "ps_record_step_on", number, address)
         self.add_metadata = of(quick, "ps_record_add_metadata", number, text, text)
         self.name_stream = of(quick, "ps_record_name_stream", number, address, text)
         self.get_stats = of(quick, "ps_record_get_stats", number, ctypes.POINTER(Stats))
@@ -111,8 +113,13 @@ class _Functions:
         self.range_start.restype = ctypes.c_uint64
 
         # The word that is not 0 while recording.
-        word = of(quick, "ps_record_enabled_word", address)()
-        self.word = memoryview((ctypes.c_uint32 * 1).from_address(word)).cast("B").cast("I")
+        self._word_address = of(quick, "ps_record_enabled_word", address)()
+        self.word = memoryview((ctypes.c_uint32 * 1).from_address(self._word_address)).cast("B").cast("I")
+
+    def addresses(self):
+        """Of the word, and of mark, range_start and range_end: for the extension, which opens no library itself."""
+        return [self._word_address] + [ctypes.cast(f, ctypes.c_void_p).value
+                                       for f in (self.mark, self.range_start, self.range_end)]
 
 
 _locks = []

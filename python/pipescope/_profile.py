@@ -15,7 +15,7 @@ import os
 import threading
 import weakref
 
-from pipescope import _groups, _jobs, _library, _metadata, _say
+from pipescope import _groups, _jobs, _library, _metadata, _say, _streams
 from pipescope._schedule import ProfilerAction, Window, environment_window
 
 NONE, WARMUP, RECORD, SAVE = (ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD,
@@ -108,9 +108,8 @@ class profile:
         self._recording = False  # by this profile
         self._written = True
         self._set = []  # names of options
-        self._folder = ""  # of the last recording
+        self._folder, self._number = "", 0  # of the last recording
         self._figures = {}  # folder -> what it holds, in words, until that is said
-        self._incomplete = []  # folders whose profiler_info lacks our arguments
         for key, value in (metadata or {}).items():
             self.add_metadata_json(key, json.dumps(value))
 
@@ -227,7 +226,7 @@ class profile:
     def _begin_step(self):
         lib = _library.functions()
         if lib is not None and self.schedule is not None and lib.enabled():
-            lib.step_begin(self.step_num)
+            lib.step_begin(self.step_num, _streams.device_address())
 
     def _end_step(self):
         _jobs.end_step()
@@ -289,7 +288,7 @@ class profile:
         code = lib.stop()
         if code != _library.OK:
             _say.warn("recording could not be stopped: %s", _library.error_text(code))
-        self._written, self._folder = False, _library.directory()
+        self._written, self._folder, self._number = False, _library.directory(), lib.last()
         self._figures[self._folder] = _library.recorded_text("%s")
         if self.on_trace_ready is not None:
             try:
@@ -321,13 +320,15 @@ class profile:
             return  # the library writes it when the process ends
         if in_background:
             before = list(_writers)
-            thread = threading.Thread(target=self._export, args=(dir_name, self._folder, before), name="pipescope-export")
+            thread = threading.Thread(target=self._export, args=(dir_name, self._folder, self._number, before),
+                                      name="pipescope-export")
             _writers[:] = [t for t in before if t.is_alive()] + [thread]
             thread.start()
         else:
-            self._export(dir_name, self._folder)
+            self._export(dir_name, self._folder, self._number)
 
-    def _export(self, dir_name, folder, before=()):
+    def _export(self, dir_name, folder, number, before=()):
+        """`before`: threads that write what was recorded earlier."""
         for thread in before:
             thread.join()
         lib = _library.functions()
@@ -339,7 +340,7 @@ class profile:
             except OSError as error:
                 _say.warn("%s: %s; the recording stays in %s", dir_name, error, folder)
                 in_place = True
-        code = lib.export(None if in_place else os.fsencode(dir_name))
+        code = lib.export_recording(number, None if in_place else os.fsencode(dir_name))
         figures = self._figures.pop(folder, "")
         if code != _library.OK:
             if code != _library.NOTHING:
@@ -349,12 +350,10 @@ class profile:
         self.folders.append(folder)
         if figures and not _say.launched():
             _say.tell(figures, folder)
-        self._incomplete.append(folder)
-        # The library writes the last recording first: of two that wait, the other one may come only now.
-        self._incomplete = [f for f in self._incomplete if not self._add_config(f)]
+        self._add_config(folder)
 
     def _add_config(self, folder):
-        """The arguments of this profile, into profiler_info_<rank>.json. False when there is none yet."""
+        """The arguments of this profile, into profiler_info_<rank>.json."""
         schedule = self.schedule
         said = schedule.as_dict() if hasattr(schedule, "as_dict") else None if schedule is None else str(schedule)
         common = dict({"schedule": said}, **self._config.get("common_config", {}))
@@ -362,10 +361,8 @@ class profile:
             names = [n for n in os.listdir(folder) if n.startswith("profiler_info") and n.endswith(".json")]
             for name in names:
                 _complete(os.path.join(folder, name), common, self._config.get("experimental_config", {}))
-            return bool(names)
         except (OSError, ValueError, AttributeError) as error:
             _say.warn_once("info", "profiler_info in %s could not be completed: %s", folder, error)
-            return True
 
 
 def _complete(path, common, experimental):
@@ -386,4 +383,4 @@ def step():
     lib = _library.functions()
     if lib is not None:
         _groups.settle_rank()
-        lib.step()
+        lib.step(_streams.device_address())

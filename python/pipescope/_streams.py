@@ -72,6 +72,17 @@ def _current_address(torch):
     return _address(current_handle())
 
 
+def device_address():
+    """PyTorch's current stream of a CUDA device in use, for steps; None without one: steps of the host need no device row."""
+    try:
+        cuda = getattr(_modules.get("torch"), "cuda", None)
+        is_initialized = getattr(cuda, "is_initialized", None)
+        return _address(current_handle()) if is_initialized is not None and is_initialized() else None
+    except Exception as error:
+        _say.warn_once("current-stream", "the current stream cannot be asked for: %s", error)
+        return None
+
+
 def address_of(stream):
     """For anything but None. What is no stream is said once and taken as None."""
     if stream is _CURRENT:
@@ -101,3 +112,9 @@ def address_of(stream):
     _say.warn_once(("stream", type(stream).__name__), "%.80r is no stream (None, an int, \"current\", or an object with "
                    "cuda_stream, npu_stream or ptr): the range is recorded for the host only", stream)
     return None
+
+
+def handle_of(stream):
+    """The same as a number; None for the host alone."""
+    address = address_of(stream)
+    return None if address is None else address.value

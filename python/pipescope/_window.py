@@ -13,7 +13,7 @@ arguments).
 import atexit
 import os
 
-from pipescope import _groups, _jobs, _library, _metadata, _say
+from pipescope import _groups, _jobs, _library, _metadata, _say, _streams
 from pipescope._schedule import environment_window
 
 
@@ -39,7 +39,7 @@ class _Recording:
             self.is_ours = code == _library.OK
             if not self.is_ours and not lib.enabled():  # else the program records already: only steps are marked
                 _say.warn_once("window-start", "recording could not be started: %s", _library.error_text(code))
-        lib.step_begin(iter_id)
+        lib.step_begin(iter_id, _streams.device_address())
 
     def end_step(self):
         _jobs.end_step()

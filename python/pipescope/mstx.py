@@ -14,12 +14,18 @@ ranges; "Module" is read by module statistics, "flash_attn_args" and "mfu_flops"
 
 Nothing here raises: what is wrong is said once and the call does nothing. While nothing is recorded a call reads one word
 and returns; messages are not looked at.
+
+Where the package was built with its CPython extension (extension.c), the calls that are made often are in C and take
+the place of those here at the end of this file: the same calls at a sixth of the cost. They hand back to those here whatever
+is unusual. PIPESCOPE_PYTHON_EXTENSION=0 leaves the extension alone; a path names its file.
 """
 import ctypes
 import functools
+import os
+import sys
 import threading
 
-from pipescope import _library, _say
+from pipescope import _library, _say, _streams
 from pipescope._streams import address_of
 
 __all__ = ["mark", "range_start", "range_end", "range_push", "range_pop", "mstx_range", "annotate", "get_tool_id", "wrap",
@@ -34,6 +40,7 @@ _c_mark = _c_start = _c_end = None
 
 _bytes = {}  # message -> bytes
 _domains = {"default": None}  # name -> address
+_handles = {"default": 0}  # the same as numbers, for the extension
 _new_domain = _library.ForkLock()
 
 
@@ -50,10 +57,17 @@ def _encode(message):
     return raw
 
 
+def _is_domain(name):
+    """With a word about what is none."""
+    if isinstance(name, str) and name:
+        return True
+    _say.warn_once("domain", "a domain must be a str that is not empty, not %.80r: nothing is recorded", name)
+    return False
+
+
 def _domain(name):
     """Address of a domain that is not known yet. KeyError, with a word about it, for what is no domain."""
-    if not isinstance(name, str) or not name:
-        _say.warn_once("domain", "a domain must be a str that is not empty, not %.80r: nothing is recorded", name)
+    if not _is_domain(name):
         raise KeyError(name)
     lib = _library.functions()
     with _new_domain:
@@ -62,6 +76,7 @@ def _domain(name):
             _say.warn_once("domains", "no room for the domain %.80r: its ranges are not recorded", name)
             raise KeyError(name)
         _domains[name] = ctypes.c_void_p(address)
+        _handles[name] = address
     return _domains[name]
 
 
@@ -173,8 +188,7 @@ def range_pop(domain="default"):
     except TypeError:
         stack = None
     if not stack or domain == 0:
-        if not isinstance(domain, str) or not domain:
-            _say.warn_once("domain", "a domain must be a str that is not empty, not %.80r", domain)
+        _is_domain(domain)
         return -1
     range_end(stack.pop(), domain)
     return len(stack)
@@ -252,8 +266,42 @@ def _attach():
     if lib is not None:
         _c_mark, _c_start, _c_end = lib.mark, lib.range_start, lib.range_end
         _word = lib.word
+        _extend(lib)
 
 
+def _load_extension():
+    """The module _recorder; None without one."""
+    named = os.environ.get("PIPESCOPE_PYTHON_EXTENSION") or "1"
+    if named.lower() in ("0", "false", "no", "off"):
+        return None
+    try:
+        if os.sep not in named:
+            from pipescope import _recorder
+            return _recorder
+        from importlib import machinery, util
+        loader = machinery.ExtensionFileLoader("pipescope._recorder", named)
+        module = util.module_from_spec(util.spec_from_file_location("pipescope._recorder", named, loader=loader))
+        loader.exec_module(module)
+        return module
+    except ImportError as error:  # not built, for another Python, or in use by another interpreter of this process
+        if os.sep in named:
+            _say.warn_once("extension", "PIPESCOPE_PYTHON_EXTENSION cannot be used: %s", error)
+        return None
+
+
+def _extend(lib):
+    """Puts the calls of the extension in the place of those above."""
+    global _extension, _helpers
+    _helpers = (_handles, sys.modules, vars(_streams), mark, _start_slowly, _end_slowly, _is_domain, _streams.handle_of, wrap)
+    _extension = _load_extension()
+    if _extension is not None:
+        _extension.bind(*lib.addresses(), *_helpers)
+        names = globals()
+        for name in ("mark", "range_start", "range_end", "range_push", "range_pop", "annotate"):
+            names[name] = getattr(_extension, name)
+
+
+_extension = _helpers = None
 _attach()
 
 from pipescope._hooks import (hook_modules, patch_attention, patch_dataloader, patch_save,  # noqa: E402

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "analyze/derived.h"
-#include "analyze/group_hash.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
 #include "base/alloc.h"
 #include "base/lit.h"
+#include "model/group_hash.h"
 #include "model/recording.h"
 
 void ps_comm_key(const char *group, char *out, size_t size) {
@@ -208,7 +208,7 @@ ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part 
             err, PS_NOTHING, "no communication operators%s: the rank did not communicate, or %s",
             in->opts->step_id >= 0 ? " in that step" : "",
             ps_trace_is_recording(in->trace)
-                ? "they are not made yet: " PS_RECORDING_COMM_HOW
+                ? PS_RECORDING_COMM_HOW
                 : "they were not collected (Ascend: level 0 or higher with activities of the NPU; "
                   "PyTorch: ProfilerActivity.CUDA)");
     }

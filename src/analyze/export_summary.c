@@ -134,10 +134,10 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     return code;
 }
 
-static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_ARGS | PS_NEED_COMM_OPS,
-     .map = map,
-     .reduce = reduce}};
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES |
+                                            PS_NEED_FLOWS | PS_NEED_ARGS | PS_NEED_COMM_OPS,
+                                   .map = map,
+                                   .reduce = reduce}};
 
 const ps_analysis ps_analysis_export_summary = {
     .name = "export_summary",

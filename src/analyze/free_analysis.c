@@ -280,9 +280,10 @@ static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
     const ps_overlaps *overlaps = links != NULL ? ps_derived_overlaps(in->derived, err) : NULL;
     code = code == PS_OK && overlaps == NULL ? PS_NOMEM : code;
     if (code == PS_OK && overlaps->n == 0) {
-        code = ps_fail(err, PS_NOTHING,
-                       "no kernels or communication on a device: record its activity "
-                       "(ProfilerActivity.NPU or CUDA)");
+        code = ps_fail(
+            err, PS_NOTHING,
+            "no kernels on a device, nor communication that it tells of itself: record its activity "
+            "(ProfilerActivity.NPU or CUDA)");
     }
     if (code == PS_OK) {
         code = ps_dispatch_measure(links, overlaps, in->opts->step_id, top, &part->dispatch, err);

@@ -243,72 +243,101 @@ static void filter(ps_mark_list *list, ps_diag *diag) {
 
 /* --- all together ------------------------------------------------------------------------------------ */
 
-static ps_code select_marks(const ps_trace *trace, const ps_analysis_opts *opts, classes *c,
-                            const ps_step_index *steps, ps_mark_list *out, ps_diag *diag) {
-    size_t n_flows = 0;
-    const ps_flow *flows = ps_trace_flows(trace, &n_flows);
-    const ps_slices *s = ps_trace_slices(trace);
-    int64_t origin = ps_trace_origin_ns(trace);
-    for (size_t i = 0; i < n_flows; i++) {
-        uint32_t host = flows[i].from;
-        uint32_t device = flows[i].to;
-        uint32_t row = 0;
-        if (s->kind[device] != PS_SLICE_MARK_DEVICE) {
-            continue;
-        }
-        if (!classify(c, trace, s->name[host], &row)) {
-            return PS_NOMEM;
-        }
-        if (row == 0) {
-            continue;
-        }
-        int64_t step = ps_step_of(steps, s->start_ns[host], s->start_ns[host] + s->dur_ns[host]);
-        if (opts->step_id >= 0 && step != opts->step_id) {
-            continue;
-        }
-        if (step == PS_STEP_OUTSIDE) {
-            ps_diag_add(diag, PS_ODD_MARK_NO_STEP, "MSTX_EVENTS rowid %lld",
-                        (long long)s->source_row[host]);
-        }
-        if (!ps_grow(&out->marks, &out->cap, out->n + 1, UINT32_MAX, sizeof *out->marks)) {
-            return PS_NOMEM;
-        }
-        out->marks[out->n++] =
-            (ps_mark){.start_ns = origin + s->start_ns[device],
-                      .end_ns = origin + s->start_ns[device] + s->dur_ns[device],
-                      .host_start_ns = origin + s->start_ns[host],
-                      .host_end_ns = origin + s->start_ns[host] + s->dur_ns[host],
-                      .step = step,
-                      .microbatch = c->rows[row].microbatch,
-                      .track = s->track[device],
-                      .source_row = (uint32_t)s->source_row[device],
-                      .kind = (uint8_t)c->rows[row].kind};
+typedef struct selection {
+    const ps_trace *trace;
+    const ps_analysis_opts *opts;
+    classes classes;
+    ps_step_index steps;
+    ps_mark_list *out;
+    ps_diag *diag;
+} selection;
+
+/* A range of the host and what has its device times, perhaps itself. False when memory is out. */
+static bool select_mark(selection *c, uint32_t host, uint32_t device) {
+    const ps_slices *s = ps_trace_slices(c->trace);
+    int64_t origin = ps_trace_origin_ns(c->trace);
+    uint32_t row = 0;
+    if (!classify(&c->classes, c->trace, s->name[host], &row)) {
+        return false;
     }
-    return PS_OK;
+    if (row == 0) {
+        return true;
+    }
+    int64_t step = ps_step_of(&c->steps, s->start_ns[host], s->start_ns[host] + s->dur_ns[host]);
+    if (c->opts->step_id >= 0 && step != c->opts->step_id) {
+        return true;
+    }
+    if (step == PS_STEP_OUTSIDE) {
+        ps_diag_add(c->diag, PS_ODD_MARK_NO_STEP, "MSTX_EVENTS rowid %lld",
+                    (long long)s->source_row[host]);
+    }
+    ps_mark_list *out = c->out;
+    if (!ps_grow(&out->marks, &out->cap, out->n + 1, UINT32_MAX, sizeof *out->marks)) {
+        return false;
+    }
+    out->marks[out->n++] = (ps_mark){.start_ns = origin + s->start_ns[device],
+                                     .end_ns = origin + s->start_ns[device] + s->dur_ns[device],
+                                     .host_start_ns = origin + s->start_ns[host],
+                                     .host_end_ns = origin + s->start_ns[host] + s->dur_ns[host],
+                                     .step = step,
+                                     .microbatch = c->classes.rows[row].microbatch,
+                                     .track = s->track[device],
+                                     .source_row = (uint32_t)s->source_row[device],
+                                     .kind = (uint8_t)c->classes.rows[row].kind};
+    return true;
 }
 
-ps_code ps_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out,
-                         ps_diag *diag, ps_err *err) {
+static bool select_device_sides(selection *c) {
+    size_t n = 0;
+    const ps_flow *flows = ps_trace_flows(c->trace, &n);
+    const uint8_t *kinds = ps_trace_slices(c->trace)->kind;
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = kinds[flows[i].to] != PS_SLICE_MARK_DEVICE ||
+             select_mark(c, flows[i].from, flows[i].to);
+    }
+    return ok;
+}
+
+static bool select_host_sides(selection *c) {
+    const ps_slices *s = ps_trace_slices(c->trace);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->n; i++) {
+        ok = s->kind[i] != PS_SLICE_MARK_HOST || select_mark(c, i, i);
+    }
+    return ok;
+}
+
+static ps_code collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out,
+                       bool select(selection *c), ps_diag *diag, ps_err *err) {
     *out = (ps_mark_list){0};
     ps_code code = ps_check_step(trace, opts->step_id, err);
     if (code != PS_OK) {
         return code;
     }
-    classes c = {0};
-    ps_idmap_init(&c.by_name);
-    ps_step_index steps;
-    code = ps_step_index_init(&steps, trace) ? select_marks(trace, opts, &c, &steps, out, diag)
-                                             : PS_NOMEM;
-    ps_step_index_fini(&steps);
-    ps_idmap_fini(&c.by_name);
-    ps_free(c.rows);
-    if (code != PS_OK) {
+    selection c = {.trace = trace, .opts = opts, .out = out, .diag = diag};
+    ps_idmap_init(&c.classes.by_name);
+    bool ok = ps_step_index_init(&c.steps, trace) && select(&c);
+    ps_step_index_fini(&c.steps);
+    ps_idmap_fini(&c.classes.by_name);
+    ps_free(c.classes.rows);
+    if (!ok) {
         ps_mark_list_fini(out);
         return ps_fail_nomem(err);
     }
     out->n_selected = out->n;
     filter(out, diag);
     return PS_OK;
+}
+
+ps_code ps_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out,
+                         ps_diag *diag, ps_err *err) {
+    return collect(trace, opts, out, select_device_sides, diag, err);
+}
+
+ps_code ps_marks_collect_host(const ps_trace *trace, const ps_analysis_opts *opts,
+                              ps_mark_list *out, ps_diag *diag, ps_err *err) {
+    return collect(trace, opts, out, select_host_sides, diag, err);
 }
 
 /* --- labels of an earlier run -------------------------------------------------------------------------------- */

@@ -41,6 +41,11 @@ PS_MUST_USE ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err 
 PS_MUST_USE ps_code ps_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts,
                                      ps_mark_list *out, ps_diag *diag, ps_err *err);
 
+/* The same of all marks by their times on the host: for traces whose device is the host (ps_trace_has_host_times), and
+ * whose marks were recorded without a stream. */
+PS_MUST_USE ps_code ps_marks_collect_host(const ps_trace *trace, const ps_analysis_opts *opts,
+                                          ps_mark_list *out, ps_diag *diag, ps_err *err);
+
 /* The same from the labels of an earlier run (side table StepTaskInfo), for a profile whose marks are gone: kinds by
  * label ("FP", "BP", "7", "12B", "12b", "12w", "7F+13B", "logits"; others are counted), steps by device time. */
 PS_MUST_USE ps_code ps_marks_from_labels(const ps_trace *trace, const ps_analysis_opts *opts,

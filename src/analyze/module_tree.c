@@ -338,11 +338,17 @@ uint32_t ps_module_launcher(const ps_module_tree *t, uint32_t slice) {
     return op != PS_NONE ? op : has_call ? call : PS_NONE;
 }
 
+static bool is_from_mark(const ps_module_tree *t, uint32_t slice) {
+    uint32_t call = t->links->call[slice];
+    return call != PS_NONE && ps_trace_slices(t->links->trace)->kind[call] == PS_SLICE_MARK_HOST;
+}
+
 bool ps_module_counts(const ps_module_tree *t, uint32_t slice, bool has_comm_ops) {
     switch (ps_trace_slices(t->links->trace)->kind[slice]) {
     case PS_SLICE_KERNEL:
-    case PS_SLICE_COMM_OP:
         return true;
+    case PS_SLICE_COMM_OP: /* one made from a mark outside of operators was launched by nothing that is called */
+        return ps_module_launcher(t, slice) != PS_NONE || !is_from_mark(t, slice);
     case PS_SLICE_COMM_KERNEL:
         return !has_comm_ops;
     case PS_SLICE_COPY:

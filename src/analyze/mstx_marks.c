@@ -344,7 +344,7 @@ static bool find_device_sides(collector *c) {
         bool is_mark = s->kind[from] == PS_SLICE_MARK_HOST || s->kind[from] == PS_SLICE_INSTANT;
         if (is_mark && s->kind[flows[i].to] == PS_SLICE_MARK_DEVICE && c->device[from] == PS_NONE) {
             c->device[from] = flows[i].to;
-            c->any_device = true;
+            c->any_device = c->any_device || !ps_is_step_mark(c->trace, from);
         }
     }
     for (uint32_t i = 0; !any_mark && i < s->n; i++) {

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/group_hash.h"
 #include "analyze/p2p.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "model/group_hash.h"
 
 #define MAX_LINKS ((size_t)1 << 24) /* group ids must fit the link key */
 #define NO_RANK UINT32_MAX

@@ -23,6 +23,12 @@ static void free_partial(void *p) {
 
 static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     uint32_t has = ps_trace_has(in->trace);
+    if ((has & PS_HAS_COMM_OPS) == 0 && (has & PS_HAS_MARKS) != 0) {
+        return ps_fail(
+            err, PS_NOTHING,
+            "no COMMUNICATION_OP: pp_chart makes it of communication marks, where there are any, and "
+            "pairs it; else communication was not collected (profiler level too low?)");
+    }
     if ((has & PS_HAS_COMM_OPS) == 0 || (has & PS_HAS_COMM_TASKS) == 0) {
         return ps_fail(
             err, PS_NOTHING, "no %s: communication was not collected (profiler level too low?)",

@@ -19,6 +19,7 @@
 #include "analyze/topology.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "model/recording.h"
 #include "schedule/schedule.h"
 
 typedef struct partial {
@@ -105,6 +106,10 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
             "no MSTX_EVENTS: mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))");
     }
     code = ps_marks_collect(in->trace, in->opts, &part->marks, in->diag, err);
+    if (code == PS_OK && part->marks.n_selected == 0 && ps_trace_has_host_times(in->trace)) {
+        ps_mark_list_fini(&part->marks);
+        code = ps_marks_collect_host(in->trace, in->opts, &part->marks, in->diag, err);
+    }
     if (code == PS_NOTHING) {
         part->stale = false; /* no such step: a wrong option is no reason to drop what is there */
     }

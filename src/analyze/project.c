@@ -29,10 +29,17 @@ static uint8_t value_of(uint8_t kind) {
     }
 }
 
+bool ps_is_step_mark(const ps_trace *trace, uint32_t slice) {
+    static const char NAME[] = "ProfilerStep#";
+    const char *name = ps_trace_text(trace, ps_trace_slices(trace)->name[slice]);
+    return strncmp(name, NAME, sizeof NAME - 1) == 0;
+}
+
 bool ps_trace_has_device(const ps_trace *trace) {
     const ps_slices *s = ps_trace_slices(trace);
     for (uint32_t i = 0; i < s->n; i++) {
-        if (value_of(s->kind[i]) != NOTHING) {
+        uint8_t value = value_of(s->kind[i]);
+        if (value != NOTHING && !(value == OWN_DEVICE_SIDE && ps_is_step_mark(trace, i))) {
             return true;
         }
     }

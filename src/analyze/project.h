@@ -22,7 +22,10 @@ typedef struct ps_extent {
     uint8_t rank;             /* how good they are, for the file's own use */
 } ps_extent;
 
-/* Whether anything in the trace ran on a device. A trace of a CPU alone has only host times. */
+/* Whether a mark stands for a step of the profiler (ProfilerStep#N), not for work of the program. */
+bool ps_is_step_mark(const ps_trace *trace, uint32_t slice);
+
+/* Whether anything in the trace ran on a device, steps aside. A trace of a CPU alone has only host times. */
 bool ps_trace_has_device(const ps_trace *trace);
 
 /* out[n]: for each span the first start to the last end of the computing kernels whose launch begins inside of it, on

@@ -182,6 +182,8 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
     m->step_ns =
         ps_ns_add(m->before_ns, ps_ns_add(ps_report_mean_ns(facts, device_ns), m->after_ns));
     report->has_host_times = report->has_host_times || facts->has_host_times;
+    report->comm_from_marks =
+        report->comm_from_marks != NULL ? report->comm_from_marks : facts->comm_from_marks;
     report->vendor = report->vendor == PS_VENDOR_OTHER ? facts->vendor : report->vendor;
     report->step_ns = m->step_ns > report->step_ns ? m->step_ns : report->step_ns;
     bool first = report->n_members == 1 || facts->first_ns < report->start_ns;
@@ -343,13 +345,15 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
 static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
                                 {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
                                 {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-                                {.name = "device_times", .type = PS_COL_TEXT}};
+                                {.name = "device_times", .type = PS_COL_TEXT},
+                                {.name = "comm_from_marks", .type = PS_COL_TEXT}};
 
 static ps_code add_job(const ps_report *report, ps_err *err) {
     ps_table *t = ps_table_new("job", "what shares and times are counted from", JOB,
                                sizeof JOB / sizeof *JOB);
     if (t == NULL || !ps_table_add_row(t) ||
-        !ps_table_set_text(t, 3, report->has_host_times ? "host" : "device")) {
+        !ps_table_set_text(t, 3, report->has_host_times ? "host" : "device") ||
+        (report->comm_from_marks != NULL && !ps_table_set_text(t, 4, report->comm_from_marks))) {
         ps_table_free(t);
         return ps_fail_nomem(err);
     }

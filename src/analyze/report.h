@@ -36,6 +36,8 @@ typedef struct ps_report {
     int64_t n_steps;               /* of the rank with the most, or of the chart */
     ps_vendor vendor;
     bool has_host_times; /* of some rank: then nothing is said of dispatch */
+    const char
+        *comm_from_marks; /* ps_trace_comm_from_marks of the first rank that has it, or NULL */
 } ps_report;
 
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */

@@ -104,8 +104,9 @@ typedef struct ps_report_rank {
     ps_vendor vendor;
     int64_t first_ns, last_ns; /* of all slices, epoch */
     bool any_device;
-    bool has_host_times; /* what its devices did was timed on the host: it ran there */
-    ps_rank_facts facts; /* where it stands */
+    bool has_host_times;         /* what its devices did was timed on the host: it ran there */
+    const char *comm_from_marks; /* ps_trace_comm_from_marks */
+    ps_rank_facts facts;         /* where it stands */
 
     int64_t origin_ns;
     ps_overlap *steps; /* times from the origin */

@@ -28,14 +28,15 @@ static void look_around(const ps_trace *trace, const char *profiler, ps_report_r
     r->first_ns = r->origin_ns + (s->n > 0 ? s->start_ns[0] : 0);
     r->last_ns = r->first_ns;
     r->has_host_times = ps_trace_has_host_times(trace);
+    r->comm_from_marks = ps_trace_comm_from_marks(trace);
     for (uint32_t i = 0; i < s->n; i++) {
         int64_t end = r->origin_ns + s->start_ns[i] + s->dur_ns[i];
         bool derived = s->kind[i] == PS_SLICE_DERIVED;
         r->last_ns = !derived && end > r->last_ns ? end : r->last_ns;
         r->any_device = r->any_device || ps_is_launched(s->kind[i]) || s->kind[i] == PS_SLICE_JOB;
+        bool is_own_op = s->kind[i] == PS_SLICE_COMM_OP && r->comm_from_marks == NULL;
         if (r->vendor == PS_VENDOR_OTHER &&
-            (s->kind[i] == PS_SLICE_CALL || s->kind[i] == PS_SLICE_QUEUE ||
-             s->kind[i] == PS_SLICE_COMM_OP)) {
+            (s->kind[i] == PS_SLICE_CALL || s->kind[i] == PS_SLICE_QUEUE || is_own_op)) {
             r->vendor = vendor_of_call(ps_trace_text(trace, s->name[i]));
         }
     }

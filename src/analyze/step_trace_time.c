@@ -168,10 +168,13 @@ static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
     }
     if (code == PS_OK && part->n == 0) {
         code = ps_check_step(in->trace, in->opts->step_id, err);
-        code = code == PS_OK ? ps_fail(err, PS_NOTHING,
-                                       "no kernels or communication on a device: record its "
-                                       "activity (ProfilerActivity.NPU or CUDA)")
-                             : code;
+        code =
+            code == PS_OK
+                ? ps_fail(
+                      err, PS_NOTHING,
+                      "no kernels on a device, nor communication that it tells of itself: record its "
+                      "activity (ProfilerActivity.NPU or CUDA)")
+                : code;
     }
     return code;
 }

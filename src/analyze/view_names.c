@@ -152,8 +152,8 @@ static const char NO_KERNELS[] =
     "pipescope record --backend cupti, or pipescope.record_ops() on the CPU)";
 static const char NO_COMM[] =
     "no communication in this span: the rank communicated nothing in it, or the profile has no "
-    "communication operators (Ascend: profiler_level Level1; a recording of pipescope: pipescope cluster "
-    "-m mstx2commop)";
+    "communication operators (Ascend: profiler_level Level1; a recording of pipescope: ranges of the "
+    "domain communication)";
 
 /* One view: its symbol, name, title, tab, what it uses, and the rest of its sums_spec. */
 #define SUMS(symbol, text, heading, page, needs, ...)                                              \

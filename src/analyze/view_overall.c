@@ -276,9 +276,10 @@ static bool is_empty(const ps_view_input *in, ps_err *err) {
     if (in->overlaps->n > 0) {
         return false;
     }
-    (void)ps_fail(err, PS_NOTHING,
-                  "no kernels or communication on a device: record its activity "
-                  "(ProfilerActivity.NPU or CUDA; nsys profile -t cuda)");
+    (void)ps_fail(
+        err, PS_NOTHING,
+        "no kernels on a device, nor communication that it tells of itself: record its activity "
+        "(ProfilerActivity.NPU or CUDA; nsys profile -t cuda)");
     return true;
 }
 

@@ -92,9 +92,10 @@ static ps_table *make_overlap(const ps_view_input *in, ps_err *err) {
     sums s;
     memset(&s, 0, sizeof s);
     if (in->overlaps->n == 0) {
-        (void)ps_fail(err, PS_NOTHING,
-                      "no kernels or communication on a device: record its activity "
-                      "(ProfilerActivity.NPU or CUDA; nsys profile -t cuda)");
+        (void)ps_fail(
+            err, PS_NOTHING,
+            "no kernels on a device, nor communication that it tells of itself: record its activity "
+            "(ProfilerActivity.NPU or CUDA; nsys profile -t cuda)");
         return NULL;
     }
     ps_table *t =

@@ -5,13 +5,15 @@
 #include <strings.h>
 
 #include "analyze/paddle_jobs.h"
+#include "model/comm_marks.h"
 
 static bool is_device_op(const ps_work *w, uint32_t i) {
     return w->s->kind[i] == PS_SLICE_COMM_OP &&
            w->tracks[w->s->track[i]].kind != PS_TRACK_HOST_THREAD;
 }
 
-/* Kernels before jobs; operators before their kernels. Operators seen on a host thread say nothing of the device. */
+/* Kernels before jobs; operators before their kernels. Operators seen on a host thread say nothing of the device. What was
+ * made from marks counts beside computing only: where no computing was collected, what is not communication is not Free. */
 ps_work ps_work_of_trace(const ps_trace *trace) {
     size_t n_tracks = 0;
     ps_work w = {.trace = trace,
@@ -19,12 +21,18 @@ ps_work ps_work_of_trace(const ps_trace *trace) {
                  .tracks = ps_trace_tracks(trace, &n_tracks),
                  .computing = PS_SLICE_JOB,
                  .communication = PS_SLICE_COMM_KERNEL};
+    bool any_job = false;
     for (uint32_t i = 0; i < w.s->n; i++) {
         if (w.s->kind[i] == PS_SLICE_KERNEL) {
             w.computing = PS_SLICE_KERNEL;
         } else if (is_device_op(&w, i)) {
             w.communication = PS_SLICE_COMM_OP;
         }
+        any_job = any_job || w.s->kind[i] == PS_SLICE_JOB;
+    }
+    bool computes = any_job || w.computing == PS_SLICE_KERNEL;
+    if (!computes && ps_trace_meta(trace, PS_COMM_FROM_MARKS_KEY) != NULL) {
+        w.communication = PS_SLICE_COMM_KERNEL;
     }
     return w;
 }
@@ -76,7 +84,7 @@ ps_part ps_work_busy(const ps_work *w, uint32_t i) {
     if (kind == w->computing) {
         return kind == PS_SLICE_JOB ? part_of_job(w, i) : PS_PART_COMPUTING;
     }
-    if (kind == PS_SLICE_COMM_OP ? is_device_op(w, i) : kind == w->communication) {
+    if (kind == w->communication && (kind != PS_SLICE_COMM_OP || is_device_op(w, i))) {
         return PS_PART_COMMUNICATION;
     }
     return kind == PS_SLICE_COPY && !is_part_of_op(w, i) ? PS_PART_COPYING : PS_PART_NONE;

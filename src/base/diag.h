@@ -60,6 +60,9 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "labels in the databases")                                                                   \
     X(PS_ODD_COMM_MARK, PS_SEV_LOSS, "bad-communication-mark",                                     \
       "%llu communication {marks|mark} could not be turned into operators")                        \
+    X(PS_ODD_COMM_ENQUEUE, PS_SEV_INFO, "communication-mark-of-enqueueing",                        \
+      "%llu communication {marks hold|mark holds} the time in which the host enqueued the call, "  \
+      "not that of a transfer: no {operators|operator} made")                                      \
     X(PS_ODD_P2P_PEER, PS_SEV_LOSS, "p2p-without-peer",                                            \
       "%llu send or receive {operators name|operator names} no peer, or more than one")            \
     X(PS_ODD_P2P_GROUP, PS_SEV_LOSS, "p2p-group-differs",                                          \

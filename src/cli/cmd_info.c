@@ -64,7 +64,8 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
         return;
     }
     for (size_t i = 0; i < PS_N(PARTS); i++) {
-        if (rows_of(inv, PARTS[i].table) <= 0) {
+        bool made = inv->comm_from_marks != NULL && strcmp(PARTS[i].table, "COMMUNICATION_OP") == 0;
+        if (rows_of(inv, PARTS[i].table) <= 0 && !made) {
             add_sentence(out, PARTS[i].text);
         }
     }
@@ -250,6 +251,10 @@ static int print_example(ps_cli *cli, const ps_info_rank *r) {
         if (item != NULL) {
             print_text(cli, FACTS[i], item->text);
         }
+    }
+    if (r->inventory->comm_from_marks != NULL) {
+        ps_cli_print(cli, "%-20s from marks, times of the %s\n", "communication",
+                     r->inventory->comm_from_marks);
     }
     print_steps(cli, r->inventory);
     for (size_t i = 0; i < PS_N(KEYS); i++) {

@@ -31,6 +31,7 @@ static const char *const LEVELS[] = {"none", "0", "1", "2", NULL};
 static const char *const CLOCKS[] = {"auto", "monotonic", "tsc", NULL};
 static const char *const EXPORTS[] = {"db", "db,text", NULL};
 static const char *const PUSH_POP[] = {"2", "1", NULL};
+static const char *const GRAPHS[] = {"kernels", "whole", NULL};
 static const char *const SWITCH[] = {"0", "1", NULL};
 
 /* The help of a flag begins with "1: ". */
@@ -61,6 +62,7 @@ static const char *const SWITCH[] = {"0", "1", NULL};
 #define AS_device_id(d, t) NUMBER(RARE, d, 0, INT32_MAX, t)
 #define AS_ring_slots(d, t) NUMBER(RARE, d, 1024, 1 << 24, t)
 #define AS_max_bytes(d, t) WORD(RARE, d, "SIZE", t)
+#define AS_max_disk(d, t) WORD(RARE, d, "SIZE", t)
 #define AS_clock(d, t) ONE_OF(RARE, d, "NAME", CLOCKS, t)
 #define AS_keep_raw(d, t) FLAG(NULL, t)
 #define AS_export_type(d, t) ONE_OF(NULL, d, "TYPE", EXPORTS, t)
@@ -73,6 +75,8 @@ static const char *const SWITCH[] = {"0", "1", NULL};
 #define AS_nccl_marks(d, t) FLAG(NVTX, t)
 #define AS_cuda_library(d, t) FILE_(GPU, d, "FILE", t)
 #define AS_cupti_path(d, t) FILE_(GPU, d, "FILE", t)
+#define AS_correlate(d, t) WORD(GPU, d, "NAMES", t)
+#define AS_cuda_graphs(d, t) ONE_OF(GPU, d, "NAME", GRAPHS, t)
 #define AS_event_pool(d, t) NUMBER(GPU, d, 2, 1 << 24, t)
 
 static const ps_option OPTIONS[] = {

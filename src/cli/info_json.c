@@ -73,6 +73,9 @@ static void add_inventory(ps_buf *out, const ps_info_rank *r) {
     add_text(out, "level", fact(inv, "profiler level"));
     add_text(out, "device", fact(inv, "device"));
     add_text(out, "host", fact(inv, "host"));
+    if (inv->comm_from_marks != NULL) {
+        add_text(out, "comm_from_marks", inv->comm_from_marks);
+    }
     ps_buf_add_str(out, ", \"steps\": [");
     for (size_t i = 0; i < inv->n_steps; i++) {
         ps_buf_addf(out, "%s%lld", i > 0 ? ", " : "", (long long)inv->steps[i]);

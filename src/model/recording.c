@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "model/comm_marks.h"
+
 bool ps_trace_is_recording(const ps_trace *trace) {
     return ps_trace_meta(trace, "collector.version") != NULL;
 }
@@ -9,4 +11,10 @@ bool ps_trace_is_recording(const ps_trace *trace) {
 bool ps_trace_has_host_times(const ps_trace *trace) {
     const char *source = ps_trace_meta(trace, "collector.device_time_source");
     return source != NULL && strcmp(source, "host") == 0;
+}
+
+const char *ps_trace_comm_from_marks(const ps_trace *trace) {
+    return ps_trace_meta(trace, PS_COMM_FROM_MARKS_KEY) == NULL ? NULL
+           : ps_trace_has_host_times(trace)                     ? "host"
+                                                                : "stream";
 }

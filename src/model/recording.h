@@ -1,4 +1,5 @@
-/* What pipescope's recorder says of its captures in their metadata (META_DATA collector.*): one place for all who ask. */
+/* What pipescope's recorder says of its captures in their metadata (META_DATA collector.*), and reading of what it made
+ * itself: one place for all who ask. */
 #ifndef PS_MODEL_RECORDING_H
 #define PS_MODEL_RECORDING_H
 
@@ -12,9 +13,14 @@ bool ps_trace_is_recording(const ps_trace *trace);
  * that ran the program, so nothing was launched and no device ever waited. The trace needs PS_NEED_META. */
 bool ps_trace_has_host_times(const ps_trace *trace);
 
-/* What makes communication operators out of a recording, which has them as marks: the end of a sentence. */
-#define PS_RECORDING_COMM_HOW                                                                        \
-    "a recording has marks of domain communication: `pipescope cluster -m mstx2commop -d FOLDER -o " \
-    "OUT` makes operators of them; open OUT/cluster_analysis_output/Mstx2Commop"
+/* How a recording gets communication operators: the end of a sentence. */
+#define PS_RECORDING_COMM_HOW                                                                         \
+    "how long it took was not recorded: put ranges of the domain communication around it, or record " \
+    "NCCL's kernels with --backend cupti --level 1 (docs/recording.md)"
+
+/* Whose times the communication operators of the trace have, when they were made from marks (model/comm_marks.h) as it
+ * was read: "host", where the device times of a recording are the host's, else "stream". NULL: they are the profiler's
+ * own, or there are none. The trace needs PS_NEED_META. */
+const char *ps_trace_comm_from_marks(const ps_trace *trace);
 
 #endif

@@ -323,6 +323,11 @@ const ps_track *ps_builder_tracks(const ps_builder *b, size_t *n) {
     return b->trace->tracks;
 }
 
+const ps_flow *ps_builder_flows(const ps_builder *b, size_t *n) {
+    *n = b->trace->n_flows;
+    return b->trace->flows;
+}
+
 const ps_process *ps_builder_processes(const ps_builder *b, size_t *n) {
     *n = b->trace->n_processes;
     return b->trace->processes;

@@ -163,8 +163,10 @@ typedef struct ps_meta {
 typedef enum ps_needs {
     PS_NEED_META = 1u << 0,
     PS_NEED_STEPS = 1u << 1,
-    PS_NEED_MARKS = 1u << 2,     /* host slice, device slice, flow */
-    PS_NEED_COMM_OPS = 1u << 3,  /* with args srcRank, dstRank for point-to-point ones */
+    PS_NEED_MARKS = 1u << 2, /* host slice, device slice, flow */
+    PS_NEED_COMM_OPS =
+        1u << 3, /* with args srcRank, dstRank for point-to-point ones; those made from
+                                    marks (model/comm_marks.h) come with the whole timeline only */
     PS_NEED_COMM_HOST = 1u << 4, /* with arg hostStart (ns from origin), when known */
     PS_NEED_COMM_MARKS =
         1u << 5, /* device side also of communication marks without a task of their own,
@@ -239,6 +241,8 @@ uint32_t ps_builder_n_slices(const ps_builder *b);
 /* All slices and tracks so far, in input order, for work over all of them; valid until the next one is added. */
 const ps_slices *ps_builder_slices(const ps_builder *b);
 const ps_track *ps_builder_tracks(const ps_builder *b, size_t *n);
+/* All flows so far, in input order, between rows of those slices; valid until the next one is added. */
+const ps_flow *ps_builder_flows(const ps_builder *b, size_t *n);
 /* The rows of all slices so far in the order of a sealed trace: by start, longer first, then input order. Sealing uses it
  * when no slice is added or ended afterwards. NULL when memory is out. */
 const uint32_t *ps_builder_slice_order(ps_builder *b);

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/lit.h"
+#include "model/comm_marks.h"
 #include "read/ascend_db_comm.h"
 #include "read/ascend_db_counters.h"
 #include "read/ascend_db_device.h"
@@ -218,13 +219,25 @@ static ps_code read_timeline(ps_ascend *a, ps_ascend_marks *marks, ps_ascend_ops
     return code == PS_OK ? ps_ascend_flows_add(a, err) : code;
 }
 
+/* Whether operators will be made from marks, which takes the whole timeline. */
+static bool has_communication_marks(ps_ascend *a) {
+    bool any = false;
+    for (size_t i = 0; ps_db_has_table(a->db, "MSTX_EVENTS") && !any && i < a->strings.n; i++) {
+        const char *text = a->strings.strings[i].text;
+        any = text != NULL && ps_comm_marks_may_be(text);
+    }
+    return any;
+}
+
 static ps_code read_spans(ps_ascend *a, bool *done, ps_err *err) {
     static const char *const SESSION[] = {"startTimeNs"};
     ps_ascend_ops ops;
     ps_ascend_ops_init(&ops, a);
     ps_code code = ps_ascend_scan(a, "SESSION_TIME_INFO", SESSION, 1, NULL, take_session, a, err);
     code = code == PS_OK ? ps_ascend_ops_scan(&ops, err) : code;
-    code = code == PS_OK ? ps_ascend_spans_read(a, &ops, done, err) : code;
+    if (code == PS_OK && (ops.n > 0 || !has_communication_marks(a))) {
+        code = ps_ascend_spans_read(a, &ops, done, err);
+    }
     ps_ascend_ops_fini(&ops);
     return code;
 }

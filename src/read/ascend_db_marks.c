@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/lit.h"
+#include "read/stream_tasks.h"
 
 #define NO_DOMAIN 65535 /* without an entry in STRING_IDS */
 
@@ -238,34 +238,12 @@ ps_code ps_ascend_marks_add_device(ps_ascend_marks *m, ps_err *err) {
 
 /* --- communication marks without a task of their own ------------------------------------------------ */
 
-/* A task on one of the streams that such marks name. */
-typedef struct stream_task {
-    int64_t stream, start_ns, end_ns, connection_id, device, row;
-} stream_task;
-
 typedef struct stream_search {
     ps_ascend_marks *marks;
     ps_idmap streams;
-    stream_task *tasks;
+    ps_stream_task *tasks;
     size_t n, cap;
 } stream_search;
-
-/* The stream that a communication mark names, -1 none. False when memory is out. */
-static bool stream_of_message(const char *message, int64_t *stream) {
-    *stream = -1;
-    if (strstr(message, "streamId") == NULL || strstr(message, "opName") == NULL) {
-        return true;
-    }
-    ps_arena arena;
-    ps_arena_init(&arena);
-    ps_err odd = PS_ERR_INIT;
-    const ps_lit *dict = ps_lit_parse(&arena, message, strlen(message), &odd);
-    if (!ps_lit_int(ps_lit_get(dict, "streamId"), stream)) {
-        *stream = -1;
-    }
-    ps_arena_fini(&arena);
-    return odd.code != PS_NOMEM;
-}
 
 static ps_code take_stream_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
     stream_search *s = context;
@@ -280,72 +258,34 @@ static ps_code take_stream_tasks(void *context, const ps_scan_batch *b, ps_err *
         if (!ps_grow(&s->tasks, &s->cap, s->n + 1, UINT32_MAX, sizeof *s->tasks)) {
             return ps_fail_nomem(err);
         }
-        s->tasks[s->n++] = (stream_task){.stream = stream,
-                                         .start_ns = ps_cell_int(&b->columns[0], i, INT64_MIN),
-                                         .end_ns = ps_cell_int(&b->columns[1], i, INT64_MIN),
-                                         .connection_id = connection,
-                                         .device = ps_cell_int(&b->columns[4], i, -1),
-                                         .row = b->rowids[i]};
+        s->tasks[s->n++] = (ps_stream_task){.stream = stream,
+                                            .start_ns = ps_cell_int(&b->columns[0], i, INT64_MIN),
+                                            .end_ns = ps_cell_int(&b->columns[1], i, INT64_MIN),
+                                            .connection_id = connection,
+                                            .device = ps_cell_int(&b->columns[4], i, -1),
+                                            .row = b->rowids[i]};
     }
     return PS_OK;
 }
 
-static int compare_stream_tasks(const void *a, const void *b) {
-    const stream_task *x = a;
-    const stream_task *y = b;
-    if (x->stream != y->stream) {
-        return x->stream < y->stream ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-/* A mark waiting for the first unused task that starts on its stream at or after its own host start. */
-typedef struct waiting {
-    int64_t stream, start_ns;
-    size_t mark;
-} waiting;
-
-static int compare_waiting(const void *a, const void *b) {
-    const waiting *x = a;
-    const waiting *y = b;
-    if (x->stream != y->stream) {
-        return x->stream < y->stream ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->mark < y->mark ? -1 : x->mark > y->mark;
-}
-
-/* Both lists are sorted by stream and start: one walk gives each mark at most one task, and each task to at
- * most one mark. */
-static void join_waiting(ps_ascend_marks *all, const waiting *marks, size_t n,
-                         const stream_search *s) {
-    size_t t = 0;
+static void add_joined(ps_ascend_marks *all, const ps_waiting_mark *marks, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        while (t < s->n && (s->tasks[t].stream < marks[i].stream ||
-                            (s->tasks[t].stream == marks[i].stream &&
-                             s->tasks[t].start_ns < marks[i].start_ns))) {
-            t++;
-        }
         const ps_ascend_mark *m = &all->rows[marks[i].mark];
-        if (t == s->n || s->tasks[t].stream != marks[i].stream) {
+        const ps_stream_task *task = marks[i].task;
+        if (task == NULL) {
             ps_diag_add(all->a->diag, PS_ODD_COMM_MARK,
                         "MSTX_EVENTS rowid %lld: no task on stream %lld", (long long)m->row,
                         (long long)marks[i].stream);
             continue;
         }
-        const stream_task *task = &s->tasks[t++];
         ps_track stream = {.kind = PS_TRACK_STREAM, .tid = task->stream, .device = task->device};
         (void)add_device_slice(all, m, ps_builder_track(all->a->builder, stream), task->start_ns,
                                task->end_ns, task->connection_id, task->row);
     }
 }
 
-static ps_code find_waiting_tasks(ps_ascend_marks *all, waiting *marks, size_t n, ps_err *err) {
+static ps_code find_waiting_tasks(ps_ascend_marks *all, ps_waiting_mark *marks, size_t n,
+                                  ps_err *err) {
     stream_search s = {.marks = all};
     ps_idmap_init(&s.streams);
     ps_code code = PS_OK;
@@ -357,11 +297,8 @@ static ps_code find_waiting_tasks(ps_ascend_marks *all, waiting *marks, size_t n
             PS_ASCEND_SCAN(all->a->db, "TASK", take_stream_tasks, &s, err, PS_ASCEND_TASK_COLUMNS);
     }
     if (code == PS_OK) {
-        qsort(marks, n, sizeof *marks, compare_waiting);
-        if (s.n > 1) {
-            qsort(s.tasks, s.n, sizeof *s.tasks, compare_stream_tasks);
-        }
-        join_waiting(all, marks, n, &s);
+        ps_waiting_marks_join(marks, n, s.tasks, s.n);
+        add_joined(all, marks, n);
     }
     ps_idmap_fini(&s.streams);
     ps_free(s.tasks);
@@ -369,7 +306,7 @@ static ps_code find_waiting_tasks(ps_ascend_marks *all, waiting *marks, size_t n
 }
 
 static ps_code read_waiting_marks(ps_ascend_marks *all, ps_err *err) {
-    waiting *marks = NULL;
+    ps_waiting_mark *marks = NULL;
     size_t n = 0;
     size_t cap = 0;
     ps_code code = PS_OK;
@@ -377,13 +314,14 @@ static ps_code read_waiting_marks(ps_ascend_marks *all, ps_err *err) {
         const ps_ascend_mark *m = &all->rows[i];
         const char *message = ps_builder_text(all->a->builder, ps_ascend_text(all->a, m->message));
         int64_t stream = -1;
-        if (m->slice != PS_NONE && !stream_of_message(message, &stream)) {
+        if (m->slice != PS_NONE && !ps_stream_of_message(message, &stream)) {
             code = ps_fail_nomem(err);
         } else if (stream >= 0) {
             code = ps_grow(&marks, &cap, n + 1, UINT32_MAX, sizeof *marks) ? PS_OK
                                                                            : ps_fail_nomem(err);
             if (code == PS_OK) {
-                marks[n++] = (waiting){.stream = stream, .start_ns = m->start_ns, .mark = i};
+                marks[n++] =
+                    (ps_waiting_mark){.stream = stream, .start_ns = m->start_ns, .mark = i};
             }
         }
     }

@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/input.h"
+#include "read/comm_from_marks.h"
 
 #define X(symbol) extern const ps_reader ps_reader_##symbol;
 #include "read/readers.def"
@@ -109,7 +110,9 @@ ps_trace *ps_read(const ps_src *src, uint32_t needs, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    if (reader->read(src, needs_of(reader, needs), b, err) != PS_OK) {
+    uint32_t own_needs = needs_of(reader, needs);
+    if (reader->read(src, own_needs, b, err) != PS_OK ||
+        ps_comm_from_marks(b, own_needs, err) != PS_OK) {
         ps_builder_free(b);
         return NULL;
     }

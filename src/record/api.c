@@ -64,7 +64,17 @@ int ps_record_stop(void) {
 
 int ps_record_export(const char *dir) {
     ps_process_init();
-    return ps_session_export(dir);
+    return ps_session_export(0, dir);
+}
+
+uint64_t ps_record_last(void) {
+    ps_process_init();
+    return ps_session_last();
+}
+
+int ps_record_export_recording(uint64_t recording, const char *dir) {
+    ps_process_init();
+    return recording == 0 ? PS_RECORD_BAD_ARGUMENT : ps_session_export(recording, dir);
 }
 
 int ps_record_discard(void) {
@@ -161,7 +171,12 @@ void ps_record_op_end(uint64_t op) {
 
 int ps_record_step_begin(int64_t step) {
     ps_process_init();
-    return ps_session_step_begin(step);
+    return ps_session_step_begin(step, NULL);
+}
+
+int ps_record_step_begin_on(int64_t step, void *stream) {
+    ps_process_init();
+    return ps_session_step_begin(step, stream);
 }
 
 int ps_record_step_end(void) {
@@ -171,7 +186,12 @@ int ps_record_step_end(void) {
 
 int ps_record_step(void) {
     ps_process_init();
-    return ps_session_step();
+    return ps_session_step(NULL);
+}
+
+int ps_record_step_on(void *stream) {
+    ps_process_init();
+    return ps_session_step(stream);
 }
 
 /* --- metadata, figures ----------------------------------------------------------------------------------------------- */

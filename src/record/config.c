@@ -237,6 +237,11 @@ static bool parse_export_type(const char *s, bool *text) {
     return *text || strcmp(s, "db") == 0;
 }
 
+static bool parse_graphs(const char *s, bool *whole) {
+    *whole = strcmp(s, "whole") == 0;
+    return *whole || strcmp(s, "kernels") == 0;
+}
+
 /* Numbers into their places: options whose text is a whole number between two others. */
 static bool parse_number(int option, const char *s, ps_rec_config *out) {
     int64_t v = 0;
@@ -315,6 +320,9 @@ static bool parse(int option, const char *s, ps_rec_config *out) {
         return parse_slots(s, &out->ring_slots);
     case OPT_max_bytes:
         return parse_bytes(s, &out->max_bytes);
+    case OPT_max_disk:
+        out->max_disk = 0;
+        return strcmp(s, "0") == 0 || parse_bytes(s, &out->max_disk);
     case OPT_rank:
         return s[0] == '\0' || parse_number(option, s, out);
     case OPT_record:
@@ -329,6 +337,8 @@ static bool parse(int option, const char *s, ps_rec_config *out) {
         return parse_bool(s, &out->quiet);
     case OPT_nccl_marks:
         return parse_bool(s, &out->nccl_marks);
+    case OPT_cuda_graphs:
+        return parse_graphs(s, &out->whole_graphs);
     case OPT_device_id:
     case OPT_nvtx_push_pop_type:
     case OPT_exit_timeout_s:
@@ -411,6 +421,7 @@ void ps_rec_config_read(ps_rec_config *out) {
     out->nvtx_chain = texts[OPT_nvtx_chain];
     out->cuda_library = texts[OPT_cuda_library];
     out->cupti_path = texts[OPT_cupti_path];
+    out->correlate = texts[OPT_correlate];
 }
 
 bool ps_rec_config_is_on(const char *option) {

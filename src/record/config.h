@@ -20,16 +20,17 @@ typedef struct ps_rec_config {
     const char *rank_source;   /* "rank", "RANK", ...: where it came from, "" unknown */
     int world_size;            /* of the job, as its launcher says; 0 unknown */
     int backend, level, clock; /* PS_BACKEND_, PS_LEVEL_; clock -1 auto or PS_CLOCK_ */
-    bool record, mstx_strict, keep_raw, export_text, follow_fork, quiet, nccl_marks;
+    bool record, mstx_strict, keep_raw, export_text, follow_fork, quiet, nccl_marks, whole_graphs;
     bool has_window;
     int64_t window_first, window_end; /* half-open */
     int64_t device_id;
     int nvtx_push_pop_type;
     uint64_t ring_slots, max_bytes, event_pool;
+    uint64_t max_disk; /* bytes, 0 no limit */
     unsigned exit_timeout_s;
     /* Texts of any length, valid as long as the process. */
     const char *domain_include, *domain_exclude, *nvtx_stream, *nvtx_chain, *cuda_library,
-        *cupti_path;
+        *cupti_path, *correlate;
 } ps_rec_config;
 
 /* Copies `value` (NULL: back to the default). False for an unknown name. Thread-safe. */

@@ -1,6 +1,6 @@
 /* The driver is found in the list of loaded objects. The list carries a count of all loads so far, so that asking again
- * while nothing was loaded is cheap; device.c asks at events, once a tick. Only when the driver is in the list is dlopen called
- * (RTLD_NOLOAD), which takes the loader's lock for longer.
+ * while nothing was loaded is cheap; device.c asks on the writer thread. Only when the driver is in the list is dlopen called
+ * (RTLD_NOLOAD), on a thread that may wait: whoever loads a library holds the loader's lock until its constructors are done.
  *
  * Entry points come from cuGetProcAddress where the driver has it: that is what tools which stand between a program and the
  * driver expect, and it names the newest form of each call up to the version asked for. */
@@ -8,7 +8,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +18,13 @@
 /* The interface asked for: nothing newer is used, and each later driver has it. */
 enum { WANTED_VERSION = 12000, OLDEST_PROC_ADDRESS = 11030 };
 
-static ps_cuda_calls calls;
+/* Threads that find it at the same time each fill a table of their own, and the first one counts: none of them waits for another, which
+ * may wait for the loader while the first is what the loader waits for. */
+enum { TABLES = 8 };
+static ps_cuda_calls tables[TABLES];
+static _Atomic unsigned n_tables;
 static const ps_cuda_calls *_Atomic found;
 static _Atomic unsigned long long loads_seen; /* plus one; 0: never looked */
-static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct search {
     const char *prefix, *name; /* of base names; `name` may be NULL or "" */
@@ -108,7 +110,7 @@ static entry proc_address(void *library, int version, const char *name) {
     return e;
 }
 
-static bool fill(void *library) {
+static bool fill(void *library, ps_cuda_calls *calls) {
     int version = 0;
     entry ask = symbol_of(library, "cuDriverGetVersion");
     if (ask == NULL) {
@@ -124,7 +126,7 @@ static bool fill(void *library) {
 #define X(required, name, symbol, params)                                                          \
     e = proc_address(library, version, "cu" #name);                                                \
     e = e != NULL ? e : symbol_of(library, symbol);                                                \
-    memcpy(&calls.name, &e, sizeof e);                                                             \
+    memcpy(&calls->name, &e, sizeof e);                                                            \
     missing = (required) && e == NULL ? symbol : missing;
     PS_CUDA_CALLS(X)
 #undef X
@@ -142,40 +144,52 @@ const ps_cuda_calls *ps_cuda_driver_found(void) {
     return atomic_load_explicit(&found, memory_order_acquire);
 }
 
+/* s->path is empty when there is no driver, or nothing was loaded since the last search. */
+static void look(search *s, const char *library) {
+    *s = (search){.prefix = "libcuda.so",
+                  .name = library != NULL ? base_name(library) : NULL,
+                  .if_new = true,
+                  .first = true};
+    (void)dl_iterate_phdr(each_object, s);
+    if (s->path[0] == 0) {
+        atomic_store_explicit(&loads_seen, s->loads + 1, memory_order_relaxed);
+    }
+}
+
+bool ps_cuda_driver_listed(const char *library) {
+    search s;
+    look(&s, library);
+    return s.path[0] != 0;
+}
+
 const ps_cuda_calls *ps_cuda_driver(const char *library) {
     const ps_cuda_calls *have = ps_cuda_driver_found();
     if (have != NULL) {
         return have;
     }
-    search s = {.prefix = "libcuda.so",
-                .name = library != NULL ? base_name(library) : NULL,
-                .if_new = true,
-                .first = true};
-    (void)dl_iterate_phdr(each_object, &s);
+    search s;
+    look(&s, library);
     if (s.path[0] == 0) {
-        atomic_store_explicit(&loads_seen, s.loads + 1, memory_order_relaxed);
         return NULL;
     }
-    /* Who loads a library holds the loader's lock, and its constructors may record: nobody waits here for somebody who waits
-     * for that. */
-    if (pthread_mutex_trylock(&looking) != 0) {
+    /* Never closed: the driver's code must not go while we hold pointers into it. */
+    void *handle = dlopen(s.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    ps_cuda_calls calls = {0};
+    if (handle == NULL || !fill(handle, &calls)) {
+        atomic_store_explicit(&loads_seen, s.loads + 1, memory_order_relaxed);
         return ps_cuda_driver_found();
     }
-    if (ps_cuda_driver_found() == NULL) {
-        /* Never closed: the driver's code must not go while we hold pointers into it. */
-        void *handle = dlopen(s.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-        if (handle != NULL && fill(handle)) {
-            atomic_store_explicit(&found, &calls, memory_order_release);
-        } else {
-            atomic_store_explicit(&loads_seen, s.loads + 1, memory_order_relaxed);
-        }
+    unsigned mine = atomic_fetch_add(&n_tables, 1);
+    const ps_cuda_calls *nothing = NULL;
+    if (mine < TABLES) {
+        tables[mine] = calls;
+        (void)atomic_compare_exchange_strong(&found, &nothing, &tables[mine]);
     }
-    (void)pthread_mutex_unlock(&looking);
     return ps_cuda_driver_found();
 }
 
 void ps_cuda_driver_forget(void) {
     atomic_store(&found, NULL);
     atomic_store(&loads_seen, 0);
-    (void)pthread_mutex_init(&looking, NULL);
+    atomic_store(&n_tables, 0);
 }

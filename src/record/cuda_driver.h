@@ -3,11 +3,18 @@
 #ifndef PS_RECORD_CUDA_DRIVER_H
 #define PS_RECORD_CUDA_DRIVER_H
 
+#include <stdbool.h>
+
 #include "record/cuda_abi.h"
 
 /* The driver's calls, NULL while the program has not loaded it. `library` (may be NULL or ""): file of a driver with an
- * unusual name. Once found it stays loaded. Cheap to ask again: looks only when something was loaded since. */
+ * unusual name. Once found it stays loaded. Cheap to ask again: looks only when something was loaded since. May wait for another
+ * thread that is loading a library. */
 const ps_cuda_calls *ps_cuda_driver(const char *library);
+
+/* Whether the driver is among the loaded libraries, and was not when this was asked last; its functions are not asked for. Waits for
+ * nobody. */
+bool ps_cuda_driver_listed(const char *library);
 
 /* As found before; never looks. */
 const ps_cuda_calls *ps_cuda_driver_found(void);

@@ -184,10 +184,18 @@ static bool make_some(ps_cuda_context *c) {
     return after > before;
 }
 
+/* A pool that is three quarters used and cannot grow: not oftener than every 5 ms, however many events find it so. */
+static bool time_to_relieve(void) {
+    int64_t now = ps_cuda_now();
+    int64_t last = atomic_load_explicit(&ps_cuda.relieved_ns, memory_order_relaxed);
+    return now - last >= STEP_EVERY_NS &&
+           atomic_compare_exchange_strong(&ps_cuda.relieved_ns, &last, now);
+}
+
 static bool take(ps_cuda_context *c, uint32_t n, uint32_t *events) {
     uint32_t wish = 0;
     bool ok = ps_cuda_pool_take(c, n, events, &wish);
-    if (wish != 0) {
+    if (wish == PS_GPU_GROW || (wish == PS_GPU_RESOLVE && time_to_relieve())) {
         ps_gpu_thread_ask(wish);
     }
     ok = ok || (wish == PS_GPU_GROW && make_some(c) && ps_cuda_pool_take(c, n, events, &wish));
@@ -355,6 +363,7 @@ static void cuda_forget(void) {
     atomic_store(&ps_cuda.lost, false);
     ps_cuda_contexts_forget();
     ps_gpu_thread_forget();
+    ps_cuda_driver_forget();
 }
 
 const ps_rec_device ps_device_cuda = {.name = "cuda_event",

@@ -33,6 +33,7 @@ typedef struct ps_cuda_backend {
     atomic_bool lost;           /* the driver did not come back: never used again in this process */
     atomic_bool stepped;        /* a step ended whose times have not been asked for */
     _Atomic int64_t stepped_ns; /* when they were, the last time */
+    _Atomic int64_t relieved_ns; /* when they were for a pool that was running out */
     _Atomic int64_t anchored_ns; /* host: when anchors were last asked for */
     _Atomic int64_t drain_until_ns;
     uint32_t pool; /* events a context may hold */

@@ -10,6 +10,9 @@
  *     level 1   and all calls of the runtime and the driver
  *     level 2   and memory sets, synchronisation, CUPTI's own overhead
  *
+ * With the option `correlate` all calls, which CUPTI needs for that, and which range each was made in; with `cuda_graphs` whole
+ * replays of graphs in place of their kernels.
+ *
  * Ranges get their device times from CUDA events as without CUPTI, so that they mean the same under both: from the moment the
  * stream came to the start to the moment it had done what was enqueued inside. The other reading of a range, first start to
  * last end of the GPU work launched inside of it on its thread, which is all there is for NVTX ranges without a stream, the
@@ -233,13 +236,20 @@ static bool enable_kind(int kind) {
     return result == PS_CUPTI_OK;
 }
 
-static bool enable_kinds(int level) {
+static bool enable_kinds(const ps_rec_config *config) {
+    int level = config->level;
+    bool correlate =
+        config->correlate != NULL && config->correlate[0] != 0 && ps_cupti_correlate_begin();
     g.n_kinds = 0;
+    /* First: it decides what the kernels of graphs become. */
+    if (config->whole_graphs) {
+        (void)enable_kind(PS_CUPTI_GRAPH_TRACE);
+    }
     if (!enable_kind(PS_CUPTI_CONCURRENT_KERNEL)) {
         return false;
     }
     (void)enable_kind(PS_CUPTI_MEMCPY);
-    if (level >= PS_LEVEL_1) {
+    if (level >= PS_LEVEL_1 || correlate) {
         (void)enable_kind(PS_CUPTI_RUNTIME);
         (void)enable_kind(PS_CUPTI_DRIVER);
     } else if (calls_can_be_chosen()) {
@@ -250,12 +260,15 @@ static bool enable_kinds(int level) {
         (void)enable_kind(PS_CUPTI_MEMSET);
         (void)enable_kind(PS_CUPTI_SYNCHRONIZATION);
         (void)enable_kind(PS_CUPTI_OVERHEAD);
-        (void)enable_kind(PS_CUPTI_EXTERNAL_CORRELATION);
+    }
+    if (correlate && !enable_kind(PS_CUPTI_EXTERNAL_CORRELATION)) {
+        ps_cupti_correlate_end();
     }
     return true;
 }
 
 static void unsubscribe(void) {
+    ps_cupti_correlate_end();
     for (uint32_t i = 0; i < g.n_kinds; i++) {
         (void)enable(g.kinds[i], false);
     }
@@ -275,7 +288,7 @@ static bool set_up(const ps_rec_config *config) {
     int result = ps_cupti.v2
                      ? c->ActivityRegisterCallbacks_v2(ps_cupti.subscriber, request_v2, complete_v2)
                      : c->ActivityRegisterCallbacks(request, complete);
-    if (result != PS_CUPTI_OK || !enable_kinds(config->level)) {
+    if (result != PS_CUPTI_OK || !enable_kinds(config)) {
         ps_rec_log_once("cupti_setup",
                         "CUPTI cannot be used (error %d): device times come from CUDA events",
                         result);
@@ -405,7 +418,12 @@ static void cupti_mark(uint64_t id, void *stream) {
 static void cupti_start(uint64_t id, void *stream) {
     ps_device_cuda.start(id, stream);
 }
+static void cupti_enter(uint64_t id) {
+    ps_cupti_enter(id);
+}
+/* Our own calls into the driver are none of the range's. */
 static void cupti_end(uint64_t id) {
+    ps_cupti_leave(id);
     ps_device_cuda.end(id);
 }
 static void cupti_step(void) {
@@ -417,6 +435,7 @@ static void cupti_forget(void) {
     atomic_store(&g.open, false);
     g.n_kinds = 0;
     ps_cupti_buffers_forget();
+    ps_cupti_correlate_forget();
     ps_device_cuda.forget();
 }
 
@@ -424,6 +443,7 @@ const ps_rec_device ps_device_cupti = {.name = "cupti",
                                        .open = cupti_open,
                                        .mark = cupti_mark,
                                        .start = cupti_start,
+                                       .enter = cupti_enter,
                                        .end = cupti_end,
                                        .step = cupti_step,
                                        .tick = cupti_tick,

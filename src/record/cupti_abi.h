@@ -27,7 +27,8 @@ enum { /* kinds of records */
        PS_CUPTI_CONCURRENT_KERNEL = 10,
        PS_CUPTI_OVERHEAD = 17,
        PS_CUPTI_SYNCHRONIZATION = 38,
-       PS_CUPTI_EXTERNAL_CORRELATION = 39
+       PS_CUPTI_EXTERNAL_CORRELATION = 39,
+       PS_CUPTI_GRAPH_TRACE = 51
 };
 enum { PS_CUPTI_DOMAIN_DRIVER = 1, PS_CUPTI_DOMAIN_RUNTIME = 2 };
 enum { PS_CUPTI_FLUSH_FORCED = 1, PS_CUPTI_THREAD_ID_SYSTEM = 1, PS_CUPTI_CUSTOM0 = 3 };
@@ -39,8 +40,8 @@ enum {
     PS_KERNEL_DEVICE = 40,
     PS_KERNEL_CONTEXT = 44,
     PS_KERNEL_STREAM = 48,
-    PS_KERNEL_GRID_X = 52,
-    PS_KERNEL_BLOCK_X = 64,
+    PS_KERNEL_GRID = 52, /* three numbers each */
+    PS_KERNEL_BLOCK = 64,
     PS_KERNEL_CORRELATION = 92,
     PS_KERNEL_NAME = 104,
     PS_KERNEL_GRAPH_NODE = 144,
@@ -82,7 +83,17 @@ enum {
     PS_SYNC_CORRELATION = 24,
     PS_SYNC_CONTEXT = 28,
     PS_SYNC_STREAM = 32,
-    PS_SYNC_SIZE = 40
+    PS_SYNC_SIZE = 40,
+
+    /* Of both forms that there have been; not yet compared on a GPU. */
+    PS_GRAPH_CORRELATION = 4,
+    PS_GRAPH_START = 8,
+    PS_GRAPH_END = 16,
+    PS_GRAPH_DEVICE = 24,
+    PS_GRAPH_ID = 28,
+    PS_GRAPH_CONTEXT = 32,
+    PS_GRAPH_STREAM = 36,
+    PS_GRAPH_SIZE = 40
 };
 
 typedef struct ps_cupti_subscriber_params {
@@ -119,6 +130,10 @@ typedef uint64_t (*ps_cupti_timestamp)(void);
     X(1, ActivityFlushAll, (uint32_t))                                                             \
     X(1, ActivityGetNextRecord, (uint8_t *, size_t, uint8_t **))                                   \
     X(1, ActivityGetNumDroppedRecords, (void *, uint32_t, size_t *))                               \
+    X(0, ActivityPushExternalCorrelationId, (int, uint64_t))                                       \
+    X(0, ActivityPopExternalCorrelationId, (int, uint64_t *))                                      \
+    X(0, ActivityPushExternalCorrelationId_v2, (void *, int, uint64_t))                            \
+    X(0, ActivityPopExternalCorrelationId_v2, (void *, int, uint64_t *))                           \
     X(0, Subscribe_v2, (void **, ps_cupti_callback, void *, ps_cupti_subscriber_params *))         \
     X(0, GetTimestamp_v2, (void *, uint64_t *))                                                    \
     X(0, ActivityRegisterCallbacks_v2, (void *, ps_cupti_request_v2, ps_cupti_complete_v2))        \

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "record/memory.h"
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *spare[PS_CUPTI_BUFFERS];
 static ps_cupti_buffer completed[PS_CUPTI_BUFFERS]; /* oldest first, around */
@@ -23,10 +25,13 @@ uint8_t *ps_cupti_buffer_take(void) {
     (void)pthread_mutex_unlock(&lock);
     if (make) {
         /* Mapped, not touched: the system gives pages as records come. */
-        void *mapped = mmap(NULL, PS_CUPTI_BUFFER_BYTES, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        bool may = ps_memory_take(PS_CUPTI_BUFFER_BYTES);
+        void *mapped = !may ? MAP_FAILED
+                            : mmap(NULL, PS_CUPTI_BUFFER_BYTES, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         bytes = mapped != MAP_FAILED ? mapped : NULL;
         if (bytes == NULL) {
+            ps_memory_give(may ? PS_CUPTI_BUFFER_BYTES : 0);
             (void)pthread_mutex_lock(&lock);
             n_made--;
             (void)pthread_mutex_unlock(&lock);
@@ -76,6 +81,7 @@ void ps_cupti_buffers_release(void) {
     (void)pthread_mutex_lock(&lock);
     while (n_spare > 0) {
         (void)munmap(spare[--n_spare], PS_CUPTI_BUFFER_BYTES);
+        ps_memory_give(PS_CUPTI_BUFFER_BYTES);
         n_made--;
     }
     (void)pthread_mutex_unlock(&lock);

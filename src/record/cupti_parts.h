@@ -49,6 +49,16 @@ uint64_t ps_cupti_records(const ps_cupti_buffer *buffer);
 /* The name of a driver or runtime call; NULL unknown. */
 const char *ps_cupti_call_name(uint32_t kind, uint32_t call);
 
+/* --- ranges that ask to be named (cupti_correlate.c) --------------------------------------------------------------------- */
+
+/* For a subscription that has just been made. False, and said, when this CUPTI cannot. */
+bool ps_cupti_correlate_begin(void);
+void ps_cupti_correlate_end(void);
+void ps_cupti_correlate_forget(void);
+/* On the program's threads; nothing between an end and the next begin. */
+void ps_cupti_enter(uint64_t id);
+void ps_cupti_leave(uint64_t id);
+
 /* --- clock ------------------------------------------------------------------------------------------------------------- */
 
 void ps_cupti_clock_begin(void);

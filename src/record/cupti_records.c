@@ -29,15 +29,30 @@ static bool hand_on(uint8_t kind, uint64_t id, uint64_t start, uint64_t end, con
     return true;
 }
 
+/* The number of the context, where records are as old as those that were compared; the same for all kinds, since streams are told apart
+ * by it. */
+static uint32_t context_at(const uint8_t *r, size_t at) {
+    return ps_cupti.version <= PS_CUPTI_NEWEST ? u32(r, at) : 0;
+}
+
+/* How many in three dimensions, from the first on. */
+static uint64_t volume(const uint8_t *r, size_t at) {
+    uint64_t n = 1;
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t side = u32(r, at + 4 * i);
+        n *= side != 0 ? side : 1;
+        n = n < UINT32_MAX ? n : UINT32_MAX;
+    }
+    return n;
+}
+
 static bool kernel(const uint8_t *r) {
     ps_device_more more = {.device = u32(r, PS_KERNEL_DEVICE),
-                           .context = u32(r, PS_KERNEL_CONTEXT),
+                           .context = context_at(r, PS_KERNEL_CONTEXT),
                            .stream = u32(r, PS_KERNEL_STREAM)};
     if (ps_cupti.version <= PS_CUPTI_NEWEST) {
-        more.bytes = u32(r, PS_KERNEL_GRID_X) | (uint64_t)u32(r, PS_KERNEL_BLOCK_X) << 32;
+        more.bytes = volume(r, PS_KERNEL_GRID) | volume(r, PS_KERNEL_BLOCK) << 32;
         more.what = (uint32_t)u64(r, PS_KERNEL_GRAPH_NODE);
-    } else {
-        more.context = 0;
     }
     const char *name = (const char *)(uintptr_t)u64(r, PS_KERNEL_NAME);
     return hand_on(PS_REC_KERNEL, u32(r, PS_KERNEL_CORRELATION), u64(r, PS_KERNEL_START),
@@ -46,7 +61,7 @@ static bool kernel(const uint8_t *r) {
 
 static bool copy(const uint8_t *r, bool set) {
     ps_device_more more = {.device = u32(r, PS_COPY_DEVICE),
-                           .context = u32(r, PS_COPY_CONTEXT),
+                           .context = context_at(r, PS_COPY_CONTEXT),
                            .stream = u32(r, PS_COPY_STREAM),
                            .bytes = u64(r, PS_COPY_BYTES),
                            .what = set ? u32(r, PS_COPY_KIND) : r[PS_COPY_KIND]};
@@ -68,6 +83,15 @@ static bool external(const uint8_t *r) {
     return true;
 }
 
+static bool graph(const uint8_t *r) {
+    ps_device_more more = {.device = u32(r, PS_GRAPH_DEVICE),
+                           .context = context_at(r, PS_GRAPH_CONTEXT),
+                           .stream = u32(r, PS_GRAPH_STREAM),
+                           .what = u32(r, PS_GRAPH_ID)};
+    return hand_on(PS_REC_GRAPH, u32(r, PS_GRAPH_CORRELATION), u64(r, PS_GRAPH_START),
+                   u64(r, PS_GRAPH_END), NULL, &more);
+}
+
 static bool overhead(const uint8_t *r) {
     bool of_thread = u32(r, PS_OVERHEAD_OBJECT) == PS_OVERHEAD_OF_THREAD;
     ps_device_more more = {.thread = of_thread ? u32(r, PS_OVERHEAD_THREAD) : 0,
@@ -77,7 +101,7 @@ static bool overhead(const uint8_t *r) {
 }
 
 static bool synchronization(const uint8_t *r) {
-    ps_device_more more = {.context = u32(r, PS_SYNC_CONTEXT),
+    ps_device_more more = {.context = context_at(r, PS_SYNC_CONTEXT),
                            .stream = u32(r, PS_SYNC_STREAM),
                            .what = u32(r, PS_SYNC_TYPE)};
     return hand_on(PS_REC_SYNC, u32(r, PS_SYNC_CORRELATION), u64(r, PS_SYNC_START),
@@ -102,6 +126,8 @@ static size_t bytes_of(uint32_t kind) {
         return PS_OVERHEAD_SIZE;
     case PS_CUPTI_SYNCHRONIZATION:
         return PS_SYNC_SIZE;
+    case PS_CUPTI_GRAPH_TRACE:
+        return PS_GRAPH_SIZE;
     default:
         return sizeof kind;
     }
@@ -124,6 +150,8 @@ static bool take(const uint8_t *r, uint32_t kind) {
         return overhead(r);
     case PS_CUPTI_SYNCHRONIZATION:
         return synchronization(r);
+    case PS_CUPTI_GRAPH_TRACE:
+        return graph(r);
     default:
         return true;
     }

@@ -1,8 +1,12 @@
 /* Chooses where device times come from (device.h).
  *
  * Whether a program uses a GPU shows only while it runs: recording may begin before the program has loaded a driver or made
- * a context. So unless the host was asked for, a recording begins *watching*: a backend that is called "host" and looks, at each
- * event with a stream and at ticks of the writer, whether there is a driver by now. What it finds then replaces it:
+ * a context. So unless the host was asked for, a recording begins *watching*: a backend that is called "host" and replaces itself once
+ * there is a driver. Looking for it is the work of other threads: the writer, with each of its rounds, looks through the list of
+ * loaded libraries; once the driver is there, the GPU thread asks for its functions, for which it may have to wait until the program
+ * has loaded what it is loading. An event with a stream only looks at a pointer, but for the first one of a recording, which
+ * looks for itself: most programs have loaded their driver long before, and want the times of their first ranges. What is
+ * found:
  *
  *     auto        cuda_event, once a CUDA context is current at an event
  *     cuda_event  cuda_event, once the driver is loaded
@@ -25,7 +29,7 @@ enum { OPENING_MS = 2000, WAIT_NS = 5000000 };
 
 static void watch_mark(uint64_t id, void *stream);
 static void watch_start(uint64_t id, void *stream);
-static void watch_tick(void);
+static void watch_look(void);
 static void watch_drain(unsigned timeout_ms);
 static void watch_close(void);
 static void watch_forget(void);
@@ -43,6 +47,7 @@ static const ps_rec_device watching_events = {.name = "host",
                                               .open = host_open,
                                               .mark = watch_mark,
                                               .start = watch_start,
+                                              .look = watch_look,
                                               .drain = watch_drain,
                                               .close = watch_close,
                                               .forget = watch_forget};
@@ -51,16 +56,17 @@ static const ps_rec_device watching = {.name = "host",
                                        .open = host_open,
                                        .mark = watch_mark,
                                        .start = watch_start,
-                                       .tick = watch_tick,
+                                       .tick = watch_look,
                                        .drain = watch_drain,
                                        .close = watch_close,
                                        .forget = watch_forget};
 
 const ps_rec_device *_Atomic ps_device = &ps_device_host;
 
-static ps_rec_config chosen;       /* of the recording at hand */
-static _Atomic uint64_t looked_at; /* when for the driver, ns of the coarse clock; 0 not yet */
-static atomic_bool changing;       /* somebody opens, or has opened, a backend */
+static ps_rec_config chosen; /* of the recording at hand */
+static atomic_bool looked; /* a thread of the program has looked for the driver in this recording */
+static atomic_bool starting; /* somebody starts, or has started, the GPU thread for it */
+static atomic_bool changing; /* somebody opens, or has opened, a backend */
 static const ps_rec_device *_Atomic opened; /* to be closed before the next is chosen */
 static atomic_bool give_up_waiting;         /* the recording ends: nobody needs a driver any more */
 
@@ -120,7 +126,21 @@ static void relax_captures(void) {
     }
 }
 
+/* On the GPU thread. What was asked for by name is opened at once; `auto` waits for an event with a context. */
+static void find_driver(void) {
+    if (ps_cuda_driver(chosen.cuda_library) != NULL && !ps_gpu_thread_given_up() &&
+        chosen.backend == PS_BACKEND_CUDA_EVENT) {
+        bool first;
+        if (open_cuda(&first) && first) {
+            ps_device_tell();
+        }
+    }
+}
+
 void ps_gpu_work(uint32_t wishes) {
+    if ((wishes & PS_GPU_FIND) != 0) {
+        find_driver();
+    }
     relax_captures();
     if ((wishes & PS_GPU_OPEN_CUPTI) != 0) {
         open_cupti();
@@ -136,12 +156,13 @@ void ps_gpu_work(uint32_t wishes) {
     }
 }
 
+/* False when there is none, or another thread is just starting it. */
 static bool start_thread(void) {
-    if (!ps_gpu_thread_running() && !ps_gpu_thread_start(ps_gpu_work)) {
+    if (!atomic_exchange(&starting, true) && !ps_gpu_thread_running() &&
+        !ps_gpu_thread_start(ps_gpu_work)) {
         ps_rec_log_once("gpu_thread", "no thread for the GPU can be had: no device times");
-        return false;
     }
-    return true;
+    return ps_gpu_thread_running();
 }
 
 /* The driver is there: true when the event at hand may be given to cuda_event. Events are taken from the first moment on; the thread
@@ -163,22 +184,10 @@ static bool context_current(const ps_cuda_calls *cu) {
     return cu->CtxGetCurrent(&context) == PS_CU_OK && context != NULL;
 }
 
-/* Looking for the driver goes through the list of all loaded libraries, under the loader's lock: once in a tick of the kernel's
- * coarse clock (1 to 10 ms), and at the first event of a recording. */
-static bool time_to_look(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-    if (atomic_load_explicit(&looked_at, memory_order_relaxed) == now) {
-        return false;
-    }
-    atomic_store_explicit(&looked_at, now, memory_order_relaxed);
-    return true;
-}
-
 static bool watch_event(void) {
     const ps_cuda_calls *cu = ps_cuda_driver_found();
-    if (cu == NULL && time_to_look()) {
+    if (cu == NULL && !atomic_load_explicit(&looked, memory_order_relaxed) &&
+        !atomic_exchange(&looked, true)) {
         cu = ps_cuda_driver(chosen.cuda_library);
     }
     return cu != NULL && (chosen.backend != PS_BACKEND_AUTO || context_current(cu)) && open_gpu();
@@ -196,8 +205,13 @@ static void watch_start(uint64_t id, void *stream) {
     }
 }
 
-static void watch_tick(void) {
-    if (ps_cuda_driver(chosen.cuda_library) != NULL) {
+/* On the writer thread, which waits for nobody. */
+static void watch_look(void) {
+    if (ps_cuda_driver_found() == NULL) {
+        if (ps_cuda_driver_listed(chosen.cuda_library) && start_thread()) {
+            ps_gpu_thread_ask(PS_GPU_FIND);
+        }
+    } else if (chosen.backend == PS_BACKEND_CUDA_EVENT) {
         (void)open_gpu();
     }
 }
@@ -235,11 +249,28 @@ void ps_device_tell(void) {
     ps_shared_pair(PS_REC_INFO, "backend", device->name, strlen(device->name));
 }
 
+/* Options that only CUPTI can fulfil. */
+static void say_unused(const ps_rec_config *config) {
+    bool cupti = config->backend == PS_BACKEND_CUPTI && config->level >= PS_LEVEL_0;
+    if (!cupti && config->correlate != NULL && config->correlate[0] != 0) {
+        ps_rec_log_once("correlate",
+                        "the option correlate needs backend cupti and a level from 0 on: "
+                        "not followed");
+    }
+    if (!cupti && config->whole_graphs) {
+        ps_rec_log_once("cuda_graphs",
+                        "the option cuda_graphs needs backend cupti and a level from 0 "
+                        "on: not followed");
+    }
+}
+
 void ps_device_choose(const ps_rec_config *config) {
     close_opened();
+    say_unused(config);
     chosen = *config;
     atomic_store(&changing, false);
-    atomic_store(&looked_at, 0);
+    atomic_store(&looked, false);
+    atomic_store(&starting, false);
     atomic_store(&give_up_waiting, false);
     if (config->backend == PS_BACKEND_HOST) {
         atomic_store(&ps_device, &ps_device_host);
@@ -247,7 +278,9 @@ void ps_device_choose(const ps_rec_config *config) {
         atomic_store(&ps_device, &watching_events);
     } else {
         atomic_store(&ps_device, &watching);
-        watch_tick();
+        if (ps_cuda_driver(chosen.cuda_library) != NULL) {
+            (void)open_gpu();
+        }
     }
     if (config->backend == PS_BACKEND_CUPTI && start_thread()) {
         ps_gpu_thread_ask(PS_GPU_OPEN_CUPTI);

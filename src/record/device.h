@@ -15,9 +15,12 @@ typedef struct ps_rec_device {
     /* Any may be NULL. `id` has PS_RANGE_ON_DEVICE; stream is not NULL. */
     void (*mark)(uint64_t id, void *stream);
     void (*start)(uint64_t id, void *stream);
-    void (*end)(uint64_t id);
-    void (*step)(void); /* a step ended: a good time to ask for what has finished */
-    void (*tick)(void); /* from the writer thread, about every 10 ms */
+    void (*enter)(uint64_t id); /* a range whose domain asks for its kernels (option `correlate`)
+                                   began on this thread, with a stream or not; after `start` */
+    void (*end)(uint64_t id);   /* of both */
+    void (*step)(void);         /* a step ended: a good time to ask for what has finished */
+    void (*tick)(void);         /* from the writer thread, about every 10 ms: keeps it awake */
+    void (*look)(void); /* from the writer thread, with each round it makes anyway (10 to 100 ms) */
     void (*drain)(
         unsigned
             timeout_ms); /* recording has been switched off: everything that can still be had */

@@ -21,6 +21,7 @@ enum {
     PS_GPU_FLUSH = 1u << 8,      /* cupti: ask for what it holds */
     PS_GPU_FLUSH_ALL = 1u << 9,  /* cupti: also what is not finished */
     PS_GPU_CLOSE_CUPTI = 1u << 10,
+    PS_GPU_FIND = 1u << 11, /* device.c: the driver is among the loaded libraries: its functions */
     PS_GPU_CUDA = PS_GPU_SETUP | PS_GPU_GROW | PS_GPU_ANCHOR | PS_GPU_RESOLVE | PS_GPU_DRAIN,
     PS_GPU_CUPTI = PS_GPU_BUFFERS | PS_GPU_FLUSH | PS_GPU_FLUSH_ALL | PS_GPU_CLOSE_CUPTI
 };

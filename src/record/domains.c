@@ -6,17 +6,18 @@
 #include "base/alloc.h"
 #include "record/events.h"
 #include "record/intern.h"
+#include "record/memory.h"
 
 /* Names are never freed: clients keep handles, and threads read without a lock. */
 enum { MAX_SHARED_BYTES = 64 << 20 };
 
 static struct {
     pthread_mutex_t lock;
-    char *include, *exclude; /* the lists of the options, NULL for none */
+    char *include, *exclude, *asking; /* the lists of the options, NULL for none */
 } domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 ps_record_domain ps_domains[PS_MAX_DOMAINS] = {
-    {.id = 0, .recorded = true, .length = 7, .name = "default"}};
+    {.id = 0, .recorded = PS_DOMAIN_RECORDED, .length = 7, .name = "default"}};
 _Atomic uint32_t ps_n_domains = 1;
 _Atomic uint32_t ps_domain_defined[PS_MAX_DOMAINS];
 
@@ -49,6 +50,14 @@ static bool passes(const char *name, size_t length) {
     return domains.exclude == NULL || !in_list(domains.exclude, name, length);
 }
 
+static uint8_t state_of(const char *name, size_t length) {
+    bool asks = domains.asking != NULL &&
+                (strcmp(domains.asking, "*") == 0 || in_list(domains.asking, name, length));
+    return !passes(name, length) ? PS_DOMAIN_LEFT_OUT
+           : asks                ? PS_DOMAIN_ASKING
+                                 : PS_DOMAIN_RECORDED;
+}
+
 static ps_record_domain *find(const char *name, size_t length) {
     uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_acquire);
     for (uint32_t i = 0; i < n; i++) {
@@ -71,7 +80,7 @@ static ps_record_domain *add(const char *name, size_t length) {
     d->id = (uint16_t)n;
     d->length = (uint32_t)length;
     d->name = copy;
-    atomic_store_explicit(&d->recorded, passes(name, length), memory_order_relaxed);
+    atomic_store_explicit(&d->recorded, state_of(name, length), memory_order_relaxed);
     atomic_store_explicit(&ps_n_domains, n + 1, memory_order_release);
     return d;
 }
@@ -118,15 +127,27 @@ static void keep_list(char **kept, const char *list) {
     *kept = list != NULL && list[0] != '\0' ? ps_strdup(list) : NULL;
 }
 
+/* With the lock held: what the lists say, of all there are. */
+static void judge_all(void) {
+    uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++) {
+        ps_record_domain *d = &ps_domains[i];
+        atomic_store_explicit(&d->recorded, state_of(d->name, d->length), memory_order_relaxed);
+    }
+}
+
 void ps_domain_filter(const char *include, const char *exclude) {
     (void)pthread_mutex_lock(&domains.lock);
     keep_list(&domains.include, include);
     keep_list(&domains.exclude, exclude);
-    uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++) {
-        ps_record_domain *d = &ps_domains[i];
-        atomic_store_explicit(&d->recorded, passes(d->name, d->length), memory_order_relaxed);
-    }
+    judge_all();
+    (void)pthread_mutex_unlock(&domains.lock);
+}
+
+void ps_domain_ask(const char *list) {
+    (void)pthread_mutex_lock(&domains.lock);
+    keep_list(&domains.asking, list);
+    judge_all();
     (void)pthread_mutex_unlock(&domains.lock);
 }
 
@@ -194,8 +215,10 @@ static uint32_t add_text(const char *text, size_t length) {
     if (*chunk == NULL) {
         *chunk = ps_calloc(TEXTS_IN_CHUNK, sizeof **chunk);
     }
-    char *copy = *chunk != NULL ? ps_strndup(text, length) : NULL;
+    bool may = *chunk != NULL && ps_memory_take(length);
+    char *copy = may ? ps_strndup(text, length) : NULL;
     if (copy == NULL) {
+        ps_memory_give(may ? length : 0);
         return 0;
     }
     shared_text *t = &(*chunk)[n % TEXTS_IN_CHUNK];

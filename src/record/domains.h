@@ -10,13 +10,16 @@
 
 #include "pipescope/record.h"
 
+/* Asking: for the kernels of its ranges, by the option `correlate`. */
+enum { PS_DOMAIN_LEFT_OUT = 0, PS_DOMAIN_RECORDED = 1, PS_DOMAIN_ASKING = 2 };
+
 enum { PS_MAX_DOMAINS = 1024, PS_MAX_SHARED_TEXTS = 1 << 20 };
 
 /* What a client holds as its handle: our ps_record_domain, mstxDomainHandle_t and nvtxDomainHandle_t alike. */
 struct ps_record_domain {
-    uint16_t id;           /* 0 is "default" */
-    atomic_bool recorded;  /* passes the include and exclude lists */
-    atomic_bool destroyed; /* by mstxDomainDestroy; making it again by name revives it */
+    uint16_t id;              /* 0 is "default" */
+    _Atomic uint8_t recorded; /* PS_DOMAIN_...: passes the include and exclude lists */
+    atomic_bool destroyed;    /* by mstxDomainDestroy; making it again by name revives it */
     uint32_t length;
     const char *name; /* ends with a zero */
 };
@@ -48,6 +51,9 @@ unsigned ps_domain_count(void);
 
 /* Sets `recorded` of all, now and later, by the lists of the options. Exact names; include wins. */
 void ps_domain_filter(const char *include, const char *exclude);
+
+/* Which of those recorded ask for their kernels, now and later: names separated by commas, "*" all. */
+void ps_domain_ask(const char *list);
 
 /* A text registered once and used by number (NVTX registered strings, names of operators). Same text, same id, from 1 on; 0
  * when there is no room. */

@@ -23,6 +23,7 @@
 static _Atomic uint32_t not_recording;
 _Atomic uint32_t *ps_recording = &not_recording;
 atomic_bool ps_mstx_strict;
+_Atomic uint32_t ps_full_drop = PS_DROP_RING_FULL;
 
 /* What `busy` says. */
 enum { BUSY_WRITING = 1, BUSY_DEVICE = 2 };
@@ -97,7 +98,14 @@ static inline void leave(ps_rec_thread *me) {
 
 /* --- the device ------------------------------------------------------------------------------------------------------ */
 
-typedef enum device_call { DEVICE_MARK, DEVICE_START, DEVICE_END, DEVICE_STEP } device_call;
+/* DEVICE_ASKS: a start in a domain that asks for its kernels. */
+typedef enum device_call {
+    DEVICE_MARK,
+    DEVICE_START,
+    DEVICE_ASKS,
+    DEVICE_END,
+    DEVICE_STEP
+} device_call;
 
 static __attribute__((noinline)) void call_device(ps_rec_thread *me, device_call what, uint64_t id,
                                                   void *stream) {
@@ -106,8 +114,13 @@ static __attribute__((noinline)) void call_device(ps_rec_thread *me, device_call
     set_busy(me, BUSY_DEVICE);
     if (what == DEVICE_MARK && device->mark != NULL) {
         device->mark(id, stream);
-    } else if (what == DEVICE_START && device->start != NULL) {
-        device->start(id, stream);
+    } else if (what == DEVICE_START || what == DEVICE_ASKS) {
+        if (stream != NULL && device->start != NULL) {
+            device->start(id, stream);
+        }
+        if (what == DEVICE_ASKS && device->enter != NULL) {
+            device->enter(id);
+        }
     } else if (what == DEVICE_END && device->end != NULL) {
         device->end(id);
     } else if (what == DEVICE_STEP && device->step != NULL) {
@@ -274,7 +287,7 @@ static inline ps_text payload_of(ps_rec_thread *me, const ps_nvtx_extra *extra) 
 }
 
 static __attribute__((noinline, cold)) uint64_t full(ps_lane *lane) {
-    ps_ring_count_drop(&lane->ring, PS_DROP_RING_FULL);
+    ps_ring_count_drop(&lane->ring, atomic_load_explicit(&ps_full_drop, memory_order_relaxed));
     ps_writer_wake();
     return 0;
 }
@@ -290,7 +303,7 @@ static inline uint64_t new_id(ps_rec_thread *me, bool on_device) {
  * NULL; `forward` too, else 0. Inlined, so that kind and the presence of parts are constants. */
 static inline __attribute__((always_inline)) uint64_t
 put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *domain,
-          const ps_text *text, const ps_text *shapes, uint64_t forward, void *stream,
+          const ps_text *text, const ps_text *shapes, uint64_t forward, void *stream, bool asks,
           const ps_nvtx_extra *extra) {
     ps_lane *lane = me->lane;
     need_domain(me, domain);
@@ -314,7 +327,7 @@ put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *d
     if (UNLIKELY(extra != NULL)) {
         n = put_nvtx(lane, extra, n, &payload);
     }
-    uint64_t id = new_id(me, stream != NULL);
+    uint64_t id = new_id(me, stream != NULL || asks);
     ps_slot *slot = ps_ring_slot(&lane->ring, n++);
     slot->id = id;
     slot->aux = (uint64_t)(uintptr_t)stream;
@@ -330,8 +343,12 @@ put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *d
     return id;
 }
 
-static inline bool recorded(const ps_record_domain *domain) {
+static inline uint8_t recorded(const ps_record_domain *domain) {
     return atomic_load_explicit(&domain->recorded, memory_order_relaxed);
+}
+
+static inline device_call start_of(bool asks) {
+    return UNLIKELY(asks) ? DEVICE_ASKS : DEVICE_START;
 }
 
 /* Of an event that put_event() opened. */
@@ -340,11 +357,10 @@ static inline void count_begun(ps_lane *lane, _Atomic uint64_t *counter) {
     ps_ring_count(counter);
 }
 
-static inline __attribute__((always_inline)) uint64_t put_range(ps_rec_thread *me, uint8_t kind,
-                                                                const ps_record_domain *domain,
-                                                                const ps_text *text, void *stream,
-                                                                const ps_nvtx_extra *extra) {
-    uint64_t id = put_event(me, kind, true, domain, text, NULL, 0, stream, extra);
+static inline __attribute__((always_inline)) uint64_t
+put_range(ps_rec_thread *me, uint8_t kind, const ps_record_domain *domain, const ps_text *text,
+          void *stream, bool asks, const ps_nvtx_extra *extra) {
+    uint64_t id = put_event(me, kind, true, domain, text, NULL, 0, stream, asks, extra);
     if (LIKELY(id != 0)) {
         count_begun(me->lane, &me->lane->ring.header->n_ranges);
     }
@@ -448,7 +464,7 @@ void ps_event_mark(const ps_record_domain *domain, ps_text text, void *stream,
     }
     uint64_t id = 0;
     if (LIKELY(recorded(domain)) && judge(me, &text)) {
-        id = put_event(me, PS_REC_MARK, false, domain, &text, NULL, 0, stream, extra);
+        id = put_event(me, PS_REC_MARK, false, domain, &text, NULL, 0, stream, false, extra);
         if (LIKELY(id != 0)) {
             ps_ring_count(&me->lane->ring.header->n_marks);
         }
@@ -463,10 +479,12 @@ uint64_t ps_event_start(const ps_record_domain *domain, ps_text text, void *stre
         return 0;
     }
     uint64_t id = 0;
-    if (LIKELY(recorded(domain)) && judge(me, &text)) {
-        id = put_range(me, PS_REC_RANGE_START, domain, &text, stream, extra);
+    uint8_t state = recorded(domain);
+    bool asks = UNLIKELY(state == PS_DOMAIN_ASKING);
+    if (LIKELY(state != PS_DOMAIN_LEFT_OUT) && judge(me, &text)) {
+        id = put_range(me, PS_REC_RANGE_START, domain, &text, stream, asks, extra);
     }
-    leave_with(me, DEVICE_START, id, stream);
+    leave_with(me, start_of(asks), id, stream);
     return id;
 }
 
@@ -480,16 +498,17 @@ uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t 
         return 0;
     }
     uint64_t id = 0;
+    bool asks = UNLIKELY(recorded(ps_domain_check(NULL)) == PS_DOMAIN_ASKING);
     bool has_shapes = shapes.shared != 0 || (shapes.bytes != NULL && shapes.length > 0);
     shapes = has_shapes ? shapes : (ps_text){0};
     if (judge(me, &name) && (!has_shapes || judge(me, &shapes))) {
         id = put_event(me, PS_REC_OP_BEGIN, true, ps_domain_check(NULL), &name, &shapes, forward,
-                       stream, NULL);
+                       stream, asks, NULL);
         if (LIKELY(id != 0)) {
             count_begun(me->lane, &me->lane->ring.header->n_ops);
         }
     }
-    leave_with(me, DEVICE_START, id, stream);
+    leave_with(me, start_of(asks), id, stream);
     return id;
 }
 
@@ -524,7 +543,8 @@ int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
     if (me == NULL) {
         return -1;
     }
-    if (UNLIKELY(!recorded(domain))) {
+    uint8_t state = recorded(domain);
+    if (UNLIKELY(state == PS_DOMAIN_LEFT_OUT)) {
         leave(me);
         return -1;
     }
@@ -535,12 +555,13 @@ int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
         return none;
     }
     uint64_t id = 0;
+    bool asks = UNLIKELY(state == PS_DOMAIN_ASKING);
     if (judge(me, &text)) {
-        id = put_range(me, PS_REC_PUSH, domain, &text, stream, extra);
+        id = put_range(me, PS_REC_PUSH, domain, &text, stream, asks, extra);
     }
     uint16_t level = top != NULL ? (uint16_t)(top->level + 1) : 0;
     me->stack[me->depth++] = (struct ps_pushed){.id = id, .domain = domain->id, .level = level};
-    leave_with(me, DEVICE_START, id, stream);
+    leave_with(me, start_of(asks), id, stream);
     return id != 0 ? (int)level : -1;
 }
 
@@ -579,23 +600,68 @@ int ps_event_pop(const ps_record_domain *domain) {
 
 /* --- steps and counts ------------------------------------------------------------------------------------------------ */
 
-void ps_event_step(bool begin, int64_t step, void *stream) {
+/* `id` 0: none, one slot. */
+static bool put_step(ps_rec_thread *me, ps_lane *lane, uint64_t spare, ps_slot step, uint64_t id) {
+    if (!ps_lane_has(lane, intro_need(me, lane) + 1 + (id != 0) + spare)) {
+        return false;
+    }
+    uint64_t n = put_intro(me, lane);
+    step.n_more = id != 0;
+    *ps_ring_slot(&lane->ring, n++) = step;
+    if (id != 0) {
+        *ps_ring_slot(&lane->ring, n++) = (ps_slot){.id = id};
+    }
+    ps_lane_publish(lane, n);
+    return true;
+}
+
+/* In the thread's ring, else in ring 0. A begin leaves room for its end. */
+static bool put_step_anywhere(ps_rec_thread *me, ps_slot step, uint64_t id) {
+    bool begin = step.kind == PS_REC_STEP_BEGIN;
+    if (LIKELY(put_step(me, me->lane, ps_lane_open(me->lane) + begin, step, id))) {
+        return true;
+    }
+    ps_lane *lane;
+    ps_writer_wake();
+    bool done = false;
+    if (me->lane->number != 0 && ps_lane_shared_lock(&lane)) {
+        done = lane != NULL && put_step(me, lane, ps_lane_open(lane), step, id);
+        ps_lane_shared_unlock();
+    }
+    if (!done) {
+        (void)full(me->lane);
+    }
+    return done;
+}
+
+uint64_t ps_event_step_begin(int64_t step, void *stream) {
+    ps_rec_thread *me = enter();
+    if (me == NULL) {
+        return 0;
+    }
+    uint64_t id = stream != NULL ? new_id(me, true) : 0;
+    ps_slot slot = {.kind = PS_REC_STEP_BEGIN,
+                    .ticks = ps_clock_ticks(me->clock),
+                    .id = (uint64_t)step,
+                    .aux = (uint64_t)(uintptr_t)stream};
+    id = put_step_anywhere(me, slot, id) ? id : 0;
+    leave_with(me, DEVICE_START, id, stream);
+    return id;
+}
+
+void ps_event_step_end(int64_t step, uint64_t id) {
     ps_rec_thread *me = enter();
     if (me == NULL) {
         return;
     }
-    uint64_t ticks = ps_clock_ticks(me->clock);
-    slot_kind kind = kind_in(begin ? PS_REC_STEP_BEGIN : PS_REC_STEP_END, 0);
-    uint64_t aux = (uint64_t)(uintptr_t)stream;
-    uint64_t spare = ps_lane_open(me->lane) + begin;
-    if (!put_end(me, me->lane, spare, kind, ticks, (uint64_t)step, aux) &&
-        !put_end_shared(me, kind, ticks, (uint64_t)step, aux)) {
-        (void)full(me->lane);
-    }
+    ps_slot slot = {
+        .kind = PS_REC_STEP_END, .ticks = ps_clock_ticks(me->clock), .id = (uint64_t)step};
+    (void)put_step_anywhere(me, slot, 0);
     done_writing(me);
-    if (!begin) {
-        call_device(me, DEVICE_STEP, 0, NULL);
+    if (id != 0) {
+        call_device(me, DEVICE_END, id, NULL);
     }
+    call_device(me, DEVICE_STEP, 0, NULL);
     clear_busy(me);
 }
 

@@ -17,6 +17,9 @@
  * its own that a fork wipes. */
 extern _Atomic uint32_t *ps_recording __attribute__((visibility("hidden")));
 
+/* As what an event counts that finds its ring full: PS_DROP_RING_FULL, or why nothing takes from the rings any more. */
+extern _Atomic uint32_t ps_full_drop __attribute__((visibility("hidden")));
+
 /* The option mstx_strict: messages of more than 156 bytes are refused. */
 extern atomic_bool ps_mstx_strict __attribute__((visibility("hidden")));
 
@@ -55,7 +58,9 @@ int ps_event_pop(const ps_record_domain *domain);
 uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward);
 void ps_event_op_end(uint64_t id);
 
-void ps_event_step(bool begin, int64_t step, void *stream);
+/* Begin gives the id that the step's times on the device come under, for its end; 0: it has none (stream NULL, or not recorded). */
+uint64_t ps_event_step_begin(int64_t step, void *stream);
+void ps_event_step_end(int64_t step, uint64_t id);
 
 /* Counts on the calling thread's ring; nothing when not recording. */
 void ps_event_drop(unsigned drop);

@@ -23,7 +23,7 @@
 #define PS_RING_MAGIC 0x31474e4952535050u  /* "PPSRING1" */
 #define PS_SPOOL_MAGIC 0x314c4f4f50535050u /* "PPSPOOL1" */
 #define PS_BLOCK_MAGIC 0x4b4c4250u         /* "PBLK" */
-#define PS_RECORD_FORMAT 1
+#define PS_RECORD_FORMAT 2
 
 /* The environment names a folder for links to the output folders of all recordings of a launch: `pipescope record` finds
  * them there, wherever programs write. */
@@ -72,8 +72,10 @@ enum {
     PS_REC_OP_BEGIN =
         20, /* range id | stream handle | name ; one slot behind: text id of the shapes or 0 in its `text`,
                                 of an operator of the backward pass the id of the forward one in its `id` */
-    PS_REC_STEP_BEGIN = 21, /* number of the step, int64 | stream handle or 0 | - */
-    PS_REC_STEP_END = 22,   /* number of the step | 0 | - */
+    PS_REC_STEP_BEGIN =
+        21, /* number of the step, int64 | stream handle or 0 | - ; on a stream one slot behind: in its `id` the
+                                id of its device times */
+    PS_REC_STEP_END = 22, /* number of the step | 0 | - */
     PS_REC_NVTX =
         23, /* directly before the mark or start it belongs to. category (low 32), colour (high 32) |
                                 payload type (low 32), form (high 32) | payload as JSON text or 0 */
@@ -90,21 +92,23 @@ enum {
         37, /* `ticks` host CLOCK_MONOTONIC ns, aux the device's own ns, id half width ns */
     PS_REC_CORRELATE = 38, /* external correlation: correlation | range id */
     PS_REC_OVERHEAD = 39,  /* time CUPTI itself took: 0; more.what its kind, more.thread whose */
-    PS_REC_SYNC = 40       /* a call that waited for the device: correlation; more.what its type */
+    PS_REC_SYNC = 40,      /* a call that waited for the device: correlation; more.what its type */
+    PS_REC_GRAPH = 41 /* a replay of a CUDA graph as a whole: correlation; more.what its number */
 };
 
 #define PS_DOMAIN_ANY 0xffffu
 
-/* Bit of range ids: the range has a stream, so a device time is to be expected for it. */
+/* Bit of range ids: the device hears of the range: it has a stream, so that a device time is to be expected for it, or its domain asks
+ * for its kernels (option `correlate`). */
 #define PS_RANGE_ON_DEVICE (UINT64_C(1) << 30)
 
 typedef struct ps_device_more { /* in the place of a slot */
     uint32_t device;
     uint32_t context;
     uint64_t stream; /* handle for PS_REC_DEVICE, CUPTI's number for the others */
-    uint64_t bytes;  /* copied or set; for kernels grid x (low 32), block x (high 32) */
+    uint64_t bytes;  /* copied or set; for kernels blocks (low 32), threads of a block (high 32) */
     uint32_t thread; /* tid of the caller, 0 unknown */
-    uint32_t what;   /* copy kind of CUPTI; for kernels graph node or 0 */
+    uint32_t what;   /* copy kind of CUPTI; for kernels graph node or 0; number of the graph */
 } ps_device_more;
 
 /* Names of PS_REC_INFO, all of them texts: "session" is a JSON object with version, rank, worker, host, pid, launch, level,
@@ -120,23 +124,25 @@ enum {
 #define X(name, key, text, lost) PS_DROP_##name,
 #include "record/drops.def"
 #undef X
-    PS_N_DROPS
+    PS_N_DROPS,
+    PS_MAX_DROPS = 64 /* what the format has room for: a new kind changes no places */
 };
 
 typedef struct ps_ring_header {
     uint64_t magic;
-    uint32_t format, number;                         /* of the ring; its file is <number>.ring */
-    uint64_t n_slots;                                /* a power of two */
-    uint64_t session;                                /* the same in all files of a recording */
-    _Alignas(64) _Atomic uint64_t head;              /* slots published, by the producer */
-    _Alignas(64) _Atomic uint64_t tail;              /* slots in the spool, by the writer */
-    _Alignas(64) _Atomic uint64_t drops[PS_N_DROPS]; /* by the producer */
+    uint32_t format, number;                           /* of the ring; its file is <number>.ring */
+    uint64_t n_slots;                                  /* a power of two */
+    uint64_t session;                                  /* the same in all files of a recording */
+    _Alignas(64) _Atomic uint64_t head;                /* slots published, by the producer */
+    _Alignas(64) _Atomic uint64_t tail;                /* slots in the spool, by the writer */
+    _Alignas(64) _Atomic uint64_t drops[PS_MAX_DROPS]; /* by the producer */
     _Atomic uint64_t n_ranges, n_marks, n_ops, n_device;
 } ps_ring_header;
 
 _Static_assert(sizeof(ps_slot) == 32, "a slot is half a cache line");
 _Static_assert(sizeof(ps_device_more) == sizeof(ps_slot), "stands in the place of a slot");
 _Static_assert(sizeof(ps_ring_header) <= PS_RING_HEADER_BYTES, "the header is one page");
+_Static_assert((int)PS_N_DROPS <= (int)PS_MAX_DROPS, "each kind has a place");
 
 /* --- spool --------------------------------------------------------------------------------------------------------- */
 

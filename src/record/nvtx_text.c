@@ -7,11 +7,13 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "record/memory.h"
 #include "record/nvtx.h"
 
 enum { MAX_STRINGS = PS_MAX_SHARED_TEXTS, N_BUCKETS = 2 * MAX_STRINGS };
 
-static ps_nvtx_string *_Atomic strings; /* [MAX_STRINGS] */
+static ps_nvtx_string *_Atomic strings;    /* [MAX_STRINGS] */
+static const char NO_ROOM[] = "<dropped>"; /* the text of those that memory was out for */
 static uint32_t *buckets; /* [N_BUCKETS] of number + 1, by domain and shared text; under the lock */
 static _Atomic uint32_t n_strings;
 
@@ -160,11 +162,14 @@ static ps_nvtx_string *string_of(uint16_t domain, ps_text text, uint32_t shared)
     string->domain = domain;
     string->shared = shared;
     if (shared == 0) {
-        string->bytes = ps_strndup(text.bytes, text.length);
-        if (string->bytes == NULL) {
-            return NULL;
-        }
+        bool may = ps_memory_take(text.length);
+        string->bytes = may ? ps_strndup(text.bytes, text.length) : NULL;
         string->length = (uint32_t)text.length;
+        if (string->bytes == NULL) { /* its events say so */
+            ps_memory_give(may ? text.length : 0);
+            string->bytes = NO_ROOM;
+            string->length = sizeof NO_ROOM - 1;
+        }
     } else {
         size_t length = 0;
         string->bytes = ps_shared_text_at(shared, &length);
@@ -202,6 +207,9 @@ ps_nvtx_string *ps_nvtx_string_of(const ps_record_domain *domain, nvtxStringHand
 }
 
 ps_text ps_nvtx_string_text(const ps_nvtx_string *string) {
+    if (string->bytes == NO_ROOM) {
+        ps_event_drop(PS_DROP_STRING_TABLE_FULL);
+    }
     return string->shared != 0 ? (ps_text){.shared = string->shared}
                                : (ps_text){.bytes = string->bytes, .length = string->length};
 }

@@ -2,14 +2,41 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static bool ring_path(char *out, size_t size, const char *dir, uint32_t number) {
-    int n = snprintf(out, size, "%s/%u.ring", dir, number);
-    return n > 0 && (size_t)n < size;
+/* By hand: signal handlers come here. */
+static char *put_number(char *at, uint32_t number) {
+    char digits[10];
+    size_t n = 0;
+    do {
+        digits[n++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (n > 0) {
+        *at++ = digits[--n];
+    }
+    return at;
+}
+
+bool ps_ring_name(ps_ring *ring, const char *dir, uint32_t number) {
+    static const char END[] = ".ring";
+    memset(ring, 0, offsetof(ps_ring, path));
+    ring->path[0] = '\0';
+    if (dir == NULL) {
+        return true;
+    }
+    size_t n = strlen(dir);
+    if (n + sizeof "/4294967295" + sizeof END > sizeof ring->path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(ring->path, dir, n);
+    ring->path[n] = '/';
+    memcpy(put_number(ring->path + n + 1, number), END, sizeof END);
+    return true;
 }
 
 /* The file with all its blocks; -1 when there is none (errno). */
@@ -31,12 +58,7 @@ static int reserve_file(const char *path, size_t bytes) {
     return fd;
 }
 
-static void *map_file(const char *dir, uint32_t number, size_t bytes) {
-    char path[4096];
-    if (!ring_path(path, sizeof path, dir, number)) {
-        errno = ENAMETOOLONG;
-        return MAP_FAILED;
-    }
+static void *map_file(const char *path, size_t bytes) {
     int fd = reserve_file(path, bytes);
     if (fd < 0) {
         return MAP_FAILED;
@@ -59,17 +81,16 @@ static void *map_file(const char *dir, uint32_t number, size_t bytes) {
 /* Enough until the writer comes; all of a ring takes a thread of the program several milliseconds. */
 enum { FIRST_SLOTS = 4096 };
 
-bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
-                  uint64_t session) {
-    memset(ring, 0, sizeof *ring);
+bool ps_ring_map(ps_ring *ring, uint32_t number, uint64_t n_slots, uint64_t session) {
     if (n_slots < 2 || (n_slots & (n_slots - 1)) != 0 || n_slots > SIZE_MAX / 2 / sizeof(ps_slot)) {
         errno = EINVAL;
         return false;
     }
     size_t bytes = PS_RING_HEADER_BYTES + (size_t)n_slots * sizeof(ps_slot);
+    bool in_file = ring->path[0] != '\0';
     void *memory =
-        dir != NULL ? map_file(dir, number, bytes)
-                    : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        in_file ? map_file(ring->path, bytes)
+                : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         return false;
     }
@@ -78,7 +99,7 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
     ring->slots = (ps_slot *)(void *)((char *)memory + PS_RING_HEADER_BYTES);
     ring->mask = n_slots - 1;
     ring->mapped_bytes = bytes;
-    ring->in_file = dir != NULL;
+    ring->in_file = in_file;
     ps_ring_prepare(ring, FIRST_SLOTS);
     ring->header->format = PS_RECORD_FORMAT;
     ring->header->number = number;
@@ -87,6 +108,11 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
     atomic_signal_fence(memory_order_release);
     ring->header->magic = PS_RING_MAGIC; /* last: without it the file is no ring yet */
     return true;
+}
+
+bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
+                  uint64_t session) {
+    return ps_ring_name(ring, dir, number) && ps_ring_map(ring, number, n_slots, session);
 }
 
 static void prepare_slots(ps_ring *ring, uint64_t first, uint64_t n) {
@@ -108,14 +134,13 @@ void ps_ring_prepare(ps_ring *ring, uint64_t n_slots) {
     }
 }
 
-void ps_ring_drop(ps_ring *ring, const char *dir, uint32_t number) {
-    char path[4096];
+void ps_ring_drop(ps_ring *ring, bool remove_file) {
     if (ring->header == NULL) {
         return;
     }
     (void)munmap(ring->header, ring->mapped_bytes);
-    if (dir != NULL && ring->in_file && ring_path(path, sizeof path, dir, number)) {
-        (void)unlink(path);
+    if (remove_file && ring->in_file) {
+        (void)unlink(ring->path);
     }
-    memset(ring, 0, sizeof *ring);
+    (void)ps_ring_name(ring, NULL, 0);
 }

@@ -21,10 +21,19 @@ typedef struct ps_ring {
     size_t mapped_bytes;
     bool
         in_file; /* false: anonymous memory. No descriptor is kept: programs close those they do not know. */
+    char path[4096]; /* of the file, "" for none */
 } ps_ring;
 
-/* Makes <dir>/<number>.ring; `dir` NULL for anonymous memory. `n_slots` is a power of two. Maps it so that a fork does not
- * get it, its first pages writable without a page fault. False when it cannot be had (errno says why; nothing is left). */
+/* The signal handlers of programs come here: ring.c calls nothing that allocates, locks or formats, and takes little of the stack. */
+
+/* Begins a ring, whose file is to be <dir>/<number>.ring; `dir` NULL for anonymous memory. False when that is too long. */
+bool ps_ring_name(ps_ring *ring, const char *dir, uint32_t number);
+
+/* Makes it. `n_slots` is a power of two. Maps it so that a fork does not get it, its first pages writable without a page
+ * fault. False when it cannot be had (errno says why; nothing is left but the name). */
+bool ps_ring_map(ps_ring *ring, uint32_t number, uint64_t n_slots, uint64_t session);
+
+/* Both. */
 bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_slots,
                   uint64_t session);
 
@@ -32,8 +41,8 @@ bool ps_ring_make(ps_ring *ring, const char *dir, uint32_t number, uint64_t n_sl
  * kernel has written it to the disk takes the time of hundreds of events. From the writer's thread. */
 void ps_ring_prepare(ps_ring *ring, uint64_t n_slots);
 
-/* Unmaps; with `dir` as for make it removes the file too. Nothing for a ring that is all zero. */
-void ps_ring_drop(ps_ring *ring, const char *dir, uint32_t number);
+/* Unmaps, and removes the file if wanted. Nothing for a ring that was not made. */
+void ps_ring_drop(ps_ring *ring, bool remove_file);
 
 /* Slots the producer may fill now, exact when there are fewer than wanted. */
 static inline uint64_t ps_ring_free(ps_ring *ring, uint64_t wanted) {

@@ -1,10 +1,10 @@
-/* States. There is at most one recording that runs (`current`); those that were stopped and not exported yet wait in a list,
- * the last one first:
+/* States. There is at most one recording that runs (`current`); those that were stopped and not exported yet wait in a list, in
+ * the order of their stops:
  *
  *     begin     a new take becomes `current`, *ps_recording its generation
  *     place     (first event) folder, spool, writer
  *     stop      *ps_recording = 0, threads, device, last facts, writer, rings; the take goes to `waiting`
- *     export    the one stopped last goes from `waiting` to `exporting`; back again when it failed
+ *     export    the one asked for goes from `waiting` to `exporting`; back again when it failed
  *
  * A program that starts again without exporting loses nothing: what waits is exported when the process ends. */
 #include "record/session.h"
@@ -23,6 +23,7 @@
 #include "record/events.h"
 #include "record/hold.h"
 #include "record/log.h"
+#include "record/memory.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
 #include "record/writer.h"
@@ -38,7 +39,7 @@ static struct {
     bool warm;                /* `current` is made ready, not started */
     atomic_bool stopping;     /* `current` is being stopped, by one thread */
     uint64_t n_stops;
-    ps_take *waiting;       /* stopped, not exported; the last one first */
+    ps_take *waiting;       /* stopped, not exported; the first one first */
     ps_take *exporting;     /* each by one thread, which owns it */
     atomic_uint n_waiting;  /* in both lists */
     atomic_uint n_own;      /* exported ones that the program began itself */
@@ -69,6 +70,38 @@ void ps_session_count_nested(void) {
 
 static atomic_uint exit_timeout_s = 60;
 
+/* Where the rings of the recording with this generation are made, once it has its folder; generation 0: there is none. Read by signal
+ * handlers, without a lock. Another recording may be coming in while they read: whoever reads finds out when it
+ * looks at *ps_recording again under the lock of threads.c. */
+static struct {
+    _Atomic uint32_t generation;
+    const char *_Atomic dir;
+    _Atomic uint64_t n_slots, session, file_bytes;
+    atomic_int clock;
+} rings;
+
+/* Under `place`. */
+static void publish_rings(const ps_take *take) {
+    atomic_store(&rings.dir, take->mapped ? take->raw : NULL);
+    atomic_store(&rings.n_slots, take->ring_slots);
+    atomic_store(&rings.session, take->session);
+    atomic_store(&rings.file_bytes, take->config.max_disk / 2);
+    atomic_store(&rings.clock, take->clock);
+    atomic_store(&rings.generation, take->generation);
+}
+
+static bool read_rings(uint32_t generation, ps_ring_place *out) {
+    if (atomic_load(&rings.generation) != generation) {
+        return false;
+    }
+    *out = (ps_ring_place){.dir = atomic_load(&rings.dir),
+                           .n_slots = atomic_load(&rings.n_slots),
+                           .session = atomic_load(&rings.session),
+                           .file_bytes = atomic_load(&rings.file_bytes),
+                           .clock = atomic_load(&rings.clock)};
+    return atomic_load(&rings.generation) == generation;
+}
+
 static void set_current(ps_take *take) {
     lock_place();
     atomic_store(&g.current, take);
@@ -85,17 +118,26 @@ static uint64_t random_number(void) {
     return n != 0 ? n : 1;
 }
 
-/* Rings of all threads fit into half of the memory that may be used; the other half is for events in memory. */
-static uint64_t ring_slots(const ps_rec_config *config) {
-    uint64_t slots = config->ring_slots;
-    while (slots > 1024 && slots * sizeof(ps_slot) * PS_MAX_RINGS > config->max_bytes / 2) {
+static uint64_t fewer_slots(uint64_t slots, unsigned n_rings, uint64_t bytes, const char *option) {
+    uint64_t wanted = slots;
+    while (slots > 1024 && slots * sizeof(ps_slot) * n_rings > bytes) {
         slots /= 2;
     }
-    if (slots < config->ring_slots) {
-        ps_rec_log("rings of %llu slots: more do not fit into the memory of the option max_bytes",
-                   (unsigned long long)slots);
+    if (slots < wanted) {
+        ps_rec_log("rings of %llu slots: more do not fit into what the option %s allows",
+                   (unsigned long long)slots, option);
     }
     return slots;
+}
+
+/* Rings of all threads fit into half of the memory that may be used; the other half is for events in memory. And those of a few
+ * threads into half of the disk: further ones are memory. */
+static uint64_t ring_slots(const ps_rec_config *config) {
+    enum { FEW = 16 };
+    uint64_t slots =
+        fewer_slots(config->ring_slots, PS_MAX_RINGS, config->max_bytes / 2, "max_bytes");
+    return config->max_disk == 0 ? slots
+                                 : fewer_slots(slots, FEW, config->max_disk / 2, "max_disk");
 }
 
 /* A take, ready to record; NULL when memory is out. Under `control`. */
@@ -107,6 +149,7 @@ static ps_take *new_take(ps_start_by by) {
     ps_rec_log_begin();
     take->options = ps_rec_config_version();
     ps_rec_config_read(&take->config);
+    ps_memory_limit(take->config.max_bytes);
     atomic_store(&exit_timeout_s, take->config.exit_timeout_s);
     do {
         g.generation++;
@@ -128,6 +171,8 @@ static ps_take *new_take(ps_start_by by) {
         ps_rec_log("domain_include and domain_exclude are both given: domain_include counts");
     }
     ps_domain_filter(take->config.domain_include, take->config.domain_exclude);
+    bool cupti = take->config.backend == PS_BACKEND_CUPTI && take->config.level >= PS_LEVEL_0;
+    ps_domain_ask(cupti ? take->config.correlate : NULL);
     atomic_store(&ps_mstx_strict, take->config.mstx_strict);
     ps_device_choose(&take->config);
     return take;
@@ -220,8 +265,10 @@ int ps_session_warmup(void) {
             lock_place();
             bool placed = ps_take_place(take);
             if (placed) {
-                ps_threads_prepare(take->generation, take->mapped ? take->raw : NULL,
-                                   take->ring_slots, take->session);
+                ps_ring_place where;
+                publish_rings(take);
+                (void)read_rings(take->generation, &where);
+                ps_threads_prepare(take->generation, &where);
                 atomic_store(&g.current, take);
                 g.warm = true;
             }
@@ -237,8 +284,10 @@ int ps_session_warmup(void) {
 }
 
 /* On the program's thread that records the first event, and again for every new ring. */
-bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_slots,
-                           uint64_t *session, int *clock) {
+bool ps_session_ring_place(uint32_t generation, ps_ring_place *out) {
+    if (read_rings(generation, out)) {
+        return true;
+    }
     if (ps_holds != 0) {
         (void)atomic_fetch_add_explicit(&n_nested, 1, memory_order_relaxed);
         return false;
@@ -248,10 +297,8 @@ bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_sl
     bool ok = take != NULL && take->generation == generation &&
               atomic_load(ps_recording) == generation && (take->placed || ps_take_place(take));
     if (ok) {
-        *dir = take->mapped ? take->raw : NULL;
-        *n_slots = take->ring_slots;
-        *session = take->session;
-        *clock = take->clock;
+        publish_rings(take);
+        ok = read_rings(generation, out);
     }
     unlock_place();
     return ok;
@@ -316,6 +363,7 @@ static void finish_take(ps_take *take) {
     lock_place(); /* no thread is attached behind our back */
     bool undrained[PS_MAX_RINGS] = {false};
     if (take->placed) {
+        ps_spool_lift(&take->spool); /* the device has said all it had to say */
         ps_session_count_nested();
         ps_take_define_stop(take);
         ps_writer_stop();
@@ -326,6 +374,7 @@ static void finish_take(ps_take *take) {
         ps_take_remove_rings(take, undrained);
     }
     ps_facts_undefined();
+    atomic_store(&rings.generation, 0);
     atomic_store(&g.current, NULL);
     unlock_place();
     if (device->close != NULL) {
@@ -342,6 +391,16 @@ static void finish_take(ps_take *take) {
     }
 }
 
+/* To its place among those that wait. Under `control`. */
+static void let_wait(ps_take *take) {
+    ps_take **at = &g.waiting;
+    while (*at != NULL && (*at)->stop < take->stop) {
+        at = &(*at)->next;
+    }
+    take->next = *at;
+    *at = take;
+}
+
 /* One that recorded something waits for its export. Returns whether it does. What was only made ready was no recording: the
  * last one is still the one before. Under `control`. */
 static bool keep_stopped(ps_take *take, bool was_warm) {
@@ -354,8 +413,7 @@ static bool keep_stopped(ps_take *take, bool was_warm) {
     g.last_stats = take->stats;
     memcpy(g.last_folder, take->folder, sizeof g.last_folder);
     if (keep) {
-        take->next = g.waiting;
-        g.waiting = take;
+        let_wait(take);
         g.n_waiting++;
     }
     return keep;
@@ -412,12 +470,13 @@ static ps_take *hand_out(ps_take **at) {
     return take;
 }
 
-/* The recording stopped last, for the caller to export. NULL when it was without events, exported already, or there is none:
- * older ones are left to the end of the process. */
-static ps_take *take_last(void) {
+/* The recording with this number, for the caller to export; 0: the one stopped last. NULL when it was without events, exported
+ * already, or there is none: older ones than the last are left to those who know their numbers, and to the end of the process. */
+static ps_take *take_stopped(uint64_t number) {
     (void)pthread_mutex_lock(&g.control);
+    uint64_t stop = number != 0 ? number : g.n_stops;
     ps_take **at = &g.waiting;
-    while (*at != NULL && (*at)->stop != g.n_stops) {
+    while (*at != NULL && (*at)->stop != stop) {
         at = &(*at)->next;
     }
     ps_take *take = hand_out(at);
@@ -425,14 +484,16 @@ static ps_take *take_last(void) {
     return take;
 }
 
-/* Any, but none that was tried before as the process ended: there may be several exit handlers. */
+/* The first, but none that was tried before as the process ended (there may be several exit handlers). Those set aside come last:
+ * what is to become of them depends on the others. */
 static ps_take *take_untried(void) {
+    ps_take **aside = NULL;
     (void)pthread_mutex_lock(&g.control);
     ps_take **at = &g.waiting;
-    while (*at != NULL && (*at)->given_up) {
-        at = &(*at)->next;
+    for (; *at != NULL && ((*at)->given_up || (*at)->set_aside); at = &(*at)->next) {
+        aside = aside == NULL && !(*at)->given_up ? at : aside;
     }
-    ps_take *take = hand_out(at);
+    ps_take *take = hand_out(*at == NULL && aside != NULL ? aside : at);
     (void)pthread_mutex_unlock(&g.control);
     return take;
 }
@@ -452,8 +513,7 @@ static void put_back(ps_take *take, bool done) {
             memcpy(g.last_folder, take->folder, sizeof g.last_folder);
         }
     } else {
-        take->next = g.waiting;
-        g.waiting = take;
+        let_wait(take);
     }
     (void)pthread_mutex_unlock(&g.control);
     if (done) {
@@ -474,22 +534,31 @@ static int export_take(ps_take *take, const char *dir, bool say) {
 }
 
 int ps_session_export_last(void) {
-    ps_take *take = take_last();
+    ps_take *take = take_stopped(0);
     return take != NULL ? export_take(take, NULL, true) : PS_RECORD_NOTHING;
 }
 
-int ps_session_export(const char *dir) {
-    ps_take *take = take_last();
+int ps_session_export(uint64_t number, const char *dir) {
+    ps_take *take = take_stopped(number);
     if (take != NULL) {
         return export_take(take, dir, false);
     }
     (void)pthread_mutex_lock(&g.control);
-    bool busy = atomic_load(&g.current) != NULL || g.stopping;
+    uint64_t stop = number != 0 ? number : g.n_stops;
+    bool busy = number == 0 && (atomic_load(&g.current) != NULL || g.stopping);
+    bool known = stop <= g.n_stops;
     for (const ps_take *t = g.exporting; t != NULL; t = t->next) {
-        busy = busy || t->stop == g.n_stops;
+        busy = busy || t->stop == stop;
     }
     (void)pthread_mutex_unlock(&g.control);
-    return busy ? PS_RECORD_WRONG_TIME : PS_RECORD_NOTHING;
+    return !known ? PS_RECORD_BAD_ARGUMENT : busy ? PS_RECORD_WRONG_TIME : PS_RECORD_NOTHING;
+}
+
+uint64_t ps_session_last(void) {
+    (void)pthread_mutex_lock(&g.control);
+    uint64_t last = g.n_stops;
+    (void)pthread_mutex_unlock(&g.control);
+    return last;
 }
 
 /* The current recording or what was made ready, else the last one; never one before those. */
@@ -502,7 +571,7 @@ int ps_session_discard(void) {
     if (stopped != PS_RECORD_OK && atomic_load(&g.stopping)) {
         return PS_RECORD_WRONG_TIME; /* of another thread, and the last one only when that is done */
     }
-    ps_take *take = take_last();
+    ps_take *take = take_stopped(0);
     if (take == NULL) {
         return stopped == PS_RECORD_OK ? PS_RECORD_OK : PS_RECORD_NOTHING;
     }
@@ -598,7 +667,6 @@ static bool discard_set_aside(ps_take *take) {
     return true;
 }
 
-/* Those set aside come last: they wait longest. */
 void ps_session_finish(void) {
     (void)ps_session_stop();
     while (others_at_work()) {
@@ -650,6 +718,7 @@ void ps_session_forget(void) {
     leave_to_parent(atomic_load(&g.current));
     leave_to_parent(g.waiting);
     leave_to_parent(g.exporting);
+    atomic_store(&rings.generation, 0);
     atomic_store(&g.current, NULL);
     g.waiting = NULL;
     g.exporting = NULL;

@@ -3,8 +3,8 @@
  *
  *     IDLE --start--> RECORDING --stop--> IDLE, and what was recorded waits for export or discard
  *
- * Export and discard are about the recording that was stopped last. The next may begin before: those that were not exported
- * then are when the process ends.
+ * Export and discard are about the recording that was stopped last, unless its number is given. The next may begin before: those
+ * that were not exported then are when the process ends, in the order in which they were recorded.
  *
  * The folder is made, and files begin, with the first event: a process that records nothing leaves nothing.
  * Steps and the window live here too: session_step.c. */
@@ -17,28 +17,30 @@
 #include "pipescope/record.h"
 #include "record/config.h"
 #include "record/format.h"
+#include "record/threads.h"
 
 int ps_session_warmup(void);
 int ps_session_start(void);
 int ps_session_stop(void);
-int ps_session_export(const char *dir);
+int ps_session_export(uint64_t number, const char *dir); /* 0: the last one */
+uint64_t ps_session_last(void);
 int ps_session_discard(void);
 int ps_session_stats(ps_record_stats *out);
 int ps_session_directory(char *out, uint32_t size);
 int ps_session_metadata(const char *key, const char *json);
 int ps_session_name_stream(void *stream, const char *name);
 
-int ps_session_step_begin(int64_t step);
+int ps_session_step_begin(int64_t step, void *stream); /* stream: of ps_record_step_begin_on */
 int ps_session_step_end(void);
-int ps_session_step(void);
+int ps_session_step(void *stream);
 
 /* Once a process: reads the options, prepares the page of ps_recording, fork and exit handlers; begins to record when the
  * option `record` says so. Called by every way in (the functions of record.h, the entry points of mstx and NVTX). */
 void ps_process_init(void);
 
-/* A thread needs its ring: the folder of rings of the current recording, NULL for anonymous ones; makes the output folder
- * at the first call of a recording. False when `generation` has ended. */
-bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_slots,
-                           uint64_t *session, int *clock);
+/* A thread needs its ring: where it is to be made. The first call of a recording makes the output folder, which takes locks and
+ * malloc; later ones take neither, so that signal handlers may make theirs. False when `generation` has ended. `dir` is valid only
+ * while the recording has not ended: to be used under the lock of threads.c, after looking. */
+bool ps_session_ring_place(uint32_t generation, ps_ring_place *out);
 
 #endif

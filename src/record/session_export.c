@@ -87,15 +87,37 @@ static const char *plural(uint64_t n) {
     return n == 1 ? "" : "s";
 }
 
+/* ", 12 events lost (11 ring_full, 1 nested)". */
+static void describe_lost(const ps_export_result *r, ps_buf *out) {
+    static const struct {
+        const char *key;
+        bool lost;
+    } KINDS[] = {
+#define X(name, key, text, lost) {key, lost},
+#include "record/drops.def"
+#undef X
+    };
+    const char *before = " (";
+    ps_buf_addf(out, ", %llu event%s lost", (unsigned long long)r->n_dropped, plural(r->n_dropped));
+    for (unsigned i = 0; i < PS_N_DROPS; i++) {
+        if (KINDS[i].lost && r->drops[i] > 0) {
+            ps_buf_addf(out, "%s%llu %s", before, (unsigned long long)r->drops[i], KINDS[i].key);
+            before = ", ";
+        }
+    }
+    ps_buf_add_str(out, before[0] == ',' ? ")" : "");
+}
+
 static void say_result(const char *folder, const ps_export_result *r) {
-    char dropped[64] = "";
+    ps_buf lost;
+    ps_buf_init(&lost, 1 << 12);
     if (r->n_dropped > 0) {
-        (void)snprintf(dropped, sizeof dropped, ", %llu event%s lost (collector.drops says why)",
-                       (unsigned long long)r->n_dropped, plural(r->n_dropped));
+        describe_lost(r, &lost);
     }
     ps_rec_log("%llu range%s, %llu mark%s recorded in %s%s", (unsigned long long)r->n_ranges,
                plural(r->n_ranges), (unsigned long long)r->n_marks, plural(r->n_marks), folder,
-               dropped);
+               lost.len > 0 && ps_buf_ok(&lost) ? ps_buf_str(&lost) : "");
+    ps_buf_fini(&lost);
 }
 
 /* The folder where it was recorded goes when the result lies elsewhere. */

@@ -175,7 +175,7 @@ static bool place_on_disk(ps_take *take, const ps_spool_header *header) {
     if (ps_take_make_folder(take, take->config.output_dir, take->folder, sizeof take->folder,
                             &err) == PS_OK &&
         make_parts(take, &err) && has_room(take, &err)) {
-        if (ps_spool_open(&take->spool, take->raw, header, 0)) {
+        if (ps_spool_open(&take->spool, take->raw, header, take->config.max_disk)) {
             return true;
         }
         errno = take->spool.error;

@@ -23,14 +23,16 @@ static struct {
     int64_t number;      /* of the step that is open, or was last */
     bool any;            /* there was one */
     uint32_t generation; /* of the recording that has the open step's begin, 0 none */
+    uint64_t id;         /* of its times on the device, 0 none */
     window_state window;
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void close_open(void) {
     if (g.open && g.generation != 0 && atomic_load(ps_recording) == g.generation) {
-        ps_event_step(false, g.number, NULL);
+        ps_event_step_end(g.number, g.id);
     }
     g.generation = 0;
+    g.id = 0;
 }
 
 /* What the window wants as `step` begins. */
@@ -77,7 +79,7 @@ static int act(todo what) {
     return PS_RECORD_OK;
 }
 
-static int begin_step(int64_t step) {
+static int begin_step(int64_t step, void *stream) {
     (void)pthread_mutex_lock(&g.lock);
     close_open();
     g.open = false;
@@ -90,14 +92,14 @@ static int begin_step(int64_t step) {
     g.number = step;
     g.generation = atomic_load(ps_recording);
     if (g.generation != 0) {
-        ps_event_step(true, step, NULL);
+        g.id = ps_event_step_begin(step, stream);
     }
     (void)pthread_mutex_unlock(&g.lock);
     return code;
 }
 
-int ps_session_step_begin(int64_t step) {
-    return begin_step(step);
+int ps_session_step_begin(int64_t step, void *stream) {
+    return begin_step(step, stream);
 }
 
 int ps_session_step_end(void) {
@@ -111,11 +113,11 @@ int ps_session_step_end(void) {
     return was_open ? code : PS_RECORD_WRONG_TIME;
 }
 
-int ps_session_step(void) {
+int ps_session_step(void *stream) {
     (void)pthread_mutex_lock(&g.lock);
     int64_t next = !g.any ? 0 : g.number == INT64_MAX ? g.number : g.number + 1;
     (void)pthread_mutex_unlock(&g.lock);
-    return begin_step(next);
+    return begin_step(next, stream);
 }
 
 void ps_steps_close(void) {
@@ -155,4 +157,5 @@ void ps_steps_at_exit(void) {
 void ps_steps_forget(void) {
     (void)pthread_mutex_init(&g.lock, NULL);
     g.generation = 0;
+    g.id = 0;
 }

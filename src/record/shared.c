@@ -95,7 +95,7 @@ static void record(ps_slot head, const char *text, size_t length) {
         out = try_record(head, text, length);
     }
     if (out != DONE) {
-        ps_shared_drop(PS_DROP_RING_FULL, 1);
+        ps_shared_drop(atomic_load_explicit(&ps_full_drop, memory_order_relaxed), 1);
     }
     errno = error;
 }
@@ -173,7 +173,7 @@ void ps_shared_device(uint8_t kind, uint64_t id, int64_t start_ns, int64_t end_n
         out = try_device(head, name, more);
     }
     if (out != DONE) {
-        ps_shared_drop(PS_DROP_RING_FULL, 1);
+        ps_shared_drop(atomic_load_explicit(&ps_full_drop, memory_order_relaxed), 1);
     }
     errno = error;
 }

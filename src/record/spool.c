@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "record/clock.h"
+#include "record/memory.h"
 
-/* Ring 0 says how a recording ended and what was lost: memory that is used up has room for that still. */
+/* Ring 0 says how a recording ended and what was lost: a limit that is reached leaves room for that. */
 enum { FIRST_BYTES = 1 << 20, RETRY_NS = 1000000000, RESERVED_BYTES = 1 << 18 };
 
 /* --- memory ---------------------------------------------------------------------------------------------------------- */
@@ -31,6 +32,10 @@ static bool grow(ps_spool *s, size_t need, size_t limit) {
     if (cap > limit) {
         cap = limit;
     }
+    if (cap >= need && !ps_memory_take(cap - s->cap)) {
+        cap = ps_memory_take(need - s->cap) ? need
+                                            : 0; /* not twice as much, but as much as it takes */
+    }
     if (cap < need) {
         errno = ENOSPC;
         return false;
@@ -39,6 +44,9 @@ static bool grow(ps_spool *s, size_t need, size_t limit) {
                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
                                  : mremap(s->memory, s->cap, cap, MREMAP_MAYMOVE);
     if (at == MAP_FAILED) {
+        int error = errno;
+        ps_memory_give(cap - s->cap);
+        errno = error;
         return false;
     }
     (void)madvise(at, cap, MADV_DONTFORK);
@@ -127,9 +135,23 @@ static bool make_file(ps_spool *s, const char *dir) {
     return true;
 }
 
-static bool put_file(ps_spool *s, struct iovec *pieces, int n_pieces, size_t n_bytes) {
+/* Whether the limit allows the file that many more. */
+static bool allowed(ps_spool *s, size_t n_bytes, bool reserve) {
+    uint64_t limit = s->max_bytes;
+    if (limit == 0 || atomic_load_explicit(&s->lifted, memory_order_relaxed)) {
+        return true;
+    }
+    limit -= !reserve && limit > RESERVED_BYTES ? RESERVED_BYTES : 0;
+    bool ok = s->bytes + s->beside_bytes + n_bytes <= limit;
+    s->capped = s->capped || !ok;
+    errno = ok ? errno : ENOSPC;
+    return ok;
+}
+
+static bool put_file(ps_spool *s, struct iovec *pieces, int n_pieces, size_t n_bytes,
+                     bool reserve) {
     size_t left = n_bytes;
-    if (!still_ours(s)) {
+    if (!allowed(s, n_bytes, reserve) || !still_ours(s)) {
         return false;
     }
     while (left > 0) {
@@ -155,7 +177,7 @@ static bool put(ps_spool *s, struct iovec *pieces, int n_pieces, bool reserve) {
     for (int i = 0; i < n_pieces; i++) {
         n_bytes += pieces[i].iov_len;
     }
-    bool ok = s->fd >= 0 ? put_file(s, pieces, n_pieces, n_bytes)
+    bool ok = s->fd >= 0 ? put_file(s, pieces, n_pieces, n_bytes, reserve)
                          : put_memory(s, pieces, n_pieces, n_bytes, reserve);
     if (!ok) {
         s->error = errno;
@@ -187,7 +209,8 @@ bool ps_spool_open(ps_spool *s, const char *dir, const ps_spool_header *header,
 }
 
 uint64_t ps_spool_take(ps_spool *s, ps_ring *ring, uint32_t number) {
-    bool reserve = s->fd < 0 && number == 0;
+    bool limited = s->fd < 0 || s->capped;
+    bool reserve = number == 0 && limited;
     if (s->full && !reserve && ps_mono_ns() < s->retry_ns) {
         return 0;
     }
@@ -217,6 +240,10 @@ uint64_t ps_spool_take(ps_spool *s, ps_ring *ring, uint32_t number) {
     return n;
 }
 
+void ps_spool_lift(ps_spool *s) {
+    atomic_store_explicit(&s->lifted, true, memory_order_relaxed);
+}
+
 void ps_spool_retry(ps_spool *s) {
     s->retry_ns = 0;
 }
@@ -226,6 +253,7 @@ void ps_spool_forget(ps_spool *s) {
         (void)close(s->fd);
     }
     s->fd = -1;
+    ps_memory_give(s->cap);
     s->memory = NULL;
     s->cap = 0;
 }

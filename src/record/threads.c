@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "record/clock.h"
 #include "record/events.h"
 #include "record/hold.h"
+#include "record/memory.h"
 #include "record/session.h"
 
 _Thread_local ps_rec_thread *ps_this_thread;
@@ -40,6 +42,7 @@ static struct {
     uint64_t first_id;            /* number of the first range of this recording */
     uint32_t n_numbers, n_making; /* of lanes that were given out; whose ring is being made */
     uint32_t failed;              /* the recording that could not have a ring */
+    uint64_t file_bytes;          /* of the files of its rings */
     bool membarrier;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
@@ -112,17 +115,20 @@ static void *map_pages(size_t bytes) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-typedef struct place {
-    const char *dir;
-    uint64_t n_slots, session;
-    int clock;
-} place;
-
-/* A lane without a ring; NULL when memory is out. */
+/* A lane without a ring; NULL when memory is out, or taken up. */
 static ps_lane *blank_lane(uint32_t number) {
     ps_lane *lane = all.spare_lanes;
     if (lane == NULL) {
-        lane = map_pages(sizeof *lane);
+        bool may = true; /* without ring 0 nothing is recorded */
+        if (number == 0) {
+            ps_memory_take_anyway(sizeof *lane);
+        } else {
+            may = ps_memory_take(sizeof *lane);
+        }
+        lane = may ? map_pages(sizeof *lane) : NULL;
+        if (may && lane == NULL) {
+            ps_memory_give(sizeof *lane);
+        }
     } else {
         all.spare_lanes = lane->next;
         memset(lane, 0, sizeof *lane);
@@ -133,12 +139,29 @@ static ps_lane *blank_lane(uint32_t number) {
     return lane;
 }
 
-/* Where no file can be had, the ring is in memory. Takes a millisecond or two. */
-static bool make_ring(ps_lane *lane, const place *where) {
-    if (!ps_ring_make(&lane->ring, where->dir, lane->number, where->n_slots, where->session) &&
-        !(where->dir != NULL &&
-          ps_ring_make(&lane->ring, NULL, lane->number, where->n_slots, where->session))) {
-        return false;
+static uint64_t ring_bytes(const ps_ring_place *where) {
+    return PS_RING_HEADER_BYTES + where->n_slots * sizeof(ps_slot);
+}
+
+/* Where no file can be had, or files of rings take what they may already, the ring is in memory. With all.lock held, under which
+ * `where` is looked at. */
+static void name_ring(ps_lane *lane, const ps_ring_place *where) {
+    uint64_t bytes = ring_bytes(where);
+    bool in_file = where->dir != NULL && (where->file_bytes == 0 || lane->number == 0 ||
+                                          all.file_bytes + bytes <= where->file_bytes);
+    if (!ps_ring_name(&lane->ring, in_file ? where->dir : NULL, lane->number)) {
+        (void)ps_ring_name(&lane->ring, NULL, lane->number);
+    }
+    all.file_bytes += lane->ring.path[0] != '\0' ? bytes : 0;
+}
+
+/* Takes a millisecond or two. */
+static bool make_ring(ps_lane *lane, const ps_ring_place *where) {
+    if (!ps_ring_map(&lane->ring, lane->number, where->n_slots, where->session)) {
+        if (lane->ring.path[0] == '\0' ||
+            !ps_ring_make(&lane->ring, NULL, lane->number, where->n_slots, where->session)) {
+            return false;
+        }
     }
     lane->wake_at = where->n_slots / 2;
     return true;
@@ -160,7 +183,8 @@ static void drop_lanes(void) {
         ps_lane *lane = atomic_load_explicit(&all.lanes[i], memory_order_relaxed);
         atomic_store_explicit(&all.lanes[i], NULL, memory_order_relaxed);
         if (lane != NULL && !lane->stuck) {
-            ps_ring_drop(&lane->ring, NULL, lane->number);
+            ps_memory_give(lane->ring.mapped_bytes);
+            ps_ring_drop(&lane->ring, false);
             keep_spare(lane);
         }
     }
@@ -168,6 +192,7 @@ static void drop_lanes(void) {
     atomic_store_explicit(&all.n_lanes, 0, memory_order_release);
     all.free_lanes = NULL;
     all.generation = 0;
+    all.file_bytes = 0;
 }
 
 static void put_in_table(ps_lane *lane) {
@@ -177,8 +202,6 @@ static void put_in_table(ps_lane *lane) {
     }
 }
 
-/* --- attaching ------------------------------------------------------------------------------------------------------- */
-
 static void thread_ends(void *context);
 
 static void once_a_process(void) {
@@ -187,14 +210,19 @@ static void once_a_process(void) {
 }
 
 /* Makes ring 0 of a recording that has none yet, with what waits for it. False when there cannot be one. */
-static bool open_generation(uint32_t generation, const place *where) {
+static bool open_generation(uint32_t generation, const ps_ring_place *where) {
     if (all.generation == generation) {
         return true;
     }
     drop_lanes();
     ps_lane *lane = blank_lane(0);
+    if (lane != NULL) {
+        name_ring(lane, where);
+        ps_memory_take_anyway(ring_bytes(where));
+    }
     if (lane == NULL || !make_ring(lane, where)) {
         if (lane != NULL) {
+            ps_memory_give(ring_bytes(where));
             keep_spare(lane);
         }
         return false;
@@ -211,23 +239,29 @@ static bool open_generation(uint32_t generation, const place *where) {
 
 /* A new one for this recording, not in any list. The lock is given back while its ring is made, so that threads that begin
  * together do so together; whoever ends the recording waits for it. NULL when there are enough, or no memory. */
-static ps_lane *new_lane(const place *where) {
-    ps_lane *lane = all.n_numbers < PS_MAX_RINGS ? blank_lane(all.n_numbers) : NULL;
+static ps_lane *new_lane(const ps_ring_place *where) {
+    if (all.n_numbers == PS_MAX_RINGS || !ps_memory_take(ring_bytes(where))) {
+        return NULL;
+    }
+    ps_lane *lane = blank_lane(all.n_numbers);
     if (lane == NULL) {
+        ps_memory_give(ring_bytes(where));
         return NULL;
     }
     uint32_t generation = all.generation;
     all.n_numbers++;
     all.n_making++;
+    name_ring(lane, where);
     (void)pthread_mutex_unlock(&all.lock);
     bool made = make_ring(lane, where);
     (void)pthread_mutex_lock(&all.lock);
     all.n_making--;
     if (made && all.generation != generation) { /* took longer than the end's patience */
-        ps_ring_drop(&lane->ring, where->dir, lane->number);
+        ps_ring_drop(&lane->ring, true);
         made = false;
     }
     if (!made) {
+        ps_memory_give(ring_bytes(where));
         keep_spare(lane);
         return NULL;
     }
@@ -240,8 +274,69 @@ static void free_lane(ps_lane *lane) {
     all.free_lanes = lane;
 }
 
+/* --- threads that end ------------------------------------------------------------------------------------------------- */
+
+/* Its lane goes to the next new thread; what it records after this attaches it anew. With all.lock held. */
+static void let_go(ps_rec_thread *t) {
+    if (t->previous != NULL) {
+        t->previous->next = t->next;
+    } else {
+        all.all = t->next;
+    }
+    if (t->next != NULL) {
+        t->next->previous = t->previous;
+    }
+    ps_lane *lane = t->lane;
+    bool whole = atomic_load_explicit(&t->busy, memory_order_relaxed) ==
+                 0; /* else it was cut off in an event */
+    if (all.generation != 0 && t->generation == all.generation && lane->number != 0 && whole) {
+        for (uint32_t i = 0; i < t->depth; i++) { /* nobody can pop these any more */
+            lane->n_ended += t->stack[i].id != 0;
+        }
+        free_lane(lane);
+    }
+    t->next = all.unused;
+    all.unused = t;
+}
+
+/* Destructor of the key. */
+static void thread_ends(void *context) {
+    attaching = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    (void)pthread_mutex_lock(&all.lock);
+    ps_this_thread = NULL;
+    let_go(context);
+    (void)pthread_mutex_unlock(&all.lock);
+    atomic_signal_fence(memory_order_seq_cst);
+    attaching = false;
+}
+
+/* glibc has places for the values of the first keys in each thread; for others it calls malloc. */
+enum { KEYS_WITHOUT_MALLOC = 32 };
+
+static void know_end(ps_rec_thread *me) {
+    me->watched =
+        !all.has_key || all.key >= KEYS_WITHOUT_MALLOC || pthread_setspecific(all.key, me) != 0;
+}
+
+/* Those of which no destructor will tell. The kernel uses numbers of threads again: of two with the same one, the one that asks
+ * is alive. */
+static void look_for_ended(uint32_t own_tid) {
+    pid_t pid = getpid();
+    for (ps_rec_thread *next = NULL, *t = all.all; t != NULL; t = next) {
+        next = t->next;
+        if (t->watched && t != ps_this_thread && t->generation != 0 &&
+            (t->tid == own_tid || (syscall(SYS_tgkill, pid, t->tid, 0) != 0 && errno == ESRCH))) {
+            let_go(t);
+        }
+    }
+}
+
 /* One without a thread, a new one, or lane 0. */
-static ps_lane *any_lane(const place *where) {
+static ps_lane *any_lane(const ps_ring_place *where, uint32_t own_tid) {
+    if (all.free_lanes == NULL) {
+        look_for_ended(own_tid);
+    }
     ps_lane *lane = all.free_lanes;
     if (lane != NULL) {
         all.free_lanes = lane->next;
@@ -268,9 +363,7 @@ static ps_rec_thread *own_structure(void) {
     if (me == NULL) {
         return NULL;
     }
-    if (all.has_key) {
-        (void)pthread_setspecific(all.key, me);
-    }
+    know_end(me);
     me->next = all.all;
     if (me->next != NULL) {
         me->next->previous = me;
@@ -280,9 +373,12 @@ static ps_rec_thread *own_structure(void) {
     return me;
 }
 
+/* --- attaching ------------------------------------------------------------------------------------------------------- */
+
 /* Gives the structure a lane of this recording; false when it has ended meanwhile. With all.lock held. */
-static bool take_lane(ps_rec_thread *me, uint32_t generation, const place *where) {
-    ps_lane *lane = any_lane(where);
+static bool take_lane(ps_rec_thread *me, uint32_t generation, const ps_ring_place *where) {
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    ps_lane *lane = any_lane(where, tid);
     if (all.generation != generation) {
         return false;
     }
@@ -302,8 +398,8 @@ static bool take_lane(ps_rec_thread *me, uint32_t generation, const place *where
     me->first_id = all.first_id;
     me->next_id = me->end_id = 0;
     me->depth = 0;
-    me->tid = (uint32_t)syscall(SYS_gettid);
-    if (pthread_getname_np(pthread_self(), me->name, sizeof me->name) != 0) {
+    me->tid = tid;
+    if (prctl(PR_GET_NAME, me->name) != 0) {
         me->name[0] = '\0';
     }
     (void)atomic_fetch_add_explicit(&all.n_threads, 1, memory_order_relaxed);
@@ -311,7 +407,7 @@ static bool take_lane(ps_rec_thread *me, uint32_t generation, const place *where
 }
 
 /* With all.lock held. */
-static ps_rec_thread *attach(uint32_t generation, const place *where) {
+static ps_rec_thread *attach(uint32_t generation, const ps_ring_place *where) {
     /* Looked at again under the lock: see the end of a recording in threads.h. */
     if (atomic_load_explicit(ps_recording, memory_order_seq_cst) != generation) {
         return NULL;
@@ -336,10 +432,9 @@ ps_rec_thread *ps_thread_attach(uint32_t generation) {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* files are opened below */
     int error = errno;
     (void)pthread_once(&all.once, once_a_process);
-    place where = {0};
+    ps_ring_place where = {0};
     ps_rec_thread *me = NULL;
-    if (ps_session_ring_place(generation, &where.dir, &where.n_slots, &where.session,
-                              &where.clock)) {
+    if (ps_session_ring_place(generation, &where)) {
         (void)pthread_mutex_lock(&all.lock);
         me = attach(generation, &where);
         (void)pthread_mutex_unlock(&all.lock);
@@ -354,8 +449,7 @@ ps_rec_thread *ps_thread_attach(uint32_t generation) {
     return me;
 }
 
-void ps_threads_prepare(uint32_t generation, const char *dir, uint64_t n_slots, uint64_t session) {
-    place where = {.dir = dir, .n_slots = n_slots, .session = session};
+void ps_threads_prepare(uint32_t generation, const ps_ring_place *where) {
     (void)pthread_once(&all.once, once_a_process);
     attaching = true;
     atomic_signal_fence(memory_order_seq_cst);
@@ -364,46 +458,15 @@ void ps_threads_prepare(uint32_t generation, const char *dir, uint64_t n_slots, 
     for (const ps_rec_thread *t = all.all; t != NULL; t = t->next) {
         n++;
     }
-    bool open = open_generation(generation, &where);
+    bool open = open_generation(generation, where);
     for (unsigned i = 0; open && i < (n > 0 ? n : 1); i++) {
-        ps_lane *lane = new_lane(&where);
+        ps_lane *lane = new_lane(where);
         open = lane != NULL;
         if (open) {
-            ps_ring_prepare(&lane->ring, where.n_slots);
+            ps_ring_prepare(&lane->ring, where->n_slots);
             free_lane(lane);
         }
     }
-    (void)pthread_mutex_unlock(&all.lock);
-    atomic_signal_fence(memory_order_seq_cst);
-    attaching = false;
-}
-
-/* Destructor of the key: its lane goes to the next new thread. What this thread records after this attaches it anew. */
-static void thread_ends(void *context) {
-    ps_rec_thread *me = context;
-    attaching = true;
-    atomic_signal_fence(memory_order_seq_cst);
-    (void)pthread_mutex_lock(&all.lock);
-    ps_this_thread = NULL;
-    if (me->previous != NULL) {
-        me->previous->next = me->next;
-    } else {
-        all.all = me->next;
-    }
-    if (me->next != NULL) {
-        me->next->previous = me->previous;
-    }
-    ps_lane *lane = me->lane;
-    bool whole = atomic_load_explicit(&me->busy, memory_order_relaxed) ==
-                 0; /* else it was cut off in an event */
-    if (all.generation != 0 && me->generation == all.generation && lane->number != 0 && whole) {
-        for (uint32_t i = 0; i < me->depth; i++) { /* nobody can pop these any more */
-            lane->n_ended += me->stack[i].id != 0;
-        }
-        free_lane(lane);
-    }
-    me->next = all.unused;
-    all.unused = me;
     (void)pthread_mutex_unlock(&all.lock);
     atomic_signal_fence(memory_order_seq_cst);
     attaching = false;
@@ -478,6 +541,8 @@ void ps_threads_forget(void) {
     shared_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     uint32_t n = atomic_load_explicit(&all.n_lanes, memory_order_relaxed);
     for (uint32_t i = 0; i < n; i++) {
+        const ps_lane *lane = atomic_load_explicit(&all.lanes[i], memory_order_relaxed);
+        ps_memory_give(lane != NULL ? lane->ring.mapped_bytes : 0);
         atomic_store_explicit(&all.lanes[i], NULL, memory_order_relaxed);
     }
     atomic_store_explicit(&all.n_lanes, 0, memory_order_relaxed);

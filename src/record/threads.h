@@ -26,18 +26,27 @@
 
 enum { PS_MAX_RINGS = 128, PS_STACK_DEPTH = 256, PS_ID_BLOCK = 256 };
 
+/* Where the rings of a recording are made. */
+typedef struct ps_ring_place {
+    const char *dir; /* folder of their files; NULL: they are memory */
+    uint64_t n_slots, session;
+    uint64_t
+        file_bytes; /* what their files may take together: further ones are memory. 0 no limit */
+    int clock;      /* PS_CLOCK_... */
+} ps_ring_place;
+
 #define PS_HIDDEN __attribute__((visibility("hidden")))
 
 typedef struct ps_lane {
-    ps_ring ring;
-    uint32_t number;     /* of the ring, index in the table of lanes */
+    _Alignas(64) _Atomic uint64_t n_ended_elsewhere; /* of other threads: a cache line of its own */
+    _Alignas(64) uint32_t number;                    /* of the ring, index in the table of lanes */
     uint32_t writer_tid; /* the thread that the last PS_REC_THREAD of the ring names, 0 none */
     bool stuck;          /* its thread did not come out of an event: left as it is for good */
     uint64_t wake_at;    /* when head comes here the writer may have to be woken */
     /* Ranges begun here that are still open: begun - ended here - ended elsewhere. An end always finds room. */
     uint64_t n_begun, n_ended;
-    struct ps_lane *next;                            /* list of those without a thread */
-    _Alignas(64) _Atomic uint64_t n_ended_elsewhere; /* of other threads: a cache line of its own */
+    struct ps_lane *next; /* list of those without a thread */
+    ps_ring ring;
     _Alignas(64) ps_intern texts;
 } ps_lane;
 
@@ -58,6 +67,7 @@ typedef struct ps_rec_thread {
         uint16_t level; /* below it in the same domain */
     } stack[PS_STACK_DEPTH];
     char name[16];
+    bool watched; /* nothing tells when the thread ends: it is looked for when lanes are short */
     struct ps_rec_thread *previous, *next; /* list of all; `next` also of unused ones */
 } ps_rec_thread;
 
@@ -93,8 +103,8 @@ void ps_thread_count_nested(void);
 /* --- for the session ------------------------------------------------------------------------------------------------- */
 
 /* Makes the rings of a recording that is to begin: ring 0 and as many as threads have recorded in this process (one at least), so
- * that first events need not. Arguments as of ps_session_ring_place(). */
-void ps_threads_prepare(uint32_t generation, const char *dir, uint64_t n_slots, uint64_t session);
+ * that first events need not. */
+void ps_threads_prepare(uint32_t generation, const ps_ring_place *place);
 
 /* After *ps_recording has been set to 0 (memory_order_seq_cst). Waits until no thread is in the middle of an event it began before; those that do not come
  * out within `patience_ms` keep their lane for good. No thread writes to a ring from then on, but ps_shared_... still work and the

@@ -24,6 +24,7 @@
 #include "record/device.h"
 #include "record/events.h"
 #include "record/log.h"
+#include "record/memory.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
 
@@ -55,11 +56,24 @@ static void take_ring(void *taken, ps_ring *ring, uint32_t number) {
     }
 }
 
+/* A disk that is full may have room again; the option's limit stays reached. */
+static void say_capped(void) {
+    atomic_store(&ps_full_drop, PS_DROP_MAX_DISK);
+    ps_rec_log(
+        "the raw files take %llu bytes, which is what they may (option max_disk): new ranges and marks are left out and "
+        "counted as max_disk; those that are open get their ends",
+        (unsigned long long)(g.spool->bytes + g.spool->beside_bytes));
+}
+
 static void say_full(void) {
     if (!g.spool->full || g.said_full) {
         return;
     }
     g.said_full = true;
+    if (g.spool->capped) {
+        say_capped();
+        return;
+    }
     char text[128] = "";
     const char *reason = strerror_r(g.spool->error, text, sizeof text);
     if (g.spool->fd < 0) {
@@ -74,11 +88,24 @@ static void say_full(void) {
     }
 }
 
+static void add_file_bytes(void *bytes, ps_ring *ring, uint32_t number) {
+    (void)number;
+    *(uint64_t *)bytes += ring->in_file ? ring->mapped_bytes : 0;
+}
+
 /* One round over all rings, which stay until the writer is stopped. */
 static uint64_t take_all(void) {
     uint64_t taken = 0;
+    g.spool->beside_bytes = 0;
+    ps_threads_each_ring(add_file_bytes, &g.spool->beside_bytes);
     ps_threads_each_ring(take_ring, &taken);
     say_full();
+    if (ps_memory_refused() && !g.spool->full) {
+        ps_rec_log_once(
+            "memory",
+            "the recorder has taken the memory it may (option max_bytes): further threads share a ring, "
+            "further buffers and registered texts are done without");
+    }
     return taken;
 }
 
@@ -133,6 +160,9 @@ static void *run(void *unused) {
         if (device->tick != NULL) {
             device->tick();
         }
+        if (device->look != NULL) {
+            device->look();
+        }
         uint64_t now_ns = ps_mono_ns();
         if (now_ns >= g.next_anchor_ns) {
             store_anchor(now_ns);
@@ -151,6 +181,7 @@ bool ps_writer_start(ps_spool *spool, int clock) {
     g.spool = spool;
     g.clock = clock;
     g.said_full = false;
+    atomic_store(&ps_full_drop, PS_DROP_RING_FULL);
     g.exit_early = false;
     g.has_anchor = false;
     sigset_t all;

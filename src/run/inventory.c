@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "model/recording.h"
 
 #define MAX_ITEMS ((size_t)1 << 24)
 
@@ -175,6 +176,7 @@ ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads) {
     inv->err = PS_ERR_INIT; /* a first attempt may have failed and left its message */
     inv->diag = *ps_trace_diag(t);
     count_slices(inv, t);
+    inv->comm_from_marks = ps_trace_comm_from_marks(t);
     bool ok =
         copy_side_tables(inv, t) && copy_metas(inv, t) && count_flows(inv, t) && copy_steps(inv, t);
     ps_trace_free(t);

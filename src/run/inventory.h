@@ -42,6 +42,7 @@ typedef struct ps_inventory {
     int64_t *steps;            /* ids, in start order */
     size_t n_steps, n_tracks, n_counter_tracks;
     ps_span host, device;
+    const char *comm_from_marks; /* ps_trace_comm_from_marks */
     ps_diag diag;
     ps_arena arena;
 } ps_inventory;

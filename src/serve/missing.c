@@ -63,13 +63,14 @@ static bool has_shapes(const ps_trace *t) {
     return ps_trace_side_table(t, "kernel_details") != NULL;
 }
 
-/* One is enough: a capture with flows has many, and they come by their start. */
+/* One is enough: a capture with flows has many, and they come by their start. A mark is no call that launches. */
 static bool has_launches(const ps_trace *t) {
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(t, &n);
     const ps_slices *s = ps_trace_slices(t);
     for (size_t i = 0; i < n; i++) {
         if (s->kind[flows[i].from] < PS_SLICE_KERNEL &&
+            s->kind[flows[i].from] != PS_SLICE_MARK_HOST &&
             (s->kind[flows[i].to] >= PS_SLICE_KERNEL || s->kind[flows[i].to] == PS_SLICE_COMM_OP)) {
             return true;
         }
@@ -98,7 +99,8 @@ bool ps_capture_has(const ps_loaded *l, ps_part_of_capture part) {
         return any_kind(l, PS_SLICE_HOST_OP, PS_SLICE_CALL, PS_SLICE_HOST_OTHER);
     case PS_CAPTURE_DEVICE:
         return any_kind(l, PS_SLICE_KERNEL, PS_SLICE_COPY, PS_SLICE_JOB) ||
-               any_kind(l, PS_SLICE_TASK, PS_SLICE_COMM_KERNEL, PS_SLICE_COMM_OP);
+               any_kind(l, PS_SLICE_TASK, PS_SLICE_COMM_KERNEL,
+                        ps_trace_comm_from_marks(t) == NULL ? PS_SLICE_COMM_OP : PS_SLICE_TASK);
     case PS_CAPTURE_MARKS:
         return any_kind(l, PS_SLICE_MARK_HOST, PS_SLICE_MARK_DEVICE, PS_SLICE_ANNOTATION);
     case PS_CAPTURE_SHAPES:
@@ -162,10 +164,9 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
           "steps that are recorded reach the collective operators.",
           "A job on one device has none. Else collect with --trace=cuda,nvtx: NCCL then shows its "
           "kernels and names its operators.",
-          "A job on one process has none. Else mark it in domain communication (--nccl-marks does for "
-          "NCCL). "
-          "The marks become operators by `pipescope cluster -m mstx2commop -d FOLDER -o "
-          "OUT`; open OUT/cluster_analysis_output/Mstx2Commop.",
+          "A job on one process has none. Else put ranges of the domain communication around it "
+          "(docs/recording.md), or record NCCL's kernels with `pipescope record --backend cupti "
+          "--level 1`.",
           NULL}},
     [PS_CAPTURE_STEPS] =
         {"steps",

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/diag.h"
+#include "model/recording.h"
 #include "serve/loaded.h"
 #include "serve/missing.h"
 
@@ -136,6 +137,9 @@ static bool put_ready(ps_buf *out, const ps_loaded *l, const char *format) {
     put_steps(out, t);
     bool ok = put_devices(out, l);
     put_bytes(out, l);
+    if (ps_trace_comm_from_marks(t) != NULL) {
+        put_text(out, "comm_from_marks", ps_trace_comm_from_marks(t));
+    }
     put_missing(out, l, format);
     put_oddities(out, ps_trace_diag(t));
     return ok;

@@ -78,6 +78,10 @@ ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *er
     if (view->has_host_times) {
         ps_buf_add_str(out, ", \"device_times\": \"host\"");
     }
+    if (view->comm_from_marks != NULL && view->comm_from_marks[0] != '\0') {
+        ps_buf_add_str(out, ", \"comm_from_marks\": ");
+        ps_buf_add_json_str(out, view->comm_from_marks, strlen(view->comm_from_marks));
+    }
     add_findings(out, view);
     add_table(out, "overview", view->overview);
     add_table(out, "kernels", view->kernels);

@@ -56,6 +56,16 @@ const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n
         return "Not judged: the times of the devices are the host's (no GPU was recorded), so nothing was launched "
                "and no device waited for the host.";
     }
+    if (section == 2 && view->comm_from_marks != NULL && view->comm_from_marks[0] != '\0') {
+#define HOST_MARKS                                                                                   \
+    "The operators come from communication marks, times of the host: a send or a receive holds its " \
+    "waiting for the other end, too."
+#define STREAM_MARKS "The operators come from communication marks, times of the stream."
+        bool is_host = strcmp(view->comm_from_marks, "host") == 0;
+        return n > 0     ? (is_host ? HOST_MARKS : STREAM_MARKS)
+               : is_host ? "Nothing is over its threshold. " HOST_MARKS
+                         : "Nothing is over its threshold. " STREAM_MARKS;
+    }
     if (n > 0) {
         return NULL;
     }

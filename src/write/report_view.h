@@ -17,6 +17,8 @@ typedef struct ps_report_view {
     size_t n_ranks, n_steps; /* that were looked at; steps: of the rank with the most */
     int64_t step_ns;         /* that shares are of */
     bool has_host_times; /* what the devices did was timed on the host: dispatch is not judged */
+    const char *
+        comm_from_marks; /* "host" or "stream": communication was made from marks with these times; "" it was not */
     const ps_table *findings;     /* never NULL */
     const ps_table *evidence;     /* never NULL */
     const ps_table *overview;     /* or NULL */

@@ -40,8 +40,10 @@ record ranges 0 -- "$programs/gpu_ranges" 10
 check ranges ranges
 export GPU_LATE=1
 record late 0 --backend cuda_event -- "$programs/gpu_ranges" 3
+record late_auto 0 -- "$programs/gpu_ranges" 3
 unset GPU_LATE
 check ranges late
+check ranges late_auto
 
 record capture 0 -- "$programs/gpu_capture"
 check capture capture
@@ -60,11 +62,17 @@ grep -q emulated "$T/host.err" && fail 'the host needs no driver'
 [ "$(sql "$(find host -name '*.db')" "SELECT value FROM META_DATA WHERE name = 'collector.backend'")" = host ] ||
     fail 'backend host'
 
+# Options of CUPTI without it: said.
+record unused 0 --correlate '*' --cuda-graphs whole -- "$programs/gpu_ranges" 1
+[ "$(grep -c 'needs backend cupti' "$T/unused.err")" = 2 ] || fail "not said: $(cat "$T/unused.err")"
+
 # CUPTI: kernels beside the ranges; held by another tool; not there.
 PIPESCOPE_CUPTI_PATH=$programs/libcupti.so.13
 export PIPESCOPE_CUPTI_PATH
 record kernels 0 --backend cupti -- "$programs/gpu_ranges" 5
 check kernels kernels cupti
+record told 0 --backend cupti --correlate asks --cuda-graphs whole -- "$programs/gpu_told"
+check told told cupti
 EMU_CUPTI_BUSY=1
 export EMU_CUPTI_BUSY
 record busy 0 --backend cupti -- "$programs/gpu_ranges" 2

@@ -62,7 +62,17 @@ assert found["stage-imbalance"]["stage"] == 2, found
 assert not [f for f in report["findings"] if f["section"] == "dispatch"] and report["device_times"] == "host", report
 assert report["kernels"] and not [k for k in report["kernels"] if '"' in k["shapes"]], report["kernels"]
 assert report["n_steps"] == 3 and report["n_ranks"] == 4, report
+# Both neighbours wait for the slow stage; communication is what the marks say.
+assert report["comm_from_marks"] == "host" and found["receive-wait"]["rank"] == 2, found
+assert all(rank["receives_ns"] > 0 for rank in report["overview"]), report["overview"]
 PYTHON
+
+# Sends and receives by their marks, with no copy made first: 8 microbatches, 3 steps, three links in two directions.
+run 0 cluster -m hccl_sum,slow_rank -d "$T/slow" -o "$T/links"
+db=$T/links/cluster_analysis_output/cluster_analysis.db
+[ "$(sql "$db" "SELECT OpType, Count FROM HcclAllRankStats ORDER BY 1")" = "hcom_receive_|144
+hcom_send_|144" ] || fail "operators of the marks"
+[ "$(sql "$db" "SELECT sum(operators) FROM SlowRankLateness")" = 144 ] || fail "receives without their sends"
 
 # The bubble of every step, labels of every mark, and both ends of every transfer.
 run 0 cluster -m pp_chart -d "$T/slow" -o "$T/labelled"

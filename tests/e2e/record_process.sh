@@ -15,6 +15,15 @@ PIPESCOPE_OUTPUT_DIR=$T/late "$PIPESCOPE_PROGRAMS/record_loader" "$PIPESCOPE_REC
     fail "loaded late: $(cat "$T/stderr")"
 recorded late 300
 
+# First events of threads in handlers that interrupted malloc: nothing calls it there, nothing is lost.
+status=0
+PIPESCOPE_OUTPUT_DIR=$T/handler "$PIPESCOPE_PROGRAMS/record_handler" "$PIPESCOPE_RECORD_LIBRARY" >"$T/stdout" 2>"$T/stderr" || status=$?
+if [ $status != 77 ]; then
+    [ $status = 0 ] || fail "handlers: exit $status: $(cat "$T/stderr")"
+    said 'malloc 0 marks 309 ranges 16 lost 0 rings used again'
+    recorded handler 325
+fi
+
 # The option alone: no word of the program's; one line that says where.
 PIPESCOPE_RECORD=1 control auto range 4
 recorded auto 4
@@ -69,6 +78,20 @@ if [ "$(id -u)" != 0 ]; then
     said 'start 0 stop 0 export -3'
     recorded closed
 fi
+
+# A limit on the disk: new events are left out and counted as that, open ranges get their ends, and it is said.
+PIPESCOPE_MAX_DISK=1M PIPESCOPE_KEEP_RAW=1 control limited start slowly 100000 stop export
+said 'start 0 stop 0 export 0'
+says 'which is what they may (option max_disk)'
+says 'events lost ('
+says ' max_disk'
+database=$(databases "$T/limited")
+[ "$(sql "$database" 'SELECT count(*) BETWEEN 5000 AND 20000 FROM MSTX_EVENTS')" = 1 ] || fail 'not as much as the limit allows'
+[ "$(sql "$database" 'SELECT count(*) FROM PIPESCOPE_OPEN_RANGES')" = 0 ] || fail 'ranges without their ends'
+[ "$(sql "$database" "SELECT sum(count) > 50000 FROM PIPESCOPE_DROPS WHERE kind = 'max_disk'")" = 1 ] || fail 'not counted'
+[ "$(wc -c <"$(find "$T/limited" -name events.spool)")" -le 1048576 ] || fail 'the raw file is larger than it may be'
+PIPESCOPE_MAX_DISK=0 control unlimited start slowly 20000 stop export
+recorded unlimited 20000
 
 # What waits for its export goes into the log of its own folder.
 [ -s "$(find "$T/auto" -path '*/logs/recorder.log')" ] || fail 'no log beside the database'

@@ -74,6 +74,8 @@ int main(void) {
     gpu_check(gpu.StreamCreate(&blocking, 0), "cuStreamCreate");
     gpu_check(gpu.StreamCreate(&side, 1), "cuStreamCreate");
     gpu_check(gpu.StreamCreate(&other_stream, 1), "cuStreamCreate");
+    ps_record_mark(NULL, "ready",
+                   side); /* the recorder finds the driver here, not while two threads record */
     (void)pthread_create(&thread, NULL, busy, NULL);
     for (int mode = 0; mode < 3; mode++) {
         capture(mode, blocking, side);

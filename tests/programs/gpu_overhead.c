@@ -1,6 +1,6 @@
 /* What recording costs on the host, for the reader of docs/recording.md: ns per range with a device time, without one, and of two
- * plain events; and how much longer 200 "steps" take, of 500 ranges around kernels each. Prints `cost WHAT NS` and
- * `steps off|on MS`. Times are printed, never judged.
+ * plain events; and how much longer steps take, of 500 ranges around kernels each: gpu_overhead [STEPS [ROUNDS]]. Prints `cost WHAT NS`
+ * and `steps off|on MS`. Times are printed, never judged.
  *
  * link: pipescope-record */
 #include <pipescope/record.h>
@@ -9,7 +9,8 @@
 
 #include "gpu_driver.h"
 
-enum { BATCH = 500, ROUNDS = 60 };
+enum { BATCH = 500, MAX_ROUNDS = 60 };
+static int rounds = MAX_ROUNDS;
 
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -34,8 +35,8 @@ static void two_events(void *stream, void *const *events) {
 
 /* The median of batches; between them the device is let catch up, and the recorder its events. */
 static void cost(const char *what, body run, void *stream, void *const *events) {
-    double ns[ROUNDS];
-    for (int r = 0; r < ROUNDS; r++) {
+    double ns[MAX_ROUNDS];
+    for (int r = 0; r < rounds; r++) {
         int64_t before = gpu_mono_ns();
         for (int i = 0; i < BATCH; i++) {
             run(stream, events);
@@ -45,8 +46,8 @@ static void cost(const char *what, body run, void *stream, void *const *events) 
         (void)ps_record_step();
         (void)usleep(15000);
     }
-    qsort(ns, ROUNDS, sizeof *ns, by_value);
-    (void)printf("cost %s %.0f\n", what, ns[ROUNDS / 2]);
+    qsort(ns, (size_t)rounds, sizeof *ns, by_value);
+    (void)printf("cost %s %.0f\n", what, ns[rounds / 2]);
 }
 
 static double steps(void *spin, void *stream, int n) {
@@ -67,6 +68,9 @@ static double steps(void *spin, void *stream, int n) {
 int main(int argc, char **argv) {
     void *context, *stream, *events[2];
     int n = argc > 1 ? atoi(argv[1]) : 20;
+    if (argc > 2 && atoi(argv[2]) > 0 && atoi(argv[2]) < MAX_ROUNDS) {
+        rounds = atoi(argv[2]);
+    }
     gpu_load();
     gpu_check(gpu.CtxCreate(&context, 0, 0), "cuCtxCreate");
     gpu_say_device();

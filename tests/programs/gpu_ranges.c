@@ -1,5 +1,5 @@
 /* Ranges of 1, 10, 100 and 1000 us on side streams, the default stream and the thread's own default stream, each beside a pair of
- * events of the program's own: gpu_ranges [N]. Prints a line for each:
+ * events of the program's own; then ranges in each other, and on several streams at once: gpu_ranges [N]. Prints a line for each:
  *
  *     range MESSAGE REFERENCE_NS UNIX_NS_BEFORE UNIX_NS_AFTER
  *
@@ -7,6 +7,8 @@
  *
  * link: pipescope-record */
 #include <pipescope/record.h>
+
+#include <unistd.h>
 
 #include "gpu_driver.h"
 
@@ -44,6 +46,22 @@ static void many(void *spin, int n, void *stream) {
     (void)printf("many %d\n", n);
 }
 
+/* On several streams at once: each has its own order, and nothing of the others'. */
+static void spread(void *spin, int n) {
+    void *streams[STREAMS];
+    for (int s = 0; s < STREAMS; s++) {
+        gpu_check(gpu.StreamCreate(&streams[s], 1), "cuStreamCreate");
+    }
+    for (int i = 0; i < n * STREAMS; i++) {
+        char message[32];
+        (void)snprintf(message, sizeof message, "spread %d", i % STREAMS);
+        uint64_t range = ps_record_range_start(NULL, message, streams[i % STREAMS]);
+        gpu_spin(spin, 50, streams[i % STREAMS]);
+        ps_record_range_end(range);
+    }
+    (void)printf("spread %d\n", n);
+}
+
 int main(int argc, char **argv) {
     static const int lengths[] = {1, 10, 100, 1000};
     int n = argc > 1 ? atoi(argv[1]) : 50;
@@ -53,6 +71,9 @@ int main(int argc, char **argv) {
         open = ps_record_range_start(NULL, "before the driver", GPU_LEGACY);
     }
     gpu_load();
+    if (open != 0) {
+        (void)usleep(300000); /* the recorder looks for a driver every tenth of a second at least */
+    }
     gpu_check(gpu.CtxCreate(&context, 0, 0), "cuCtxCreate");
     gpu_say_device();
     void *spin = gpu_spin_function();
@@ -62,7 +83,7 @@ int main(int argc, char **argv) {
     gpu_check(gpu.EventCreate(&events[1], 0), "cuEventCreate");
     ps_record_range_end(open);
     for (int i = 0; i < n; i++) {
-        (void)ps_record_step_begin(i);
+        (void)ps_record_step_begin_on(i, side);
         for (int k = 0; k < 4; k++) {
             one(spin, lengths[k], side, "side", i, events);
             one(spin, lengths[k], GPU_LEGACY, "legacy", i, events);
@@ -71,6 +92,7 @@ int main(int argc, char **argv) {
         (void)ps_record_step_end();
     }
     many(spin, n, side);
+    spread(spin, n);
     (void)fflush(stdout);
     return 0; /* without waiting: the recording does, when it ends */
 }

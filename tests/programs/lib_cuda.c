@@ -521,10 +521,11 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
 /* The first parameter says for how many cycles; a cycle is a nanosecond. */
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void *handle, void **params, void **extra) {
-    (void)gy, (void)gz, (void)by, (void)bz, (void)shared, (void)extra;
+    (void)gz, (void)by, (void)bz, (void)shared, (void)extra;
     uint64_t ns;
     memcpy(&ns, params[0], sizeof ns);
-    emu_activity a = {.kind = EMU_KERNEL, .name = function, .grid = gx, .block = bx, .call = 307};
+    emu_activity a = {
+        .kind = EMU_KERNEL, .name = function, .grid = gx, .grid_y = gy, .block = bx, .call = 307};
     return enqueue(handle, ns, &a);
 }
 int cuGraphLaunch(void *exec, void *handle) {

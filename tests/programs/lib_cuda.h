@@ -18,7 +18,7 @@ typedef struct emu_activity { /* what an emulated CUPTI hears of; times: CLOCK_M
     int kind;
     const char *name;
     int64_t start, end, called, returned;
-    uint32_t device, context, stream, correlation, call, grid, block, what;
+    uint32_t device, context, stream, correlation, call, grid, grid_y, block, what;
     uint64_t bytes, node;
 } emu_activity;
 

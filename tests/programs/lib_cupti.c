@@ -5,7 +5,8 @@
  * records look in versions nobody compared, it cannot show.
  *
  * Environment, looked at with each call: EMU_CUPTI_VERSION (26), EMU_CUPTI_BUSY=1, EMU_CUPTI_DROPPED=N, EMU_CUPTI_REFUSES=KIND,
- * EMU_CUPTI_NO_CLOCK=1 (records carry CLOCK_REALTIME), EMU_CUPTI_LARGE=N (each record N bytes longer). */
+ * EMU_CUPTI_NO_CLOCK=1 (records carry CLOCK_REALTIME), EMU_CUPTI_LARGE=N (each record N bytes longer), EMU_CUPTI_NO_NAMES=1 (takes no
+ * external correlation). */
 #include "lib_cuda.h"
 
 #include <dlfcn.h>
@@ -19,7 +20,8 @@
 #include <unistd.h>
 
 enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, OVERHEAD = 17, SYNC = 38 };
-enum { MAX_HELD = 8192, OK = 0, MAX_LIMIT = 12, NOT_COMPATIBLE = 14, BUSY = 39 };
+enum { EXTERNAL = 39, GRAPH = 51, CUSTOM0 = 3, MAX_DEPTH = 256 };
+enum { MAX_HELD = 8192, OK = 0, MAX_LIMIT = 12, NOT_COMPATIBLE = 14, BUSY = 39, EMPTY = 25 };
 
 typedef void (*request_fn)(uint8_t **, size_t *, size_t *);
 typedef void (*complete_fn)(void *, uint32_t, uint8_t *, size_t, size_t);
@@ -29,7 +31,8 @@ typedef void (*complete_v2_fn)(uint8_t *, size_t, size_t, void *);
 typedef struct held {
     emu_activity a;
     uint32_t tid;
-    bool given, call_given;
+    bool given, call_given, named;
+    uint64_t external; /* the innermost name on its thread */
 } held;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -60,10 +63,17 @@ static uint64_t stamp(int64_t mono) {
                           : mono + clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
 }
 
+/* Names that threads have pushed: one kind only. */
+static _Thread_local uint64_t pushed[MAX_DEPTH];
+static _Thread_local unsigned depth;
+
 static void hear(const emu_activity *a) {
     (void)pthread_mutex_lock(&lock);
     if (n_records < MAX_HELD && subscribed) {
-        records[n_records++] = (held){.a = *a, .tid = (uint32_t)syscall(SYS_gettid)};
+        records[n_records++] = (held){.a = *a,
+                                      .tid = (uint32_t)syscall(SYS_gettid),
+                                      .named = depth > 0,
+                                      .external = depth > 0 ? pushed[depth - 1] : 0};
     }
     (void)pthread_mutex_unlock(&lock);
 }
@@ -184,6 +194,36 @@ int cuptiActivityEnableRuntimeApi_v2(void *subscriber, uint32_t call, uint8_t on
     (void)subscriber;
     return cuptiActivityEnableRuntimeApi(call, on);
 }
+static int push_name(int kind, uint64_t id) {
+    if (kind != CUSTOM0 || depth == MAX_DEPTH || env("EMU_CUPTI_NO_NAMES", 0) != 0) {
+        return 1;
+    }
+    pushed[depth++] = id;
+    return OK;
+}
+static int pop_name(int kind, uint64_t *last) {
+    if (kind != CUSTOM0 || depth == 0) {
+        return EMPTY;
+    }
+    *last = pushed[--depth];
+    return OK;
+}
+int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
+    return scoped ? NOT_COMPATIBLE : push_name(kind, id);
+}
+int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *last) {
+    return scoped ? NOT_COMPATIBLE : pop_name(kind, last);
+}
+int cuptiActivityPushExternalCorrelationId_v2(void *subscriber, int kind, uint64_t id) {
+    return subscriber == NULL ? 1 : push_name(kind, id);
+}
+int cuptiActivityPopExternalCorrelationId_v2(void *subscriber, int kind, uint64_t *last) {
+    return subscriber == NULL ? 1 : pop_name(kind, last);
+}
+unsigned emu_names(void) { /* of the calling thread */
+    return depth;
+}
+
 int cuptiGetCallbackName(int domain, uint32_t call, const char **name) {
     static const struct {
         uint32_t call;
@@ -205,7 +245,12 @@ int cuptiGetCallbackName(int domain, uint32_t call, const char **name) {
 /* --- buffers ---------------------------------------------------------------------------------------------------------------- */
 
 static size_t size_of(uint32_t kind) {
-    size_t base = kind == KERNEL ? 208 : kind == MEMCPY ? 64 : kind == MEMSET ? 56 : 40;
+    size_t base = kind == KERNEL     ? 208
+                  : kind == MEMCPY   ? 64
+                  : kind == MEMSET   ? 56
+                  : kind == EXTERNAL ? 24
+                  : kind == GRAPH    ? 48
+                                     : 40;
     return base + (size_t)env("EMU_CUPTI_LARGE", 0) / 8 * 8;
 }
 static void put32(uint8_t *r, size_t at, uint32_t v) {
@@ -222,7 +267,11 @@ static void put_kernel(uint8_t *r, const emu_activity *a, uint64_t end) {
     put32(r, 44, a->context);
     put32(r, 48, a->stream);
     put32(r, 52, a->grid);
+    put32(r, 56, a->grid_y);
+    put32(r, 60, 1);
     put32(r, 64, a->block);
+    put32(r, 68, 1);
+    put32(r, 72, 1);
     put32(r, 92, a->correlation);
     put64(r, 104, (uintptr_t)a->name);
     put64(r, 144, a->node);
@@ -244,6 +293,21 @@ static void put_call(uint8_t *r, const held *h) {
     put32(r, 24, (uint32_t)getpid());
     put32(r, 28, h->tid);
     put32(r, 32, h->a.correlation);
+}
+
+static void put_graph(uint8_t *r, const emu_activity *a, uint64_t end) {
+    put32(r, 4, a->correlation);
+    put64(r, 8, stamp(a->start));
+    put64(r, 16, end);
+    put32(r, 24, a->device);
+    put32(r, 28, (uint32_t)a->node);
+    put32(r, 32, a->context);
+    put32(r, 36, a->stream);
+}
+static void put_external(uint8_t *r, const held *h) {
+    put32(r, 4, CUSTOM0);
+    put64(r, 8, h->external);
+    put32(r, 16, h->a.correlation);
 }
 
 typedef struct sink {
@@ -290,15 +354,21 @@ int cuptiActivityFlushAll(uint32_t forced) {
     (void)pthread_mutex_lock(&lock);
     for (size_t i = 0; i < n_records; i++) {
         held *h = &records[i];
-        uint32_t kind = (uint32_t)h->a.kind;
+        bool whole = enabled[GRAPH] && h->a.node != 0; /* in place of its kernels */
+        uint32_t kind = whole ? GRAPH : (uint32_t)h->a.kind;
         bool done = h->a.end <= now;
         uint8_t *r;
         if (!h->given && enabled[kind] && (done || forced != 0)) {
             uint64_t end = done ? stamp(h->a.end) : 0;
             h->given = true;
             if ((r = room(&s, kind)) != NULL) {
-                (kind == KERNEL ? put_kernel : put_copy)(r, &h->a, end);
+                (whole ? put_graph : kind == KERNEL ? put_kernel : put_copy)(r, &h->a, end);
             }
+        }
+        /* For calls that are recorded, and before them. */
+        if (!h->call_given && h->named && enabled[EXTERNAL] && enabled[DRIVER] &&
+            (r = room(&s, EXTERNAL)) != NULL) {
+            put_external(r, h);
         }
         if (!h->call_given && (enabled[DRIVER] || chosen[h->a.call % 1200])) {
             h->call_given = true;

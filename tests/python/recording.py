@@ -2,7 +2,8 @@
 that only notes what is asked of it.
 
 Of the environment: PIPESCOPE_LIBRARY names the library, PIPESCOPE_BIN the program, PIPESCOPE_PYTHON a Python that has PyTorch,
-PIPESCOPE_SANITIZED is not empty in builds whose library this Python cannot load.
+PIPESCOPE_SANITIZED is not empty in builds whose library this Python cannot load, PIPESCOPE_PYTHON_EXTENSION names the extension in
+C, "0" to do without, "missing" where it could not be built.
 """
 import glob
 import json
@@ -20,6 +21,7 @@ SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
 LIBRARY = (os.environ.get("PIPESCOPE_LIBRARY") or os.environ.get("PIPESCOPE_RECORD_LIBRARY")
            or os.path.join(ROOT, "build", "release", "libpipescope-record.so"))
 PROGRAM = os.environ.get("PIPESCOPE_BIN") or os.path.join(ROOT, "build", "release", "pipescope")
+EXTENSION = os.environ.get("PIPESCOPE_PYTHON_EXTENSION", "0")
 PATIENCE = 120  # seconds for anything that should take a few
 
 if PACKAGE not in sys.path:
@@ -32,7 +34,7 @@ def clean_environment(**more):
     """Without what would change a recording."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("PIPESCOPE_") and k not in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")}
-    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1")
+    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1", PIPESCOPE_PYTHON_EXTENSION=EXTENSION)
     env.update(more)
     return env
 
@@ -176,13 +178,19 @@ class FakeLibrary:
     def export(self, path):
         return self._call("export") if path is None else self._call("export", path)
 
-    def step_begin(self, number):
+    def last(self):
+        return self.calls.count("stop")
+
+    def export_recording(self, number, path):
+        return self.export(path)
+
+    def step_begin(self, number, _stream):
         return self._call("begin", number)
 
     def step_end(self):
         return self._call("end")
 
-    def step(self):
+    def step(self, _stream):
         return self._call("step")
 
     def set(self, name, value):
@@ -224,6 +232,8 @@ def main(needs_library=True, needs_torch=False):
     """Runs the tests of the calling file; the file counts as one for CTest."""
     if needs_library and os.environ.get("PIPESCOPE_SANITIZED"):
         skip("this Python cannot load a library with sanitizers")
+    if EXTENSION == "missing":
+        skip("the extension in C was not built: no Python.h")
     if needs_torch and torch_python() is None:
         skip("no Python with torch.distributed.pipelining (name one in PIPESCOPE_PYTHON)")
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])

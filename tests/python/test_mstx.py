@@ -156,10 +156,145 @@ from pipescope import _library
 seen = []
 lib = _library.functions()
 mstx._c_end = lambda domain, i: seen.append(getattr(i, "value", i))
+if mstx._extension is not None:
+    import ctypes
+    end = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64)(mstx._c_end)
+    mstx._extension.bind(*lib.addresses()[:3], ctypes.cast(end, ctypes.c_void_p).value, *mstx._helpers)
 for i in (1, 2**31 - 1, 2**31, 2**32 + 5, 2**63): mstx.range_end(i)
 assert seen == [1, 2**31 - 1, 2**31, 2**32 + 5, 2**63], seen
 mstx.mark("x")
 """)
+
+    def test_how_they_are_called(self):
+        """Both ways have the same signatures, and refuse what is not of them also while nothing is recorded."""
+        out, _ = self.run_python(HEAD + """
+import inspect
+assert (mstx._extension is None) == (os.environ["PIPESCOPE_PYTHON_EXTENSION"] == "0"), mstx._extension
+names = ["mark", "range_start", "range_end", "range_push", "range_pop"]
+if mstx._extension is None or sys.version_info >= (3, 10):  # before, Python drops the signatures of such types
+    names.append("annotate")
+print({name: str(inspect.signature(getattr(mstx, name))) for name in names})
+wrong = [lambda f: f(), lambda f: f("m", None, "d", 4), lambda f: f("m", other=1), lambda f: f("m", message="again"),
+         lambda f: f("m", stream=1, **{"domain": "d", "strean": 2})]
+for f in (mstx.mark, mstx.range_start, mstx.range_push):
+    for call in wrong:
+        try: call(f)
+        except TypeError: pass
+        else: raise SystemExit("taken")
+for call in (lambda: mstx.range_end(), lambda: mstx.range_end(1, "d", 3), lambda: mstx.range_pop("d", 1), lambda: mstx.range_pop(d=1),
+             lambda: mstx.annotate("a", None, "d", 4), lambda: mstx.annotate(text="a"), lambda: mstx.annotate("a", message="b")):
+    try: call()
+    except TypeError: pass
+    else: raise SystemExit("taken")
+""")
+        self.assertEqual(out.count("message, stream=None, domain='default'"), 3)
+        if "annotate" in out:
+            self.assertIn("'annotate': \"(message='', stream=None, domain='default')", out)
+        self.assertIn("'range_end': \"(range_id, domain='default')", out)
+
+    def test_keywords(self):
+        self.record("""
+a = mstx.range_start(message="a", domain="d", stream=1)
+b = mstx.range_push("b", domain="e")
+mstx.mark("m", domain="e")
+assert mstx.range_pop(domain="e") == 0
+mstx.range_end(domain="d", range_id=a)
+with mstx.annotate("c", domain="d", stream="current"): pass
+""")
+        db = self.database()
+        self.assertEqual([(r[0], r[1], r[4]) for r in db.ranges()], [("a", "d", 1), ("b", "e", 0), ("c", "d", 1)])
+        self.assertEqual(db.marks(), [("m", "e")])
+
+    def test_annotate_as_an_object(self):
+        self.record("""
+class Mine(mstx.annotate):
+    def __init__(self, n): super().__init__("mine %d" % n, domain="d")
+with Mine(1) as m: pass
+a = mstx.annotate("again")
+for i in range(9): a.__enter__()
+a.message = "other"
+with a: pass
+for i in range(12): assert a.__exit__(None, None, None) is False
+assert (m.message, m.stream, m.domain) == ("mine 1", None, "d")
+class Stream:
+    @property
+    def ptr(self):
+        own.message, own.stream, own.domain = "set", None, "default"
+        raise ValueError
+own = mstx.annotate("own", Stream(), "d")
+with own: pass
+import copy, pickle
+for again in (copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))):
+    b = again(mstx.annotate("copy", 1, "d"))
+    assert (type(b), b.message, b.stream, b.domain) == (mstx.annotate, "copy", 1, "d")
+    with b, b: pass
+m.extra = 5
+m = copy.deepcopy(m)
+assert (type(m), m.message, m.extra) == (Mine, "mine 1", 5)
+""")
+        names = self.database().names()
+        self.assertEqual(names, ["mine 1"] + ["again"] * 9 + ["other"] + ["copy"] * 6)
+        self.assertEqual(self.database().rows("SELECT COUNT(*) FROM PIPESCOPE_OPEN_RANGES"), [(0,)])
+
+    def test_nothing_is_kept(self):
+        """Neither memory nor references, on the usual ways and the unusual ones."""
+        self.record("""
+import gc, logging
+logging.getLogger("pipescope").disabled = True
+class Stream: cuda_stream = 9
+class Broken:
+    @property
+    def cuda_stream(self): raise ValueError
+message, stream, broken, domain = "m" * 9 + str(os.getpid()), Stream(), Broken(), "d" * 9 + str(os.getpid())
+text = "a \\udc80 b"
+def once():
+    mstx.range_end(mstx.range_start(message, stream, domain), domain)
+    mstx.range_end(mstx.range_start(message, 1 << 40, domain=domain), domain)
+    mstx.range_push(message, "current", domain); mstx.range_pop(domain)
+    mstx.mark(message, broken, domain); mstx.range_start(message, broken); mstx.range_start(text); mstx.mark(text, -1)
+    mstx.mark(3); mstx.mark(message, None, []); mstx.range_end("x"); mstx.range_end(1 << 70); mstx.range_pop([]); mstx.range_pop("none")
+    for bad in (lambda: mstx.mark(), lambda: mstx.mark(message, strean=stream), lambda: mstx.annotate(message, message=stream)):
+        try: bad()
+        except TypeError: pass
+    with mstx.annotate(message, stream, domain) as a:
+        for i in range(9): a.__enter__()
+        for i in range(9): a.__exit__(None, None, None)
+    mstx.annotate(stream=stream, domain=domain)(once)
+def count(): gc.collect(); return [sys.getrefcount(o) for o in (message, stream, broken, domain, text, None)][:5], sys.getallocatedblocks()
+for i in range(50): once()
+refs, blocks = count()
+for i in range(500): once()
+refs_after, blocks_after = count()
+assert refs == refs_after, (refs, refs_after)
+assert abs(blocks_after - blocks) < 100, (blocks, blocks_after)
+cycle = mstx.annotate("x", Stream())
+cycle.stream.back = cycle
+import weakref
+gone = weakref.ref(cycle.stream)
+del cycle; gc.collect()
+assert gone() is None
+""")
+
+    def test_another_interpreter(self):
+        """It has ranges of its own, through ctypes; the first one goes on with what it has."""
+        out, _ = self.run_python(HEAD + """
+try:
+    import _xxsubinterpreters as interpreters
+    other = interpreters.create(isolated=False)
+except (ImportError, TypeError):
+    print("none")
+    raise SystemExit
+pipescope.start()
+mstx.mark("first")
+interpreters.run_string(other, "from pipescope import mstx; assert mstx._extension is None; mstx.mark('other', 1, 'd')")
+interpreters.destroy(other)
+mstx.range_end(mstx.range_start("again", 1, "d"), "d")
+pipescope.stop(); pipescope.export()
+""")
+        if out.strip() == "none":
+            self.skipTest("this Python makes no interpreters that share its lock")
+        self.assertEqual(self.database().marks(), [("first", "default"), ("other", "d")])
+        self.assertEqual(self.database().names(), ["again"])
 
     def test_domains_that_are_left_out(self):
         self.record("""
@@ -233,6 +368,23 @@ got.append(current())
 print(json.dumps(got))
 """)
         self.assertEqual(json.loads(out), [1, 1, 0x7f0000001230, 77, 1])
+
+    def test_steps(self):
+        """A step is on PyTorch's current stream where there is a device, and of the host alone where there is none."""
+        self.run_python(HEAD + FAKE_TORCH + """
+pipescope.start()
+pipescope.step()
+READY, HANDLE = True, 0x7f0000001230
+pipescope.step()
+torch._C._cuda_getDevice = lambda: 1 / 0
+pipescope.step()
+pipescope.stop()
+pipescope.export()
+""")
+        rows = self.database().db.execute(
+            "SELECT value, streamId FROM MSTX_EVENTS JOIN STRING_IDS ON id = message LEFT JOIN TASK USING (connectionId) "
+            "WHERE value LIKE 'ProfilerStep#%' ORDER BY 1").fetchall()
+        self.assertEqual(rows, [("ProfilerStep#0", None), ("ProfilerStep#1", 1), ("ProfilerStep#2", None)])
 
     def test_current_is_asked_once(self):
         """Of a PyTorch without CUDA; of one with it the context is looked for until there is one."""

@@ -72,6 +72,34 @@ with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=1, active=1), 
             with open(os.path.join(folder, "profiler_info.json"), encoding="utf-8") as file:
                 self.assertEqual(json.load(file)["config"]["common_config"]["schedule"]["warmup"], 1)
 
+    def test_written_in_their_order(self):
+        """In the background, also when all are recorded before the first is written; each is the one it was stopped as."""
+        out, _ = self.run_python(HEAD + """
+import time
+lib, numbers = pipescope._library.functions(), []
+real = lib.export_recording
+def slow(number, path):
+    if not numbers:
+        while lib.last() < 3: time.sleep(0.001)
+    numbers.append(number)
+    return real(number, path)
+lib.export_recording = slow
+handler = pipescope.tensorboard_trace_handler("out", async_mode=True)
+with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=1, active=1), on_trace_ready=handler) as prof:
+    for i in range(6):
+        train(i); prof.step()
+pipescope._profile._wait_for_writers()
+print(numbers, [os.path.basename(f) for f in prof.folders] == sorted(os.path.basename(f) for f in prof.folders))
+""")
+        self.assertEqual(out.strip(), "[1, 2, 3] True")
+        databases = self.databases("out")
+        self.assertEqual([db.names() for db in databases], [["step 1"], ["step 3"], ["step 5"]])
+        times = [os.stat(db.path).st_mtime_ns for db in databases]
+        self.assertEqual(times, sorted(times))
+        for folder in self.folders("out"):
+            with open(os.path.join(folder, "profiler_info.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["config"]["common_config"]["schedule"]["warmup"], 1)
+
     def test_info(self):
         self.run_python(HEAD + """
 with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=1, active=1, repeat=1), options={"rank": 5}) as prof:

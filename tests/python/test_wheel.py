@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import zipfile
 
@@ -34,6 +35,12 @@ def has_builder():
         return int(metadata.version("setuptools").split(".")[0]) >= 71
     except metadata.PackageNotFoundError:
         return False
+
+
+def has_headers():
+    """Whether a wheel of this Python gets the extension."""
+    return (not sysconfig.get_config_var("Py_GIL_DISABLED")
+            and os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))
 
 
 class Wheel(recording.Case):
@@ -67,6 +74,8 @@ class Wheel(recording.Case):
         with zipfile.ZipFile(self.wheel) as wheel:
             names = set(wheel.namelist())
         self.assertIn("pipescope/libpipescope-record.so", names)
+        extensions = [name for name in names if name.startswith("pipescope/_recorder.")]
+        self.assertEqual(len(extensions), has_headers(), extensions)
         for folder, _, files in os.walk(os.path.join(recording.PACKAGE, "pipescope")):
             for name in files:
                 if name.endswith(".py"):
@@ -87,10 +96,11 @@ from pipescope import mstx, _library
 pipescope.start()
 with mstx.annotate("from the wheel"): pass
 pipescope.stop(); pipescope.export()
-print(_library.functions().path, pipescope.__version__, _library.functions().version().decode())
-"""], self.folder)
+print(_library.functions().path, pipescope.__version__, _library.functions().version().decode(), mstx._extension is not None)
+"""], self.folder, PIPESCOPE_PYTHON_EXTENSION="")
         self.assertEqual(done.returncode, 0, done.stderr)
-        path, version, of_library = done.stdout.split()
+        path, version, of_library, extended = done.stdout.split()
+        self.assertEqual(extended, str(has_headers()))
         self.assertTrue(os.path.realpath(path).startswith(os.path.realpath(venv)), path)
         self.assertEqual(version, of_library)
         database, = glob.glob(self.path("*_ascend_pt", "ASCEND_PROFILER_OUTPUT", "*.db"))
@@ -118,8 +128,15 @@ shutil.copyfile("python/setup.py", "alone/setup.py")
 alone = runpy.run_path("alone/setup.py")
 assert alone["ROOT"].endswith("csrc") and alone["version"]() == setup["version"]()
 alone["build_library"]("alone.so", "objects")
+shutil.copyfile("python/extension.c", "alone/extension.c")
+built = alone["build_extension"](os.path.join("alone", alone["extension_name"]()))
+alone["sysconfig"].get_paths = lambda: {"include": "/none", "platinclude": "/none"}
+assert alone["build_extension"]("none.so") is False and not os.path.exists("none.so")
+print("built" if built else "left out")
 """], self.copy)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("left out, ctypes does its work: there is no Python.h", done.stdout)
+        self.assertIn("built" if has_headers() else "left out", done.stdout)
         self.assertTrue(os.path.exists(os.path.join(self.copy, "alone.so")))
 
 

@@ -31,14 +31,11 @@ static struct {
     pthread_t drain;
 } d = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool ps_session_ring_place(uint32_t generation, const char **dir, uint64_t *n_slots,
-                           uint64_t *session, int *clock) {
+bool ps_session_ring_place(uint32_t generation, ps_ring_place *out) {
     (void)pthread_mutex_lock(&d.lock);
     bool ok = d.generation == generation && atomic_load(ps_recording) == generation;
-    *dir = d.dir;
-    *n_slots = d.n_slots;
-    *session = 77;
-    *clock = PS_CLOCK_MONOTONIC;
+    *out = (ps_ring_place){
+        .dir = d.dir, .n_slots = d.n_slots, .session = 77, .clock = PS_CLOCK_MONOTONIC};
     (void)pthread_mutex_unlock(&d.lock);
     return ok;
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/group_hash.h"
 #include "analyze/p2p.h"
+#include "model/group_hash.h"
 #include "support/runs.h"
 
 #define IDS                                                                                        \

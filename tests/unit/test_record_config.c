@@ -58,6 +58,7 @@ static void defaults(void **state) {
     assert_false(c.record || c.keep_raw || c.follow_fork || c.has_window || c.export_text);
     assert_int_equal(c.ring_slots, 131072);
     assert_int_equal(c.max_bytes, 1 << 30);
+    assert_true(c.max_disk == UINT64_C(16) << 30);
     assert_int_equal(c.exit_timeout_s, 60);
     assert_int_equal(c.nvtx_push_pop_type, 2);
 }
@@ -169,12 +170,13 @@ static void windows(void **state) {
 static void values_that_make_no_sense(void **state) {
     (void)state;
     static const char *const BAD[][2] = {
-        {"backend", "gpu"},     {"level", "3"},       {"record", "maybe"},
-        {"ring_slots", "10"},   {"ring_slots", "-1"}, {"max_bytes", "1"},
-        {"max_bytes", "9999G"}, {"clock", "sundial"}, {"export_type", "x"},
-        {"rank", "-5"},         {"rank", "1.5"},      {"exit_timeout_s", "-1"},
-        {"event_pool", "0"},    {"device_id", "-1"},  {"nvtx_push_pop_type", "3"},
-        {"worker", ".."},       {"output_dir", ""}};
+        {"backend", "gpu"},     {"level", "3"},         {"record", "maybe"},
+        {"ring_slots", "10"},   {"ring_slots", "-1"},   {"max_bytes", "1"},
+        {"max_bytes", "9999G"}, {"clock", "sundial"},   {"export_type", "x"},
+        {"rank", "-5"},         {"rank", "1.5"},        {"exit_timeout_s", "-1"},
+        {"event_pool", "0"},    {"device_id", "-1"},    {"nvtx_push_pop_type", "3"},
+        {"max_disk", "1"},      {"max_disk", "much"},   {"worker", ".."},
+        {"output_dir", ""},     {"cuda_graphs", "none"}};
     ps_rec_config plain;
     ps_rec_config_read(&plain);
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
@@ -188,22 +190,30 @@ static void values_that_make_no_sense(void **state) {
     assert_int_equal(c.level, plain.level);
     assert_int_equal(c.ring_slots, plain.ring_slots);
     assert_int_equal(c.max_bytes, plain.max_bytes);
+    assert_int_equal(c.max_disk, plain.max_disk);
     assert_int_equal(c.rank, -1);
     assert_int_equal(c.event_pool, plain.event_pool);
     assert_int_equal(c.exit_timeout_s, plain.exit_timeout_s);
+    assert_false(c.whole_graphs);
 }
 
 static void values_in_other_words(void **state) {
     (void)state;
     assert_true(ps_rec_config_set("ring_slots", "5000"));
     assert_true(ps_rec_config_set("max_bytes", "64M"));
+    assert_true(ps_rec_config_set("cuda_graphs", "whole"));
+    assert_true(ps_rec_config_set("correlate", "Module, default"));
+    assert_true(ps_rec_config_set("max_disk", "0"));
     assert_true(ps_rec_config_set("level", "Level1"));
     assert_true(ps_rec_config_set("keep_raw", "true"));
     assert_true(ps_rec_config_set("export_type", "text"));
     assert_true(ps_rec_config_set("worker", "node/7"));
     ps_rec_config_read(&c);
+    assert_true(c.whole_graphs);
+    assert_string_equal(c.correlate, "Module, default");
     assert_int_equal(c.ring_slots, 8192);
     assert_int_equal(c.max_bytes, 64 << 20);
+    assert_int_equal(c.max_disk, 0);
     assert_int_equal(c.level, PS_LEVEL_1);
     assert_true(c.keep_raw && c.export_text);
     assert_string_equal(c.worker, "node_7");

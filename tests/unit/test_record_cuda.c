@@ -172,7 +172,12 @@ static void test_driver_comes_late(void **state) {
     begin(PS_BACKEND_AUTO, 1024);
     now_device()->start(1, (void *)1);
     load_driver();
-    (void)usleep(30000); /* it is looked for once in a tick of the coarse clock */
+    now_device()->start(2, (void *)1); /* the program's threads looked once, and do not again */
+    assert_null(ps_cuda_driver_found());
+    assert_false(ps_gpu_thread_running());
+    now_device()->look(); /* the writer does */
+    assert_true(ps_gpu_thread_do(0, 2000));
+    assert_non_null(ps_cuda_driver_found());
     now_device()->start(2, (void *)1);
     assert_string_equal(now_device()->name,
                         "host"); /* nothing is initialised, and we do not do it */
@@ -510,6 +515,56 @@ static void test_end_in_another_thread(void **state) {
     assert_int_equal(drops[PS_DROP_BAD_STREAM], 1);
 }
 
+/* The driver is found by the GPU thread while threads of the program record: they see all of its functions, or none. */
+static void *record_on(void *arg) {
+    (void)cu.CtxSetCurrent(context);
+    uint64_t first = *(const uint64_t *)arg;
+    for (uint64_t i = 0; i < 2000; i++) {
+        const ps_rec_device *d = now_device();
+        d->start(first + i, (void *)1);
+        if (d->end != NULL) {
+            d->end(first + i);
+        }
+        if (i % 100 == 0) {
+            (void)usleep(100);
+        }
+    }
+    return NULL;
+}
+
+static void test_found_while_threads_record(void **state) {
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        pthread_t threads[2];
+        uint64_t first[2] = {10000, 20000};
+        ps_cuda_driver_forget();
+        begin(PS_BACKEND_AUTO, 16384);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(pthread_create(&threads[i], NULL, record_on, &first[i]), 0);
+        }
+        for (int i = 0; i < 20; i++) {
+            const ps_rec_device *d = now_device();
+            if (d->look != NULL) {
+                d->look();
+            }
+            if (d->tick != NULL) {
+                d->tick();
+            }
+            (void)usleep(200);
+        }
+        for (int i = 0; i < 2; i++) {
+            (void)pthread_join(threads[i], NULL);
+        }
+        now_device()->start(1, (void *)1);
+        assert_string_equal(now_device()->name, "cuda_event");
+        now_device()->end(1);
+        finish();
+        assert_string_equal(backend, "cuda_event");
+        assert_true(n_rows > 0);
+    }
+    assert_int_equal(misuse(), 0);
+}
+
 static void test_fork(void **state) {
     (void)state;
     begin(PS_BACKEND_CUDA_EVENT, 1024);
@@ -572,13 +627,21 @@ static void test_driver_hangs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_driver),    cmocka_unit_test(test_driver_comes_late),
-        cmocka_unit_test(test_accuracy),     cmocka_unit_test(test_capture),
-        cmocka_unit_test(test_pool_empty),   cmocka_unit_test(test_bad_streams),
-        cmocka_unit_test(test_two_contexts), cmocka_unit_test(test_context_destroyed),
-        cmocka_unit_test(test_sticky_error), cmocka_unit_test(test_long_run),
-        cmocka_unit_test(test_threads),      cmocka_unit_test(test_end_in_another_thread),
-        cmocka_unit_test(test_fork),         cmocka_unit_test(test_device_hangs),
+        cmocka_unit_test(test_no_driver),
+        cmocka_unit_test(test_driver_comes_late),
+        cmocka_unit_test(test_accuracy),
+        cmocka_unit_test(test_capture),
+        cmocka_unit_test(test_pool_empty),
+        cmocka_unit_test(test_bad_streams),
+        cmocka_unit_test(test_two_contexts),
+        cmocka_unit_test(test_context_destroyed),
+        cmocka_unit_test(test_sticky_error),
+        cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_end_in_another_thread),
+        cmocka_unit_test(test_found_while_threads_record),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_device_hangs),
         cmocka_unit_test(test_driver_hangs),
     };
     (void)setenv("EMU_DRIFT_PPM", "30", 0);

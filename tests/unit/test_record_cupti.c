@@ -33,6 +33,8 @@ static int (*launch_kernel)(void *, unsigned, unsigned, unsigned, unsigned, unsi
                             unsigned, void *, void **, void **);
 static int (*copy_to_device)(unsigned long long, const void *, size_t, void *);
 static int (*set_memory)(unsigned long long, unsigned char, size_t, void *);
+static int (*launch_graph)(void *, void *);
+static unsigned (*names_left)(void);
 
 static void *symbol(const char *name) {
     void *address = dlsym(driver, name);
@@ -63,18 +65,25 @@ static int load_driver(void **state) {
     assert_int_equal(init(0), 0);
     assert_int_equal(create(&context, 0, 0), 0);
     assert_int_equal(make_stream(&stream, 0), 0);
+    address = symbol("cuGraphLaunch");
+    memcpy(&launch_graph, &address, sizeof address);
+    /* Loaded already when it is looked for. */
+    void *cupti = dlopen(cupti_path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(cupti);
+    address = dlsym(cupti, "emu_names");
+    memcpy(&names_left, &address, sizeof address);
     return 0;
 }
 
 static void launch(uint64_t ns) {
     assert_int_equal(
-        launch_kernel((void *)"_Z4spinm", 8, 1, 1, 128, 1, 1, 0, stream, (void *[]){&ns}, NULL), 0);
+        launch_kernel((void *)"_Z4spinm", 8, 3, 1, 128, 1, 1, 0, stream, (void *[]){&ns}, NULL), 0);
 }
 
 /* --- a recording ---------------------------------------------------------------------------------------------------------------- */
 
+static ps_rec_config config;
 static void begin(int level, const char *path) {
-    static ps_rec_config config;
     forget_notes();
     config.backend = PS_BACKEND_CUPTI;
     config.level = level;
@@ -124,7 +133,7 @@ static void check_kernel(bool all) {
     assert_int_equal(k->more.device, 0);
     assert_int_equal(k->more.stream, 13);
     assert_int_equal(k->more.context, all ? 1 : 0);
-    assert_int_equal(k->more.bytes, all ? 8 | UINT64_C(128) << 32 : 0);
+    assert_int_equal(k->more.bytes, all ? 24 | UINT64_C(128) << 32 : 0);
     /* Two clocks, two ways: events and anchors say the same as CUPTI, within what anchors promise. */
     assert_in_range(range->start, (uint64_t)k->start - 200000, (uint64_t)k->start + 20000);
     assert_true(range->end > k->end - 20000);
@@ -224,6 +233,8 @@ static void test_several_subscribers(void **state) {
     finish();
     const row *k = first(PS_REC_KERNEL);
     assert_int_equal(k->more.bytes, 0); /* newer than what was compared */
+    assert_int_equal(k->more.context, 0);
+    assert_int_equal(first(PS_REC_MEMCPY)->more.context, 0);
     assert_int_equal(count(PS_REC_API), 3);
     (void)unsetenv("EMU_CUPTI_VERSION");
     (void)unsetenv("EMU_CUPTI_LARGE");
@@ -296,6 +307,180 @@ static void test_unfinished(void **state) {
     assert_int_equal(drops[PS_DROP_CUPTI_DROPPED], 0);
 }
 
+/* --- ranges that CUPTI is told of ------------------------------------------------------------------------------------------- */
+
+/* The range that the n-th launch of the recording was made in, 0 none. */
+static uint64_t told_of(size_t n) {
+    uint64_t correlation = 0;
+    for (size_t i = 0, k = 0; i < n_rows; i++) {
+        if (rows[i].kind == PS_REC_KERNEL && k++ == n) {
+            correlation = rows[i].id;
+        }
+    }
+    assert_int_not_equal(correlation, 0);
+    for (size_t i = 0; i < n_rows; i++) {
+        if (rows[i].kind == PS_REC_CORRELATE && rows[i].id == correlation) {
+            return (uint64_t)rows[i].end;
+        }
+    }
+    return 0;
+}
+
+static void *end_20(void *unused) {
+    now_device()->end(20);
+    return unused;
+}
+
+/* As a thread of the program does it: nested, not nested, ended by another one, left open. */
+static void told_ranges(void) {
+    const ps_rec_device *d = now_device();
+    launch(1000); /* 0: outside */
+    d->enter(10);
+    launch(1000); /* 1 */
+    d->enter(11);
+    launch(1000); /* 2 */
+    d->end(12);   /* one that was never told of */
+    d->end(11);
+    launch(1000); /* 3 */
+    d->enter(13);
+    d->end(10);   /* below the top */
+    launch(1000); /* 4 */
+    d->end(13);
+    launch(1000); /* 5: neither is left */
+    assert_int_equal(names_left(), 0);
+    pthread_t thread;
+    d->enter(20);
+    assert_int_equal(pthread_create(&thread, NULL, end_20, NULL), 0);
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(names_left(),
+                     1); /* only this thread can take it off: it does when it comes again */
+    d->enter(21);
+    assert_int_equal(names_left(), 1);
+    launch(1000); /* 6 */
+    d->end(21);
+    d->enter(22); /* open at the end */
+}
+
+/* `left`: a name that an earlier recording left on the thread, and of which this one knows nothing. */
+static void check_told(uint64_t left) {
+    const uint64_t expected[] = {left, 10, 11, 10, 13, 0, 21};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_int_equal(told_of(i), expected[i]);
+    }
+    assert_int_equal(drops[PS_DROP_NOT_CORRELATED], 0);
+}
+
+static void test_told(void **state) {
+    (void)state;
+    config.correlate = "*";
+    for (int round = 0; round < 2; round++) {
+        begin(PS_LEVEL_0, cupti_path);
+        told_ranges();
+        finish();
+        check_told(round == 0 ? 0 : 22);
+        assert_int_equal(names_left(), 1); /* gone with the next recording's first */
+    }
+    (void)setenv("EMU_CUPTI_VERSION", "130300", 1); /* by the subscriber's own calls */
+    begin(PS_LEVEL_0, cupti_path);
+    assert_true(ps_cupti.v2);
+    told_ranges();
+    finish();
+    check_told(22);
+    (void)unsetenv("EMU_CUPTI_VERSION");
+
+    config.correlate = NULL; /* not asked for: nothing is told, and not a record more */
+    begin(PS_LEVEL_2, cupti_path);
+    unsigned left = names_left();
+    now_device()->enter(30);
+    launch(1000);
+    assert_int_equal(names_left(), left);
+    now_device()->end(30);
+    finish();
+    assert_int_equal(count(PS_REC_CORRELATE), 0);
+}
+
+static void test_told_too_deep(void **state) {
+    (void)state;
+    config.correlate = "*";
+    begin(PS_LEVEL_0, cupti_path);
+    for (uint64_t i = 1; i <= 100; i++) {
+        now_device()->enter(i);
+    }
+    assert_int_equal(names_left(), 64);
+    assert_int_equal(drops[PS_DROP_NOT_CORRELATED], 36);
+    for (uint64_t i = 100; i >= 1; i--) {
+        now_device()->end(i);
+    }
+    assert_int_equal(names_left(), 0);
+    finish();
+    (void)setenv("EMU_CUPTI_NO_NAMES", "1", 1);
+    begin(PS_LEVEL_0, cupti_path);
+    now_device()->enter(1);
+    now_device()->end(1);
+    assert_int_equal(drops[PS_DROP_NOT_CORRELATED], 1);
+    assert_string_equal(last_log, "cupti_correlate");
+    finish();
+    (void)unsetenv("EMU_CUPTI_NO_NAMES");
+    config.correlate = NULL;
+}
+
+static void *told_thread(void *arg) {
+    uint64_t first = *(uint64_t *)arg;
+    for (uint64_t i = 0; i < 500; i++) {
+        now_device()->enter(first + i);
+        if (i % 50 == 0) {
+            launch(100);
+        }
+        now_device()->end(first + (i % 7 == 3 ? 1000000 : i)); /* some are left open */
+        now_device()->end((first ^ 1024) + i); /* and some of the other thread's are ended */
+    }
+    return NULL;
+}
+
+static void test_told_by_threads(void **state) {
+    (void)state;
+    config.correlate = "*";
+    begin(PS_LEVEL_0, cupti_path);
+    pthread_t threads[2];
+    uint64_t first[2] = {8192, 8192 + 1024};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, told_thread, &first[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    finish();
+    assert_int_equal(count(PS_REC_KERNEL), 20);
+    config.correlate = NULL;
+}
+
+/* --- graphs ------------------------------------------------------------------------------------------------------------------- */
+
+static void test_graphs(void **state) {
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        config.whole_graphs = whole == 1;
+        begin(PS_LEVEL_0, cupti_path);
+        launch(1000);
+        assert_int_equal(launch_graph((void *)5001, stream), 0); /* a graph of 5000 ns */
+        finish();
+        assert_int_equal(count(PS_REC_KERNEL), whole == 1 ? 1 : 2);
+        assert_int_equal(count(PS_REC_GRAPH), whole);
+    }
+    const row *g = first(PS_REC_GRAPH);
+    assert_int_equal(g->end - g->start, 5000);
+    assert_int_equal(g->more.what, 1);
+    assert_int_equal(g->more.stream, 13);
+    assert_int_equal(g->more.context, 1);
+    (void)setenv("EMU_CUPTI_REFUSES", "51", 1); /* an older CUPTI: said, and kernels as ever */
+    begin(PS_LEVEL_0, cupti_path);
+    assert_int_equal(launch_graph((void *)5001, stream), 0);
+    finish();
+    assert_int_equal(count(PS_REC_KERNEL), 1);
+    (void)unsetenv("EMU_CUPTI_REFUSES");
+    config.whole_graphs = false;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pool),
@@ -307,6 +492,10 @@ int main(void) {
         cmocka_unit_test(test_many_and_dropped),
         cmocka_unit_test(test_odd_buffers),
         cmocka_unit_test(test_unfinished),
+        cmocka_unit_test(test_told),
+        cmocka_unit_test(test_told_too_deep),
+        cmocka_unit_test(test_told_by_threads),
+        cmocka_unit_test(test_graphs),
     };
     return cmocka_run_group_tests(tests, load_driver, NULL);
 }

@@ -231,6 +231,36 @@ static void test_device_ranges(void **state) {
     recording_end(&r);
 }
 
+/* A step on a stream is a range as any other: a row where its times arrived, counted where not. */
+static void test_device_steps(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_pair(&r, PS_REC_INFO, 0, "backend", "cuda_event");
+    for (uint64_t i = 0; i < 3; i++) { /* the third is of the host alone */
+        ps_slot id = {.id = PS_RANGE_ON_DEVICE | (i + 1)};
+        ps_slot step = {.kind = PS_REC_STEP_BEGIN, .ticks = 2000 + 100 * i, .id = i};
+        step.aux = i < 2 ? 0x70 : 0;
+        put_slot(&r, 1, step, &id, i < 2 ? sizeof id : 0);
+        put_event(&r, 1, PS_REC_STEP_END, 2090 + 100 * i, i, 0, 0, 0);
+    }
+    ps_device_more more = {.device = 2, .context = 5, .stream = 0x70};
+    put_device(&r, PS_REC_DEVICE, PS_RANGE_ON_DEVICE | 1, 2050, 2110, 0, more);
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    expect_rows(&p, TASKS, "2050,2110,2,4000000001,0,4242,MsTx,5,1,0,4294967295\n");
+    expect_rows(&p,
+                "SELECT m.value FROM MSTX_EVENTS JOIN STRING_IDS m ON m.id = message JOIN TASK "
+                "USING (connectionId)",
+                "ProfilerStep#0\n");
+    expect_rows(&p, "SELECT value FROM META_DATA WHERE name = 'collector.incomplete_ranges'",
+                "{\"open\": 0, \"without_device_time\": 1}\n");
+    expect_rows(&p, "SELECT id, endNs - startNs FROM STEP_TIME", "0,90\n1,90\n2,90\n");
+    remove_place(&p);
+    recording_end(&r);
+}
+
 static void put_api(made_recording *r, uint64_t correlation, uint64_t start, uint32_t name) {
     put_device(r, PS_REC_API, correlation, start, start + 5, name, (ps_device_more){.thread = 5});
 }
@@ -505,6 +535,71 @@ static void test_projection(void **state) {
     recording_end(&r);
 }
 
+static void put_told(made_recording *r, uint64_t correlation, uint64_t number) {
+    put_device(r, PS_REC_CORRELATE, correlation, 0, PS_RANGE_ON_DEVICE | number, 0,
+               (ps_device_more){.device = 0});
+}
+
+/* What CUPTI was told counts, whatever the times of calls say. */
+static void test_told(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_pair(&r, PS_REC_INFO, 0, "backend", "cupti");
+    put_text(&r, 0, 1, "gemm");
+    put_text(&r, 0, 2, "cudaLaunchKernel");
+    put_thread(&r, 1, 5, "main");
+    static const char *const names[] = {"outer", "inner", "elsewhere"};
+    static const uint64_t times[][2] = {{2000, 2100}, {2040, 2060}, {2200, 2210}};
+    for (uint32_t i = 0; i < 3; i++) {
+        put_text(&r, 1, i + 1, names[i]);
+        put_event(&r, 1, PS_REC_RANGE_START, times[i][0], PS_RANGE_ON_DEVICE | (i + 1), 0, i + 1,
+                  0);
+    }
+    put_thread(&r, 2, 6, "other");
+    for (uint32_t i = 0; i < 3; i++) {
+        put_event(&r, i < 2 ? 1 : 2, PS_REC_RANGE_END, times[i][1], PS_RANGE_ON_DEVICE | (i + 1), 0,
+                  0, 0);
+    }
+    put_api(&r, 1, 2050, 2); /* inside of inner by its time, told to be outer's own */
+    put_kernel(&r, 1, 3000, 1);
+    put_told(&r, 1, 1);
+    put_api(&r, 2, 2105, 2); /* behind both by its time */
+    put_kernel(&r, 2, 3100, 1);
+    put_told(&r, 2, 2);
+    put_kernel(&r, 3, 3200, 1); /* nothing is known of its call */
+    put_told(&r, 3, 1);
+    put_api(&r, 4, 2205, 2);
+    put_kernel(&r, 4, 3300, 1);
+    put_told(&r, 4, 3);
+    put_api(&r, 5, 2300,
+            2); /* the other thread had ended it, which this one's CUPTI did not know */
+    put_kernel(&r, 5, 3400, 1);
+    put_told(&r, 5, 3);
+    put_api(&r, 6, 2055, 2); /* of an earlier recording's range: by time and thread */
+    put_kernel(&r, 6, 3150, 1);
+    put_told(&r, 6, 99);
+    put_device(&r, PS_REC_GRAPH, 7, 3500, 3600, 0,
+               (ps_device_more){.context = 1, .stream = 7, .what = 12});
+    put_told(&r, 7, 1);
+    place p;
+    make_place(&p);
+    export_to(&p, &r, NULL);
+    expect_rows(&p,
+                "SELECT value, t.startNs - 1000000000000000000, t.endNs - 1000000000000000000 FROM "
+                "TASK t JOIN MSTX_EVENTS m ON m.connectionId = t.connectionId JOIN STRING_IDS ON "
+                "id = message ORDER BY m.startNs",
+                "outer,3000,3600\ninner,3100,3160\nelsewhere,3300,3310\n");
+    expect_rows(
+        &p,
+        "SELECT n.value, y.value, t.connectionId, streamId, x.value FROM COMPUTE_TASK_INFO c JOIN TASK t "
+        "USING (globalTaskId) JOIN STRING_IDS n ON n.id = c.name JOIN STRING_IDS y ON y.id "
+        "= c.opType JOIN STRING_IDS x ON x.id = t.taskType WHERE n.value LIKE 'CUDA%'",
+        "CUDA graph #12,CUDA graph #12,7,0,GPU_GRAPH\n");
+    remove_place(&p);
+    recording_end(&r);
+}
+
 /* Without CUPTI a call of NCCL can become a mark as the profiler of level none has them, on a stream of its communicator. */
 static void test_nccl_marks(void **state) {
     (void)state;
@@ -753,8 +848,9 @@ static void test_schema(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_marks),         cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_device_ranges), cmocka_unit_test(test_cupti),
-        cmocka_unit_test(test_projection),    cmocka_unit_test(test_damaged_metadata),
+        cmocka_unit_test(test_device_ranges), cmocka_unit_test(test_device_steps),
+        cmocka_unit_test(test_cupti),         cmocka_unit_test(test_projection),
+        cmocka_unit_test(test_told),          cmocka_unit_test(test_damaged_metadata),
         cmocka_unit_test(test_trace_view),    cmocka_unit_test(test_names),
         cmocka_unit_test(test_nccl_marks),    cmocka_unit_test(test_emitted),
         cmocka_unit_test(test_facts),         cmocka_unit_test(test_same_bytes),

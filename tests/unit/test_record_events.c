@@ -36,6 +36,7 @@ static int teardown(void **state) {
     (void)ps_double_stop();
     ps_double_reset();
     ps_domain_filter(NULL, NULL);
+    ps_domain_ask(NULL);
     atomic_store(&ps_mstx_strict, false);
     return 0;
 }
@@ -404,18 +405,79 @@ static void test_device(void **state) {
     (void)ps_event_start(none(), text_of(""), (void *)9,
                          NULL); /* refused: the device hears nothing */
     assert_int_equal(calls.n_starts, 3);
-    ps_event_step(true, 3, (void *)1);
-    assert_int_equal(calls.n_steps, 0);
-    ps_event_step(false, 3, NULL);
+    assert_int_equal(ps_event_step_begin(2, NULL), 0); /* of the host alone */
+    ps_event_step_end(2, 0);
+    assert_int_equal(calls.n_starts, 3);
+    assert_int_equal(calls.n_ends, 3);
     assert_int_equal(calls.n_steps, 1);
+    uint64_t step = ps_event_step_begin(3, (void *)1);
+    assert_int_equal(calls.n_starts, 4);
+    assert_int_equal(calls.id, step);
+    assert_int_equal(calls.n_steps, 1);
+    ps_event_step_end(3, step);
+    assert_int_equal(calls.n_ends, 4);
+    assert_int_equal(calls.n_steps, 2);
     atomic_store(&ps_device, &ps_device_host);
     (void)sigaction(SIGUSR1, &before, NULL);
     (void)ps_double_stop();
     assert_int_equal(ps_double_drops(PS_DROP_CAPTURING), 1);
-    assert_int_equal(ps_double_drops(PS_DROP_NESTED), 3);
-    assert_int_equal(find(PS_REC_STEP_BEGIN, 0)->slot.id, 3);
-    assert_int_equal(find(PS_REC_STEP_BEGIN, 0)->slot.aux, 1);
-    assert_int_equal(find(PS_REC_STEP_END, 0)->slot.id, 3);
+    assert_int_equal(ps_double_drops(PS_DROP_NESTED), 4);
+    assert_int_equal(find(PS_REC_STEP_BEGIN, 0)->slot.n_more, 0);
+    assert_int_equal(find(PS_REC_STEP_BEGIN, 1)->slot.id, 3);
+    assert_int_equal(find(PS_REC_STEP_BEGIN, 1)->slot.aux, 1);
+    assert_int_equal(find(PS_REC_STEP_BEGIN, 1)->slot.n_more, 1);
+    assert_int_equal(find(PS_REC_STEP_END, 1)->slot.id, 3);
+}
+
+static uint64_t entered;
+static void device_enter(uint64_t id) {
+    entered = id;
+}
+
+/* The option correlate: the device hears of ranges of these domains, with a stream or not. */
+static void test_asking_domains(void **state) {
+    (void)state;
+    static const ps_rec_device device = {
+        .name = "test", .start = device_start, .enter = device_enter, .end = device_end};
+    struct sigaction before;
+    struct sigaction nothing = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGUSR1, &nothing, &before);
+    const ps_record_domain *early = ps_domain_named("early", 5);
+    ps_domain_ask("early, late");
+    const ps_record_domain *late = ps_domain_named("late", 4);
+    memset(&calls, 0, sizeof calls);
+    (void)ps_double_start(NULL, 1024);
+    atomic_store(&ps_device, &device);
+    uint64_t id = ps_event_start(early, text_of("r"), NULL, NULL);
+    assert_int_equal(entered, id);
+    assert_int_equal(calls.n_starts, 0);
+    assert_int_not_equal(id & PS_RANGE_ON_DEVICE, 0);
+    ps_event_end(early, id);
+    assert_int_equal(calls.id, id);
+    assert_int_equal(ps_event_push(late, text_of("p"), (void *)7, NULL), 0);
+    assert_int_equal(entered, calls.id);
+    assert_int_equal(calls.n_starts, 1);
+    assert_int_equal(ps_event_pop(late), 0);
+    assert_int_equal(calls.n_ends, 2);
+    entered = 0;
+    ps_event_mark(early, text_of("m"), NULL, NULL); /* launches nothing */
+    ps_event_end(NULL, ps_event_start(none(), text_of("r"), (void *)7, NULL));
+    ps_event_op_end(ps_event_op_begin(text_of("op"), (ps_text){0}, NULL, 0));
+    ps_event_end(early, ps_event_start(early, text_of(""), NULL, NULL)); /* refused */
+    assert_int_equal(entered, 0);
+    assert_int_equal(calls.n_ends, 3);
+    ps_domain_ask("*");
+    id = ps_event_op_begin(text_of("op"), (ps_text){0}, NULL, 0);
+    assert_int_equal(entered, id);
+    ps_event_op_end(id);
+    ps_domain_ask(NULL);
+    id = ps_event_start(early, text_of("r"), NULL, NULL);
+    assert_int_equal(id & PS_RANGE_ON_DEVICE, 0);
+    ps_event_end(early, id);
+    assert_int_equal(calls.n_ends, 4);
+    atomic_store(&ps_device, &ps_device_host);
+    (void)sigaction(SIGUSR1, &before, NULL);
+    (void)ps_double_stop();
 }
 
 static void test_range_ids(void **state) {
@@ -448,6 +510,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_signal, teardown),
         cmocka_unit_test_teardown(test_shared_records, teardown),
         cmocka_unit_test_teardown(test_device, teardown),
+        cmocka_unit_test_teardown(test_asking_domains, teardown),
         cmocka_unit_test(test_range_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,36 @@ static void test_steps(void **state) {
     recording_end(&r);
 }
 
+/* The id of a step's device times stands behind its begin. */
+static void test_step_device_times(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    const ps_slot id = {.id = PS_RANGE_ON_DEVICE | 7};
+    const ps_slot step = {.kind = PS_REC_STEP_BEGIN, .ticks = 2000, .id = 4, .aux = 0x70};
+    put_slot(&r, 1, step, &id, sizeof id);
+    start(&r, 1, 2010, PS_RANGE_ON_DEVICE | 8);
+    end(&r, 1, 2020, PS_RANGE_ON_DEVICE | 8, 0);
+    put_event(&r, 1, PS_REC_STEP_END, 2100, 4, 0, 0, 0);
+    put_event(&r, 1, PS_REC_STEP_BEGIN, 2200, 5, 0x70, 0, 0);
+    put_event(&r, 1, PS_REC_STEP_END, 2300, 5, 0, 0, 0);
+    ps_device_more more = {.device = 3, .context = 9, .stream = 0x70};
+    put_device(&r, PS_REC_DEVICE, PS_RANGE_ON_DEVICE | 7, 2050, 2150, 0, more);
+    put_device(&r, PS_REC_DEVICE, PS_RANGE_ON_DEVICE | 8, 2060, 2070, 0, more);
+    ps_capture *c = read_memory(&r);
+    const ps_steps *s = ps_capture_steps(c);
+    assert_int_equal(s->n, 2);
+    assert_int_equal(s->device_start_ns[0] - SLOTS_BASE, 2050);
+    assert_int_equal(s->device_end_ns[0] - SLOTS_BASE, 2150);
+    assert_int_equal(s->device[0], 3);
+    assert_int_equal(s->context[0], 9);
+    assert_int_equal(s->device_start_ns[1], PS_STILL_OPEN);
+    assert_int_equal(ps_capture_events(c)->device_start_ns[0] - SLOTS_BASE, 2060);
+    assert_int_equal(ps_capture_damaged_bytes(c, NULL, 0), 0);
+    ps_capture_free(c);
+    recording_end(&r);
+}
+
 static void test_device_times(void **state) {
     (void)state;
     made_recording r;
@@ -172,7 +202,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),        cmocka_unit_test(test_ends),
         cmocka_unit_test(test_wide_ids),     cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_device_times), cmocka_unit_test(test_sorting),
+        cmocka_unit_test(test_device_times), cmocka_unit_test(test_step_device_times),
+        cmocka_unit_test(test_sorting),
     };
     return cmocka_run_group_tests_name("record_pairing", tests, NULL, NULL);
 }

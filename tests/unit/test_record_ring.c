@@ -72,7 +72,7 @@ static void test_model(void **state) {
             assert_int_equal(atomic_load(&ring.header->head), head);
             assert_int_equal(atomic_load(&ring.header->tail), tail);
         }
-        ps_ring_drop(&ring, NULL, 3);
+        ps_ring_drop(&ring, false);
         assert_null(ring.header);
     }
 }
@@ -105,7 +105,7 @@ static void test_two_threads(void **state) {
     }
     assert_int_equal(pthread_join(producer, NULL), 0);
     assert_int_equal(wrong, 0);
-    ps_ring_drop(&ring, NULL, 1);
+    ps_ring_drop(&ring, false);
 }
 
 /* Bytes of any length at any place, also around the end of the ring. */
@@ -137,7 +137,7 @@ static void test_bytes_around_the_end(void **state) {
         }
     }
     ring.head = 0;
-    ps_ring_drop(&ring, NULL, 1);
+    ps_ring_drop(&ring, false);
 }
 
 static void test_file(void **state) {
@@ -160,7 +160,7 @@ static void test_file(void **state) {
     ps_ring second;
     assert_false(ps_ring_make(&second, dir, 7, 1024, 99)); /* never over another's file */
     assert_int_equal(errno, EEXIST);
-    ps_ring_drop(&ring, dir, 7);
+    ps_ring_drop(&ring, true);
     assert_int_equal(stat(path, &st), -1);
 
     assert_int_equal(symlink(elsewhere, path), 0);
@@ -185,7 +185,7 @@ static void test_prepared_while_written(void **state) {
     }
     assert_int_equal(pthread_join(producer, NULL), 0);
     assert_int_equal(wrong, 0);
-    ps_ring_drop(&ring, NULL, 1);
+    ps_ring_drop(&ring, false);
 }
 
 /* A forked child has no ring: it cannot write into its parent's. */
@@ -203,7 +203,7 @@ static void test_not_in_a_child(void **state) {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    ps_ring_drop(&ring, NULL, 1);
+    ps_ring_drop(&ring, false);
 }
 
 /* Where no file can be had the thread records in memory. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "pipescope/record.h"
+#include "record/memory.h"
 #include "support/record_child.h"
 #include "support/scratch.h"
 
@@ -183,6 +184,58 @@ static void several_recordings(void **state) {
     assert_int_equal(record_child_query(elsewhere, 0, "SELECT count(*) FROM MSTX_EVENTS"), 2);
 }
 
+/* The order in which the database of a folder was written. */
+static int64_t written_ns(const char *where, size_t folder) {
+    char path[4096];
+    char file[4200];
+    struct stat st;
+    assert_true(record_child_folder_at(where, folder, false, path, sizeof path));
+    (void)snprintf(file, sizeof file, "%s/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler.db", path);
+    assert_int_equal(stat(file, &st), 0);
+    return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
+/* Five recordings: two exported by their numbers while others wait, the rest as the process ends. */
+static void record_five(void) {
+    char elsewhere[SCRATCH_BYTES + 16];
+    (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
+    NEED(ps_record_last() == 0 && ps_record_export_recording(0, NULL) == PS_RECORD_BAD_ARGUMENT);
+    for (unsigned i = 1; i <= 5; i++) {
+        NEED(ps_record_start() == PS_RECORD_OK);
+        ranges(i);
+        NEED(ps_record_stop() == PS_RECORD_OK && ps_record_last() == i);
+        (void)usleep(2000); /* folders are named by milliseconds */
+    }
+    NEED(ps_record_export_recording(6, NULL) == PS_RECORD_BAD_ARGUMENT);
+    NEED(ps_record_start() == PS_RECORD_OK);
+    NEED(ps_record_export_recording(2, elsewhere) == PS_RECORD_OK);
+    NEED(ps_record_export_recording(2, NULL) == PS_RECORD_NOTHING);
+    NEED(ps_record_export_recording(4, elsewhere) == PS_RECORD_OK);
+    NEED(ps_record_discard() == PS_RECORD_OK && ps_record_last() == 6);
+    NEED(ps_record_export_recording(6, NULL) == PS_RECORD_NOTHING);
+}
+
+static void exported_in_their_order(void **state) {
+    static const unsigned REST[] = {1, 3, 5};
+    char elsewhere[SCRATCH_BYTES + 16];
+    int64_t before = 0;
+    (void)state;
+    run(record_five);
+    (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
+    assert_int_equal(record_child_n_folders(elsewhere), 2);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(record_child_query(elsewhere, i, "SELECT count(*) FROM MSTX_EVENTS"),
+                         2 * (i + 1));
+    }
+    assert_int_equal(record_child_n_folders(dir), 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(rows(i, "1"), REST[i]);
+        int64_t now = written_ns(dir, i);
+        assert_true(now > before);
+        before = now;
+    }
+}
+
 /* One without events is the last all the same: an older one is neither exported nor forgotten in its place. */
 static void empty_after_full(void) {
     char folder[4096];
@@ -304,6 +357,100 @@ static void memory_instead_of_files(void **state) {
     run(record_in_memory);
     assert_int_equal(record_child_n_folders(dir), 1);
     assert_int_equal(rows(0, "1"), 50000);
+}
+
+/* Threads that find no memory for a ring of their own share one: nothing is lost. */
+static void *record_and_wait(void *barrier) {
+    ranges(20);
+    (void)pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void share_memory(void) {
+    enum { N = 60 };
+    ps_record_stats stats = {.size = sizeof stats};
+    pthread_t threads[N];
+    pthread_barrier_t barrier;
+    NEED(ps_record_set("max_bytes", "6M") == PS_RECORD_OK);
+    NEED(ps_record_set("ring_slots", "1024") == PS_RECORD_OK);
+    for (unsigned round = 0; round < 2; round++) { /* what the first took it has given back */
+        NEED(ps_record_start() == PS_RECORD_OK);
+        (void)pthread_barrier_init(&barrier, NULL, N + 1);
+        for (unsigned i = 0; i < N; i++) {
+            NEED(pthread_create(&threads[i], NULL, record_and_wait, &barrier) == 0);
+        }
+        (void)pthread_barrier_wait(&barrier);
+        uint64_t taken = ps_memory_taken();
+        NEED(taken > 4 << 20 && taken <= 6 << 20);
+        NEED(ps_record_get_stats(&stats) == PS_RECORD_OK);
+        NEED(stats.n_threads == N && stats.n_ranges == 20 * N && stats.n_dropped == 0);
+        for (unsigned i = 0; i < N; i++) {
+            (void)pthread_join(threads[i], NULL);
+        }
+        NEED(ps_record_stop() == PS_RECORD_OK && ps_record_export(NULL) == PS_RECORD_OK);
+    }
+}
+
+static void memory_is_shared(void **state) {
+    (void)state;
+    run(share_memory);
+    assert_int_equal(record_child_n_folders(dir), 2);
+    assert_int_equal(rows(0, "1"), 1200);
+    assert_int_equal(rows(1, "1"), 1200);
+}
+
+/* More than the disk may take: as much as it may, ends of all ranges that began, and the rest counted. Rings of some threads are
+ * memory then, which is said. */
+static void *take_a_ring(void *barrier) {
+    ps_record_mark(NULL, "here", NULL);
+    (void)pthread_barrier_wait(barrier);
+    (void)pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void use_up_disk(void) {
+    enum { N = 40 };
+    ps_record_stats stats = {.size = sizeof stats};
+    pthread_t threads[N];
+    pthread_barrier_t barrier;
+    NEED(ps_record_set("max_disk", "1M") == PS_RECORD_OK);
+    NEED(ps_record_start() == PS_RECORD_OK);
+    uint64_t open = ps_record_range_start(NULL, "open", NULL);
+    NEED(ps_record_get_stats(&stats) == PS_RECORD_OK && stats.crash_safe == 1);
+    (void)pthread_barrier_init(&barrier, NULL, N + 1);
+    for (unsigned i = 0; i < N; i++) {
+        NEED(pthread_create(&threads[i], NULL, take_a_ring, &barrier) == 0);
+    }
+    (void)pthread_barrier_wait(&barrier);
+    NEED(ps_record_get_stats(&stats) == PS_RECORD_OK && stats.crash_safe == 0);
+    (void)pthread_barrier_wait(&barrier);
+    for (unsigned i = 0; i < N; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    for (unsigned i = 0; i < 50000; i++) {
+        ps_record_range_end(ps_record_range_start(NULL, "work", NULL));
+        if (i % 200 == 0) {
+            (void)usleep(500);
+        }
+    }
+    ps_record_range_end(open);
+    NEED(ps_record_get_stats(&stats) == PS_RECORD_OK);
+    NEED(stats.n_dropped > 0 && stats.n_ranges + stats.n_dropped >= 50001);
+    NEED(ps_record_stop() == PS_RECORD_OK && ps_record_export(NULL) == PS_RECORD_OK);
+}
+
+static void disk_used_up(void **state) {
+    (void)state;
+    run(use_up_disk);
+    assert_int_equal(record_child_n_folders(dir), 1);
+    assert_true(rows(0, "1") > 1000);
+    assert_int_equal(rows(0, "s.value = 'open'"), 1);
+    assert_int_equal(record_child_query(dir, 0, "SELECT count(*) FROM PIPESCOPE_OPEN_RANGES"), 0);
+    assert_int_equal(
+        record_child_query(dir, 0,
+                           "SELECT count(*) FROM META_DATA WHERE name = 'collector.drops' AND "
+                           "value LIKE '%max_disk%'"),
+        1);
 }
 
 /* What does not fit is counted by its kind, and everything else is whole. */
@@ -666,6 +813,7 @@ int main(void) {
         CASE(one_recording),
         CASE(raw_files_are_kept_when_asked),
         CASE(several_recordings),
+        CASE(exported_in_their_order),
         CASE(the_last_may_be_empty),
         CASE(warmups_are_no_recordings),
         CASE(options_after_warmup),
@@ -673,6 +821,8 @@ int main(void) {
         CASE(warmup),
         CASE(memory_instead_of_files),
         CASE(memory_used_up),
+        CASE(memory_is_shared),
+        CASE(disk_used_up),
         CASE(links_are_refused),
         CASE(a_window_of_steps),
         CASE(a_window_of_single_calls),

@@ -109,7 +109,7 @@ static void blocks_in_a_file(void **state) {
     assert_int_equal(st.st_mode & 0777 & ~0640u, 0);
     assert_int_equal(st.st_size, atomic_load(&spool.bytes));
     ps_spool_close(&spool);
-    ps_ring_drop(&ring, NULL, 5);
+    ps_ring_drop(&ring, false);
 }
 
 static void blocks_in_memory(void **state) {
@@ -126,7 +126,7 @@ static void blocks_in_memory(void **state) {
     }
     assert_int_equal(check(spool.memory, atomic_load(&spool.bytes), 90000, 2), 100);
     ps_spool_close(&spool);
-    ps_ring_drop(&ring, NULL, 5);
+    ps_ring_drop(&ring, false);
 }
 
 static void memory_used_up(void **state) {
@@ -143,7 +143,7 @@ static void memory_used_up(void **state) {
     assert_int_equal(check(spool.memory, atomic_load(&spool.bytes), 100, 0), 1);
     assert_int_equal(atomic_load(&ring.header->tail), 100);
     ps_spool_close(&spool);
-    ps_ring_drop(&ring, NULL, 5);
+    ps_ring_drop(&ring, false);
 }
 
 /* A limit on file sizes is a disk that is full in the middle of a block: what was written of it goes again. */
@@ -172,7 +172,46 @@ static void disk_full_and_room_again(void **state) {
     assert_false(spool.full);
     check_file(200, 0, 2);
     ps_spool_close(&spool);
-    ps_ring_drop(&ring, NULL, 5);
+    ps_ring_drop(&ring, false);
+}
+
+/* A limit leaves something for ring 0, holds for good, and not any more once nothing new comes. */
+static void a_limit_for_the_file(void **state) {
+    enum { LIMIT = 1 << 20, BESIDE = 4096, RESERVED = 1 << 18 };
+    (void)state;
+    ps_spool spool;
+    ps_ring ring;
+    ps_ring zero;
+    assert_true(ps_ring_make(&ring, NULL, 5, N_SLOTS, 42));
+    assert_true(ps_ring_make(&zero, NULL, 0, N_SLOTS, 42));
+    assert_true(ps_spool_open(&spool, dir, &HEADER, LIMIT));
+    spool.beside_bytes = BESIDE;
+    unsigned blocks = 0;
+    for (fill(&ring, 1000); ps_spool_take(&spool, &ring, 5) == 1000; fill(&ring, 1000)) {
+        blocks++;
+    }
+    assert_true(spool.full && spool.capped);
+    uint64_t bytes = atomic_load(&spool.bytes);
+    assert_true(bytes + BESIDE <= LIMIT - RESERVED && bytes + BESIDE > LIMIT - RESERVED - 33000);
+    ps_spool_retry(&spool);
+    take(&spool, &ring, 0);
+    assert_int_equal(atomic_load(&spool.bytes), bytes);
+    check_file(blocks * 1000, 0, blocks);
+
+    unsigned n_zero = 0;
+    for (fill(&zero, 500); ps_spool_take(&spool, &zero, 0) == 500; fill(&zero, 500)) {
+        n_zero++;
+    }
+    assert_true(n_zero > 4);
+    assert_true(atomic_load(&spool.bytes) + BESIDE <= LIMIT);
+    ps_spool_lift(&spool);
+    assert_int_equal(ps_spool_take(&spool, &zero, 0), 500);
+    ps_spool_retry(&spool);
+    take(&spool, &ring, 1000);
+    assert_false(spool.full);
+    ps_spool_close(&spool);
+    ps_ring_drop(&ring, false);
+    ps_ring_drop(&zero, false);
 }
 
 /* Programs that become daemons close all descriptors, and the next file gets the number. */
@@ -192,7 +231,7 @@ static void descriptor_taken_away(void **state) {
     check_file(100, 0, 1);
     ps_spool_close(&spool);
     assert_int_equal(close(other), 0); /* still the program's */
-    ps_ring_drop(&ring, NULL, 5);
+    ps_ring_drop(&ring, false);
 }
 
 /* Neither an existing file nor what a link points to is written over. */
@@ -216,6 +255,7 @@ int main(void) {
         cmocka_unit_test(blocks_in_memory),
         cmocka_unit_test(memory_used_up),
         cmocka_unit_test_setup_teardown(disk_full_and_room_again, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_limit_for_the_file, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(descriptor_taken_away, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(no_file_of_others, scratch_setup, scratch_teardown),
     };

@@ -354,7 +354,8 @@ static void test_prepare(void **state) {
     uint32_t generation = ps_double_start(NULL, 256);
     atomic_store(ps_recording, 0);
     ps_shared_anchor(1, 2, 3, 4);
-    ps_threads_prepare(generation, NULL, 256, 77);
+    const ps_ring_place where = {.n_slots = 256, .session = 77};
+    ps_threads_prepare(generation, &where);
     size_t seen = 0;
     ps_threads_each_ring(count_ring, &seen);
     assert_true(seen >= 2);

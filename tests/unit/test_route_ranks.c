@@ -126,7 +126,7 @@ static void what_is_missing(void **state) {
         }
     }
     assert_true(ps_capture_misses(l, "ascend-db", PS_CAPTURE_COMMUNICATION, &m));
-    expect_in(m.remedy, "mstx2commop");
+    expect_in(m.remedy, "domain communication");
     assert_true(ps_capture_misses(l, "ascend-db", PS_CAPTURE_FLOWS, &m));
     expect_in(m.remedy, "--backend cupti --level 1");
     ps_loaded_release(l);

@@ -2,6 +2,7 @@
  * panel; keys are "section.what". `{0}` is filled in by t(). */
 import { Atom } from "./base/atom";
 import { ENGLISH } from "./pipeline/texts";
+import { REMEDIES } from "./words/remedies";
 
 const WORDS = {
   // --- frame ---------------------------------------------------------------------------------------------------------
@@ -553,6 +554,7 @@ const WORDS = {
   "summary.start": ["Recorded from", "采集开始"],
   "summary.span": ["Collected", "采集时长"],
   "summary.slices": ["Slices", "切片数"],
+  "summary.communication": ["Communication", "通信"],
   "summary.format": ["Format", "格式"],
   "summary.path": ["Path", "路径"],
   "summary.step": ["Step", "Step"],
@@ -631,7 +633,11 @@ const WORDS = {
   "comm.to": ["to rank", "目的 rank"],
   "comm.working": ["Working out the communication of all ranks …", "正在统计所有 rank 的通信…"],
   "comm.none": ["The capture says nothing of communication operators.", "采集数据中没有通信算子信息。"],
-  "comm.how": ["Record with communication operators: profiler level 1 or more on Ascend, the distributed view on GPUs. Recordings of pipescope have marks: `pipescope cluster -m mstx2commop` makes operators of them.", "请采集通信算子：Ascend 使用 profiler level1 及以上，GPU 开启分布式信息。pipescope 的录制数据含有打点：`pipescope cluster -m mstx2commop` 可据此生成通信算子。"],
+  "comm.how": ["Record with communication operators: profiler level 1 or more on Ascend, the distributed view on GPUs. In recordings of pipescope, ranges of the domain communication become operators.", "请采集通信算子：Ascend 使用 profiler level1 及以上，GPU 开启分布式信息。在 pipescope 的录制数据中，communication 域的 range 即为通信算子。"],
+  "comm.from-marks-host": ["from marks, times of the host", "来自打点，时间取自主机"],
+  "comm.from-marks-stream": ["from marks, times of the stream", "来自打点，时间取自 stream"],
+  "comm.marks-host": ["Operators come from communication marks, times of the host: a send or a receive holds its waiting for the other end, too.", "通信算子来自通信打点，时间取自主机：发送与接收的耗时也包含等待对端的时间。"],
+  "comm.marks-stream": ["Operators come from communication marks, times of the stream.", "通信算子来自通信打点，时间取自 stream。"],
   "comm.no-links": ["No link between ranks meets this choice.", "没有符合条件的 rank 间链路。"],
   "comm.only-inner": ["There is communication within ranks: tick “Show inner communication”.", "存在卡内通信：请勾选“显示卡内通信”。"],
   "comm.no-times": ["No operator meets this choice.", "没有符合条件的算子。"],
@@ -644,7 +650,7 @@ const WORDS = {
   "comm.rank-n": ["rank {0}", "rank {0}"],
   "comm.parts": ["What communication is made of, by rank", "各 rank 的通信时间构成"],
   "comm.no-parts": ["The profile does not say how much of the communication is transit and how much is waiting.", "采集数据未区分通信中的传输与等待时间。"],
-  "comm.how-parts": ["On Ascend: profiler_level Level1 or higher, then analyse() (communication.json, CommAnalyzerTime). GPU profiles have no such figures.", "Ascend：profiler_level 设为 Level1 及以上并执行 analyse()（communication.json、CommAnalyzerTime）。GPU 采集数据没有这些数值。"],
+  "comm.how-parts": ["On Ascend: profiler_level Level1 or higher, then analyse() (communication.json, CommAnalyzerTime). GPU profiles and communication marks have no such figures.", "Ascend：profiler_level 设为 Level1 及以上并执行 analyse()（communication.json、CommAnalyzerTime）。GPU 采集数据与通信打点没有这些数值。"],
   "comm.transit": ["Transit", "传输"],
   "comm.wait": ["Wait", "等待"],
   "comm.sync": ["Synchronization", "同步"],
@@ -766,14 +772,14 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
   [/^the profile knows nothing of memory: .*/, "采集数据中没有内存信息：请在采集时打开（profile_memory=True；nsys profile --cuda-memory-usage=true）"],
   [/^the profile does not say which operator allocates: .*/, "采集数据未记录由哪个算子申请内存：请在采集时打开 profile_memory=True"],
   [/^no matrix of links .*/, "没有链路矩阵（CommAnalyzerMatrix、communication_matrix.json）：Ascend profiler level1 及以上且采集了通信时才会写出"],
-  [/^no communication operators in that step: .*mstx2commop.*/, "该 step 内没有通信算子：该 rank 未通信，或尚未生成：录制数据以 communication 域的打点表示通信：运行 `pipescope cluster -m mstx2commop -d 目录 -o 输出`，再打开 输出/cluster_analysis_output/Mstx2Commop"],
-  [/^no communication operators: .*mstx2commop.*/, "没有通信算子：该 rank 未通信，或尚未生成：录制数据以 communication 域的打点表示通信：运行 `pipescope cluster -m mstx2commop -d 目录 -o 输出`，再打开 输出/cluster_analysis_output/Mstx2Commop"],
-  [/^no communication in this span: .* a recording has marks .*/, "该时间段内没有通信：该 rank 未通信，或录制数据以 communication 域的打点表示通信：运行 `pipescope cluster -m mstx2commop -d 目录 -o 输出`，再打开 输出/cluster_analysis_output/Mstx2Commop"],
+  [/^no communication operators in that step: .* how long it took was not recorded: .*/, "该 step 内没有通信算子：该 rank 未通信，或未录制其耗时：请用 communication 域的 range 标出通信，或用 --backend cupti --level 1 录制 NCCL 核函数（docs/recording.md）"],
+  [/^no communication operators: .* how long it took was not recorded: .*/, "没有通信算子：该 rank 未通信，或未录制其耗时：请用 communication 域的 range 标出通信，或用 --backend cupti --level 1 录制 NCCL 核函数（docs/recording.md）"],
+  [/^no communication in this span: .* how long it took was not recorded: .*/, "该时间段内没有通信：该 rank 未通信，或未录制其耗时：请用 communication 域的 range 标出通信，或用 --backend cupti --level 1 录制 NCCL 核函数（docs/recording.md）"],
   [/^no communication operators in that step: .*/, "该 step 内没有通信算子：该 rank 未通信，或未采集（Ascend：level0 及以上并采集 NPU 活动；PyTorch：ProfilerActivity.CUDA）"],
   [/^no communication operators: .*/, "没有通信算子：该 rank 未通信，或未采集（Ascend：level0 及以上并采集 NPU 活动；PyTorch：ProfilerActivity.CUDA）"],
-  [/^no communication in this span: .*/, "该时间段内没有通信：该 rank 未通信，或采集数据中没有通信算子（Ascend：profiler_level Level1；pipescope 录制：pipescope cluster -m mstx2commop）"],
+  [/^no communication in this span: .*/, "该时间段内没有通信：该 rank 未通信，或采集数据中没有通信算子（Ascend：profiler_level Level1；pipescope 录制：communication 域的 range）"],
   [/^no kernels in this span: .*/, "该时间段内没有核函数：请采集设备活动（ProfilerActivity.NPU 或 CUDA；pipescope record --backend cupti，CPU 上可用 pipescope.record_ops()）"],
-  [/^no kernels or communication on a device: .*/, "设备上没有核函数或通信：请采集设备活动（ProfilerActivity.NPU 或 CUDA；nsys profile -t cuda）"],
+  [/^no kernels on a device, nor communication .*: .*/, "设备上没有核函数或通信：请采集设备活动（ProfilerActivity.NPU 或 CUDA；nsys profile -t cuda）"],
   [/^ranks are compared with one another, and only one .*/, "该分析需要比较多个 rank，而读取的数据中只有一个 rank 有通信：请指定作业全部 rank 所在的目录"],
   [/^No pipeline in this capture: no forward or backward mark with a device side among (\d+) mstx marks.*/, "采集数据中没有流水线：$1 个 mstx 打点中没有带设备侧的前向或反向打点（docs/marks.md）。"],
   [/^No pipeline in this capture: no forward or backward was found.*/, "采集数据中没有流水线：未找到前向或反向。"],
@@ -799,7 +805,7 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
 
 /** A sentence of the program in the language of the page; what is not known stands as it was said. */
 export const said = (text: string): string =>
-  language.get() === "en" ? text : SAYINGS.reduce((now, [pattern, chinese]) => now.replace(pattern, chinese), text);
+  language.get() === "en" ? text : REMEDIES[text] ?? SAYINGS.reduce((now, [pattern, chinese]) => now.replace(pattern, chinese), text);
 
 /** The title of a view; English is as the program says it. */
 export const viewTitle = (view: { name: string; title: string }): string =>

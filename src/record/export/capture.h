@@ -46,8 +46,9 @@ typedef struct ps_events {
 typedef struct ps_steps {
     size_t n;
     int64_t *number, *start_ns, *end_ns; /* a step cut off by the end of recording ends there */
-    uint64_t *stream;
-    uint32_t *tid;
+    int64_t *device_start_ns, *device_end_ns; /* PS_STILL_OPEN when there is none */
+    uint64_t *stream, *id;                    /* id: of the device part, 0 none */
+    uint32_t *tid, *device, *context;
 } ps_steps;
 
 typedef struct ps_device_rows { /* kernels, copies, API calls */

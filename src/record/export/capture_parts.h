@@ -24,7 +24,7 @@ typedef struct ps_raw_end {
 } ps_raw_end;
 
 typedef struct ps_raw_step {
-    uint64_t ticks, stream;
+    uint64_t ticks, stream, id;
     int64_t number;
     uint32_t tid;
     bool begin;

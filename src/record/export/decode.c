@@ -330,6 +330,7 @@ static bool take_step(ring_state *s, const ps_slot *slot) {
     if (e != NULL) {
         *e = (ps_raw_step){.ticks = slot->ticks,
                            .stream = slot->aux,
+                           .id = slot->n_more > 0 ? slot[1].id : 0,
                            .number = (int64_t)slot->id,
                            .tid = s->tid,
                            .begin = slot->kind == PS_REC_STEP_BEGIN};
@@ -475,6 +476,7 @@ static bool take(ring_state *s, const ps_slot *slot) {
     case PS_REC_CORRELATE:
     case PS_REC_OVERHEAD:
     case PS_REC_SYNC:
+    case PS_REC_GRAPH:
         return take_from_device(s, slot);
     default:
         damage(s, (1u + (uint64_t)slot->n_more) * sizeof *slot, "a record of an unknown kind");

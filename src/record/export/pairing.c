@@ -1,5 +1,6 @@
 /* Starts and ends by their ids, then everything into the order of start times: stable, so that equal times stay in the order
  * of rings and positions. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -244,8 +245,13 @@ static bool make_step_columns(ps_steps *s, size_t n) {
     COLUMN(s, number);
     COLUMN(s, start_ns);
     COLUMN(s, end_ns);
+    COLUMN(s, device_start_ns);
+    COLUMN(s, device_end_ns);
     COLUMN(s, stream);
+    COLUMN(s, id);
     COLUMN(s, tid);
+    COLUMN(s, device);
+    COLUMN(s, context);
     return ok;
 }
 
@@ -269,7 +275,9 @@ static bool order_steps(ps_capture *c) {
         if (r->begin) {
             s->number[s->n] = r->number;
             s->start_ns[s->n] = at_ns;
+            s->device_start_ns[s->n] = s->device_end_ns[s->n] = PS_STILL_OPEN;
             s->stream[s->n] = r->stream;
+            s->id[s->n] = r->id;
             s->tid[s->n++] = r->tid;
             open = true;
         }
@@ -278,6 +286,40 @@ static bool order_steps(ps_capture *c) {
         bool ended = false;
         int64_t start_ns = 0;
         ps_capture_span(c, &start_ns, &s->end_ns[s->n - 1], &ended);
+    }
+    ps_free(keys);
+    return ok;
+}
+
+static int by_id(const void *a, const void *b) {
+    const ps_order_key *x = a;
+    const ps_order_key *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Of the few steps among the device times of all ranges. */
+static bool fill_step_times(ps_capture *c) {
+    ps_steps *s = &c->steps;
+    ps_order_key *keys = ps_order_keys(s->n);
+    size_t n = 0;
+    for (size_t i = 0; keys != NULL && i < s->n; i++) {
+        if (s->id[i] != 0) {
+            keys[n++] = (ps_order_key){s->id[i], (uint32_t)i};
+        }
+    }
+    bool ok = keys != NULL && ps_order_sort(&keys, n);
+    for (size_t i = 0; ok && n > 0 && i < c->raw_device.n; i++) {
+        const ps_raw_device *d = &c->raw_device.at[i];
+        const ps_order_key wanted = {d->id, 0};
+        const ps_order_key *found = bsearch(&wanted, keys, n, sizeof *keys, by_id);
+        if (found != NULL) {
+            uint32_t row = found->index;
+            int64_t end_ns = d->end_ns > d->start_ns ? d->end_ns : d->start_ns;
+            s->device_start_ns[row] = ps_line_unix_of_mono(&c->clock, d->start_ns);
+            s->device_end_ns[row] = ps_line_unix_of_mono(&c->clock, end_ns);
+            s->device[row] = d->device;
+            s->context[row] = d->context;
+        }
     }
     ps_free(keys);
     return ok;
@@ -305,7 +347,7 @@ ps_code ps_capture_pair(ps_capture *c, ps_err *err) {
     }
     id_table_fill(&t, c);
     close_ranges(&t, c);
-    bool ok = order_events(c, &t) && order_device(c) && order_steps(c);
+    bool ok = order_events(c, &t) && order_device(c) && order_steps(c) && fill_step_times(c);
     ps_free(t.slots);
     forget_raw(c);
     return ok ? PS_OK : ps_fail_nomem(err);

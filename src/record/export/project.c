@@ -1,12 +1,16 @@
 /* The calls that launched something are sorted by thread and time, so that those inside of a range are neighbours; a tree of
- * extents over them (each node the union of its two children) gives the extent of any such run in a few steps. */
+ * extents over them (each node the union of its two children) gives the extent of any such run in a few steps.
+ *
+ * A launch that CUPTI was told the range of counts as made inside of that range and of those around it, whatever the clocks say: it
+ * keeps the time of its call where that range is the innermost of those told of then, else it stands at the range's start. */
 #include "record/export/project.h"
 
 #include <stddef.h>
 
 #include "base/alloc.h"
-#include "record/export/calls.h"
+#include "record/export/cover.h"
 #include "record/export/order.h"
+#include "record/export/told.h"
 
 typedef struct launch {
     int64_t at_ns; /* when its call began */
@@ -23,7 +27,7 @@ typedef struct launches {
 static const ps_projection NOTHING = {PS_STILL_OPEN, PS_STILL_OPEN, PS_NO_TEXT};
 
 bool ps_is_projected(const ps_events *v, size_t event) {
-    return v->extra[event] != PS_NO_TEXT && v->stream[event] == 0 &&
+    return (v->extra[event] != PS_NO_TEXT || ps_told_asked(v, event)) && v->stream[event] == 0 &&
            v->what[event] != PS_EVENT_MARK && v->end_ns[event] != PS_STILL_OPEN;
 }
 
@@ -37,22 +41,66 @@ static ps_projection join(ps_projection a, ps_projection b) {
 }
 
 static bool is_work(uint8_t kind) {
-    return kind == PS_REC_KERNEL || kind == PS_REC_MEMCPY || kind == PS_REC_MEMSET;
+    return kind == PS_REC_KERNEL || kind == PS_REC_MEMCPY || kind == PS_REC_MEMSET ||
+           kind == PS_REC_GRAPH;
+}
+
+typedef struct sources {
+    ps_calls calls;
+    ps_told told;
+    uint32_t *innermost; /* by row of a call: of the ranges told of */
+} sources;
+
+/* Of each call the innermost range that asked; only where CUPTI named any. */
+static bool cover(const ps_capture *c, sources *s) {
+    if (s->told.external.n == 0) {
+        return true;
+    }
+    const ps_events *v = ps_capture_events(c);
+    uint8_t *asked = ps_calloc(v->n + 1, 1);
+    for (size_t i = 0; asked != NULL && i < v->n; i++) {
+        asked[i] = ps_told_asked(v, i);
+    }
+    for (size_t i = 0; asked != NULL && i < s->told.external.n; i++) {
+        const ps_order_key *key = &s->told.external.keys[i];
+        uint32_t event = ps_told_event(&s->told, c, key->at, PS_NO_TEXT);
+        if (event != PS_NO_TEXT) {
+            asked[event] = 1;
+        }
+    }
+    s->innermost = asked != NULL ? ps_cover_calls(c, asked) : NULL;
+    ps_free(asked);
+    return s->innermost != NULL;
+}
+
+/* When and on which thread the work of a row was asked for; false when that is not known. */
+static bool launch_of(const ps_capture *c, const sources *s, uint32_t row, launch *out) {
+    const ps_device_rows *d = ps_capture_device(c);
+    const ps_events *v = ps_capture_events(c);
+    uint32_t call = ps_calls_find(&s->calls, d->correlation[row]);
+    uint32_t event = ps_told_event(&s->told, c, d->correlation[row], call);
+    if (event != PS_NO_TEXT) {
+        bool inside = call != PS_NO_TEXT && s->innermost[call] == event;
+        *out = (launch){inside ? d->start_ns[call] : v->start_ns[event], v->tid[event], row};
+        return true;
+    }
+    if (call != PS_NO_TEXT) {
+        *out = (launch){d->start_ns[call], d->tid[call], row};
+    }
+    return call != PS_NO_TEXT;
 }
 
 /* Work whose call is known, in no order yet. */
-static bool collect(launches *l) {
-    ps_calls calls;
-    bool ok = ps_calls_make(&calls, l->d, PS_REC_API);
+static bool collect(const ps_capture *c, launches *l) {
+    sources s = {.innermost = NULL};
+    bool ok = ps_calls_make(&s.calls, l->d, PS_REC_API) && ps_told_make(&s.told, c) && cover(c, &s);
     l->sorted = ok ? ps_alloc((l->d->n + 1) * sizeof *l->sorted) : NULL;
     for (size_t row = 0; l->sorted != NULL && row < l->d->n; row++) {
-        uint32_t call =
-            is_work(l->d->kind[row]) ? ps_calls_find(&calls, l->d->correlation[row]) : PS_NO_TEXT;
-        if (call != PS_NO_TEXT) {
-            l->sorted[l->n++] = (launch){l->d->start_ns[call], l->d->tid[call], (uint32_t)row};
-        }
+        l->n += is_work(l->d->kind[row]) && launch_of(c, &s, (uint32_t)row, &l->sorted[l->n]);
     }
-    ps_calls_free(&calls);
+    ps_calls_free(&s.calls);
+    ps_told_free(&s.told);
+    ps_free(s.innermost);
     return l->sorted != NULL;
 }
 
@@ -128,7 +176,7 @@ static ps_projection project(const launches *l, const ps_events *v, size_t event
 ps_projection *ps_project_ranges(const ps_capture *c) {
     const ps_events *v = ps_capture_events(c);
     launches l = {.d = ps_capture_device(c)};
-    bool ok = collect(&l) && sort_by(&l, false) && sort_by(&l, true) && make_tree(&l);
+    bool ok = collect(c, &l) && sort_by(&l, false) && sort_by(&l, true) && make_tree(&l);
     ps_projection *out = ok ? ps_alloc((v->n + 1) * sizeof *out) : NULL;
     for (size_t i = 0; out != NULL && i < v->n; i++) {
         out[i] = project(&l, v, i);

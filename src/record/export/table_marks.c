@@ -18,7 +18,8 @@ static void mark_of_step(ps_export *e, size_t row, ps_mark *out) {
                      .stream = s->stream[row],
                      .tid = s->tid[row],
                      .end_tid = s->tid[row],
-                     .event = PS_NO_TEXT};
+                     .event = PS_NO_TEXT,
+                     .step = (uint32_t)row};
 }
 
 static void mark_of_event(ps_export *e, size_t row, ps_mark *out) {
@@ -35,7 +36,8 @@ static void mark_of_event(ps_export *e, size_t row, ps_mark *out) {
                      .stream = v->stream[row],
                      .tid = v->tid[row],
                      .end_tid = v->end_tid[row],
-                     .event = (uint32_t)row};
+                     .event = (uint32_t)row,
+                     .step = PS_NO_TEXT};
 }
 
 uint32_t ps_comm_stream(ps_export *e, const ps_comm_call *call) {

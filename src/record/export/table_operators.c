@@ -12,6 +12,7 @@
 #include "record/export/calls.h"
 #include "record/export/cover.h"
 #include "record/export/tables.h"
+#include "record/export/told.h"
 
 #define FIRST_PAIR (INT64_C(1) << 42) /* far from the numbers of kernels and marks */
 
@@ -152,20 +153,9 @@ static ps_code put_own_kernels(ps_export *e, ps_err *err) {
     return code;
 }
 
-/* Range id -> event, for the operators: what CUPTI's external correlation names. */
-static bool make_ids(const ps_export *e, ps_calls *ids) {
-    const ps_events *v = ps_capture_events(e->c);
-    *ids = (ps_calls){.keys = ps_order_keys(v->n)};
-    for (size_t i = 0; ids->keys != NULL && i < v->n; i++) {
-        if (e->operator_number[i] != PS_NO_TEXT) {
-            ids->keys[ids->n++] = (ps_order_key){v->id[i], (uint32_t)i};
-        }
-    }
-    return ids->keys != NULL && ps_order_sort(&ids->keys, ids->n);
-}
-
 typedef struct launches {
-    ps_calls calls, external, ids;
+    ps_calls calls;
+    ps_told told;
     uint32_t *covering;
 } launches;
 
@@ -176,8 +166,8 @@ static bool launches_make(ps_export *e, launches *l) {
     for (size_t i = 0; wanted != NULL && i < v->n; i++) {
         wanted[i] = e->operator_number[i] != PS_NO_TEXT;
     }
-    bool ok = wanted != NULL && ps_calls_make(&l->calls, d, PS_REC_API) &&
-              ps_calls_make(&l->external, d, PS_REC_CORRELATE) && make_ids(e, &l->ids);
+    bool ok =
+        wanted != NULL && ps_calls_make(&l->calls, d, PS_REC_API) && ps_told_make(&l->told, e->c);
     l->covering = ok ? ps_cover_calls(e->c, wanted) : NULL;
     ps_free(wanted);
     return l->covering != NULL;
@@ -185,13 +175,11 @@ static bool launches_make(ps_export *e, launches *l) {
 
 /* The operator that launched it: as CUPTI was told, else the innermost one around the call. */
 static uint32_t operator_of(const ps_export *e, const launches *l, uint64_t correlation) {
-    const ps_device_rows *d = ps_capture_device(e->c);
-    uint32_t told = ps_calls_find(&l->external, correlation);
-    uint32_t event = told != PS_NO_TEXT ? ps_calls_find(&l->ids, d->bytes[told]) : PS_NO_TEXT;
-    if (event != PS_NO_TEXT) {
+    uint32_t call = ps_calls_find(&l->calls, correlation);
+    uint32_t event = ps_told_event(&l->told, e->c, correlation, call);
+    if (event != PS_NO_TEXT && e->operator_number[event] != PS_NO_TEXT) {
         return event;
     }
-    uint32_t call = ps_calls_find(&l->calls, correlation);
     return call != PS_NO_TEXT ? l->covering[call] : PS_NO_TEXT;
 }
 
@@ -209,8 +197,7 @@ static ps_code put_launches(ps_export *e, ps_err *err) {
         }
     }
     ps_calls_free(&l.calls);
-    ps_calls_free(&l.external);
-    ps_calls_free(&l.ids);
+    ps_told_free(&l.told);
     ps_free(l.covering);
     return code;
 }

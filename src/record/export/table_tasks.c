@@ -1,4 +1,5 @@
 /* Everything that lay on a device, or stands for it, by start: numbered by that order. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,9 +47,21 @@ static ps_task comm_task(ps_export *e, const ps_mark *m) {
                      .stream = ps_comm_stream(e, m->comm)};
 }
 
+static ps_task step_task(ps_export *e, size_t row) {
+    const ps_steps *s = ps_capture_steps(e->c);
+    return (ps_task){.start_ns = s->device_start_ns[row],
+                     .end_ns = s->device_end_ns[row],
+                     .device = s->device[row],
+                     .context = s->context[row],
+                     .stream =
+                         ps_export_stream(e, PS_STREAM_HANDLE, s->context[row], s->stream[row])};
+}
+
 static bool has_device_time(const ps_export *e, const ps_mark *m) {
-    return m->event != PS_NO_TEXT &&
-           ps_capture_events(e->c)->device_start_ns[m->event] != PS_STILL_OPEN;
+    return m->step != PS_NO_TEXT
+               ? ps_capture_steps(e->c)->device_start_ns[m->step] != PS_STILL_OPEN
+               : m->event != PS_NO_TEXT &&
+                     ps_capture_events(e->c)->device_start_ns[m->event] != PS_STILL_OPEN;
 }
 
 static const ps_projection *projection_of(const ps_export *e, const ps_mark *m) {
@@ -81,10 +94,11 @@ bool ps_mark_has_task(const ps_export *e, const ps_mark *m) {
 
 static ps_task task_of_mark(ps_export *e, const ps_mark *m) {
     const ps_projection *p = projection_of(e, m);
-    ps_task task = m->comm != NULL         ? comm_task(e, m)
-                   : has_device_time(e, m) ? device_task(e, m->event)
-                   : p != NULL             ? projected_task(e, p)
-                                           : host_task(e, m->start_ns, m->end_ns, m->stream);
+    ps_task task = m->comm != NULL ? comm_task(e, m)
+                   : has_device_time(e, m)
+                       ? (m->step != PS_NO_TEXT ? step_task(e, m->step) : device_task(e, m->event))
+                   : p != NULL ? projected_task(e, p)
+                               : host_task(e, m->start_ns, m->end_ns, m->stream);
     task.connection = m->connection;
     task.what = PS_TASK_MARK;
     task.row = (uint32_t)m->message;
@@ -99,8 +113,8 @@ static bool add_marks(ps_export *e) {
                 return false;
             }
         } else {
-            e->n_without_device +=
-                m.stream != 0 && m.event != PS_NO_TEXT && m.end_ns != PS_STILL_OPEN;
+            e->n_without_device += m.stream != 0 && m.end_ns != PS_STILL_OPEN &&
+                                   (m.event != PS_NO_TEXT || m.step != PS_NO_TEXT);
         }
     }
     return true;
@@ -131,13 +145,30 @@ static bool add_operators(ps_export *e) {
     return true;
 }
 
+static bool task_of_row(uint8_t kind, ps_task_what *what) {
+    switch (kind) {
+    case PS_REC_KERNEL:
+        *what = PS_TASK_KERNEL;
+        return true;
+    case PS_REC_MEMCPY:
+        *what = PS_TASK_COPY;
+        return true;
+    case PS_REC_MEMSET:
+        *what = PS_TASK_SET;
+        return true;
+    case PS_REC_GRAPH:
+        *what = PS_TASK_GRAPH;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool add_device_rows(ps_export *e) {
     const ps_device_rows *d = ps_capture_device(e->c);
     for (size_t i = 0; i < d->n; i++) {
-        ps_task_what what = d->kind[i] == PS_REC_KERNEL   ? PS_TASK_KERNEL
-                            : d->kind[i] == PS_REC_MEMCPY ? PS_TASK_COPY
-                                                          : PS_TASK_SET;
-        if (what == PS_TASK_SET && d->kind[i] != PS_REC_MEMSET) {
+        ps_task_what what = PS_TASK_MARK;
+        if (!task_of_row(d->kind[i], &what)) {
             continue;
         }
         if (what == PS_TASK_KERNEL && ps_comm_is_kernel(ps_export_kernel_name(e, d->name[i]))) {
@@ -151,7 +182,8 @@ static bool add_device_rows(ps_export *e) {
                         .stream = ps_export_stream(e, PS_STREAM_CUPTI, d->context[i], d->stream[i]),
                         .row = (uint32_t)i,
                         .what = (uint8_t)what};
-        e->result->n_kernels += what == PS_TASK_KERNEL || what == PS_TASK_COMMUNICATION;
+        e->result->n_kernels +=
+            what == PS_TASK_KERNEL || what == PS_TASK_COMMUNICATION || what == PS_TASK_GRAPH;
         if (!add_task(e, task)) {
             return false;
         }
@@ -198,7 +230,8 @@ static ps_code fill_task_table(ps_export *e, ps_err *err) {
                              [PS_TASK_KERNEL] = STRING(e, "GPU_KERNEL"),
                              [PS_TASK_COMMUNICATION] = STRING(e, "GPU_KERNEL"),
                              [PS_TASK_COPY] = STRING(e, "MEMCPY_ASYNC"),
-                             [PS_TASK_SET] = STRING(e, "MEMSET")};
+                             [PS_TASK_SET] = STRING(e, "MEMSET"),
+                             [PS_TASK_GRAPH] = STRING(e, "GPU_GRAPH")};
     ps_code code = ps_database_begin(&e->db, "TASK", err);
     for (size_t i = 0; code == PS_OK && i < e->n_tasks; i++) {
         const ps_task *t = &e->tasks[i];
@@ -207,6 +240,19 @@ static ps_code fill_task_table(ps_export *e, ps_err *err) {
                                e->streams[t->stream].n_tasks++, PS_DB_NONE);
     }
     return code;
+}
+
+int64_t ps_export_graph(ps_export *e, uint32_t row) {
+    char name[32];
+    int n = snprintf(name, sizeof name, "CUDA graph #%" PRIu32, ps_capture_device(e->c)->what[row]);
+    return ps_export_string(e, name, (size_t)n);
+}
+
+/* All kernels of a replay in one. */
+static ps_code put_graph(ps_export *e, size_t task, int64_t none, ps_err *err) {
+    int64_t name = ps_export_graph(e, e->tasks[task].row);
+    return PS_DATABASE_PUT(&e->db, err, name, (int64_t)task, 0, 0, STRING(e, "GPU_GRAPH"), name,
+                           none, none, none, none, none, none, none, none, none, 0, 0);
 }
 
 static ps_code put_compute(ps_export *e, size_t task, int64_t none, ps_err *err) {
@@ -242,6 +288,8 @@ static ps_code fill_compute(ps_export *e, ps_err *err) {
     for (size_t i = 0; code == PS_OK && i < e->n_tasks; i++) {
         if (e->tasks[i].what == PS_TASK_KERNEL || e->tasks[i].what == PS_TASK_OPERATOR) {
             code = put_compute(e, i, none, err);
+        } else if (e->tasks[i].what == PS_TASK_GRAPH) {
+            code = put_graph(e, i, none, err);
         }
     }
     return code;

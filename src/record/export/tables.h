@@ -34,7 +34,8 @@ typedef enum ps_task_what {
     PS_TASK_KERNEL,   /* `row`: of the device rows, also below */
     PS_TASK_COMMUNICATION,
     PS_TASK_COPY,
-    PS_TASK_SET
+    PS_TASK_SET,
+    PS_TASK_GRAPH /* a replay as a whole */
 } ps_task_what;
 
 typedef struct ps_task {
@@ -92,6 +93,9 @@ uint32_t ps_export_stream(ps_export *e, ps_stream_kind kind, uint32_t context, u
 /* As the program called it, "" when it did not. */
 const char *ps_export_stream_name(const ps_export *e, uint32_t stream);
 
+/* "CUDA graph #7", of a device row. */
+int64_t ps_export_graph(ps_export *e, uint32_t row);
+
 /* The stream that stands for a communicator. */
 uint32_t ps_comm_stream(ps_export *e, const ps_comm_call *call);
 
@@ -110,6 +114,7 @@ typedef struct ps_mark {
     uint64_t stream;
     uint32_t tid, end_tid;
     uint32_t event;           /* PS_NO_TEXT: a step, or a call of NCCL */
+    uint32_t step;            /* PS_NO_TEXT: none */
     const ps_comm_call *comm; /* a call of NCCL besides its own range, else NULL */
 } ps_mark;
 

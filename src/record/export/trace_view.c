@@ -172,6 +172,8 @@ static int64_t name_of_task(ps_export *e, const ps_task *t) {
     case PS_TASK_COMMUNICATION:
         return d->name[t->row] != PS_NO_TEXT ? ps_export_kernel(e, d->name[t->row])
                                              : ps_export_string(e, "kernel", 6);
+    case PS_TASK_GRAPH:
+        return ps_export_graph(e, t->row);
     default:
         return t->what == PS_TASK_COPY ? ps_export_string(e, "MEMCPY_ASYNC", 12)
                                        : ps_export_string(e, "MEMSET", 6);

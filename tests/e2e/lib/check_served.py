@@ -61,8 +61,11 @@ def main(folder, n_ranks, n_steps):
             # Recorded ranges are no NVTX, and advice is the recorder's.
             if any("NVTX" in name for name in names) or "Stream 0 (compute) Ranges domain default" not in names:
                 fail("%s: names of ranges: %s", rank["label"], names)
-            if "mstx2commop" not in " ".join(m["remedy"] for m in rank["missing"] if m["what"] == "communication operators"):
-                fail("%s is told: %s", rank["label"], rank["missing"])
+            # Sends and receives are operators of their groups, though the recording tells them by marks only.
+            if "communication" not in rank["has"] or rank.get("comm_from_marks") != "host":
+                fail("%s has no communication: %s, missing %s", rank["label"], rank["has"], rank["missing"])
+            if "comm" not in kinds or not {"Group pp Communication", "Group pp_gradients Communication"} <= names:
+                fail("%s has no lanes of its groups: %s", rank["label"], names)
             for domain in ("Module", "communication", "default"):
                 if not any(n["id"].startswith("host/") and n["id"].endswith("/" + domain) for n in nodes):
                     fail("%s has no lane of domain %s", rank["label"], domain)
@@ -70,6 +73,11 @@ def main(folder, n_ranks, n_steps):
                 wanted = next(x["slices"] for x in nodes if x["lane"] == lane)
                 if n != wanted:
                     fail("%s: tiles of lane %d hold %d slices of %d", rank["label"], lane, n, wanted)
+            arrows = dict(answered(server.get("/api/flows/kinds?rank=" + rank["key"])).json()["kinds"])
+            window = "/api/flows/window?rank=%s&kind=send-recv&from=0&to=%d" % (rank["key"], rank["end"])
+            arrows_in = answered(server.get(window)).json()
+            if not arrows.get("send-recv") or arrows_in["total"] != arrows["send-recv"] or arrows_in["unmatched"] != 0:
+                fail("%s receives %s, of which %s have no send", rank["label"], arrows, arrows_in["unmatched"])
         chart = answered(server.get("/api/chart?cluster=0")).json()
         names = {t["name"] for t in chart["tables"]}
         if not {"PipelineBubble", "PipelineWaits", "PipelineStep", "PipelineReplay"} <= names:

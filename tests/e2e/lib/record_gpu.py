@@ -29,11 +29,20 @@ class Recording:
         self.anchors = db.execute(
             "SELECT kind, hostNs, otherNs, uncertaintyNs FROM PIPESCOPE_CLOCK_ANCHOR").fetchall()
         self.drops = dict(db.execute("SELECT kind, sum(count) FROM PIPESCOPE_DROPS GROUP BY kind"))
-        self.kernels = []
+        self.kernels, self.work = [], []
         if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'COMPUTE_TASK_INFO'").fetchone():
             self.kernels = [(strings[n], s, e) for n, s, e in db.execute(
                 "SELECT c.name, t.startNs, t.endNs FROM COMPUTE_TASK_INFO c "
                 "JOIN TASK t ON t.globalTaskId = c.globalTaskId ORDER BY t.startNs")]
+            self.sizes = db.execute("SELECT gridDim, blockDim, deviceId FROM COMPUTE_TASK_INFO c JOIN TASK t USING (globalTaskId) "
+                                    "JOIN STRING_IDS n ON n.id = c.name WHERE n.value LIKE '%spin%'").fetchall()
+            # (host time of the call, its thread, name, start and end on the device), where calls were recorded
+            self.work = [(a, tid, strings[n], s, e) for a, tid, n, s, e in db.execute(
+                "SELECT a.startNs, a.globalTid, c.name, t.startNs, t.endNs FROM COMPUTE_TASK_INFO c "
+                "JOIN TASK t USING (globalTaskId) JOIN CANN_API a USING (connectionId) ORDER BY a.startNs")]
+            self.ranges = [(strings[m], tid, s, e, c) for m, tid, s, e, c in db.execute(
+                "SELECT message, globalTid, startNs, endNs, connectionId FROM MSTX_EVENTS")]
+            self.tasks = tasks
 
     def named(self, message):
         return [e for e in self.events if e[0] == message]
@@ -73,15 +82,46 @@ def check_ranges(recording, output, truth):
               f"of the program's own events, {len(values)} ranges")
         # Ours lie around the program's: not shorter but for the resolution of events, and longer by two of them.
         assert min(values) > -2_000, (us, min(values))
+    check_steps(recording, [name.replace("_", " ") for _, name, *_ in rows if name.startswith("side_")])
     outer, inner, between = (recording.named(m) for m in ("outer", "inner", "between"))
     assert len(outer) == len(inner) == len(between) > 0
     for o, i, b in zip(outer, inner, between):
         assert o[3] and i[3] and b[3], "a range without a device time"
         assert o[3][0] - 1000 <= i[3][0] and i[3][1] <= b[3][0] + 1000 and b[3][0] <= o[3][1] + 1000, (o, i, b)
+    check_spread(recording)
     print(f"# anchors: {sum(a[0] == 'device' for a in recording.anchors)}, uncertainty at most "
           f"{recording.uncertainty()} ns")
     if truth:
         check_truth(recording, rows, truth)
+
+
+def check_steps(recording, names):
+    """Steps are on the side stream: each holds what it put there, on the device."""
+    steps = [e for e in recording.events if e[0].startswith("ProfilerStep#")]
+    assert steps and len(names) == 4 * len(steps), (len(names), len(steps))
+    for i, name in enumerate(names):
+        (found,), step = recording.named(name), steps[i // 4]
+        assert step[0] == f"ProfilerStep#{name.split()[-1]}" and step[3], (step, name)
+        assert step[3][0] <= found[3][0] + 1000 and found[3][1] <= step[3][1] + 1000, (step, found)
+        assert step[3][3] == found[3][3], "another stream"
+
+
+def check_spread(recording):
+    """Streams that work at the same time: each a lane of its own, in its own order."""
+    lanes = {}
+    for name, _, _, task in recording.events:
+        if name.startswith("spread "):
+            assert task, f"no device time for {name}"
+            lanes.setdefault(name, []).append(task)
+    assert len(lanes) == 4, sorted(lanes)
+    assert len({tasks[0][3] for tasks in lanes.values()}) == 4, "streams share a lane"
+    for name, tasks in lanes.items():
+        assert len({t[3] for t in tasks}) == 1, (name, tasks)
+        assert all(a[1] <= b[0] + 1000 for a, b in zip(tasks, tasks[1:])), (name, tasks)
+    spans = [(tasks[0][0], tasks[-1][1]) for tasks in lanes.values()]
+    together = min(s[1] for s in spans) - max(s[0] for s in spans)
+    print(f"# 4 streams, {len(tasks)} ranges each: {max(0, together) / 1000:.0f} us of {max(s[1] - s[0] for s in spans) / 1000:.0f} us "
+          "at the same time")
 
 
 def true_ranges(truth, stream, count, last):
@@ -148,6 +188,36 @@ def check_kernels(recording, output, truth):
         inside += any(start - slack <= k[1] and k[2] <= end + slack for k in spins)
     print(f"# {inside} of {len(rows)} ranges hold a kernel of CUPTI's")
     assert inside == len(rows)
+    sizes = sorted(set(recording.sizes))
+    print(f"# {len(spins)} kernels, {min(k[2] - k[1] for k in spins)} to {max(k[2] - k[1] for k in spins)} ns; (blocks, threads, device): {sizes}")
+    assert sizes in ([(1, 1, 0)], [(0, 0, 0)]), "not where the records of this CUPTI have them"  # 0: a CUPTI newer than known
+
+
+def check_told(recording, output, _truth):
+    """Ranges that ask for their kernels have the extent of just those that they launched; others have no device row."""
+    counts = {}
+    for name, tid, start, end, connection in recording.ranges:
+        kind = name.split()[0]
+        if kind not in ("outer", "inner", "replay", "empty"):
+            assert name == "ready" or connection not in recording.tasks, f"{name} has a device row"
+            continue
+        inside = [w for w in recording.work if w[1] == tid and start <= w[0] < end]
+        counts.setdefault(kind, set()).add(len(inside))
+        task = recording.tasks.get(connection)
+        if inside:
+            assert task and task[:2] == (min(w[3] for w in inside), max(w[4] for w in inside)), (name, task, inside)
+        else:
+            assert task is None, (name, task)
+    for line in open(output):
+        if line.startswith("told "):
+            _, kind, n = line.split()
+            assert kind in counts, kind
+            print(f"# {kind}: {sorted(counts[kind])} kernels in each, {n} were launched")
+            assert kind == "replay" or counts[kind] == {int(n)}, (kind, counts[kind])
+    assert not recording.drops.get("not_correlated"), recording.drops
+    replays = [w for w in recording.work if w[2].startswith("CUDA graph #")]
+    print(f"# graphs: {len(replays)} replays as a whole, {sorted({w[2] for w in replays})}")
+    assert len(replays) == 3, "no rows of graphs"
 
 
 def check_nothing(recording, _output, _truth):
@@ -166,7 +236,7 @@ def main():
     recording = Recording(folder)
     recording.backend(sys.argv[5] if len(sys.argv) > 5 else "cuda_event")
     {"ranges": check_ranges, "capture": check_capture, "contexts": check_contexts,
-     "overhead": check_overhead, "kernels": check_kernels, "nothing": check_nothing}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
+     "overhead": check_overhead, "kernels": check_kernels, "nothing": check_nothing, "told": check_told}[what](recording, output, sys.argv[4] if len(sys.argv) > 4 else "")
 
 
 main()

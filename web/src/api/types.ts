@@ -37,6 +37,8 @@ export interface Rank {
   steps?: [id: number, start: Ns, end: Ns][];
   devices?: number[];
   bytes?: Record<string, number>;
+  /** Communication operators were made from marks, and have the times of the host or of the marks' stream. */
+  comm_from_marks?: "host" | "stream";
   has?: string[];
   missing?: { what: string; remedy: string }[];
   oddities?: { severity: string; text: string; n: number }[];

@@ -76,7 +76,7 @@ function RankDetail({ rank }: { rank: Rank }) {
         <p><button type="button" onClick={() => void load([rank.key]).catch(fail)}>{t(rank.state === "failed" ? "frame.retry" : "frame.load")}</button></p>
       )}
       {bytes.length > 0 && <p class="quiet">{t("frame.in-memory", bytes.map(([what, n]) => `${what} ${(n / 1e6).toFixed(1)} MB`).join(", "))}</p>}
-      {(rank.missing ?? []).map((m) => <p><b>{t("frame.missing", spoken(m.what))}</b> {m.remedy}</p>)}
+      {(rank.missing ?? []).map((m) => <p><b>{t("frame.missing", spoken(m.what))}</b> {spoken(m.remedy)}</p>)}
       {(rank.oddities ?? []).map((o) => <p class="quiet">{o.text} ({grouped(String(o.n))})</p>)}
     </section>
   );
@@ -98,7 +98,7 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
         {failed.length > 0 && <Section title={t("notes.unread")}>{failed.map((r) => <p><b>{r.label}</b> <span class="bad">{r.error}</span></p>)}</Section>}
         {missing.length > 0 && (
           <Section title={t("notes.missing")}>
-            {missing.map((m) => <div class="note-row"><p><b>{spoken(m.what)}</b> <span class="quiet">{of(m.ranks)}</span></p><p>{m.remedy}</p></div>)}
+            {missing.map((m) => <div class="note-row"><p><b>{spoken(m.what)}</b> <span class="quiet">{of(m.ranks)}</span></p><p>{spoken(m.remedy)}</p></div>)}
           </Section>
         )}
         {odd.length > 0 && (

@@ -34,14 +34,19 @@ interface State extends Choice {
 
 const FIRST: State = { step: "", group: "", op: TOTAL, view: "matrix", value: "bandwidth", inner: "" };
 const state = new Atom<State>(FIRST);
+/** Somebody asked for the view that is shown; else captures without a matrix open with durations. */
+let isChosen = false;
 
 const part = {
   prefix: "comm",
   read: (): Record<string, string> => Object.fromEntries(Object.entries(state.get()).filter(([key, value]) => value !== FIRST[key as keyof State])),
-  write: (from: Record<string, string>): void => state.set({
-    step: from["step"] ?? "", group: from["group"] ?? "", op: from["op"] ?? TOTAL, view: VIEWS.find((v) => v === from["view"]) ?? "matrix",
-    value: VALUES.find((v) => v === from["value"]) ?? "bandwidth", inner: from["inner"] === "1" ? "1" : "",
-  }),
+  write: (from: Record<string, string>): void => {
+    isChosen ||= from["view"] !== undefined;
+    state.set({
+      step: from["step"] ?? "", group: from["group"] ?? "", op: from["op"] ?? TOTAL, view: VIEWS.find((v) => v === from["view"]) ?? "matrix",
+      value: VALUES.find((v) => v === from["value"]) ?? "bandwidth", inner: from["inner"] === "1" ? "1" : "",
+    });
+  },
 };
 
 function change(to: Partial<State>): void {
@@ -69,6 +74,7 @@ async function timeTables(signal: AbortSignal): Promise<Loaded> {
 export function CommunicationPage() {
   const now = useAtom(state);
   const wanted = useAtom(findInCommunication);
+  const marks = useAtom(ranks).find((r) => r.comm_from_marks !== undefined)?.comm_from_marks;
   useEffect(() => registerUrl(part), []);
   useEffect(() => {
     if (wanted !== null) {
@@ -78,6 +84,12 @@ export function CommunicationPage() {
   const matrix = useReply("matrix", now.view === "matrix" ? matrixTables : null);
   const times = useReply("times", now.view === "duration" ? timeTables : null);
   const mapping = useReply("groups", (signal) => modeTable("communication_group_map", "CommunicationGroupMapping", {}, signal));
+  const hasNoMatrix = now.view === "matrix" && hasNothing(matrix.error) && mapping.data !== null;
+  useEffect(() => {
+    if (hasNoMatrix && !isChosen) {
+      change({ view: "duration" });
+    }
+  }, [hasNoMatrix]);
   const reply = now.view === "matrix" ? matrix : times;
   const chooses = now.view !== "advice" && reply.error === null;
   const table = reply.data?.main ?? null;
@@ -94,7 +106,10 @@ export function CommunicationPage() {
   return (
     <main class="page">
       <div class="controls-row">
-        <Segments label={t("comm.view")} value={now.view} options={VIEWS.map((v) => [v, t(`comm.${v}`)] as const)} onChange={(view) => change({ view })} />
+        <Segments label={t("comm.view")} value={now.view} options={VIEWS.map((v) => [v, t(`comm.${v}`)] as const)} onChange={(view) => {
+          isChosen = true;
+          change({ view });
+        }} />
         {chooses && <Select label={t("summary.step")} value={choice.step} options={[["", t("comm.all")], ...steps.map((s) => [s, s === "" ? "–" : s] as const)]} onChange={(step) => change({ step })} />}
         {chooses && <Select label={t("comm.group")} value={choice.group} options={[["", t("comm.all")], ...groups.map((g) => [g.name, g.text] as const)]} onChange={(group) => change({ group })} />}
         {chooses && <Select label={t("comm.operator")} value={choice.op} options={ops.map((o) => [o, o === TOTAL ? t("comm.total") : o] as const)} onChange={(op) => change({ op })} />}
@@ -105,10 +120,11 @@ export function CommunicationPage() {
           </>
         )}
       </div>
+      {marks !== undefined && <p class="quiet">{t(`comm.marks-${marks}`)}</p>}
       {now.view === "advice" ? <Advice />
         : reply.error !== null ? (
           <Failed error={reply.error} retry={reply.retry}>
-            {now.view === "matrix" && hasNothing(reply.error) && mapping.data !== null && <button type="button" onClick={() => change({ view: "duration" })}>{t("comm.to-durations")}</button>}
+            {hasNoMatrix && <button type="button" onClick={() => change({ view: "duration" })}>{t("comm.to-durations")}</button>}
           </Failed>
         )
         : reply.data === null ? <Loading what={t("comm.working")} />
@@ -221,7 +237,7 @@ function Durations({ table, bandwidth, choice, groups, wanted }: DurationsProps)
       <OnAxis rows={rows} choice={choice} rank={rank} wanted={wanted} />
       <TimeBars times={times} rank={rank} choose={setRank} />
       <div class="card flush"><LocalTable table={timeTable(times)} title={t("comm.times")} urlKey="times" maxRows={12} bars={{ elapsed: "--communication", "wait ratio": "--exposed", "synchronization ratio": "--exposed" }} onRow={(row) => setRank(Number(row.get("rank")))} isMarked={(row) => row.get("rank") === rank} /></div>
-      {bandwidth !== null && <div class="card flush"><LocalTable key={JSON.stringify(filters)} table={bandwidth} title={t("comm.bandwidths")} maxRows={10} filter={filters} bars={{ bandwidth: "--communication" }} /></div>}
+      {bandwidth !== null && bandwidth.rows.length > 0 && <div class="card flush"><LocalTable key={JSON.stringify(filters)} table={bandwidth} title={t("comm.bandwidths")} maxRows={10} filter={filters} bars={{ bandwidth: "--communication" }} /></div>}
       {known !== undefined && known.state === "ready" && (
         <div class="card flush"><DataTable path="view" params={{ name: "communication_operators", rank: known.key }} title={t("comm.operators-of", known.label)} maxRows={10} bars={{ duration: "--communication" }} /></div>
       )}
@@ -247,7 +263,7 @@ function OnAxis({ rows, choice, rank, wanted }: { rows: TimeRow[]; choice: Choic
   const marked = useMemo(() => rowOf(all, wanted), [all, wanted]);
   const spans = useMemo((): Span[] => shown.map((r) => ({
     row: names.indexOf(r.rank), start: r.start_ns!, end: r.start_ns! + r.elapsed, label: r.op, colour: colours.tints[types.indexOf(typeOf(r.op)) % 12] ?? colours.accent,
-    lines: [[t("comm.transit"), duration(r.transit)], [t("comm.wait"), duration(r.wait)], [t("comm.group"), r.group]], act: () => void find(r), isMarked: r === marked,
+    lines: [...(r.isSplit ? [[t("comm.transit"), duration(r.transit)] as [string, string]] : []), ...(r.hasWait ? [[t("comm.wait"), duration(r.wait)] as [string, string]] : []), [t("comm.group"), r.group]], act: () => void find(r), isMarked: r === marked,
   })), [all, colours, marked]);
   if (shown.length === 0) {
     return null;
@@ -313,5 +329,5 @@ function TimeBars({ times, rank, choose }: { times: RankTime[]; rank: number | n
 const timeTable = (times: RankTime[]): Table => ({
   name: "communication_time", title: "", total: times.length, offset: 0,
   columns: [["rank", "int", "", false], ...(["elapsed", "transit", "synchronization", "wait", "idle"] as const).map((n): Table["columns"][0] => [n, "real", "ns", false]), ["synchronization ratio", "real", "%", false], ["wait ratio", "real", "%", false]],
-  rows: times.map((r) => [r.rank, r.elapsed, ...(r.isSplit ? [r.transit, r.sync, r.wait, r.idle] : [null, null, null, null]), r.syncRatio === null ? null : 100 * r.syncRatio, r.waitRatio === null ? null : 100 * r.waitRatio]),
+  rows: times.map((r) => [r.rank, r.elapsed, ...(r.isSplit ? [r.transit, r.sync, r.wait, r.idle] : [null, null, r.hasWait ? r.wait : null, null]), r.syncRatio === null ? null : 100 * r.syncRatio, r.waitRatio === null ? null : 100 * r.waitRatio]),
 });

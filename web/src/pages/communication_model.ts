@@ -49,6 +49,8 @@ export interface TimeRow {
   idle: number;
   /** The profile says how much of it was transit and how much waiting; else those are 0 and mean nothing. */
   isSplit: boolean;
+  /** How long it waited is known, perhaps without the rest: from when the others began. */
+  hasWait: boolean;
 }
 
 export function timesOf(table: Table): TimeRow[] {
@@ -59,9 +61,9 @@ export function timesOf(table: Table): TimeRow[] {
   };
   const start = nsReader(table, "start timestamp");
   const [elapsed, transit, wait, sync, idle] = [ns("elapsed time"), ns("transit time"), ns("wait time"), ns("synchronization time"), ns("idle time")];
-  const split = reader(table, "transit time");
+  const [split, waits] = [reader(table, "transit time"), reader(table, "wait time")];
   return table.rows.map((row) => ({
-    isSplit: split(row) !== null, step: text(step(row)), rank: Number(rank(row)), op: text(op(row)), group: text(group(row)), start_ns: start(row),
+    isSplit: split(row) !== null, hasWait: waits(row) !== null, step: text(step(row)), rank: Number(rank(row)), op: text(op(row)), group: text(group(row)), start_ns: start(row),
     elapsed: elapsed(row), transit: transit(row), wait: wait(row), sync: sync(row), idle: idle(row),
   }));
 }
@@ -117,6 +119,8 @@ export interface RankTime {
   syncRatio: number | null;
   waitRatio: number | null;
   isSplit: boolean;
+  /** Of everything that is summed up. */
+  hasWait: boolean;
 }
 
 /** One entry a rank: sums over what the choice leaves open. */
@@ -126,8 +130,9 @@ export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
     if (!meets(row, choice) || row.op !== choice.op) {
       continue;
     }
-    const sum = by.get(row.rank) ?? { rank: row.rank, elapsed: 0, transit: 0, wait: 0, sync: 0, idle: 0, syncRatio: null, waitRatio: null, isSplit: false };
+    const sum = by.get(row.rank) ?? { rank: row.rank, elapsed: 0, transit: 0, wait: 0, sync: 0, idle: 0, syncRatio: null, waitRatio: null, isSplit: false, hasWait: true };
     sum.isSplit ||= row.isSplit;
+    sum.hasWait &&= row.hasWait;
     sum.elapsed += row.elapsed;
     sum.transit += row.transit;
     sum.wait += row.wait;
@@ -137,8 +142,8 @@ export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
   }
   const ratio = (part: number, rest: number): number | null => (part + rest > 0 ? part / (part + rest) : null);
   for (const sum of by.values()) {
-    sum.syncRatio = ratio(sum.sync, sum.transit);
-    sum.waitRatio = ratio(sum.wait, sum.transit);
+    sum.syncRatio = sum.isSplit ? ratio(sum.sync, sum.transit) : null;
+    sum.waitRatio = sum.isSplit ? ratio(sum.wait, sum.transit) : null;
   }
   return [...by.values()].sort((a, b) => a.rank - b.rank);
 }

@@ -104,6 +104,7 @@ function BaseInfo({ steps }: { steps: Table | null }) {
   const known = useAtom(ranks);
   const opened = useAtom(session)!;
   const ready = known.filter((r) => r.origin_ns !== undefined);
+  const marks = known.find((r) => r.comm_from_marks !== undefined)?.comm_from_marks;
   const starts = ready.map((r) => BigInt(r.origin_ns!) + BigInt(r.start ?? 0));
   const ends = ready.map((r) => BigInt(r.origin_ns!) + BigInt(r.end ?? 0));
   const first = starts.reduce((a, b) => (b < a ? b : a), starts[0] ?? 0n);
@@ -120,6 +121,7 @@ function BaseInfo({ steps }: { steps: Table | null }) {
       {ready.length > 0 && <Fact name="summary.span" value={duration(Number(last - first))} />}
       <Fact name="summary.slices" value={grouped(String(ready.reduce((sum, r) => sum + (r.slices ?? 0), 0)))} />
       {size > 0 && <Fact name="summary.size" value={size >= 1e9 ? `${(size / 1e9).toFixed(2)} GB` : size >= 1e6 ? `${(size / 1e6).toFixed(1)} MB` : `${(size / 1e3).toFixed(1)} kB`} />}
+      {marks !== undefined && <Fact name="summary.communication" value={t(`comm.from-marks-${marks}`)} />}
       <Fact name="summary.format" value={[...new Set(known.map((r) => r.format))].join(", ")} />
       <Fact name="summary.path" value={opened.clusters.map((c) => c.path).join(", ")} />
     </dl>

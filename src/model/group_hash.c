@@ -1,4 +1,4 @@
-#include "analyze/group_hash.h"
+#include "model/group_hash.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The hash that HCCL operator names carry the last three digits of. */
-#ifndef PS_ANALYZE_GROUP_HASH_H
-#define PS_ANALYZE_GROUP_HASH_H
+#ifndef PS_MODEL_GROUP_HASH_H
+#define PS_MODEL_GROUP_HASH_H
 
 #include <stdint.h>
 
