@@ -11,17 +11,18 @@
 
 static inline void dump_bytes(ps_buf *out, const char *bytes, size_t n) {
     static const char HEX[] = "0123456789abcdef";
+    size_t n_done = 0; /* plain ones are added many at once: a text may have millions */
     ps_buf_add_char(out, '"');
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)bytes[i];
-        if (c > 0x20 && c < 0x7F && c != '"' && c != '%') {
-            ps_buf_add_char(out, (char)c);
-        } else {
-            ps_buf_add_char(out, '%');
-            ps_buf_add_char(out, HEX[c >> 4]);
-            ps_buf_add_char(out, HEX[c & 15]);
+        if (c <= 0x20 || c >= 0x7F || c == '"' || c == '%') {
+            const char escaped[] = {'%', HEX[c >> 4], HEX[c & 15]};
+            ps_buf_add(out, bytes + n_done, i - n_done);
+            ps_buf_add(out, escaped, sizeof escaped);
+            n_done = i + 1;
         }
     }
+    ps_buf_add(out, bytes + n_done, n - n_done);
     ps_buf_add_char(out, '"');
 }
 

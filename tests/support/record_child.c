@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <dirent.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,8 @@ pid_t record_child_start(const char *dir, void (*body)(void)) {
         return pid;
     }
     checked_for_leaks = getpid();
+    (void)signal(SIGINT, SIG_DFL); /* ignored when the test was put in the background */
+    (void)signal(SIGQUIT, SIG_DFL);
     for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++) {
         (void)unsetenv(VARIABLES[i]);
     }

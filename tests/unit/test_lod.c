@@ -126,6 +126,8 @@ typedef struct plain {
     uint32_t *slices; /* of the lane, in order */
     uint32_t *row;    /* of each */
     uint32_t n, n_rows;
+    uint32_t *of_rows;    /* the same slices, row after row */
+    uint32_t *row_begins; /* n_rows + 1: where each row begins in of_rows */
 } plain;
 
 static plain plain_of(const ps_trace *t, const uint32_t *lane_of, uint32_t lane, bool any_lane) {
@@ -148,12 +150,26 @@ static plain plain_of(const ps_trace *t, const uint32_t *lane_of, uint32_t lane,
         p.row[p.n++] = row;
     }
     free(ends);
+    p.of_rows = calloc(p.n + 1, sizeof *p.of_rows);
+    p.row_begins = calloc(p.n_rows + 2, sizeof *p.row_begins);
+    assert_true(p.of_rows != NULL && p.row_begins != NULL);
+    for (uint32_t i = 0; i < p.n; i++) {
+        p.row_begins[p.row[i] + 2]++;
+    }
+    for (uint32_t row = 0; row < p.n_rows; row++) {
+        p.row_begins[row + 2] += p.row_begins[row + 1];
+    }
+    for (uint32_t i = 0; i < p.n; i++) {
+        p.of_rows[p.row_begins[p.row[i] + 1]++] = p.slices[i];
+    }
     return p;
 }
 
 static void plain_end(plain *p) {
     free(p->slices);
     free(p->row);
+    free(p->of_rows);
+    free(p->row_begins);
 }
 
 static int64_t end_of(const ps_slices *s, uint32_t i) {
@@ -200,25 +216,19 @@ static size_t plain_bucket(const plain *p, const uint32_t *bucket, size_t n, uns
 static size_t plain_tile(const plain *p, unsigned level, int64_t from, int64_t to,
                          ps_lod_entry *out) {
     size_t n_out = 0;
-    uint32_t *bucket = calloc(p->n + 1, sizeof *bucket);
-    assert_non_null(bucket);
     for (uint32_t row = 0; row < p->n_rows; row++) {
-        size_t n = 0;
-        for (uint32_t i = 0; i <= p->n; i++) {
-            if (i < p->n && (p->row[i] != row || p->s->start_ns[p->slices[i]] >= to)) {
-                continue;
+        const uint32_t *at = p->of_rows + p->row_begins[row];
+        const uint32_t *end = p->of_rows + p->row_begins[row + 1];
+        while (at < end && p->s->start_ns[*at] < to) {
+            const uint32_t *bucket = at++;
+            while (at < end && p->s->start_ns[*at] < to &&
+                   p->s->start_ns[*at] >> level == p->s->start_ns[*bucket] >> level) {
+                at++;
             }
-            if (n > 0 && (i == p->n || p->s->start_ns[p->slices[i]] >> level !=
-                                           p->s->start_ns[bucket[0]] >> level)) {
-                n_out += plain_bucket(p, bucket, n, level, row, from, to, out + n_out);
-                n = 0;
-            }
-            if (i < p->n) {
-                bucket[n++] = p->slices[i];
-            }
+            n_out +=
+                plain_bucket(p, bucket, (size_t)(at - bucket), level, row, from, to, out + n_out);
         }
     }
-    free(bucket);
     return n_out;
 }
 

@@ -269,10 +269,13 @@ static void interleaved_tables(void **state) {
 
 static void deep_tree(void **state) {
     (void)state;
-    compare_sql("PRAGMA page_size = 512; CREATE TABLE T(a INTEGER, b TEXT, c INTEGER);"
-                "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i <= 200000)"
-                " INSERT INTO T SELECT i * 12345, 'n' || (i % 100), i % 3 FROM n;",
-                "T", DECODED);
+    char sql[512];
+    (void)snprintf(sql, sizeof sql,
+                   "PRAGMA page_size = 512; CREATE TABLE T(a INTEGER, b TEXT, c INTEGER);"
+                   "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i <= %d)"
+                   " INSERT INTO T SELECT i * 12345, 'n' || (i %% 100), i %% 3 FROM n;",
+                   PS_ROUNDS(200000, 20000));
+    compare_sql(sql, "T", DECODED);
 }
 
 /* --- schemas --- */

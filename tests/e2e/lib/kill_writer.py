@@ -4,6 +4,7 @@ After each kill every database is either as before or complete, never in between
 the program itself runs on what the kill left, and must arrive at the complete result; in another third `info` looks
 at it first, which changes nothing."""
 
+import hashlib
 import os
 import pathlib
 import random
@@ -20,12 +21,22 @@ def databases(root):
     return sorted(path.relative_to(root) for path in root.rglob("*_profiler_*.db"))
 
 
+dumps = {}  # of files that lie alone, by their bytes
+
+
 def dump(path):
+    """The content of a sound database. Bytes with no journal beside them mean what they meant before."""
+    alone = not any(os.path.exists(f"{path}{end}") for end in ("-journal", "-wal"))
+    key = hashlib.sha256(path.read_bytes()).digest() if alone else None
+    if key in dumps:
+        return dumps[key]
     done = subprocess.run(
         ["sqlite3", "-batch", path, "PRAGMA integrity_check", ".dump"], capture_output=True, text=True, check=True
     )
     sound, _, text = done.stdout.partition("\n")
     assert sound == "ok", f"{path}: {sound} {done.stderr}"
+    if key is not None:
+        dumps[key] = text
     return text
 
 

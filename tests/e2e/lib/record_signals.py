@@ -204,6 +204,8 @@ def test_shell_job(pipescope):
 def main():
     if sys.argv[1] == "child":
         return child([signal.Signals[name] for name in sys.argv[2:]])
+    for number in TOLD:  # a test that was put in the background has been told to ignore some
+        signal.signal(number, signal.SIG_DFL)
     os.chdir(sys.argv[2])
     for name, test in sorted(globals().items()):
         if name.startswith("test_"):
