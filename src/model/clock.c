@@ -32,7 +32,7 @@ static bool relax(const ps_clock_interval *i, bool from_a, ps_clock_offset *out)
         (to->is_known && to->first == from->first && to->uncertainty_ns <= uncertainty)) {
         return false;
     }
-    *to = (ps_clock_offset){offset, uncertainty, from->first, true};
+    *to = (ps_clock_offset){offset, uncertainty, from->first, true, from->by | i->by};
     return true;
 }
 

@@ -134,7 +134,7 @@ static bool add_order(clocks *c, uint32_t from, int64_t from_ns, uint32_t to, in
             return false;
         }
         c->intervals[c->n_intervals++] =
-            (ps_clock_interval){low, high, PS_CLOCK_LOW_OPEN, PS_CLOCK_HIGH_OPEN};
+            (ps_clock_interval){low, high, PS_CLOCK_LOW_OPEN, PS_CLOCK_HIGH_OPEN, 0};
     }
     ps_clock_before(&c->intervals[row], a == low, from_ns, to_ns);
     *is_used = true;
