@@ -16,18 +16,13 @@
 
 #include <stdlib.h>
 
+#include "analyze/recorded_clock.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
 #include "model/clock.h"
 
 #define NO_MACHINE UINT32_MAX
-
-/* Clocks of one machine as its recordings say, in the chart's middle. */
-typedef struct recorded {
-    bool is_known, is_ptp;
-    int64_t reference, offset_ns, uncertainty_ns, drift_ppb;
-} recorded;
 
 typedef struct clocks {
     ps_chart *chart;
@@ -38,7 +33,7 @@ typedef struct clocks {
     ps_clock_interval *by_start, *by_end;
     size_t n, cap_start, cap_end;
     ps_clock_offset *offsets;            /* [n_machines] */
-    recorded *recorded;                  /* [n_machines] */
+    ps_clock_state *recorded;            /* [n_machines] in the chart's middle */
     int64_t start_ns, middle_ns, end_ns; /* of the chart, from its origin */
     size_t n_empty, n_disagree;
 } clocks;
@@ -155,44 +150,6 @@ static void choose(clocks *k) {
 
 /* --- what recordings say -------------------------------------------------------------------------------------------- */
 
-/* Clocks of computers differ by less than this where nobody measured by how much. */
-enum { USUAL_DRIFT_PPB = 100000, PTP_ERROR_NS = 1000 };
-
-static int64_t distance(int64_t a, int64_t b) {
-    int64_t d = ps_i64_minus(a, b);
-    return d < 0 ? -d : d;
-}
-
-/* How far outside of the time of its readings the chart reaches. */
-static int64_t outside(const clocks *k, const ps_recorded_clock *c) {
-    int64_t origin = k->chart->origin_ns;
-    int64_t before = ps_i64_minus(c->from_ns, ps_i64_plus(origin, k->start_ns));
-    int64_t after = ps_i64_minus(ps_i64_plus(origin, k->end_ns), c->to_ns);
-    int64_t most = before > after ? before : after;
-    return most > 0 ? most : 0;
-}
-
-static recorded recorded_of(const clocks *k, const ps_recorded_clock *c) {
-    int64_t middle = ps_i64_plus(k->chart->origin_ns, k->middle_ns);
-    int64_t drift = c->has_drift ? c->drift_ppb : 0;
-    int64_t unsure = c->has_drift ? c->drift_uncertainty_ppb : USUAL_DRIFT_PPB;
-    int64_t since = ps_i64_minus(middle, c->at_ns);
-    int64_t gained = ps_clock_gain(since, drift);
-    int64_t own = 0;
-    if ((drift < 0 ? -drift : drift) <= unsure) { /* perhaps it does not drift at all */
-        own = ps_clock_gain(distance(k->end_ns, k->start_ns), drift < 0 ? -drift : drift) / 2;
-        drift = 0;
-    }
-    int64_t away = c->has_drift ? outside(k, c) : outside(k, c) + distance(c->from_ns, c->to_ns);
-    return (recorded){.is_known = true,
-                      .is_ptp = c->is_ptp,
-                      .reference = c->reference,
-                      .drift_ppb = drift,
-                      .offset_ns = ps_i64_plus(c->offset_ns, gained),
-                      .uncertainty_ns =
-                          ps_i64_plus(c->uncertainty_ns, own + ps_clock_gain(away, unsure))};
-}
-
 static void find_span(clocks *k) {
     for (size_t i = 0; i < k->chart->n_ops; i++) {
         const ps_op *op = &k->chart->ops[i];
@@ -215,41 +172,14 @@ static void find_recorded(clocks *k) {
             continue;
         }
         first = first != NULL ? first : c;
-        recorded found = recorded_of(k, c);
-        recorded *known = &k->recorded[machine];
+        ps_clock_state found =
+            ps_recorded_clock_at(c, ps_i64_plus(k->chart->origin_ns, k->start_ns),
+                                 ps_i64_plus(k->chart->origin_ns, k->end_ns));
+        ps_clock_state *known = &k->recorded[machine];
         if (!known->is_known || found.uncertainty_ns < known->uncertainty_ns) {
             *known = found;
         }
     }
-}
-
-/* Narrows what is known of two clocks. False when the two have nothing in common: then nothing is changed. */
-static bool narrow(ps_clock_interval *i, int64_t low_ns, int64_t high_ns, uint32_t by) {
-    bool is_empty = ps_clock_is_empty(i);
-    int64_t low = !is_empty && i->low_ns > low_ns ? i->low_ns : low_ns;
-    int64_t high = !is_empty && i->high_ns < high_ns ? i->high_ns : high_ns;
-    if (low > high) {
-        return false;
-    }
-    uint32_t before = low == i->low_ns || high == i->high_ns ? i->by : 0;
-    uint32_t now = low != i->low_ns || high != i->high_ns ? by : 0;
-    *i = (ps_clock_interval){i->a, i->b, low, high, before | now};
-    return true;
-}
-
-static void use_recorded(clocks *k, uint32_t row) {
-    ps_clock_interval *i = &k->by_start[row];
-    const recorded *a = &k->recorded[i->a];
-    const recorded *b = &k->recorded[i->b];
-    bool fits = true;
-    if (a->is_ptp && b->is_ptp) {
-        fits = narrow(i, -2 * PTP_ERROR_NS, 2 * PTP_ERROR_NS, PS_CLOCK_BY_PTP);
-    }
-    int64_t between = ps_i64_minus(b->offset_ns, a->offset_ns);
-    int64_t unsure = ps_i64_plus(a->uncertainty_ns, b->uncertainty_ns);
-    bool agrees = narrow(i, ps_i64_minus(between, unsure), ps_i64_plus(between, unsure),
-                         PS_CLOCK_BY_EXCHANGE);
-    k->n_disagree += !fits || !agrees;
 }
 
 /* Each machine against the first that has one, and all pairs that are linked. */
@@ -266,7 +196,8 @@ static bool add_recorded(clocks *k) {
     for (uint32_t row = 0; ok && row < k->n; row++) {
         const ps_clock_interval *i = &k->by_start[row];
         if (k->recorded[i->a].is_known && k->recorded[i->b].is_known) {
-            use_recorded(k, row);
+            k->n_disagree += !ps_recorded_clocks_narrow(&k->by_start[row], &k->recorded[i->a],
+                                                        &k->recorded[i->b]);
         }
     }
     return ok;

@@ -94,6 +94,61 @@ ps_code ps_recorded_clock_read(const ps_trace *trace, ps_recorded_clock *out, ps
     return text != NULL ? ps_recorded_clock_parse(text, strlen(text), out, err) : PS_OK;
 }
 
+/* --- at a time ------------------------------------------------------------------------------------------------------- */
+
+/* Clocks of computers differ by less than this where nobody measured by how much. */
+enum { USUAL_DRIFT_PPB = 100000, PTP_ERROR_NS = 1000 };
+
+static int64_t magnitude(int64_t n) {
+    return n < 0 ? -n : n;
+}
+
+/* How far the span reaches outside of the time between the readings. */
+static int64_t outside(const ps_recorded_clock *c, int64_t start_ns, int64_t end_ns) {
+    int64_t before = ps_i64_minus(c->from_ns, start_ns);
+    int64_t after = ps_i64_minus(end_ns, c->to_ns);
+    int64_t most = before > after ? before : after;
+    return most > 0 ? most : 0;
+}
+
+ps_clock_state ps_recorded_clock_at(const ps_recorded_clock *c, int64_t start_ns, int64_t end_ns) {
+    int64_t span = ps_i64_minus(end_ns, start_ns);
+    int64_t since = ps_i64_minus(ps_i64_plus(start_ns, span / 2), c->at_ns);
+    int64_t drift = c->has_drift ? c->drift_ppb : 0;
+    int64_t unsure_ppb = c->has_drift ? c->drift_uncertainty_ppb : USUAL_DRIFT_PPB;
+    int64_t offset = ps_i64_plus(c->offset_ns, ps_clock_gain(since, drift));
+    int64_t away = outside(c, start_ns, end_ns);
+    int64_t unsure = ps_clock_gain(away, unsure_ppb);
+    if (!c->has_drift) {
+        unsure = ps_i64_plus(unsure, ps_clock_gain(ps_i64_minus(c->to_ns, c->from_ns), unsure_ppb));
+    }
+    if (magnitude(drift) <= unsure_ppb) { /* perhaps it does not drift at all */
+        unsure = ps_i64_plus(unsure, ps_clock_gain(span, magnitude(drift)) / 2);
+        drift = 0;
+    }
+    return (ps_clock_state){.is_known = true,
+                            .is_ptp = c->is_ptp,
+                            .reference = c->reference,
+                            .offset_ns = offset,
+                            .uncertainty_ns = ps_i64_plus(c->uncertainty_ns, unsure),
+                            .drift_ppb = drift};
+}
+
+bool ps_recorded_clocks_narrow(ps_clock_interval *i, const ps_clock_state *a,
+                               const ps_clock_state *b) {
+    bool keeps = true;
+    if (a->is_ptp && b->is_ptp) {
+        keeps = ps_clock_narrow(i, -2 * PTP_ERROR_NS, 2 * PTP_ERROR_NS, PS_CLOCK_BY_PTP);
+    }
+    int64_t between = ps_i64_minus(b->offset_ns, a->offset_ns);
+    int64_t unsure = ps_i64_plus(a->uncertainty_ns, b->uncertainty_ns);
+    bool agrees = ps_clock_narrow(i, ps_i64_minus(between, unsure), ps_i64_plus(between, unsure),
+                                  PS_CLOCK_BY_EXCHANGE);
+    return keeps && agrees;
+}
+
+/* --- machines ---------------------------------------------------------------------------------------------------------- */
+
 bool ps_recorded_machines(const ps_recorded_clock *const *clocks, size_t n, int32_t *machines) {
     for (size_t r = 0; r < n; r++) {
         if (machines[r] >= 0) {

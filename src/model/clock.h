@@ -69,6 +69,10 @@ static inline bool ps_clock_is_empty(const ps_clock_interval *i) {
     return ps_clock_is_closed(i) && i->low_ns > i->high_ns;
 }
 
+/* Narrows an interval to [low_ns, high_ns], by another source; one that is empty is replaced. False, and nothing is changed, when
+ * the two have nothing in common. */
+bool ps_clock_narrow(ps_clock_interval *i, int64_t low_ns, int64_t high_ns, uint32_t by);
+
 /* out[n_machines]: along the ways of least uncertainty over the closed intervals that are not empty. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_clock_solve(uint32_t n_machines, const ps_clock_interval *intervals,
                                    size_t n_intervals, ps_clock_offset *out, ps_err *err);

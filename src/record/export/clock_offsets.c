@@ -13,7 +13,7 @@
 #include "record/export/capture_parts.h"
 
 static const double MIN_SPAN_NS = 1e6;
-static const double MAX_PPM = 1e5; /* clocks that drift by a tenth are no clocks */
+static const double MAX_PPM = 1000; /* twice what a kernel slews: such a clock was set */
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
