@@ -32,6 +32,7 @@ typedef struct partial {
     ps_given_label *labels; /* [marks.n], after round 2 */
     size_t n_by_schedule, n_aligned, n_by_message, n_outside, n_missing;
     bool from_table; /* marks are the rows of an earlier run's StepTaskInfo */
+    bool host_times; /* a recording without a device: its device times are the host's */
     bool stale;      /* has a StepTaskInfo of an earlier run */
     bool failed;     /* round 2 could not place or label the rank */
 } partial;
@@ -106,8 +107,9 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
             err, PS_NOTHING,
             "no MSTX_EVENTS: mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))");
     }
+    part->host_times = ps_trace_has_host_times(in->trace);
     code = ps_marks_collect(in->trace, in->opts, &part->marks, in->diag, err);
-    if (code == PS_OK && part->marks.n_selected == 0 && ps_trace_has_host_times(in->trace)) {
+    if (code == PS_OK && part->marks.n_selected == 0 && part->host_times) {
         ps_mark_list_fini(&part->marks);
         code = ps_marks_collect_host(in->trace, in->opts, &part->marks, in->diag, err);
     }
@@ -651,6 +653,24 @@ static bool number_machines(const ps_reduce_input *in, ps_measured_rank *ranks) 
     return ok;
 }
 
+/* Where times are not what they are taken for, the chart says so. */
+static bool say_times(const ps_reduce_input *in, const plan *pl) {
+    size_t n_drawn = 0;
+    bool host_times = false;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        if (in_chart(in, pl, r)) {
+            n_drawn++;
+            host_times = host_times || ((const partial *)in->partials[r])->host_times;
+        }
+    }
+    return !host_times ||
+           ps_chart_set_labels(
+               in->result->chart,
+               n_drawn == 1 && in->n_ranks == 1
+                   ? "marks; host times: no device in the trace; one process, one stage"
+                   : "marks; host times: no device in the trace");
+}
+
 static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err) {
     ps_measured_rank *ranks = ps_calloc(in->n_ranks, sizeof *ranks);
     if (ranks == NULL) {
@@ -689,7 +709,7 @@ static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err)
                              .clocks = {.each_rank = in->opts->align, .align = in->opts->align},
                              .replay = {.max_activations = in->opts->max_activations}};
     if (!ps_chart_set_text(in->result->chart, "", opts.pp_type) ||
-        !ps_chart_set_how(in->result->chart, opts.how)) {
+        !ps_chart_set_how(in->result->chart, opts.how) || !say_times(in, pl)) {
         return ps_fail_nomem(err);
     }
     ps_pipeline_notes notes;

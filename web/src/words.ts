@@ -793,6 +793,7 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
   [/\bForward and Backward ranges of torch\.distributed\.pipelining\b/, "torch.distributed.pipelining 的 Forward、Backward range"],
   [/\branges named after functions of the framework\b/, "以框架函数命名的 range"], [/\branges of layers\b/, "层的 range"],
   [/\bthe flows between forward and backward operators: inferred, not marked\b/, "前向与反向算子间的连线：推断所得，并非打点"],
+  [/^marks(?=;)/, "打点"], [/\bone process, one stage\b/, "单进程、单阶段"],
   [/\bclocks aligned\b/, "时钟已对齐"],
   [/\bClock of machine (\d+): (\S+) us ± (\S+) us against the first; /, "机器 $1 的时钟相对第一台：$2 us ± $3 us；"],
   [/\bClock of rank (\d+): (\S+) us ± (\S+) us against the first; /, "rank $1 的时钟相对第一个：$2 us ± $3 us；"],
