@@ -69,7 +69,7 @@ void ps_event_drop(unsigned drop);
 
 /* These work from the start of a recording until its rings are released, also after *ps_recording became 0. Before the first event
  * there is no ring yet: records of definitions, pairs and anchors wait in memory for it (they may be made inside of
- * ps_session_ring_place()), and are forgotten when the recording ends without one. When ring 0 is full they wake the writer and wait
+ * ps_session_ring_place()), drops too, and are forgotten when the recording ends without one. When ring 0 is full they wake the writer and wait
  * for room, a tenth of a second at most. */
 
 /* A record with text behind it, e.g. PS_REC_STREAM, PS_REC_THREAD_NAME; at most PS_RECORD_MAX_TEXT bytes are kept. */

@@ -17,6 +17,7 @@ static struct {
     ps_slot *written;                  /* what waited, until it can be freed */
     ps_slot *abandoned[MAX_ABANDONED]; /* of parents */
     unsigned n_abandoned;
+    uint64_t drops[PS_N_DROPS]; /* counted before there was a ring */
 } waiting;
 
 static _Thread_local void (*taker)(void);
@@ -185,8 +186,19 @@ void ps_shared_drop(unsigned drop, uint64_t n) {
     }
     if (lane != NULL) {
         (void)atomic_fetch_add_explicit(&lane->ring.header->drops[drop], n, memory_order_relaxed);
+    } else {
+        waiting.drops[drop] += n;
     }
     ps_lane_shared_unlock();
+}
+
+/* Under the lock of the lane. */
+static void flush_drops(ps_lane *lane) {
+    for (unsigned i = 0; i < PS_N_DROPS; i++) {
+        (void)atomic_fetch_add_explicit(&lane->ring.header->drops[i], waiting.drops[i],
+                                        memory_order_relaxed);
+        waiting.drops[i] = 0;
+    }
 }
 
 void ps_shared_flush(void) {
@@ -199,6 +211,9 @@ void ps_shared_flush(void) {
     if (n > 0) { /* taken: record() below takes the lock by itself */
         waiting.slots = NULL;
         waiting.n = waiting.cap = 0;
+    }
+    if (lane != NULL) {
+        flush_drops(lane);
     }
     ps_lane_shared_unlock();
     for (size_t i = 0; i < n; i += 1u + slots[i].n_more) {
@@ -218,6 +233,7 @@ void ps_shared_forget(void) {
         ps_free(waiting.written);
         waiting.slots = waiting.written = NULL;
         waiting.n = waiting.cap = 0;
+        memset(waiting.drops, 0, sizeof waiting.drops);
         ps_lane_shared_unlock();
     }
 }
@@ -235,5 +251,6 @@ void ps_shared_abandon(void) {
     abandon(waiting.written);
     waiting.slots = waiting.written = NULL;
     waiting.n = waiting.cap = 0;
+    memset(waiting.drops, 0, sizeof waiting.drops);
     taker = NULL;
 }

@@ -78,6 +78,8 @@ export EMU_CUPTI_BUSY
 record busy 0 --backend cupti -- "$programs/gpu_ranges" 2
 check ranges busy
 grep -q 'another tool holds CUPTI' "$T/busy.err" || fail "not said: $(cat "$T/busy.err")"
+[ "$(sql "$(find busy -name '*.db')" "SELECT sum(count) FROM PIPESCOPE_DROPS WHERE kind = 'cupti_busy'")" = 1 ] ||
+    fail 'cupti_busy was not counted'
 unset EMU_CUPTI_BUSY
 PIPESCOPE_CUPTI_PATH=$T/none.so
 record missing 0 --backend cupti -- "$programs/gpu_ranges" 2

@@ -18,6 +18,7 @@ if [ -n "$emulated" ]; then
     GPU_DRIVER=$emulated/libcuda.so.1
     PIPESCOPE_CUPTI_PATH=$emulated/libcupti.so.13
     export GPU_DRIVER
+    unset PIPESCOPE_PYTHON
     n_ranges=5 n_kernels=3 n_steps=2 n_rounds=5
 fi
 got=0
@@ -85,8 +86,11 @@ else
 fi
 
 if [ -n "$emulated" ]; then
-    echo '# an emulated driver: no PyTorch on it'
-elif "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    PYTHONPATH=$lib/emulated_torch
+    PYTHONDONTWRITEBYTECODE=1
+    export PYTHONPATH PYTHONDONTWRITEBYTECODE
+fi
+if "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
     for order in before after; do
         echo "-- PyTorch's profiler, begun $order the recorder"
         "$python" "$lib/record_gpu_torch.py" "$library" "$order" "$T/torch_$order" || fail "PyTorch's profiler, $order"

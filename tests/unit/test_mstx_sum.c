@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/project.h"
 #include "base/diag.h"
 #include "support/small_runs.h"
 
@@ -123,6 +124,30 @@ static void marks_behind_a_queue(void **state) {
     ps_trace_free(t);
 }
 
+/* The profiler's own steps may be on a stream where no range of the program is: ranges are those of the host then, as without. */
+static void only_steps_on_the_device(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t one = small_thread(b, 1);
+    range(b, one, "ProfilerStep#3", 0, 200, 10, 220);
+    range(b, one, "work", 300, 340, -1, -1);
+    ps_trace *t = small_seal(b);
+    assert_false(ps_trace_has_device(t));
+    small_run o;
+    small_run_mode(&o, "mstx_sum", &t, 1, NULL);
+    small_expect(&o, "MSTXMarkStats",
+                 "0|ProfilerStep#3|200|NULL|200|NULL|210|NULL|0|0\n"
+                 "1|work|40|NULL|40|NULL|NULL|NULL|0|0\n");
+    small_run_fini(&o);
+    ps_trace_free(t);
+    b = ps_builder_new();
+    one = small_thread(b, 1);
+    range(b, one, "work", 300, 340, 310, 350);
+    t = small_seal(b);
+    assert_true(ps_trace_has_device(t));
+    ps_trace_free(t);
+}
+
 /* Marks without any device side are those of NVTX: host times. */
 static void host_ranges_alone(void **state) {
     (void)state;
@@ -220,9 +245,13 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_and_ranges),  cmocka_unit_test(marks_behind_a_queue),
-        cmocka_unit_test(host_ranges_alone), cmocka_unit_test(host_ranges_and_kernels),
-        cmocka_unit_test(no_marks),          cmocka_unit_test(many_ranges),
+        cmocka_unit_test(pairs_and_ranges),
+        cmocka_unit_test(marks_behind_a_queue),
+        cmocka_unit_test(host_ranges_alone),
+        cmocka_unit_test(only_steps_on_the_device),
+        cmocka_unit_test(host_ranges_and_kernels),
+        cmocka_unit_test(no_marks),
+        cmocka_unit_test(many_ranges),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -310,6 +310,7 @@ static void test_signal(void **state) {
 static void test_shared_records(void **state) {
     (void)state;
     ps_shared_pair(PS_REC_INFO, "session", "{}", 2); /* waits for the ring */
+    ps_shared_drop(PS_DROP_CUPTI_BUSY, 1);           /* this too */
     (void)ps_double_start(NULL, 1024);
     ps_shared_anchor(1, 2, 3, 4);
     ps_event_mark(none(), text_of("first"), NULL, NULL);
@@ -337,6 +338,7 @@ static void test_shared_records(void **state) {
     assert_memory_equal(kernel->more, &more, sizeof more);
     assert_int_equal(ps_double_count(PS_REC_TEXT), 2); /* "first" and "gemm" */
     assert_int_equal(ps_double_drops(PS_DROP_UNRESOLVED), 3);
+    assert_int_equal(ps_double_drops(PS_DROP_CUPTI_BUSY), 1);
 }
 
 /* --- the device ------------------------------------------------------------------------------------------------------ */
