@@ -158,6 +158,18 @@ PS_API int ps_record_step_on(void *stream);
  * "parallel_group_info". */
 PS_API int ps_record_add_metadata(const char *key, const char *json);
 
+/* How far this machine's wall clock lies from that of the machine of another rank, as the program measured it (by an exchange of
+ * messages: docs/recording.md says how). Kept with the recording, for those who read the ranks together; no time is changed by it.
+ * Called at the start and at the end of a run it also tells how the clocks drift.
+ *   reference_rank   whose clock it is; the same on all ranks. That rank itself calls with offset 0.
+ *   at_ns            CLOCK_REALTIME here when it was measured, at most a day ago; 0 for now
+ *   offset_ns        clock here less the clock there
+ *   uncertainty_ns   the truth differs by no more; 0 for ranks of one machine
+ *   method           how, a word of a-z, 0-9, _ and -: "exchange" (NULL), "same_host", "ptp"
+ * Holds for the recording that runs and for later ones of the process. */
+PS_API int ps_record_clock_offset(int reference_rank, int64_t at_ns, int64_t offset_ns,
+                                  int64_t uncertainty_ns, const char *method);
+
 /* A name for a stream, shown in timelines. */
 PS_API int ps_record_name_stream(void *stream, const char *name);
 

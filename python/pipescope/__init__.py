@@ -24,13 +24,14 @@ from pipescope._ops import record_ops
 from pipescope._profile import profile, step, tensorboard_trace_handler
 from pipescope._schedule import ProfilerAction, schedule
 from pipescope._session import export, is_recording, name_stream, op, set_option, start, stop
+from pipescope._sync import ClockOffset, FolderStore, sync
 from pipescope._window import add_window_arguments, job_schedule_profiler_range
 
 __all__ = ["mstx", "profile", "schedule", "ProfilerAction", "tensorboard_trace_handler", "step", "start", "stop", "export",
            "is_recording", "set_option", "op", "name_stream", "job", "step_wrapper", "job_schedule_profiler_range",
            "add_window_arguments", "add_metadata", "add_metadata_json", "parallel_group_info", "hook_modules", "unhook",
            "patch_dataloader", "patch_save", "patch_attention", "record_ops", "mark_attention", "mark_fused_attention", "available",
-           "directory", "stats"]
+           "directory", "stats", "sync", "ClockOffset", "FolderStore"]
 
 
 def __getattr__(name):

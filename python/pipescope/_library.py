@@ -98,6 +98,10 @@ class _Functions:
         self.step = of(waiting, "ps_record_step_on", number, address)
         self.add_metadata = of(quick, "ps_record_add_metadata", number, text, text)
         self.name_stream = of(quick, "ps_record_name_stream", number, address, text)
+        try:
+            self.clock_offset = of(quick, "ps_record_clock_offset", number, number, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, text)
+        except AttributeError:  # the process has loaded an older one
+            self.clock_offset = None
         self.get_stats = of(quick, "ps_record_get_stats", number, ctypes.POINTER(Stats))
         self.op_begin = of(quick, "ps_record_op_begin", ctypes.c_uint64, text, text, address)
         self.op_begin_backward = of(quick, "ps_record_op_begin_backward", ctypes.c_uint64, text, text, address, ctypes.c_uint64)

@@ -15,7 +15,7 @@ import os
 import threading
 import weakref
 
-from pipescope import _groups, _jobs, _library, _metadata, _say, _streams
+from pipescope import _groups, _jobs, _library, _metadata, _say, _streams, _sync
 from pipescope._schedule import ProfilerAction, Window, environment_window
 
 NONE, WARMUP, RECORD, SAVE = (ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD,
@@ -35,6 +35,7 @@ def _wait_for_writers():
 
 def _at_exit():
     for profile in list(_open):
+        profile._sync_clocks = False  # the other ranks may be gone
         profile.stop()
     _wait_for_writers()
 
@@ -80,11 +81,14 @@ class profile:
     Without a schedule everything between start and stop is recorded, and steps are not told apart. PIPESCOPE_WINDOW=A:B in the
     environment replaces the schedule.
 
+    sync_clocks: True to call pipescope.sync() as each recording starts and before it stops, or the store for it. Then all ranks must
+    have a profile with the same schedule: they wait for one another there.
+
     options: of the library ("backend", "level", "domain_include" ...), for this profile. `config` is what is noted of the
     profile's arguments in profiler_info."""
 
     def __init__(self, *, schedule=None, on_trace_ready=None, options=None, metadata=None, config=None,
-                 custom_trace_id_callback=None):
+                 custom_trace_id_callback=None, sync_clocks=False):
         window = environment_window()
         if window is not None:
             schedule = Window(*window)
@@ -103,6 +107,7 @@ class profile:
         self._options = dict(options or {})
         self._config = config or {}
         self._trace_id_callback = custom_trace_id_callback
+        self._sync_clocks = sync_clocks
         self._started = self._stopped = False
         self._pid = os.getpid()  # a forked child has a copy of this object, but not of the recording
         self._recording = False  # by this profile
@@ -189,6 +194,7 @@ class profile:
 
     def __del__(self):
         try:
+            self._sync_clocks = False
             self.stop()
         except Exception:  # the interpreter may be half gone
             pass
@@ -273,6 +279,13 @@ class profile:
         elif not self._recording:
             _say.warn("recording could not be started: %s", _library.error_text(code))
 
+        if self._recording:
+            self._sync(60)
+
+    def _sync(self, timeout_s):
+        if self._sync_clocks:
+            _sync.sync(None if self._sync_clocks is True else self._sync_clocks, timeout_s=timeout_s)
+
     def _cool_down(self):
         """Of a warm-up nothing stays."""
         lib = _library.functions()
@@ -284,6 +297,7 @@ class profile:
         if lib is None or not self._recording:
             return
         self._recording = False
+        self._sync(_sync.LAST_PATIENCE_S)
         self._note()
         code = lib.stop()
         if code != _library.OK:

@@ -6,13 +6,20 @@
  *
  * Where an operation that needs no input comes first, y began before its input was there and the bounds contradict one
  * another: then the ends alone are compared, as y ended after x in any case. Ranges of the host hold more than the work
- * at both ends: of them only x's start and y's end are in a certain order. */
+ * at both ends: of them only x's start and y's end are in a certain order.
+ *
+ * Where recordings say how far their clocks lay apart, as messages exchanged for it told (recorded_clock.h), or that PTP holds them
+ * together, that is an interval too, as certain as those of links: the truth lies in all of them, so what they have in common is
+ * taken. When they have nothing in common the more trusted one counts alone: the order of events before the exchange, which looked
+ * at the clocks at other moments. PTP is a promise only: an order of events that contradicts it shows that it was not kept. */
 #include "analyze/chart_clock.h"
 
 #include <stdlib.h>
 
+#include "analyze/recorded_clock.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 #include "model/clock.h"
 
 #define NO_MACHINE UINT32_MAX
@@ -25,7 +32,10 @@ typedef struct clocks {
     ps_idmap by_pair; /* machine a << 32 | b, a < b -> row in both lists */
     ps_clock_interval *by_start, *by_end;
     size_t n, cap_start, cap_end;
-    ps_clock_offset *offsets; /* [n_machines] */
+    ps_clock_offset *offsets;            /* [n_machines] */
+    ps_clock_state *recorded;            /* [n_machines] in the chart's middle */
+    int64_t start_ns, middle_ns, end_ns; /* of the chart, from its origin */
+    size_t n_empty, n_disagree;
 } clocks;
 
 /* Machines numbered from 0 in the order of the ranks. */
@@ -57,7 +67,7 @@ static uint32_t pair_row(clocks *k, uint32_t a, uint32_t b) {
     if (row != PS_IDMAP_NONE) {
         return row;
     }
-    ps_clock_interval open = {a, b, PS_CLOCK_LOW_OPEN, PS_CLOCK_HIGH_OPEN};
+    ps_clock_interval open = {a, b, PS_CLOCK_LOW_OPEN, PS_CLOCK_HIGH_OPEN, PS_CLOCK_BY_ORDER};
     if (!ps_grow(&k->by_start, &k->cap_start, k->n + 1, UINT32_MAX - 1, sizeof open) ||
         !ps_grow(&k->by_end, &k->cap_end, k->n + 1, UINT32_MAX - 1, sizeof open) ||
         !ps_idmap_put(&k->by_pair, key, (uint32_t)k->n)) {
@@ -73,6 +83,13 @@ typedef struct bound {
     int64_t from_end_ns, to_end_ns; /* of the one by ends */
 } bound;
 
+/* A time as the clock would show it that is right in the chart's middle and does not drift. */
+static int64_t steady(const clocks *k, int64_t ppb, int64_t time_ns) {
+    return ppb == 0
+               ? time_ns
+               : ps_i64_minus(time_ns, ps_clock_gain(ps_i64_minus(time_ns, k->middle_ns), ppb));
+}
+
 static bool add_bound(clocks *k, uint32_t from_rank, uint32_t to_rank, const bound *b) {
     uint32_t from = k->machine_of[from_rank];
     uint32_t to = k->machine_of[to_rank];
@@ -83,8 +100,12 @@ static bool add_bound(clocks *k, uint32_t from_rank, uint32_t to_rank, const bou
     if (row == NO_MACHINE) {
         return false;
     }
-    ps_clock_before(&k->by_start[row], from < to, b->from_ns, b->to_ns);
-    ps_clock_before(&k->by_end[row], from < to, b->from_end_ns, b->to_end_ns);
+    int64_t ppb = k->recorded[from].drift_ppb;
+    int64_t to_ppb = k->recorded[to].drift_ppb;
+    ps_clock_before(&k->by_start[row], from < to, steady(k, ppb, b->from_ns),
+                    steady(k, to_ppb, b->to_ns));
+    ps_clock_before(&k->by_end[row], from < to, steady(k, ppb, b->from_end_ns),
+                    steady(k, to_ppb, b->to_end_ns));
     return true;
 }
 
@@ -118,15 +139,68 @@ static bool add_bounds(clocks *k) {
 }
 
 /* By starts where that is possible, by ends where those contradict one another. */
-static size_t choose(clocks *k) {
-    size_t n_empty = 0;
+static void choose(clocks *k) {
     for (size_t i = 0; i < k->n; i++) {
         if (k->opts->ends_only || ps_clock_is_empty(&k->by_start[i])) {
             k->by_start[i] = k->by_end[i];
         }
-        n_empty += ps_clock_is_empty(&k->by_start[i]);
+        k->n_empty += ps_clock_is_empty(&k->by_start[i]);
     }
-    return n_empty;
+}
+
+/* --- what recordings say -------------------------------------------------------------------------------------------- */
+
+static void find_span(clocks *k) {
+    for (size_t i = 0; i < k->chart->n_ops; i++) {
+        const ps_op *op = &k->chart->ops[i];
+        k->start_ns = i == 0 || op->start_ns < k->start_ns ? op->start_ns : k->start_ns;
+        k->end_ns = i == 0 || op->end_ns > k->end_ns ? op->end_ns : k->end_ns;
+    }
+    k->middle_ns = k->start_ns / 2 + k->end_ns / 2;
+}
+
+/* Of the ranks of a machine the one that is sure most; against the reference that the first one names. The clock of the reference's own
+ * machine is right and does not drift, whatever its time of the recording is. */
+static void find_recorded(clocks *k) {
+    const ps_recorded_clock *first = NULL;
+    find_span(k);
+    for (size_t r = 0; r < k->chart->n_ranks; r++) {
+        const ps_recorded_clock *c = &k->chart->ranks[r].recorded;
+        uint32_t machine = k->machine_of[r];
+        if (!c->has_offset || machine == NO_MACHINE ||
+            (first != NULL && c->reference != first->reference)) {
+            continue;
+        }
+        first = first != NULL ? first : c;
+        ps_clock_state found =
+            ps_recorded_clock_at(c, ps_i64_plus(k->chart->origin_ns, k->start_ns),
+                                 ps_i64_plus(k->chart->origin_ns, k->end_ns));
+        ps_clock_state *known = &k->recorded[machine];
+        if (!known->is_known || found.uncertainty_ns < known->uncertainty_ns) {
+            *known = found;
+        }
+    }
+}
+
+/* Each machine against the first that has one, and all pairs that are linked. */
+static bool add_recorded(clocks *k) {
+    uint32_t first = NO_MACHINE;
+    bool ok = true;
+    for (uint32_t m = 0; ok && m < k->n_machines; m++) {
+        if (k->recorded[m].is_known && first == NO_MACHINE) {
+            first = m;
+        } else if (k->recorded[m].is_known) {
+            ok = pair_row(k, first, m) != NO_MACHINE;
+        }
+    }
+    for (uint32_t row = 0; ok && row < k->n; row++) {
+        const ps_clock_interval *i = &k->by_start[row];
+        if (k->recorded[i->a].is_known && k->recorded[i->b].is_known) {
+            k->n_disagree += !ps_recorded_clocks_narrow(&k->by_start[row], &k->recorded[i->a],
+                                                        &k->recorded[i->b]);
+        }
+    }
+    return ok;
 }
 
 static int compare_pairs(const void *a, const void *b) {
@@ -151,6 +225,10 @@ static ps_code move_ops(clocks *k, ps_err *err) {
         ps_op *op = &k->chart->ops[i];
         const ps_chart_rank *rank = &k->chart->ranks[op->rank];
         int64_t by = rank->has_clock ? rank->clock_offset_ns : 0;
+        if (rank->has_clock && rank->clock_drift_ppb != 0) {
+            int64_t since = ps_i64_minus(op->start_ns, k->middle_ns);
+            by = ps_i64_plus(by, ps_clock_gain(since, rank->clock_drift_ppb));
+        }
         if (!shift_ok(op, by)) {
             return ps_fail(err, PS_RANGE, "the clock of rank %d is too far off to be aligned",
                            (int)rank->rank);
@@ -168,45 +246,62 @@ static ps_code move_ops(clocks *k, ps_err *err) {
 static bool set_ranks(clocks *k) {
     bool any = false;
     uint32_t first = NO_MACHINE;
+    uint32_t first_machine = NO_MACHINE;
     for (size_t r = 0; r < k->chart->n_ranks; r++) {
         uint32_t machine = k->machine_of[r];
         if (machine == NO_MACHINE || !k->offsets[machine].is_known) {
             continue;
         }
         const ps_clock_offset *o = &k->offsets[machine];
+        first_machine = first == NO_MACHINE ? machine : first_machine;
         first = first == NO_MACHINE ? o->first : first;
         if (o->first == first) {
             ps_chart_rank *rank = &k->chart->ranks[r];
             rank->has_clock = true;
             rank->clock_offset_ns = o->offset_ns;
             rank->clock_uncertainty_ns = o->uncertainty_ns;
+            rank->clock_by = o->by;
+            if ((o->by & PS_CLOCK_BY_EXCHANGE) != 0) {
+                rank->clock_drift_ppb =
+                    k->recorded[machine].drift_ppb - k->recorded[first_machine].drift_ppb;
+            }
             any = true;
         }
     }
     return any;
 }
 
-ps_code ps_chart_clocks(ps_chart *chart, const ps_chart_clock_opts *opts, size_t *n_empty,
-                        ps_err *err) {
+ps_code ps_chart_clocks(ps_chart *chart, const ps_chart_clock_opts *opts,
+                        ps_chart_clock_notes *notes, ps_err *err) {
     clocks k = {.chart = chart, .opts = opts};
     ps_code code = PS_OK;
-    *n_empty = 0;
+    *notes = (ps_chart_clock_notes){0};
     ps_idmap_init(&k.by_pair);
     k.machine_of = ps_calloc(chart->n_ranks, sizeof *k.machine_of);
     bool ok = k.machine_of != NULL && number_machines(&k);
     if (ok && k.n_machines > 1) {
         k.offsets = ps_calloc(k.n_machines, sizeof *k.offsets);
-        ok = k.offsets != NULL && add_bounds(&k);
+        k.recorded = ps_calloc(k.n_machines, sizeof *k.recorded);
+        ok = k.offsets != NULL && k.recorded != NULL;
+        if (ok) {
+            find_recorded(&k);
+            ok = add_bounds(&k);
+        }
+        if (ok) {
+            choose(&k);
+            ok = add_recorded(&k);
+        }
     }
     if (ok && k.n > 0) {
-        *n_empty = choose(&k);
         qsort(k.by_start, k.n, sizeof *k.by_start, compare_pairs);
         code = ps_clock_solve(k.n_machines, k.by_start, k.n, k.offsets, err);
         if (code == PS_OK && set_ranks(&k) && opts->align) {
             code = move_ops(&k, err);
         }
     }
+    *notes = (ps_chart_clock_notes){k.n_empty, k.n_disagree};
     ps_idmap_fini(&k.by_pair);
+    ps_free(k.recorded);
     ps_free(k.machine_of);
     ps_free(k.by_start);
     ps_free(k.by_end);

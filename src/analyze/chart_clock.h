@@ -25,9 +25,14 @@ typedef struct ps_chart_clock_opts {
     bool align;    /* move the ops of each rank by its machine's offset */
 } ps_chart_clock_opts;
 
-/* Needs the chart's links. Fills the clock fields of its ranks where more than one machine is in it. *n_empty: pairs
- * of machines whose bounds contradict one another. PS_NOMEM, or PS_RANGE when the moved times leave 64 bits. */
+typedef struct ps_chart_clock_notes {
+    size_t n_empty;    /* pairs of machines whose bounds by links contradict one another */
+    size_t n_disagree; /* whose bounds by links contradict what was recorded of the clocks */
+} ps_chart_clock_notes;
+
+/* Needs the chart's links, and `recorded` of its ranks. Fills the clock fields of its ranks where more than one machine is in
+ * it. PS_NOMEM, or PS_RANGE when the moved times leave 64 bits. */
 PS_MUST_USE ps_code ps_chart_clocks(ps_chart *chart, const ps_chart_clock_opts *opts,
-                                    size_t *n_empty, ps_err *err);
+                                    ps_chart_clock_notes *notes, ps_err *err);
 
 #endif

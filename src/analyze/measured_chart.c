@@ -136,7 +136,8 @@ static bool add_rank(building *b, size_t rank) {
         !ps_chart_add_rank(b->chart, (ps_chart_rank){.rank = (int32_t)r->rank,
                                                      .stage = r->place.stage,
                                                      .pipeline = r->place.pipeline,
-                                                     .machine = r->machine})) {
+                                                     .machine = r->machine,
+                                                     .recorded = r->clock})) {
         return false;
     }
     step_counts counts = {0};

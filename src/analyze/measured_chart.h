@@ -17,7 +17,8 @@ typedef struct ps_measured_rank {
     bool from_table;              /* marks are rows of StepTaskInfo: no host times */
     bool no_host;                 /* nor have these */
     int32_t machine;              /* -1 unknown */
-    const ps_p2p_list *p2p;       /* or NULL; counterparts count ranks as this array does */
+    ps_recorded_clock clock;
+    const ps_p2p_list *p2p; /* or NULL; counterparts count ranks as this array does */
 } ps_measured_rank;
 
 /* Ranks in the order given; origin = the first mark's start. With `is_classic` the microbatch of an op is its

@@ -212,7 +212,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
         code = connect(chart, &r, &opts->places, notes, err);
     }
     if (code == PS_OK) {
-        code = ps_chart_clocks(chart, &opts->clocks, &notes->n_clocks_empty, err);
+        code = ps_chart_clocks(chart, &opts->clocks, &notes->clocks, err);
     }
     if (code != PS_OK) {
         return code;
@@ -236,7 +236,8 @@ void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag) {
     ps_diag_count(diag, PS_ODD_OP_MISSING, notes->n_missing);
     ps_diag_count(diag, PS_ODD_TAIL_UNMARKED, notes->n_unmarked_weights);
     ps_diag_count(diag, PS_ODD_STAGE_MISSING, notes->n_stages_missing);
-    ps_diag_count(diag, PS_ODD_CLOCKS, notes->n_clocks_empty);
+    ps_diag_count(diag, PS_ODD_CLOCKS, notes->clocks.n_empty);
+    ps_diag_count(diag, PS_ODD_CLOCK_RECORDED, notes->clocks.n_disagree);
     ps_diag_count(diag, PS_ODD_EARLY, notes->n_early);
     if (notes->unlinked[0] != '\0') {
         ps_diag_add(diag, PS_ODD_SCHEDULE, "drawn without links and replay: %s", notes->unlinked);

@@ -28,7 +28,7 @@ typedef struct ps_pipeline_notes {
         [160]; /* why the ops have no links, or the replay is left out; "" when all is there */
     size_t n_missing; /* ops of the schedule without a mark (not counted when is_labelled) */
     size_t n_unmarked_weights; /* DualPipeV's tail */
-    size_t n_clocks_empty;     /* pairs of machines whose clocks contradict the order of events */
+    ps_chart_clock_notes clocks;
     size_t
         n_early; /* ops that start before their input has ended, where these are more than a few */
     size_t n_stages_missing; /* stages of the job that the chart does not show */

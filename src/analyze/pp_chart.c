@@ -16,6 +16,7 @@
 #include "analyze/measured_chart.h"
 #include "analyze/p2p.h"
 #include "analyze/pipeline.h"
+#include "analyze/recorded_clock.h"
 #include "analyze/topology.h"
 #include "base/alloc.h"
 #include "base/num.h"
@@ -630,15 +631,39 @@ static void note_pipeline(const ps_reduce_input *in, const plan *pl,
     }
 }
 
+/* As the files lie, else as the recordings say. */
+static bool number_machines(const ps_reduce_input *in, ps_measured_rank *ranks) {
+    int32_t *machines = ps_calloc(in->n_ranks, sizeof *machines);
+    const ps_recorded_clock **clocks = ps_calloc(in->n_ranks, sizeof *clocks);
+    bool ok = machines != NULL && clocks != NULL;
+    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        const partial *part = in->partials[r];
+        machines[r] = in->ranks[r].machine;
+        clocks[r] = part != NULL ? &part->facts.clock : NULL;
+    }
+    ok = ok && ps_recorded_machines(clocks, in->n_ranks, machines);
+    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        ranks[r].machine = machines[r];
+        ranks[r].clock = clocks[r] != NULL ? *clocks[r] : (ps_recorded_clock){0};
+    }
+    ps_free(machines);
+    ps_free(clocks);
+    return ok;
+}
+
 static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err) {
     ps_measured_rank *ranks = ps_calloc(in->n_ranks, sizeof *ranks);
     if (ranks == NULL) {
         return ps_fail_nomem(err);
     }
+    if (!number_machines(in, ranks)) {
+        ps_free(ranks);
+        return ps_fail_nomem(err);
+    }
     for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
-        ranks[r] = (ps_measured_rank){
-            .rank = in->ranks[r].rank, .place = pl->places[r], .machine = in->ranks[r].machine};
+        ranks[r].rank = in->ranks[r].rank;
+        ranks[r].place = pl->places[r];
         if (in_chart(in, pl, r)) {
             ranks[r].marks = &part->marks;
             ranks[r].labels = part->labels;

@@ -12,6 +12,7 @@
 #include "analyze/measured_chart.h"
 #include "analyze/pipeline.h"
 #include "analyze/rank_labels.h"
+#include "analyze/recorded_clock.h"
 #include "analyze/topology.h"
 #include "analyze/transfers.h"
 #include "base/alloc.h"
@@ -424,6 +425,16 @@ static bool make_marks(job *j, size_t r) {
     return ok;
 }
 
+static bool recorded_machines(const job *j, int32_t *machines) {
+    const ps_recorded_clock **clocks = ps_calloc(j->in->n_ranks, sizeof *clocks);
+    for (size_t r = 0; clocks != NULL && r < j->in->n_ranks; r++) {
+        clocks[r] = part_of(j, r) != NULL ? &part_of(j, r)->facts.clock : NULL;
+    }
+    bool ok = clocks != NULL && ps_recorded_machines(clocks, j->in->n_ranks, machines);
+    ps_free(clocks);
+    return ok;
+}
+
 /* Machines by the names that the traces carry, else by where the files were found. False when memory is out. */
 static bool number_machines(const job *j, int32_t *machines) {
     ps_strpool hosts;
@@ -454,7 +465,7 @@ static bool number_machines(const job *j, int32_t *machines) {
     }
     ps_idmap_fini(&numbers);
     ps_strpool_fini(&hosts);
-    return ok;
+    return ok && (any || recorded_machines(j, machines));
 }
 
 static ps_code measure_ranks(job *j, ps_err *err) {
@@ -479,6 +490,7 @@ static ps_code measure_ranks(job *j, ps_err *err) {
             j->measured[r].labels = j->labels[r];
             j->measured[r].no_host = j->source == PS_LABELS_JOB;
             j->measured[r].machine = machines[r];
+            j->measured[r].clock = part->facts.clock;
             j->measured[r].p2p = &part->transfers.p2p;
         }
     }

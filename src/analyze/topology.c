@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/recorded_clock.h"
 #include "base/lit.h"
 #include "base/num.h"
 
@@ -208,7 +209,8 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     if (out->n_microbatches == 0) {
         out->n_microbatches = from_batch_sizes(args, ARGS, out->dp, diag);
     }
-    ps_code code = read_groups(groups, arena, out, err);
+    ps_code code = ps_recorded_clock_read(trace, &out->clock, err);
+    code = code == PS_OK ? read_groups(groups, arena, out, err) : code;
     return code == PS_OK && info != NULL ? read_distributed_info(info, trace, arena, out, diag, err)
                                          : code;
 }

@@ -9,6 +9,7 @@
 #include "analyze/analysis.h"
 #include "base/arena.h"
 #include "base/diag.h"
+#include "model/clock.h"
 
 /* A communicator this rank belongs to. */
 typedef struct ps_group_fact {
@@ -26,6 +27,7 @@ typedef struct ps_rank_facts {
         world_size; /* the last also from the launcher, where a recorder noted it */
     ps_group_fact *groups;
     size_t n_groups;
+    ps_recorded_clock clock;
 } ps_rank_facts;
 
 /* Reads pp_info, distributed_args and parallel_group_info, or the distributedInfo of a PyTorch trace, whose group for

@@ -140,6 +140,9 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_CLOCKS, PS_SEV_LOSS, "clocks-disagree",                                               \
       "%llu {ranks have clocks that disagree|rank has a clock that disagrees} with the order "     \
       "of sends and receives (see --align)")                                                       \
+    X(PS_ODD_CLOCK_RECORDED, PS_SEV_LOSS, "clock-contradicted",                                    \
+      "%llu {machines have clocks|machine has a clock} of which the recording says what the "      \
+      "order of events contradicts: the order counts")                                             \
     X(PS_ODD_OTHER_LABELS, PS_SEV_LOSS, "other-labels",                                            \
       "%llu {ranks carry|rank carries} other labels than the rest and {are|is} not in the chart")  \
     X(PS_ODD_COLLECTIVES, PS_SEV_INFO, "collectives-cut",                                          \

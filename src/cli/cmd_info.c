@@ -3,12 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/recorded_clock.h"
 #include "base/alloc.h"
 #include "base/num.h"
 #include "base/threads.h"
 #include "cli/info.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "write/number_text.h"
 #include "write/shorten.h"
 
 /* --- what a database may lack -------------------------------------------------------------------------------- */
@@ -281,6 +283,42 @@ static int print_examples(ps_cli *cli, const ps_info *info) {
     return status;
 }
 
+/* "clock of rank 1   1768.3 us +- 8.6 us against rank 0's, by exchange", as recorded */
+static int print_clock(ps_cli *cli, const ps_info_rank *r, bool is_first) {
+    const ps_named *item = ps_named_find(&r->inventory->metas, "collector.clock");
+    ps_recorded_clock c;
+    ps_err err = PS_ERR_INIT;
+    if (item == NULL) {
+        return 0;
+    }
+    if (ps_recorded_clock_parse(item->text, strlen(item->text), &c, &err) != PS_OK ||
+        !c.has_offset || r->rank->rank == c.reference) {
+        return 0;
+    }
+    char key[40];
+    char offset[PS_NUMBER_TEXT];
+    char uncertainty[PS_NUMBER_TEXT];
+    char drift[PS_NUMBER_TEXT];
+    (void)snprintf(key, sizeof key, "clock of rank %s", PS_RANK(r->rank->rank));
+    ps_int_scaled(c.offset_ns, 1000, 1, offset);
+    ps_int_scaled(c.uncertainty_ns, 1000, 1, uncertainty);
+    ps_int_scaled(c.drift_ppb, 1000, 1, drift);
+    bool drifts = c.has_drift && llabs(c.drift_ppb) > c.drift_uncertainty_ppb;
+    ps_cli_print(cli, "%s%-20s %s us %s %s us against rank %lld's, by %s%s%s%s\n",
+                 is_first ? "\n" : "", key, offset, cli->term.utf8 ? "±" : "+-", uncertainty,
+                 (long long)c.reference, c.method, drifts ? ", drifting by " : "",
+                 drifts ? drift : "", drifts ? " ppm" : "");
+    return 1;
+}
+
+static void print_clocks(ps_cli *cli, const ps_info *info) {
+    enum { SHOWN = 16 };
+    int n = 0;
+    for (size_t i = 0; i < info->n && n < SHOWN; i++) {
+        n += ps_info_was_read(&info->ranks[i]) ? print_clock(cli, &info->ranks[i], n == 0) : 0;
+    }
+}
+
 /* Ranks that lack the same are named together. */
 static void print_missing(ps_cli *cli, const ps_info *info) {
     ps_buf first;
@@ -343,6 +381,7 @@ static int show(ps_cli *cli, const ps_info *info) {
     int status = print_ranks(cli, info);
     status = status == PS_EXIT_OK ? print_examples(cli, info) : status;
     if (status == PS_EXIT_OK) {
+        print_clocks(cli, info);
         print_missing(cli, info);
     }
     return status;

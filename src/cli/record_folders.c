@@ -15,6 +15,7 @@
 
 #include "base/fs.h"
 #include "base/lit.h"
+#include "base/num.h"
 #include "read/sqlite/db.h"
 
 #define SUFFIX "_ascend_pt"
@@ -137,6 +138,24 @@ static void read_drops(ps_db *db, ps_arena *arena, ps_recorded_folder *f) {
     }
 }
 
+/* "48.2": picoseconds of so many events; 0 when it is no figure. */
+static int64_t cost_of(const ps_lit *test, const char *key, int64_t n) {
+    const ps_lit *v = ps_lit_get(test, key);
+    int64_t each_ps = 0;
+    int64_t all_ps = 0;
+    bool ok = v != NULL && (v->kind == PS_LIT_NUMBER || v->kind == PS_LIT_INT) &&
+              ps_parse_scaled(v->begin, v->source_len, 1000, &each_ps) &&
+              !__builtin_mul_overflow(each_ps, n, &all_ps) && all_ps < INT64_MAX / 65536;
+    return ok ? all_ps : 0;
+}
+
+/* Operators and steps are ranges to the recorder. */
+static void read_overhead(ps_db *db, ps_arena *arena, ps_recorded_folder *f) {
+    const ps_lit *test = fact(db, arena, "collector.overhead_self_test");
+    f->overhead_ps = cost_of(test, "range_ns", f->n_ranges + f->n_ops + f->n_steps) +
+                     cost_of(test, "mark_ns", f->n_marks);
+}
+
 /* Sets the state FAILED when it cannot be read. */
 static void read_database(ps_recorded *r, ps_recorded_folder *f, const char *path) {
     ps_db *db = path != NULL ? ps_db_open(path, &f->err) : NULL;
@@ -155,6 +174,7 @@ static void read_database(ps_recorded *r, ps_recorded_folder *f, const char *pat
     f->has_stages = fact(db, r->arena, "distributed_args") != NULL ||
                     fact(db, r->arena, "parallel_group_info") != NULL;
     count_rows(db, f);
+    read_overhead(db, r->arena, f);
     ps_db_close(db);
 }
 

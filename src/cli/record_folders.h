@@ -33,6 +33,7 @@ typedef struct ps_recorded_folder {
     int64_t
         damaged_bytes; /* of the raw files, which could not be understood: the rest is there, and they are kept */
     const char *damaged_at; /* the first place, "" unknown */
+    int64_t overhead_ps;    /* of the program's threads, by the recorder's own test; 0 unknown */
     bool has_stages;        /* its metadata say how many pipeline stages there are */
 } ps_recorded_folder;
 

@@ -19,6 +19,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/record_launch.h"
+#include "write/number_text.h"
 #include "write/writers.h"
 
 /* Paths are to be copied: they are never shortened. */
@@ -133,6 +134,23 @@ static void add_drops(const ps_recorded *r, ps_buf *out) {
     }
 }
 
+/* "cost: about 1.2 ms of the programs' time", of all processes. */
+static void add_overhead(const ps_recorded *r, ps_buf *out) {
+    int64_t sum_ps = 0;
+    for (size_t i = 0; i < r->n && sum_ps < INT64_MAX / 2; i++) {
+        sum_ps += r->folders[i].overhead_ps;
+    }
+    if (sum_ps > 0) {
+        char time[PS_NUMBER_TEXT];
+        bool is_long = sum_ps >= INT64_C(1000000000); /* a millisecond */
+        ps_int_scaled(sum_ps, is_long ? 1000000000 : 1000000, 1, time);
+        ps_buf_addf(out,
+                    "cost: about %s %s of the program's time%s (the recorder's own test; %s)\n",
+                    time, is_long ? "ms" : "us", r->n > 1 ? ", all processes together" : "",
+                    "without first events and what the device's times take");
+    }
+}
+
 /* In quotes where a shell wants them. */
 static void add_word(const char *word, ps_buf *out) {
     static const char PLAIN[] =
@@ -232,6 +250,7 @@ static ps_code format_table(const ps_recorded *r, const ps_text_style *style, ps
     if (ok && t->n_rows > 0) {
         code = ps_write_table_text(t, style, out, err);
         add_drops(r, out);
+        add_overhead(r, out);
         add_next(r, out);
     }
     ps_table_free(t);

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "model/clock.h"
 
 /* kind, short name in files, meaning */
 #define PS_OP_KINDS(X)                                                                             \
@@ -67,6 +68,10 @@ typedef struct ps_chart_rank {
     bool has_clock;          /* of the machine: clock_offset_ns and its uncertainty are known */
     int64_t clock_offset_ns; /* its clock - that of the first machine */
     int64_t clock_uncertainty_ns;
+    uint32_t clock_by; /* PS_CLOCK_BY_...: what told */
+    int64_t
+        clock_drift_ppb; /* what it gains against the first machine's, 0 unknown; the offset is in the chart's middle */
+    ps_recorded_clock recorded; /* what the capture says */
 } ps_chart_rank;
 
 typedef struct ps_op {

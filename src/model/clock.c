@@ -14,6 +14,19 @@ void ps_clock_before(ps_clock_interval *i, bool from_a, int64_t from_ns, int64_t
     }
 }
 
+bool ps_clock_narrow(ps_clock_interval *i, int64_t low_ns, int64_t high_ns, uint32_t by) {
+    bool is_empty = ps_clock_is_empty(i);
+    int64_t low = !is_empty && i->low_ns > low_ns ? i->low_ns : low_ns;
+    int64_t high = !is_empty && i->high_ns < high_ns ? i->high_ns : high_ns;
+    if (low > high) {
+        return false;
+    }
+    uint32_t before = low == i->low_ns || high == i->high_ns ? i->by : 0;
+    uint32_t now = low != i->low_ns || high != i->high_ns ? by : 0;
+    *i = (ps_clock_interval){i->a, i->b, low, high, before | now};
+    return true;
+}
+
 /* One end of an interval is known: what does it say of the other? False when it says nothing better. */
 static bool relax(const ps_clock_interval *i, bool from_a, ps_clock_offset *out) {
     ps_clock_offset *from = &out[from_a ? i->a : i->b];
@@ -32,7 +45,7 @@ static bool relax(const ps_clock_interval *i, bool from_a, ps_clock_offset *out)
         (to->is_known && to->first == from->first && to->uncertainty_ns <= uncertainty)) {
         return false;
     }
-    *to = (ps_clock_offset){offset, uncertainty, from->first, true};
+    *to = (ps_clock_offset){offset, uncertainty, from->first, true, from->by | i->by};
     return true;
 }
 

@@ -206,6 +206,12 @@ int ps_record_name_stream(void *stream, const char *name) {
     return ps_session_name_stream(stream, name);
 }
 
+int ps_record_clock_offset(int reference_rank, int64_t at_ns, int64_t offset_ns,
+                           int64_t uncertainty_ns, const char *method) {
+    ps_process_init();
+    return ps_session_clock_offset(reference_rank, at_ns, offset_ns, uncertainty_ns, method);
+}
+
 int ps_record_get_stats(ps_record_stats *out) {
     ps_process_init();
     if (out == NULL || out->size < sizeof out->size) {

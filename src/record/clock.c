@@ -114,7 +114,7 @@ void ps_clock_describe(int clock, ps_buf *out) {
         long long offset_ns = (t.status & STA_NANO) != 0 ? t.offset : (long long)t.offset * 1000;
         bool unsync = state == TIME_ERROR || (t.status & STA_UNSYNC) != 0;
         ps_buf_addf(out,
-                    ",\"synchronised\":%s,\"offset_ns\":%lld,\"max_error_us\":%ld,"
+                    ",\"synchronised\":%s,\"kernel_offset_ns\":%lld,\"max_error_us\":%ld,"
                     "\"estimated_error_us\":%ld,\"frequency_ppm\":%.3f",
                     unsync ? "false" : "true", offset_ns, t.maxerror, t.esterror,
                     (double)t.freq / 65536.0);

@@ -113,7 +113,8 @@ typedef struct ps_device_more { /* in the place of a slot */
 
 /* Names of PS_REC_INFO, all of them texts: "session" is a JSON object with version, rank, worker, host, pid, launch, level,
  * config; "backend", "device" ({"id":0,"name":"..."}), "clock" (JSON), "schedule" (JSON), "nvtx_categories"
- * ({"domain": {"1": "name"}}), "stop" (JSON, written when recording was stopped in order: its absence says that the process
+ * ({"domain": {"1": "name"}}), "environment" (JSON objects, one or more), "clock_offset" (JSON, one for each measurement:
+ * session_clock.c), "overhead_self_test" (JSON), "stop" (JSON, written when recording was stopped in order: its absence says that the process
  * died). */
 
 /* --- ring ---------------------------------------------------------------------------------------------------------- */

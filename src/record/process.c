@@ -18,6 +18,7 @@
 #include "record/domains.h"
 #include "record/events.h"
 #include "record/log.h"
+#include "record/self_test.h"
 #include "record/session.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
@@ -66,6 +67,7 @@ static void forget_parent(void) {
     }
     atomic_store(&ps_device, &ps_device_host);
     ps_writer_forget();
+    ps_self_test_forget();
     ps_threads_forget();
     ps_domains_forget();
     ps_facts_forget();

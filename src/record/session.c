@@ -162,6 +162,7 @@ static ps_take *new_take(ps_start_by by) {
     take->start_ns = take->first.real_ns;
     take->automatic = by == PS_BY_OPTION;
     take->windowed = by == PS_BY_WINDOW;
+    take->environment = ps_environment_read();
     const char *places = getenv(PS_RECORD_PLACES_VARIABLE);
     if (places != NULL && strlen(places) < sizeof take->places) {
         (void)snprintf(take->places, sizeof take->places, "%s", places);
@@ -181,6 +182,7 @@ static ps_take *new_take(ps_start_by by) {
 static void free_take(ps_take *take) {
     if (take != NULL) {
         ps_spool_close(&take->spool);
+        ps_free(take->environment);
         ps_free(take);
     }
 }

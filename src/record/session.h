@@ -29,6 +29,8 @@ int ps_session_stats(ps_record_stats *out);
 int ps_session_directory(char *out, uint32_t size);
 int ps_session_metadata(const char *key, const char *json);
 int ps_session_name_stream(void *stream, const char *name);
+int ps_session_clock_offset(int reference_rank, int64_t at_ns, int64_t offset_ns,
+                            int64_t uncertainty_ns, const char *method);
 
 int ps_session_step_begin(int64_t step, void *stream); /* stream: of ps_record_step_begin_on */
 int ps_session_step_end(void);

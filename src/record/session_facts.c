@@ -14,6 +14,7 @@
 #include "record/hold.h"
 #include "record/log.h"
 #include "record/nvtx.h"
+#include "record/self_test.h"
 #include "record/session.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
@@ -246,6 +247,8 @@ void ps_take_define(const ps_take *take) {
     define_backend();
     define_schedule(take);
     define_world_size(take);
+    ps_environment_define(take->environment);
+    ps_self_test_define();
     ps_hold(&g.lock);
     for (const meta *m = g.first; m != NULL; m = m->next) {
         ps_shared_pair(PS_REC_META, m->key, m->json, strlen(m->json));
@@ -253,6 +256,7 @@ void ps_take_define(const ps_take *take) {
     for (const stream_name *s = g.streams; s != NULL; s = s->next) {
         ps_shared_define(PS_REC_STREAM, s->stream, s->name, strlen(s->name));
     }
+    ps_clock_offsets_define();
     g.defined = true;
     ps_let_go(&g.lock);
     ps_nvtx_begin(take->generation);
@@ -305,6 +309,10 @@ void ps_facts_undefined(void) {
     ps_hold(&g.lock);
     g.defined = false;
     ps_let_go(&g.lock);
+}
+
+bool ps_facts_are_defined(void) {
+    return g.defined;
 }
 
 void ps_facts_hold(void) {

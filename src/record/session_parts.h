@@ -36,8 +36,9 @@ typedef struct ps_take {
     bool automatic;   /* by the option `record` */
     bool windowed;    /* by the option `window` */
     char backend[16];
-    char places[256]; /* PS_RECORD_PLACES_VARIABLE, "" when nobody asks */
-    bool set_aside;   /* automatic, and ended because the program began a recording itself */
+    char *environment; /* ps_environment_read() */
+    char places[256];  /* PS_RECORD_PLACES_VARIABLE, "" when nobody asks */
+    bool set_aside;    /* automatic, and ended because the program began a recording itself */
 
     /* Set under `place`, by the first event. */
     bool placed;  /* there is a spool and a writer */
@@ -86,6 +87,20 @@ void ps_facts_undefined(void);
 void ps_facts_forget(void); /* in a forked child: keeps them, but for the lock */
 void ps_facts_hold(void);
 void ps_facts_release(void);
+bool ps_facts_are_defined(void); /* the current recording has them. Under that lock */
+
+/* --- session_clock.c ----------------------------------------------------------------------------------------------- */
+
+/* Through ring 0: what was measured of clocks before the recording. Under the lock of facts. */
+void ps_clock_offsets_define(void);
+
+/* --- session_environment.c ------------------------------------------------------------------------------------------ */
+
+/* The variables of the environment that matter for a distributed training, as JSON objects of at most a few KB: texts one behind
+ * the other, the last one empty. NULL when memory is out. On the thread that starts the recording: others may be setting some. */
+char *ps_environment_read(void);
+/* Through ring 0; `texts` may be NULL. */
+void ps_environment_define(const char *texts);
 
 /* --- session_export.c ---------------------------------------------------------------------------------------------- */
 

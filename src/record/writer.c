@@ -25,6 +25,7 @@
 #include "record/events.h"
 #include "record/log.h"
 #include "record/memory.h"
+#include "record/self_test.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
 
@@ -152,6 +153,7 @@ static void *run(void *unused) {
         atomic_store(&g.state, AWAKE);
         ps_session_count_nested();
         uint64_t taken = take_all();
+        ps_self_test_round(g.clock);
         const ps_rec_device *device = atomic_load(&ps_device);
         if (!g.exit_early && strcmp(device->name, "host") != 0) {
             g.exit_early = true;
@@ -172,6 +174,7 @@ static void *run(void *unused) {
         pause_ns = busy ? ROUND_NS : pause_ns * 2 > IDLE_NS ? IDLE_NS : pause_ns * 2;
         nap(pause_ns);
     }
+    ps_self_test_end();
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 #include "serve/align.h"
 
 #include "analyze/late.h"
+#include "analyze/recorded_clock.h"
 #include "analyze/transfers.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
@@ -81,6 +82,8 @@ ps_code ps_align_steps(ps_align_rank *ranks, size_t n, ps_err *err) {
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
+#define NO_ROW UINT32_MAX
+
 /* --- by communication --------------------------------------------------------------------------------------------------- */
 
 typedef struct clocks {
@@ -114,14 +117,8 @@ static bool number_clocks(clocks *c) {
     return ok;
 }
 
-/* "What happened on rank `from` at x was before what happened on rank `to` at y." *is_used: it bounds something. */
-static bool add_order(clocks *c, uint32_t from, int64_t from_ns, uint32_t to, int64_t to_ns,
-                      bool *is_used) {
-    uint32_t a = c->clock_of[from];
-    uint32_t b = c->clock_of[to];
-    if (a == b) {
-        return true;
-    }
+/* The interval of two clocks, NO_ROW when memory is out. */
+static uint32_t row_of(clocks *c, uint32_t a, uint32_t b) {
     uint32_t low = a < b ? a : b;
     uint32_t high = a < b ? b : a;
     uint64_t key = (uint64_t)low << 32 | high;
@@ -131,12 +128,27 @@ static bool add_order(clocks *c, uint32_t from, int64_t from_ns, uint32_t to, in
         if (!ps_grow(&c->intervals, &c->cap_intervals, c->n_intervals + 1, UINT32_MAX - 1,
                      sizeof *c->intervals) ||
             !ps_idmap_put(&c->rows, key, row)) {
-            return false;
+            return NO_ROW;
         }
-        c->intervals[c->n_intervals++] =
-            (ps_clock_interval){low, high, PS_CLOCK_LOW_OPEN, PS_CLOCK_HIGH_OPEN};
+        c->intervals[c->n_intervals++] = (ps_clock_interval){low, high, PS_CLOCK_LOW_OPEN,
+                                                             PS_CLOCK_HIGH_OPEN, PS_CLOCK_BY_ORDER};
     }
-    ps_clock_before(&c->intervals[row], a == low, from_ns, to_ns);
+    return row;
+}
+
+/* "What happened on rank `from` at x was before what happened on rank `to` at y." *is_used: it bounds something. */
+static bool add_order(clocks *c, uint32_t from, int64_t from_ns, uint32_t to, int64_t to_ns,
+                      bool *is_used) {
+    uint32_t a = c->clock_of[from];
+    uint32_t b = c->clock_of[to];
+    if (a == b) {
+        return true;
+    }
+    uint32_t row = row_of(c, a, b);
+    if (row == NO_ROW) {
+        return false;
+    }
+    ps_clock_before(&c->intervals[row], a < b, from_ns, to_ns);
     *is_used = true;
     return true;
 }
@@ -168,6 +180,61 @@ static bool add_meeting(clocks *c, const ps_meeting *m) {
     return ok;
 }
 
+/* Of the ranks of a clock the one that is sure most, in the middle of all that was recorded. */
+static void find_recorded(const clocks *c, ps_clock_state *states) {
+    const ps_recorded_clock *first = NULL;
+    int64_t start_ns = INT64_MAX;
+    int64_t end_ns = INT64_MIN;
+    for (size_t i = 0; i < c->n; i++) {
+        const ps_loaded_facts *facts = ps_loaded_facts_of(c->ranks[i].loaded);
+        int64_t origin_ns = ps_trace_origin_ns(trace_of(&c->ranks[i]));
+        int64_t from_ns = plus(origin_ns, facts->start_ns);
+        int64_t to_ns = plus(origin_ns, facts->end_ns);
+        start_ns = from_ns < start_ns ? from_ns : start_ns;
+        end_ns = to_ns > end_ns ? to_ns : end_ns;
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        const ps_recorded_clock *r = &c->ranks[i].recorded;
+        if (r->has_offset && (first == NULL || r->reference == first->reference)) {
+            first = first != NULL ? first : r;
+            ps_clock_state found = ps_recorded_clock_at(r, start_ns, end_ns);
+            ps_clock_state *known = &states[c->clock_of[i]];
+            *known =
+                !known->is_known || found.uncertainty_ns < known->uncertainty_ns ? found : *known;
+        }
+    }
+}
+
+/* Each clock against the first that has one, and all pairs that communication bounds. */
+static bool add_recorded(clocks *c) {
+    ps_clock_state *states = ps_calloc((size_t)c->n_clocks + 1, sizeof *states);
+    if (states == NULL) {
+        return false;
+    }
+    find_recorded(c, states);
+    uint32_t first = NO_ROW;
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < c->n_clocks; k++) {
+        if (states[k].is_known && first == NO_ROW) {
+            first = k;
+        } else if (states[k].is_known) {
+            ok = row_of(c, first, k) != NO_ROW;
+        }
+    }
+    for (size_t i = 0; ok && i < c->n_intervals; i++) {
+        ps_clock_interval *interval = &c->intervals[i];
+        const ps_clock_state *a = &states[interval->a];
+        const ps_clock_state *b = &states[interval->b];
+        if (a->is_known && b->is_known) {
+            bool agrees = ps_recorded_clocks_narrow(interval, a, b);
+            c->evidence->n_recorded += agrees;
+            c->evidence->n_contradicted += !agrees;
+        }
+    }
+    ps_free(states);
+    return ok;
+}
+
 static bool add_orders(clocks *c) {
     bool ok = true;
     for (size_t i = 0; ok && i < c->late.n_meetings; i++) {
@@ -183,7 +250,7 @@ static bool add_orders(clocks *c) {
     for (size_t i = 0; i < c->n_intervals; i++) {
         c->evidence->n_contradicted += ps_clock_is_empty(&c->intervals[i]);
     }
-    return ok;
+    return ok && add_recorded(c);
 }
 
 /* The interval says what is possible, the median of the ends what is likely. */

@@ -1,6 +1,7 @@
 /* GET /api/align?by=clock|start|steps: what brings the ranks that are in memory together. */
 #include <string.h>
 
+#include "analyze/recorded_clock.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "serve/align.h"
@@ -33,14 +34,15 @@ static const char *host_of(const ps_rank_entry *e, const ps_trace *t) {
     return cell->is_null || cell->u.text[0] == '\0' ? NULL : cell->u.text;
 }
 
-/* Numbers of machines that the job has count from 0; names get numbers behind them. */
-static bool machine_of(company *c, const ps_rank_entry *e, const ps_trace *t, int32_t *out) {
+/* Numbers of machines that the job has count from 0; those that recordings tell apart, or names, get numbers behind them. */
+static bool machine_of(company *c, const ps_rank_entry *e, const ps_trace *t,
+                       const ps_recorded_clock *clock, int32_t *out) {
     const char *host = host_of(e, t);
     *out = e->rank->machine;
-    if (*out >= 0 || host == NULL) {
+    if (*out >= 0 || (host == NULL && !clock->has_offset)) {
         return true;
     }
-    uint64_t hash = ps_hash64(host, strlen(host));
+    uint64_t hash = clock->has_offset ? clock->machine : ps_hash64(host, strlen(host));
     uint32_t number = ps_idmap_get(&c->machines, hash);
     if (number == PS_IDMAP_NONE) {
         number = (uint32_t)c->n_machines++;
@@ -66,8 +68,13 @@ static ps_code add_rank(company *c, size_t i, ps_err *err) {
                          .label = e->label,
                          .loaded = l,
                          .info = {.rank = e->rank->rank, .profiler = ps_cluster_profiler(e->rank)}};
-    if (!machine_of(c, e, ps_loaded_layer(l, PS_LAYER_PROFILE)->trace, &r->info.machine)) {
-        return ps_fail_nomem(err);
+    const ps_trace *trace = ps_loaded_layer(l, PS_LAYER_PROFILE)->trace;
+    ps_code code = ps_recorded_clock_read(trace, &r->recorded, err);
+    if (code == PS_OK && !machine_of(c, e, trace, &r->recorded, &r->info.machine)) {
+        code = ps_fail_nomem(err);
+    }
+    if (code != PS_OK) {
+        return code;
     }
     return c->with_lists ? ps_peers_list(c->q, e->key, l, &r->list, err) : PS_OK;
 }
@@ -106,6 +113,9 @@ static void put_how(ps_buf *out, const ps_align_evidence *e) {
     ps_buf_init(&text, 0);
     if (e->n_clocks < 2) {
         ps_buf_add_str(&text, "all ranks are of one machine, and share its clock");
+    } else if (e->n_collectives + e->n_transfers == 0 && e->n_recorded > 0) {
+        ps_buf_addf(&text, "%zu clocks, brought together by messages exchanged while recording",
+                    e->n_clocks);
     } else if (e->n_collectives + e->n_transfers == 0) {
         ps_buf_addf(&text,
                     "nothing connects the %zu clocks: there is no communication between them, or "
@@ -116,6 +126,9 @@ static void put_how(ps_buf *out, const ps_align_evidence *e) {
                     "%zu clocks, brought together by %zu collectives and %zu sends and receives "
                     "that cannot have happened in the other order",
                     e->n_clocks, e->n_collectives, e->n_transfers);
+        if (e->n_recorded > 0) {
+            ps_buf_add_str(&text, ", and by messages exchanged while recording");
+        }
     }
     if (e->n_contradicted > 0) {
         ps_buf_addf(&text, "; the bounds of %zu pair%s of clocks contradict one another",
@@ -170,6 +183,7 @@ static ps_code align_clocks(company *c, ps_align_evidence *sum, ps_err *err) {
         code = ps_align_clocks(&c->ranks[i], end - i, &e, err);
         sum->n_collectives += e.n_collectives;
         sum->n_transfers += e.n_transfers;
+        sum->n_recorded += e.n_recorded;
         sum->n_contradicted += e.n_contradicted;
         sum->n_clocks += e.n_clocks - (e.n_clocks > 0); /* that had to be moved to another one */
     }

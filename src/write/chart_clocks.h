@@ -13,4 +13,7 @@
 void ps_chart_say_clocks(const ps_chart *chart, bool utf8, const char *before, const char *after,
                          ps_buf *out);
 
+/* What the offset of the rank's clock is known by, in words. */
+const char *ps_chart_clock_source(const ps_chart_rank *rank);
+
 #endif

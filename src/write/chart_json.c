@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "write/chart_clocks.h"
 #include "write/writers.h"
 
 typedef struct job {
@@ -63,6 +64,16 @@ static void add_line(ps_buf *out, bool *first) {
     *first = false;
 }
 
+/* Where it is not the order of events alone. */
+static void put_clock_source(ps_buf *out, const ps_chart_rank *rank) {
+    if ((rank->clock_by & ~(uint32_t)PS_CLOCK_BY_ORDER) != 0) {
+        ps_buf_addf(out, ",\"clock_by\":\"%s\"", ps_chart_clock_source(rank));
+    }
+    if (rank->clock_drift_ppb != 0) {
+        add_int(out, "clock_drift_ppb", rank->clock_drift_ppb);
+    }
+}
+
 static void put_ranks(const job *j) {
     bool first = true;
     bool with_machines = ps_chart_has_machines(j->chart);
@@ -80,6 +91,7 @@ static void put_ranks(const job *j) {
             if (rank->has_clock) {
                 add_int(j->out, "clock_offset_ns", rank->clock_offset_ns);
                 add_int(j->out, "clock_uncertainty_ns", rank->clock_uncertainty_ns);
+                put_clock_source(j->out, rank);
             }
             ps_buf_add_char(j->out, '}');
         }

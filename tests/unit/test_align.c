@@ -42,6 +42,26 @@ static ps_trace *rank_with(int64_t clock_ns, int64_t comes_ns, int n, int64_t fi
     return small_seal(b);
 }
 
+/* A rank without communication, whose recording says how far its clock was ahead of rank 0's. */
+static ps_trace *rank_that_says(int64_t clock_ns, int64_t offset_ns, int64_t uncertainty_ns,
+                                unsigned machine, int32_t with_comm) {
+    ps_builder *b = ps_builder_new();
+    uint32_t stream = small_stream(b, 7);
+    char clock[512];
+    (void)snprintf(clock, sizeof clock,
+                   "{\"method\":\"exchange\",\"reference\":0,\"offset_ns\":%lld,"
+                   "\"uncertainty_ns\":%lld,\"at_ns\":0,\"from_ns\":0,\"to_ns\":9000000,"
+                   "\"drift_ppm\":0.0,\"drift_uncertainty_ppm\":0.0,\"machine\":\"%u\"}",
+                   (long long)offset_ns, (long long)uncertainty_ns, machine);
+    ps_builder_meta(b, "collector.clock", clock);
+    small_slice(b, PS_SLICE_KERNEL, stream, "matmul", shown(100, clock_ns), shown(5000, clock_ns));
+    if (with_comm > 0) {
+        small_slice(b, PS_SLICE_COMM_OP, group(b), "hcom_allReduce__123_0_1",
+                    shown(with_comm, clock_ns), shown(40000, clock_ns));
+    }
+    return small_seal(b);
+}
+
 static const ps_lit *offset_of(const ps_lit *v, size_t rank) {
     const ps_lit *o = ps_lit_get(v, "offsets")->child;
     for (; rank > 0; rank--) {
@@ -62,6 +82,47 @@ static const ps_lit *parsed(ps_arena *arena, const char *text) {
         fail_msg("%s", text);
     }
     return v;
+}
+
+typedef struct recorded_case {
+    int64_t offset_ns, uncertainty_ns;
+    unsigned machine;
+    bool communicates;
+    int64_t want_ns, want_least_ns, want_most_ns;
+    const char *how;
+} recorded_case;
+
+/* The second clock is 3 ms ahead; with communication it is known to -10, +30 us. */
+static void clocks_as_recorded(void **state) {
+    static const recorded_case CASES[] = {
+        {2999000, 1500, 2, false, -2999000, 1500, 1500, "2 clocks, brought together by messages"},
+        /* Narrower than what communication tells; wider; contradicted by it, so that it does not count. */
+        {2999500, 900, 2, true, -3000000, 900, 1500, ", and by messages exchanged while recording"},
+        {2900000, 900000, 2, true, -3000000, 10000, 40000, "by 1 collectives"},
+        {9000000, 900, 2, true, -3000000, 10000, 40000,
+         "the bounds of 1 pair of clocks contradict"},
+        /* One machine has one clock. */
+        {0, 0, 1, false, 0, 0, 0, "one machine"},
+    };
+    place *p = *state;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const recorded_case *c = &CASES[i];
+        asks a;
+        int32_t comes = c->communicates ? 10000 : 0;
+        ps_trace *traces[] = {
+            rank_that_says(0, 0, 0, 1, comes),
+            rank_that_says(3000000, c->offset_ns, c->uncertainty_ns, c->machine, 3 * comes)};
+        asks_of_traces(&a, p->dir, traces, 2);
+        ps_arena arena;
+        ps_arena_init(&arena);
+        const ps_lit *v = parsed(&arena, ask(&a, "/api/align?by=clock"));
+        assert_int_equal(number_in(offset_of(v, 1), "offset_ns"), c->want_ns);
+        assert_in_range(number_in(offset_of(v, 1), "uncertainty_ns"), c->want_least_ns,
+                        c->want_most_ns);
+        expect_in(ps_lit_str(ps_lit_get(v, "how")), c->how);
+        ps_arena_fini(&arena);
+        asks_end(&a);
+    }
 }
 
 /* The second clock is 3 ms ahead. It comes 20 us after the first one, both leave at 40 us: its difference is between -10 and
@@ -136,10 +197,8 @@ static void one_rank(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_PLACE(clocks),
-        IN_PLACE(nothing_connects),
-        IN_PLACE(starts_and_steps),
-        cmocka_unit_test(one_rank),
+        IN_PLACE(clocks),           IN_PLACE(clocks_as_recorded), IN_PLACE(nothing_connects),
+        IN_PLACE(starts_and_steps), cmocka_unit_test(one_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "model/clock.h"
 
 static ps_clock_interval open_interval(uint32_t a, uint32_t b) {
-    return (ps_clock_interval){a, b, PS_CLOCK_LOW_OPEN, PS_CLOCK_HIGH_OPEN};
+    return (ps_clock_interval){a, b, PS_CLOCK_LOW_OPEN, PS_CLOCK_HIGH_OPEN, 0};
 }
 
 /* b's clock is 100 ahead. Sent on a at 10, there on b at 118 (8 later): difference <= 108. Sent on b at 150 (50 on a's
@@ -38,7 +38,7 @@ static void test_one_pair(void **context) {
 /* An odd width rounds so that both ends stay inside: [0, 5] is 2 +- 3. */
 static void test_rounding_keeps_both_ends(void **context) {
     (void)context;
-    ps_clock_interval i = {0, 1, 0, 5};
+    ps_clock_interval i = {0, 1, 0, 5, 0};
     ps_clock_offset out[2];
     assert_int_equal(ps_clock_solve(2, &i, 1, out, NULL), PS_OK);
     assert_true(out[1].offset_ns - out[1].uncertainty_ns <= 0);
@@ -49,7 +49,7 @@ static void test_rounding_keeps_both_ends(void **context) {
 static void test_the_best_way(void **context) {
     (void)context;
     const ps_clock_interval all[] = {
-        {0, 2, -15, 85}, {1, 2, 17, 23}, {0, 1, 8, 12}, {3, 4, -4, -2}};
+        {0, 2, -15, 85, 0}, {1, 2, 17, 23, 0}, {0, 1, 8, 12, 0}, {3, 4, -4, -2, 0}};
     ps_clock_offset out[6];
     assert_int_equal(ps_clock_solve(6, all, 4, out, NULL), PS_OK);
     assert_int_equal(out[1].offset_ns, 10);
@@ -65,7 +65,7 @@ static void test_the_best_way(void **context) {
 /* What contradicts itself or is bounded on one side only connects nothing. */
 static void test_useless_intervals(void **context) {
     (void)context;
-    const ps_clock_interval all[] = {{0, 1, 5, 4}, {1, 2, PS_CLOCK_LOW_OPEN, 9}};
+    const ps_clock_interval all[] = {{0, 1, 5, 4, 0}, {1, 2, PS_CLOCK_LOW_OPEN, 9, 0}};
     ps_clock_offset out[3];
     assert_true(ps_clock_is_empty(&all[0]));
     assert_int_equal(ps_clock_solve(3, all, 2, out, NULL), PS_OK);
@@ -80,7 +80,7 @@ static void test_extreme_times(void **context) {
     ps_clock_before(&i, true, INT64_MIN, INT64_MAX);
     ps_clock_before(&i, false, INT64_MAX, INT64_MIN);
     assert_false(ps_clock_is_closed(&i));
-    const ps_clock_interval wide = {0, 1, INT64_MIN + 1, INT64_MAX - 1};
+    const ps_clock_interval wide = {0, 1, INT64_MIN + 1, INT64_MAX - 1, 0};
     ps_clock_offset out[2];
     assert_int_equal(ps_clock_solve(2, &wide, 1, out, NULL), PS_OK);
     assert_int_equal(out[1].first, 1); /* nothing connects it */
@@ -117,9 +117,9 @@ static void test_chart_by_links(void **context) {
     (void)context;
     ps_chart *c = two_machines();
     ps_chart_clock_opts opts = {.align = false};
-    size_t n_empty = 7;
-    assert_int_equal(ps_chart_clocks(c, &opts, &n_empty, NULL), PS_OK);
-    assert_int_equal(n_empty, 0);
+    ps_chart_clock_notes notes = {.n_empty = 7};
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
+    assert_int_equal(notes.n_empty, 0);
     assert_true(c->ranks[0].has_clock && c->ranks[1].has_clock);
     assert_int_equal(c->ranks[0].clock_offset_ns, 0);
     assert_int_equal(c->ranks[1].clock_offset_ns, 999);
@@ -127,7 +127,7 @@ static void test_chart_by_links(void **context) {
     assert_int_equal(c->ops[2].start_ns, 1012);
     assert_false(c->is_aligned);
     opts.align = true;
-    assert_int_equal(ps_chart_clocks(c, &opts, &n_empty, NULL), PS_OK);
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(c->ops[2].start_ns, 13);
     assert_int_equal(c->ops[0].start_ns, 0);
     assert_true(c->is_aligned);
@@ -140,10 +140,10 @@ static void test_early_starts(void **context) {
     (void)context;
     ps_chart *c = two_machines();
     const ps_chart_clock_opts opts = {.align = false};
-    size_t n_empty = 7;
+    ps_chart_clock_notes notes = {.n_empty = 7};
     c->ops[2].start_ns -= 200;
-    assert_int_equal(ps_chart_clocks(c, &opts, &n_empty, NULL), PS_OK);
-    assert_int_equal(n_empty, 0);
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
+    assert_int_equal(notes.n_empty, 0);
     assert_int_equal(c->ranks[1].clock_offset_ns, 995);
     assert_int_equal(c->ranks[1].clock_uncertainty_ns, 15);
     ps_chart_free(c);
@@ -154,13 +154,13 @@ static void test_contradiction(void **context) {
     (void)context;
     ps_chart *c = two_machines();
     const ps_chart_clock_opts opts = {.align = true};
-    size_t n_empty = 0;
+    ps_chart_clock_notes notes = {.n_empty = 0};
     c->ops[1].end_ns = 40;
     c->ops[1].start_ns = 5;
     c->ops[2].start_ns = 900;
     c->ops[2].end_ns = 910;
-    assert_int_equal(ps_chart_clocks(c, &opts, &n_empty, NULL), PS_OK);
-    assert_int_equal(n_empty, 1);
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
+    assert_int_equal(notes.n_empty, 1);
     assert_false(c->ranks[1].has_clock);
     assert_false(c->is_aligned);
     assert_int_equal(c->ops[2].start_ns, 900);
@@ -173,11 +173,11 @@ static void test_pairs_and_transfers(void **context) {
     (void)context;
     ps_chart *c = two_machines();
     const ps_chart_clock_opts opts = {.align = false};
-    size_t n_empty = 0;
+    ps_chart_clock_notes notes = {.n_empty = 0};
     c->ops[0].kind = PS_OP_FB;   /* start 0 to 1012: <= 1012 */
     c->ops[3].kind = PS_OP_SEND; /* start 1020 to end 50: >= 970 */
     c->ops[1].kind = PS_OP_RECV;
-    assert_int_equal(ps_chart_clocks(c, &opts, &n_empty, NULL), PS_OK);
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(c->ranks[1].clock_offset_ns, 991);
     assert_int_equal(c->ranks[1].clock_uncertainty_ns, 21);
     ps_chart_free(c);
@@ -188,16 +188,16 @@ static void test_unknown_machines(void **context) {
     (void)context;
     ps_chart *c = two_machines();
     ps_chart_clock_opts opts = {.align = false};
-    size_t n_empty = 0;
+    ps_chart_clock_notes notes = {.n_empty = 0};
     c->ranks[1].machine = 0;
-    assert_int_equal(ps_chart_clocks(c, &opts, &n_empty, NULL), PS_OK);
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_false(c->ranks[1].has_clock);
     c->ranks[0].machine = -1;
     c->ranks[1].machine = -1;
-    assert_int_equal(ps_chart_clocks(c, &opts, &n_empty, NULL), PS_OK);
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_false(c->ranks[1].has_clock);
     opts.each_rank = true;
-    assert_int_equal(ps_chart_clocks(c, &opts, &n_empty, NULL), PS_OK);
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(c->ranks[1].clock_offset_ns, 999);
     ps_chart_free(c);
 }
@@ -209,9 +209,9 @@ static void test_collectives(void **context) {
     ps_chart *c = two_machines();
     const ps_clock_order orders[] = {{0, 1110, 0, 1}, {1040, 100, 1, 0}};
     const ps_chart_clock_opts opts = {.orders = orders, .n_orders = 2};
-    size_t n_empty = 0;
+    ps_chart_clock_notes notes = {.n_empty = 0};
     c->n_links = 0;
-    assert_int_equal(ps_chart_clocks(c, &opts, &n_empty, NULL), PS_OK);
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(c->ranks[1].clock_offset_ns, 1025);
     assert_int_equal(c->ranks[1].clock_uncertainty_ns, 85);
     ps_chart_free(c);
@@ -222,10 +222,10 @@ static void test_out_of_memory(void **context) {
     for (int64_t n = 0;; n++) {
         ps_chart *c = two_machines();
         const ps_chart_clock_opts opts = {.align = true};
-        size_t n_empty = 0;
+        ps_chart_clock_notes notes = {.n_empty = 0};
         ps_err err = PS_ERR_INIT;
         (void)ps_alloc_fail_at(n);
-        ps_code code = ps_chart_clocks(c, &opts, &n_empty, &err);
+        ps_code code = ps_chart_clocks(c, &opts, &notes, &err);
         bool done = ps_alloc_fail_at(-1) <= n;
         assert_int_equal(code, done ? PS_OK : PS_NOMEM);
         ps_chart_free(c);

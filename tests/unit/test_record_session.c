@@ -361,18 +361,18 @@ static void memory_instead_of_files(void **state) {
 
 /* Threads that find no memory for a ring of their own share one: nothing is lost. */
 static void *record_and_wait(void *barrier) {
-    ranges(20);
+    ranges(5);
     (void)pthread_barrier_wait(barrier);
     return NULL;
 }
 
 static void share_memory(void) {
-    enum { N = 60 };
+    enum { N = 80, EACH = 5 };
     ps_record_stats stats = {.size = sizeof stats};
     pthread_t threads[N];
     pthread_barrier_t barrier;
-    NEED(ps_record_set("max_bytes", "6M") == PS_RECORD_OK);
-    NEED(ps_record_set("ring_slots", "1024") == PS_RECORD_OK);
+    NEED(ps_record_set("max_bytes", "16M") == PS_RECORD_OK);
+    NEED(ps_record_set("ring_slots", "2048") == PS_RECORD_OK);
     for (unsigned round = 0; round < 2; round++) { /* what the first took it has given back */
         NEED(ps_record_start() == PS_RECORD_OK);
         (void)pthread_barrier_init(&barrier, NULL, N + 1);
@@ -381,9 +381,9 @@ static void share_memory(void) {
         }
         (void)pthread_barrier_wait(&barrier);
         uint64_t taken = ps_memory_taken();
-        NEED(taken > 4 << 20 && taken <= 6 << 20);
+        NEED(taken > 12 << 20 && taken <= 16 << 20);
         NEED(ps_record_get_stats(&stats) == PS_RECORD_OK);
-        NEED(stats.n_threads == N && stats.n_ranges == 20 * N && stats.n_dropped == 0);
+        NEED(stats.n_threads == N && stats.n_ranges == EACH * N && stats.n_dropped == 0);
         for (unsigned i = 0; i < N; i++) {
             (void)pthread_join(threads[i], NULL);
         }
@@ -395,8 +395,8 @@ static void memory_is_shared(void **state) {
     (void)state;
     run(share_memory);
     assert_int_equal(record_child_n_folders(dir), 2);
-    assert_int_equal(rows(0, "1"), 1200);
-    assert_int_equal(rows(1, "1"), 1200);
+    assert_int_equal(rows(0, "1"), 400);
+    assert_int_equal(rows(1, "1"), 400);
 }
 
 /* More than the disk may take: as much as it may, ends of all ranges that began, and the rest counted. Rings of some threads are

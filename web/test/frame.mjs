@@ -340,8 +340,10 @@ for (const [look, locale] of [["light", "en-US"], ["dark", "zh-CN"]]) {
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight), `${name} fits`);
     assert.equal(await page.locator(`#page-${name}`).innerText().then((text) => /stopped working|出错/.test(text)), false, name);
   }
-  // A simulated capture has no matrix: the page says what would write it.
+  // A simulated capture has no matrix: the page opens with durations, and Matrix says what would write it.
   await page.locator("#tab-communication").click();
+  await page.waitForFunction(() => document.querySelectorAll("#page-communication .group button")[1].getAttribute("aria-pressed") === "true");
+  await page.locator("#page-communication .group button").nth(0).click();
   await page.waitForFunction(() => /profiler level ?1/.test(document.querySelector("#page-communication").textContent));
   await page.locator("#page-communication .group button").nth(2).click();
   await page.waitForSelector("#page-communication .findings", { state: "attached" });

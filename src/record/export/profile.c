@@ -60,6 +60,41 @@ static ps_code hand_value(const char *key, const char *value, ps_metadata_fn fn,
     return code;
 }
 
+/* Noted in pieces, each an object; one without variables or of damaged files is left out. */
+static void add_pieces(const ps_capture *c, ps_arena *arena, ps_buf *out) {
+    const ps_named *facts = ps_capture_facts(c);
+    for (size_t i = 0; i < facts->n; i++) {
+        size_t n = 0;
+        if (strcmp(ps_capture_text(c, (uint32_t)facts->key[i], NULL), "environment") != 0) {
+            continue;
+        }
+        const char *piece = ps_capture_text(c, facts->value[i], &n);
+        const ps_lit *doc = ps_lit_parse(arena, piece, n, NULL);
+        if (doc != NULL && doc->kind == PS_LIT_OBJECT && n > 2) {
+            ps_buf_add_str(out, out->len > 1 ? ", " : "");
+            ps_buf_add(out, piece + 1, n - 2);
+        }
+    }
+}
+
+static ps_code hand_environment(const ps_capture *c, ps_metadata_fn fn, void *context,
+                                ps_err *err) {
+    ps_arena arena;
+    ps_buf all;
+    ps_arena_init(&arena);
+    ps_buf_init(&all, 0);
+    ps_buf_add_char(&all, '{');
+    add_pieces(c, &arena, &all);
+    bool any = all.len > 1;
+    ps_buf_add_char(&all, '}');
+    ps_code code = !ps_buf_ok(&all) ? ps_fail_nomem(err)
+                   : any            ? fn(context, "ENV_VARIABLES", ps_buf_str(&all), err)
+                                    : PS_OK;
+    ps_buf_fini(&all);
+    ps_arena_fini(&arena);
+    return code;
+}
+
 ps_code ps_profile_each_metadata(const ps_capture *c, ps_metadata_fn fn, void *context,
                                  ps_err *err) {
     const ps_named *meta = ps_capture_metadata(c);
@@ -67,6 +102,9 @@ ps_code ps_profile_each_metadata(const ps_capture *c, ps_metadata_fn fn, void *c
     for (size_t i = 0; i < meta->n && code == PS_OK; i++) {
         code = hand_value(ps_capture_text(c, (uint32_t)meta->key[i], NULL),
                           ps_capture_text(c, meta->value[i], NULL), fn, context, err);
+    }
+    if (code == PS_OK && !has_key(c, "ENV_VARIABLES")) {
+        code = hand_environment(c, fn, context, err);
     }
     if (code == PS_OK && !has_key(c, "trace_id")) {
         const ps_spool_header *h = ps_capture_header(c);

@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/lit.h"
+#include "base/num.h"
+#include "record/export/clock_offsets.h"
 #include "record/export/tables.h"
 
 static const char *const DROP_KEYS[PS_N_DROPS] = {
@@ -22,6 +25,29 @@ void ps_export_add_drops(const ps_capture *c, ps_buf *out) {
         }
     }
     ps_buf_add_str(out, between[0] == '{' ? "{}" : "}");
+}
+
+/* --- whose ---------------------------------------------------------------------------------------------------------- */
+
+static const char *host_name(const ps_export *e, ps_arena *arena) {
+    const char *session = ps_capture_fact(e->c, "session");
+    const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
+    const char *host = ps_lit_str(ps_lit_get(doc, "host"));
+    return host != NULL ? host : "";
+}
+
+/* The same for all processes of a machine: of its boot id, which containers share, else of the host's name. */
+static uint64_t host_uid(const ps_export *e, const char *name) {
+    const char *boot_id = ps_capture_header(e->c)->boot_id;
+    return ps_stable_hash(boot_id[0] != '\0' ? boot_id : name) >> 1;
+}
+
+static uint64_t machine_of(const ps_export *e) {
+    ps_arena arena;
+    ps_arena_init(&arena);
+    uint64_t uid = host_uid(e, host_name(e, &arena));
+    ps_arena_fini(&arena);
+    return uid;
 }
 
 /* --- META_DATA ---------------------------------------------------------------------------------------------------- */
@@ -120,7 +146,14 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     }
     const char *clock = ps_capture_fact(e->c, "clock");
     if (code == PS_OK && clock[0] != '\0') {
-        code = ps_database_pair(&e->db, "collector.clock", clock, err);
+        code = ps_clock_offsets_describe(e->c, machine_of(e), clock, value, err);
+    }
+    if (code == PS_OK && value->len > 0) {
+        code = put_meta(e, "collector.clock", value, err);
+    }
+    const char *self_test = ps_capture_fact(e->c, "overhead_self_test");
+    if (code == PS_OK && self_test[0] != '\0') {
+        code = ps_database_pair(&e->db, "collector.overhead_self_test", self_test, err);
     }
     const char *categories = ps_capture_fact(e->c, "nvtx_categories");
     if (code == PS_OK && categories[0] != '\0') {
@@ -177,19 +210,10 @@ static ps_code fill_metadata(ps_export *e, ps_err *err) {
 
 /* --- who and where ------------------------------------------------------------------------------------------------ */
 
-/* The same for all processes of a machine: of its boot id, which containers share, else of the host's name. */
-static uint64_t host_uid(const char *text) {
-    return ps_stable_hash(text) >> 1;
-}
-
 static ps_code fill_host(ps_export *e, ps_arena *arena, ps_err *err) {
-    const char *session = ps_capture_fact(e->c, "session");
-    const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
-    const char *host = ps_lit_str(ps_lit_get(doc, "host"));
-    const char *boot_id = ps_capture_header(e->c)->boot_id;
-    host = host != NULL ? host : "";
+    const char *host = host_name(e, arena);
     char uid[32];
-    (void)snprintf(uid, sizeof uid, "%" PRIu64, host_uid(boot_id[0] != '\0' ? boot_id : host));
+    (void)snprintf(uid, sizeof uid, "%" PRIu64, host_uid(e, host));
     ps_code code = ps_database_begin(&e->db, "HOST_INFO", err);
     return code == PS_OK ? ps_database_pair(&e->db, uid, host, err) : code;
 }
@@ -275,6 +299,24 @@ static ps_code fill_drops(ps_export *e, ps_err *err) {
     return code;
 }
 
+/* What was measured against another machine, as pairs of readings too. */
+static ps_code fill_offsets(ps_export *e, ps_err *err) {
+    ps_clock_reading *readings = NULL;
+    size_t n = 0;
+    ps_code code = ps_clock_offsets_read(e->c, &readings, &n, err);
+    for (size_t i = 0; i < n && code == PS_OK; i++) {
+        const ps_clock_reading *r = &readings[i];
+        ps_database_text(&e->db, 0, "sync", 4);
+        ps_database_int(&e->db, 1, r->reference);
+        ps_database_int(&e->db, 2, r->at_ns);
+        ps_database_int(&e->db, 3, ps_i64_minus(r->at_ns, r->offset_ns));
+        ps_database_int(&e->db, 4, r->uncertainty_ns);
+        code = ps_database_put(&e->db, err);
+    }
+    ps_free(readings);
+    return code;
+}
+
 static ps_code fill_anchors(ps_export *e, ps_err *err) {
     size_t n = 0;
     const ps_captured_anchor *anchors = ps_capture_anchors(e->c, &n);
@@ -289,7 +331,7 @@ static ps_code fill_anchors(ps_export *e, ps_err *err) {
         ps_database_int(&e->db, 4, a->half_width_ns);
         code = ps_database_put(&e->db, err);
     }
-    return code;
+    return code == PS_OK ? fill_offsets(e, err) : code;
 }
 
 ps_code ps_fill_facts(ps_export *e, ps_err *err) {

@@ -33,8 +33,8 @@ export const REMEDIES: Readonly<Record<string, string>> = {
     "单设备作业没有通信。否则请加上 ProfilerActivity.CUDA 采集，并让采集的 step 包含集合通信算子。",
   "A job on one device has none. Else collect with --trace=cuda,nvtx: NCCL then shows its kernels and names its operators.":
     "单设备作业没有通信。否则请用 --trace=cuda,nvtx 采集：这样能看到 NCCL 的核函数与算子名。",
-  "A job on one process has none. Else mark it in domain communication (--nccl-marks does for NCCL). The marks become operators by `pipescope cluster -m mstx2commop -d FOLDER -o OUT`; open OUT/cluster_analysis_output/Mstx2Commop.":
-    "单进程作业没有通信。否则请在 communication 域打点（NCCL 可用 --nccl-marks），再用 `pipescope cluster -m mstx2commop -d 目录 -o 输出` 由打点生成算子，打开 输出/cluster_analysis_output/Mstx2Commop。",
+  "A job on one process has none. Else put ranges of the domain communication around it (docs/recording.md), or record NCCL's kernels with `pipescope record --backend cupti --level 1`.":
+    "单进程作业没有通信。否则请用 communication 域的 range 标出通信（docs/recording.md），或用 `pipescope record --backend cupti --level 1` 录制 NCCL 的核函数。",
   // training steps
   "Call prof.step() once an iteration inside torch_npu.profiler.profile(schedule=...).":
     "在 torch_npu.profiler.profile(schedule=...) 内每次迭代调用一次 prof.step()。",
