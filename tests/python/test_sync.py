@@ -8,7 +8,15 @@ import sys
 
 import recording
 
-from pipescope import _sync
+_sync = None
+
+
+def setUpModule():
+    """Not before: the package loads the library, which with a sanitizer this Python cannot."""
+    global _sync
+    from pipescope import _sync as module
+    _sync = module
+
 
 SHIFT = os.path.join(os.environ.get("PIPESCOPE_PROGRAMS") or os.path.join(recording.ROOT, "build", "release", "programs"),
                      "lib_clock_shift.so")
