@@ -188,6 +188,8 @@ static void test_line(void **state) {
     line = ps_clock_offsets_fit(three, 3);
     assert_int_equal(line.offset_ns, 1000);
     assert_int_equal(line.uncertainty_ns, 2100);
+    /* Both ends miss it by 1000, so its slope, too: 2 * 1100 in 2 s. */
+    assert_true(line.drift_uncertainty_ppm > 1.0999 && line.drift_uncertainty_ppm < 1.1001);
 
     /* Exact ones, as of one machine; ones at almost the same moment; a clock that was set in between. */
     const ps_clock_reading exact[] = {at(0, 0, 0), at(1000, 0, 0)};
@@ -220,7 +222,11 @@ static void test_raw_readings(void **state) {
         "{\"reference\": 0, \"unix_ns\": 1000000000000003000, \"mono_ns\": 3000, \"offset_ns\": "
         "300, \"uncertainty_ns\": 2, \"method\": \"exchange\"}",
         "{\"reference\": 0, \"unix_ns\": 1000000000000003000, \"mono_ns\": 3000, \"offset_ns\": "
-        "300, \"uncertainty_ns\": 2, \"method\": \"exchange\"}"};
+        "300, \"uncertainty_ns\": 2, \"method\": \"exchange\"}",
+        "{\"reference\": 0, \"unix_ns\": 1000000000000007000, \"mono_ns\": 7000, \"offset_ns\": "
+        "700, \"uncertainty_ns\": 2, \"method\": \"a\\\",\\\"b\"}",
+        "{\"reference\": 0, \"unix_ns\": 1000000000000008000, \"mono_ns\": 8000, \"offset_ns\": "
+        "800, \"uncertainty_ns\": 2, \"method\": \"\"}"};
     made_recording r;
     recording_begin(&r, 1);
     for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
