@@ -5,9 +5,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <locale.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -293,6 +296,62 @@ static void test_self_test(void **state) {
                      ask(0, "SELECT min(rangeId) FROM MSTX_EVENTS"));
 }
 
+/* --- programs with another decimal point ------------------------------------------------------------------------------ */
+
+static char locales[SCRATCH_BYTES];
+
+static void record_in_german(void) {
+    NEED(setenv("LOCPATH", locales, 1) == 0);
+    NEED(setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL);
+    char number[8];
+    NEED(snprintf(number, sizeof number, "%.1f", 0.5) == 3 && number[1] == ',');
+    NEED(ps_record_clock_offset(0, now_ns() - 2000000000, 1000, 50, NULL) == PS_RECORD_OK);
+    NEED(ps_record_clock_offset(0, 0, -19000, 50, NULL) == PS_RECORD_OK); /* -10 ppm */
+    NEED(ps_record_start() == PS_RECORD_OK);
+    for (int i = 0; i < 100; i++) {
+        work(1);
+        (void)usleep(1000);
+    }
+}
+
+/* Made here, since few machines have one. */
+static bool make_locale(void) {
+    char path[SCRATCH_BYTES + 16];
+    (void)snprintf(path, sizeof path, "%s/de_DE.UTF-8", locales);
+    char *const command[] = {"localedef", "-c", "-i", "de_DE", "-f", "UTF-8", path, NULL};
+    char *const no_variables[] = {"PATH=/usr/bin:/bin", NULL};
+    posix_spawn_file_actions_t quiet;
+    (void)posix_spawn_file_actions_init(&quiet);
+    (void)posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", 1, 0);
+    pid_t pid = 0;
+    int status = -1;
+    bool ran = posix_spawnp(&pid, command[0], &quiet, NULL, command, no_variables) == 0 &&
+               waitpid(pid, &status, 0) == pid;
+    (void)posix_spawn_file_actions_destroy(&quiet);
+    (void)strcat(path, "/LC_NUMERIC");
+    return ran && access(path, R_OK) == 0;
+}
+
+static void test_decimal_comma(void **state) {
+    (void)state;
+    scratch_make(locales, sizeof locales);
+    bool has_locale = make_locale();
+    if (has_locale) {
+        run(record_in_german);
+    }
+    scratch_remove(locales);
+    if (!has_locale) {
+        skip();
+    }
+    assert_int_equal(
+        ask(0,
+            "SELECT count(*) FROM META_DATA WHERE name LIKE 'collector.%' AND NOT json_valid(value) AND value LIKE '{%'"),
+        0);
+    assert_int_equal(meta_like(0, "collector.overhead_self_test", "{%.%}"), 1);
+    assert_int_equal(meta_like(0, "collector.clock", "%\"frequency_ppm\":%.___,\"method\"%"), 1);
+    assert_int_equal(meta_like(0, "collector.clock", "%\"drift_ppm\":-10.00____,%"), 1);
+}
+
 /* --- the environment ------------------------------------------------------------------------------------------------- */
 
 static void record_environment(void) {
@@ -350,9 +409,16 @@ static void test_environment_of_the_program(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_offsets),   TEST(test_nonsense),         TEST(test_many_readings),
-        TEST(test_death),     cmocka_unit_test(test_line), cmocka_unit_test(test_raw_readings),
-        TEST(test_self_test), TEST(test_environment),      TEST(test_environment_of_the_program),
+        TEST(test_offsets),
+        TEST(test_nonsense),
+        TEST(test_many_readings),
+        TEST(test_death),
+        cmocka_unit_test(test_line),
+        cmocka_unit_test(test_raw_readings),
+        TEST(test_self_test),
+        TEST(test_environment),
+        TEST(test_environment_of_the_program),
+        TEST(test_decimal_comma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,8 +190,10 @@ static void add_line(const ps_clock_reading *readings, size_t n, uint64_t machin
                 last->method, last->reference, line.offset_ns, line.uncertainty_ns, line.at_ns,
                 line.from_ns, line.to_ns, n);
     if (line.has_drift) {
-        ps_buf_addf(out, ",\"drift_ppm\":%.6f,\"drift_uncertainty_ppm\":%.6f", line.drift_ppm,
-                    line.drift_uncertainty_ppm);
+        ps_buf_add_str(out, ",\"drift_ppm\":");
+        ps_buf_add_fixed(out, line.drift_ppm, 6);
+        ps_buf_add_str(out, ",\"drift_uncertainty_ppm\":");
+        ps_buf_add_fixed(out, line.drift_uncertainty_ppm, 6);
     } else {
         ps_buf_add_str(out, ",\"drift_ppm\":null");
     }
