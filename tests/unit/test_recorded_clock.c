@@ -195,6 +195,15 @@ static void test_one_reading(void **context) {
     once.to_ns = once.from_ns;
     /* A second away, clocks may have gained 100 us. */
     expect_clock(false, once, (expected){1100, 100200, PS_CLOCK_BY_EXCHANGE, 0});
+    /* The reference has one reading, too, but its clock is what the other one is measured by. */
+    ps_chart *c = two_machines(false, once);
+    c->ranks[0].recorded.has_drift = false;
+    c->ranks[0].recorded.to_ns = ORIGIN;
+    ps_chart_clock_notes notes;
+    const ps_chart_clock_opts opts = {.align = false};
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
+    assert_int_equal(c->ranks[1].clock_uncertainty_ns, 100200);
+    ps_chart_free(c);
 }
 
 static void test_promise_of_ptp(void **context) {
