@@ -100,8 +100,9 @@ static bool add_bound(clocks *k, uint32_t from_rank, uint32_t to_rank, const bou
     if (row == NO_MACHINE) {
         return false;
     }
-    int64_t ppb = k->recorded[from].drift_ppb;
-    int64_t to_ppb = k->recorded[to].drift_ppb;
+    bool both = k->recorded[from].is_known && k->recorded[to].is_known;
+    int64_t ppb = both ? k->recorded[from].drift_ppb : 0;
+    int64_t to_ppb = both ? k->recorded[to].drift_ppb : 0;
     ps_clock_before(&k->by_start[row], from < to, steady(k, ppb, b->from_ns),
                     steady(k, to_ppb, b->to_ns));
     ps_clock_before(&k->by_end[row], from < to, steady(k, ppb, b->from_end_ns),
@@ -261,7 +262,8 @@ static bool set_ranks(clocks *k) {
             rank->clock_offset_ns = o->offset_ns;
             rank->clock_uncertainty_ns = o->uncertainty_ns;
             rank->clock_by = o->by;
-            if ((o->by & PS_CLOCK_BY_EXCHANGE) != 0) {
+            /* Whatever told of the offset: the bounds were taken with it. */
+            if (k->recorded[machine].is_known && k->recorded[first_machine].is_known) {
                 rank->clock_drift_ppb =
                     k->recorded[machine].drift_ppb - k->recorded[first_machine].drift_ppb;
             }

@@ -115,7 +115,10 @@ ps_clock_state ps_recorded_clock_at(const ps_recorded_clock *c, int64_t start_ns
     int64_t span = ps_i64_minus(end_ns, start_ns);
     int64_t since = ps_i64_minus(ps_i64_plus(start_ns, span / 2), c->at_ns);
     int64_t drift = c->has_drift ? c->drift_ppb : 0;
-    int64_t unsure_ppb = c->has_drift ? c->drift_uncertainty_ppb : USUAL_DRIFT_PPB;
+    /* The reference's own clock, by which others are measured, drifts against nothing: its readings are exact. */
+    int64_t unsure_ppb = c->has_drift             ? c->drift_uncertainty_ppb
+                         : c->uncertainty_ns == 0 ? 0
+                                                  : USUAL_DRIFT_PPB;
     int64_t offset = ps_i64_plus(c->offset_ns, ps_clock_gain(since, drift));
     int64_t away = outside(c, start_ns, end_ns);
     int64_t unsure = ps_clock_gain(away, unsure_ppb);

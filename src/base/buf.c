@@ -1,6 +1,7 @@
 #include "base/buf.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,6 +72,22 @@ void ps_buf_addf(ps_buf *b, const char *fmt, ...) {
     (void)vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
     va_end(ap);
     b->len += (size_t)n;
+}
+
+void ps_buf_add_fixed(ps_buf *b, double value, unsigned decimals) {
+    uint64_t one = 1;
+    for (unsigned i = 0; i < decimals && i < 9; i++) {
+        one *= 10;
+    }
+    double scaled = (value < 0 ? -value : value) * (double)one + 0.5;
+    uint64_t n = !(scaled >= 0)  ? 0
+                 : scaled < 9e18 ? (uint64_t)scaled
+                                 : UINT64_C(9000000000000000000);
+    ps_buf_addf(b, "%s%llu", value < 0 && n > 0 ? "-" : "", (unsigned long long)(n / one));
+    if (one > 1) {
+        ps_buf_addf(b, ".%0*llu", (int)(decimals < 9 ? decimals : 9),
+                    (unsigned long long)(n % one));
+    }
 }
 
 /* Bytes up to the first that a JSON string may not hold as it is, or that is not ASCII. */

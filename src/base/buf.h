@@ -28,6 +28,10 @@ void ps_buf_add_str(ps_buf *b, const char *s);
 void ps_buf_add_char(ps_buf *b, char c);
 void ps_buf_add_fill(ps_buf *b, char c, size_t n);
 void ps_buf_addf(ps_buf *b, const char *fmt, ...) PS_PRINTF(2, 3);
+/* A number with that many digits behind the point (at most 9), which is a point whatever language the process has set: the
+ * recorder runs in programs of others. Beyond what 64 bits hold of such digits, and for what is no number, the nearest that they hold,
+ * or 0. */
+void ps_buf_add_fixed(ps_buf *b, double value, unsigned decimals);
 
 /* `s` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. `n` in bytes. */
 void ps_buf_add_json_str(ps_buf *b, const char *s, size_t n);

@@ -283,18 +283,18 @@ static int print_examples(ps_cli *cli, const ps_info *info) {
     return status;
 }
 
-/* "clock of rank 1   1768.3 us +- 8.6 us against rank 0's, by exchange", as recorded */
-static int print_clock(ps_cli *cli, const ps_info_rank *r, bool is_first) {
-    const ps_named *item = ps_named_find(&r->inventory->metas, "collector.clock");
-    ps_recorded_clock c;
+/* False where the recording says nothing of another clock. */
+static bool find_clock(const ps_info_rank *r, ps_recorded_clock *c) {
+    const ps_named *item =
+        ps_info_was_read(r) ? ps_named_find(&r->inventory->metas, "collector.clock") : NULL;
     ps_err err = PS_ERR_INIT;
-    if (item == NULL) {
-        return 0;
-    }
-    if (ps_recorded_clock_parse(item->text, strlen(item->text), &c, &err) != PS_OK ||
-        !c.has_offset || r->rank->rank == c.reference) {
-        return 0;
-    }
+    return item != NULL &&
+           ps_recorded_clock_parse(item->text, strlen(item->text), c, &err) == PS_OK &&
+           c->has_offset && r->rank->rank != c->reference;
+}
+
+/* "clock of rank 1   1768.3 us +- 8.6 us against rank 0's, by exchange", as recorded */
+static void print_clock(ps_cli *cli, const ps_info_rank *r, ps_recorded_clock c, bool is_first) {
     char key[40];
     char offset[PS_NUMBER_TEXT];
     char uncertainty[PS_NUMBER_TEXT];
@@ -308,14 +308,20 @@ static int print_clock(ps_cli *cli, const ps_info_rank *r, bool is_first) {
                  is_first ? "\n" : "", key, offset, cli->term.utf8 ? "±" : "+-", uncertainty,
                  (long long)c.reference, c.method, drifts ? ", drifting by " : "",
                  drifts ? drift : "", drifts ? " ppm" : "");
-    return 1;
 }
 
 static void print_clocks(ps_cli *cli, const ps_info *info) {
     enum { SHOWN = 16 };
-    int n = 0;
-    for (size_t i = 0; i < info->n && n < SHOWN; i++) {
-        n += ps_info_was_read(&info->ranks[i]) ? print_clock(cli, &info->ranks[i], n == 0) : 0;
+    size_t n = 0;
+    for (size_t i = 0; i < info->n; i++) {
+        ps_recorded_clock c;
+        if (find_clock(&info->ranks[i], &c) && n++ < SHOWN) {
+            print_clock(cli, &info->ranks[i], c, n == 1);
+        }
+    }
+    if (n > SHOWN) {
+        ps_cli_print(cli, "%-20s %zu more: META_DATA collector.clock of each rank\n", "",
+                     n - SHOWN);
     }
 }
 

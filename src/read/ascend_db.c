@@ -222,7 +222,8 @@ static ps_code read_timeline(ps_ascend *a, ps_ascend_marks *marks, ps_ascend_ops
 /* Whether operators will be made from marks, which takes the whole timeline. */
 static bool has_communication_marks(ps_ascend *a) {
     bool any = false;
-    for (size_t i = 0; ps_db_has_table(a->db, "MSTX_EVENTS") && !any && i < a->strings.n; i++) {
+    size_t n = ps_db_has_table(a->db, "MSTX_EVENTS") ? a->strings.n : 0;
+    for (size_t i = 0; !any && i < n; i++) {
         const char *text = a->strings.strings[i].text;
         any = text != NULL && ps_comm_marks_may_be(text);
     }

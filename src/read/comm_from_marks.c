@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/idmap.h"
 #include "base/lit.h"
 #include "base/num.h"
@@ -14,6 +15,7 @@ typedef struct making {
     ps_builder *b;
     ps_comm_marks marks;
     ps_idmap seen;        /* host slices that have a device side, and those that become nothing */
+    ps_idmap taken;       /* times on a stream that such a device side has */
     bool counts;          /* oddities; else the analysis that asked for the marks does */
     bool is_enqueue_time; /* of the calls of NCCL */
     bool is_host;         /* the device is the host */
@@ -99,6 +101,11 @@ static bool read_mark(making *k, uint32_t host, ps_comm_mark *mark, bool *usable
     return said != PS_COMM_NOMEM;
 }
 
+static uint64_t times_key(const ps_slices *s, uint32_t i) {
+    const int64_t fields[] = {s->track[i], s->start_ns[i], s->dur_ns[i]};
+    return ps_hash64(fields, sizeof fields);
+}
+
 static bool take_device_sides(making *k) {
     const ps_slices *s = ps_builder_slices(k->b);
     size_t n = 0;
@@ -118,7 +125,8 @@ static bool take_device_sides(making *k) {
             ok = add_mark(k, host, mark, start, start + s->dur_ns[device], device);
         }
         if (ok && ps_comm_marks_may_be(ps_builder_text(k->b, s->name[host]))) {
-            ok = ps_idmap_put(&k->seen, host, 1);
+            ok =
+                ps_idmap_put(&k->seen, host, 1) && ps_idmap_put(&k->taken, times_key(s, device), 1);
         }
     }
     return ok;
@@ -171,6 +179,12 @@ static bool find_waiting(making *k) {
     return true;
 }
 
+/* Whether a mark has it already: as the row of its device side, or as the task that the reader took the times of that from. */
+static bool is_taken(const making *k, const ps_slices *s, uint32_t i) {
+    return s->kind[i] == PS_SLICE_MARK_DEVICE ||
+           ps_idmap_get(&k->taken, times_key(s, i)) != PS_IDMAP_NONE;
+}
+
 /* Tasks on the streams that marks wait for. */
 static bool find_tasks(making *k) {
     const ps_slices *s = ps_builder_slices(k->b);
@@ -185,7 +199,7 @@ static bool find_tasks(making *k) {
     for (uint32_t i = 0; ok && i < s->n; i++) {
         const ps_track *track = &tracks[s->track[i]];
         if (s->kind[i] < PS_SLICE_KERNEL || track->kind != PS_TRACK_STREAM || track->tid < 0 ||
-            ps_idmap_get(&streams, (uint64_t)track->tid) == PS_IDMAP_NONE) {
+            ps_idmap_get(&streams, (uint64_t)track->tid) == PS_IDMAP_NONE || is_taken(k, s, i)) {
             continue;
         }
         ok = ps_grow(&k->tasks, &k->cap_tasks, k->n_tasks + 1, UINT32_MAX, sizeof *k->tasks);
@@ -317,6 +331,7 @@ ps_code ps_comm_from_marks(ps_builder *b, uint32_t needs, ps_err *err) {
                 .is_host = says(b, "collector.device_time_source", "host"),
                 .home = home_of(b)};
     ps_idmap_init(&k.seen);
+    ps_idmap_init(&k.taken);
     ps_arena_init(&k.arena);
     bool ok = ps_comm_marks_init(&k.marks) && take_device_sides(&k) && take_waiting(&k) &&
               ps_comm_marks_number(&k.marks) && read_groups(&k);
@@ -325,6 +340,7 @@ ps_code ps_comm_from_marks(ps_builder *b, uint32_t needs, ps_err *err) {
     }
     ps_comm_marks_fini(&k.marks);
     ps_idmap_fini(&k.seen);
+    ps_idmap_fini(&k.taken);
     ps_arena_fini(&k.arena);
     ps_free(k.waiting);
     ps_free(k.tasks);

@@ -115,9 +115,9 @@ void ps_clock_describe(int clock, ps_buf *out) {
         bool unsync = state == TIME_ERROR || (t.status & STA_UNSYNC) != 0;
         ps_buf_addf(out,
                     ",\"synchronised\":%s,\"kernel_offset_ns\":%lld,\"max_error_us\":%ld,"
-                    "\"estimated_error_us\":%ld,\"frequency_ppm\":%.3f",
-                    unsync ? "false" : "true", offset_ns, t.maxerror, t.esterror,
-                    (double)t.freq / 65536.0);
+                    "\"estimated_error_us\":%ld,\"frequency_ppm\":",
+                    unsync ? "false" : "true", offset_ns, t.maxerror, t.esterror);
+        ps_buf_add_fixed(out, (double)t.freq / 65536.0, 3);
     }
     ps_buf_addf(out, "}");
 }

@@ -3,11 +3,11 @@
 #include "record/self_test.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/buf.h"
 #include "record/clock.h"
 #include "record/events.h"
 #include "record/ring.h"
@@ -141,15 +141,31 @@ static double median(double *values, unsigned n) {
     return values[n / 2];
 }
 
+static void put_figure(ps_buf *out, const char *before, double *values, unsigned n) {
+    ps_buf_add_str(out, before);
+    ps_buf_add_fixed(out, median(values, n), 1);
+}
+
 static void conclude(void) {
     unsigned n = n_batches;
     drop_scratch();
     if (n == 0 || atomic_load(&is_done)) {
         return;
     }
-    (void)snprintf(result, sizeof result,
-                   "{\"range_ns\": %.1f, \"mark_ns\": %.1f, \"clock_ns\": %.1f, \"batches\": %u}",
-                   median(range_ns, n), median(mark_ns, n), median(clock_ns, n), n);
+    ps_buf text;
+    ps_buf_init(&text, sizeof result);
+    put_figure(&text, "{\"range_ns\": ", range_ns, n);
+    put_figure(&text, ", \"mark_ns\": ", mark_ns, n);
+    put_figure(&text, ", \"clock_ns\": ", clock_ns, n);
+    ps_buf_addf(&text, ", \"batches\": %u}", n);
+    bool whole = ps_buf_ok(&text) && text.len < sizeof result;
+    if (whole) {
+        memcpy(result, ps_buf_str(&text), text.len + 1);
+    }
+    ps_buf_fini(&text);
+    if (!whole) {
+        return;
+    }
     atomic_store_explicit(&is_done, true, memory_order_release);
     ps_self_test_define();
 }

@@ -2,6 +2,7 @@
  * them. Read when a recording starts, and noted with its first event, in pieces that fit a record each. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -43,16 +44,40 @@ static bool is_listed(const char *name, size_t n) {
     return false;
 }
 
-static bool holds(const char *text, size_t n, const char *part) {
-    return memmem(text, n, part, strlen(part)) != NULL;
+/* Small letters or large. NULL when there is none. */
+static const char *find_part(const char *text, size_t n, const char *part) {
+    size_t length = strlen(part);
+    for (size_t i = 0; i + length <= n; i++) {
+        if (strncasecmp(text + i, part, length) == 0) {
+            return text + i;
+        }
+    }
+    return NULL;
 }
 
 static bool is_secret(const char *name, size_t n) {
-    static const char *const PARTS[] = {"TOKEN", "SECRET", "PASSWORD",   "PASSWD",
-                                        "_PASS", "_KEY",   "CREDENTIAL", "_AUTH"};
+    static const char *const PARTS[] = {"TOKEN",      "SECRET",     "PASSWORD", "PASSWD",
+                                        "PASSPHRASE", "_PWD",       "_PASS",    "_KEY",
+                                        "APIKEY",     "CREDENTIAL", "_AUTH"};
     for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0]; i++) {
-        if (holds(name, n, PARTS[i])) {
+        if (find_part(name, n, PARTS[i]) != NULL) {
             return true;
+        }
+    }
+    return false;
+}
+
+/* --api-key x, password=x; but not --max-tokens=5. */
+static bool tells_secret(const char *value) {
+    static const char *const WORDS[] = {"token",   "secret",  "password",   "passwd",     "pwd",
+                                        "api-key", "api_key", "access_key", "access-key", "apikey"};
+    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++) {
+        const char *at = value;
+        while ((at = find_part(at, strlen(at), WORDS[i])) != NULL) {
+            at += strlen(WORDS[i]);
+            if (strchr("=: \"'", *at) != NULL && *at != '\0') {
+                return true;
+            }
         }
     }
     return false;
@@ -81,6 +106,8 @@ static void add_variable(ps_buf *out, size_t *piece, const char *name, size_t n_
     ps_buf_add_str(out, ": ");
     if (has_login(value)) {
         ps_buf_add_str(out, "\"(left out: it names a user)\"");
+    } else if (tells_secret(value)) {
+        ps_buf_add_str(out, "\"(left out: it may tell a password or key)\"");
     } else if (is_long) {
         char cut[MAX_VALUE + 64];
         int length = snprintf(cut, sizeof cut, "%.*s... (%zu bytes)", MAX_VALUE, value, n);

@@ -169,6 +169,29 @@ static void marks_without_a_device_side_take_tasks_of_their_stream(void **state)
     ps_trace_free(t);
 }
 
+/* A task that another mark has already is not to be had again: neither the row of that mark itself, nor the one whose times its
+ * device side was given by the reader. */
+static void tasks_of_other_marks_are_taken(void **state) {
+    (void)state;
+    static const char ALONE[] = JSON("HcclBroadcast", "a", "");
+    for (int free_task = 0; free_task < 2; free_task++) {
+        maker m = begin();
+        mark(&m, JSON("HcclAllReduce", "a", ""), 10, 20, 30);
+        mark(&m, "{'name': 'forward_step'}", 11, 12, 18);
+        (void)add(&m, PS_SLICE_TASK, m.stream, "of the first mark", 20, 30);
+        (void)add(&m, PS_SLICE_MARK_HOST, m.thread, ALONE, 11, 12);
+        if (free_task) {
+            (void)add(&m, PS_SLICE_TASK, m.stream, "free", 40, 45);
+        }
+        ps_trace *t = make(&m, PS_NEED_SLICES);
+        expect(t, free_task ? "HcclAllReduce__809_0_1 a 20+10 FP16 8 -1>-1\n"
+                              "HcclBroadcast__809_0_1 a 40+5 FP16 8 -1>-1\n"
+                            : "HcclAllReduce__809_0_1 a 20+10 FP16 8 -1>-1\n");
+        assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_COMM_MARK], !free_task);
+        ps_trace_free(t);
+    }
+}
+
 /* What cannot be read is counted, once: by who asked for the marks, else here. */
 static void bad_marks_are_counted_once(void **state) {
     (void)state;
@@ -303,6 +326,7 @@ int main(void) {
         cmocka_unit_test(names_times_and_peers),
         cmocka_unit_test(what_the_profiler_saw_counts),
         cmocka_unit_test(marks_without_a_device_side_take_tasks_of_their_stream),
+        cmocka_unit_test(tasks_of_other_marks_are_taken),
         cmocka_unit_test(bad_marks_are_counted_once),
         cmocka_unit_test(times_of_enqueueing_are_no_durations),
         cmocka_unit_test(marks_of_the_host_have_their_own_times),

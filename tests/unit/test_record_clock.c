@@ -5,9 +5,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <locale.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -188,6 +191,8 @@ static void test_line(void **state) {
     line = ps_clock_offsets_fit(three, 3);
     assert_int_equal(line.offset_ns, 1000);
     assert_int_equal(line.uncertainty_ns, 2100);
+    /* Both ends miss it by 1000, so its slope, too: 2 * 1100 in 2 s. */
+    assert_true(line.drift_uncertainty_ppm > 1.0999 && line.drift_uncertainty_ppm < 1.1001);
 
     /* Exact ones, as of one machine; ones at almost the same moment; a clock that was set in between. */
     const ps_clock_reading exact[] = {at(0, 0, 0), at(1000, 0, 0)};
@@ -220,7 +225,11 @@ static void test_raw_readings(void **state) {
         "{\"reference\": 0, \"unix_ns\": 1000000000000003000, \"mono_ns\": 3000, \"offset_ns\": "
         "300, \"uncertainty_ns\": 2, \"method\": \"exchange\"}",
         "{\"reference\": 0, \"unix_ns\": 1000000000000003000, \"mono_ns\": 3000, \"offset_ns\": "
-        "300, \"uncertainty_ns\": 2, \"method\": \"exchange\"}"};
+        "300, \"uncertainty_ns\": 2, \"method\": \"exchange\"}",
+        "{\"reference\": 0, \"unix_ns\": 1000000000000007000, \"mono_ns\": 7000, \"offset_ns\": "
+        "700, \"uncertainty_ns\": 2, \"method\": \"a\\\",\\\"b\"}",
+        "{\"reference\": 0, \"unix_ns\": 1000000000000008000, \"mono_ns\": 8000, \"offset_ns\": "
+        "800, \"uncertainty_ns\": 2, \"method\": \"\"}"};
     made_recording r;
     recording_begin(&r, 1);
     for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
@@ -287,6 +296,65 @@ static void test_self_test(void **state) {
                      ask(0, "SELECT min(rangeId) FROM MSTX_EVENTS"));
 }
 
+/* --- programs with another decimal point ------------------------------------------------------------------------------ */
+
+static char locales[SCRATCH_BYTES];
+
+static void record_in_german(void) {
+    NEED(setenv("LOCPATH", locales, 1) == 0);
+    NEED(setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL);
+    char number[8];
+    NEED(snprintf(number, sizeof number, "%.1f", 0.5) == 3 && number[1] == ',');
+    NEED(ps_record_clock_offset(0, now_ns() - 2000000000, 1000, 50, NULL) == PS_RECORD_OK);
+    NEED(ps_record_clock_offset(0, 0, -19000, 50, NULL) == PS_RECORD_OK); /* -10 ppm */
+    NEED(ps_record_start() == PS_RECORD_OK);
+    for (int i = 0; i < 100; i++) {
+        work(1);
+        (void)usleep(1000);
+    }
+}
+
+/* Made here, since few machines have one. */
+static bool make_locale(void) {
+    char path[SCRATCH_BYTES + 16];
+    (void)snprintf(path, sizeof path, "%s/de_DE.UTF-8", locales);
+    char *const command[] = {"localedef", "-c", "-i", "de_DE", "-f", "UTF-8", path, NULL};
+    char *const no_variables[] = {"PATH=/usr/bin:/bin", NULL};
+    posix_spawn_file_actions_t quiet;
+    (void)posix_spawn_file_actions_init(&quiet);
+    (void)posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", 1, 0);
+    pid_t pid = 0;
+    int status = -1;
+    bool ran = posix_spawnp(&pid, command[0], &quiet, NULL, command, no_variables) == 0 &&
+               waitpid(pid, &status, 0) == pid;
+    (void)posix_spawn_file_actions_destroy(&quiet);
+    (void)strcat(path, "/LC_NUMERIC");
+    return ran && access(path, R_OK) == 0;
+}
+
+static void test_decimal_comma(void **state) {
+    (void)state;
+    scratch_make(locales, sizeof locales);
+    bool has_locale = make_locale();
+    if (has_locale) {
+        run(record_in_german);
+    }
+    scratch_remove(locales);
+    if (!has_locale) {
+        skip();
+    }
+    assert_int_equal(
+        ask(0,
+            "SELECT count(*) FROM META_DATA WHERE name LIKE 'collector.%' AND NOT json_valid(value) AND value LIKE '{%'"),
+        0);
+    assert_int_equal(meta_like(0, "collector.overhead_self_test", "{%.%}"), 1);
+    assert_int_equal(meta_like(0, "collector.clock", "%\"frequency_ppm\":%.___,\"method\"%"), 1);
+    assert_int_equal(
+        meta_like(0, "collector.clock",
+                  "%\"drift_ppm\":-%.______,\"drift_uncertainty_ppm\":%.______,\"machine\"%"),
+        1);
+}
+
 /* --- the environment ------------------------------------------------------------------------------------------------- */
 
 static void record_environment(void) {
@@ -298,6 +366,11 @@ static void record_environment(void) {
     NEED(setenv("NCCL_API_TOKEN", "secret1", 1) == 0 && setenv("HOME", "/secret2", 1) == 0);
     NEED(setenv("NCCL_SSH_KEY", "secret3", 1) == 0 && setenv("WORLD_SIZE_OF", "secret4", 1) == 0);
     NEED(setenv("TORCH_PROXY", "http://me:secret5@host:1", 1) == 0);
+    NEED(setenv("FLAGS_store_password", "secret6", 1) == 0); /* Paddle's are small letters */
+    NEED(setenv("UCX_APIKEY", "secret7", 1) == 0 && setenv("FLAGS_db_pwd", "secret8", 1) == 0);
+    NEED(setenv("MEGATRON_ARGS", "--lr 1 --wandb-api-key secret9", 1) == 0);
+    NEED(setenv("TORCH_STORE", "host=a;Password=secret10", 1) == 0);
+    NEED(setenv("MEGATRON_MORE", "--tokenizer=bpe --max-tokens=5", 1) == 0);
     NEED(setenv("TASK_QUEUE_ENABLE", "2", 1) == 0 && setenv("NCCL_LONG", value, 1) == 0);
     for (int i = 0; i < 40; i++) { /* more than a record holds */
         (void)snprintf(name, sizeof name, "OMP_VARIABLE_%d", i);
@@ -323,6 +396,11 @@ static void test_environment(void **state) {
                             "'ENV_VARIABLES' AND j.key LIKE 'OMP_VARIABLE%'"),
                      40);
     assert_int_equal(meta_like(0, "ENV_VARIABLES", "%secret%"), 0);
+    assert_int_equal(ask(0, "SELECT " VARIABLE("TORCH_PROXY") " LIKE '(left out: %'"), 1);
+    assert_int_equal(ask(0, "SELECT " VARIABLE("MEGATRON_ARGS") " LIKE '(left out: %'"), 1);
+    assert_int_equal(ask(0, "SELECT " VARIABLE("TORCH_STORE") " LIKE '(left out: %'"), 1);
+    assert_int_equal(
+        ask(0, "SELECT " VARIABLE("MEGATRON_MORE") " = '--tokenizer=bpe --max-tokens=5'"), 1);
     assert_int_equal(meta_like(0, "ENV_VARIABLES", "%HOME%"), 0);
 }
 
@@ -344,9 +422,16 @@ static void test_environment_of_the_program(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_offsets),   TEST(test_nonsense),         TEST(test_many_readings),
-        TEST(test_death),     cmocka_unit_test(test_line), cmocka_unit_test(test_raw_readings),
-        TEST(test_self_test), TEST(test_environment),      TEST(test_environment_of_the_program),
+        TEST(test_offsets),
+        TEST(test_nonsense),
+        TEST(test_many_readings),
+        TEST(test_death),
+        cmocka_unit_test(test_line),
+        cmocka_unit_test(test_raw_readings),
+        TEST(test_self_test),
+        TEST(test_environment),
+        TEST(test_environment_of_the_program),
+        TEST(test_decimal_comma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

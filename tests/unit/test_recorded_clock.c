@@ -195,6 +195,15 @@ static void test_one_reading(void **context) {
     once.to_ns = once.from_ns;
     /* A second away, clocks may have gained 100 us. */
     expect_clock(false, once, (expected){1100, 100200, PS_CLOCK_BY_EXCHANGE, 0});
+    /* The reference has one reading, too, but its clock is what the other one is measured by. */
+    ps_chart *c = two_machines(false, once);
+    c->ranks[0].recorded.has_drift = false;
+    c->ranks[0].recorded.to_ns = ORIGIN;
+    ps_chart_clock_notes notes;
+    const ps_chart_clock_opts opts = {.align = false};
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
+    assert_int_equal(c->ranks[1].clock_uncertainty_ns, 100200);
+    ps_chart_free(c);
 }
 
 static void test_promise_of_ptp(void **context) {
@@ -235,6 +244,41 @@ static void test_drift(void **context) {
     ps_chart_free(c);
 }
 
+/* The order of events may narrow the offset so far that the exchange says nothing more of it: of the drift it does all the same, and
+ * the bounds were taken with it. 20 ppm: 20 us in the chart's second. Links in the middle say that the offset there is 1000 +- 5. */
+static void test_drift_beside_order(void **context) {
+    (void)context;
+    const int64_t middle = SECOND / 2;
+    ps_recorded_clock drifting = reading(1000 - 10000, 400);
+    drifting.drift_ppb = 20000;
+    drifting.drift_uncertainty_ppb = 20;
+    ps_chart *c = ps_chart_new();
+    assert_non_null(c);
+    c->origin_ns = ORIGIN;
+    assert_true(ps_chart_add_rank(
+        c, (ps_chart_rank){.rank = 0, .stage = 0, .machine = 0, .recorded = reading(0, 0)}));
+    assert_true(ps_chart_add_rank(
+        c, (ps_chart_rank){.rank = 1, .stage = 1, .machine = 1, .recorded = drifting}));
+    add_op(c, 0, 0, 10);
+    add_op(c, 0, middle - 20, middle);
+    add_op(c, 1, middle + 1005, middle + 1010);
+    add_op(c, 1, middle + 1010, middle + 1020);
+    add_op(c, 0, middle + 25, middle + 40);
+    add_op(c, 1, SECOND + 11000 - 10, SECOND + 11000);
+    add_op(c, 0, SECOND - 10, SECOND + 11000);
+    assert_true(ps_chart_add_link(c, (ps_chart_link){1, 2}));
+    assert_true(ps_chart_add_link(c, (ps_chart_link){3, 4}));
+    ps_chart_clock_notes notes;
+    const ps_chart_clock_opts opts = {.align = true};
+    assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
+    assert_int_equal(notes.n_disagree, 0);
+    assert_int_equal(c->ranks[1].clock_by, PS_CLOCK_BY_ORDER);
+    assert_in_range(c->ranks[1].clock_offset_ns, 850, 1150);
+    assert_int_equal(c->ranks[1].clock_drift_ppb, 20000);
+    assert_in_range(c->ops[5].end_ns, SECOND - 200, SECOND + 200); /* without: 10 us late */
+    ps_chart_free(c);
+}
+
 /* A drift that is smaller than what is known of it is not said; what it could be is in the uncertainty. */
 static void test_drift_that_may_be_none(void **context) {
     (void)context;
@@ -269,11 +313,17 @@ static void test_chart_memory(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),        cmocka_unit_test(test_ptp),
-        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_machines),     cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_one_reading),  cmocka_unit_test(test_promise_of_ptp),
-        cmocka_unit_test(test_drift),        cmocka_unit_test(test_drift_that_may_be_none),
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_ptp),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_one_reading),
+        cmocka_unit_test(test_promise_of_ptp),
+        cmocka_unit_test(test_drift),
+        cmocka_unit_test(test_drift_that_may_be_none),
+        cmocka_unit_test(test_drift_beside_order),
         cmocka_unit_test(test_chart_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,12 @@ static const double MAX_PPM = 1000; /* twice what a kernel slews: such a clock w
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
+/* As the recorder takes it: what stands in a JSON text as it is. */
+static bool is_method(const char *text, size_t size) {
+    size_t n = text != NULL ? strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") : 0;
+    return n > 0 && n < size && text[n] == '\0';
+}
+
 /* Of a text that may be damaged. The recording's Unix time goes on as if nobody had set the wall clock since it began. */
 static bool read_one(const ps_capture *c, ps_arena *arena, const char *text, size_t n,
                      ps_clock_reading *out) {
@@ -29,7 +35,7 @@ static bool read_one(const ps_capture *c, ps_arena *arena, const char *text, siz
         !ps_lit_int(ps_lit_get(doc, "mono_ns"), &mono_ns) ||
         !ps_lit_int(ps_lit_get(doc, "offset_ns"), &out->offset_ns) ||
         !ps_lit_int(ps_lit_get(doc, "uncertainty_ns"), &out->uncertainty_ns) ||
-        out->uncertainty_ns < 0 || method == NULL || strlen(method) >= sizeof out->method) {
+        out->uncertainty_ns < 0 || !is_method(method, sizeof out->method)) {
         return false;
     }
     memset(out->method, 0, sizeof out->method);
@@ -113,6 +119,11 @@ static point point_of(const ps_clock_reading *first, const ps_clock_reading *r) 
                    .weight = 1 / (uncertainty * uncertainty)};
 }
 
+/* By how much the line misses a reading. */
+static double miss_of(point p, double mid, double mean, double slope) {
+    return fabs(p.offset - mean - slope * (p.t - mid));
+}
+
 static int64_t plus_rounded(int64_t base, double ns) {
     int64_t out = 0;
     bool fits = fabs(ns) < 4e18 && !__builtin_add_overflow(base, llrint(ns), &out);
@@ -147,8 +158,7 @@ ps_clock_offset_line ps_clock_offsets_fit(const ps_clock_reading *readings, size
     double worst = 0;
     for (size_t i = 0; i < n; i++) {
         point p = point_of(first, &readings[i]);
-        double miss = fabs(p.offset - mean - slope * (p.t - mid));
-        worst = fmax(worst, p.uncertainty + miss);
+        worst = fmax(worst, p.uncertainty + miss_of(p, mid, mean, slope));
     }
     ps_clock_offset_line line = {.at_ns = plus_rounded(first->at_ns, mid),
                                  .from_ns = first->at_ns,
@@ -158,8 +168,12 @@ ps_clock_offset_line ps_clock_offsets_fit(const ps_clock_reading *readings, size
                                  .has_drift = has_drift};
     if (has_drift) {
         line.drift_ppm = slope * 1e6;
-        line.drift_uncertainty_ppm =
-            ((double)first->uncertainty_ns + (double)last->uncertainty_ns) / span * 1e6;
+        point ends[] = {point_of(first, first), point_of(first, last)};
+        double unsure = 0; /* how far the truth may lie from the line at both ends together */
+        for (size_t i = 0; i < 2; i++) {
+            unsure += ends[i].uncertainty + miss_of(ends[i], mid, mean, slope);
+        }
+        line.drift_uncertainty_ppm = unsure / span * 1e6;
     }
     return line;
 }
@@ -176,8 +190,10 @@ static void add_line(const ps_clock_reading *readings, size_t n, uint64_t machin
                 last->method, last->reference, line.offset_ns, line.uncertainty_ns, line.at_ns,
                 line.from_ns, line.to_ns, n);
     if (line.has_drift) {
-        ps_buf_addf(out, ",\"drift_ppm\":%.6f,\"drift_uncertainty_ppm\":%.6f", line.drift_ppm,
-                    line.drift_uncertainty_ppm);
+        ps_buf_add_str(out, ",\"drift_ppm\":");
+        ps_buf_add_fixed(out, line.drift_ppm, 6);
+        ps_buf_add_str(out, ",\"drift_uncertainty_ppm\":");
+        ps_buf_add_fixed(out, line.drift_uncertainty_ppm, 6);
     } else {
         ps_buf_add_str(out, ",\"drift_ppm\":null");
     }
