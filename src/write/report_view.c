@@ -81,7 +81,7 @@ const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n
     if (section == PS_N_REPORT_SECTIONS - 1 && view->chart == NULL) {
         return "Nothing says that the ranks are a pipeline (pipescope chart tells what is looked for).";
     }
-    if (section == 2 && !has_exposed(view)) {
+    if (section == 2 && has_computing(view) && !has_exposed(view)) {
         return "No communication was recorded, or computing hides all of it.";
     }
     return section < 2 && !has_computing(view)
