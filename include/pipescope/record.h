@@ -143,7 +143,9 @@ PS_API void ps_record_op_end(uint64_t op);
 PS_API int ps_record_step_begin(int64_t step);
 PS_API int ps_record_step_end(void);
 
-/* The same for loops that say only where an iteration ends: ends the open step and begins the next number, from 0 on. */
+/* The same for loops that have one place to say it: ends the open step and begins the next number, from 0 on. Belongs where an
+ * iteration begins. Where it stands at the end, it must be called once before the loop, too: what comes before the first call is in
+ * no step. */
 PS_API int ps_record_step(void);
 
 /* Both with the stream that the step's work is put on, as of a range: the step then also has its times on the device. NULL: host

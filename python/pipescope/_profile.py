@@ -391,7 +391,8 @@ def _complete(path, common, experimental):
 
 
 def step():
-    """Ends an iteration and begins the next, for loops without a profile: with PIPESCOPE_WINDOW=A:B iterations A to B - 1 are
+    """Ends an iteration and begins the next, for loops without a profile. Call it as an iteration begins (or at its end, and once
+    before the loop: what comes before the first call is in no step). With PIPESCOPE_WINDOW=A:B iterations A to B - 1 are
     recorded, counted from 0."""
     _jobs.end_step()
     lib = _library.functions()

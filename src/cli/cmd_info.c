@@ -66,7 +66,9 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
         return;
     }
     for (size_t i = 0; i < PS_N(PARTS); i++) {
-        bool made = inv->comm_from_marks != NULL && strcmp(PARTS[i].table, "COMMUNICATION_OP") == 0;
+        /* Operators made of marks need neither table: those whose marks name the peer are paired, too. */
+        bool made =
+            inv->comm_from_marks != NULL && strncmp(PARTS[i].table, "COMMUNICATION_", 14) == 0;
         if (rows_of(inv, PARTS[i].table) <= 0 && !made) {
             add_sentence(out, PARTS[i].text);
         }

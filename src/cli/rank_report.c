@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "cli/record_folders.h"
 #include "model/chart_groups.h"
 #include "write/sink.h"
 #include "write/writers.h"
@@ -42,6 +43,24 @@ void ps_report_oddities(const ps_cli *cli, const ps_diag *d) {
     report_oddities(cli, d, -1);
 }
 
+/* A recording whose database nobody has written yet is no profile, and would be missed in silence: says so, and how it
+ * becomes one. */
+static bool report_raw(const ps_cli *cli, const char *dir) {
+    size_t n_left, n_running;
+    ps_recorded_count_raw(dir, &n_left, &n_running);
+    if (n_left > 0) {
+        ps_cli_warn(
+            cli,
+            "%s: raw files of %zu process%s that ended without writing a database: pipescope record --recover %s",
+            dir, n_left, n_left == 1 ? "" : "es", dir);
+    }
+    if (n_running > 0) {
+        ps_cli_warn(cli, "%s: %zu process%s still being recorded: the database comes at the end",
+                    dir, n_running, n_running == 1 ? " is" : "es are");
+    }
+    return n_left + n_running > 0;
+}
+
 /* A choice between profiles comes first, since all that follows depends on it. */
 void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster) {
     if (cluster->left_out != NULL) {
@@ -49,6 +68,9 @@ void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster) {
     }
     for (size_t i = 0; i < cluster->n_notes; i++) {
         ps_cli_note(cli, "%s", cluster->notes[i]);
+    }
+    if (cluster->n_ranks > 0) {
+        (void)report_raw(cli, cluster->path);
     }
     report_oddities(cli, &cluster->diag, cluster->left_out != NULL ? PS_ODD_RANK_DUPLICATE : -1);
 }
@@ -306,7 +328,7 @@ int ps_report_shown(int shown, int ranks_status) {
 }
 
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
-    if (report_stranger(cli, c)) {
+    if (report_stranger(cli, c) || report_raw(cli, c->root)) {
         return PS_EXIT_NOTHING;
     }
     if (c->n_text_dirs > 0) {
@@ -327,7 +349,7 @@ int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
 }
 
 int ps_report_no_profile(const ps_cli *cli, const ps_cluster *c) {
-    if (report_stranger(cli, c)) {
+    if (report_stranger(cli, c) || report_raw(cli, c->path)) {
         return PS_EXIT_NOTHING;
     }
     ps_cli_warn(cli, "%s: no profile found; see: pipescope formats", c->path);

@@ -315,6 +315,27 @@ ps_code ps_recorded_find_raw(ps_recorded *r, ps_err *err) {
     return PS_OK;
 }
 
+void ps_recorded_count_raw(const char *dir, size_t *n_left, size_t *n_running) {
+    *n_left = 0;
+    *n_running = 0;
+    ps_arena arena;
+    ps_arena_init(&arena);
+    ps_recorded r = {.arena = &arena, .dir = dir};
+    ps_raw_folder *raw = NULL;
+    size_t n = 0;
+    if (ps_is_dir(dir) && ps_recover_find(dir, &arena, &raw, &n, NULL) != PS_OK) {
+        n = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (raw[i].running) {
+            (*n_running)++;
+        } else if (database_of(&r, raw[i].profile_dir) == NULL) {
+            (*n_left)++;
+        }
+    }
+    ps_arena_fini(&arena);
+}
+
 void ps_recorded_recover(ps_recorded *r, ps_recorded_folder *folder,
                          const ps_export_options *options) {
     ps_export_result result = {0};

@@ -60,6 +60,10 @@ PS_MUST_USE ps_code ps_recorded_find(ps_recorded *r, const char *launch, ps_err 
  * were to be kept) come as EXPORTED. */
 PS_MUST_USE ps_code ps_recorded_find_raw(ps_recorded *r, ps_err *err);
 
+/* How many recordings at or below `dir` have raw files and no database: `n_left` of processes that have ended, `n_running` of
+ * processes that go on. 0 and 0 where `dir` is no folder or cannot be read. */
+void ps_recorded_count_raw(const char *dir, size_t *n_left, size_t *n_running);
+
 /* Exports the raw files of a folder and reads what came of it; sets the state. */
 void ps_recorded_recover(ps_recorded *r, ps_recorded_folder *folder,
                          const ps_export_options *options);

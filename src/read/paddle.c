@@ -403,10 +403,19 @@ static int score_file(const char *path) {
     return score;
 }
 
+/* Compiled Python (two bytes of a version, CR, LF, flags below 4) and ELF: a program may hold the words of a record, as those
+ * that write or read them do. */
+static bool is_program(const unsigned char *head, size_t n) {
+    if (n >= 8 && head[2] == '\r' && head[3] == '\n') {
+        return head[4] < 4 && head[5] == 0 && head[6] == 0 && head[7] == 0;
+    }
+    return n >= 4 && memcmp(head, "\177ELF", 4) == 0;
+}
+
 /* JSON and databases are no logs: spares searching large ones. A log may begin with '[' too, of "[2023-12-05 ...". */
 static bool is_something_else(const unsigned char *head, size_t n) {
     size_t i = 0;
-    if (n >= 15 && memcmp(head, "SQLite format 3", 15) == 0) {
+    if (is_program(head, n) || (n >= 15 && memcmp(head, "SQLite format 3", 15) == 0)) {
         return true;
     }
     while (i < n && (head[i] == ' ' || head[i] == '\t' || head[i] == '\r' || head[i] == '\n')) {

@@ -51,6 +51,15 @@ static bool has_computing(const ps_report_view *view) {
     return false;
 }
 
+static bool has_exposed(const ps_report_view *view) {
+    for (size_t r = 0; view->overview != NULL && r < view->overview->n_rows; r++) {
+        if (ps_view_int(view->overview, r, "exposed") > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n) {
     if (section == 0 && view->has_host_times) {
         return "Not judged: the times of the devices are the host's (no GPU was recorded), so nothing was launched "
@@ -71,6 +80,9 @@ const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n
     }
     if (section == PS_N_REPORT_SECTIONS - 1 && view->chart == NULL) {
         return "Nothing says that the ranks are a pipeline (pipescope chart tells what is looked for).";
+    }
+    if (section == 2 && has_computing(view) && !has_exposed(view)) {
+        return "No communication was recorded, or computing hides all of it.";
     }
     return section < 2 && !has_computing(view)
                ? "The profile has no computing kernels: nothing can be said."

@@ -110,6 +110,8 @@ says 'goes on recording'
 row ' 8 0 0 0 8 0 '
 run 3 record --recover going-on
 says 'goes on recording'
+run 0 info going-on
+says 'going-on: 1 process is still being recorded'
 touch stop
 for _ in $(seq 100); do
     run_status=0
@@ -145,12 +147,20 @@ for n in 1 2 3; do
     [ "$got" = 137 ] || fail "the client ended with $got"
 done
 [ "$(n_raw left)" = 3 ] || fail "raw files: $(find left)"
+# Whoever reads before says what is missing and how it comes; where others have a database, too.
+for command in info chart report 'cluster -m all -d' 'cluster -m pp_chart -d'; do
+    # shellcheck disable=SC2086
+    run 3 $command left
+    says 'left: raw files of 3 processes that ended without writing a database: pipescope record --recover left'
+done
 damaged=$(find left -name events.spool | sort | head -n 1)
 find "$(dirname "$damaged")" -type f -exec sh -c 'for f; do printf damaged >"$f"; done' sh {} +
 run 4 record --recover left
 row '^ 2 [0-9]+ 20 0 0 0 20 0 left/'
 row '^ 3 [0-9]+ 30 0 0 0 30 0 left/'
 says 'not recovered'
+run 0 info left
+says 'left: raw files of 1 process that ended without writing a database: pipescope record --recover left'
 [ -e "$damaged" ] || fail 'damaged raw files were removed'
 run 1 record --recover left
 [ "$(n_raw left)" = 1 ] || fail 'raw files of what was recovered are still there'

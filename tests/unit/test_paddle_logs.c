@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -16,6 +17,7 @@
 #include "read/paddle.h"
 #include "read/paddle_record.h"
 #include "read/paddle_scan.h"
+#include "read/reader.h"
 
 enum { NEEDS = PS_NEED_SLICES | PS_NEED_STEPS | PS_NEED_META | PS_NEED_INVENTORY };
 
@@ -294,6 +296,31 @@ static void glued_cut_and_foreign_bytes(void **state) {
     ps_buf_fini(&log);
 }
 
+/* Programs that write or read such records hold their words, too. */
+static void programs_are_no_logs(void **state) {
+    (void)state;
+    static const char RECORD[] = HEAD "1701771693000.032959, job_end_time = 1701771693012.871094\n";
+    static const struct {
+        const char *head;
+        size_t n;
+        bool is_log;
+    } CASES[] = {
+        {"I1205 log\n\n\n\n\n\n\n", 16, true},     {"\247\r\r\n\0\0\0\0mtimesize", 16, false},
+        {"\247\r\r\n\3\0\0\0hashhash", 16, false}, {"\177ELF\2\1\1\0\0\0\0\0\0\0\0\0", 16, false},
+        {"a\n\r\nI1205 log 1\n", 16, true},        {"ab\r\n", 4, true}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        char path[] = "/tmp/pipescope-log-XXXXXX";
+        int fd = mkstemp(path);
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, CASES[i].head, CASES[i].n), CASES[i].n);
+        assert_int_equal(write(fd, RECORD, sizeof RECORD - 1), sizeof RECORD - 1);
+        assert_int_equal(close(fd), 0);
+        int score = ps_reader_paddle.sniff(path, (const unsigned char *)CASES[i].head, CASES[i].n);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(score > 0, CASES[i].is_log);
+    }
+}
+
 static void names_of_logs(void **state) {
     (void)state;
     assert_int_equal(ps_paddle_worker_of("a/b/workerlog.0"), 0);
@@ -518,6 +545,7 @@ int main(void) {
         cmocka_unit_test(records_across_blocks),
         cmocka_unit_test(long_lines_are_quick),
         cmocka_unit_test(glued_cut_and_foreign_bytes),
+        cmocka_unit_test(programs_are_no_logs),
         cmocka_unit_test(names_of_logs),
         cmocka_unit_test(steps_are_counted_from_the_banner),
         cmocka_unit_test(a_repeated_banner_changes_nothing),

@@ -672,7 +672,7 @@ const WORDS = {
   "memory.inside-hint": ["nothing is zoomed to: all operators", "未缩放：显示全部算子"],
   "comm.advice": ["Advice", "建议"],
   "comm.findings": ["Findings about communication", "通信分析结论"],
-  "comm.no-slow-links": ["No link is much slower than others of its kind.", "没有明显慢于同类的链路。"],
+  "comm.no-slow-links": ["No link is known to be much slower than others of its kind (links are compared where the capture has a matrix of them).", "未发现明显慢于同类的链路（仅当采集数据含链路矩阵时比较）。"],
   "summary.findings": ["Findings", "分析结论"],
   "summary.size": ["Data", "数据大小"],
   "findings.work-out": ["Work them out (reads all ranks)", "开始分析（读取全部 rank）"],
@@ -743,6 +743,9 @@ const COLUMNS: Record<string, string> = {
   task: "任务", blocks: "块数", "mix blocks": "混合块数", "input types": "输入类型", "input formats": "输入格式", "output types": "输出类型",
   "output formats": "输出格式", what: "内容", finding: "发现", section: "部分", severity: "严重程度", rule: "规则", value: "值", threshold: "阈值",
   "fires when": "触发条件", try: "建议", title: "标题", process: "进程", thread: "线程",
+  "rank id": "Rank", "group name": "通信域", "pg name": "进程组", "came last": "最后到达次数", "late time": "迟到时间", "mean lateness": "平均迟到",
+  "max lateness": "最大迟到", "clock offset": "时钟偏差", "clock of rank": "时钟取自 rank", "src rank": "源 rank", "dst rank": "目的 rank",
+  "op name": "算子名称", "median bandwidth": "带宽中位数", "share of median": "与中位数之比", "compared links": "参与比较的链路数", std: "标准差",
   source: "源", destination: "目的", state: "状态", file: "文件", format: "格式", slices: "切片数", progress: "进度",
 };
 
@@ -764,7 +767,7 @@ const VIEWS: Record<string, string> = {
 const TABLES: Record<string, string> = {
   PipelineStep: "各流水线的 step、最慢阶段，以及关键路径上的计算与等待", PipelineBubble: "各阶段的空泡", PipelineWaits: "各阶段的停顿在等什么，及其在关键路径上的计算",
   PipelineReplay: "同样的工作采用其他调度（按实测时长仿真）", ClusterStepTraceTime: "各 rank 与阶段的 step 时间", SlowRankLateness: "各 rank 迟到时间，最晚者在前",
-  SlowLinkMatrix: "慢于同类的链路", CommunicationGroupMapping: "通信域及其 rank", findings: "发现",
+  SlowLinkMatrix: "慢于同类的链路", HcclPerRankStats: "通信算子（按类型与 rank）", CommunicationGroupMapping: "通信域及其 rank", findings: "发现",
 };
 
 /** What the program says when something is missing, and where a chart is known from; in Chinese. The longest that fits counts. */
