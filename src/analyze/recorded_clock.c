@@ -111,6 +111,11 @@ static int64_t outside(const ps_recorded_clock *c, int64_t start_ns, int64_t end
     return most > 0 ? most : 0;
 }
 
+/* By half the span the clock gains what it lies off at both ends. */
+static int64_t gain_at_ends(int64_t span_ns, int64_t drift_ppb) {
+    return ps_clock_gain(span_ns, magnitude(drift_ppb)) / 2;
+}
+
 ps_clock_state ps_recorded_clock_at(const ps_recorded_clock *c, int64_t start_ns, int64_t end_ns) {
     int64_t span = ps_i64_minus(end_ns, start_ns);
     int64_t since = ps_i64_minus(ps_i64_plus(start_ns, span / 2), c->at_ns);
@@ -126,7 +131,7 @@ ps_clock_state ps_recorded_clock_at(const ps_recorded_clock *c, int64_t start_ns
         unsure = ps_i64_plus(unsure, ps_clock_gain(ps_i64_minus(c->to_ns, c->from_ns), unsure_ppb));
     }
     if (magnitude(drift) <= unsure_ppb) { /* perhaps it does not drift at all */
-        unsure = ps_i64_plus(unsure, ps_clock_gain(span, magnitude(drift)) / 2);
+        unsure = ps_i64_plus(unsure, gain_at_ends(span, drift));
         drift = 0;
     }
     return (ps_clock_state){.is_known = true,
@@ -135,6 +140,13 @@ ps_clock_state ps_recorded_clock_at(const ps_recorded_clock *c, int64_t start_ns
                             .offset_ns = offset,
                             .uncertainty_ns = ps_i64_plus(c->uncertainty_ns, unsure),
                             .drift_ppb = drift};
+}
+
+void ps_recorded_clock_level(ps_clock_state *state, int64_t start_ns, int64_t end_ns) {
+    int64_t span = ps_i64_minus(end_ns, start_ns);
+    state->uncertainty_ns =
+        ps_i64_plus(state->uncertainty_ns, gain_at_ends(span, state->drift_ppb));
+    state->drift_ppb = 0;
 }
 
 bool ps_recorded_clocks_narrow(ps_clock_interval *i, const ps_clock_state *a,

@@ -28,6 +28,9 @@ typedef struct ps_clock_state {
 /* `c` has an offset; Unix times. */
 ps_clock_state ps_recorded_clock_at(const ps_recorded_clock *c, int64_t start_ns, int64_t end_ns);
 
+/* For who takes one offset for all of the span: what the drift makes of that is uncertain then. */
+void ps_recorded_clock_level(ps_clock_state *state, int64_t start_ns, int64_t end_ns);
+
 /* Narrows what is known of two clocks by what their recordings say, against one reference. False when something had to be left
  * out, which contradicts what is known. */
 bool ps_recorded_clocks_narrow(ps_clock_interval *i, const ps_clock_state *a,

@@ -107,22 +107,31 @@ static const char *member(const ps_lit *dict, const char *key) {
     return v != NULL && (v->kind == PS_LIT_STRING || v->kind == PS_LIT_INT) ? v->text : NULL;
 }
 
+const char *ps_comm_marks_plain(ps_arena *arena, const char *text, size_t *n) {
+    size_t length = strlen(text);
+    char *plain = ps_arena_alloc(arena, length + 1);
+    *n = 0;
+    if (plain == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] != '\\' || text[i + 1] != '"') {
+            plain[(*n)++] = text[i];
+        }
+    }
+    plain[*n] = '\0';
+    return plain;
+}
+
 static ps_comm_said parse_json(parsing *p, const char *text) {
     if (strstr(text, "opName") == NULL || strstr(text, "groupName") == NULL) {
         return PS_COMM_OTHER;
     }
-    size_t n = strlen(text);
-    char *plain = ps_arena_alloc(&p->scratch, n + 1);
+    size_t len = 0;
+    const char *plain = ps_comm_marks_plain(&p->scratch, text, &len);
     if (plain == NULL) {
         return PS_COMM_NOMEM;
     }
-    size_t len = 0;
-    for (size_t i = 0; i < n; i++) { /* some writers store the quotes escaped */
-        if (text[i] != '\\' || text[i + 1] != '"') {
-            plain[len++] = text[i];
-        }
-    }
-    plain[len] = '\0';
     ps_err odd = PS_ERR_INIT;
     const ps_lit *dict = ps_lit_parse(&p->scratch, plain, len, &odd);
     if (odd.code == PS_NOMEM) {

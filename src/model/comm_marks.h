@@ -55,6 +55,8 @@ void ps_comm_marks_fini(ps_comm_marks *m);
 
 /* What the text says, into `out` (times and slices 0) when PS_COMM_OK. `name` is its id: one text is parsed once. */
 ps_comm_said ps_comm_marks_read(ps_comm_marks *m, ps_str name, const char *text, ps_comm_mark *out);
+/* A message as JSON: some writers store its quotes escaped. *n bytes and a zero; NULL when memory is out. */
+const char *ps_comm_marks_plain(ps_arena *arena, const char *text, size_t *n);
 /* Whether a text can be a communication mark at all, by a look at it. */
 bool ps_comm_marks_may_be(const char *text);
 

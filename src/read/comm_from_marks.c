@@ -56,6 +56,7 @@ static bool is_wanted(const ps_slices *s) {
         case PS_SLICE_COMM_TASK:
             return false;
         case PS_SLICE_MARK_HOST:
+        case PS_SLICE_INSTANT:
             any_mark = true;
             break;
         default:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/lit.h"
+#include "model/comm_marks.h"
 
 bool ps_stream_of_message(const char *message, int64_t *stream) {
     *stream = -1;
@@ -13,12 +14,14 @@ bool ps_stream_of_message(const char *message, int64_t *stream) {
     ps_arena arena;
     ps_arena_init(&arena);
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *dict = ps_lit_parse(&arena, message, strlen(message), &odd);
+    size_t n = 0;
+    const char *plain = ps_comm_marks_plain(&arena, message, &n);
+    const ps_lit *dict = plain != NULL ? ps_lit_parse(&arena, plain, n, &odd) : NULL;
     if (!ps_lit_int(ps_lit_get(dict, "streamId"), stream)) {
         *stream = -1;
     }
     ps_arena_fini(&arena);
-    return odd.code != PS_NOMEM;
+    return plain != NULL && odd.code != PS_NOMEM;
 }
 
 static int compare_tasks(const void *a, const void *b) {

@@ -198,6 +198,7 @@ static void find_recorded(const clocks *c, ps_clock_state *states) {
         if (r->has_offset && (first == NULL || r->reference == first->reference)) {
             first = first != NULL ? first : r;
             ps_clock_state found = ps_recorded_clock_at(r, start_ns, end_ns);
+            ps_recorded_clock_level(&found, start_ns, end_ns); /* ranks are moved as a whole */
             ps_clock_state *known = &states[c->clock_of[i]];
             *known =
                 !known->is_known || found.uncertainty_ns < known->uncertainty_ns ? found : *known;

@@ -44,15 +44,16 @@ static ps_trace *rank_with(int64_t clock_ns, int64_t comes_ns, int n, int64_t fi
 
 /* A rank without communication, whose recording says how far its clock was ahead of rank 0's. */
 static ps_trace *rank_that_says(int64_t clock_ns, int64_t offset_ns, int64_t uncertainty_ns,
-                                unsigned machine, int32_t with_comm) {
+                                unsigned machine, const char *drift_ppm, int32_t with_comm) {
     ps_builder *b = ps_builder_new();
     uint32_t stream = small_stream(b, 7);
     char clock[512];
     (void)snprintf(clock, sizeof clock,
                    "{\"method\":\"exchange\",\"reference\":0,\"offset_ns\":%lld,"
-                   "\"uncertainty_ns\":%lld,\"at_ns\":0,\"from_ns\":0,\"to_ns\":9000000,"
-                   "\"drift_ppm\":0.0,\"drift_uncertainty_ppm\":0.0,\"machine\":\"%u\"}",
-                   (long long)offset_ns, (long long)uncertainty_ns, machine);
+                   "\"uncertainty_ns\":%lld,\"at_ns\":%lld,\"from_ns\":0,\"to_ns\":%lld,"
+                   "\"drift_ppm\":%s,\"drift_uncertainty_ppm\":0.0,\"machine\":\"%u\"}",
+                   (long long)offset_ns, (long long)uncertainty_ns, (long long)SMALL_EPOCH_NS,
+                   (long long)(SMALL_EPOCH_NS + 9000000), drift_ppm, machine);
     ps_builder_meta(b, "collector.clock", clock);
     small_slice(b, PS_SLICE_KERNEL, stream, "matmul", shown(100, clock_ns), shown(5000, clock_ns));
     if (with_comm > 0) {
@@ -90,28 +91,34 @@ typedef struct recorded_case {
     bool communicates;
     int64_t want_ns, want_least_ns, want_most_ns;
     const char *how;
+    const char *drift_ppm; /* NULL: 0 */
 } recorded_case;
 
 /* The second clock is 3 ms ahead; with communication it is known to -10, +30 us. */
 static void clocks_as_recorded(void **state) {
     static const recorded_case CASES[] = {
-        {2999000, 1500, 2, false, -2999000, 1500, 1500, "2 clocks, brought together by messages"},
+        {2999000, 1500, 2, false, -2999000, 1500, 1500, "2 clocks, brought together by messages",
+         NULL},
+        /* 200 ppm of the 3.0049 ms from first to last: 300 ns at both ends, since a rank is moved as a whole. */
+        {2999000, 1500, 2, false, -2999300, 1799, 1801, "brought together by messages", "200.0"},
         /* Narrower than what communication tells; wider; contradicted by it, so that it does not count. */
-        {2999500, 900, 2, true, -3000000, 900, 1500, ", and by messages exchanged while recording"},
-        {2900000, 900000, 2, true, -3000000, 10000, 40000, "by 1 collectives"},
-        {9000000, 900, 2, true, -3000000, 10000, 40000,
-         "the bounds of 1 pair of clocks contradict"},
+        {2999500, 900, 2, true, -3000000, 900, 1500, ", and by messages exchanged while recording",
+         NULL},
+        {2900000, 900000, 2, true, -3000000, 10000, 40000, "by 1 collectives", NULL},
+        {9000000, 900, 2, true, -3000000, 10000, 40000, "the bounds of 1 pair of clocks contradict",
+         NULL},
         /* One machine has one clock. */
-        {0, 0, 1, false, 0, 0, 0, "one machine"},
+        {0, 0, 1, false, 0, 0, 0, "one machine", NULL},
     };
     place *p = *state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         const recorded_case *c = &CASES[i];
         asks a;
         int32_t comes = c->communicates ? 10000 : 0;
-        ps_trace *traces[] = {
-            rank_that_says(0, 0, 0, 1, comes),
-            rank_that_says(3000000, c->offset_ns, c->uncertainty_ns, c->machine, 3 * comes)};
+        ps_trace *traces[] = {rank_that_says(0, 0, 0, 1, "0.0", comes),
+                              rank_that_says(3000000, c->offset_ns, c->uncertainty_ns, c->machine,
+                                             c->drift_ppm != NULL ? c->drift_ppm : "0.0",
+                                             3 * comes)};
         asks_of_traces(&a, p->dir, traces, 2);
         ps_arena arena;
         ps_arena_init(&arena);

@@ -169,6 +169,38 @@ static void marks_without_a_device_side_take_tasks_of_their_stream(void **state)
     ps_trace_free(t);
 }
 
+/* Moments count as ranges do, whether there is a range beside them or not. */
+static void moments_alone(void **state) {
+    (void)state;
+    for (int with_range = 0; with_range < 2; with_range++) {
+        maker m = begin();
+        uint32_t from = add(&m, PS_SLICE_INSTANT, m.thread, JSON("HcclBroadcast", "a", ""), 10, 10);
+        ps_builder_flow(m.b, from,
+                        add(&m, PS_SLICE_MARK_DEVICE, m.stream, "its device side", 20, 25));
+        if (with_range) {
+            (void)add(&m, PS_SLICE_MARK_HOST, m.thread, "another", 12, 13);
+        }
+        ps_trace *t = make(&m, PS_NEED_SLICES);
+        expect(t, "HcclBroadcast__809_0_1 a 20+5 FP16 8 -1>-1\n");
+        ps_trace_free(t);
+    }
+}
+
+/* Some writers store messages with their quotes escaped: the stream stands there all the same. */
+static void escaped_messages_name_their_stream(void **state) {
+    (void)state;
+    maker m = begin();
+    (void)add(
+        &m, PS_SLICE_MARK_HOST, m.thread,
+        "{\\\"opName\\\": \\\"HcclBroadcast\\\", \\\"groupName\\\": \\\"a\\\", \\\"dataType\\\": "
+        "\\\"fp16\\\", \\\"count\\\": \\\"8\\\", \\\"streamId\\\": \\\"5\\\"}",
+        10, 11);
+    (void)add(&m, PS_SLICE_TASK, m.stream, "task", 15, 19);
+    ps_trace *t = make(&m, PS_NEED_SLICES);
+    expect(t, "HcclBroadcast__809_0_1 a 15+4 FP16 8 -1>-1\n");
+    ps_trace_free(t);
+}
+
 /* A task that another mark has already is not to be had again: neither the row of that mark itself, nor the one whose times its
  * device side was given by the reader. */
 static void tasks_of_other_marks_are_taken(void **state) {
@@ -326,6 +358,8 @@ int main(void) {
         cmocka_unit_test(names_times_and_peers),
         cmocka_unit_test(what_the_profiler_saw_counts),
         cmocka_unit_test(marks_without_a_device_side_take_tasks_of_their_stream),
+        cmocka_unit_test(moments_alone),
+        cmocka_unit_test(escaped_messages_name_their_stream),
         cmocka_unit_test(tasks_of_other_marks_are_taken),
         cmocka_unit_test(bad_marks_are_counted_once),
         cmocka_unit_test(times_of_enqueueing_are_no_durations),
