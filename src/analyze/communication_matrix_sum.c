@@ -207,10 +207,11 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     ps_code code = ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_LINKS, &part, err);
     *out = part;
     if (code == PS_OK && part->tables.n_links == 0) {
-        code =
-            ps_fail(err, PS_NOTHING,
-                    "no matrix of links (CommAnalyzerMatrix, communication_matrix.json): profiler "
-                    "level 1 or higher writes it, when communication was recorded");
+        code = ps_fail(
+            err, PS_NOTHING,
+            "no matrix of links (CommAnalyzerMatrix, communication_matrix.json): Ascend's "
+            "profiler writes it at level 1 or higher, when communication was recorded; communication marks have "
+            "no such figures");
     }
     if (code != PS_OK && code != PS_NOTHING) {
         ps_comm_part_free(part);

@@ -283,7 +283,8 @@ static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
         code = ps_fail(
             err, PS_NOTHING,
             "no kernels on a device, nor communication that it tells of itself: record its activity "
-            "(ProfilerActivity.NPU or CUDA)");
+            "(ProfilerActivity.NPU or CUDA; with pipescope record --backend cupti, on CPUs "
+            "ps_record_op_begin or pipescope.record_ops())");
     }
     if (code == PS_OK) {
         code = ps_dispatch_measure(links, overlaps, in->opts->step_id, top, &part->dispatch, err);

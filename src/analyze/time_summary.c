@@ -278,7 +278,8 @@ static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
                 ? ps_fail(
                       err, PS_NOTHING,
                       "no kernels on a device, nor communication that it tells of itself: record its "
-                      "activity (ProfilerActivity.NPU or CUDA)")
+                      "activity (ProfilerActivity.NPU or CUDA; with pipescope record --backend cupti, on CPUs "
+                      "ps_record_op_begin or pipescope.record_ops())")
                 : code;
     }
     return code == PS_OK ? collect_ops(in, links, part, err) : code;

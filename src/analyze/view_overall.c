@@ -279,7 +279,8 @@ static bool is_empty(const ps_view_input *in, ps_err *err) {
     (void)ps_fail(
         err, PS_NOTHING,
         "no kernels on a device, nor communication that it tells of itself: record its activity "
-        "(ProfilerActivity.NPU or CUDA; nsys profile -t cuda)");
+        "(ProfilerActivity.NPU or CUDA; nsys profile -t cuda; with pipescope record --backend cupti, on CPUs "
+        "ps_record_op_begin or pipescope.record_ops())");
     return true;
 }
 

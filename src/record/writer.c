@@ -61,7 +61,8 @@ static void take_ring(void *taken, ps_ring *ring, uint32_t number) {
 static void say_capped(void) {
     atomic_store(&ps_full_drop, PS_DROP_MAX_DISK);
     ps_rec_log(
-        "the raw files take %llu bytes, which is what they may (option max_disk): new ranges and marks are left out and "
+        "the raw files take %llu bytes, and more may not fit into what the option max_disk allows: "
+        "new ranges and marks are left out and "
         "counted as max_disk; those that are open get their ends",
         (unsigned long long)(g.spool->bytes + g.spool->beside_bytes));
 }

@@ -82,7 +82,7 @@ fi
 # A limit on the disk: new events are left out and counted as that, open ranges get their ends, and it is said.
 PIPESCOPE_MAX_DISK=1M PIPESCOPE_KEEP_RAW=1 control limited start slowly 100000 stop export
 said 'start 0 stop 0 export 0'
-says 'which is what they may (option max_disk)'
+says 'what the option max_disk allows: new ranges'
 says 'events lost ('
 says ' max_disk'
 database=$(databases "$T/limited")
