@@ -344,7 +344,7 @@ for (const [look, locale] of [["light", "en-US"], ["dark", "zh-CN"]]) {
   await page.locator("#tab-communication").click();
   await page.waitForFunction(() => document.querySelectorAll("#page-communication .group button")[1].getAttribute("aria-pressed") === "true");
   await page.locator("#page-communication .group button").nth(0).click();
-  await page.waitForFunction(() => /profiler level ?1/.test(document.querySelector("#page-communication").textContent));
+  await page.waitForFunction(() => /level ?1/.test(document.querySelector("#page-communication").textContent));
   await page.locator("#page-communication .group button").nth(2).click();
   await page.waitForSelector("#page-communication .findings", { state: "attached" });
   await shot(page, `advice-${look}.png`);
