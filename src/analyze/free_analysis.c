@@ -280,11 +280,7 @@ static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
     const ps_overlaps *overlaps = links != NULL ? ps_derived_overlaps(in->derived, err) : NULL;
     code = code == PS_OK && overlaps == NULL ? PS_NOMEM : code;
     if (code == PS_OK && overlaps->n == 0) {
-        code = ps_fail(
-            err, PS_NOTHING,
-            "no kernels on a device, nor communication that it tells of itself: record its activity "
-            "(ProfilerActivity.NPU or CUDA; with pipescope record --backend cupti, on CPUs "
-            "ps_record_op_begin or pipescope.record_ops())");
+        code = ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK);
     }
     if (code == PS_OK) {
         code = ps_dispatch_measure(links, overlaps, in->opts->step_id, top, &part->dispatch, err);

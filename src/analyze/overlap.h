@@ -48,6 +48,12 @@ typedef struct ps_overlaps {
     size_t n;
 } ps_overlaps;
 
+/* What is said where nothing of a device can be measured. */
+#define PS_OVERLAP_NO_WORK                                                                                 \
+    "no kernels on a device, nor communication that it tells of itself: record its activity "              \
+    "(ProfilerActivity.NPU or CUDA; nsys profile -t cuda; with pipescope record --backend cupti, on CPUs " \
+    "ps_record_op_begin or pipescope.record_ops())"
+
 /* Of all devices and steps of a trace; work is assigned to steps by ps_links_step, work outside of all steps is left
  * out. With `wanted_step` >= 0 only of that one. PS_NOMEM only; end with ps_overlaps_fini() in any case. Needs
  * SLICES, FLOWS, STEPS. One pass over the slices. */

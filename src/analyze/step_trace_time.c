@@ -168,14 +168,7 @@ static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
     }
     if (code == PS_OK && part->n == 0) {
         code = ps_check_step(in->trace, in->opts->step_id, err);
-        code =
-            code == PS_OK
-                ? ps_fail(
-                      err, PS_NOTHING,
-                      "no kernels on a device, nor communication that it tells of itself: record its "
-                      "activity (ProfilerActivity.NPU or CUDA; with pipescope record --backend cupti, on CPUs "
-                      "ps_record_op_begin or pipescope.record_ops())")
-                : code;
+        code = code == PS_OK ? ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK) : code;
     }
     return code;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/kernel_class.h"
+#include "analyze/overlap.h"
 #include "analyze/view_comm_split.h"
 #include "analyze/view_time.h"
 #include "base/alloc.h"
@@ -276,11 +277,7 @@ static bool is_empty(const ps_view_input *in, ps_err *err) {
     if (in->overlaps->n > 0) {
         return false;
     }
-    (void)ps_fail(
-        err, PS_NOTHING,
-        "no kernels on a device, nor communication that it tells of itself: record its activity "
-        "(ProfilerActivity.NPU or CUDA; nsys profile -t cuda; with pipescope record --backend cupti, on CPUs "
-        "ps_record_op_begin or pipescope.record_ops())");
+    (void)ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* overlap_sum: the four lanes of the overlap analysis as sums. */
 #include <string.h>
 
+#include "analyze/overlap.h"
 #include "analyze/view.h"
 #include "base/alloc.h"
 #include "base/num.h"
@@ -92,11 +93,7 @@ static ps_table *make_overlap(const ps_view_input *in, ps_err *err) {
     sums s;
     memset(&s, 0, sizeof s);
     if (in->overlaps->n == 0) {
-        (void)ps_fail(
-            err, PS_NOTHING,
-            "no kernels on a device, nor communication that it tells of itself: record its activity "
-            "(ProfilerActivity.NPU or CUDA; nsys profile -t cuda; with pipescope record --backend cupti, on CPUs "
-            "ps_record_op_begin or pipescope.record_ops())");
+        (void)ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK);
         return NULL;
     }
     ps_table *t =

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "read/paddle_record.h"
 #include "read/paddle_scan.h"
 #include "read/reader.h"
+#include "support/scratch.h"
 
 enum { NEEDS = PS_NEED_SLICES | PS_NEED_STEPS | PS_NEED_META | PS_NEED_INVENTORY };
 
@@ -309,8 +311,9 @@ static void programs_are_no_logs(void **state) {
         {"\247\r\r\n\3\0\0\0hashhash", 16, false}, {"\177ELF\2\1\1\0\0\0\0\0\0\0\0\0", 16, false},
         {"a\n\r\nI1205 log 1\n", 16, true},        {"ab\r\n", 4, true}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
-        char path[] = "/tmp/pipescope-log-XXXXXX";
-        int fd = mkstemp(path);
+        char path[SCRATCH_BYTES + 16];
+        (void)snprintf(path, sizeof path, "%s/log", scratch_dir);
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         assert_true(fd >= 0);
         assert_int_equal(write(fd, CASES[i].head, CASES[i].n), CASES[i].n);
         assert_int_equal(write(fd, RECORD, sizeof RECORD - 1), sizeof RECORD - 1);
@@ -545,7 +548,7 @@ int main(void) {
         cmocka_unit_test(records_across_blocks),
         cmocka_unit_test(long_lines_are_quick),
         cmocka_unit_test(glued_cut_and_foreign_bytes),
-        cmocka_unit_test(programs_are_no_logs),
+        cmocka_unit_test_setup_teardown(programs_are_no_logs, scratch_setup, scratch_teardown),
         cmocka_unit_test(names_of_logs),
         cmocka_unit_test(steps_are_counted_from_the_banner),
         cmocka_unit_test(a_repeated_banner_changes_nothing),
