@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/marks.h"
+#include "analyze/report_gains.h"
 #include "analyze/report_gather.h"
 #include "base/alloc.h"
 
@@ -409,13 +410,18 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
     ps_code code = ps_report_compute(report, err);
     ps_report_comm(report);
     ps_report_pipeline(report);
+    ps_report_bound_gains(report);
+    if (code == PS_OK) {
+        code = ps_report_add_verdict(report, err);
+    }
     if (code == PS_OK) {
         code = ps_findings_tables(&report->findings, report->vendor, report->step_ns,
                                   report->start_ns, report->in->result, err);
     }
     code = code == PS_OK ? add_job(report, err) : code;
     code = code == PS_OK ? add_steps(report, err) : code;
-    return code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
+    code = code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
+    return code == PS_OK && report->n_members > 0 ? ps_report_add_stages(report, err) : code;
 }
 
 static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
@@ -436,6 +442,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     }
     if (code == PS_OK) {
         look_at_chart(&report);
+        report.findings.n_members = report.n_members;
         code = look_and_tell(&report, err);
     }
     for (size_t i = 0; i < report.n_members; i++) {

@@ -7,6 +7,7 @@
 #include "analyze/late.h"
 #include "analyze/marks.h"
 #include "analyze/report.h"
+#include "analyze/report_gains.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -552,6 +553,7 @@ static void find_waiting(ps_report *report) {
     }
     ps_late_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
     if (ps_late_measure(&in, &late, &err) == PS_OK) {
+        ps_report_note_waits(report, &late);
         find_late(report, &late);
         find_receives(report, &late);
     } else {

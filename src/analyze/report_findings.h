@@ -1,4 +1,8 @@
-/* Findings of the report with their evidence, while they are being collected. Texts live in the list's arena. */
+/* Findings of the report with their evidence, while they are being collected. Texts live in the list's arena.
+ *
+ * A rule adds a finding, then its rows of evidence, then, where it knows them, what each rank would do less without the
+ * cause (ps_findings_removes) and when that was on the finding's own rank (ps_findings_span). report_gains.h bounds the gains by
+ * the first and tells by the second which findings count the same time. */
 #ifndef PS_ANALYZE_REPORT_FINDINGS_H
 #define PS_ANALYZE_REPORT_FINDINGS_H
 
@@ -7,6 +11,7 @@
 #include <stdint.h>
 
 #include "analyze/analysis.h"
+#include "analyze/intervals.h"
 #include "analyze/report_rules.h"
 #include "base/arena.h"
 
@@ -31,16 +36,23 @@ typedef struct ps_finding {
     double value;    /* what the rule compares, in its unit */
     bool is_assumed; /* the gain rests on something that was not measured: medium at most */
     const char *text;
-    size_t n_evidence;
+    size_t first_evidence, n_evidence;
+    /* [n_members] what the device of each member would work less in a step (computing, communication); NULL: gain_ns on
+     * `rank` alone, or, without a rank, nothing. Time in which a device is idle need not be told. */
+    int64_t *removes_ns;
+    ps_intervals spans; /* when that was on `rank`, epoch, over all steps; empty: not known */
+    int64_t shared_ns;  /* per step, of the gain: what finding `shared_with` counts, too */
+    size_t shared_with; /* its number; 0: none; shared_ns 0: nobody knows how much */
 } ps_finding;
 
-/* Zero it and set `thresholds` to begin; end with ps_findings_fini(). */
+/* Zero it and set `thresholds` and `n_members` to begin; end with ps_findings_fini(). */
 typedef struct ps_findings {
     ps_finding *all;
     size_t n, cap;
-    ps_evidence *evidence; /* in the order of the findings */
+    ps_evidence *evidence; /* in the order in which findings were added */
     size_t n_evidence, cap_evidence;
     const double *thresholds; /* [PS_N_RULES] */
+    size_t n_members;
     ps_arena arena;
     bool failed; /* memory ran out */
 } ps_findings;
@@ -54,6 +66,10 @@ bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value);
  * ignored). */
 void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) PS_PRINTF(3, 4);
 void ps_findings_evidence(ps_findings *f, ps_evidence e);
+/* Of the last finding: the device of `member` would work so much less in a step. Negative times count as none. */
+void ps_findings_removes(ps_findings *f, size_t member, int64_t ns);
+/* Of the last finding: the cause held on its rank from start to end (epoch). */
+void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns);
 
 /* "18.3 ms": three significant digits. */
 typedef struct ps_ns_text {
@@ -67,8 +83,8 @@ double ps_percent(int64_t part, int64_t whole);
 /* "high" from 10 % of the step, "medium" from 3 %, "low" below, "info" without an estimate. */
 const char *ps_severity_of(int64_t gain_ns, int64_t step_ns);
 
-/* The tables `findings` and `evidence`, in sections by the order of rules, within one by gain. `start_ns` is the beginning
- * of the capture, from which the evidence is counted, too. */
+/* The tables `findings` and `evidence`, in the order of the list. `start_ns` is the beginning of the capture, from which the
+ * evidence is counted, too. */
 PS_MUST_USE ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_ns,
                                        int64_t start_ns, ps_result *result, ps_err *err);
 

@@ -714,7 +714,7 @@ static void packets(void **state) {
         assert_int_equal(report_fired(&o, PS_RULE_SMALL_PACKETS), CASES[i].small);
         assert_int_equal(report_fired(&o, PS_RULE_RETRANSMISSION), CASES[i].again);
         if (CASES[i].again) {
-            assert_int_equal(report_gain(&o, PS_RULE_RETRANSMISSION), 5000000 * US);
+            assert_int_equal(report_gain(&o, PS_RULE_RETRANSMISSION), 1000 * US); /* the step */
         }
         report_fini(&o);
     }

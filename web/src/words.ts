@@ -757,7 +757,7 @@ const VIEWS: Record<string, string> = {
   operator_names: "计算算子（按名称）", operator_shapes: "计算算子（按名称与输入形状）", operator_cores: "计算（按加速核）", communication_names: "通信算子",
   communication_types: "通信算子（按类型）", operator_details: "算子明细", communication_operators: "通信算子明细", memory_curve: "内存曲线",
   memory_operators: "算子内存", memory_components: "组件内存峰值", base_info: "基本信息", overview: "各 rank 单步时间", spread: "各 rank 差异",
-  step_times: "各 rank 与阶段的单步时间", time_summary: "单步时间：传输与等待", hosts: "主机", rank_devices: "Rank 与设备", cluster_advice: "发现",
+  step_times: "各 rank 与阶段的单步时间", time_summary: "单步时间：传输与等待", hosts: "主机", rank_devices: "Rank 与设备", cluster_advice: "发现", cluster_verdict: "最大开销",
   cluster_evidence: "证据位置", communication_time: "各 rank 通信算子耗时", communication_bandwidth: "各传输类型的带宽与包大小",
   communication_matrix: "Rank 间通信", communication_groups: "通信域", communication_stats: "通信算子（按类型与 rank）", communication_links: "慢链路",
   communication_late: "各 rank 迟到时间", communication_advice: "通信相关发现",
