@@ -471,7 +471,6 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     }
     if (code == PS_OK) {
         look_at_chart(&report);
-        report.findings.n_members = report.n_members;
         code = look_and_tell(&report, err);
     }
     for (size_t i = 0; i < report.n_members; i++) {

@@ -58,23 +58,6 @@ void ps_findings_evidence(ps_findings *f, ps_evidence e) {
     f->all[f->n - 1].n_evidence++;
 }
 
-void ps_findings_removes(ps_findings *f, size_t member, int64_t ns) {
-    if (f->failed || f->n == 0 || member >= f->n_members) {
-        return;
-    }
-    ps_finding *last = &f->all[f->n - 1];
-    if (last->removes_ns == NULL) {
-        size_t size = f->n_members * sizeof *last->removes_ns;
-        last->removes_ns = ps_arena_alloc(&f->arena, size);
-        f->failed = last->removes_ns == NULL;
-        if (f->failed) {
-            return;
-        }
-        memset(last->removes_ns, 0, size);
-    }
-    last->removes_ns[member] = ns > 0 ? ns : 0;
-}
-
 void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns) {
     if (!f->failed && f->n > 0 && end_ns > start_ns) {
         f->failed = !ps_intervals_add(&f->all[f->n - 1].spans, start_ns, end_ns);

@@ -1,8 +1,7 @@
 /* Findings of the report with their evidence, while they are being collected. Texts live in the list's arena.
  *
- * A rule adds a finding, then its rows of evidence, then, where it knows them, what each rank would do less without the
- * cause (ps_findings_removes) and when that was on the finding's own rank (ps_findings_span). report_gains.h bounds the gains by
- * the first and tells by the second which findings count the same time. */
+ * A rule adds a finding, then its rows of evidence, and, where it knows them, the spans of time that its gain counts.
+ * report_gains.h bounds the gains, puts the findings in order, and tells by the spans which of them count the same time. */
 #ifndef PS_ANALYZE_REPORT_FINDINGS_H
 #define PS_ANALYZE_REPORT_FINDINGS_H
 
@@ -37,22 +36,18 @@ typedef struct ps_finding {
     bool is_assumed; /* the gain rests on something that was not measured: medium at most */
     const char *text;
     size_t first_evidence, n_evidence;
-    /* [n_members] what the device of each member would work less in a step (computing, communication); NULL: gain_ns on
-     * `rank` alone, or, without a rank, nothing. Time in which a device is idle need not be told. */
-    int64_t *removes_ns;
     ps_intervals spans; /* when that was on `rank`, epoch, over all steps; empty: not known */
     int64_t shared_ns;  /* per step, of the gain: what finding `shared_with` counts, too */
     size_t shared_with; /* its number; 0: none; shared_ns 0: nobody knows how much */
 } ps_finding;
 
-/* Zero it and set `thresholds` and `n_members` to begin; end with ps_findings_fini(). */
+/* Zero it and set `thresholds` to begin; end with ps_findings_fini(). */
 typedef struct ps_findings {
     ps_finding *all;
     size_t n, cap;
     ps_evidence *evidence; /* in the order in which findings were added */
     size_t n_evidence, cap_evidence;
     const double *thresholds; /* [PS_N_RULES] */
-    size_t n_members;
     ps_arena arena;
     bool failed; /* memory ran out */
 } ps_findings;
@@ -66,8 +61,6 @@ bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value);
  * ignored). */
 void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) PS_PRINTF(3, 4);
 void ps_findings_evidence(ps_findings *f, ps_evidence e);
-/* Of the last finding: the device of `member` would work so much less in a step. Negative times count as none. */
-void ps_findings_removes(ps_findings *f, size_t member, int64_t ns);
 /* Of the last finding: the cause held on its rank from start to end (epoch). */
 void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns);
 

@@ -29,6 +29,60 @@ void ps_report_note_waits(ps_report *report, const ps_late *late) {
     ps_free(sums);
 }
 
+/* --- what a rule counts ------------------------------------------------------------------------------------------------ */
+
+/* What part of a rank's time a rule counts: two rules of one kind may count the same time. */
+typedef enum time_kind {
+    TIME_OTHER,
+    TIME_OF_RANK, /* whatever one rank did, which others waited for */
+    TIME_IDLE,
+    TIME_COMPUTING,
+    TIME_COMMUNICATION,
+    TIME_BUBBLE
+} time_kind;
+
+/* Whose work gets less without the cause. */
+typedef enum time_scope {
+    FREES_ALL,  /* that of every rank, which may have the cause, too */
+    FREES_RANK, /* that of the finding's rank alone */
+    FREES_NONE  /* nobody's: they wait less */
+} time_scope;
+
+typedef struct rule_time {
+    time_kind kind;
+    time_scope scope;
+} rule_time;
+
+static rule_time time_of_rule(ps_rule_id rule) {
+    static const rule_time TIMES[PS_N_RULES] = {
+        [PS_RULE_FREE_SHARE] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_IDLE_DEVICE] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_BEFORE_FIRST_WORK] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_BLOCKING_COPY] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_BLOCKING_SYNC] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_GC_PAUSE] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_DATA_LOADING] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_TOP_KERNEL] = {TIME_COMPUTING, FREES_ALL},
+        [PS_RULE_LOW_MFU] = {TIME_COMPUTING, FREES_ALL},
+        [PS_RULE_KERNEL_VARIES] = {TIME_COMPUTING, FREES_ALL},
+        [PS_RULE_AICPU] = {TIME_COMPUTING, FREES_ALL},
+        [PS_RULE_SLOW_KERNEL] = {TIME_COMPUTING, FREES_RANK},
+        [PS_RULE_HOST_WAITS_COMM] = {TIME_COMMUNICATION, FREES_ALL},
+        [PS_RULE_COMM_EXPOSED] = {TIME_COMMUNICATION, FREES_ALL},
+        [PS_RULE_COMM_OUTLIER] = {TIME_COMMUNICATION, FREES_ALL},
+        [PS_RULE_SLOW_LINK] = {TIME_COMMUNICATION, FREES_ALL},
+        [PS_RULE_LATE_ARRIVAL] = {TIME_OF_RANK, FREES_RANK},
+        [PS_RULE_SLOW_RANK] = {TIME_OF_RANK, FREES_RANK},
+        [PS_RULE_BUBBLE] = {TIME_BUBBLE, FREES_ALL},
+        [PS_RULE_STAGE_IMBALANCE] = {TIME_BUBBLE, FREES_ALL},
+        [PS_RULE_STAGE_WAIT] = {TIME_BUBBLE, FREES_NONE},
+        [PS_RULE_TRANSFER_WAIT] = {TIME_BUBBLE, FREES_NONE},
+        [PS_RULE_OTHER_STALL] = {TIME_BUBBLE, FREES_NONE},
+        [PS_RULE_OTHER_SCHEDULE] = {TIME_BUBBLE, FREES_NONE},
+    };
+    return TIMES[rule];
+}
+
 /* --- the bound ------------------------------------------------------------------------------------------------------- */
 
 int64_t ps_report_own_ns(const ps_report_member *m) {
@@ -36,11 +90,16 @@ int64_t ps_report_own_ns(const ps_report_member *m) {
     return work_ns > m->waits_ns ? work_ns - m->waits_ns : 0;
 }
 
-static int64_t removed_ns(const ps_report *report, const ps_finding *f, size_t member) {
-    if (f->removes_ns != NULL) {
-        return f->removes_ns[member];
-    }
-    return f->rank >= 0 && report->members[member].rank == f->rank ? f->gain_ns : 0;
+/* What the device of the member works less without the cause, at most. */
+static int64_t removed_ns(const ps_finding *f, const ps_report_member *m) {
+    rule_time time = time_of_rule(f->rule);
+    int64_t most_ns = time.kind == TIME_COMPUTING       ? m->computing_ns
+                      : time.kind == TIME_COMMUNICATION ? m->exposed_ns
+                                                        : ps_report_own_ns(m);
+    bool is_other_rank = time.scope == FREES_RANK && f->rank != m->rank;
+    return time.scope == FREES_NONE || is_other_rank ? 0
+           : f->gain_ns < most_ns                    ? f->gain_ns
+                                                     : most_ns;
 }
 
 /* How long a step takes at least without the cause, by the rank that then has most to do; NULL: no rank is known. */
@@ -50,7 +109,7 @@ static const ps_report_member *longest_without(const ps_report *report, const ps
     *left_ns = 0;
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
-        int64_t left = ps_report_own_ns(m) - removed_ns(report, f, i);
+        int64_t left = ps_report_own_ns(m) - removed_ns(f, m);
         left = left > 0 ? left : 0;
         if (m->computing_ns > 0 && (longest == NULL || left > *left_ns)) {
             *left_ns = left;
@@ -116,47 +175,6 @@ static int compare_findings(const void *a, const void *b) {
 
 /* --- time that several findings count --------------------------------------------------------------------------------- */
 
-/* What part of a rank's time a rule counts: two rules of one kind may count the same time. TIME_OF_RANK: whatever the rank did,
- * which others waited for. */
-typedef enum time_kind {
-    TIME_OTHER,
-    TIME_OF_RANK,
-    TIME_IDLE,
-    TIME_COMPUTING,
-    TIME_COMMUNICATION,
-    TIME_BUBBLE
-} time_kind;
-
-static time_kind kind_of_rule(ps_rule_id rule) {
-    static const uint8_t KINDS[PS_N_RULES] = {
-        [PS_RULE_FREE_SHARE] = TIME_IDLE,
-        [PS_RULE_IDLE_DEVICE] = TIME_IDLE,
-        [PS_RULE_BEFORE_FIRST_WORK] = TIME_IDLE,
-        [PS_RULE_BLOCKING_COPY] = TIME_IDLE,
-        [PS_RULE_BLOCKING_SYNC] = TIME_IDLE,
-        [PS_RULE_GC_PAUSE] = TIME_IDLE,
-        [PS_RULE_DATA_LOADING] = TIME_IDLE,
-        [PS_RULE_TOP_KERNEL] = TIME_COMPUTING,
-        [PS_RULE_LOW_MFU] = TIME_COMPUTING,
-        [PS_RULE_KERNEL_VARIES] = TIME_COMPUTING,
-        [PS_RULE_AICPU] = TIME_COMPUTING,
-        [PS_RULE_SLOW_KERNEL] = TIME_COMPUTING,
-        [PS_RULE_LATE_ARRIVAL] = TIME_OF_RANK,
-        [PS_RULE_SLOW_RANK] = TIME_OF_RANK,
-        [PS_RULE_HOST_WAITS_COMM] = TIME_COMMUNICATION,
-        [PS_RULE_COMM_EXPOSED] = TIME_COMMUNICATION,
-        [PS_RULE_COMM_OUTLIER] = TIME_COMMUNICATION,
-        [PS_RULE_SLOW_LINK] = TIME_COMMUNICATION,
-        [PS_RULE_BUBBLE] = TIME_BUBBLE,
-        [PS_RULE_STAGE_IMBALANCE] = TIME_BUBBLE,
-        [PS_RULE_STAGE_WAIT] = TIME_BUBBLE,
-        [PS_RULE_TRANSFER_WAIT] = TIME_BUBBLE,
-        [PS_RULE_OTHER_STALL] = TIME_BUBBLE,
-        [PS_RULE_OTHER_SCHEDULE] = TIME_BUBBLE,
-    };
-    return (time_kind)KINDS[rule];
-}
-
 static int64_t n_steps_of(const ps_report *report, int64_t rank) {
     for (size_t i = 0; i < report->n_members; i++) {
         if (report->members[i].rank == rank && report->members[i].facts->n_steps > 0) {
@@ -168,8 +186,8 @@ static int64_t n_steps_of(const ps_report *report, int64_t rank) {
 
 /* Whether both may count the same time, by what their rules look at. */
 static bool may_share(const ps_finding *x, const ps_finding *y) {
-    time_kind kx = kind_of_rule(x->rule);
-    time_kind ky = kind_of_rule(y->rule);
+    time_kind kx = time_of_rule(x->rule).kind;
+    time_kind ky = time_of_rule(y->rule).kind;
     bool of_one_rank = x->rank >= 0 && x->rank == y->rank;
     return (kx == TIME_OF_RANK || ky == TIME_OF_RANK) ? of_one_rank : kx == ky && kx != TIME_OTHER;
 }

@@ -5,7 +5,10 @@
  * less what the cause takes of it there:
  *
  *   own(r)   = computing(r) + exposed communication(r) - waits(r)   waits: in collectives and receives, for ranks that come later
- *   gain    <= step - max over r of (own(r) - removes(r))           removes: what rank r works less without the cause
+ *   gain    <= step - max over r of (own(r) - removes(r))           removes: what rank r works less without the cause, at most
+ *
+ * removes is 0 for causes of idle time, and else the gain that the rule claims, never more than r's computing (or exposed
+ * communication, as the rule counts); for causes that lie in one rank alone it is 0 on all others.
  *
  * It is an upper bound: the path between ranks is not replayed, and idle time counts as nobody's own, since a capture does not say
  * whether a host that comes late waited for another rank. */
