@@ -119,6 +119,26 @@ static const ps_report_member *longest_without(const ps_report *report, const ps
     return longest;
 }
 
+bool ps_report_replay_is_like(const ps_report *report) {
+    const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
+    int64_t own_ns =
+        replay != NULL && replay->n_rows > 0 ? ps_column_int(replay, 0, "step time", 0) : 0;
+    int64_t tenth_ns = report->step_ns / 10;
+    return own_ns > 0 && own_ns >= report->step_ns - tenth_ns &&
+           own_ns <= ps_ns_add(report->step_ns, tenth_ns);
+}
+
+/* The step of the fastest schedule that was replayed; 0: none, or the replay is not like this job. */
+static int64_t fastest_replay_ns(const ps_report *report) {
+    const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
+    int64_t fastest_ns = 0;
+    for (size_t r = 0; ps_report_replay_is_like(report) && r < replay->n_rows; r++) {
+        int64_t ns = ps_column_int(replay, r, "step time", 0);
+        fastest_ns = ns > 0 && (fastest_ns == 0 || ns < fastest_ns) ? ns : fastest_ns;
+    }
+    return fastest_ns;
+}
+
 static void append_text(ps_findings *list, ps_finding *f, const char *more) {
     size_t n = strlen(f->text);
     size_t n_more = strlen(more);
@@ -145,6 +165,22 @@ static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
     append_text(list, f, more);
 }
 
+/* No rearrangement that was replayed is faster: what a bubble costs beyond that nobody knows how to win. */
+static void bound_by_replay(ps_report *report, ps_finding *f) {
+    int64_t fastest_ns = fastest_replay_ns(report);
+    int64_t most_ns = report->step_ns > fastest_ns ? report->step_ns - fastest_ns : 0;
+    if (time_of_rule(f->rule).kind != TIME_BUBBLE || fastest_ns == 0 || f->gain_ns <= most_ns) {
+        return;
+    }
+    char more[160];
+    (void)snprintf(
+        more, sizeof more,
+        " Of the schedules that were replayed with these durations none takes less than %s.",
+        ps_ns_text_of(fastest_ns).text);
+    f->gain_ns = most_ns;
+    append_text(&report->findings, f, more);
+}
+
 static void bound_gain(ps_report *report, ps_finding *f) {
     int64_t left_ns = 0;
     const ps_report_member *longest = f->gain_ns > 0 ? longest_without(report, f, &left_ns) : NULL;
@@ -156,6 +192,7 @@ static void bound_gain(ps_report *report, ps_finding *f) {
         say_bound(&report->findings, f, claimed_ns, longest, left_ns);
     }
     f->gain_ns = f->gain_ns < report->step_ns ? f->gain_ns : report->step_ns;
+    bound_by_replay(report, f);
 }
 
 /* --- the order ------------------------------------------------------------------------------------------------------- */

@@ -10,6 +10,9 @@
  * removes is 0 for causes of idle time, and else the gain that the rule claims, never more than r's computing (or exposed
  * communication, as the rule counts); for causes that lie in one rank alone it is 0 on all others.
  *
+ * What is gained in the pipeline (bubble, stalls) is bounded by the fastest of the schedules that were replayed with the measured
+ * durations, where the replay of the current one takes as long as the measured step.
+ *
  * It is an upper bound: the path between ranks is not replayed, and idle time counts as nobody's own, since a capture does not say
  * whether a host that comes late waited for another rank. */
 #ifndef PS_ANALYZE_REPORT_GAINS_H
@@ -20,6 +23,10 @@
 
 /* Notes in each member what it waits for others in a step. */
 void ps_report_note_waits(ps_report *report, const ps_late *late);
+
+/* Whether the current schedule, replayed with the medians of the durations, takes as long as the measured step: within
+ * a tenth. Else what the replay says of other schedules is not true of this job. False without a replay. */
+bool ps_report_replay_is_like(const ps_report *report);
 
 /* own(r): what the device of the rank does itself in a step; it takes that long whatever the others do. */
 int64_t ps_report_own_ns(const ps_report_member *m);

@@ -5,6 +5,7 @@
 
 #include "analyze/marks.h"
 #include "analyze/report.h"
+#include "analyze/report_gains.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -251,15 +252,6 @@ static size_t replay_row(const ps_table *replay, const char *end) {
     return SIZE_MAX;
 }
 
-/* Whether the current schedule, replayed with the medians of the durations, takes as long as the measured step: within
- * a tenth. Else what the replay says of other schedules is not true of this job. */
-static bool replay_is_like(const pipes *p, const ps_table *replay) {
-    int64_t own_ns =
-        replay != NULL && replay->n_rows > 0 ? ps_column_int(replay, 0, "step time", 0) : 0;
-    return own_ns > 0 && own_ns >= p->step_ns - p->step_ns / 10 &&
-           own_ns <= p->step_ns + p->step_ns / 10;
-}
-
 static int more_busy(const void *a, const void *b) {
     const stage *x = a;
     const stage *y = b;
@@ -285,7 +277,7 @@ static void find_imbalance(pipes *p) {
     double share = ps_percent(most_ns - mean_ns, mean_ns);
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
     size_t row = replay_row(replay, "stages balanced");
-    bool replayed = row != SIZE_MAX && replay_is_like(p, replay);
+    bool replayed = row != SIZE_MAX && ps_report_replay_is_like(p->report);
     int64_t gain_ns = most_ns - mean_ns;
     if (replayed && ps_column_int(replay, row, "gain", 0) < gain_ns) {
         gain_ns = ps_column_int(replay, row, "gain", 0);
@@ -443,7 +435,7 @@ static void find_schedule(pipes *p) {
         return;
     }
     int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
-    bool is_like = replay_is_like(p, replay);
+    bool is_like = ps_report_replay_is_like(p->report);
     bool is_assumed = !has_weights(p->report->chart) && splits_backward(replay, best);
     char unlike[192] = "";
     if (!is_like) {

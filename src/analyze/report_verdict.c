@@ -69,6 +69,19 @@ static void add_next(sentence *s, const ps_findings *all) {
     }
 }
 
+/* The finding that says how the time of the first can be won, where there is one: another schedule, equal stages. */
+static void add_remedy(sentence *s, const ps_findings *all) {
+    for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
+        const ps_finding *f = &all->all[i];
+        bool is_remedy = f->rule == PS_RULE_OTHER_SCHEDULE || f->rule == PS_RULE_STAGE_IMBALANCE;
+        if (is_remedy && f->shared_with == 1) {
+            add_text(s, " Finding %zu says how to win at most %s of it: %s.", i + 1,
+                     ps_ns_text_of(f->gain_ns).text, ps_rule_of(f->rule)->title);
+            return;
+        }
+    }
+}
+
 static void say_largest(sentence *s, const ps_report *report, const ps_finding *f) {
     int64_t after_ns = report->step_ns - f->gain_ns;
     add_text(s, "%s", ps_rule_of(f->rule)->title);
@@ -80,6 +93,7 @@ static void say_largest(sentence *s, const ps_report *report, const ps_finding *
         ps_percent(f->gain_ns, report->step_ns), ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
         f->is_assumed ? ", if what was not measured is as assumed" : "");
     add_advice(s, report, f);
+    add_remedy(s, &report->findings);
     add_next(s, &report->findings);
 }
 
