@@ -339,13 +339,10 @@ typedef struct step_sum {
 
 static void add_step(step_sum *s, const ps_overlap *o) {
     s->values[PS_CT_RANKS]++;
-    int64_t before =
-        o->has_step && o->step_start_ns < o->first_ns ? o->first_ns - o->step_start_ns : 0;
-    int64_t after = o->has_step && o->step_end_ns > o->last_ns ? o->step_end_ns - o->last_ns : 0;
     int64_t times[PS_N_CT] = {
-        [PS_CT_TIME] = before + (o->last_ns - o->first_ns) + after,
-        [PS_CT_BEFORE] = before,
-        [PS_CT_AFTER] = after,
+        [PS_CT_TIME] = ps_overlap_whole_ns(o),
+        [PS_CT_BEFORE] = o->before_ns,
+        [PS_CT_AFTER] = o->after_ns,
         [PS_CT_COMPUTING] = o->computing_ns,
         [PS_CT_COMMUNICATION] = o->communication_ns,
         [PS_CT_NOT_OVERLAPPED] = o->not_overlapped_ns,

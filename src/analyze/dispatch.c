@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "analyze/host_activity.h"
 #include "analyze/marks.h"
 #include "analyze/stats.h"
 #include "analyze/work.h"
@@ -31,7 +31,8 @@ typedef struct device_lane {
     int64_t device;
     int64_t end_ns;     /* of all work so far */
     uint32_t last;      /* the work that set it; PS_NONE before the first */
-    ps_intervals tasks; /* other tasks since then; united, since slices come by start */
+    ps_intervals tasks; /* other tasks that end later; united, since slices come by start */
+    bool has_foreign;   /* work of steps that were not asked for */
 } device_lane;
 
 typedef struct meter {
@@ -39,11 +40,11 @@ typedef struct meter {
     const ps_slices *s;
     ps_work work;
     int64_t wanted_step;
-    size_t last_step; /* most gaps go where the one before went */
     size_t n_worst, cap_worst;
     ps_intervals receives; /* ranges of the host, and of marks, that receive */
-    uint8_t *name_class;   /* by id of the name, 0 unknown */
-    size_t cap_names;
+    ps_idmap classes;      /* name and kind -> class */
+    bool *launches;        /* [n_tracks] work was launched from there */
+    const ps_overlaps *overlaps;
     device_lane *lanes;
     size_t n_lanes, cap_lanes;
     ps_idmap lane_of;
@@ -55,34 +56,30 @@ typedef struct meter {
 
 enum { NAME_PLAIN = 1, NAME_RECEIVES, NAME_BLOCKS };
 
-static uint8_t classify(const char *name) {
+static uint32_t classify(ps_slice_kind kind, const char *name) {
     static const char *const BLOCKING[] = {"aten::item",          "aten::_local_scalar_dense",
                                            "aten::nonzero",       "aten::is_nonzero",
                                            "aten::masked_select", "aten::_unique2",
                                            "aten::equal"};
     for (size_t i = 0; i < sizeof BLOCKING / sizeof *BLOCKING; i++) {
-        if (strcmp(name, BLOCKING[i]) == 0) {
+        if (kind == PS_SLICE_HOST_OP && strcmp(name, BLOCKING[i]) == 0) {
             return NAME_BLOCKS;
         }
     }
-    bool receives = strcasestr(name, "recv") != NULL || strcasestr(name, "receive") != NULL;
-    return receives && strcasestr(name, "send") == NULL ? NAME_RECEIVES : NAME_PLAIN;
+    kind = kind == PS_SLICE_MARK_DEVICE ? PS_SLICE_MARK_HOST : kind;
+    return ps_activity_of(kind, name) == PS_ACTIVITY_RECEIVE ? NAME_RECEIVES : NAME_PLAIN;
 }
 
 /* 0 when memory is out. */
-static uint8_t class_of(meter *m, uint32_t slice) {
-    size_t id = m->s->name[slice].id;
-    if (id >= m->cap_names) {
-        size_t before = m->cap_names;
-        if (!ps_grow(&m->name_class, &m->cap_names, id + 1, MAX_VALUES, 1)) {
-            return 0;
-        }
-        memset(m->name_class + before, 0, m->cap_names - before);
+static uint32_t class_of(meter *m, uint32_t slice) {
+    uint64_t key = (uint64_t)m->s->name[slice].id * PS_N_SLICE_KINDS + m->s->kind[slice];
+    uint32_t class = ps_idmap_get(&m->classes, key);
+    if (class == PS_IDMAP_NONE) {
+        class = classify((ps_slice_kind)m->s->kind[slice],
+                         ps_trace_text(m->links->trace, m->s->name[slice]));
+        return ps_idmap_put(&m->classes, key, class) ? class : 0;
     }
-    if (m->name_class[id] == 0) {
-        m->name_class[id] = classify(ps_trace_text(m->links->trace, m->s->name[slice]));
-    }
-    return m->name_class[id];
+    return class;
 }
 
 static int64_t end_of(const meter *m, uint32_t slice) {
@@ -104,13 +101,31 @@ static void take_blocking_op(meter *m, uint32_t i) {
     }
 }
 
+static bool find_launching_threads(meter *m) {
+    size_t n = 0;
+    (void)ps_trace_tracks(m->links->trace, &n);
+    m->launches = ps_calloc(n + 1, sizeof *m->launches);
+    for (uint32_t i = 0; m->launches != NULL && i < m->s->n; i++) {
+        bool is_work = ps_is_launched(m->s->kind[i]) && m->s->kind[i] != PS_SLICE_MARK_DEVICE;
+        uint32_t call = is_work ? m->links->call[i] : PS_NONE;
+        uint32_t op = is_work ? m->links->op[i] : PS_NONE;
+        m->launches[call != PS_NONE ? m->s->track[call] : n] = true;
+        m->launches[op != PS_NONE ? m->s->track[op] : n] = true;
+    }
+    return m->launches != NULL;
+}
+
 static bool read_host(meter *m) {
+    if (!find_launching_threads(m)) {
+        return false;
+    }
     for (uint32_t i = 0; i < m->s->n; i++) {
         bool is_mark = m->s->kind[i] == PS_SLICE_MARK_DEVICE;
-        if (!is_mark && !ps_is_host_range(m->s->kind[i])) {
+        bool is_range = ps_is_host_range(m->s->kind[i]) && m->launches[m->s->track[i]];
+        if (!is_mark && !is_range) {
             continue;
         }
-        uint8_t class = class_of(m, i);
+        uint32_t class = class_of(m, i);
         if (class == 0 || (class == NAME_RECEIVES &&
                            !ps_intervals_add(&m->receives, m->s->start_ns[i], end_of(m, i)))) {
             return false;
@@ -241,16 +256,11 @@ static void add_to(ps_gap_sum sums[PS_N_GAP_CAUSES][PS_N_GAP_SIZES], const ps_ga
     *queued = ps_i64_plus(*queued, length - g->first_ns);
 }
 
-static ps_dispatch_step *find_step(meter *m, const ps_gap *g) {
-    for (size_t k = 0; k < m->out->n_steps; k++) {
-        size_t i = (m->last_step + k) % m->out->n_steps;
-        ps_dispatch_step *step = &m->out->steps[i];
-        if (step->device == g->device && step->step == g->step) {
-            m->last_step = i;
-            return step;
-        }
-    }
-    return NULL;
+/* Where the gap is Free of a step, that step. The steps are in the order of the overlaps. */
+static ps_dispatch_step *find_step(const meter *m, const ps_gap *g) {
+    ps_share shares[2];
+    size_t n = ps_overlaps_share(m->overlaps, g->device, g->start_ns, g->end_ns, shares);
+    return n > 0 && shares[0].part == PS_SHARE_FREE ? &m->out->steps[shares[0].row] : NULL;
 }
 
 static bool note_gap(meter *m, const device_lane *lane, ps_gap g) {
@@ -266,7 +276,7 @@ static bool note_gap(meter *m, const device_lane *lane, ps_gap g) {
     g.blocking = PS_NONE;
     add_to(m->out->sums, &g);
     ps_dispatch_step *step = find_step(m, &g);
-    if (step != NULL && g.start_ns >= step->first_ns && g.end_ns <= step->last_ns) {
+    if (step != NULL) {
         add_to(step->sums, &g);
     }
     return note_worst(m, &g);
@@ -285,6 +295,19 @@ static bool window(const meter *m, int64_t *start_ns, int64_t *end_ns) {
         }
     }
     return any;
+}
+
+/* Those that end before the work so far does. */
+static void forget_tasks(device_lane *lane) {
+    ps_intervals *tasks = &lane->tasks;
+    size_t n = 0;
+    while (n < tasks->n && tasks->at[n].end_ns <= lane->end_ns) {
+        n++;
+    }
+    if (n > 0) {
+        memmove(tasks->at, tasks->at + n, (tasks->n - n) * sizeof *tasks->at);
+        tasks->n -= n;
+    }
 }
 
 static device_lane *find_lane(meter *m, int64_t device) {
@@ -315,6 +338,36 @@ static bool note_delay(meter *m, uint32_t i) {
             add_number(&m->after_start, m->s->start_ns[i] - m->s->start_ns[call]));
 }
 
+/* Where one step was asked for, the work of others ends a gap, too. Behind the last work of the step such a gap is an edge, as
+ * far as the window goes. */
+static bool take_foreign_work(meter *m, uint32_t i) {
+    device_lane *lane = find_lane(m, ps_work_device(&m->work, i));
+    if (lane == NULL) {
+        return false;
+    }
+    ps_gap g = {.start_ns = lane->end_ns,
+                .end_ns = m->s->start_ns[i],
+                .device = lane->device,
+                .prev = lane->last,
+                .next = i};
+    if (lane->last != PS_NONE && g.end_ns > g.start_ns && find_step(m, &g) == NULL) {
+        int64_t unused = 0;
+        int64_t end = 0;
+        g.next = PS_NONE;
+        g.end_ns = window(m, &unused, &end) && end < g.end_ns ? end : g.end_ns;
+    }
+    if (lane->last != PS_NONE && g.end_ns > g.start_ns && !note_gap(m, lane, g)) {
+        return false;
+    }
+    bool any = lane->last != PS_NONE || lane->has_foreign;
+    lane->has_foreign = true;
+    if (!any || end_of(m, i) > lane->end_ns) {
+        lane->end_ns = end_of(m, i);
+        forget_tasks(lane);
+    }
+    return true;
+}
+
 static bool take_work(meter *m, uint32_t i) {
     device_lane *lane = find_lane(m, ps_work_device(&m->work, i));
     if (lane == NULL || !note_delay(m, i)) {
@@ -324,13 +377,19 @@ static bool take_work(meter *m, uint32_t i) {
         .start_ns = lane->end_ns, .end_ns = m->s->start_ns[i], .prev = lane->last, .next = i};
     int64_t unused = 0;
     bool has_gap = lane->last != PS_NONE || window(m, &g.start_ns, &unused);
+    if (lane->has_foreign && g.start_ns < lane->end_ns) {
+        g.start_ns = lane->end_ns;
+    }
     if (has_gap && g.end_ns > g.start_ns && !note_gap(m, lane, g)) {
         return false;
     }
-    if (lane->last == PS_NONE || end_of(m, i) > lane->end_ns) {
-        lane->end_ns = end_of(m, i);
+    bool later = (lane->last == PS_NONE && !lane->has_foreign) || end_of(m, i) > lane->end_ns;
+    if (lane->last == PS_NONE || later) {
         lane->last = i;
-        lane->tasks.n = 0;
+    }
+    if (later) {
+        lane->end_ns = end_of(m, i);
+        forget_tasks(lane);
     }
     return true;
 }
@@ -348,7 +407,7 @@ static bool take_task(meter *m, uint32_t i) {
     int64_t start = m->s->start_ns[i];
     int64_t end = end_of(m, i);
     ps_intervals *tasks = &lane->tasks;
-    if (lane->last == PS_NONE || end <= lane->end_ns) {
+    if ((lane->last == PS_NONE && !lane->has_foreign) || end <= lane->end_ns) {
         return true;
     }
     if (tasks->n > 0 && start <= tasks->at[tasks->n - 1].end_ns) {
@@ -364,8 +423,9 @@ static bool read_device(meter *m) {
         ps_part part = m->s->dur_ns[i] > 0 ? ps_work_part(&m->work, i) : PS_PART_NONE;
         bool works = part != PS_PART_NONE && part != PS_PART_COPYING;
         bool ok = true;
-        if (works && in_wanted_step(m, ps_links_step(m->links, i))) {
-            ok = take_work(m, i);
+        if (works) {
+            ok = in_wanted_step(m, ps_links_step(m->links, i)) ? take_work(m, i)
+                                                               : take_foreign_work(m, i);
         } else if (!works && is_other_task(m->s->kind[i])) {
             ok = take_task(m, i);
         }
@@ -476,30 +536,21 @@ static ps_delays delays_of(numbers *list) {
     return d;
 }
 
-/* The device may begin before its step, and mostly ends behind it. */
-static int64_t time_of(const ps_overlap *o) {
-    if (!o->has_step) {
-        return o->computing_ns + o->not_overlapped_ns + o->free_ns;
-    }
-    int64_t from = o->first_ns < o->step_start_ns ? o->first_ns : o->step_start_ns;
-    int64_t to = o->last_ns > o->step_end_ns ? o->last_ns : o->step_end_ns;
-    return to - from;
-}
-
 static bool begin_steps(ps_dispatch *d, const ps_overlaps *overlaps) {
     d->steps = ps_calloc(overlaps->n + 1, sizeof *d->steps);
     for (size_t i = 0; d->steps != NULL && i < overlaps->n; i++) {
         const ps_overlap *o = &overlaps->at[i];
-        d->steps[d->n_steps++] =
-            (ps_dispatch_step){.device = o->device,
-                               .step = o->step,
-                               .has_step = o->has_step,
-                               .first_ns = o->first_ns,
-                               .last_ns = o->last_ns,
-                               .busy_ns = o->computing_ns + o->not_overlapped_ns,
-                               .free_ns = o->free_ns,
-                               .preparing_ns = o->preparing_ns,
-                               .step_ns = time_of(o)};
+        d->steps[d->n_steps++] = (ps_dispatch_step){
+            .device = o->device,
+            .step = o->step,
+            .has_step = o->has_step,
+            .first_ns = o->first_ns,
+            .last_ns = o->last_ns,
+            .busy_ns = o->computing_ns + o->not_overlapped_ns,
+            .free_ns = o->free_ns,
+            .preparing_ns = ps_overlap_preparing_ns(o),
+            .step_ns = o->has_step ? ps_overlap_whole_ns(o)
+                                   : o->computing_ns + o->not_overlapped_ns + o->free_ns};
     }
     return d->steps != NULL;
 }
@@ -511,9 +562,11 @@ ps_code ps_dispatch_measure(const ps_links *links, const ps_overlaps *overlaps, 
                .s = ps_trace_slices(links->trace),
                .work = ps_work_of(links),
                .wanted_step = wanted_step,
+               .overlaps = overlaps,
                .n_worst = n_worst < MAX_WORST ? n_worst : MAX_WORST,
                .out = out};
     ps_idmap_init(&m.lane_of);
+    ps_idmap_init(&m.classes);
     bool ok = begin_steps(out, overlaps) && read_host(&m) && read_device(&m);
     keep_longest(&m);
     ok = ok && find_blocking(&m);
@@ -527,7 +580,8 @@ ps_code ps_dispatch_measure(const ps_links *links, const ps_overlaps *overlaps, 
     ps_free(m.lanes);
     ps_idmap_fini(&m.lane_of);
     ps_intervals_fini(&m.receives);
-    ps_free(m.name_class);
+    ps_idmap_fini(&m.classes);
+    ps_free(m.launches);
     ps_free(m.after_call.at);
     ps_free(m.after_start.at);
     return ok ? PS_OK : ps_fail_nomem(err);

@@ -65,9 +65,14 @@ static void take(const ps_trace *trace, const ps_str *names, ps_overlap *o) {
             return;
         }
     }
+    int64_t receives_ns = o->not_overlapped_ns - o->exclude_receive_ns;
     for (size_t lane = 0; lane < N_LANES; lane++) {
         *own[lane] = sums[lane].ns;
     }
+    int64_t exclude_ns = o->not_overlapped_ns - receives_ns;
+    o->exclude_receive_ns = exclude_ns > 0 ? exclude_ns : 0;
+    int64_t *copies = &o->copies_ns[PS_SHARE_FREE];
+    *copies = *copies < o->free_ns ? *copies : o->free_ns;
 }
 
 void ps_overlaps_take_lanes(const ps_trace *trace, ps_overlaps *o) {

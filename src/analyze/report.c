@@ -52,8 +52,14 @@ const char *ps_column_text(const ps_table *t, size_t row, const char *column) {
 
 /* --- the members ------------------------------------------------------------------------------------------------------- */
 
-static int64_t device_ns(const ps_overlap *o) {
-    return ps_ns_add(ps_ns_add(o->computing_ns, o->not_overlapped_ns), o->free_ns);
+static int64_t copies_ns(const ps_overlap *o) {
+    return ps_overlap_copies_ns(o);
+}
+static int64_t before_ns(const ps_overlap *o) {
+    return o->before_ns - o->copies_ns[PS_SHARE_BEFORE];
+}
+static int64_t after_ns(const ps_overlap *o) {
+    return o->after_ns - o->copies_ns[PS_SHARE_AFTER];
 }
 static int64_t per_step(const ps_report_rank *r, int64_t sum_ns) {
     return r->n_steps > 0 ? sum_ns / (int64_t)r->n_steps : 0;
@@ -65,7 +71,7 @@ static int64_t exposed_ns(const ps_overlap *o) {
     return o->not_overlapped_ns;
 }
 static int64_t free_ns(const ps_overlap *o) {
-    return o->free_ns;
+    return o->free_ns - o->copies_ns[PS_SHARE_FREE];
 }
 static int64_t receive_ns(const ps_overlap *o) {
     return o->bubble_ns;
@@ -170,8 +176,9 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
     *m = (ps_report_member){.facts = facts,
                             .rank = report->in->ranks[r].rank,
                             .index = r,
-                            .before_ns = per_step(facts, facts->before_ns),
-                            .after_ns = per_step(facts, facts->after_ns),
+                            .before_ns = ps_report_mean_ns(facts, before_ns),
+                            .after_ns = ps_report_mean_ns(facts, after_ns),
+                            .copies_ns = ps_report_mean_ns(facts, copies_ns),
                             .computing_ns = ps_report_mean_ns(facts, computing_ns),
                             .exposed_ns = ps_report_mean_ns(facts, exposed_ns),
                             .free_ns = ps_report_mean_ns(facts, free_ns),
@@ -181,8 +188,9 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
                                       : ps_job_place(job, m->rank, &facts->facts);
     m->stage = place.stage;
     m->pipeline = place.pipeline;
-    m->step_ns =
-        ps_ns_add(m->before_ns, ps_ns_add(ps_report_mean_ns(facts, device_ns), m->after_ns));
+    m->step_ns = ps_ns_add(
+        ps_ns_add(ps_ns_add(m->before_ns, m->computing_ns), ps_ns_add(m->exposed_ns, m->copies_ns)),
+        ps_ns_add(m->free_ns, m->after_ns));
     report->has_host_times = report->has_host_times || facts->has_host_times;
     report->comm_from_marks =
         report->comm_from_marks != NULL ? report->comm_from_marks : facts->comm_from_marks;
@@ -197,11 +205,16 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
     if (in_chart != NULL) {
         ok = measure_bubble(report, m, bubbles, row, &in_bubble_ns);
     } else {
-        m->bubble_ns = per_step(facts, facts->gap_ns[PS_GAP_RECEIVE]);
+        const int64_t *waits = facts->idle_ns[PS_ACTIVITY_RECEIVE];
+        m->bubble_ns = per_step(facts, waits[PS_SHARE_FREE]);
+        m->edge_bubble_ns =
+            per_step(facts, ps_ns_add(waits[PS_SHARE_BEFORE], waits[PS_SHARE_AFTER]));
     }
-    int64_t host_ns = ps_ns_add(facts->gap_ns[PS_GAP_FRAMEWORK], facts->gap_ns[PS_GAP_LAUNCH]);
+    int64_t host_ns = 0;
+    for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+        host_ns = ps_ns_add(host_ns, ps_idle_is_hosts(cause) ? ps_report_idle_ns(facts, cause) : 0);
+    }
     m->host_ns = host_ns > in_bubble_ns ? per_step(facts, host_ns - in_bubble_ns) : 0;
-    m->host_ns = m->host_ns < m->free_ns ? m->host_ns : m->free_ns;
     m->host_ns = m->computing_ns > 0 ? m->host_ns : 0; /* else nobody knows when it was idle */
     return ok;
 }
@@ -310,6 +323,7 @@ enum {
     O_COMPUTING,
     O_EXPOSED,
     O_RECEIVE,
+    O_COPIES,
     O_FREE,
     O_AFTER,
     O_BUBBLE,
@@ -328,6 +342,7 @@ static const ps_column OVERVIEW[N_O] = {
     [O_COMPUTING] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_EXPOSED] = {.name = "exposed", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_RECEIVE] = {.name = "receives", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_COPIES] = {.name = "copies", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_AFTER] = {.name = "after", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [O_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
@@ -354,6 +369,7 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
             ps_table_set_int(t, O_COMPUTING, m->computing_ns);
             ps_table_set_int(t, O_EXPOSED, m->exposed_ns);
             ps_table_set_int(t, O_RECEIVE, m->receive_ns);
+            ps_table_set_int(t, O_COPIES, m->copies_ns);
             ps_table_set_int(t, O_FREE, m->free_ns);
             ps_table_set_int(t, O_AFTER, m->after_ns);
             ps_table_set_int(t, O_BUBBLE, m->bubble_ns);

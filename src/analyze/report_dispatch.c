@@ -1,4 +1,5 @@
-/* Dispatch: does the device wait for the host, and for what. Free time inside the pipeline bubble is not the host's. */
+/* Dispatch: does the device wait for the host, and for what; and what copies nothing hides. Idle time inside the pipeline
+ * bubble is not the host's. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,24 @@ static void show_event(ps_report *report, const ps_report_member *m, const ps_re
 
 /* --- free ---------------------------------------------------------------------------------------------------------- */
 
+/* The last finding counts what these causes cost the device of the rank; causes are activities of the host, then ps_idle_cause. */
+static void claim_idle(ps_report *report, const ps_report_member *m, int first, int last) {
+    for (int cause = first; cause <= last; cause++) {
+        const ps_intervals *spans = &m->facts->idle_spans[cause];
+        for (size_t i = 0; i < spans->n; i++) {
+            ps_findings_span(&report->findings, spans->at[i].start_ns, spans->at[i].end_ns);
+        }
+    }
+}
+
+static void claim_host_idle(ps_report *report, const ps_report_member *m) {
+    for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+        if (ps_idle_is_hosts(cause)) {
+            claim_idle(report, m, cause, cause);
+        }
+    }
+}
+
 static bool in_bubble(const ps_report_member *m, const ps_report_wait *w) {
     int64_t covered = ps_intervals_within_ns(&m->bubbles, w->start_ns, w->end_ns);
     return covered > (w->end_ns - w->start_ns) / 2;
@@ -32,10 +51,12 @@ static void show_gaps(ps_report *report, const ps_report_member *m) {
         if (in_bubble(m, w) || w->end_ns - w->start_ns < least_ns) {
             continue;
         }
-        (void)snprintf(note, sizeof note, "%s%s%.100s", ps_gap_cause_name(w->cause),
-                       w->blocking[0] != '\0' ? ": the host is in " : "", w->blocking);
-        char name[160];
-        (void)snprintf(name, sizeof name, "idle before %.140s", w->next[0] != '\0' ? w->next : "?");
+        (void)snprintf(note, sizeof note, "host: %s%s%.100s",
+                       ps_activity_text((ps_activity)w->cause), w->blocking[0] != '\0' ? ": " : "",
+                       w->blocking);
+        char name[192];
+        (void)snprintf(name, sizeof name, "idle %s%.140s",
+                       w->next[0] != '\0' ? "before " : "after the last work", w->next);
         ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
                                                               .step = w->step,
                                                               .start_ns = w->start_ns,
@@ -45,33 +66,40 @@ static void show_gaps(ps_report *report, const ps_report_member *m) {
     }
 }
 
-/* The causes that dispatch.h tells, without those of no time. */
+/* Idle time by cause, the most first; what has none is left out. The parts add up to all of it. */
 static void say_causes(const ps_report_member *m, char *out, size_t size) {
+    static const char *const OTHERS[] = {"work that was launched and waited for an event or stream",
+                                         "what nobody knows the launch of"};
     const ps_report_rank *r = m->facts;
     int64_t n = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
-    const struct {
-        const char *what;
-        int64_t ns;
-    } parts[] = {
-        {"the framework was late for", r->gap_ns[PS_GAP_FRAMEWORK] / n},
-        {"the launch was late for", r->gap_ns[PS_GAP_LAUNCH] / n},
-        {"other tasks ran for", r->gap_ns[PS_GAP_TASKS] / n},
-        {"launched work waited for an event or another stream for", r->gap_ns[PS_GAP_QUEUED] / n},
-        {"what nobody knows of is", r->gap_ns[PS_GAP_UNKNOWN] / n},
-        {"waits for the host in gaps under 20 us are", r->short_gaps_ns / n}};
+    bool said[PS_N_IDLE_CAUSES] = {false};
     size_t at = (size_t)snprintf(
-        out, size, "Free by cause%s: ", m->bubble_ns > 0 ? ", with what lies in the bubble" : "");
-    bool any = false;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (parts[i].ns > 0 && at < size) {
-            at += (size_t)snprintf(out + at, size - at, "%s%s %s", any ? ", " : "", parts[i].what,
-                                   ps_ns_text_of(parts[i].ns).text);
-            any = true;
+        out, size, "Idle by cause%s: ", m->bubble_ns > 0 ? ", with what lies in the bubble" : "");
+    for (int k = 0; k < PS_N_IDLE_CAUSES; k++) {
+        int most = -1;
+        for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+            bool more = most < 0 || ps_report_idle_ns(r, cause) > ps_report_idle_ns(r, most);
+            most = !said[cause] && more ? cause : most;
+        }
+        int64_t ns = ps_report_idle_ns(r, most) / n;
+        said[most] = true;
+        if (ns > 0 && at < size) {
+            const ps_report_stops *ranges = &r->stops[PS_ACTIVITY_RANGE];
+            bool named = most == PS_ACTIVITY_RANGE && ranges->n_top > 0;
+            at += (size_t)snprintf(out + at, size - at, "%s%s%s%.60s%s %s", k > 0 ? ", " : "",
+                                   most < PS_N_ACTIVITIES ? ps_activity_text((ps_activity)most)
+                                                          : OTHERS[most - PS_N_ACTIVITIES],
+                                   named ? " (most in one: " : "", named ? ranges->top[0].name : "",
+                                   named ? ")" : "", ps_ns_text_of(ns).text);
         }
     }
     if (at < size) {
-        (void)snprintf(any ? out + at : out, any ? size - at : size, "%s", any ? "." : "");
+        (void)snprintf(out + at, size - at, ".");
     }
+}
+
+static int64_t idle_ns(const ps_report_member *m) {
+    return ps_ns_add(ps_ns_add(m->before_ns, m->free_ns), m->after_ns);
 }
 
 static const ps_report_member *worst_free(const ps_report *report, double *share) {
@@ -101,12 +129,13 @@ static const ps_report_member *find_free(ps_report *report) {
         const ps_report_member *other = &report->members[i];
         n_over += ps_rule_fires(f, PS_RULE_FREE_SHARE, ps_percent(other->host_ns, other->step_ns));
     }
-    char causes[400];
+    char causes[700];
     say_causes(m, causes, sizeof causes);
     char bubble[96] = "";
-    if (m->bubble_ns > 0) {
+    int64_t bubble_ns = ps_ns_add(m->bubble_ns, m->edge_bubble_ns);
+    if (bubble_ns > 0) {
         (void)snprintf(bubble, sizeof bubble, " (%s of it in the pipeline bubble)",
-                       ps_ns_text_of(m->bubble_ns).text);
+                       ps_ns_text_of(bubble_ns).text);
     }
     ps_findings_add(
         f,
@@ -115,18 +144,19 @@ static const ps_report_member *find_free(ps_report *report) {
                      .stage = m->stage,
                      .gain_ns = m->host_ns,
                      .value = share},
-        "On rank %s the device is free for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
+        "On rank %s the device is idle for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
         "waits for the host. %zu of %zu ranks are over the threshold. %s",
-        PS_RANK(m->rank), ps_ns_text_of(m->free_ns).text, ps_ns_text_of(m->step_ns).text, bubble,
+        PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(m->step_ns).text, bubble,
         ps_ns_text_of(m->host_ns).text, share, n_over, report->n_members, causes);
     show_gaps(report, m);
+    claim_host_idle(report, m);
     return m;
 }
 
-/* Free time of which the host is not the cause: nobody knows what it would take to be rid of it. */
+/* Idle time of which the host is not the cause: nobody knows what it would take to be rid of it. */
 static int64_t other_idle_ns(const ps_report_member *m) {
-    int64_t known_ns = ps_ns_add(m->bubble_ns, m->host_ns);
-    return m->computing_ns > 0 && m->free_ns > known_ns ? m->free_ns - known_ns : 0;
+    int64_t known_ns = ps_ns_add(ps_ns_add(m->bubble_ns, m->edge_bubble_ns), m->host_ns);
+    return m->computing_ns > 0 && idle_ns(m) > known_ns ? idle_ns(m) - known_ns : 0;
 }
 
 static void find_idle(ps_report *report) {
@@ -141,7 +171,7 @@ static void find_idle(ps_report *report) {
     if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_IDLE_DEVICE, share)) {
         return;
     }
-    char causes[400];
+    char causes[700];
     say_causes(worst, causes, sizeof causes);
     ps_findings_add(
         &report->findings,
@@ -201,6 +231,10 @@ static void find_edges(ps_report *report) {
         ps_ns_text_of(worst->before_ns).text, ps_ns_text_of(worst->after_ns).text, share, bubble);
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");
+    for (size_t i = 0; i < worst->facts->n_edges; i++) {
+        const ps_report_gap *edge = &worst->facts->edges[i];
+        ps_findings_span(&report->findings, edge->start_ns, edge->end_ns);
+    }
 }
 
 /* --- launches ------------------------------------------------------------------------------------------------------ */
@@ -241,14 +275,48 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
 
 /* --- what stops the launches ------------------------------------------------------------------------------------------- */
 
+/* Activities of the host that one rule is for. */
 typedef struct stop_rule {
     ps_rule_id rule;
-    ps_report_host class;
-    const char *what;
+    int first, last;
 } stop_rule;
 
 static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+}
+
+static int64_t stopped_ns(const ps_report_member *m, const stop_rule *rule) {
+    int64_t sum = 0;
+    for (int k = rule->first; k <= rule->last; k++) {
+        sum = ps_ns_add(sum, m->facts->stops[k].idle_ns);
+    }
+    return per_step(m, sum);
+}
+
+/* "fetching a batch (6 times, 180 ms in all)" for each. */
+static void say_stops(const ps_report_member *m, const stop_rule *rule, char *out, size_t size) {
+    size_t at = 0;
+    for (int k = rule->first; k <= rule->last && at < size; k++) {
+        const ps_report_stops *stops = &m->facts->stops[k];
+        if (stops->idle_ns > 0) {
+            at += (size_t)snprintf(
+                out + at, size - at, "%s%s (%lld in %zu step%s, %s in all)", at > 0 ? ", " : "",
+                ps_activity_text((ps_activity)k), (long long)stops->n, m->facts->n_steps,
+                m->facts->n_steps == 1 ? "" : "s", ps_ns_text_of(stops->sum_ns).text);
+        }
+    }
+}
+
+static void show_stops(ps_report *report, const ps_report_member *m, const stop_rule *rule) {
+    for (int k = rule->first; k <= rule->last; k++) {
+        const ps_report_stops *stops = &m->facts->stops[k];
+        for (size_t i = 0; i < stops->n_top && stops->idle_ns > 0; i++) {
+            char note[64];
+            (void)snprintf(note, sizeof note, "device idle %s",
+                           ps_ns_text_of(stops->top[i].idle_ns).text);
+            show_event(report, m, &stops->top[i], note);
+        }
+    }
 }
 
 /* The rank whose device lost most. */
@@ -257,7 +325,7 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     int64_t most_ns = 0;
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
-        int64_t ns = per_step(m, m->facts->stops[rule->class].idle_ns);
+        int64_t ns = stopped_ns(m, rule);
         if (ns > most_ns) {
             most_ns = ns;
             worst = m;
@@ -267,7 +335,8 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     if (worst == NULL || !ps_rule_fires(&report->findings, rule->rule, share)) {
         return;
     }
-    const ps_report_stops *stops = &worst->facts->stops[rule->class];
+    char stops[400] = "";
+    say_stops(worst, rule, stops, sizeof stops);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = rule->rule,
@@ -275,31 +344,23 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
                      .stage = worst->stage,
                      .gain_ns = most_ns,
                      .value = share},
-        "On rank %s the device is idle for %s of each step while the host is in %s: %lld of them in "
-        "%zu step%s.",
-        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, rule->what, (long long)stops->n,
-        worst->facts->n_steps, worst->facts->n_steps == 1 ? "" : "s");
-    for (size_t i = 0; i < stops->n_top; i++) {
-        char note[64];
-        (void)snprintf(note, sizeof note, "device idle %s",
-                       ps_ns_text_of(stops->top[i].idle_ns).text);
-        show_event(report, worst, &stops->top[i], note);
-    }
+        "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
+        "%s.",
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops);
+    show_stops(report, worst, rule);
+    claim_idle(report, worst, rule->first, rule->last);
 }
 
 /* A single range longer than the threshold, in ms. */
 static void find_long_stop(ps_report *report, const stop_rule *rule) {
     const ps_report_member *worst = NULL;
     const ps_report_event *longest = NULL;
-    int64_t most_ns = 0; /* that the device lost, on any rank */
     for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_stops *stops = &report->members[i].facts->stops[rule->class];
-        int64_t idle_ns = per_step(&report->members[i], stops->idle_ns);
+        const ps_report_stops *stops = &report->members[i].facts->stops[rule->first];
         for (size_t k = 0; k < stops->n_top; k++) {
             if (longest == NULL || stops->top[k].dur_ns > longest->dur_ns) {
                 longest = &stops->top[k];
                 worst = &report->members[i];
-                most_ns = idle_ns;
             }
         }
     }
@@ -307,29 +368,27 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
     if (longest == NULL || !ps_rule_fires(&report->findings, rule->rule, ms)) {
         return;
     }
-    const ps_report_stops *stops = &worst->facts->stops[rule->class];
+    const ps_report_stops *stops = &worst->facts->stops[rule->first];
+    int64_t lost_ns = stopped_ns(worst, rule);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = most_ns,
+                     .gain_ns = lost_ns,
                      .value = ms},
         "On rank %s %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
         "each step.",
-        PS_RANK(worst->rank), rule->what, ps_ns_text_of(longest->dur_ns).text, (long long)stops->n,
-        ps_ns_text_of(stops->sum_ns).text, ps_ns_text_of(most_ns).text);
-    for (size_t i = 0; i < stops->n_top; i++) {
-        char note[64];
-        (void)snprintf(note, sizeof note, "device idle %s",
-                       ps_ns_text_of(stops->top[i].idle_ns).text);
-        show_event(report, worst, &stops->top[i], note);
-    }
+        PS_RANK(worst->rank), ps_activity_text((ps_activity)rule->first),
+        ps_ns_text_of(longest->dur_ns).text, (long long)stops->n, ps_ns_text_of(stops->sum_ns).text,
+        ps_ns_text_of(lost_ns).text);
+    show_stops(report, worst, rule);
+    claim_idle(report, worst, rule->first, rule->last);
 }
 
 static int64_t comm_ns(const ps_report_member *m) {
-    return per_step(
-        m, ps_ns_add(m->facts->stops[PS_HOST_COPY].comm_ns, m->facts->stops[PS_HOST_SYNC].comm_ns));
+    return per_step(m, ps_ns_add(m->facts->stops[PS_ACTIVITY_COPY].comm_ns,
+                                 m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
 }
 
 /* How much of it is lost is not known: the launches that would have come are not in the trace. */
@@ -352,8 +411,8 @@ static void find_comm_stop(ps_report *report) {
         "On rank %s the host is in a blocking call for %s of each step in which the device does nothing "
         "but communicate; what it could launch meanwhile comes later.",
         PS_RANK(worst->rank), ps_ns_text_of(comm_ns(worst)).text);
-    for (int class = PS_HOST_COPY; class <= PS_HOST_SYNC; class ++) {
-        const ps_report_stops *stops = &worst->facts->stops[class];
+    for (int which = PS_ACTIVITY_COPY; which <= PS_ACTIVITY_SYNC; which++) {
+        const ps_report_stops *stops = &worst->facts->stops[which];
         for (size_t i = 0; i < stops->n_top; i++) {
             char note[64];
             (void)snprintf(note, sizeof note, "communication alone %s",
@@ -362,6 +421,85 @@ static void find_comm_stop(ps_report *report) {
                 show_event(report, worst, &stops->top[i], note);
             }
         }
+    }
+}
+
+/* --- copies ----------------------------------------------------------------------------------------------------------- */
+
+/* "H2D from pageable memory 925 ms (12.1 GB at 12.9 GB/s)" */
+static size_t say_copies(const ps_report_member *m, const ps_report_copies *c, char *out,
+                         size_t size) {
+    const char *direction = c->direction != NULL ? c->direction : "of unknown direction";
+    bool to_host = strcmp(direction, "D2H") == 0;
+    char memory[32] = "";
+    char sizes[80] = "sizes unknown";
+    if (c->memory != NULL) {
+        (void)snprintf(memory, sizeof memory, " %s %s memory", to_host ? "to" : "from", c->memory);
+    }
+    if (c->sized_ns > 0) {
+        (void)snprintf(sizes, sizeof sizes, "%.3g MB a step at %.3g GB/s",
+                       (double)per_step(m, c->sized_bytes) / 1e6,
+                       (double)c->sized_bytes / (double)c->sized_ns);
+    }
+    int n = snprintf(out, size, "%s%s %s (%lld in all, %s)", direction, memory,
+                     ps_ns_text_of(per_step(m, c->alone_ns)).text, (long long)c->n, sizes);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static void show_copies(ps_report *report, const ps_report_member *m) {
+    for (size_t i = 0; i < m->facts->n_copies; i++) {
+        const ps_report_copies *c = &m->facts->copies[i];
+        char note[96];
+        size_t at =
+            (size_t)snprintf(note, sizeof note, "alone %s", ps_ns_text_of(c->longest.idle_ns).text);
+        if (c->longest_bytes >= 0 && c->longest.dur_ns > 0) {
+            (void)snprintf(note + at, sizeof note - at, ", %.3g MB at %.3g GB/s",
+                           (double)c->longest_bytes / 1e6,
+                           (double)c->longest_bytes / (double)c->longest.dur_ns);
+        }
+        if (c->longest.idle_ns > 0) {
+            show_event(report, m, &c->longest, note);
+        }
+    }
+}
+
+/* Copies that run while the device does nothing else. */
+static void find_copies(ps_report *report) {
+    const ps_report_member *worst = NULL;
+    double share = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        double here = m->computing_ns > 0 ? ps_percent(m->copies_ns, m->step_ns) : 0;
+        worst = here > share ? m : worst;
+        share = here > share ? here : share;
+    }
+    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_EXPOSED_COPIES, share)) {
+        return;
+    }
+    char kinds[600] = "";
+    size_t at = 0;
+    for (size_t i = 0; i < worst->facts->n_copies && at < sizeof kinds; i++) {
+        const ps_report_copies *c = &worst->facts->copies[i];
+        if (per_step(worst, c->alone_ns) > 0) {
+            at += (size_t)snprintf(kinds + at, sizeof kinds - at, "%s", at > 0 ? ", " : "");
+            at += at < sizeof kinds ? say_copies(worst, c, kinds + at, sizeof kinds - at) : 0;
+        }
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_EXPOSED_COPIES,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = worst->copies_ns,
+                     .value = share},
+        "On rank %s the device does nothing but copy for %s of a step of %s (%.1f %%): %s. What the "
+        "link could carry is not in the capture.",
+        PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
+        ps_ns_text_of(worst->step_ns).text, share, kinds);
+    show_copies(report, worst);
+    for (size_t i = 0; i < worst->facts->copy_spans.n; i++) {
+        const ps_interval *span = &worst->facts->copy_spans.at[i];
+        ps_findings_span(&report->findings, span->start_ns, span->end_ns);
     }
 }
 
@@ -427,13 +565,13 @@ static void find_cpu_frequency(ps_report *report) {
 
 void ps_report_dispatch(ps_report *report) {
     static const stop_rule IDLE[] = {
-        {PS_RULE_BLOCKING_COPY, PS_HOST_COPY, "blocking copies"},
-        {PS_RULE_BLOCKING_SYNC, PS_HOST_SYNC, "synchronising calls"},
+        {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA},
+        {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY},
+        {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC},
+        {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER},
+        {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT},
     };
-    static const stop_rule LONG[] = {
-        {PS_RULE_GC_PAUSE, PS_HOST_GC, "garbage collection"},
-        {PS_RULE_DATA_LOADING, PS_HOST_DATA, "fetching a batch"},
-    };
+    static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC};
     find_cpu_frequency(report);
     if (report->has_host_times) {
         return; /* the device is the host: it launches nothing and waits for nobody */
@@ -446,9 +584,8 @@ void ps_report_dispatch(ps_report *report) {
         find_idle_stop(report, &IDLE[i]);
     }
     find_comm_stop(report);
-    for (size_t i = 0; i < sizeof LONG / sizeof *LONG; i++) {
-        find_long_stop(report, &LONG[i]);
-    }
+    find_long_stop(report, &PAUSE);
+    find_copies(report);
     if (host_bound != NULL) {
         find_level(report, PS_RULE_TASK_QUEUE, "TASK_QUEUE_ENABLE", task_queue);
         find_level(report, PS_RULE_CPU_BINDING, "CPU_AFFINITY_CONF", cpu_affinity);

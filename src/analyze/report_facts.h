@@ -10,6 +10,8 @@
 #include "analyze/comm_list.h"
 #include "analyze/comm_part.h"
 #include "analyze/dispatch.h"
+#include "analyze/host_activity.h"
+#include "analyze/idle.h"
 #include "analyze/links.h"
 #include "analyze/overlap.h"
 #include "analyze/report_rules.h"
@@ -41,46 +43,51 @@ typedef struct ps_report_kernel {
     bool is_aicpu;
 } ps_report_kernel;
 
-/* What a host range that stops the launches is. */
-typedef enum ps_report_host {
-    PS_HOST_COPY, /* item, nonzero, a blocking copy */
-    PS_HOST_SYNC, /* a synchronising call */
-    PS_HOST_GC,
-    PS_HOST_DATA,
-    PS_N_REPORT_HOSTS
-} ps_report_host;
-
 typedef struct ps_report_event {
     const char *name;
     int64_t start_ns, dur_ns; /* epoch */
-    int64_t idle_ns;          /* of it, the device did nothing */
+    int64_t idle_ns;          /* of the device, for this reason */
     int64_t comm_ns;          /* of it, the device did nothing but communicate */
     int64_t step;
 } ps_report_event;
 
 #define PS_REPORT_EVENTS_KEPT 8
 
-/* All ranges of one kind; nested ones are one. */
+/* All ranges in which the threads that launch work do one thing (ps_activity); nested ones are one. `idle_ns` is all that the
+ * device was idle for it; the ranges that cost most are named. */
 typedef struct ps_report_stops {
     int64_t n, sum_ns, idle_ns, comm_ns;
     ps_report_event top[PS_REPORT_EVENTS_KEPT]; /* by idle time, then length, the most first */
     size_t n_top;
 } ps_report_stops;
 
-/* Time in which the device neither computed nor communicated. */
+/* Time in which the device did nothing: it neither computed nor communicated nor copied. */
 typedef struct ps_report_gap {
     int64_t start_ns, end_ns; /* epoch */
     int64_t step;
 } ps_report_gap;
 
-/* One of the longest gaps in which the device waited for the host. */
+/* One of the longest stretches in which the device waited for the host. */
 typedef struct ps_report_wait {
     int64_t start_ns, end_ns; /* until the launch returned, epoch */
     int64_t step;
-    ps_gap_cause cause;
+    int cause;            /* ps_activity: what the host did for the largest part of it */
     const char *next;     /* the work behind it, "" unknown */
-    const char *blocking; /* the call of the host that fills half of the gap or more, "" none */
+    const char *blocking; /* the range of the host that fills half of it or more, "" none */
 } ps_report_wait;
+
+/* Copies of one direction and memory, as far as nothing hides them. */
+typedef struct ps_report_copies {
+    const char *direction, *memory; /* as in ps_copy; NULL unknown */
+    int64_t n, sum_ns;              /* of all */
+    int64_t
+        alone_ns; /* the device did nothing else; each moment goes to one copy, so these add up */
+    int64_t sized_bytes, sized_ns; /* of those whose size is known */
+    ps_report_event longest;       /* by time alone; idle_ns is that time */
+    int64_t longest_bytes;         /* -1 unknown */
+} ps_report_copies;
+
+#define PS_REPORT_COPIES_KEPT 16
 
 #define PS_REPORT_WAITS_KEPT 64
 
@@ -111,29 +118,33 @@ typedef struct ps_report_rank {
     int64_t origin_ns;
     ps_overlap *steps; /* times from the origin */
     size_t n_steps;
-    ps_report_gap *gaps; /* by start; the longest ones */
+    ps_report_gap
+        *gaps; /* between the first and the last work of steps, by start; the longest ones */
     size_t n_gaps, cap_gaps;
     int64_t dropped_gaps_ns; /* of those that were too many */
     ps_report_event before,
-        after; /* the longest times before the first and after the last work of a step */
-    int64_t before_ns, after_ns; /* over all steps */
-    ps_report_gap *edges;        /* those times of all steps */
+        after;            /* the longest times before the first and after the last work of a step */
+    ps_report_gap *edges; /* the same at the ends of steps */
     size_t n_edges, cap_edges;
 
     ps_report_wait waits[PS_REPORT_WAITS_KEPT]; /* the longest first */
     size_t n_waits;
-    ps_report_gap *host_gaps; /* what of the gaps is the host's, by length; the longest ones */
+    ps_report_gap *host_gaps; /* what of gaps and edges is the host's, by start; the longest ones */
     size_t n_host_gaps, cap_host_gaps;
-    /* Over all steps, from the first to the last work of each; what lies between steps is not in it. */
-    int64_t gap_ns[PS_N_GAP_CAUSES];
-    int64_t short_gaps_ns; /* of the host-bound ones, those up to 20 us */
-    ps_delays delays;      /* from the end of a call to the start of its work */
+    /* Of all steps: the device did nothing, by cause (idle.h) and part of the step. They add up to what the steps say. */
+    int64_t idle_ns[PS_N_IDLE_CAUSES][PS_N_SHARES];
+    ps_intervals idle_spans[PS_N_IDLE_CAUSES];      /* where, epoch, united; of many the longest */
+    int64_t short_gaps_ns;                          /* of the host's, in stretches under 20 us */
+    ps_report_copies copies[PS_REPORT_COPIES_KEPT]; /* by time alone, the most first */
+    size_t n_copies;
+    ps_intervals copy_spans; /* where nothing but copies ran, epoch, united; of many the longest */
+    ps_delays delays;        /* from the end of a call to the start of its work */
 
     ps_report_kernel *kernels; /* by sum_ns, the most first */
     size_t n_kernels, cap_kernels;
     int64_t kernels_ns; /* sum over all, also those not kept */
 
-    ps_report_stops stops[PS_N_REPORT_HOSTS];
+    ps_report_stops stops[PS_N_ACTIVITIES];
     int64_t n_launches,
         n_prompt; /* launched work, and what of it started within 20 us of the end of its call */
     int64_t task_queue, cpu_affinity; /* -1 unknown */
@@ -152,14 +163,21 @@ void ps_report_rank_free(ps_report_rank *r); /* NULL is fine */
 /* The pieces of the map, each filling its part; false when memory is out. */
 bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
                               ps_err *err);
-bool ps_report_gather_host(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
-bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r,
-                            ps_err *err);
+bool ps_report_gather_host(const ps_host_activity *host, const ps_overlaps *overlaps,
+                           const ps_idle *idle, ps_report_rank *r);
+bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,
+                            ps_report_rank *r, ps_err *err);
+bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
 bool ps_report_gather_links(ps_report_rank *r); /* after the part */
 
 /* Whether a counter of this name is the frequency of a device, or of a CPU. */
 bool ps_is_frequency(const char *name, bool *is_cpu);
+
+/* Of all parts of the steps. */
+int64_t ps_report_idle_ns(const ps_report_rank *r, int cause);
+/* Leaves the longest spans where there are too many. */
+void ps_report_limit_spans(ps_intervals *spans);
 
 /* Mean over the rank's steps, 0 without any. */
 int64_t ps_report_mean_ns(const ps_report_rank *r, int64_t (*of)(const ps_overlap *));

@@ -38,6 +38,7 @@ typedef enum time_kind {
     TIME_IDLE,
     TIME_COMPUTING,
     TIME_COMMUNICATION,
+    TIME_COPIES,
     TIME_BUBBLE
 } time_kind;
 
@@ -62,6 +63,9 @@ static rule_time time_of_rule(ps_rule_id rule) {
         [PS_RULE_BLOCKING_SYNC] = {TIME_IDLE, FREES_NONE},
         [PS_RULE_GC_PAUSE] = {TIME_IDLE, FREES_NONE},
         [PS_RULE_DATA_LOADING] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_HOST_OPTIMIZER] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_OTHER_WORK] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_EXPOSED_COPIES] = {TIME_COPIES, FREES_ALL},
         [PS_RULE_TOP_KERNEL] = {TIME_COMPUTING, FREES_ALL},
         [PS_RULE_LOW_MFU] = {TIME_COMPUTING, FREES_ALL},
         [PS_RULE_KERNEL_VARIES] = {TIME_COMPUTING, FREES_ALL},
@@ -86,7 +90,7 @@ static rule_time time_of_rule(ps_rule_id rule) {
 /* --- the bound ------------------------------------------------------------------------------------------------------- */
 
 int64_t ps_report_own_ns(const ps_report_member *m) {
-    int64_t work_ns = ps_ns_add(m->computing_ns, m->exposed_ns);
+    int64_t work_ns = ps_ns_add(ps_ns_add(m->computing_ns, m->exposed_ns), m->copies_ns);
     return work_ns > m->waits_ns ? work_ns - m->waits_ns : 0;
 }
 
@@ -95,6 +99,7 @@ static int64_t removed_ns(const ps_finding *f, const ps_report_member *m) {
     rule_time time = time_of_rule(f->rule);
     int64_t most_ns = time.kind == TIME_COMPUTING       ? m->computing_ns
                       : time.kind == TIME_COMMUNICATION ? m->exposed_ns
+                      : time.kind == TIME_COPIES        ? m->copies_ns
                                                         : ps_report_own_ns(m);
     bool is_other_rank = time.scope == FREES_RANK && f->rank != m->rank;
     return time.scope == FREES_NONE || is_other_rank ? 0

@@ -4,7 +4,7 @@
  * do without waiting for this one. So a gain is bounded by what each rank does itself in a step, which it still has to do,
  * less what the cause takes of it there:
  *
- *   own(r)   = computing(r) + exposed communication(r) - waits(r)   waits: in collectives and receives, for ranks that come later
+ *   own(r)   = computing(r) + exposed communication(r) + copies(r) - waits(r)   waits: in collectives and receives, for ranks that come later
  *   gain    <= step - max over r of (own(r) - removes(r))           removes: what rank r works less without the cause, at most
  *
  * removes is 0 for causes of idle time, and else the gain that the rule claims, never more than r's computing (or exposed

@@ -9,8 +9,6 @@
 #include "base/num.h"
 #include "model/recording.h"
 
-#define MAX_GAPS 200000 /* of a rank; of more the longest are kept */
-
 /* --- what it is ---------------------------------------------------------------------------------------------------- */
 
 static ps_vendor vendor_of_call(const char *name) {
@@ -94,95 +92,15 @@ static bool read_environment(const ps_trace *trace, ps_report_rank *r, ps_err *e
     return true;
 }
 
-/* --- steps and gaps -------------------------------------------------------------------------------------------------- */
-
-static int by_length(const void *a, const void *b) {
-    const ps_report_gap *x = a;
-    const ps_report_gap *y = b;
-    int64_t dx = x->end_ns - x->start_ns;
-    int64_t dy = y->end_ns - y->start_ns;
-    if (dx != dy) {
-        return dx > dy ? -1 : 1;
-    }
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-static int by_start(const void *a, const void *b) {
-    const ps_report_gap *x = a;
-    const ps_report_gap *y = b;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-static bool keep_gaps(const ps_overlaps *o, ps_report_rank *r) {
-    for (size_t i = 0; i < o->n; i++) {
-        const ps_intervals *busy = &o->spans[i].busy;
-        for (size_t k = 1; k < busy->n; k++) {
-            if (!ps_grow(&r->gaps, &r->cap_gaps, r->n_gaps + 1, UINT32_MAX, sizeof *r->gaps)) {
-                return false;
-            }
-            r->gaps[r->n_gaps++] =
-                (ps_report_gap){r->origin_ns + busy->at[k - 1].end_ns,
-                                r->origin_ns + busy->at[k].start_ns, o->at[i].step};
-        }
-    }
-    if (r->n_gaps > MAX_GAPS) {
-        qsort(r->gaps, r->n_gaps, sizeof *r->gaps, by_length);
-        for (size_t i = MAX_GAPS; i < r->n_gaps; i++) {
-            r->dropped_gaps_ns =
-                ps_ns_add(r->dropped_gaps_ns, r->gaps[i].end_ns - r->gaps[i].start_ns);
-        }
-        r->n_gaps = MAX_GAPS;
-    }
-    if (r->n_gaps > 1) {
-        qsort(r->gaps, r->n_gaps, sizeof *r->gaps, by_start);
-    }
-    return true;
-}
-
-static bool take_edge(ps_report_rank *r, const ps_overlap *o, int64_t start_ns, int64_t end_ns,
-                      ps_report_event *longest, int64_t *sum_ns) {
-    if (end_ns <= start_ns) {
-        return true;
-    }
-    if (!ps_grow(&r->edges, &r->cap_edges, r->n_edges + 1, UINT32_MAX, sizeof *r->edges)) {
-        return false;
-    }
-    r->edges[r->n_edges++] =
-        (ps_report_gap){r->origin_ns + start_ns, r->origin_ns + end_ns, o->step};
-    *sum_ns = ps_ns_add(*sum_ns, end_ns - start_ns);
-    if (end_ns - start_ns > longest->dur_ns) {
-        *longest = (ps_report_event){
-            .start_ns = r->origin_ns + start_ns, .dur_ns = end_ns - start_ns, .step = o->step};
-    }
-    return true;
-}
-
-/* A device that runs behind the host still works on the step before when a step begins: that is neither before nor
- * after. */
-static bool measure_edges(const ps_overlaps *all, ps_report_rank *r) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < all->n; i++) {
-        const ps_overlap *o = &all->at[i];
-        const ps_overlap *prev = i > 0 && o[-1].device == o->device ? &o[-1] : NULL;
-        const ps_overlap *next = i + 1 < all->n && o[1].device == o->device ? &o[1] : NULL;
-        int64_t start = o->step_start_ns;
-        int64_t end = o->step_end_ns;
-        if (o->has_step) {
-            int64_t first_ns = r->origin_ns + start;
-            r->first_ns = first_ns < r->first_ns ? first_ns : r->first_ns;
-            start = prev != NULL && prev->last_ns > start ? prev->last_ns : start;
-            end = next != NULL && next->first_ns < end ? next->first_ns : end;
-            ok = take_edge(r, o, start, o->first_ns, &r->before, &r->before_ns) &&
-                 take_edge(r, o, o->last_ns, end, &r->after, &r->after_ns);
-        }
-    }
-    return ok;
-}
+/* --- steps ----------------------------------------------------------------------------------------------------------- */
 
 static bool keep_steps(const ps_overlaps *o, ps_report_rank *r) {
-    r->steps = measure_edges(o, r) ? ps_calloc(o->n + 1, sizeof *r->steps) : NULL;
+    r->steps = ps_calloc(o->n + 1, sizeof *r->steps);
     for (size_t i = 0; r->steps != NULL && i < o->n; i++) {
-        r->steps[r->n_steps++] = o->at[i];
+        const ps_overlap *step = &o->at[i];
+        int64_t first_ns = r->origin_ns + step->step_start_ns;
+        r->steps[r->n_steps++] = *step;
+        r->first_ns = step->has_step && first_ns < r->first_ns ? first_ns : r->first_ns;
     }
     return r->steps != NULL;
 }
@@ -203,6 +121,26 @@ static ps_code gather_communication(const ps_map_input *in, ps_report_rank *r, p
     return code == PS_NOTHING ? PS_OK : code;
 }
 
+/* What the host did, and the device for want of it. */
+static ps_code gather_idle(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r,
+                           ps_err *err) {
+    ps_host_activity host;
+    ps_idle idle = {.at = NULL};
+    ps_code code = ps_host_activity_init(&host, links, err);
+    if (code == PS_OK) {
+        code = ps_idle_measure(links, overlaps, &host, &idle, err);
+    }
+    if (code == PS_OK) {
+        bool ok = ps_report_gather_host(&host, overlaps, &idle, r) &&
+                  ps_report_gather_waits(links, overlaps, &idle, r, err) &&
+                  ps_report_gather_copies(links, overlaps, r);
+        code = ok ? PS_OK : ps_fail_nomem(err);
+    }
+    ps_idle_fini(&idle);
+    ps_host_activity_fini(&host);
+    return code;
+}
+
 static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
                       ps_err *err) {
     ps_overlaps overlaps = {0};
@@ -211,12 +149,9 @@ static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_r
         code = gather_communication(in, r, err);
     }
     if (code == PS_OK) {
-        bool ok = keep_steps(&overlaps, r) && keep_gaps(&overlaps, r) &&
-                  ps_report_gather_kernels(in, links, r, err) &&
-                  ps_report_gather_host(links, &overlaps, r) &&
-                  ps_report_gather_waits(links, &overlaps, r, err) &&
+        bool ok = keep_steps(&overlaps, r) && ps_report_gather_kernels(in, links, r, err) &&
                   ps_report_gather_counters(in->trace, r) && ps_report_gather_links(r);
-        code = ok ? PS_OK : ps_fail_nomem(err);
+        code = ok ? gather_idle(links, &overlaps, r, err) : ps_fail_nomem(err);
     }
     ps_overlaps_fini(&overlaps);
     return code;

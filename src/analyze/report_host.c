@@ -1,98 +1,22 @@
-/* Host ranges that stop the launches: blocking copies, synchronising calls, garbage collection, data loading. */
+/* What the threads that launch work do instead, and what the device loses by it: blocking copies, synchronising calls,
+ * garbage collection, batches, checkpoints. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/report_facts.h"
 #include "base/alloc.h"
-#include "base/idmap.h"
-#include "base/strpool.h"
 
-#define NO_CLASS PS_N_REPORT_HOSTS
-#define MAX_PARENTS 64 /* how far up the stack is looked */
 #define PROMPT_NS 20000
 
-static bool begins(const char *text, const char *with) {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-static bool has(const char *text, const char *part) {
-    return strstr(text, part) != NULL;
-}
-
-static bool is_one_of(const char *text, const char *const *names, size_t n, bool whole) {
-    for (size_t i = 0; i < n; i++) {
-        if (whole ? strcmp(text, names[i]) == 0 : begins(text, names[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static ps_report_host class_of(const char *name) {
-    static const char *const OPS[] = {"aten::item", "aten::_local_scalar_dense", "aten::nonzero",
-                                      "aten::is_nonzero"};
-    static const char *const COPIES[] = {"aclrtMemcpy", "cudaMemcpy", "cuMemcpy"};
-    static const char *const SYNCS[] = {"aclrtSynchronize",      "cudaDeviceSynchronize",
-                                        "cudaStreamSynchronize", "cudaEventSynchronize",
-                                        "cuStreamSynchronize",   "cuCtxSynchronize",
-                                        "cuEventSynchronize",    "torch.cuda.synchronize"};
-    if (is_one_of(name, OPS, sizeof OPS / sizeof *OPS, true) ||
-        (is_one_of(name, COPIES, sizeof COPIES / sizeof *COPIES, false) && !has(name, "Async"))) {
-        return PS_HOST_COPY;
-    }
-    if (is_one_of(name, SYNCS, sizeof SYNCS / sizeof *SYNCS, false)) {
-        return PS_HOST_SYNC;
-    }
-    if (begins(name, "Python GC") || strcmp(name, "GC") == 0 || has(name, "gc.collect")) {
-        return PS_HOST_GC;
-    }
-    bool fetches = has(name, "__next__") || has(name, "enumerate(") || has(name, "fetch");
-    if ((has(name, "DataLoader") || has(name, "dataloader.py")) && fetches) {
-        return PS_HOST_DATA;
-    }
-    return NO_CLASS;
-}
-
 typedef struct host {
+    const ps_host_activity *activity;
     const ps_links *links;
     const ps_slices *s;
     ps_report_rank *out;
-    uint8_t *classes; /* [n_slices] */
-    ps_intervals idle, exposed;
+    const ps_idle_piece **by_range; /* pieces of the host's, by the slice that they are due to */
+    size_t n_pieces;
+    ps_intervals exposed; /* communication with no computing beside it */
 } host;
-
-static bool classify(host *h) {
-    ps_idmap seen; /* name -> class */
-    ps_idmap_init(&seen);
-    h->classes = ps_alloc((size_t)h->s->n + 1);
-    bool ok = h->classes != NULL;
-    for (uint32_t i = 0; ok && i < h->s->n; i++) {
-        h->classes[i] = NO_CLASS;
-        if (!ps_is_host_range(h->s->kind[i])) {
-            continue;
-        }
-        uint32_t class = ps_idmap_get(&seen, h->s->name[i].id);
-        if (class == PS_IDMAP_NONE) {
-            class = class_of(ps_trace_text(h->links->trace, h->s->name[i]));
-            ok = ps_idmap_put(&seen, h->s->name[i].id, class);
-        }
-        h->classes[i] = (uint8_t) class;
-    }
-    ps_idmap_fini(&seen);
-    return ok;
-}
-
-/* Ranges inside of another one that stops the launches belong to that one. */
-static bool is_nested(const host *h, uint32_t slice) {
-    uint32_t at = h->links->parent[slice];
-    for (int depth = 0; at != PS_NONE && depth < MAX_PARENTS; depth++) {
-        if (h->classes[at] != NO_CLASS) {
-            return true;
-        }
-        at = h->links->parent[at];
-    }
-    return false;
-}
 
 static bool comes_before(const ps_report_event *a, const ps_report_event *b) {
     if (a->idle_ns != b->idle_ns) {
@@ -119,21 +43,65 @@ static bool keep(host *h, ps_report_stops *stops, ps_report_event e, uint32_t sl
     return e.name != NULL;
 }
 
-/* Threads may stop at the same time: what the device lost is counted once, over the union. */
-static bool sum_class(host *h, ps_report_host class) {
-    ps_report_stops *stops = &h->out->stops[class];
+/* --- idle time by the range that it is due to --------------------------------------------------------------------------- */
+
+static int by_range(const void *a, const void *b) {
+    const ps_idle_piece *x = *(const ps_idle_piece *const *)a;
+    const ps_idle_piece *y = *(const ps_idle_piece *const *)b;
+    if (x->from != y->from) {
+        return x->from < y->from ? -1 : 1;
+    }
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static bool sort_pieces(host *h, const ps_idle *idle) {
+    h->by_range = ps_calloc(idle->n + 1, sizeof *h->by_range);
+    for (size_t i = 0; h->by_range != NULL && i < idle->n; i++) {
+        if (idle->at[i].cause < PS_N_ACTIVITIES && idle->at[i].from != PS_NONE) {
+            h->by_range[h->n_pieces++] = &idle->at[i];
+        }
+    }
+    if (h->n_pieces > 1) {
+        qsort(h->by_range, h->n_pieces, sizeof *h->by_range, by_range);
+    }
+    return h->by_range != NULL;
+}
+
+static int64_t idle_of(const host *h, uint32_t slice) {
+    size_t low = 0;
+    size_t high = h->n_pieces;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (h->by_range[middle]->from < slice) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    int64_t sum = 0;
+    for (; low < h->n_pieces && h->by_range[low]->from == slice; low++) {
+        sum = ps_ns_add(sum, h->by_range[low]->end_ns - h->by_range[low]->start_ns);
+    }
+    return sum;
+}
+
+/* --- activities ----------------------------------------------------------------------------------------------------------- */
+
+/* Threads may stop at the same time: how long they did is counted once, over the union. */
+static bool sum_activity(host *h, ps_activity which) {
+    ps_report_stops *stops = &h->out->stops[which];
     ps_intervals all = {0};
     ps_intervals both = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < h->s->n; i++) {
-        if (h->classes[i] != class || is_nested(h, i)) {
+        if (h->activity->of[i] != which || !ps_host_activity_begins(h->activity, i)) {
             continue;
         }
         int64_t start = h->s->start_ns[i];
         int64_t end = start + h->s->dur_ns[i];
         ps_report_event e = {.start_ns = h->out->origin_ns + start,
                              .dur_ns = end - start,
-                             .idle_ns = ps_intervals_within_ns(&h->idle, start, end),
+                             .idle_ns = idle_of(h, i),
                              .comm_ns = ps_intervals_within_ns(&h->exposed, start, end),
                              .step = ps_step_of(&h->links->steps, start, end)};
         stops->n++;
@@ -141,35 +109,43 @@ static bool sum_class(host *h, ps_report_host class) {
     }
     ps_intervals_unite(&all);
     stops->sum_ns = ps_intervals_length_ns(&all);
-    ok = ok && ps_intervals_both(&all, &h->idle, &both);
-    stops->idle_ns = ps_intervals_length_ns(&both);
-    ps_intervals_fini(&both);
-    both = (ps_intervals){0};
     ok = ok && ps_intervals_both(&all, &h->exposed, &both);
     stops->comm_ns = ps_intervals_length_ns(&both);
+    stops->idle_ns = ps_report_idle_ns(h->out, which);
     ps_intervals_fini(&both);
     ps_intervals_fini(&all);
     return ok;
 }
 
-/* Idle: the gaps of every step; exposed: communication with no computing beside it. */
-static bool find_idle(host *h, const ps_overlaps *overlaps) {
+static bool find_exposed(host *h, const ps_overlaps *overlaps) {
     bool ok = true;
     for (size_t i = 0; ok && i < overlaps->n; i++) {
         const ps_overlap_spans *spans = &overlaps->spans[i];
-        for (size_t k = 1; ok && k < spans->busy.n; k++) {
-            ok = ps_intervals_add(&h->idle, spans->busy.at[k - 1].end_ns,
-                                  spans->busy.at[k].start_ns);
-        }
         ps_intervals alone = {0};
-        ok = ok && ps_intervals_minus(&spans->communication, &spans->computing, &alone);
+        ok = ps_intervals_minus(&spans->communication, &spans->computing, &alone);
         for (size_t k = 0; ok && k < alone.n; k++) {
             ok = ps_intervals_add(&h->exposed, alone.at[k].start_ns, alone.at[k].end_ns);
         }
         ps_intervals_fini(&alone);
     }
-    ps_intervals_unite(&h->idle);
     ps_intervals_unite(&h->exposed);
+    return ok;
+}
+
+/* Where the device was idle, by cause; united, for other pieces to see what they share. */
+static bool sum_causes(host *h, const ps_idle *idle) {
+    ps_report_rank *r = h->out;
+    bool ok = true;
+    for (size_t i = 0; ok && i < idle->n; i++) {
+        const ps_idle_piece *p = &idle->at[i];
+        int64_t *sum = &r->idle_ns[p->cause][p->part];
+        *sum = ps_ns_add(*sum, p->end_ns - p->start_ns);
+        ok = ps_intervals_add(&r->idle_spans[p->cause], r->origin_ns + p->start_ns,
+                              r->origin_ns + p->end_ns);
+    }
+    for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+        ps_report_limit_spans(&r->idle_spans[cause]);
+    }
     return ok;
 }
 
@@ -186,17 +162,20 @@ static void count_launches(host *h) {
     }
 }
 
-bool ps_report_gather_host(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r) {
-    host h = {.links = links, .s = ps_trace_slices(links->trace), .out = r};
-    bool ok = classify(&h) && find_idle(&h, overlaps);
-    for (int class = 0; ok && class < PS_N_REPORT_HOSTS; class ++) {
-        ok = sum_class(&h, (ps_report_host) class);
+bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *overlaps,
+                           const ps_idle *idle, ps_report_rank *r) {
+    host h = {.activity = activity,
+              .links = activity->links,
+              .s = ps_trace_slices(activity->links->trace),
+              .out = r};
+    bool ok = sort_pieces(&h, idle) && find_exposed(&h, overlaps) && sum_causes(&h, idle);
+    for (int which = PS_ACTIVITY_RANGE; ok && which < PS_N_ACTIVITIES; which++) {
+        ok = sum_activity(&h, (ps_activity)which);
     }
     if (ok) {
         count_launches(&h);
     }
-    ps_free(h.classes);
-    ps_intervals_fini(&h.idle);
+    ps_free(h.by_range);
     ps_intervals_fini(&h.exposed);
     return ok;
 }

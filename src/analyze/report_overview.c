@@ -11,6 +11,7 @@ enum {
     S_BEFORE,
     S_COMPUTING,
     S_EXPOSED,
+    S_COPIES,
     S_FREE,
     S_AFTER,
     S_BUSIEST,
@@ -25,6 +26,7 @@ static const ps_column STAGES[N_S] = {
     [S_BEFORE] = {.name = "before", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [S_COMPUTING] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [S_EXPOSED] = {.name = "exposed", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [S_COPIES] = {.name = "copies", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [S_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [S_AFTER] = {.name = "after", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [S_BUSIEST] = {.name = "busiest rank", .type = PS_COL_INT},
@@ -38,11 +40,9 @@ typedef struct stage_sums {
 } stage_sums;
 
 static void add_member(stage_sums *s, const ps_report_member *m) {
-    const int64_t parts[N_S] = {[S_BEFORE] = m->before_ns,
-                                [S_COMPUTING] = m->computing_ns,
-                                [S_EXPOSED] = m->exposed_ns,
-                                [S_FREE] = m->free_ns,
-                                [S_AFTER] = m->after_ns};
+    const int64_t parts[N_S] = {
+        [S_BEFORE] = m->before_ns, [S_COMPUTING] = m->computing_ns, [S_EXPOSED] = m->exposed_ns,
+        [S_COPIES] = m->copies_ns, [S_FREE] = m->free_ns,           [S_AFTER] = m->after_ns};
     for (size_t c = S_BEFORE; c <= S_AFTER; c++) {
         s->parts_ns[c] = ps_ns_add(s->parts_ns[c], parts[c]);
     }

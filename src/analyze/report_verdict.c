@@ -31,7 +31,10 @@ static void PS_PRINTF(2, 3) add_text(sentence *s, const char *fmt, ...) {
 }
 
 /* "rank 2", "stage 3 (rank 12)"; "" for a finding about all of them. */
-static void add_place(sentence *s, const ps_finding *f) {
+static void add_place(sentence *s, const ps_report *report, const ps_finding *f) {
+    if (report->n_members == 1) {
+        return;
+    }
     if (f->rank >= 0 && f->stage >= 0) {
         add_text(s, ", worst on rank %s (stage %d)", PS_RANK(f->rank), (int)f->stage);
     } else if (f->rank >= 0) {
@@ -69,31 +72,48 @@ static void add_next(sentence *s, const ps_findings *all) {
     }
 }
 
-/* The finding that says how the time of the first can be won, where there is one: another schedule, equal stages. */
-static void add_remedy(sentence *s, const ps_findings *all) {
+/* The finding that says more of the same time as the first, where there is one: what most of it is, or how it can be won. 0:
+ * none. The ends of a step are a place and no cause. */
+static size_t detail_of_first(const ps_findings *all, bool *is_most) {
     for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
         const ps_finding *f = &all->all[i];
         bool is_remedy = f->rule == PS_RULE_OTHER_SCHEDULE || f->rule == PS_RULE_STAGE_IMBALANCE;
-        if (is_remedy && f->shared_with == 1) {
-            add_text(s, " Finding %zu says how to win at most %s of it: %s.", i + 1,
-                     ps_ns_text_of(f->gain_ns).text, ps_rule_of(f->rule)->title);
-            return;
+        *is_most = f->shared_ns > all->all[0].gain_ns / 2;
+        bool is_place = f->rule == PS_RULE_BEFORE_FIRST_WORK;
+        if (f->shared_with == 1 && !is_place && (is_remedy || *is_most)) {
+            return i;
         }
     }
+    return 0;
+}
+
+/* Then what to try: by the detail, if it is the cause of most of it. */
+static void add_detail(sentence *s, const ps_report *report) {
+    const ps_findings *all = &report->findings;
+    bool is_most = false;
+    size_t detail = detail_of_first(all, &is_most);
+    const ps_finding *f = &all->all[detail];
+    if (detail > 0 && is_most) {
+        add_text(s, " Most of it is finding %zu: %s (%s).", detail + 1, ps_rule_of(f->rule)->title,
+                 ps_ns_text_of(f->gain_ns).text);
+    } else if (detail > 0) {
+        add_text(s, " Finding %zu says how to win %s of it: %s.", detail + 1,
+                 ps_ns_text_of(f->gain_ns).text, ps_rule_of(f->rule)->title);
+    }
+    add_advice(s, report, is_most ? f : &all->all[0]);
 }
 
 static void say_largest(sentence *s, const ps_report *report, const ps_finding *f) {
     int64_t after_ns = report->step_ns - f->gain_ns;
     add_text(s, "%s", ps_rule_of(f->rule)->title);
-    add_place(s, f);
+    add_place(s, report, f);
     add_text(
         s,
         ". That costs at most %s of a step of %s (%.1f %%): without it a step would take %s or more%s.",
         ps_ns_text_of(f->gain_ns).text, ps_ns_text_of(report->step_ns).text,
         ps_percent(f->gain_ns, report->step_ns), ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
         f->is_assumed ? ", if what was not measured is as assumed" : "");
-    add_advice(s, report, f);
-    add_remedy(s, &report->findings);
+    add_detail(s, report);
     add_next(s, &report->findings);
 }
 

@@ -76,8 +76,8 @@ static step_row row_of(const ps_overlap *o) {
                              [FREE] = o->free_ns,
                              [STAGE] = ps_overlap_stage_ns(o),
                              [BUBBLE] = o->bubble_ns,
-                             [EXCLUDE_RECEIVE] = o->not_overlapped_ns - o->bubble_ns,
-                             [PREPARING] = o->preparing_ns}};
+                             [EXCLUDE_RECEIVE] = o->exclude_receive_ns,
+                             [PREPARING] = ps_overlap_preparing_ns(o)}};
 }
 
 static ps_code measure(const ps_map_input *in, partial *part, ps_err *err) {

@@ -444,11 +444,11 @@ static void put_row(ps_table *t, int64_t rank, const summary_row *row) {
                                                  o->not_overlapped_ns,
                                                  ps_overlap_overlapped_ns(o),
                                                  o->communication_ns,
-                                                 o->free_ns - o->memory_in_gaps_ns,
+                                                 o->free_ns - o->copies_ns[PS_SHARE_FREE],
                                                  row->wait_ns,
                                                  row->transmit_ns,
                                                  o->memory_ns,
-                                                 o->memory_alone_ns};
+                                                 ps_overlap_copies_ns(o)};
     ps_table_set_int(t, PS_TIME_SUMMARY_RANK, rank);
     if (o->has_step) {
         ps_table_set_int(t, PS_TIME_SUMMARY_STEP, o->step);

@@ -1,7 +1,7 @@
 /* memcpy: copies and fills of memory by direction; memcpy_details: each of them. */
 #include <string.h>
-#include <strings.h>
 
+#include "analyze/copies.h"
 #include "analyze/view.h"
 #include "analyze/view_sums.h"
 #include "analyze/work.h"
@@ -12,63 +12,8 @@ static const char NO_COPIES[] =
     "no copies of memory on a device in this span: record its activity (Ascend: profiler_level Level2 for sizes "
     "and directions; ProfilerActivity.CUDA)";
 
-/* Arguments that say the direction and the size, by format. */
-typedef struct copy_keys {
-    ps_str direction, size[2];
-} copy_keys;
-
-static copy_keys find_keys(const ps_trace *t) {
-    return (copy_keys){ps_trace_find_text(t, "memcpyOperation"),
-                       {ps_trace_find_text(t, "bytes"), ps_trace_find_text(t, "size")}};
-}
-
-/* The direction as the profile writes it, else the name of the slice; -1: no size. */
-static void read_copy(const ps_trace *t, const copy_keys *k, uint32_t slice, ps_str *kind,
-                      int64_t *bytes) {
-    *kind = ps_trace_slices(t)->name[slice];
-    *bytes = -1;
-    ps_arg arg;
-    for (ps_arg_iter it = ps_trace_args(t, slice); ps_arg_next(&it, &arg);) {
-        bool is_direction = !ps_str_is_none(k->direction) && ps_str_eq(arg.key, k->direction);
-        bool is_size = (!ps_str_is_none(k->size[0]) && ps_str_eq(arg.key, k->size[0])) ||
-                       (!ps_str_is_none(k->size[1]) && ps_str_eq(arg.key, k->size[1]));
-        if (is_direction && arg.type == PS_ARG_STR) {
-            *kind = arg.u.s;
-        } else if (is_size && arg.type == PS_ARG_INT && arg.u.i >= 0) {
-            *bytes = arg.u.i;
-        }
-    }
-}
-
-/* "Memcpy DtoH (Device -> Pinned)", "device to host", "MEMCPY_ASYNC" in the words of the chart; static, or the text. */
-static const char *direction_of(const char *kind) {
-    static const struct {
-        const char *word, *direction;
-    } WORDS[] = {{"HtoD", "H2D"},
-                 {"DtoH", "D2H"},
-                 {"DtoD", "D2D"},
-                 {"HtoH", "H2H"},
-                 {"PtoP", "P2P"},
-                 {"host to device", "H2D"},
-                 {"device to host", "D2H"},
-                 {"device to device", "D2D"},
-                 {"host to host", "H2H"},
-                 {"H2D", "H2D"},
-                 {"D2H", "D2H"},
-                 {"D2D", "D2D"},
-                 {"memset", "fill"}};
-    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
-        if (strcasestr(kind, WORDS[i].word) != NULL) {
-            return WORDS[i].direction;
-        }
-    }
-    return kind;
-}
-
-/* Transfers of a communication operator, which text captures show once more on its stream, are none. */
-static bool is_copy(const ps_work *w, const ps_view_input *in, uint32_t i) {
-    return w->s->kind[i] == PS_SLICE_COPY && ps_work_part(w, i) == PS_PART_COPYING &&
-           ps_view_touches(in, w->s->start_ns[i], w->s->dur_ns[i]);
+static bool is_shown(const ps_work *w, const ps_view_input *in, uint32_t i) {
+    return ps_is_copy(w, i) && ps_view_touches(in, w->s->start_ns[i], w->s->dur_ns[i]);
 }
 
 /* --- by direction ----------------------------------------------------------------------------------------------------------- */
@@ -104,6 +49,7 @@ static const ps_column SUM_COLUMNS[N_SUM_COLUMNS] = {
 };
 
 typedef struct sizes {
+    const char *direction;
     int64_t n, bytes, min, max, time_ns; /* of those whose size is known, whole */
 } sizes;
 
@@ -113,14 +59,15 @@ typedef struct copy_sums {
     size_t n, cap;
 } copy_sums;
 
-static bool count(copy_sums *c, ps_str kind, int64_t inside_ns, int64_t dur_ns, int64_t bytes) {
-    const ps_str keys[PS_VIEW_KEYS] = {kind};
+static bool count(copy_sums *c, const ps_copy *copy, int64_t inside_ns, int64_t dur_ns) {
+    const ps_str keys[PS_VIEW_KEYS] = {copy->kind};
+    int64_t bytes = copy->bytes;
     const ps_view_sum *row = ps_view_sums_add(&c->times, keys, inside_ns);
     if (row == NULL || !ps_grow(&c->sizes, &c->cap, c->times.n, UINT32_MAX, sizeof *c->sizes)) {
         return false;
     }
     while (c->n < c->times.n) {
-        c->sizes[c->n++] = (sizes){0};
+        c->sizes[c->n++] = (sizes){.direction = copy->direction};
     }
     sizes *s = &c->sizes[row - c->times.at];
     if (bytes >= 0) {
@@ -135,17 +82,15 @@ static bool count(copy_sums *c, ps_str kind, int64_t inside_ns, int64_t dur_ns, 
 
 static bool count_all(copy_sums *c, const ps_view_input *in) {
     const ps_slices *s = ps_trace_slices(in->trace);
-    copy_keys keys = find_keys(in->trace);
+    ps_copy_keys keys = ps_copy_keys_of(in->trace);
     ps_work work = ps_work_of(in->links);
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->n && s->start_ns[i] < in->to_ns; i++) {
-        if (is_copy(&work, in, i)) {
-            ps_str kind;
-            int64_t bytes = -1;
-            read_copy(in->trace, &keys, i, &kind, &bytes);
-            ok =
-                count(c, kind, ps_view_inside_ns(in, s->start_ns[i], s->start_ns[i] + s->dur_ns[i]),
-                      s->dur_ns[i], bytes);
+        if (is_shown(&work, in, i)) {
+            int64_t inside_ns =
+                ps_view_inside_ns(in, s->start_ns[i], s->start_ns[i] + s->dur_ns[i]);
+            ps_copy copy = ps_copy_read(in->trace, &keys, i);
+            ok = count(c, &copy, inside_ns, s->dur_ns[i]);
         }
     }
     return ok;
@@ -154,7 +99,7 @@ static bool count_all(copy_sums *c, const ps_view_input *in) {
 static bool put_sum(ps_table *t, const ps_trace *trace, const ps_view_sum *r, const sizes *s) {
     const char *kind = ps_trace_text(trace, r->keys[0]);
     if (!ps_table_add_row(t) || !ps_table_set_text(t, S_KIND, kind) ||
-        !ps_table_set_text(t, S_DIRECTION, direction_of(kind))) {
+        !ps_table_set_text(t, S_DIRECTION, s->direction != NULL ? s->direction : kind)) {
         return false;
     }
     ps_table_set_int(t, S_TOTAL, r->sum_ns);
@@ -231,7 +176,7 @@ typedef struct copies {
     const ps_trace *trace;
     const ps_slices *s;
     const ps_track *tracks;
-    copy_keys keys;
+    ps_copy_keys keys;
     ps_slice_list list;
 } copies;
 
@@ -248,13 +193,12 @@ static void make_copy(const void *context, size_t row, ps_value *cells, char roo
     const copies *c = context;
     uint32_t slice = c->list.at[row];
     const ps_track *track = &c->tracks[c->s->track[slice]];
-    ps_str kind;
-    int64_t bytes = -1;
-    read_copy(c->trace, &c->keys, slice, &kind, &bytes);
-    const char *text = ps_trace_text(c->trace, kind);
+    ps_copy copy = ps_copy_read(c->trace, &c->keys, slice);
+    int64_t bytes = copy.bytes;
+    const char *text = ps_trace_text(c->trace, copy.kind);
     ps_cell_int_set(&cells[C_SLICE], slice);
     ps_cell_text_set(&cells[C_KIND], text);
-    ps_cell_text_set(&cells[C_DIRECTION], direction_of(text));
+    ps_cell_text_set(&cells[C_DIRECTION], copy.direction != NULL ? copy.direction : text);
     ps_cell_int_set(&cells[C_START], c->s->start_ns[slice]);
     ps_cell_int_set(&cells[C_DURATION], c->s->dur_ns[slice]);
     if (bytes >= 0) {
@@ -280,9 +224,9 @@ static ps_table *make_memcpy_details(const ps_view_input *in, ps_err *err) {
         *c = (copies){.trace = in->trace,
                       .s = ps_trace_slices(in->trace),
                       .tracks = ps_trace_tracks(in->trace, &n),
-                      .keys = find_keys(in->trace)};
+                      .keys = ps_copy_keys_of(in->trace)};
         for (uint32_t i = 0; ok && i < c->s->n && c->s->start_ns[i] < in->to_ns; i++) {
-            ok = !is_copy(&work, in, i) || ps_slice_list_add(&c->list, i);
+            ok = !is_shown(&work, in, i) || ps_slice_list_add(&c->list, i);
         }
     }
     if (!ok || c->list.n == 0) {

@@ -128,17 +128,17 @@ static tops measure_tops(const ps_view_input *in) {
         t.computing_ns = ps_i64_plus(t.computing_ns, computing);
         t.exposed_ns = ps_i64_plus(t.exposed_ns, exposed);
         tally gaps = {0};
-        for (size_t k = 1; k < x->busy.n; k++) {
-            int64_t gap = ps_view_inside_ns(in, x->busy.at[k - 1].end_ns, x->busy.at[k].start_ns);
+        for (size_t k = 0; k < x->free.n; k++) {
+            int64_t gap = ps_view_inside_ns(in, x->free.at[k].start_ns, x->free.at[k].end_ns);
             if (gap > 0) {
                 count(&gaps, gap, gap);
             }
         }
         gaps.total_ns = all ? o->free_ns : gaps.total_ns; /* where lanes of the profiler say so */
         join(&t.gaps, &gaps);
-        if (o->has_step && o->first_ns > o->step_start_ns) {
-            t.preparing_ns =
-                ps_i64_plus(t.preparing_ns, ps_view_inside_ns(in, o->step_start_ns, o->first_ns));
+        if (o->has_step) {
+            t.preparing_ns = ps_i64_plus(
+                t.preparing_ns, ps_intervals_within_ns(&x->before, in->from_ns, in->to_ns));
         }
     }
     return t;
@@ -436,10 +436,10 @@ static bool take_leaf(void *context, const ps_time_piece *p) {
 static bool take_gaps(const ps_view_input *in, leaf *out) {
     bool ok = true;
     for (size_t i = 0; i < in->overlaps->n; i++) {
-        const ps_intervals *busy = &in->overlaps->spans[i].busy;
-        for (size_t k = 1; ok && k < busy->n; k++) {
-            int64_t start = busy->at[k - 1].end_ns;
-            int64_t end = busy->at[k].start_ns;
+        const ps_intervals *gaps = &in->overlaps->spans[i].free;
+        for (size_t k = 0; ok && k < gaps->n; k++) {
+            int64_t start = gaps->at[k].start_ns;
+            int64_t end = gaps->at[k].end_ns;
             int64_t share = ps_view_inside_ns(in, start, end);
             ok = share == 0 || add_leaf_row(out, (leaf_row){start, end - start, share, PS_NONE});
         }

@@ -43,9 +43,7 @@ static bool measure(const ps_view_input *in, sums *out) {
         ok = ps_intervals_minus(&x->communication, &x->computing, &exposed);
         count_list(out, LANE_EXPOSED, in, &exposed);
         ps_intervals_fini(&exposed);
-        for (size_t k = 1; k < x->busy.n; k++) {
-            count(out, LANE_FREE, in, x->busy.at[k - 1].end_ns, x->busy.at[k].start_ns);
-        }
+        count_list(out, LANE_FREE, in, &x->free);
         if (ps_view_is_all(in)) { /* as the lanes of the profiler have them */
             const int64_t own[N_LANES] = {o->computing_ns, o->communication_ns,
                                           o->not_overlapped_ns, o->free_ns};

@@ -88,11 +88,15 @@ static void one_step_by_hand(void **state) {
     assert_int_equal(ps_overlap_overlapped_ns(&o.at[0]), 10);
     assert_int_equal(o.at[0].free_ns, 10);
     assert_int_equal(o.at[0].bubble_ns, 10);
-    assert_int_equal(o.at[0].preparing_ns, 10);
+    assert_int_equal(ps_overlap_preparing_ns(&o.at[0]), 10);
     assert_int_equal(ps_overlap_stage_ns(&o.at[0]), 30 + 20 + 10 - 10);
     assert_int_equal(o.at[0].memory_ns, 17);
-    assert_int_equal(o.at[0].memory_alone_ns, 15);
-    assert_int_equal(o.at[0].memory_in_gaps_ns, 5);
+    assert_int_equal(ps_overlap_copies_ns(&o.at[0]), 15);
+    assert_int_equal(o.at[0].copies_ns[PS_SHARE_FREE], 5);
+    assert_int_equal(o.at[0].before_ns, 10);
+    assert_int_equal(o.at[0].after_ns, 30);
+    assert_int_equal(ps_overlap_idle_ns(&o.at[0]), 10 + 10 + 30 - 15);
+    assert_int_equal(ps_overlap_whole_ns(&o.at[0]), 100);
     assert_int_equal(o.spans[0].busy.n, 2); /* 10-50, 60-70 */
     assert_int_equal(ps_intervals_length_ns(&o.spans[0].computing), 30);
     assert_int_equal(ps_intervals_minus_ns(&o.spans[0].communication, &o.spans[0].computing), 20);
@@ -124,7 +128,7 @@ static void work_belongs_to_the_step_that_launched_it(void **state) {
     assert_int_equal(o.at[1].step, 2);
     assert_int_equal(o.at[1].computing_ns,
                      50 + 10); /* 130-180 with the one nobody launched, 250-260 */
-    assert_int_equal(o.at[1].preparing_ns, 20);
+    assert_int_equal(ps_overlap_preparing_ns(&o.at[1]), 0);
     ps_overlaps_fini(&o);
     measure(t, 2, false, &o);
     assert_int_equal(o.n, 1);
@@ -176,6 +180,89 @@ static void jobs_where_there_are_no_kernels(void **state) {
     assert_int_equal(o.at[0].not_overlapped_ns, 13);
     assert_int_equal(o.at[0].bubble_ns, 10);
     assert_int_equal(o.at[0].free_ns, 5);
+    ps_overlaps_fini(&o);
+    ps_trace_free(t);
+}
+
+/* Steps of the host of 100 each, and a device that lags: step 1 works 150-250 and, on a second stream, 480-500; step 2
+ * 260-400 and 430-450; a kernel that belongs to no step runs 410-420. The device is idle 0-150, 250-260, 400-410, 420-430
+ * and 450-480. Step 2 began last: 400-410 and 420-430 are its own, and so is 250-260, which lies in step 1, of which work is
+ * still to come, and ends with the first work of step 2: it is free of step 1, as 450-480 is. */
+static void a_deep_queue(void **state) {
+    (void)state;
+    maker m = begin();
+    ps_builder_step(m.b, 1, 0, 100);
+    ps_builder_step(m.b, 2, 100, 200);
+    launch(&m, 10, 150, 250);
+    launch(&m, 20, 480, 500);
+    launch(&m, 110, 260, 400);
+    launch(&m, 120, 430, 450);
+    launch(&m, 300, 410, 420);
+    (void)add(&m, PS_SLICE_COPY, m.stream, "copy", 402, 405);
+    ps_trace *t = seal(&m);
+    ps_overlaps o;
+    measure(t, -1, true, &o);
+    assert_int_equal(o.n, 2);
+    assert_int_equal(o.at[0].before_ns, 150);
+    assert_int_equal(o.at[0].free_ns, 10 + 30);
+    assert_int_equal(o.at[0].after_ns, 0);
+    assert_int_equal(ps_overlap_preparing_ns(&o.at[1]), 0);
+    assert_int_equal(o.at[1].free_ns, 10 + 10);
+    assert_int_equal(o.at[1].copies_ns[PS_SHARE_FREE], 3);
+    assert_int_equal(ps_overlap_idle_ns(&o.at[0]) + ps_overlap_idle_ns(&o.at[1]),
+                     150 + 10 + 10 + 10 + 30 - 3);
+    for (size_t i = 0; i < o.n; i++) {
+        assert_int_equal(ps_intervals_length_ns(&o.spans[i].free), o.at[i].free_ns);
+        assert_int_equal(ps_intervals_length_ns(&o.spans[i].before), o.at[i].before_ns);
+        assert_int_equal(ps_intervals_length_ns(&o.spans[i].copies),
+                         ps_overlap_copies_ns(&o.at[i]));
+    }
+    ps_overlap second = o.at[1];
+    ps_overlaps_fini(&o);
+    measure(t, 2, false, &o); /* what others do counts where one step is asked for, too */
+    assert_int_equal(o.n, 1);
+    assert_memory_equal(&o.at[0], &second, sizeof second);
+    ps_overlaps_fini(&o);
+    ps_trace_free(t);
+}
+
+/* Windows that touch, with idle time around their border: before the next step from its window on, after the other one
+ * until its own ends. Between the windows 100-120 it is nobody's. */
+static void ends_of_steps(void **state) {
+    (void)state;
+    maker m = begin();
+    ps_builder_step(m.b, 1, 0, 100);
+    ps_builder_step(m.b, 2, 120, 200);
+    launch(&m, 0, 10, 80);
+    launch(&m, 130, 150, 190);
+    ps_trace *t = seal(&m);
+    ps_overlaps o;
+    measure(t, -1, false, &o);
+    assert_int_equal(o.at[0].before_ns, 10);
+    assert_int_equal(o.at[0].after_ns, 20);
+    assert_int_equal(o.at[1].before_ns, 30);
+    assert_int_equal(o.at[1].after_ns, 10);
+    assert_int_equal(ps_overlap_whole_ns(&o.at[0]), 100);
+    assert_int_equal(ps_overlap_whole_ns(&o.at[1]), 80);
+    ps_overlaps_fini(&o);
+    ps_trace_free(t);
+}
+
+/* Two receives under a kernel, at the same time: nothing of communication is alone. */
+static void receives_under_computing(void **state) {
+    (void)state;
+    maker m = begin();
+    uint32_t other = ps_builder_track(m.b, (ps_track){.kind = PS_TRACK_COMM_GROUP, .device = 5});
+    (void)add(&m, PS_SLICE_KERNEL, m.stream, "k", 0, 100);
+    (void)add(&m, PS_SLICE_COMM_OP, m.group, "hcom_receive__1", 10, 90);
+    (void)add(&m, PS_SLICE_COMM_OP, other, "hcom_receive__2", 10, 90);
+    ps_trace *t = seal(&m);
+    ps_overlaps o;
+    measure(t, -1, false, &o);
+    assert_int_equal(o.at[0].bubble_ns, 160);
+    assert_int_equal(o.at[0].not_overlapped_ns, 0);
+    assert_int_equal(o.at[0].exclude_receive_ns, 0);
+    assert_int_equal(ps_overlap_stage_ns(&o.at[0]), 0);
     ps_overlaps_fini(&o);
     ps_trace_free(t);
 }
@@ -239,8 +326,8 @@ static void expect_us(const char *name, const ps_overlap *o, const double us[9],
                            o->free_ns,
                            ps_overlap_stage_ns(o),
                            o->bubble_ns,
-                           o->not_overlapped_ns - o->bubble_ns,
-                           o->preparing_ns};
+                           o->exclude_receive_ns,
+                           ps_overlap_preparing_ns(o)};
     for (int c = 0; c < 9; c++) {
         double off = (double)ns[c] - us[c] * 1000;
         if (off > tolerance_ns || off < -tolerance_ns) {
@@ -336,7 +423,7 @@ static void as_the_text_files_of_the_collector(void **state) {
         ps_overlaps o;
         measure_file(path, &o);
         assert_int_equal(o.n, 1);
-        double preparing_off_us = us[8] - (double)o.at[0].preparing_ns / 1000;
+        double preparing_off_us = us[8] - (double)ps_overlap_preparing_ns(&o.at[0]) / 1000;
         double stage_off_us = us[5] - (double)ps_overlap_stage_ns(&o.at[0]) / 1000;
         assert_true(stage_off_us < 0.51 && stage_off_us > -0.51);
         assert_true(preparing_off_us < 0.51 && preparing_off_us > -0.51);
@@ -378,7 +465,7 @@ static void expect_same_by_spans(const char *path) {
         assert_int_equal(x->not_overlapped_ns, y->not_overlapped_ns);
         assert_int_equal(x->free_ns, y->free_ns);
         assert_int_equal(x->bubble_ns, y->bubble_ns);
-        assert_int_equal(x->preparing_ns, y->preparing_ns);
+        assert_int_equal(ps_overlap_preparing_ns(x), ps_overlap_preparing_ns(y));
     }
     ps_overlaps_fini(&all);
     ps_overlaps_fini(&lean);
@@ -459,9 +546,9 @@ static void spans_know_the_step_of_their_launch(void **state) {
     assert_int_equal(o.at[0].communication_ns, 100);
     assert_int_equal(o.at[0].not_overlapped_ns, 50);
     assert_int_equal(o.at[0].bubble_ns, 100);
-    assert_int_equal(o.at[0].preparing_ns, 300);
+    assert_int_equal(ps_overlap_preparing_ns(&o.at[0]), 200); /* other work ran from 1100 to 1200 */
     assert_int_equal(o.at[1].computing_ns, 200 + 50);
-    assert_int_equal(o.at[1].free_ns, 50);
+    assert_int_equal(o.at[1].free_ns, 40); /* 2650 to 2700, where step 1 works for 10 */
     ps_overlaps_fini(&o);
     expect_same_by_spans(p.path);
 }
@@ -512,6 +599,9 @@ int main(void) {
         cmocka_unit_test(work_belongs_to_the_step_that_launched_it),
         cmocka_unit_test(devices_and_receiving_kernels),
         cmocka_unit_test(jobs_where_there_are_no_kernels),
+        cmocka_unit_test(a_deep_queue),
+        cmocka_unit_test(ends_of_steps),
+        cmocka_unit_test(receives_under_computing),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(as_the_collector_at_level0),
         cmocka_unit_test(as_the_collector_at_level1),

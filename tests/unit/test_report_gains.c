@@ -124,7 +124,8 @@ static void stages_add_up(void **state) {
     run_unequal(&o, 340);
     const ps_table *t = report_table(&o, "overview_stages");
     assert_int_equal(t->n_rows, 1);
-    static const char *const PARTS[] = {"before", "computing", "exposed", "free", "after"};
+    static const char *const PARTS[] = {"before", "computing", "exposed",
+                                        "copies", "free",      "after"};
     int64_t sum = 0;
     for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
         sum += ps_table_cell(t, 0, ps_table_column(t, PARTS[i]))->u.i;
