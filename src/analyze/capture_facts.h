@@ -28,7 +28,7 @@ enum {
     PS_CT_ORDER,
     PS_CT_STEP,
     PS_CT_RANKS,
-    PS_CT_TIME, /* from the first work to the last, and what the step's window holds before and after */
+    PS_CT_TIME, /* what the step takes of the device: before, computing, not overlapped, free, after */
     PS_CT_COMPUTING,
     PS_CT_COMMUNICATION,
     PS_CT_NOT_OVERLAPPED,

@@ -22,6 +22,10 @@ const char *ps_input_shapes(const ps_trace *trace, uint32_t slice) {
     return first_said(trace, slice, KEYS);
 }
 
+bool ps_core_is_aicpu(const char *core) {
+    return core != NULL && (strncmp(core, "AI_CPU", 6) == 0 || strncmp(core, "AICPU", 5) == 0);
+}
+
 /* --- fields -------------------------------------------------------------------------------------------------------- */
 
 /* Arguments of kernels, by the name that each format gives them; the better one first. */

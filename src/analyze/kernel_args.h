@@ -14,6 +14,9 @@ const char *ps_kernel_type(const ps_trace *trace, uint32_t slice);
 /* Shapes of the inputs of a kernel or an operator, as the profiler writes them; NULL as above. */
 const char *ps_input_shapes(const ps_trace *trace, uint32_t slice);
 
+/* Whether a type of task is one of the AI CPU: "AI_CPU", "AICPU", "AI_CPU_KERNEL". NULL is none. */
+bool ps_core_is_aicpu(const char *core);
+
 /* --- all of it, for those who look at many kernels --------------------------------------------------------------- */
 
 typedef enum ps_kernel_field {

@@ -59,10 +59,10 @@ typedef struct measure {
     uint32_t n_steps;
     bucket *buckets;
     size_t n, cap;
-    size_t last;          /* most slices go where the one before went */
+    size_t last; /* most slices go where the one before went */
     device_state *states; /* by running number */
-    size_t n_states, cap_states;
-    pieces unresolved;                    /* for ps_overlaps_share, once all steps are known */
+    size_t n_states, cap_states, last_state;
+    pieces unresolved; /* for ps_overlaps_share, once all steps are known */
     int64_t steps_start_ns, steps_end_ns; /* of all windows; both 0 without steps */
     bool has_steps;
 } measure;
@@ -75,6 +75,9 @@ static bool is_wanted(const measure *m, int64_t step) {
 
 /* The device begins with the first window, or, without steps, with what it does first. NULL when memory is out. */
 static device_state *find_state(measure *m, int64_t device, int64_t start_ns) {
+    if (m->last_state < m->n_states && m->states[m->last_state].device == device) {
+        return &m->states[m->last_state];
+    }
     uint32_t row = ps_idmap_get(&m->devices, (uint64_t)device);
     if (row == PS_IDMAP_NONE) {
         row = (uint32_t)m->n_states;
@@ -88,6 +91,7 @@ static device_state *find_state(measure *m, int64_t device, int64_t start_ns) {
                            .end_ns = m->has_steps ? m->steps_start_ns : start_ns,
                            .latest = SIZE_MAX};
     }
+    m->last_state = row;
     return &m->states[row];
 }
 
@@ -458,8 +462,8 @@ static void find_windows(measure *m) {
     for (size_t i = 0; i < n; i++) {
         bool first = !m->has_steps;
         m->has_steps = true;
-        m->steps_start_ns =
-            first || steps[i].start_ns < m->steps_start_ns ? steps[i].start_ns : m->steps_start_ns;
+        m->steps_start_ns = first || steps[i].start_ns < m->steps_start_ns ? steps[i].start_ns
+                                                                           : m->steps_start_ns;
         m->steps_end_ns =
             first || steps[i].end_ns > m->steps_end_ns ? steps[i].end_ns : m->steps_end_ns;
     }

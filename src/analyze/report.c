@@ -74,7 +74,7 @@ static int64_t free_ns(const ps_overlap *o) {
     return o->free_ns - o->copies_ns[PS_SHARE_FREE];
 }
 static int64_t receive_ns(const ps_overlap *o) {
-    return o->bubble_ns;
+    return o->not_overlapped_ns - o->exclude_receive_ns;
 }
 
 /* The first chart that an analysis before this one made. */

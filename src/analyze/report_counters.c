@@ -84,11 +84,16 @@ static bool look_at(const ps_counters *c, uint32_t from, uint32_t to, int64_t la
     return found.series != NULL;
 }
 
+/* "CPU 0 Frequency", "cpu3_freq"; the series of the profilers, with what they put behind ("die 1", "[MHz]"). */
 bool ps_is_frequency(const char *name, bool *is_cpu) {
-    *is_cpu = strncasecmp(name, "cpu", 3) == 0 && strcasestr(name, "freq") != NULL;
-    return *is_cpu || strncmp(name, "AI Core Freq", 12) == 0 ||
-           strcasestr(name, "SM Clock") != NULL || strcasestr(name, "SM Frequency") != NULL ||
-           strcasestr(name, "GPC Clock") != NULL;
+    static const char *const SERIES[] = {"AI Core Freq", "SM Clock", "SM Frequency", "GPC Clock"};
+    bool begins_so = strncasecmp(name, "cpu", 3) == 0;
+    *is_cpu = begins_so && strncasecmp(name + 3 + strspn(name + 3, " _-./0123456789"), "freq", 4) == 0;
+    bool known = *is_cpu;
+    for (size_t i = 0; i < sizeof SERIES / sizeof *SERIES; i++) {
+        known = known || strncasecmp(name, SERIES[i], strlen(SERIES[i])) == 0;
+    }
+    return known;
 }
 
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r) {

@@ -312,6 +312,9 @@ static void show_stops(ps_report *report, const ps_report_member *m, const stop_
         const ps_report_stops *stops = &m->facts->stops[k];
         for (size_t i = 0; i < stops->n_top && stops->idle_ns > 0; i++) {
             char note[64];
+            if (stops->top[i].idle_ns == 0) {
+                continue;
+            }
             (void)snprintf(note, sizeof note, "device idle %s",
                            ps_ns_text_of(stops->top[i].idle_ns).text);
             show_event(report, m, &stops->top[i], note);

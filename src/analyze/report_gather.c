@@ -15,7 +15,8 @@ static ps_vendor vendor_of_call(const char *name) {
     if (strncmp(name, "cuda", 4) == 0 || strncmp(name, "cuLaunch", 8) == 0) {
         return PS_VENDOR_NVIDIA;
     }
-    bool acl = strncmp(name, "acl", 3) == 0 || strncmp(name, "Dequeue@", 8) == 0;
+    bool acl = strncmp(name, "acl", 3) == 0 || strncmp(name, "AscendCL@", 9) == 0 ||
+               strncmp(name, "Dequeue@", 8) == 0;
     return acl || strncmp(name, "hcom_", 5) == 0 ? PS_VENDOR_ASCEND : PS_VENDOR_OTHER;
 }
 
@@ -39,10 +40,10 @@ static void look_around(const ps_trace *trace, const char *profiler, ps_report_r
         }
     }
     if (r->vendor == PS_VENDOR_OTHER && profiler != NULL) {
-        bool ascend = strstr(profiler, "Ascend") != NULL || strcmp(profiler, "MindSpore") == 0 ||
+        bool ascend = strcmp(profiler, "Ascend") == 0 || strcmp(profiler, "MindSpore") == 0 ||
                       strcmp(profiler, "msMonitor") == 0;
         r->vendor = ascend                               ? PS_VENDOR_ASCEND
-                    : strstr(profiler, "Nsight") != NULL ? PS_VENDOR_NVIDIA
+                    : strcmp(profiler, "Nsight Systems") == 0 ? PS_VENDOR_NVIDIA
                                                          : PS_VENDOR_OTHER;
     }
 }
@@ -58,6 +59,17 @@ static int64_t level_of(const char *text) {
     const char *mode = strncmp(text, "mode:", 5) == 0 ? text + 5 : text;
     size_t n = strspn(mode, "0123456789");
     return n > 0 && ps_parse_i64(mode, n, &level) ? level : -1;
+}
+
+static bool is_governor(const char *key) {
+    static const char *const KEYS[] = {"governor", "cpu_governor", "cpu.governor",
+                                       "scaling_governor"};
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+        if (strcasecmp(key, KEYS[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* What is in the list with an empty value was not set; what is not in the list is unknown. */
@@ -81,7 +93,7 @@ static bool read_environment(const ps_trace *trace, ps_report_rank *r, ps_err *e
     size_t n = 0;
     const ps_meta *metas = ps_trace_metas(trace, &n);
     for (size_t i = 0; i < n; i++) {
-        if (strcasestr(metas[i].key, "governor") != NULL && r->governor[0] == '\0') {
+        if (is_governor(metas[i].key) && r->governor[0] == '\0') {
             r->governor = ps_arena_strndup(&r->arena, metas[i].value, strlen(metas[i].value));
             if (r->governor == NULL) {
                 (void)ps_fail_nomem(err);

@@ -43,11 +43,12 @@ static const char *type_of(const kernels *k, uint32_t slice) {
     return type != NULL ? type : ps_trace_text(k->trace, k->s->name[slice]);
 }
 
-static bool has_word(const char *text, const char *word) {
+/* Whether one of the words of a text begins so; words are letters and digits. `whole`: it is that word. */
+static bool has_word(const char *text, const char *word, bool whole) {
     size_t n = strlen(word);
     for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
         bool begins = at == text || !isalnum((unsigned char)at[-1]);
-        if (begins && !isalnum((unsigned char)at[n])) {
+        if (begins && (!whole || !isalnum((unsigned char)at[n]))) {
             return true;
         }
     }
@@ -60,8 +61,8 @@ static bool is_wide_float(const kernels *k, uint32_t slice) {
     uint32_t op = k->links->op[slice];
     const char *types = op != PS_NONE ? ps_trace_arg_text(k->trace, op, "Input type") : NULL;
     return k->out->vendor == PS_VENDOR_NVIDIA &&
-           (strstr(name, "sgemm") != NULL || strstr(name, "s1688gemm") != NULL ||
-            strstr(name, "tf32") != NULL || (types != NULL && has_word(types, "float")));
+           (has_word(name, "sgemm", false) || has_word(name, "s1688gemm", true) ||
+            has_word(name, "tf32", false) || (types != NULL && has_word(types, "float", true)));
 }
 
 #define FLOPS_DIFFER 1.5 /* times, between a record and the shapes */
@@ -82,7 +83,7 @@ static void add_flops(const kernels *k, uint32_t slice, ps_report_kernel *kind) 
 
 static bool is_aicpu(const kernels *k, uint32_t slice) {
     const char *type = ps_trace_arg_text(k->trace, slice, "taskType");
-    return type != NULL && (strstr(type, "AI_CPU") != NULL || strstr(type, "AICPU") != NULL);
+    return ps_core_is_aicpu(type);
 }
 
 /* Long lists of shapes are cut: they are for people. */

@@ -188,6 +188,11 @@ static bool put_place(ps_table *t, const ps_trace *trace, uint32_t slice) {
     return true;
 }
 
+/* The function of a driver, also as text captures write it: "AscendCL@aclopCompileAndExecute". */
+static const char *driver_function(const char *name) {
+    return strncmp(name, "AscendCL@", 9) == 0 ? name + 9 : name;
+}
+
 /* Operators compiled at run time: every new shape costs a compilation on the host. */
 static bool advise_compilation(const ps_trace *trace, ps_table *t) {
     static const plain_rule RULE = {
@@ -199,8 +204,10 @@ static bool advise_compilation(const ps_trace *trace, ps_table *t) {
     int64_t sum = 0;
     uint32_t longest = PS_NONE;
     for (uint32_t i = 0; i < s->n; i++) {
-        if (s->kind[i] == PS_SLICE_CALL &&
-            strstr(ps_trace_text(trace, s->name[i]), "aclopCompileAndExecute") != NULL) {
+        const char *call =
+            s->kind[i] == PS_SLICE_CALL ? driver_function(ps_trace_text(trace, s->name[i])) : "";
+        if (strcmp(call, "aclopCompileAndExecute") == 0 ||
+            strcmp(call, "aclopCompileAndExecuteV2") == 0) {
             n++;
             sum = ps_i64_plus(sum, s->dur_ns[i]);
             longest = longest == PS_NONE || s->dur_ns[i] > s->dur_ns[longest] ? i : longest;
@@ -230,7 +237,7 @@ static const char *fused_twin(const char *name, bool is_ascend) {
                  {"#Lamb.step", "torch_npu.optim.NpuFusedLamb", NULL},
                  {"#BertAdam.step", "torch_npu.optim.NpuFusedBertAdam", NULL}};
     for (size_t i = 0; i < sizeof TWINS / sizeof *TWINS; i++) {
-        if (strstr(name, TWINS[i].step) != NULL) {
+        if (strcmp(name + strcspn(name, "#"), TWINS[i].step) == 0) {
             return is_ascend ? TWINS[i].ascend : TWINS[i].other;
         }
     }
@@ -242,7 +249,8 @@ static bool advise_optimiser(const ps_trace *trace, ps_table *t) {
     bool is_ascend = false;
     for (uint32_t i = 0; !is_ascend && i < s->n; i++) {
         const char *name = s->kind[i] == PS_SLICE_CALL ? ps_trace_text(trace, s->name[i]) : "";
-        is_ascend = s->kind[i] == PS_SLICE_QUEUE || strstr(name, "acl") != NULL;
+        is_ascend =
+            s->kind[i] == PS_SLICE_QUEUE || strncmp(driver_function(name), "acl", 3) == 0;
     }
     uint32_t longest = PS_NONE;
     for (uint32_t i = 0; i < s->n; i++) {

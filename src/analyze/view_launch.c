@@ -11,8 +11,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "analyze/kernel_args.h"
 #include "analyze/view.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
@@ -161,14 +161,19 @@ static stations find_stations(const launches *l, uint32_t kernel) {
     return st;
 }
 
+/* "aten::linear": one name in one namespace. Nodes of the engine stand in namespaces of namespaces. */
+static bool is_library_op(const char *name) {
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return n > 0 && name[n] == ':' && name[n + 1] == ':' && strstr(name + n + 2, "::") == NULL;
+}
+
 /* What the program called: the outermost operator around it that a library defines ("aten::linear"). Modules and nodes of
  * the engine are no such; where there is nothing else the operator itself stands. */
 static uint32_t outermost(const launches *l, uint32_t op) {
     uint32_t found = op;
     for (uint32_t at = op; at != PS_NONE; at = l->links->parent[at]) {
         const char *name = ps_trace_text(l->trace, l->s->name[at]);
-        bool is_op = l->s->kind[at] == PS_SLICE_HOST_OP && strstr(name, "::") != NULL &&
-                     strstr(name, "autograd::engine") == NULL;
+        bool is_op = l->s->kind[at] == PS_SLICE_HOST_OP && is_library_op(name);
         found = is_op ? at : found;
     }
     return found;
@@ -186,12 +191,13 @@ static const char *path_of(const launches *l, const stations *st, uint32_t kerne
         st->dequeue != PS_NONE ? ps_trace_text(l->trace, l->s->name[st->dequeue]) : "";
     const char *name = ps_trace_text(l->trace, l->s->name[kernel]);
     if (strncmp(call, "cu", 2) == 0) {
-        return strcasestr(call, "Graph") != NULL ? "cuda graph" : "cuda";
+        bool graph = strncmp(call, "cudaGraphLaunch", 15) == 0 || strncmp(call, "cuGraphLaunch", 13) == 0;
+        return graph ? "cuda graph" : "cuda";
     }
     if (strncmp(call, "hip", 3) == 0) {
         return "hip";
     }
-    if (strstr(dequeue, "aclnn") != NULL || strncmp(name, "aclnn", 5) == 0) {
+    if (strncmp(dequeue, "Dequeue@aclnn", 13) == 0 || strncmp(name, "aclnn", 5) == 0) {
         return "aclnn";
     }
     return st->call != PS_NONE || st->dequeue != PS_NONE ? "aclop" : NULL;
@@ -224,7 +230,7 @@ static void put_status(const launches *l, const stations *st, bool is_aicpu, ps_
 static bool runs_on_aicpu(const launches *l, uint32_t kernel) {
     const char *core = ps_trace_arg_text(l->trace, kernel, "taskType");
     core = core != NULL ? core : ps_trace_arg_text(l->trace, kernel, "Accelerator Core");
-    return core != NULL && (strstr(core, "AI_CPU") != NULL || strstr(core, "AICPU") != NULL);
+    return ps_core_is_aicpu(core);
 }
 
 static void make_launch(const void *context, size_t row, ps_value *cells, char room[PS_ROW_ROOM]) {

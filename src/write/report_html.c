@@ -106,7 +106,7 @@ static const char STYLE[] =
     ".bar{display:flex;width:320px;height:12px;gap:1px;background:var(--page)}"
     ".bar i{display:block;height:12px}\n"
     ".c{background:var(--computing)}.e{background:var(--exposed)}.f{background:var(--free)}"
-    ".b{background:var(--hatch)}"
+    ".b{background:var(--hatch)}.k{background:var(--accent)}"
     ".w{background:repeating-linear-gradient(45deg,var(--hatch) 0 1px,transparent 1px 5px)}\n"
     ".key{display:inline-block;width:12px;height:12px;margin:0 4px 0 12px;vertical-align:-1px;"
     "border:1px solid var(--line)}\n"
@@ -293,6 +293,7 @@ static void put_bar(page *p, const ps_table *t, size_t row, int64_t longest_ns) 
     put_part(p, "e", "exposed communication", at_least_0(ps_view_int(t, row, "exposed") - receives),
              longest_ns);
     put_part(p, "w", "waiting in receives", receives, longest_ns);
+    put_part(p, "k", "copies", ps_view_int(t, row, "copies"), longest_ns);
     put_part(p, "w", "free in the pipeline bubble", bubble, longest_ns);
     put_part(p, "f", "free", at_least_0(ps_view_int(t, row, "free") - bubble), longest_ns);
     put_part(p, "b", "after the last work", ps_view_int(t, row, "after"), longest_ns);
@@ -312,9 +313,10 @@ static bool is_nothing(const ps_table *t, const char *column) {
 }
 
 static void put_overview(page *p) {
-    enum { N_NUMBERS = 8 };
-    static const char *const NUMBERS[N_NUMBERS] = {"step",     "before", "computing", "exposed",
-                                                   "receives", "free",   "after",     "bubble"};
+    enum { N_NUMBERS = 9 };
+    static const char *const NUMBERS[N_NUMBERS] = {"step",     "before", "computing",
+                                                   "exposed",  "receives", "copies",
+                                                   "free",   "after",     "bubble"};
     const ps_table *t = p->view->overview;
     int64_t longest_ns = 0;
     size_t n = t->n_rows < MAX_RANKS ? t->n_rows : MAX_RANKS;
@@ -327,7 +329,7 @@ static void put_overview(page *p) {
         "<h2>Where a step goes</h2>\n<p class=quiet>Mean of the steps of each rank."
         "<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
         "communication<span class=\"key w\"></span>receives, bubble<span class=\"key "
-        "f\"></span>free<span class=\"key b\"></span>before, after</p>\n<div class=scroll><table><tr><th class=n>rank</th>");
+        "k\"></span>copies<span class=\"key f\"></span>free<span class=\"key b\"></span>before, after</p>\n<div class=scroll><table><tr><th class=n>rank</th>");
     bool stages = !ps_view_is_null(t, 0, "stage");
     ps_buf_add_str(p->out, stages ? "<th class=n>stage</th><th></th>" : "<th></th>");
     unit scale = unit_of(t, ps_table_column(t, "step"), 0, t->n_rows);

@@ -42,9 +42,11 @@ for level in ("level0", "level1"):
         (path,) = glob.glob(f"{data}/ascend/db/{level}/rank{rank}_ascend_pt/*/analysis.db")
         db = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
         want = db.execute("SELECT computing, communication_not_overlapped, free FROM StepTraceTime").fetchone()
-        got = [rows[rank][k] / 1000 for k in ("computing_ns", "exposed_ns", "free_ns")]
-        for a, b in zip(want, got):
+        got = [rows[rank][k] / 1000 for k in ("computing_ns", "exposed_ns", "free_ns", "copies_ns")]
+        for a, b in zip(want[:2], got):
             assert abs(a - b) < 0.01, (level, rank, want, got)
+        # Its Free has copies in it, which stand apart here together with those at the ends of the step.
+        assert got[2] - 0.01 < want[2] < got[2] + got[3] + 0.01, (level, rank, want, got)
 
 # Rank 2 of the cluster is starved by its host and comes last to every collective.
 cluster = load("cluster")
@@ -68,12 +70,14 @@ assert "HCCL" in level1["comm-exposed"]["try"] and "NCCL" not in level1["comm-ex
 exposed = level1["comm-exposed"]
 assert "Most of it is idle" in exposed["what"], exposed["what"]
 assert exposed["evidence"][0]["note"].startswith("transit 0.229 ms, wait 3.57 ms, idle 85"), exposed["evidence"][0]
-# Parts add up to the step; the host's part is within Free.
+# Parts add up to the step; the host's part is within the idle ones.
 for name in ("level1", "level0", "text", "kineto", "nccl"):
     for r in load(name)["overview"]:
-        parts = sum(r[k] for k in ("before_ns", "computing_ns", "exposed_ns", "free_ns", "after_ns"))
+        parts = sum(r[k] for k in ("before_ns", "computing_ns", "exposed_ns", "copies_ns", "free_ns", "after_ns"))
         assert abs(parts - r["step_ns"]) < 10, (name, r)
-assert level1["free-share"]["gain_ns"] < 21e6 < 25e6 < load("level1")["overview"][1]["free_ns"]
+worst = load("level1")["overview"][level1["free-share"]["rank"]]
+idle = sum(worst[k] for k in ("before_ns", "free_ns", "after_ns"))
+assert 0.8 * idle < level1["free-share"]["gain_ns"] < idle - 4e6, (level1["free-share"], idle)
 assert level1["before-first-work"]["gain_ns"] > 18e6
 
 # The advice fits the device.
