@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "read/ascend_tables.h"
 #include "run/cluster_again.h"
 #include "run/cluster_files.h"
 
@@ -223,27 +224,50 @@ static bool has_text_result(const char *const *names, size_t n) {
     return false;
 }
 
-/* The rank whose only timeline is trace_view.json. */
+/* The timeline; else the table that tells most of it. NULL: neither is there. */
+static const char *main_text_file(const char *const *names, size_t n) {
+    static const char *const TIMELINES[] = {"trace_view.json", "trace_view.json.gz"};
+    for (size_t t = 0; t < sizeof TIMELINES / sizeof *TIMELINES; t++) {
+        for (size_t i = 0; i < n; i++) {
+            if (strcmp(names[i], TIMELINES[t]) == 0) {
+                return names[i];
+            }
+        }
+    }
+    return ps_ascend_tables_main(names, n);
+}
+
+/* The rank that the files beside it, or the name of its folder, tell; -1 unknown. */
+static int64_t told_rank(walk *w, const ps_cluster_rank *found) {
+    ps_part *parts = NULL;
+    size_t n = 0;
+    ps_err err = PS_ERR_INIT;
+    ps_code code = found->reader->parts(found->path, &w->cluster->arena, &parts, &n, &err);
+    w->nomem = w->nomem || code == PS_NOMEM;
+    return code == PS_OK && n == 1 ? parts[0].rank : -1;
+}
+
+/* The rank of text files: trace_view.json, or the tables where that is not there. */
 static void visit_text_rank(walk *w, const char *out_dir, const char *const *names, size_t n,
                             ps_cluster_rank found) {
     ps_cluster *c = w->cluster;
-    const char *trace = NULL;
-    for (size_t i = 0; w->all && i < n && trace == NULL; i++) {
-        trace = strcmp(names[i], "trace_view.json") == 0 ? names[i] : NULL;
-    }
-    if (trace == NULL) {
+    const char *main = w->all ? main_text_file(names, n) : NULL;
+    if (main == NULL) {
         c->n_text_dirs += has_text_result(names, n);
         return;
     }
     found.profiler =
         ps_ends_with(found.rank_dir, "_ascend_ms") ? PS_PROFILER_MINDSPORE : PS_PROFILER_PYTORCH;
-    found.path = ps_path_join(&c->arena, out_dir, trace);
+    found.path = ps_path_join(&c->arena, out_dir, main);
     if (found.path == NULL) {
         w->nomem = true;
         return;
     }
     ps_err err = PS_ERR_INIT;
     found.reader = ps_reader_for(found.path, &err);
+    if (found.rank < 0 && found.reader != NULL && found.reader->parts != NULL) {
+        found.rank = told_rank(w, &found);
+    }
     add_rank(w, found);
 }
 
@@ -322,6 +346,24 @@ static bool is_worth_entering(const walk *w, const char *dir, const char *name,
     return true;
 }
 
+/* A folder of tables whose timeline is not there, under any name: where no profile was found in it. */
+static void visit_tables(walk *w, const char *dir, const char *const *names, size_t n,
+                         size_t n_before) {
+    ps_cluster *c = w->cluster;
+    const char *main = w->all ? ps_ascend_tables_main(names, n) : NULL;
+    for (size_t i = n_before; main != NULL && i < c->n_ranks; i++) {
+        const char *path = c->ranks[i].path;
+        size_t n_dir = (size_t)(ps_path_base(path) - path);
+        bool is_here = n_dir == strlen(dir) + 1 && strncmp(path, dir, n_dir - 1) == 0;
+        main = is_here ? NULL : main;
+    }
+    const char *path = main != NULL ? ps_path_join(&c->arena, dir, main) : "";
+    w->nomem = w->nomem || path == NULL;
+    if (main != NULL && path != NULL) {
+        w->nomem = ps_cluster_add_tables(c, path, w->reader) != PS_OK || w->nomem;
+    }
+}
+
 static void visit_dir(walk *w, const char *dir, int depth) {
     ps_cluster *c = w->cluster;
     ps_err err = PS_ERR_INIT;
@@ -335,6 +377,7 @@ static void visit_dir(walk *w, const char *dir, int depth) {
         ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", dir, err.msg);
         return;
     }
+    size_t n_before = c->n_ranks;
     for (size_t i = 0; i < n && !w->nomem; i++) {
         const char *path = ps_path_join(&c->arena, dir, names[i]);
         ps_cluster_rank database = {.rank = -1, .timestamp = -1, .path = path, .machine = -1};
@@ -352,6 +395,9 @@ static void visit_dir(walk *w, const char *dir, int depth) {
         } else if (w->all) {
             w->nomem = ps_cluster_add_file(c, path, w->reader, false) != PS_OK || w->nomem;
         }
+    }
+    if (!w->nomem) {
+        visit_tables(w, dir, names, n, n_before);
     }
 }
 
