@@ -28,8 +28,13 @@ const char *ps_trace_comm_from_marks(const ps_trace *trace);
 #define PS_TIMELINE_KEY "pipescope.timeline"
 /* Steps of such a rank begin with their first work: nobody says how long before it. */
 #define PS_STEP_STARTS_KEY "pipescope.step_starts"
+/* ... and end with their last work: nobody says how long behind it. */
+#define PS_STEP_ENDS_KEY "pipescope.step_ends"
 /* Argument of a slice that no call launched: the step that its profiler gave it to. */
 #define PS_STEP_ARG "stepId"
+
+/* A fact of side table "facts": which files are not there, and what cannot be told without them. */
+#define PS_FACT_MISSING "missing"
 
 /* The name of the file that is missing ("trace_view.json"), NULL when the timeline is the profiler's own. Metadata of the
  * reader: there whatever was needed. */

@@ -362,6 +362,10 @@ static ps_code find_device(const ps_ascend_files *f, const char *name, int64_t *
     return code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
 }
 
+static bool is_msprof(const ps_ascend_files *f) {
+    return f->kernels == NULL ? f->tasks != NULL : strcmp(f->kernels->table, "op_summary") == 0;
+}
+
 ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tables *out,
                                ps_err *err) {
     static const char *const NAMING_DEVICE[] = {"npu_module_mem.csv", "memory_record.csv"};
@@ -372,16 +376,18 @@ ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tabl
                               .steps = f->steps != NULL ? f->steps->csv.table : NULL,
                               .comm = ps_builder_side_table_of(b, "communication"),
                               .device = -1};
+    if (out->steps != NULL) { /* small, and the sums of steps are its own whoever asks */
+        f->steps->csv.table = NULL;
+        ps_builder_side_table(b, (ps_table *)out->steps);
+    }
     for (size_t i = 0; code == PS_OK && out->device < 0 && i < 2; i++) {
         code = find_device(f, NAMING_DEVICE[i], &out->device, err);
     }
-    bool is_msprof = f->kernels == NULL ? f->tasks != NULL
-                                        : strcmp(f->kernels->table, "op_summary") == 0;
-    const char *missing = is_msprof ? "msprof_*.json" : "trace_view.json";
+    const char *missing = is_msprof(f) ? "msprof_*.json" : "trace_view.json";
     ps_builder_meta(b, PS_TIMELINE_KEY, missing);
     ps_diag_add(ps_builder_diag(b), PS_ODD_TABLE_MISSING,
-                "%s: the timeline is made of tables; the host, launches, copies and what a step did "
-                "behind its last work are not known",
+                "%s (slices are made of tables: the host, launches and copies are unknown, steps end with "
+                "their last work)",
                 missing);
     return code;
 }
@@ -469,6 +475,50 @@ static bool add_fact(ps_table *t, const char *what, const char *value) {
            (ps_table_add_row(t) && ps_table_set_text(t, 0, what) && ps_table_set_text(t, 1, value));
 }
 
+/* Files of a rank, and what nobody can tell without them; of msprof where its tables are the ones that are there. */
+static const struct {
+    const char *file, *of_msprof, *tells;
+} TELLING[] = {
+    {"trace_view.json", "msprof_*.json", "the host, launches, copies, marks, clock frequencies"},
+    {"kernel_details.csv", "op_summary_*.csv", "kernels and their times"},
+    {"step_trace_time.csv", "step_trace_*.csv", "when steps began"},
+    {"communication.json", NULL, "waits and bandwidths of communication"},
+    {"communication_matrix.json", NULL, "links between ranks"},
+    {"operator_details.csv", NULL, "time of operators on the host"},
+    {"api_statistic.csv", "api_statistic_*.csv", "calls of the driver"},
+};
+
+static bool has_telling(const ps_ascend_files *f, const char *file) {
+    char table[208];
+    (void)snprintf(table, sizeof table, "%.*s", (int)strcspn(file, "*."), file);
+    size_t n = strlen(table);
+    table[n - (n > 0 && table[n - 1] == '_' ? 1 : 0)] = '\0';
+    bool is_json = ps_ends_with(file, ".json");
+    for (size_t i = 0; i < f->n_csvs && !is_json; i++) {
+        if (strcmp(f->csvs[i].table, table) == 0) {
+            return true;
+        }
+    }
+    return is_json && (has_name(f, file) || (f->places.own_table != NULL &&
+                                             strcmp(f->places.own_table, table) == 0));
+}
+
+/* "trace_view.json (the host, ...), communication_matrix.json (links between ranks)" */
+static bool add_missing(const ps_ascend_files *f, ps_table *t) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    bool of_msprof = is_msprof(f);
+    for (size_t i = 0; i < sizeof TELLING / sizeof *TELLING; i++) {
+        const char *file = of_msprof ? TELLING[i].of_msprof : TELLING[i].file;
+        if (file != NULL && !has_telling(f, file)) {
+            ps_buf_addf(&text, "%sno %s: %s", text.len > 0 ? "; " : "", file, TELLING[i].tells);
+        }
+    }
+    bool ok = ps_buf_ok(&text) && add_fact(t, PS_FACT_MISSING, ps_buf_str(&text));
+    ps_buf_fini(&text);
+    return ok;
+}
+
 ps_code ps_ascend_files_facts(const ps_ascend_files *f, ps_builder *b, ps_err *err) {
     const ps_ascend_profile *p = &f->profile;
     ps_table *t = ps_table_new("facts", "", FACTS, 2);
@@ -478,6 +528,9 @@ ps_code ps_ascend_files_facts(const ps_ascend_files *f, ps_builder *b, ps_err *e
                        !p->has_mstx_option ? ""
                        : p->mstx           ? "on"
                                            : "off");
+    if (ok && f->places.own_table != NULL) {
+        ok = add_missing(f, t);
+    }
     if (!ok) {
         ps_table_free(t);
         return ps_fail_nomem(err);

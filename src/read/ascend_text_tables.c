@@ -300,6 +300,7 @@ static void add_steps(table_reading *t) {
     }
     if (t->n_steps > 0) {
         add_row_steps(t, &n_unknown);
+        ps_builder_meta(t->b, PS_STEP_ENDS_KEY, "last work");
     } else if (table != NULL && ps_ascend_csv_column(table, "Iteration ID") != PS_NO_COLUMN) {
         add_iterations(t);
     }
