@@ -24,7 +24,7 @@ bool ps_trace_has_host_times(const ps_trace *trace);
 const char *ps_trace_comm_from_marks(const ps_trace *trace);
 
 /* The timeline of a rank is made of its profiler's tables, because the file that holds it is not there: metadata with the
- * name of that file. What only it tells (the host, launches, copies, marks, when a step ended) is unknown, not absent. */
+ * names of that file and of the others that are not there. What only it tells (the host, launches, copies, marks, when a step ended) is unknown, not absent. */
 #define PS_TIMELINE_KEY "pipescope.timeline"
 /* Steps of such a rank begin with their first work: nobody says how long before it. */
 #define PS_STEP_STARTS_KEY "pipescope.step_starts"
@@ -36,7 +36,7 @@ const char *ps_trace_comm_from_marks(const ps_trace *trace);
 /* A fact of side table "facts": which files are not there, and what cannot be told without them. */
 #define PS_FACT_MISSING "missing"
 
-/* The name of the file that is missing ("trace_view.json"), NULL when the timeline is the profiler's own. Metadata of the
+/* The files that are missing ("trace_view.json, communication_matrix.json"), NULL when the timeline is the profiler's own. Metadata of the
  * reader: there whatever was needed. */
 const char *ps_trace_missing_timeline(const ps_trace *trace);
 

@@ -8,9 +8,8 @@
  * name; NULL when none of them is a table of a profiler. It stands for all of them: the reader finds the others. */
 const char *ps_ascend_tables_main(const char *const *names, size_t n);
 
-/* How the timeline comes back; the end of a sentence. */
+/* How missing files come back; the end of a sentence. */
 #define PS_ASCEND_TIMELINE_HOW                                                                     \
-    "copy it from where it was recorded, or export it again from the raw PROF_ folder "            \
-    "(torch_npu.profiler.profiler.analyse, msprof --export=on)"
+    "copy them, or export again (torch_npu.profiler.profiler.analyse, msprof --export=on)"
 
 #endif

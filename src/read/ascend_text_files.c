@@ -331,6 +331,60 @@ static ps_code read_comm(ps_ascend_files *f, const char *name, bool is_matrix, p
 
 /* --- tables in place of a timeline ---------------------------------------------------------------------------- */
 
+static bool has_name(const ps_ascend_files *f, const char *name) {
+    for (size_t i = 0; i < f->n_names; i++) {
+        if (strcmp(f->names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_msprof(const ps_ascend_files *f) {
+    return f->kernels == NULL ? f->tasks != NULL : strcmp(f->kernels->table, "op_summary") == 0;
+}
+
+/* Files of a rank, and what nobody can tell without them; of msprof where its tables are the ones that are there. */
+static const struct {
+    const char *file, *of_msprof, *tells;
+} TELLING[] = {
+    {"trace_view.json", "msprof_*.json", "the host, launches, copies, marks, clock frequencies"},
+    {"kernel_details.csv", "op_summary_*.csv", "kernels and their times"},
+    {"step_trace_time.csv", "step_trace_*.csv", "when steps began"},
+    {"communication.json", NULL, "waits and bandwidths of communication"},
+    {"communication_matrix.json", NULL, "links between ranks"},
+    {"operator_details.csv", NULL, "time of operators on the host"},
+    {"api_statistic.csv", "api_statistic_*.csv", "calls of the driver"},
+};
+enum { N_OF_ANALYSES = 5 }; /* of these the first: what modes take their facts from */
+
+static bool has_telling(const ps_ascend_files *f, const char *file) {
+    char table[208];
+    (void)snprintf(table, sizeof table, "%.*s", (int)strcspn(file, "*."), file);
+    size_t n = strlen(table);
+    table[n - (n > 0 && table[n - 1] == '_' ? 1 : 0)] = '\0';
+    bool is_json = ps_ends_with(file, ".json");
+    for (size_t i = 0; i < f->n_csvs && !is_json; i++) {
+        if (strcmp(f->csvs[i].table, table) == 0) {
+            return true;
+        }
+    }
+    return is_json && (has_name(f, file) || (f->places.own_table != NULL &&
+                                             strcmp(f->places.own_table, table) == 0));
+}
+
+/* "trace_view.json, communication_matrix.json": of what modes take their facts from. */
+static bool name_absent(const ps_ascend_files *f, ps_buf *out) {
+    bool of_msprof = is_msprof(f);
+    for (size_t i = 0; i < N_OF_ANALYSES; i++) {
+        const char *file = of_msprof ? TELLING[i].of_msprof : TELLING[i].file;
+        if (file != NULL && !has_telling(f, file)) {
+            ps_buf_addf(out, "%s%s", out->len > 0 ? ", " : "", file);
+        }
+    }
+    return ps_buf_ok(out);
+}
+
 /* "NPU:3" in the first row of a table of memory; a rank has one device. -1 where none says. */
 static ps_code find_device(const ps_ascend_files *f, const char *name, int64_t *out, ps_err *err) {
     ps_arena arena;
@@ -362,9 +416,6 @@ static ps_code find_device(const ps_ascend_files *f, const char *name, int64_t *
     return code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
 }
 
-static bool is_msprof(const ps_ascend_files *f) {
-    return f->kernels == NULL ? f->tasks != NULL : strcmp(f->kernels->table, "op_summary") == 0;
-}
 
 ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tables *out,
                                ps_err *err) {
@@ -383,12 +434,18 @@ ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tabl
     for (size_t i = 0; code == PS_OK && out->device < 0 && i < 2; i++) {
         code = find_device(f, NAMING_DEVICE[i], &out->device, err);
     }
-    const char *missing = is_msprof(f) ? "msprof_*.json" : "trace_view.json";
-    ps_builder_meta(b, PS_TIMELINE_KEY, missing);
+    ps_buf absent;
+    ps_buf_init(&absent, 0);
+    if (code == PS_OK && name_absent(f, &absent)) {
+        ps_builder_meta(b, PS_TIMELINE_KEY, ps_buf_str(&absent));
+    } else if (code == PS_OK) {
+        code = ps_fail_nomem(err);
+    }
+    ps_buf_fini(&absent);
     ps_diag_add(ps_builder_diag(b), PS_ODD_TABLE_MISSING,
                 "%s (slices are made of tables: the host, launches and copies are unknown, steps end with "
                 "their last work)",
-                missing);
+                is_msprof(f) ? TELLING[0].of_msprof : TELLING[0].file);
     return code;
 }
 
@@ -398,15 +455,6 @@ ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tabl
 static int level_of(const ps_ascend_profile *p) {
     const char *digit = p->level + strcspn(p->level, "0123456789");
     return isdigit((unsigned char)*digit) ? *digit - '0' : -1;
-}
-
-static bool has_name(const ps_ascend_files *f, const char *name) {
-    for (size_t i = 0; i < f->n_names; i++) {
-        if (strcmp(f->names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void name_missing(const ps_ascend_files *f, bool has_comm_ops, ps_diag *diag) {
@@ -473,34 +521,6 @@ static const ps_column FACTS[] = {{.name = "what", .type = PS_COL_TEXT},
 static bool add_fact(ps_table *t, const char *what, const char *value) {
     return value[0] == '\0' ||
            (ps_table_add_row(t) && ps_table_set_text(t, 0, what) && ps_table_set_text(t, 1, value));
-}
-
-/* Files of a rank, and what nobody can tell without them; of msprof where its tables are the ones that are there. */
-static const struct {
-    const char *file, *of_msprof, *tells;
-} TELLING[] = {
-    {"trace_view.json", "msprof_*.json", "the host, launches, copies, marks, clock frequencies"},
-    {"kernel_details.csv", "op_summary_*.csv", "kernels and their times"},
-    {"step_trace_time.csv", "step_trace_*.csv", "when steps began"},
-    {"communication.json", NULL, "waits and bandwidths of communication"},
-    {"communication_matrix.json", NULL, "links between ranks"},
-    {"operator_details.csv", NULL, "time of operators on the host"},
-    {"api_statistic.csv", "api_statistic_*.csv", "calls of the driver"},
-};
-
-static bool has_telling(const ps_ascend_files *f, const char *file) {
-    char table[208];
-    (void)snprintf(table, sizeof table, "%.*s", (int)strcspn(file, "*."), file);
-    size_t n = strlen(table);
-    table[n - (n > 0 && table[n - 1] == '_' ? 1 : 0)] = '\0';
-    bool is_json = ps_ends_with(file, ".json");
-    for (size_t i = 0; i < f->n_csvs && !is_json; i++) {
-        if (strcmp(f->csvs[i].table, table) == 0) {
-            return true;
-        }
-    }
-    return is_json && (has_name(f, file) || (f->places.own_table != NULL &&
-                                             strcmp(f->places.own_table, table) == 0));
 }
 
 /* "trace_view.json (the host, ...), communication_matrix.json (links between ranks)" */

@@ -75,9 +75,11 @@ static bool fill(ps_ascend_kernels *k, const ps_ascend_csv *csv, ps_builder *b) 
     if (k->rows == NULL || k->keys == NULL || t->n_rows >= PS_NONE) {
         return false;
     }
+    bool is_of_tasks = strcmp(t->name, "task_time") == 0; /* what is no kernel has a type alone */
     for (uint32_t row = 0; row < t->n_rows; row++) {
         const ps_value *start = ps_table_cell(t, row, k->start);
-        if (!start->is_null && !ps_table_cell(t, row, k->name)->is_null) {
+        bool has_name = is_of_tasks || !ps_table_cell(t, row, k->name)->is_null;
+        if (!start->is_null && has_name) {
             k->rows[k->n_rows++] = (ps_ascend_kernel_row){start->u.i, row, false};
         }
     }

@@ -169,6 +169,7 @@ typedef struct table_reading {
     size_t n_steps, cap_steps;
     ps_idmap step_rows; /* id -> row of steps */
     ps_str hardware, comm, core_key, task_key, stream_key;
+    bool has_kernels;
 } table_reading;
 
 static const ps_value *cell_of(const ps_table *t, size_t row, size_t column, ps_col_type type) {
@@ -246,7 +247,7 @@ static bool note_step(table_reading *t, uint32_t slice, int64_t step) {
 
 /* How long before its first work each step began, by the profiler's table; of several devices the one that began last. */
 static void take_preparing(table_reading *t) {
-    const ps_table *table = t->tables->steps;
+    const ps_table *table = t->has_kernels ? t->tables->steps : NULL; /* else the first work is not known */
     size_t id = table != NULL ? ps_ascend_csv_column(table, "Step") : PS_NO_COLUMN;
     size_t preparing = table != NULL ? ps_ascend_csv_column(table, "Preparing") : PS_NO_COLUMN;
     for (size_t row = 0; id != PS_NO_COLUMN && row < table->n_rows; row++) {
@@ -306,8 +307,7 @@ static void add_steps(table_reading *t) {
     }
     if (n_unknown > 0) {
         ps_diag_add(t->r->diag, PS_ODD_TABLE_MISSING,
-                    "step_trace_time.csv with Preparing: %zu steps begin with their first work",
-                    n_unknown);
+                    "step_trace_time.csv (%zu of the steps begin with their first work)", n_unknown);
         ps_builder_meta(t->b, PS_STEP_STARTS_KEY, "first work");
     }
 }
@@ -470,6 +470,7 @@ static bool read_kernel(const table_reading *t, const ps_ascend_kernels *k, uint
                     .start_ns = ps_table_cell(k->table, row, k->start)->u.i,
                     .device = device != NULL && device->u.i >= 0 ? device->u.i : t->tables->device,
                     .stream = stream != NULL && stream->u.i >= 0 ? stream->u.i : -1};
+    out->name = out->name != NULL ? out->name : core; /* of task_time, where it is no kernel */
     if (out->name == NULL || !duration_of(k->table, row, k->duration, 1000, &out->dur_ns)) {
         return false;
     }
@@ -550,6 +551,7 @@ static bool add_kernel_rows(table_reading *t, ps_ascend_kernels *k, bool rest) {
         if (from.op != NULL) {
             from.op->is_taken = true;
         }
+        t->has_kernels = t->has_kernels || from.kind == PS_SLICE_KERNEL;
         if (from.kind == PS_SLICE_COMM_OP) {
             t->r->has_comm_rows = true;
             ps_builder_has(t->b, PS_HAS_COMM_OPS);

@@ -137,14 +137,13 @@ static bool needs_trace(const session *s, size_t r) {
     return any;
 }
 
-/* Where a timeline is made of tables, what a mode does not find may be in the file that is missing. */
+/* Where a timeline is made of tables, what a mode does not find may be in a file that is missing. */
 static void say_missing_timeline(const ps_trace *trace, ps_err *err) {
-    const char *file = trace != NULL ? ps_trace_missing_timeline(trace) : NULL;
+    const char *files = trace != NULL ? ps_trace_missing_timeline(trace) : NULL;
     size_t n = strlen(err->msg);
-    if (file != NULL) {
+    if (files != NULL) {
         (void)snprintf(err->msg + n, sizeof err->msg - n,
-                       "; %s is not here, only tables that stood beside it: " PS_ASCEND_TIMELINE_HOW,
-                       file);
+                       "; not among the rank's files: %s: " PS_ASCEND_TIMELINE_HOW, files);
     }
 }
 
