@@ -96,6 +96,8 @@ static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n
     const char *folder = places.rank_dir;
     if (folder == NULL && places.is_output) {
         folder = ps_path_dir(arena, places.dir);
+    } else if (folder == NULL && places.own_table != NULL) {
+        folder = places.dir;
     }
     int64_t rank = profile.rank;
     if (rank < 0 && folder != NULL) {

@@ -446,6 +446,11 @@ ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tabl
                 "%s (slices are made of tables: the host, launches and copies are unknown, steps end with "
                 "their last work)",
                 is_msprof(f) ? TELLING[0].of_msprof : TELLING[0].file);
+    if (f->kernels == NULL && f->tasks == NULL && out->steps != NULL) {
+        ps_diag_add(ps_builder_diag(b), PS_ODD_TABLE_MISSING,
+                    "kernel_details.csv (times of steps are the profiler's own, of %s)",
+                    out->steps->title);
+    }
     return code;
 }
 
