@@ -14,6 +14,7 @@ typedef struct side {
     const ps_table *sums, *steps, *size;
     int64_t n_rank_steps;
     bool is_of_tables; /* of some rank, or of the other side: what only a timeline tells is not compared */
+    bool is_mixed;     /* of one side alone: communicators have other names there */
 } side;
 
 static bool side_of(const ps_result *result, side *out) {
@@ -254,7 +255,9 @@ static size_t take(pair *pairs, size_t n, const side *s, size_t which, bool with
         *p = (pair){.name = ps_table_cell(s->sums, r, PS_CS_NAME)->u.text,
                     .detail = ps_table_cell(s->sums, r, PS_CS_DETAIL)->u.text,
                     .class_ = int_at(s->sums, r, PS_CS_CLASS)};
-        p->detail = with_shapes || p->class_ != PS_SUM_KERNEL ? p->detail : "";
+        bool is_apart = (!with_shapes && p->class_ == PS_SUM_KERNEL) ||
+                        (s->is_mixed && p->class_ == PS_SUM_COMMUNICATION);
+        p->detail = is_apart ? "" : p->detail;
         p->count[which] = int_at(s->sums, r, PS_CS_COUNT);
         p->time_ns[which] = per(int_at(s->sums, r, PS_CS_TIME), s->n_rank_steps);
     }
@@ -398,6 +401,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
         if (!side_of(in->opts->baseline, &base)) {
             code = ps_fail(err, PS_NOTHING, "there is no baseline to compare with");
         }
+        now.is_mixed = base.is_mixed = code == PS_OK && now.is_of_tables != base.is_of_tables;
         now.is_of_tables = base.is_of_tables = code == PS_OK && (now.is_of_tables || base.is_of_tables);
         code = code == PS_OK ? put_overall(&now, &base, in->result, err) : code;
         code = code == PS_OK ? put_steps(&now, &base, in->result, err) : code;

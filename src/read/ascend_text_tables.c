@@ -11,6 +11,7 @@
  * communication operators those of communication.json. A step is the ids of its rows: it begins with its first work less
  * what the profiler calls Preparing, and ends with its last work, for nobody says more. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -416,7 +417,13 @@ static uint32_t comm_track(table_reading *t, const char *group, size_t n, int64_
                                           .name = t->comm,
                                           .order = PS_NO_ORDER,
                                           .pid_is_text = true});
-    return ps_builder_track(t->b, track);
+    uint32_t row = ps_builder_track(t->b, track);
+    if (n > 0 && row != PS_NONE) {
+        char label[128];
+        int size = snprintf(label, sizeof label, "Group %.*s Communication", n < 100 ? (int)n : 100, group);
+        ps_builder_track_label(t->b, row, ps_builder_str(t->b, label, (size_t)size), PS_NO_ORDER);
+    }
+    return row;
 }
 
 /* Those that no row of kernel_details is; where that has operators at all, they are the profiler's own contradiction. */
