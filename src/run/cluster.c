@@ -18,6 +18,7 @@
 #include "read/ascend_tables.h"
 #include "run/cluster_again.h"
 #include "run/cluster_files.h"
+#include "run/cluster_strangers.h"
 
 #define OUTPUT_DIR "ASCEND_PROFILER_OUTPUT"
 #define MAX_RANKS ((size_t)1 << 24)
@@ -221,7 +222,7 @@ static bool has_text_result(const char *const *names, size_t n) {
             return true;
         }
     }
-    return false;
+    return ps_ascend_tables_main(names, n) != NULL;
 }
 
 /* The timeline; else the table that tells most of it. NULL: neither is there. */
@@ -247,11 +248,39 @@ static int64_t told_rank(walk *w, const ps_cluster_rank *found) {
     return code == PS_OK && n == 1 ? parts[0].rank : -1;
 }
 
+/* What the profiler computed of a rank, in a database beside that of the recording. */
+static const char *analysis_database(const char *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(names[i], "analysis.db") == 0 ||
+            strcmp(names[i], "communication_analyzer.db") == 0) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+/* The recording is not there: statistics of steps and communication are all that is known of the rank. */
+static void add_analysed(walk *w, const char *out_dir, const char *name, ps_cluster_rank found) {
+    found.profiler =
+        ps_ends_with(found.rank_dir, "_ascend_ms") ? PS_PROFILER_MINDSPORE : PS_PROFILER_PYTORCH;
+    found.path = ps_path_join(&w->cluster->arena, out_dir, name);
+    if (found.path == NULL) {
+        w->nomem = true;
+    } else {
+        add_rank(w, found);
+    }
+}
+
 /* The rank of text files: trace_view.json, or the tables where that is not there. */
 static void visit_text_rank(walk *w, const char *out_dir, const char *const *names, size_t n,
                             ps_cluster_rank found) {
     ps_cluster *c = w->cluster;
     const char *main = w->all ? main_text_file(names, n) : NULL;
+    const char *analysed = main == NULL && w->all ? analysis_database(names, n) : NULL;
+    if (analysed != NULL) {
+        add_analysed(w, out_dir, analysed, found);
+        return;
+    }
     if (main == NULL) {
         c->n_text_dirs += has_text_result(names, n);
         return;
@@ -379,6 +408,7 @@ static void visit_dir(walk *w, const char *dir, int depth) {
     }
     size_t n_before = c->n_ranks;
     for (size_t i = 0; i < n && !w->nomem; i++) {
+        ps_cluster_note_stranger(c, dir, names[i]);
         const char *path = ps_path_join(&c->arena, dir, names[i]);
         ps_cluster_rank database = {.rank = -1, .timestamp = -1, .path = path, .machine = -1};
         if (path == NULL) {
@@ -677,6 +707,7 @@ static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_
         return NULL;
     }
     say_formats(c);
+    c->instead = c->n_ranks == 0 ? ps_cluster_strangers(c) : NULL;
     return c;
 }
 
