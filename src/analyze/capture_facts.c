@@ -412,8 +412,8 @@ static ps_code reduce_steps(const ps_reduce_input *in, ps_result *out, ps_err *e
     return code;
 }
 
-static ps_code put_size(int64_t n_ranks, int64_t n_rank_steps, int64_t n_of_tables,
-                        ps_result *out, ps_err *err) {
+static ps_code put_size(int64_t n_ranks, int64_t n_rank_steps, int64_t n_of_tables, ps_result *out,
+                        ps_err *err) {
     ps_table *t = ps_table_new("CaptureSize", "", SIZE, PS_N_CZ);
     if (t == NULL || !ps_table_add_row(t)) {
         ps_table_free(t);

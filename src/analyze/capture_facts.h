@@ -13,7 +13,8 @@ typedef struct ps_rank_capture {
     ps_named_sums sums;
     ps_overlaps overlaps;
     size_t n_steps; /* in which its devices worked; 1 in a capture without steps */
-    bool is_of_tables; /* ps_trace_missing_timeline: no host, no copies, steps end with their last work */
+    bool
+        is_of_tables; /* ps_trace_missing_timeline: no host, no copies, steps end with their last work */
 } ps_rank_capture;
 
 /* The map of a round, and what frees its partial. PS_NOTHING when nothing ran on a device. Needs: see below. */

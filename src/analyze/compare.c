@@ -13,8 +13,9 @@
 typedef struct side {
     const ps_table *sums, *steps, *size;
     int64_t n_rank_steps;
-    bool is_of_tables; /* of some rank, or of the other side: what only a timeline tells is not compared */
-    bool is_mixed;     /* of one side alone: communicators have other names there */
+    bool
+        is_of_tables; /* of some rank, or of the other side: what only a timeline tells is not compared */
+    bool is_mixed; /* of one side alone: communicators have other names there */
 } side;
 
 static bool side_of(const ps_result *result, side *out) {
@@ -198,8 +199,7 @@ static void put_step(ps_table *t, const side *now, const side *base, size_t row)
         static const size_t TO[] = {S_LOST, S_COMPUTING, S_NOT_OVERLAPPED, S_FREE};
         for (size_t i = 0; i < 4; i++) {
             ps_table_set_int(t, TO[i],
-                             step_mean(now, row, FROM[i]) -
-                                 step_mean(base, row, FROM[i]));
+                             step_mean(now, row, FROM[i]) - step_mean(base, row, FROM[i]));
         }
     }
 }
@@ -364,7 +364,8 @@ static ps_code put_class(const class_table *which, const pair *pairs, size_t n, 
 
 /* What a side without a timeline does not know, and therefore has none of. */
 static bool is_of_timeline(int64_t class_) {
-    return class_ != PS_SUM_KERNEL_TYPE && class_ != PS_SUM_KERNEL && class_ != PS_SUM_COMMUNICATION;
+    return class_ != PS_SUM_KERNEL_TYPE && class_ != PS_SUM_KERNEL &&
+           class_ != PS_SUM_COMMUNICATION;
 }
 
 static ps_code put_names(const side *now, const side *base, ps_result *out, ps_err *err) {
@@ -402,7 +403,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
             code = ps_fail(err, PS_NOTHING, "there is no baseline to compare with");
         }
         now.is_mixed = base.is_mixed = code == PS_OK && now.is_of_tables != base.is_of_tables;
-        now.is_of_tables = base.is_of_tables = code == PS_OK && (now.is_of_tables || base.is_of_tables);
+        now.is_of_tables = base.is_of_tables =
+            code == PS_OK && (now.is_of_tables || base.is_of_tables);
         code = code == PS_OK ? put_overall(&now, &base, in->result, err) : code;
         code = code == PS_OK ? put_steps(&now, &base, in->result, err) : code;
         code = code == PS_OK ? put_names(&now, &base, in->result, err) : code;

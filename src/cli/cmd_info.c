@@ -71,8 +71,10 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
         return;
     }
     if (rows_of(inv, "TASK") < 0 && rows_of(inv, "CommAnalyzerTime") >= 0) {
-        add_sentence(out, "no recording (ascend_pytorch_profiler_<rank>.db): only what the profiler computed of steps and "
-                          "communication");
+        add_sentence(
+            out,
+            "no recording (ascend_pytorch_profiler_<rank>.db): only what the profiler computed of steps and "
+            "communication");
     }
     for (size_t i = 0; i < PS_N(PARTS); i++) {
         /* Operators made of marks need neither table: those whose marks name the peer are paired, too. */

@@ -235,8 +235,8 @@ void ps_ascend_files_close(ps_ascend_files *f); /* NULL is fine */
 /* kernel_details or op_summary, NULL when it is not there or not asked for. */
 const ps_ascend_csv *ps_ascend_files_kernels(const ps_ascend_files *f);
 /* Of `places.own_table`: the tables that tell of the timeline. What they borrow lives as long as the files, and the builder. */
-PS_MUST_USE ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b,
-                                           ps_ascend_tables *out, ps_err *err);
+PS_MUST_USE ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tables *out,
+                                           ps_err *err);
 /* Gives the tables to the builder, counters, and names what the level should have and is not there. */
 PS_MUST_USE ps_code ps_ascend_files_finish(ps_ascend_files *f, bool has_comm_ops, ps_builder *b,
                                            ps_err *err);

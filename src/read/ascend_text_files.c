@@ -369,8 +369,8 @@ static bool has_telling(const ps_ascend_files *f, const char *file) {
             return true;
         }
     }
-    return is_json && (has_name(f, file) || (f->places.own_table != NULL &&
-                                             strcmp(f->places.own_table, table) == 0));
+    return is_json && (has_name(f, file) ||
+                       (f->places.own_table != NULL && strcmp(f->places.own_table, table) == 0));
 }
 
 /* "trace_view.json, communication_matrix.json": of what modes take their facts from. */
@@ -416,7 +416,6 @@ static ps_code find_device(const ps_ascend_files *f, const char *name, int64_t *
     return code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
 }
 
-
 ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tables *out,
                                ps_err *err) {
     static const char *const NAMING_DEVICE[] = {"npu_module_mem.csv", "memory_record.csv"};
@@ -442,10 +441,11 @@ ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tabl
         code = ps_fail_nomem(err);
     }
     ps_buf_fini(&absent);
-    ps_diag_add(ps_builder_diag(b), PS_ODD_TABLE_MISSING,
-                "%s (slices are made of tables: the host, launches and copies are unknown, steps end with "
-                "their last work)",
-                is_msprof(f) ? TELLING[0].of_msprof : TELLING[0].file);
+    ps_diag_add(
+        ps_builder_diag(b), PS_ODD_TABLE_MISSING,
+        "%s (slices are made of tables: the host, launches and copies are unknown, steps end with "
+        "their last work)",
+        is_msprof(f) ? TELLING[0].of_msprof : TELLING[0].file);
     if (f->kernels == NULL && f->tasks == NULL && out->steps != NULL) {
         ps_diag_add(ps_builder_diag(b), PS_ODD_TABLE_MISSING,
                     "kernel_details.csv (times of steps are the profiler's own, of %s)",

@@ -144,7 +144,7 @@ static int64_t misfit(const ps_ascend_kernels *k, const ps_ascend_kernel_row *ro
 }
 
 static ps_ascend_kernel_row *find_row(ps_ascend_kernels *k, const char *name, int64_t start_ns,
-                            int64_t dur_ns, int64_t stream) {
+                                      int64_t dur_ns, int64_t stream) {
     size_t low = 0;
     size_t high = k->n_rows;
     while (low < high) {
@@ -172,7 +172,8 @@ static ps_ascend_kernel_row *find_row(ps_ascend_kernels *k, const char *name, in
 void ps_ascend_kernels_join(ps_ascend_kernels *k, ps_builder *b, uint32_t slice, int64_t stream) {
     int64_t start = ps_builder_slice_start_ns(b, slice);
     const char *name = ps_builder_text(b, ps_builder_slice_name(b, slice));
-    ps_ascend_kernel_row *found = find_row(k, name, start, ps_builder_slice_end_ns(b, slice) - start, stream);
+    ps_ascend_kernel_row *found =
+        find_row(k, name, start, ps_builder_slice_end_ns(b, slice) - start, stream);
     if (found == NULL) {
         return;
     }

@@ -124,8 +124,8 @@ const char *ps_ascend_table_of(const unsigned char *head, size_t n) {
 /* "kernel_details" of kernel_details.csv and of kernel_details_3.csv. */
 static bool is_named(const char *file, const char *table) {
     char name[208];
-    bool is_json = strncmp(table, "communication", 13) == 0 &&
-                   strcmp(table, "communication_statistic") != 0;
+    bool is_json =
+        strncmp(table, "communication", 13) == 0 && strcmp(table, "communication_statistic") != 0;
     if (is_json) {
         size_t n = strlen(table);
         return strncmp(file, table, n) == 0 && strcmp(file + n, ".json") == 0;
@@ -229,8 +229,7 @@ static bool note_step(table_reading *t, uint32_t slice, int64_t step) {
     uint32_t row = ps_idmap_get(&t->step_rows, (uint64_t)step);
     if (row == PS_IDMAP_NONE) {
         row = (uint32_t)t->n_steps;
-        if (!ps_grow(&t->steps, &t->cap_steps, t->n_steps + 1, MAX_TABLE_STEPS,
-                     sizeof *t->steps) ||
+        if (!ps_grow(&t->steps, &t->cap_steps, t->n_steps + 1, MAX_TABLE_STEPS, sizeof *t->steps) ||
             !ps_idmap_put(&t->step_rows, (uint64_t)step, row)) {
             return false;
         }
@@ -248,7 +247,8 @@ static bool note_step(table_reading *t, uint32_t slice, int64_t step) {
 
 /* How long before its first work each step began, by the profiler's table; of several devices the one that began last. */
 static void take_preparing(table_reading *t) {
-    const ps_table *table = t->has_kernels ? t->tables->steps : NULL; /* else the first work is not known */
+    const ps_table *table =
+        t->has_kernels ? t->tables->steps : NULL; /* else the first work is not known */
     size_t id = table != NULL ? ps_ascend_csv_column(table, "Step") : PS_NO_COLUMN;
     size_t preparing = table != NULL ? ps_ascend_csv_column(table, "Preparing") : PS_NO_COLUMN;
     for (size_t row = 0; id != PS_NO_COLUMN && row < table->n_rows; row++) {
@@ -308,7 +308,8 @@ static void add_steps(table_reading *t) {
     }
     if (n_unknown > 0) {
         ps_diag_add(t->r->diag, PS_ODD_TABLE_MISSING,
-                    "step_trace_time.csv (%zu of the steps begin with their first work)", n_unknown);
+                    "step_trace_time.csv (%zu of the steps begin with their first work)",
+                    n_unknown);
         ps_builder_meta(t->b, PS_STEP_STARTS_KEY, "first work");
     }
 }
@@ -376,8 +377,8 @@ static told_op *find_told_op(const table_reading *t, const char *name, int64_t s
     told_op *best = NULL;
     int64_t least = INT64_MAX;
     int64_t latest = ps_i64_plus(start_ns, COMM_START_SLACK_NS);
-    for (size_t i = low;
-         i < t->n_ops && i - low < MAX_CANDIDATES && t->ops[i].start_ns <= latest; i++) {
+    for (size_t i = low; i < t->n_ops && i - low < MAX_CANDIDATES && t->ops[i].start_ns <= latest;
+         i++) {
         int64_t off = llabs(t->ops[i].start_ns - start_ns);
         if (!t->ops[i].is_taken && off < least && strcmp(t->ops[i].name, name) == 0) {
             best = &t->ops[i];
@@ -413,14 +414,14 @@ static uint32_t comm_track(table_reading *t, const char *group, size_t n, int64_
                       .tid = -1,
                       .device = device,
                       .name = n > 0 ? ps_builder_str(t->b, group, n) : PS_STR_NONE};
-    ps_builder_process(t->b, (ps_process){.pid = COMM_PID,
-                                          .name = t->comm,
-                                          .order = PS_NO_ORDER,
-                                          .pid_is_text = true});
+    ps_builder_process(
+        t->b,
+        (ps_process){.pid = COMM_PID, .name = t->comm, .order = PS_NO_ORDER, .pid_is_text = true});
     uint32_t row = ps_builder_track(t->b, track);
     if (n > 0 && row != PS_NONE) {
         char label[128];
-        int size = snprintf(label, sizeof label, "Group %.*s Communication", n < 100 ? (int)n : 100, group);
+        int size = snprintf(label, sizeof label, "Group %.*s Communication", n < 100 ? (int)n : 100,
+                            group);
         ps_builder_track_label(t->b, row, ps_builder_str(t->b, label, (size_t)size), PS_NO_ORDER);
     }
     return row;
@@ -463,7 +464,8 @@ typedef struct kernel {
 } kernel;
 
 static bool is_comm_core(const char *core) {
-    return core != NULL && (strcasecmp(core, "HCCL") == 0 || strcasecmp(core, "COMMUNICATION") == 0);
+    return core != NULL &&
+           (strcasecmp(core, "HCCL") == 0 || strcasecmp(core, "COMMUNICATION") == 0);
 }
 
 static bool read_kernel(const table_reading *t, const ps_ascend_kernels *k, uint32_t row,
@@ -521,8 +523,7 @@ static void add_task_args(const table_reading *t, const ps_ascend_kernels *k, ui
     }
     if (from->core != NULL) {
         ps_str core = ps_builder_str(t->b, from->core, strlen(from->core));
-        ps_builder_arg(t->b, slice,
-                       (ps_arg){.key = t->core_key, .type = PS_ARG_STR, .u.s = core});
+        ps_builder_arg(t->b, slice, (ps_arg){.key = t->core_key, .type = PS_ARG_STR, .u.s = core});
     }
     if (from->stream >= 0) {
         ps_builder_arg(t->b, slice,
@@ -548,9 +549,8 @@ static bool add_kernel_rows(table_reading *t, ps_ascend_kernels *k, bool rest) {
             continue;
         }
         uint32_t slice = ps_builder_slice(
-            t->b, from.kind, track_of(t, &from),
-            ps_builder_str(t->b, from.name, strlen(from.name)), from.start_ns,
-            ps_i64_plus(from.start_ns, from.dur_ns), (int64_t)row);
+            t->b, from.kind, track_of(t, &from), ps_builder_str(t->b, from.name, strlen(from.name)),
+            from.start_ns, ps_i64_plus(from.start_ns, from.dur_ns), (int64_t)row);
         if (slice == PS_NONE) {
             count_odd(t, k->table, row);
             continue;

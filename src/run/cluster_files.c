@@ -12,9 +12,9 @@ static bool is_passed_over(const char *name) {
     static const char *const TAILS[] = {
         ".csv",  ".py",  ".sh", ".md", ".svg",     ".html", ".xlsx", ".pt",  ".so",     ".bin",
         ".yaml", ".yml", ".c",  ".h",  ".pftrace", ".png",  "-wal",  "-shm", "-journal"};
-    static const char *const NAMES[] = {"pipeline_profile.json", "pipeline_profile_perfetto.json",
-                                        "profiler_metadata.json", "communication.json",
-                                        "communication_matrix.json"}; /* found with the folder's tables */
+    static const char *const NAMES[] = {
+        "pipeline_profile.json", "pipeline_profile_perfetto.json", "profiler_metadata.json",
+        "communication.json", "communication_matrix.json"}; /* found with the folder's tables */
     for (size_t i = 0; i < sizeof TAILS / sizeof *TAILS; i++) {
         if (ps_ends_with(name, TAILS[i])) {
             return true;

@@ -96,8 +96,7 @@ static void kernels_operators_and_steps(void **state) {
     assert_int_equal(steps[0].start_ns + ps_trace_origin_ns(t), 1736408883000059501);
     assert_int_equal(steps[0].end_ns, s->start_ns[2] + s->dur_ns[2]);
     assert_int_equal(steps[1].start_ns, s->start_ns[3]); /* nobody says more of step 8 */
-    assert_string_equal(ps_trace_missing_timeline(t),
-                        "trace_view.json, communication_matrix.json");
+    assert_string_equal(ps_trace_missing_timeline(t), "trace_view.json, communication_matrix.json");
     ps_trace_free(t);
 }
 
@@ -116,11 +115,10 @@ static void steps_of_slices_without_arguments(void **state) {
 /* Level 0 has neither types nor streams: operators of communication are known by the name that HCCL gives them. */
 static void level_0(void **state) {
     (void)state;
-    put("kernel_details.csv",
-        "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n"
-        "7,MatMul1,N/A,N/A,1736408883000100.000\t,5.5\n"
-        "7,hcom_allReduce__586_0_1,N/A,N/A,1736408883000120.000\t,9.105\n"
-        "7,hcom_like_no_operator,N/A,N/A,1736408883000130.000\t,1.0\n");
+    put("kernel_details.csv", "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n"
+                              "7,MatMul1,N/A,N/A,1736408883000100.000\t,5.5\n"
+                              "7,hcom_allReduce__586_0_1,N/A,N/A,1736408883000120.000\t,9.105\n"
+                              "7,hcom_like_no_operator,N/A,N/A,1736408883000130.000\t,1.0\n");
     ps_trace *t = read_named("kernel_details.csv", EVERYTHING);
     const ps_slices *s = ps_trace_slices(t);
     assert_int_equal(s->n, 3);
@@ -169,13 +167,15 @@ static void tables_of_msprof(void **state) {
     const char *const head = "PROF_000001_2024/mindstudio_profiler_output/";
     char name[128];
     (void)snprintf(name, sizeof name, "%sop_summary_20240613101010.csv", head);
-    put(name, "Device_id,Task ID,Stream ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n"
-              "1,3,2,Cast2,Cast,AI_VECTOR_CORE,\"1736408883000020.000\t\",1.02\n"
-              "1,N/A,N/A,hcom_send__586_0_1,hcom_send_,COMMUNICATION,\"1736408883000040.000\t\",9.5\n");
+    put(name,
+        "Device_id,Task ID,Stream ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n"
+        "1,3,2,Cast2,Cast,AI_VECTOR_CORE,\"1736408883000020.000\t\",1.02\n"
+        "1,N/A,N/A,hcom_send__586_0_1,hcom_send_,COMMUNICATION,\"1736408883000040.000\t\",9.5\n");
     (void)snprintf(name, sizeof name, "%stask_time_20240613101010.csv", head);
-    put(name, "Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n"
-              "1,Cast2,AI_VECTOR_CORE,2,3,1.02,\"1736408883000020.000\t\",\"1736408883000021.020\t\"\n"
-              "1,N/A,MEMCPY_ASYNC,3,9,2.5,\"1736408883000025.000\t\",\"1736408883000027.500\t\"\n");
+    put(name,
+        "Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n"
+        "1,Cast2,AI_VECTOR_CORE,2,3,1.02,\"1736408883000020.000\t\",\"1736408883000021.020\t\"\n"
+        "1,N/A,MEMCPY_ASYNC,3,9,2.5,\"1736408883000025.000\t\",\"1736408883000027.500\t\"\n");
     (void)snprintf(name, sizeof name, "%sstep_trace_20240613101010.csv", head);
     put(name, "Device_id,Iteration ID,FP Start(us),Iteration End(us),Iteration Time(us)\n"
               "1,4,\"1736408883000020.000\t\",\"1736408883000060.000\t\",50.5\n");
