@@ -159,10 +159,15 @@ static bool is_statistic(const char *table) {
     return strcmp(table, "step_trace_time") == 0;
 }
 
-/* Of what a timeline is made where there is none. */
+/* Sums over a capture that stand for what is not there one by one. */
+static bool is_sum(const char *table) {
+    return strcmp(table, "op_statistic") == 0 || strcmp(table, "api_statistic") == 0;
+}
+
+/* Of what a timeline is made where there is none, and what modes take in its place. */
 static bool is_of_timeline(const char *table) {
     return strcmp(table, "task_time") == 0 || strcmp(table, "step_trace") == 0 ||
-           is_statistic(table) || is_kernels(table);
+           is_statistic(table) || is_kernels(table) || is_sum(table);
 }
 
 static bool is_memory(const char *table) {
@@ -503,6 +508,7 @@ ps_code ps_ascend_files_finish(ps_ascend_files *f, bool has_comm_ops, ps_builder
             ps_ascend_csv_counters(table, b);
         }
         if ((f->needs & PS_NEED_TABLES) != 0 ||
+            (f->places.own_table != NULL && is_sum(table->name)) ||
             ((f->needs & PS_NEED_STATISTICS) != 0 && is_statistic(table->name))) {
             f->csvs[i].csv.table = NULL;
             ps_builder_side_table(b, table);

@@ -225,8 +225,36 @@ static bool has_text_result(const char *const *names, size_t n) {
     return ps_ascend_tables_main(names, n) != NULL;
 }
 
+/* Whether the file is what a reader of this name reads. */
+static bool is_read_by(walk *w, const char *dir, const char *name, const char *reader_name) {
+    ps_err err = PS_ERR_INIT;
+    const char *path = ps_path_join(&w->cluster->arena, dir, name);
+    const ps_reader *reader = path != NULL && ps_is_file(path) ? ps_reader_for(path, &err) : NULL;
+    w->nomem = w->nomem || path == NULL || err.code == PS_NOMEM;
+    return reader != NULL && strcmp(reader->name, reader_name) == 0;
+}
+
+/* Of the tables that are called so and are such, not empty nor cut off before their header, the one that tells most. */
+static const char *main_table(walk *w, const char *dir, const char *const *names, size_t n) {
+    const char **left = ps_arena_alloc(&w->cluster->arena, (n + 1) * sizeof *left);
+    w->nomem = w->nomem || left == NULL;
+    for (size_t i = 0; left != NULL && i < n; i++) {
+        left[i] = names[i];
+    }
+    const char *main = NULL;
+    while (left != NULL && !w->nomem && (main = ps_ascend_tables_main(left, n)) != NULL &&
+           !is_read_by(w, dir, main, "ascend-text")) {
+        size_t i = 0;
+        while (left[i] != main) {
+            i++;
+        }
+        left[i] = left[--n];
+    }
+    return left != NULL && !w->nomem ? main : NULL;
+}
+
 /* The timeline; else the table that tells most of it. NULL: neither is there. */
-static const char *main_text_file(const char *const *names, size_t n) {
+static const char *main_text_file(walk *w, const char *dir, const char *const *names, size_t n) {
     static const char *const TIMELINES[] = {"trace_view.json", "trace_view.json.gz"};
     for (size_t t = 0; t < sizeof TIMELINES / sizeof *TIMELINES; t++) {
         for (size_t i = 0; i < n; i++) {
@@ -235,7 +263,7 @@ static const char *main_text_file(const char *const *names, size_t n) {
             }
         }
     }
-    return ps_ascend_tables_main(names, n);
+    return main_table(w, dir, names, n);
 }
 
 /* The rank that the files beside it, or the name of its folder, tell; -1 unknown. */
@@ -249,10 +277,11 @@ static int64_t told_rank(walk *w, const ps_cluster_rank *found) {
 }
 
 /* What the profiler computed of a rank, in a database beside that of the recording. */
-static const char *analysis_database(const char *const *names, size_t n) {
+static const char *analysis_database(walk *w, const char *dir, const char *const *names, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(names[i], "analysis.db") == 0 ||
-            strcmp(names[i], "communication_analyzer.db") == 0) {
+        bool is_named = strcmp(names[i], "analysis.db") == 0 ||
+                        strcmp(names[i], "communication_analyzer.db") == 0;
+        if (is_named && is_read_by(w, dir, names[i], "ascend-db")) {
             return names[i];
         }
     }
@@ -275,8 +304,8 @@ static void add_analysed(walk *w, const char *out_dir, const char *name, ps_clus
 static void visit_text_rank(walk *w, const char *out_dir, const char *const *names, size_t n,
                             ps_cluster_rank found) {
     ps_cluster *c = w->cluster;
-    const char *main = w->all ? main_text_file(names, n) : NULL;
-    const char *analysed = main == NULL && w->all ? analysis_database(names, n) : NULL;
+    const char *main = w->all ? main_text_file(w, out_dir, names, n) : NULL;
+    const char *analysed = main == NULL && w->all ? analysis_database(w, out_dir, names, n) : NULL;
     if (analysed != NULL) {
         add_analysed(w, out_dir, analysed, found);
         return;
@@ -379,7 +408,7 @@ static bool is_worth_entering(const walk *w, const char *dir, const char *name,
 static void visit_tables(walk *w, const char *dir, const char *const *names, size_t n,
                          size_t n_before) {
     ps_cluster *c = w->cluster;
-    const char *main = w->all ? ps_ascend_tables_main(names, n) : NULL;
+    const char *main = w->all ? main_table(w, dir, names, n) : NULL;
     for (size_t i = n_before; main != NULL && i < c->n_ranks; i++) {
         const char *path = c->ranks[i].path;
         size_t n_dir = (size_t)(ps_path_base(path) - path);
