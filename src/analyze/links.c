@@ -4,6 +4,7 @@
 
 #include "analyze/marks.h"
 #include "base/alloc.h"
+#include "model/recording.h"
 
 bool ps_is_host_range(uint8_t kind) {
     switch (kind) {
@@ -107,6 +108,7 @@ static void look_behind_queues(const ps_links *l, const ps_slices *s, behind *ba
 ps_code ps_links_init(ps_links *l, const ps_trace *trace, ps_err *err) {
     const ps_slices *s = ps_trace_slices(trace);
     *l = (ps_links){.trace = trace,
+                    .step_key = ps_trace_find_text(trace, PS_STEP_ARG),
                     .parent = new_column(s->n),
                     .call = new_column(s->n),
                     .op = new_column(s->n)};
@@ -157,10 +159,29 @@ static int64_t step_running_at(const ps_step_index *x, int64_t at) {
     return x->n > 0 ? x->steps[low > 0 ? low - 1 : 0].id : 0;
 }
 
+/* The step that the profiler gave the slice to. */
+static bool told_step(const ps_links *l, uint32_t slice, int64_t *step) {
+    if (ps_str_is_none(l->step_key) || l->steps.n == 0) {
+        return false;
+    }
+    ps_arg arg;
+    for (ps_arg_iter it = ps_trace_args(l->trace, slice); ps_arg_next(&it, &arg);) {
+        if (arg.type == PS_ARG_INT && ps_str_eq(arg.key, l->step_key)) {
+            *step = arg.u.i;
+            return true;
+        }
+    }
+    return false;
+}
+
 int64_t ps_links_step(const ps_links *l, uint32_t slice) {
     const ps_slices *s = ps_trace_slices(l->trace);
     uint32_t launch = l->op[slice] != PS_NONE ? l->op[slice] : l->call[slice];
     if (launch == PS_NONE) {
+        int64_t told = 0;
+        if (told_step(l, slice, &told)) {
+            return told;
+        }
         return step_running_at(&l->steps, s->start_ns[slice]);
     }
     return ps_step_of(&l->steps, s->start_ns[launch], s->start_ns[launch]);

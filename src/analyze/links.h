@@ -25,6 +25,7 @@ typedef struct ps_links {
                          the enqueue that led there. Marks and instants of the host have one too: the operator
                          that set them */
     ps_step_index steps;
+    ps_str step_key; /* PS_STEP_ARG where some slice has it; else none */
 } ps_links;
 
 /* PS_NOMEM only; end with ps_links_fini() in any case. The trace must outlive it. One pass over slices and flows. */
@@ -36,8 +37,8 @@ void ps_links_fini(ps_links *links);
 bool ps_is_host_range(uint8_t kind);
 bool ps_is_launched(uint8_t kind);
 
-/* The step of a launched slice: the one in which its call or operator began; of work nobody launched, the last step that
- * began before it (the first step when it began before all). 0 in a trace without steps, PS_STEP_OUTSIDE (marks.h) when
+/* The step of a launched slice: the one in which its call or operator began; of work nobody launched, the one that its
+ * profiler says (PS_STEP_ARG), else the last step that began before it (the first step when it began before all). 0 in a trace without steps, PS_STEP_OUTSIDE (marks.h) when
  * the launch lies in none. */
 int64_t ps_links_step(const ps_links *links, uint32_t slice);
 

@@ -6,6 +6,7 @@
 
 #include "analyze/paddle_jobs.h"
 #include "model/comm_marks.h"
+#include "model/recording.h"
 
 static bool is_device_op(const ps_work *w, uint32_t i) {
     return w->s->kind[i] == PS_SLICE_COMM_OP &&
@@ -13,7 +14,8 @@ static bool is_device_op(const ps_work *w, uint32_t i) {
 }
 
 /* Kernels before jobs; operators before their kernels. Operators seen on a host thread say nothing of the device. What was
- * made from marks counts beside computing only: where no computing was collected, what is not communication is not Free. */
+ * made from marks, or of tables without kernels, counts beside computing only: where no computing was collected, what is not
+ * communication is not Free. */
 ps_work ps_work_of_trace(const ps_trace *trace) {
     size_t n_tracks = 0;
     ps_work w = {.trace = trace,
@@ -31,7 +33,8 @@ ps_work ps_work_of_trace(const ps_trace *trace) {
         any_job = any_job || w.s->kind[i] == PS_SLICE_JOB;
     }
     bool computes = any_job || w.computing == PS_SLICE_KERNEL;
-    if (!computes && ps_trace_meta(trace, PS_COMM_FROM_MARKS_KEY) != NULL) {
+    if (!computes && (ps_trace_meta(trace, PS_COMM_FROM_MARKS_KEY) != NULL ||
+                      ps_trace_missing_timeline(trace) != NULL)) {
         w.communication = PS_SLICE_COMM_KERNEL;
     }
     return w;

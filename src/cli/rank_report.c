@@ -352,7 +352,8 @@ int ps_report_no_profile(const ps_cli *cli, const ps_cluster *c) {
     if (report_stranger(cli, c) || report_raw(cli, c->path)) {
         return PS_EXIT_NOTHING;
     }
-    ps_cli_warn(cli, "%s: no profile found; see: pipescope formats", c->path);
+    ps_cli_warn(cli, "%s: no profile found%s%s; see: pipescope formats", c->path,
+                c->instead != NULL ? ", but " : "", c->instead != NULL ? c->instead : "");
     return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED;
 }
 

@@ -6,6 +6,8 @@
 #include "analyze/derived.h"
 #include "base/alloc.h"
 #include "base/threads.h"
+#include "model/recording.h"
+#include "read/ascend_tables.h"
 #include "read/reader.h"
 #include "run/baseline.h"
 #include "run/cluster_tables.h"
@@ -135,6 +137,16 @@ static bool needs_trace(const session *s, size_t r) {
     return any;
 }
 
+/* Where a timeline is made of tables, what a mode does not find may be in a file that is missing. */
+static void say_missing_timeline(const ps_trace *trace, ps_err *err) {
+    const char *files = trace != NULL ? ps_trace_missing_timeline(trace) : NULL;
+    size_t n = strlen(err->msg);
+    if (files != NULL) {
+        (void)snprintf(err->msg + n, sizeof err->msg - n,
+                       "; not among the rank's files: %s: " PS_ASCEND_TIMELINE_HOW, files);
+    }
+}
+
 static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace,
                          ps_derived *derived) {
     const ps_round *round = &s->analyses[a]->rounds[s->round];
@@ -148,6 +160,7 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace,
     s->partials[a][r] = partial;
     s->took_part[a][r] = code == PS_OK;
     if (code == PS_NOTHING) {
+        say_missing_timeline(trace, &err);
         note_nothing(s, report, a, &err);
     } else if (code != PS_OK) {
         if (s->run->n_analyses > 1) {

@@ -129,6 +129,10 @@ static ps_code find_clusters(ps_rank_list *list, const char *const *paths, size_
             return list->clusters[i]->no_profile.code;
         }
     }
+    const char *instead = n_paths > 0 ? list->clusters[0]->instead : NULL;
+    if (instead != NULL) {
+        return ps_fail_file(err, PS_NOTHING, paths[0], "no profile is there, but %s", instead);
+    }
     return ps_fail_file(err, PS_NOTHING, n_paths > 0 ? paths[0] : "",
                         "no profile is there: give a profile, or a folder that holds some "
                         "(`pipescope formats` lists what is read)");
