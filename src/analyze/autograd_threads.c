@@ -47,6 +47,12 @@ static bool begins_with(const char *text, const char *head) {
     return strncmp(text, head, strlen(head)) == 0;
 }
 
+/* "pt_autograd_0", or with the number of the thread before it: "thread 456 (pt_autograd_0)". */
+static bool is_engines_name(const char *label) {
+    const char *own = strrchr(label, '(');
+    return begins_with(own != NULL ? own + 1 : label, "pt_autograd");
+}
+
 bool ps_is_backward_node(const ps_trace *trace, uint32_t slice) {
     const ps_slices *s = ps_trace_slices(trace);
     return s->kind[slice] == PS_SLICE_HOST_OP &&
@@ -98,7 +104,7 @@ static bool is_range_to_wait_in(uint8_t kind) {
 static void read_threads(search *x) {
     for (size_t t = 0; t < x->n_tracks; t++) {
         bool named = !ps_str_is_none(x->tracks[t].label) &&
-                     begins_with(ps_trace_text(x->trace, x->tracks[t].label), "pt_autograd");
+                     is_engines_name(ps_trace_text(x->trace, x->tracks[t].label));
         x->threads[t].is_engine = x->tracks[t].kind == PS_TRACK_HOST_THREAD && named;
     }
     for (uint32_t i = 0; i < x->s->n; i++) {
