@@ -149,6 +149,14 @@ uint32_t ps_links_around(const ps_links *l, uint32_t slice) {
     return parent != PS_NONE || l->callers.n == 0 ? parent : ps_caller_of(&l->callers, slice);
 }
 
+uint32_t ps_links_waiting(const ps_links *l, uint32_t slice) {
+    uint32_t at = slice;
+    while (l->callers.n > 0 && l->parent[at] != PS_NONE) {
+        at = l->parent[at];
+    }
+    return l->callers.n > 0 ? ps_caller_of(&l->callers, at) : PS_NONE;
+}
+
 /* The last step that began at or before `at`, else the first. */
 static int64_t step_running_at(const ps_step_index *x, int64_t at) {
     size_t low = 0;

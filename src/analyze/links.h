@@ -43,6 +43,9 @@ bool ps_is_launched(uint8_t kind);
  * whoever asks what its own thread does by `parent`. */
 uint32_t ps_links_around(const ps_links *links, uint32_t slice);
 
+/* The range in which another thread waits for a host slice, however deep it lies on its own; PS_NONE. */
+uint32_t ps_links_waiting(const ps_links *links, uint32_t slice);
+
 /* The step of a launched slice: the one in which its call or operator began; of work nobody launched, the last step that
  * began before it (the first step when it began before all). 0 in a trace without steps, PS_STEP_OUTSIDE (marks.h) when
  * the launch lies in none. */

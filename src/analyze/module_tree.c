@@ -39,10 +39,10 @@ static int64_t end_of(const ps_slices *s, uint32_t i) {
 
 static const char PYTHON_PREFIX[] = "nn.Module: ";
 
-const char *ps_module_source_text(ps_module_source source) {
+const char *ps_module_source_text(const ps_module_tree *t) {
     static const char *const TEXTS[PS_N_MODULE_SOURCES] = {
         "ranges of domain Module", "Python frames of nn.Module", "annotations", "NVTX ranges"};
-    return TEXTS[source];
+    return t->source == PS_MODULES_RANGE && t->is_mstx ? "mstx ranges" : TEXTS[t->source];
 }
 
 static bool arg_is(const ps_trace *trace, uint32_t slice, const char *key, const char *value) {
@@ -57,6 +57,23 @@ static bool is_of_domain(const ps_trace *trace, ps_str domain, uint32_t slice) {
            (ps_str_eq(s->category[slice], domain) || arg_is(trace, slice, "domain", "Module")) &&
            !arg_is(trace, slice, "eventType", "push/pop") &&
            !arg_is(trace, slice, "event_type", "push/pop");
+}
+
+/* Databases and text exports of Ascend profilers say of each mark by which call it was set. */
+static bool is_mstx(const ps_trace *trace, uint32_t slice) {
+    return ps_trace_arg_text(trace, slice, "eventType") != NULL ||
+           ps_trace_arg_text(trace, slice, "event_type") != NULL;
+}
+
+/* Profilers and libraries set mstx ranges, too, each in a domain of its own: communication, mfu_flops. */
+static bool is_plain_range(const ps_trace *trace, uint32_t slice) {
+    const ps_slices *s = ps_trace_slices(trace);
+    if (s->kind[slice] != PS_SLICE_MARK_HOST || !is_mstx(trace, slice)) {
+        return s->kind[slice] == PS_SLICE_MARK_HOST;
+    }
+    const char *domain = ps_trace_arg_text(trace, slice, "domain");
+    domain = domain != NULL ? domain : ps_trace_text(trace, s->category[slice]);
+    return domain[0] == '\0' || strcmp(domain, "default") == 0;
 }
 
 static bool begins_with(const char *text, const char *head) {
@@ -75,7 +92,7 @@ static bool is_module(const ps_trace *trace, ps_module_source source, ps_str dom
     case PS_MODULES_ANNOTATION:
         return s->kind[slice] == PS_SLICE_ANNOTATION && !begins_with(name, "ProfilerStep");
     default:
-        return s->kind[slice] == PS_SLICE_MARK_HOST;
+        return is_plain_range(trace, slice);
     }
 }
 
@@ -187,6 +204,7 @@ static bool find_marked(building *b, ps_str domain) {
                    is_module(t->links->trace, t->source, domain, i)) {
             close_ended(b, s->track[i], s->start_ns[i]);
             t->call_of[i] = (uint32_t)t->n_calls;
+            t->is_mstx = t->is_mstx || (t->source == PS_MODULES_RANGE && is_mstx(t->links->trace, i));
             if (!add_call(t, (ps_module_call){.start_ns = s->start_ns[i],
                                               .end_ns = end,
                                               .track = s->track[i],
