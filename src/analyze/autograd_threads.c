@@ -32,9 +32,10 @@ typedef struct search {
     uint8_t *is_end; /* bit by slice: a flow of kind fwdbwd ends here */
     ps_str forward_thread[2];
     ps_callers *out;
-    uint32_t *own, *first_own; /* slices of threads that may wait, and where each thread's begin [n_tracks + 1] */
-    uint32_t *n_waits;         /* [n_tracks] of the thread that is looked at: for each engine's thread */
-    uint32_t *best_waits;      /* [out->n] */
+    uint32_t *own,
+        *first_own; /* slices of threads that may wait, and where each thread's begin [n_tracks + 1] */
+    uint32_t *n_waits;    /* [n_tracks] of the thread that is looked at: for each engine's thread */
+    uint32_t *best_waits; /* [out->n] */
 } search;
 
 static int64_t end_of(const ps_slices *s, uint32_t i) {
@@ -65,8 +66,8 @@ static bool has_forward_thread(const search *x, uint32_t slice) {
     }
     ps_arg arg;
     for (ps_arg_iter it = ps_trace_args(x->trace, slice); ps_arg_next(&it, &arg);) {
-        bool is_it = ps_str_eq(arg.key, x->forward_thread[0]) ||
-                     ps_str_eq(arg.key, x->forward_thread[1]);
+        bool is_it =
+            ps_str_eq(arg.key, x->forward_thread[0]) || ps_str_eq(arg.key, x->forward_thread[1]);
         if (is_it && arg.type == PS_ARG_INT && arg.u.i > 0) {
             return true;
         }

@@ -204,7 +204,8 @@ static bool find_marked(building *b, ps_str domain) {
                    is_module(t->links->trace, t->source, domain, i)) {
             close_ended(b, s->track[i], s->start_ns[i]);
             t->call_of[i] = (uint32_t)t->n_calls;
-            t->is_mstx = t->is_mstx || (t->source == PS_MODULES_RANGE && is_mstx(t->links->trace, i));
+            t->is_mstx =
+                t->is_mstx || (t->source == PS_MODULES_RANGE && is_mstx(t->links->trace, i));
             if (!add_call(t, (ps_module_call){.start_ns = s->start_ns[i],
                                               .end_ns = end,
                                               .track = s->track[i],

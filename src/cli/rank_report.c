@@ -271,7 +271,8 @@ static bool lacks_the_same(const ps_run *run, size_t a, size_t b, size_t first) 
     for (size_t r = 0; r < run->n_ranks; r++) {
         const char *x = run->ranks[r].missing[a];
         const char *y = run->ranks[r].missing[b];
-        if ((x != NULL && is_same_cause(x, sentence)) != (y != NULL && is_same_cause(y, sentence))) {
+        if ((x != NULL && is_same_cause(x, sentence)) !=
+            (y != NULL && is_same_cause(y, sentence))) {
             return false;
         }
     }

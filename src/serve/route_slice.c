@@ -131,8 +131,7 @@ static size_t put_python_frames(detail *d, uint32_t slice) {
     size_t n = 0;
     bool is_thread =
         ps_links_around(d->links, slice) != PS_NONE || d->s->kind[slice] == PS_SLICE_PYTHON;
-    for (uint32_t i = is_thread ? slice : PS_NONE; i != PS_NONE;
-         i = ps_links_around(d->links, i)) {
+    for (uint32_t i = is_thread ? slice : PS_NONE; i != PS_NONE; i = ps_links_around(d->links, i)) {
         if (d->s->kind[i] == PS_SLICE_PYTHON) {
             ps_str name = d->s->name[i];
             ps_buf_add_char(d->out, n++ == 0 ? '[' : ',');

@@ -382,20 +382,13 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_that_wait),
-        cmocka_unit_test(shares_of_ranges_that_wait),
-        cmocka_unit_test(numbers_come_first),
-        cmocka_unit_test(numbers_without_a_thread),
-        cmocka_unit_test(flows_come_before_time),
-        cmocka_unit_test(a_busy_thread_does_not_wait),
-        cmocka_unit_test(workers_stay_outside),
-        cmocka_unit_test(nodes_of_the_calling_thread),
-        cmocka_unit_test(threads_by_name),
-        cmocka_unit_test(marks_on_the_engines_thread),
-        cmocka_unit_test(every_source),
-        cmocka_unit_test(around_a_node),
-        cmocka_unit_test(parts_are_the_whole),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(ranges_that_wait),       cmocka_unit_test(shares_of_ranges_that_wait),
+        cmocka_unit_test(numbers_come_first),     cmocka_unit_test(numbers_without_a_thread),
+        cmocka_unit_test(flows_come_before_time), cmocka_unit_test(a_busy_thread_does_not_wait),
+        cmocka_unit_test(workers_stay_outside),   cmocka_unit_test(nodes_of_the_calling_thread),
+        cmocka_unit_test(threads_by_name),        cmocka_unit_test(marks_on_the_engines_thread),
+        cmocka_unit_test(every_source),           cmocka_unit_test(around_a_node),
+        cmocka_unit_test(parts_are_the_whole),    cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -585,9 +585,9 @@ static void plain_ranges_of_mstx(void **state) {
     }
     op(&s, "a", 10, 20, 5);
     expect_with(&s, NULL, "ModuleCoverage",
-                 "0|mstx ranges|in modules||1|1|5|100\n"
-                 "0|mstx ranges|outside modules||0|0|0|0\n"
-                 "0|mstx ranges|launch not known||NULL|0|0|0\n");
+                "0|mstx ranges|in modules||1|1|5|100\n"
+                "0|mstx ranges|outside modules||0|0|0|0\n"
+                "0|mstx ranges|launch not known||NULL|0|0|0\n");
 }
 
 /* Without operators the calls that launched the kernels stand in for them, as in profiles of Nsight Systems. */

@@ -131,7 +131,8 @@ static void stack_of_a_backward_operator(void **state) {
     expect_in(text, "\"stack\":[\"_tensor.py(9): backward\",\"train.py(7): main\"]");
     text = slice(&a, "aten::mm", 12);
     expect_in(text, "\"stack\":[\"_tensor.py(9): backward\",\"train.py(7): main\"]");
-    expect_in(text, "\"name\":\"train.py(7): main\",\"tint\":10,\"kind\":\"python\"}],\"children\"");
+    expect_in(text,
+              "\"name\":\"train.py(7): main\",\"tint\":10,\"kind\":\"python\"}],\"children\"");
     asks_end(&a);
 }
 
@@ -226,10 +227,8 @@ static void no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(details),
-        cmocka_unit_test(stack_of_a_backward_operator),
-        cmocka_unit_test(near),
-        cmocka_unit_test(flows),
+        cmocka_unit_test(details),   cmocka_unit_test(stack_of_a_backward_operator),
+        cmocka_unit_test(near),      cmocka_unit_test(flows),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
