@@ -15,11 +15,15 @@
 /* Threads that may be callers; of more the first ones in the capture. */
 #define MAX_WAITING 64
 
+/* Of operators outside of those of the backward pass a thread of the engine runs few: callbacks at the end of a pass. A thread
+ * that runs the forward pass, too, has as many as nodes. */
+#define NODES_TO_OTHERS 4
+#define SURELY_OTHERS 256 /* with so many, more than nodes, no further one is looked at closely */
+
 typedef struct thread {
-    bool is_engine;  /* by name */
-    bool runs_nodes; /* at least one of its outermost operators is of the backward pass */
-    bool runs_others;
+    bool is_engine;
     bool may_wait; /* has a range to wait in */
+    uint32_t n_nodes, n_others;
 } thread;
 
 typedef struct search {
@@ -30,6 +34,7 @@ typedef struct search {
     size_t n_tracks;
     thread *threads;
     uint8_t *is_end; /* bit by slice: a flow of kind fwdbwd ends here */
+    uint8_t *inside; /* bit by slice: of the backward pass, or inside of what is */
     ps_str forward_thread[2];
     ps_callers *out;
     uint32_t *own,
@@ -75,8 +80,16 @@ static bool has_forward_thread(const search *x, uint32_t slice) {
     return false;
 }
 
+static bool has_bit(const uint8_t *bits, uint32_t slice) {
+    return (bits[slice / 8] >> slice % 8 & 1) != 0;
+}
+
+static void set_bit(uint8_t *bits, uint32_t slice) {
+    bits[slice / 8] |= (uint8_t)(1u << slice % 8);
+}
+
 static bool is_backward(const search *x, uint32_t slice) {
-    bool is_end = x->is_end != NULL && (x->is_end[slice / 8] >> slice % 8 & 1) != 0;
+    bool is_end = x->is_end != NULL && has_bit(x->is_end, slice);
     return is_end || ps_is_backward_node(x->trace, slice) || has_forward_thread(x, slice);
 }
 
@@ -91,7 +104,7 @@ static bool note_flow_ends(search *x) {
     x->is_end = ps_calloc((size_t)x->s->n / 8 + 1, 1);
     for (size_t i = 0; x->is_end != NULL && i < n; i++) {
         if (ps_str_eq(flows[i].kind, kind)) {
-            x->is_end[flows[i].to / 8] |= (uint8_t)(1u << flows[i].to % 8);
+            set_bit(x->is_end, flows[i].to);
         }
     }
     return x->is_end != NULL;
@@ -102,28 +115,35 @@ static bool is_range_to_wait_in(uint8_t kind) {
            kind == PS_SLICE_HOST_OTHER;
 }
 
-static void read_threads(search *x) {
-    for (size_t t = 0; t < x->n_tracks; t++) {
-        bool named = !ps_str_is_none(x->tracks[t].label) &&
-                     is_engines_name(ps_trace_text(x->trace, x->tracks[t].label));
-        x->threads[t].is_engine = x->tracks[t].kind == PS_TRACK_HOST_THREAD && named;
+static void count_operator(search *x, thread *t, uint32_t i) {
+    bool surely_other = t->n_others > SURELY_OTHERS && t->n_others > t->n_nodes;
+    if (!surely_other && is_backward(x, i)) {
+        t->n_nodes++;
+        set_bit(x->inside, i);
+    } else {
+        t->n_others++;
     }
+}
+
+static void read_threads(search *x) {
     for (uint32_t i = 0; i < x->s->n; i++) {
         thread *t = &x->threads[x->s->track[i]];
         if (x->tracks[x->s->track[i]].kind != PS_TRACK_HOST_THREAD) {
             continue;
         }
         t->may_wait = t->may_wait || is_range_to_wait_in(x->s->kind[i]);
-        bool is_op = x->s->kind[i] == PS_SLICE_HOST_OP && x->parent[i] == PS_NONE;
-        if (is_op && !t->runs_others) {
-            bool node = is_backward(x, i);
-            t->runs_nodes = t->runs_nodes || node;
-            t->runs_others = !node;
+        if (x->parent[i] != PS_NONE && has_bit(x->inside, x->parent[i])) {
+            set_bit(x->inside, i);
+        } else if (x->s->kind[i] == PS_SLICE_HOST_OP) {
+            count_operator(x, t, i);
         }
     }
-    for (size_t t = 0; t < x->n_tracks; t++) {
-        x->threads[t].is_engine =
-            x->threads[t].is_engine || (x->threads[t].runs_nodes && !x->threads[t].runs_others);
+    for (size_t k = 0; k < x->n_tracks; k++) {
+        thread *t = &x->threads[k];
+        ps_str label = x->tracks[k].label;
+        bool named = x->tracks[k].kind == PS_TRACK_HOST_THREAD && !ps_str_is_none(label) &&
+                     is_engines_name(ps_trace_text(x->trace, label));
+        t->is_engine = named || (t->n_nodes > 0 && t->n_others <= t->n_nodes / NODES_TO_OTHERS);
     }
 }
 
@@ -260,7 +280,8 @@ bool ps_callers_find(const ps_trace *trace, const uint32_t *parent, ps_callers *
                 .out = out};
     x.tracks = ps_trace_tracks(trace, &x.n_tracks);
     x.threads = ps_calloc(x.n_tracks + 1, sizeof *x.threads);
-    bool ok = x.threads != NULL && note_flow_ends(&x);
+    x.inside = ps_calloc((size_t)x.s->n / 8 + 1, 1);
+    bool ok = x.threads != NULL && x.inside != NULL && note_flow_ends(&x);
     if (ok) {
         read_threads(&x);
         ok = list_outermost(&x) && (out->n == 0 || find_waiting(&x));
@@ -268,6 +289,7 @@ bool ps_callers_find(const ps_trace *trace, const uint32_t *parent, ps_callers *
     }
     ps_free(x.threads);
     ps_free(x.is_end);
+    ps_free(x.inside);
     ps_free(x.own);
     ps_free(x.first_own);
     ps_free(x.n_waits);

@@ -26,8 +26,8 @@ typedef struct ps_callers {
 /* Whether an operator is the engine's call of a node, by the name that PyTorch gives it. */
 bool ps_is_backward_node(const ps_trace *trace, uint32_t slice);
 
-/* `parent`: as in ps_links. A thread is one of the engine when it is named so (pt_autograd_0), or when all its outermost
- * operators are of the backward pass: the engine's calls of nodes, operators that carry the number of a forward thread,
+/* `parent`: as in ps_links. A thread is one of the engine when it is named so (pt_autograd_0), or when nearly all its operators
+ * are of the backward pass or inside of such: the engine's calls of nodes, operators that carry the number of a forward thread,
  * ends of flows of kind fwdbwd. Its slices have no caller where no thread of the process waits in a range. False when memory is
  * out; end with ps_callers_fini() in any case. */
 bool ps_callers_find(const ps_trace *trace, const uint32_t *parent, ps_callers *out);

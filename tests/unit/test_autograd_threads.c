@@ -202,18 +202,36 @@ static void workers_stay_outside(void **state) {
 }
 
 /* A thread that runs forward operators and nodes calls backward() itself, on the CPU: the range of another thread is not
- * around it. */
+ * around it, nor around its own ranges. */
 static void nodes_of_the_calling_thread(void **state) {
     (void)state;
     scene s = scene_new();
     range(&s, s.other, "prefetch", 0, 1000);
     op(&s, s.other, "aten::copy_", 5, 6, 1);
+    range(&s, s.main, "attn(F)", 9, 21);
     op(&s, s.main, "aten::linear", 10, 20, 2);
     node(&s, s.main, NODE "AddmmBackward0", "aten::mm", 100, 110, 3);
+    node(&s, s.main, NODE "AccumulateGrad", "aten::add", 120, 130, 5);
     range(&s, s.main, "attn(B)", 200, 300);
     node(&s, s.main, NODE "AddmmBackward0", "aten::mm", 210, 220, 4);
     expect(&s, "|prefetch|aten::copy_|k|1|1|1|0\n"
+               "|attn(F)|aten::linear|k|2|2|1|0\n"
                "|attn(B)|aten::mm|k|4|4|1|0\n");
+}
+
+/* A thread of the engine that runs a callback at the end of the pass remains one. */
+static void callbacks_of_the_engine(void **state) {
+    (void)state;
+    scene s = scene_new();
+    range(&s, s.main, "backward", 0, 1000);
+    for (int i = 0; i < 4; i++) {
+        node(&s, s.engine, NODE "MmBackward0", "aten::mm", 100 * i, 100 * i + 50, 5);
+    }
+    op(&s, s.engine, "aten::div_", 500, 510, 7);
+    expect_table(&s, "ModuleCoverage",
+                 "0|annotations|in modules||5|5|27|100\n"
+                 "0|annotations|outside modules||0|0|0|0\n"
+                 "0|annotations|launch not known||NULL|0|0|0\n");
 }
 
 /* Nsight Systems knows no operators: the thread's name says that it is of the engine. A call that begins while the main
@@ -382,13 +400,21 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_that_wait),       cmocka_unit_test(shares_of_ranges_that_wait),
-        cmocka_unit_test(numbers_come_first),     cmocka_unit_test(numbers_without_a_thread),
-        cmocka_unit_test(flows_come_before_time), cmocka_unit_test(a_busy_thread_does_not_wait),
-        cmocka_unit_test(workers_stay_outside),   cmocka_unit_test(nodes_of_the_calling_thread),
-        cmocka_unit_test(threads_by_name),        cmocka_unit_test(marks_on_the_engines_thread),
-        cmocka_unit_test(every_source),           cmocka_unit_test(around_a_node),
-        cmocka_unit_test(parts_are_the_whole),    cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(ranges_that_wait),
+        cmocka_unit_test(shares_of_ranges_that_wait),
+        cmocka_unit_test(numbers_come_first),
+        cmocka_unit_test(numbers_without_a_thread),
+        cmocka_unit_test(flows_come_before_time),
+        cmocka_unit_test(a_busy_thread_does_not_wait),
+        cmocka_unit_test(workers_stay_outside),
+        cmocka_unit_test(nodes_of_the_calling_thread),
+        cmocka_unit_test(callbacks_of_the_engine),
+        cmocka_unit_test(threads_by_name),
+        cmocka_unit_test(marks_on_the_engines_thread),
+        cmocka_unit_test(every_source),
+        cmocka_unit_test(around_a_node),
+        cmocka_unit_test(parts_are_the_whole),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

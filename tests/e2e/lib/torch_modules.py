@@ -55,7 +55,7 @@ def add_kernels(path):
     made = []
     for op in ops:
         end = op["ts"] + op["dur"]
-        if op["dur"] <= 0.5 or any(o is not op and o["tid"] == op["tid"] and op["ts"] <= o["ts"] and o["ts"] + o["dur"] <= end
+        if op["dur"] < 0.1 or any(o is not op and o["tid"] == op["tid"] and op["ts"] <= o["ts"] and o["ts"] + o["dur"] <= end
                                    for o in ops):
             continue
         number = len(made) // 2 + 1
