@@ -226,11 +226,9 @@ static bool add_call(const ps_module_tree *t, const ps_slices *s, const ps_modul
 
 /* A capture without modules has none to compare. */
 static ps_code add_modules(const ps_map_input *in, ps_named_sums *sums, ps_err *err) {
-    /* Ranges of the Ascend profiler have domains, and only the domain Module means modules. */
-    bool marks_too = in->rank->profiler == NULL || strcmp(in->rank->profiler, "Ascend") != 0;
     const ps_module_tree *tree = NULL;
     ps_err why = PS_ERR_INIT;
-    ps_code code = ps_derived_modules(in->derived, marks_too, &tree, &why);
+    ps_code code = ps_derived_modules(in->derived, true, &tree, &why);
     const ps_slices *s = ps_trace_slices(in->trace);
     bool ok = code != PS_NOMEM;
     for (size_t i = 0; ok && tree != NULL && i < tree->n_calls; i++) {

@@ -115,7 +115,8 @@ ps_code ps_links_init(ps_links *l, const ps_trace *trace, ps_err *err) {
     behind back = {new_column(s->n), new_column(s->n)};
     bool ok = l->parent != NULL && l->call != NULL && l->op != NULL && back.op != NULL &&
               back.queue != NULL;
-    ok = ps_step_index_init(&l->steps, trace) && ok && find_parents(l, s, &back);
+    ok = ps_step_index_init(&l->steps, trace) && ok && find_parents(l, s, &back) &&
+         ps_callers_find(trace, l->parent, &l->callers);
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(trace, &n);
     for (size_t i = 0; ok && i < n; i++) {
@@ -140,8 +141,22 @@ void ps_links_fini(ps_links *l) {
     ps_free(l->parent);
     ps_free(l->call);
     ps_free(l->op);
+    ps_callers_fini(&l->callers);
     ps_step_index_fini(&l->steps);
     *l = (ps_links){0};
+}
+
+uint32_t ps_links_around(const ps_links *l, uint32_t slice) {
+    uint32_t parent = l->parent[slice];
+    return parent != PS_NONE || l->callers.n == 0 ? parent : ps_caller_of(&l->callers, slice);
+}
+
+uint32_t ps_links_waiting(const ps_links *l, uint32_t slice) {
+    uint32_t at = slice;
+    while (l->callers.n > 0 && l->parent[at] != PS_NONE) {
+        at = l->parent[at];
+    }
+    return l->callers.n > 0 ? ps_caller_of(&l->callers, at) : PS_NONE;
 }
 
 /* The last step that began at or before `at`, else the first. */
