@@ -36,6 +36,8 @@ typedef struct ps_analysis_opts {
     bool in_full; /* pp_chart: critical path, waits and other schedules too */
     /* pp_labels: rules for names of ranges, POSIX extended; the first group of a match is the microbatch */
     const char *forward_re, *backward_re, *microbatch_re;
+    int64_t
+        unexplained; /* charts: percent of device work in no op above which no bubble is told; 0: the default */
     bool align; /* charts: bring the clocks of the machines together */
     int64_t
         max_activations; /* of those, only schedules that hold no more (microbatches of a whole stage); 0: all */

@@ -705,6 +705,7 @@ static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err)
                              .n_stages = (int32_t)pl->job.n_stages,
                              .n_microbatches = (int32_t)pl->job.n_microbatches,
                              .is_labelled = labelled,
+                             .unexplained_percent = (double)in->opts->unexplained,
                              .in_full = in->opts->in_full,
                              .clocks = {.each_rank = in->opts->align, .align = in->opts->align},
                              .replay = {.max_activations = in->opts->max_activations}};
