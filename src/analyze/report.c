@@ -250,13 +250,18 @@ static void look_at_chart(ps_report *report) {
     const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
     int64_t sum = 0;
     int64_t n = 0;
+    int64_t n_steps = 0;
+    int64_t last = PS_STEP_OUTSIDE;
     for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
-        if (ps_column_int(steps, r, "step", PS_STEP_OUTSIDE) != PS_STEP_OUTSIDE) {
+        int64_t step = ps_column_int(steps, r, "step", PS_STEP_OUTSIDE);
+        if (step != PS_STEP_OUTSIDE) {
             sum = ps_ns_add(sum, ps_column_int(steps, r, "time", 0));
             n++;
+            n_steps += step != last; /* each pipeline has a row in it */
+            last = step;
         }
     }
-    report->n_steps = n > report->n_steps ? n : report->n_steps;
+    report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
     bool any_computing = false;
     for (size_t i = 0; i < report->n_members; i++) {
         any_computing = any_computing || report->members[i].computing_ns > 0;
