@@ -87,7 +87,8 @@ typedef struct ps_reduce_input {
 } ps_reduce_input;
 
 typedef struct ps_round {
-    uint32_t needs; /* ps_needs bits; 0: map sees no trace */
+    uint32_t needs;         /* ps_needs bits; 0: map sees no trace */
+    uint32_t needs_in_full; /* these too, with ps_analysis_opts.in_full */
     /* Makes or goes on with the rank's partial: returns it in *partial (may be the same). PS_NOTHING means the
      * rank has nothing to analyse: `err` says what is missing; a partial may be left all the same. */
     ps_code (*map)(const ps_map_input *in, void **partial, ps_err *err);

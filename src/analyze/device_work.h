@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "model/trace.h"
 
-/* The united spans of work, epoch ns; empty where the trace has no device. *out must be empty; the caller ends with
+/* The united spans of work, epoch ns; empty where the trace has no computing. *out must be empty; the caller ends with
  * ps_intervals_fini(), also after a failure. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_device_work_collect(const ps_trace *trace, ps_intervals *out, ps_err *err);
 
