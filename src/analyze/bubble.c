@@ -411,7 +411,7 @@ static bool say_untold(ps_chart *c, const telling *t) {
     if (t->n_unexplained > 0) {
         (void)snprintf(
             text, sizeof text,
-            "No bubble is told%s: %.1f %% of what the device of rank %s did in the step is in no "
+            "No bubble is told%s: %.1f %% of what the device of rank %s did in its steps is in no "
             "op of the chart (limit %.3g %%: chart --unexplained). What looks idle may be the "
             "pipeline's own work.",
             which, t->worst_percent, PS_RANK(t->worst_rank), t->limits->unexplained_percent);
