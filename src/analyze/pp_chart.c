@@ -768,17 +768,16 @@ static ps_code reduce_tables(const ps_reduce_input *in, void **shared, ps_err *e
     return code == PS_OK ? add_chart(in, pl, err) : code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
-                                            PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
-                                            PS_NEED_COMM_MARKS | PS_NEED_LABELS,
-                                   .map = map_collect,
-                                   .reduce = reduce_settle},
-                                  {.needs = 0,
-                                   .needs_in_full =
-                                       PS_NEED_META | PS_NEED_STEPS | PS_NEED_DEVICE_SPANS,
-                                   .wants = has_marks,
-                                   .map = map_label,
-                                   .reduce = reduce_tables}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
+              PS_NEED_COMM_MARKS | PS_NEED_LABELS,
+     .map = map_collect,
+     .reduce = reduce_settle},
+    {.needs = 0,
+     .needs_in_full = PS_NEED_META | PS_NEED_STEPS | PS_NEED_DEVICE_SPANS,
+     .wants = has_marks,
+     .map = map_label,
+     .reduce = reduce_tables}};
 
 const ps_analysis ps_analysis_pp_chart = {
     .name = "pp_chart",

@@ -20,7 +20,8 @@ typedef struct stage {
 
 typedef struct pipes {
     ps_report *report;
-    stage *stages; /* by pipeline, in the order of PipelineBubble's first step; those whose bubble is told */
+    stage *
+        stages; /* by pipeline, in the order of PipelineBubble's first step; those whose bubble is told */
     size_t n, cap;
     int32_t *numbers; /* [n_numbers] the stages that they are, ascending */
     size_t n_numbers, n_pipelines;
@@ -318,13 +319,12 @@ static void show_stage(const pipes *p, int32_t number, stage_time_fn *of) {
                        ps_ns_text_of(mean(of(o.worst), o.worst->n_steps)).text,
                        (int)o.worst->pipeline, PS_RANK(o.worst->rank));
     }
-    ps_findings_evidence(&p->report->findings,
-                         (ps_evidence){.rank = s->rank,
-                                       .step = s->worst_step,
-                                       .start_ns = PS_NO_START,
-                                       .dur_ns = mean(of(s), s->n_steps),
-                                       .name = name_stage(p, s, false).text,
-                                       .note = note});
+    ps_findings_evidence(&p->report->findings, (ps_evidence){.rank = s->rank,
+                                                             .step = s->worst_step,
+                                                             .start_ns = PS_NO_START,
+                                                             .dur_ns = mean(of(s), s->n_steps),
+                                                             .name = name_stage(p, s, false).text,
+                                                             .note = note});
 }
 
 /* What the slowest stage is busier than the mean of the stages, each as its median over pipelines. */
@@ -528,18 +528,19 @@ static void find_stall(pipes *p, const stall_rule *rule) {
     char median[128] = "";
     if (p->n_pipelines > 1) {
         (void)snprintf(median, sizeof median, " The median of this stage over %zu pipelines is %s.",
-                       most.n, ps_ns_text_of(mean(rule->of(most.median), most.median->n_steps)).text);
+                       most.n,
+                       ps_ns_text_of(mean(rule->of(most.median), most.median->n_steps)).text);
     }
-    ps_findings_add(f,
-                    (ps_finding){.rule = rule->rule,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .gain_ns = ns,
-                                 .value = ps_percent(ns, p->step_ns)},
-                    "%s (rank %s) %s %s in each step%s.%s %zu of %zu stages are over the threshold%s.",
-                    name_stage(p, worst, true).text, PS_RANK(worst->rank), rule->what,
-                    ps_ns_text_of(ns).text, for_whom, median, n_over, p->n_numbers,
-                    p->n_pipelines > 1 ? " in some pipeline" : "");
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = rule->rule,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = ns,
+                     .value = ps_percent(ns, p->step_ns)},
+        "%s (rank %s) %s %s in each step%s.%s %zu of %zu stages are over the threshold%s.",
+        name_stage(p, worst, true).text, PS_RANK(worst->rank), rule->what, ps_ns_text_of(ns).text,
+        for_whom, median, n_over, p->n_numbers, p->n_pipelines > 1 ? " in some pipeline" : "");
     show_bubbles(p->report, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
 }
 
@@ -651,8 +652,7 @@ static void find_unexplained(ps_report *report) {
     if (ps_rule_fires(&report->findings, PS_RULE_UNEXPLAINED, most)) {
         ps_findings_add(
             &report->findings,
-            (ps_finding){
-                .rule = PS_RULE_UNEXPLAINED, .rank = rank, .stage = where, .value = most},
+            (ps_finding){.rule = PS_RULE_UNEXPLAINED, .rank = rank, .stage = where, .value = most},
             "%s", chart->untold);
     }
 }
