@@ -260,52 +260,29 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
-/* Of numbers in any order, which it sorts. */
-static size_t count_distinct(int64_t *values, size_t n) {
-    size_t distinct = 0;
-    if (n > 1) {
-        qsort(values, n, sizeof *values, ps_compare_i64);
-    }
-    for (size_t i = 0; i < n; i++) {
-        distinct += i == 0 || values[i] != values[i - 1];
-    }
-    return distinct;
-}
-
-/* The mean of the chart's steps, over all its pipelines, and how many steps they are; a step that several pipelines ran is one. */
-static bool mean_chart_step(const ps_report *report, int64_t *mean_ns, size_t *n_steps) {
-    const ps_table *t = ps_report_chart_table(report, "PipelineStep");
-    size_t n_rows = t != NULL ? t->n_rows : 0;
-    int64_t *steps = ps_calloc(n_rows + 1, sizeof *steps);
-    int64_t sum_ns = 0;
-    size_t n = 0;
-    for (size_t r = 0; steps != NULL && r < n_rows; r++) {
-        int64_t step = ps_column_int(t, r, "step", PS_STEP_OUTSIDE);
-        if (step != PS_STEP_OUTSIDE) {
-            sum_ns = ps_ns_add(sum_ns, ps_column_int(t, r, "time", 0));
-            steps[n++] = step;
-        }
-    }
-    *mean_ns = n > 0 ? sum_ns / (int64_t)n : 0;
-    *n_steps = steps != NULL ? count_distinct(steps, n) : 0;
-    ps_free(steps);
-    return steps != NULL;
-}
-
 /* The step of a pipeline may be longer than what its ranks do in it; a chart of host times has no members at all. */
 static void look_at_chart(ps_report *report) {
-    int64_t mean_ns = 0;
-    size_t n_steps = 0;
-    if (!mean_chart_step(report, &mean_ns, &n_steps)) {
-        report->findings.failed = true;
+    const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
+    int64_t sum = 0;
+    int64_t n = 0;
+    int64_t n_steps = 0;
+    int64_t last = PS_STEP_OUTSIDE;
+    for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
+        int64_t step = ps_column_int(steps, r, "step", PS_STEP_OUTSIDE);
+        if (step != PS_STEP_OUTSIDE) {
+            sum = ps_ns_add(sum, ps_column_int(steps, r, "time", 0));
+            n++;
+            n_steps += step != last; /* each pipeline has a row in it */
+            last = step;
+        }
     }
-    report->n_steps = (int64_t)n_steps > report->n_steps ? (int64_t)n_steps : report->n_steps;
+    report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
     bool any_computing = false;
     for (size_t i = 0; i < report->n_members; i++) {
         any_computing = any_computing || report->members[i].computing_ns > 0;
     }
-    if (n_steps > 0 && (!any_computing || mean_ns > report->step_ns)) {
-        report->step_ns = mean_ns;
+    if (n > 0 && (!any_computing || sum / n > report->step_ns)) {
+        report->step_ns = sum / n;
     }
     if (report->n_members == 0 && report->chart != NULL) {
         report->start_ns = report->chart->origin_ns;

@@ -31,11 +31,20 @@ typedef struct session {
     size_t n_progress;
 } session;
 
+/* Of one analysis in this round. */
+static uint32_t needs_of(const session *s, size_t a) {
+    const ps_analysis *analysis = s->analyses[a];
+    if (s->round >= analysis->n_rounds) {
+        return 0;
+    }
+    const ps_round *round = &analysis->rounds[s->round];
+    return round->needs | (s->opts->analysis.in_full ? round->needs_in_full : 0);
+}
+
 static uint32_t round_needs(const session *s) {
     uint32_t needs = 0;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
-        const ps_analysis *analysis = s->analyses[a];
-        needs |= s->round < analysis->n_rounds ? analysis->rounds[s->round].needs : 0;
+        needs |= needs_of(s, a);
     }
     /* The host side of operators only matters to a step filter, labels of an earlier run only to a chart. */
     needs = s->opts->analysis.step_id < 0 ? needs & ~(uint32_t)PS_NEED_COMM_HOST : needs;
@@ -132,7 +141,7 @@ static bool wants_rank(const session *s, size_t a, size_t r) {
 static bool needs_trace(const session *s, size_t r) {
     bool any = false;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
-        any = any || (wants_rank(s, a, r) && s->analyses[a]->rounds[s->round].needs != 0);
+        any = any || (wants_rank(s, a, r) && needs_of(s, a) != 0);
     }
     return any;
 }
@@ -187,7 +196,7 @@ static void map_rank(void *context, size_t r) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         s->took_part[a][r] = s->took_part[a][r] && !lost;
         if (!lost && wants_rank(s, a, r)) {
-            bool sees = s->analyses[a]->rounds[s->round].needs != 0;
+            bool sees = needs_of(s, a) != 0;
             map_analysis(s, a, r, sees ? trace : NULL, sees ? derived : NULL);
         }
     }

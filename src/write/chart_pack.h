@@ -1,7 +1,8 @@
 /* A chart packed for the page: JSON with typed columns, about ten bytes an op.
  *
  *   {"title":"...","schedule":"1f1b","how":"...","origin_ns":"0",
- *    "ranks":[[rank,stage,pipeline],...],
+ *    "measured":1,"untold":"...",  idle time is what "bubbles" says; why some ranks have none
+ *    "ranks":[[rank,stage,pipeline,1 or 0: its bubble is told],...],
  *    "labels":[["7F+13B",kind,chunk,microbatch,chunk2,microbatch2,phase,source],...],
  *    "runs":[rank row,step,count, ...],  ops in order; "n":ops
  *    "label":C,"gap":C,"dur":C,"host":C,"hostdur":C,

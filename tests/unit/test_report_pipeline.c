@@ -151,7 +151,8 @@ static void pause_of_the_first_stage(void **state) {
 
 /* Traces of a pipeline as PyTorch labels it, charted by pp_labels: what the device is free for lies in the bubble of its
  * stage, so the host is not blamed. The bubble of each rank is that of the chart without warm-up and cool-down, which lie
- * before its first and after its last kernel. */
+ * before its first and after its last kernel. The communication kernel beside every op begins 30 before it and ends 40 behind
+ * it: there the device works, which is no bubble in either of them. */
 static void traces_with_labels(void **state) {
     (void)state;
     const pp_spec spec = {
@@ -175,13 +176,7 @@ static void traces_with_labels(void **state) {
     for (size_t r = 0; r < 4; r++) {
         int64_t stall = ps_table_cell(bubble, r, ps_table_column(bubble, "stall"))->u.i;
         int64_t found = ps_table_cell(overview, r, ps_table_column(overview, "bubble"))->u.i;
-        int64_t n_stalls = 0;
-        for (size_t i = 0; i < charted.result.chart->n_bubbles; i++) {
-            const ps_bubble *b = &charted.result.chart->bubbles[i];
-            n_stalls += b->rank == r && b->cause == PS_BUBBLE_STALL;
-        }
-        /* a communication kernel beside every op begins 30 before it and ends 40 behind it */
-        assert_int_equal(found, stall - 70 * n_stalls);
+        assert_int_equal(found, stall);
     }
     assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
     assert_true(report_fired(&o, PS_RULE_BUBBLE));

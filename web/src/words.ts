@@ -436,6 +436,7 @@ const WORDS = {
   "pipeline.fact-steps": ["all {0} steps", "全部 {0} 个 step"],
   "pipeline.fact-pipeline": ["pipeline {0}", "流水线 {0}"],
   "pipeline.fact-bubble": ["bubble {0} %", "空泡 {0} %"],
+  "pipeline.fact-untold": ["bubble not told", "空泡未知"],
   "pipeline.fact-under": ["below: {0}, {1}, bubble {2} %", "下方：{0}，{1}，空泡 {2} %"],
   "pipeline.loading": ["Finding the pipelines of {0} ranks …", "正在分析 {0} 个 rank 的流水线…"],
   "pipeline.nothing": ["No pipeline to show", "没有可显示的流水线"],

@@ -20,6 +20,8 @@ export interface Rank {
   rank: number;
   stage: number;
   pipeline: number;
+  /** Its idle time is a bubble; else the chart's `untold` says why not. */
+  isTold: boolean;
 }
 
 /** Idle times; `waitsFor` is an op of the chart or -1. */
@@ -37,6 +39,9 @@ export interface Chart {
   title: string;
   schedule: string;
   how: string;
+  /** Idle time is what `bubbles` says, also where that is none. */
+  isMeasured: boolean;
+  untold: string;
   originNs: string;
   ranks: Rank[];
   labels: Label[];

@@ -28,6 +28,8 @@ export interface Row {
   theory: Lane;
   bubbles: Lane;
   theoryBubbles: Lane;
+  /** What is idle is bubble. */
+  isTold: boolean;
   /** Sum of the windows of its pipeline's steps. */
   windowNs: number;
   /** Time with work, and idle time by cause, summed over the steps shown; in the windows of the steps. */
@@ -324,7 +326,7 @@ function layOps(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, 
 function layBubbles(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, originNs: number): (Lane | null)[] | null {
   const { bubbles } = chart;
   const found: (LaneBuilder | null)[] = new Array<null>(nRows).fill(null);
-  let any = false;
+  let any = chart.isMeasured;
   for (let i = 0; i < bubbles.n; i++) {
     const row = rowOf[bubbles.rank[i]!]!;
     if (row >= 0 && (choice.step === null || bubbles.step[i] === choice.step)) {
@@ -365,7 +367,7 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
     const theory = theories.get(r.pipeline);
     const under = theory?.lanes.get(r.stage) ?? EMPTY;
     return {
-      stage: r.stage, rank: r.rank, rankRow: r.rankRow, pipeline: r.pipeline,
+      stage: r.stage, rank: r.rank, rankRow: r.rankRow, pipeline: r.pipeline, isTold: r.isTold,
       ops: lane, transfers: transfers[i]!, theory: under, bubbles: idle,
       theoryBubbles: gaps(under, theory?.spans ?? [], originNs).finish(),
       windowNs: windowOf(r.pipeline), busyNs: busy(lane), lookNs: byLook(lane), causeNs, waits: waitsOf(chart, idle, originNs),
@@ -393,6 +395,13 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
   };
 }
 
+/** Idle share over all stages that were measured; null where the chart says why there is none. */
+export function bubbleShare(rows: readonly Row[]): number | null {
+  const measured = rows.filter((r) => r.ops.n > 0);
+  const idle = measured.reduce((sum, r) => sum + r.causeNs.reduce((a, b) => a + b, 0), 0);
+  return measured.every((r) => r.isTold) ? idle / Math.max(1, measured.reduce((sum, r) => sum + r.windowNs, 0)) : null;
+}
+
 /** Rows for the stages of the theory that nobody measured, in their places. */
 function addUnmeasured(rows: Row[], pipeline: number, theory: Theory, originNs: number, nCauses: number, windowNs: number): void {
   const measured = new Set(rows.filter((r) => r.pipeline === pipeline).map((r) => r.stage));
@@ -402,7 +411,7 @@ function addUnmeasured(rows: Row[], pipeline: number, theory: Theory, originNs: 
   for (const [stage, lane] of theory.lanes) {
     if (!measured.has(stage)) {
       rows.push({
-        stage, rank: -1, rankRow: -1, pipeline, ops: EMPTY, transfers: EMPTY, theory: lane, bubbles: EMPTY,
+        stage, rank: -1, rankRow: -1, pipeline, isTold: true, ops: EMPTY, transfers: EMPTY, theory: lane, bubbles: EMPTY,
         theoryBubbles: gaps(lane, theory.spans, originNs).finish(),
         windowNs, busyNs: 0, lookNs: new Map(), causeNs: new Array<number>(nCauses).fill(0), waits: null,
       });

@@ -5,8 +5,10 @@ export interface Packed {
   title: string;
   schedule: string;
   how: string;
+  measured: number;
+  untold: string;
   origin_ns: string;
-  ranks: [number, number, number][];
+  ranks: [number, number, number, number][];
   n: number;
   labels: [string, number, number, number, number, number, number, number][];
   runs: number[];
@@ -65,8 +67,10 @@ export function unpack(p: Packed): Chart {
     title: p.title,
     schedule: p.schedule,
     how: p.how,
+    isMeasured: p.measured === 1,
+    untold: p.untold,
     originNs: p.origin_ns,
-    ranks: p.ranks.map(([rank, stage, pipeline]) => ({ rank, stage, pipeline })),
+    ranks: p.ranks.map(([rank, stage, pipeline, told]) => ({ rank, stage, pipeline, isTold: told === 1 })),
     labels,
     n: p.n,
     start: new Float64Array(p.n),
