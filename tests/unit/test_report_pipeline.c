@@ -178,7 +178,8 @@ static void traces_with_labels(void **state) {
         int64_t found = ps_table_cell(overview, r, ps_table_column(overview, "bubble"))->u.i;
         assert_int_equal(found, stall);
     }
-    assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
+    /* The window of a step ends 2 ms behind its last op, with nothing recorded on the host: that is all it is charged. */
+    assert_in_range(report_gain(&o, PS_RULE_FREE_SHARE), 2000 * US, 2050 * US);
     assert_true(report_fired(&o, PS_RULE_BUBBLE));
     report_fini(&o);
     pp_outcome_fini(&charted);
