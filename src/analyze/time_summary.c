@@ -270,7 +270,7 @@ static ps_code collect_rows(const ps_map_input *in, const ps_links *links, parti
 
 static bool has_copies(const ps_trace *trace) {
     const ps_slices *s = ps_trace_slices(trace);
-    return memchr(s->kind, PS_SLICE_COPY, s->n) != NULL;
+    return s->n > 0 && memchr(s->kind, PS_SLICE_COPY, s->n) != NULL;
 }
 
 static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {

@@ -217,11 +217,24 @@ const char *ps_capture_name(ps_part_of_capture part) {
     return PARTS[part].name;
 }
 
+/* What a timeline tells and tables do not: there it is the file that is missing, whatever was collected. */
+static bool is_of_timeline(const ps_loaded *l, ps_part_of_capture part) {
+    bool is_told = part == PS_CAPTURE_PYTHON || part == PS_CAPTURE_FLOWS ||
+                   part == PS_CAPTURE_HOST || part == PS_CAPTURE_MARKS;
+    return is_told &&
+           ps_trace_missing_timeline(ps_loaded_layer(l, PS_LAYER_PROFILE)->trace) != NULL;
+}
+
 bool ps_capture_misses(const ps_loaded *l, const char *format, ps_part_of_capture part,
                        ps_missing *out) {
     const char *remedy = PARTS[part].remedies[family_of(l, format)];
     if (remedy == NULL || ps_capture_has(l, part)) {
         return false;
+    }
+    if (is_of_timeline(l, part)) {
+        remedy =
+            "The timeline (trace_view.json, msprof_*.json) is not among the files of this rank, only tables: "
+            "copy it beside them, or export it again.";
     }
     *out = (ps_missing){PARTS[part].what, remedy};
     return true;

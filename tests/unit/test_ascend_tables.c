@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/fs.h"
 #include "model/recording.h"
 #include "read/ascend_tables.h"
@@ -203,6 +204,31 @@ static void tables_of_msprof(void **state) {
     ps_cluster_free(c);
 }
 
+/* Every allocation may fail: the result is an error, or the same trace where it could be done without. */
+static void allocations_fail(void **state) {
+    (void)state;
+    put("kernel_details.csv", KERNELS);
+    put("step_trace_time.csv", STEPS);
+    put("communication.json", COMM);
+    put("memory_record.csv", "Component,Timestamp(us),Total Reserved(MB),Device Type\n"
+                             "APP,1736408883000001.000\t,1.5,NPU:5\n");
+    char path[SCRATCH_BYTES + 32];
+    (void)snprintf(path, sizeof path, "%s/kernel_details.csv", scratch_dir);
+    int64_t made = INT64_MAX;
+    for (int64_t n = 0; made > n; n++) {
+        assert_true(n < 100000);
+        ps_src src = {.path = path, .reader = ps_reader_find("ascend-text")};
+        ps_err err = PS_ERR_INIT;
+        (void)ps_alloc_fail_at(n);
+        ps_trace *t = ps_read(&src, EVERYTHING | PS_NEED_INVENTORY, &err);
+        made = ps_alloc_fail_at(-1);
+        if (t == NULL && err.code != PS_NOMEM) {
+            fail_msg("allocation %lld: %s", (long long)n, err.msg);
+        }
+        ps_trace_free(t);
+    }
+}
+
 /* --- finding ------------------------------------------------------------------------------------------------- */
 
 static void ranks_of_a_cluster(void **state) {
@@ -270,6 +296,7 @@ int main(void) {
         TEST(odd_rows_are_counted),
         TEST(operators_alone),
         TEST(tables_of_msprof),
+        TEST(allocations_fail),
         TEST(ranks_of_a_cluster),
         TEST(a_timeline_comes_first),
         TEST(the_table_that_tells_most),
