@@ -23,16 +23,11 @@ static bool is_word(const char *text, size_t n, const char *word) {
 static const char *direction_of(const char *kind) {
     static const struct {
         const char *text, *direction;
-    } WHOLE[] = {{"host to device", "H2D"},
-                 {"host to device ex", "H2D"},
-                 {"device to host", "D2H"},
-                 {"device to host ex", "D2H"},
-                 {"device to device", "D2D"},
-                 {"addr device to device", "D2D"},
-                 {"host to host", "H2H"},
-                 {"CopyHostToDevice", "H2D"},
-                 {"CopyDeviceToHost", "D2H"},
-                 {"CopyDeviceToDevice", "D2D"},
+    } WHOLE[] = {{"host to device", "H2D"},   {"host to device ex", "H2D"},
+                 {"device to host", "D2H"},   {"device to host ex", "D2H"},
+                 {"device to device", "D2D"}, {"addr device to device", "D2D"},
+                 {"host to host", "H2H"},     {"CopyHostToDevice", "H2D"},
+                 {"CopyDeviceToHost", "D2H"}, {"CopyDeviceToDevice", "D2D"},
                  {"FillBuffer", "fill"}};
     static const struct {
         const char *text, *direction;
@@ -81,7 +76,7 @@ static const char *memory_of(const char *kind, const char *direction, const char
         side = arrow + 4;
         n = strcspn(side, ")");
     }
-    return side == NULL                  ? NULL
+    return side == NULL                   ? NULL
            : is_word(side, n, "Pageable") ? "pageable"
            : is_word(side, n, "Pinned")   ? "pinned"
                                           : NULL;

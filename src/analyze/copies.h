@@ -16,8 +16,9 @@ typedef struct ps_copy_keys {
 typedef struct ps_copy {
     ps_str kind;           /* as the profile writes the direction, else the name of the slice */
     const char *direction; /* "H2D", "D2H", "D2D", "H2H", "P2P", "fill"; NULL unknown */
-    const char *memory;    /* of the host: "pageable", "pinned"; NULL where it has no part or it is not said */
-    int64_t bytes;         /* -1 unknown */
+    const char *
+        memory; /* of the host: "pageable", "pinned"; NULL where it has no part or it is not said */
+    int64_t bytes; /* -1 unknown */
 } ps_copy;
 
 ps_copy_keys ps_copy_keys_of(const ps_trace *trace);

@@ -540,18 +540,17 @@ static bool begin_steps(ps_dispatch *d, const ps_overlaps *overlaps) {
     d->steps = ps_calloc(overlaps->n + 1, sizeof *d->steps);
     for (size_t i = 0; d->steps != NULL && i < overlaps->n; i++) {
         const ps_overlap *o = &overlaps->at[i];
-        d->steps[d->n_steps++] =
-            (ps_dispatch_step){.device = o->device,
-                               .step = o->step,
-                               .has_step = o->has_step,
-                               .first_ns = o->first_ns,
-                               .last_ns = o->last_ns,
-                               .busy_ns = o->computing_ns + o->not_overlapped_ns,
-                               .free_ns = o->free_ns,
-                               .preparing_ns = ps_overlap_preparing_ns(o),
-                               .step_ns = o->has_step
-                                              ? ps_overlap_whole_ns(o)
-                                              : o->computing_ns + o->not_overlapped_ns + o->free_ns};
+        d->steps[d->n_steps++] = (ps_dispatch_step){
+            .device = o->device,
+            .step = o->step,
+            .has_step = o->has_step,
+            .first_ns = o->first_ns,
+            .last_ns = o->last_ns,
+            .busy_ns = o->computing_ns + o->not_overlapped_ns,
+            .free_ns = o->free_ns,
+            .preparing_ns = ps_overlap_preparing_ns(o),
+            .step_ns = o->has_step ? ps_overlap_whole_ns(o)
+                                   : o->computing_ns + o->not_overlapped_ns + o->free_ns};
     }
     return d->steps != NULL;
 }

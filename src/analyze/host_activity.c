@@ -52,13 +52,27 @@ static bool ends(const char *text, size_t n, const char *with) {
 /* A function of a driver, without what its writer puts before and behind it: "AscendCL@aclrtMemcpy", "cudaMemcpy_v3020",
  * "cuMemcpyHtoD_v2", "cudaLaunchKernel_ptsz_v7000". */
 static ps_activity activity_of_call(const char *name) {
-    static const char *const COPIES[] = {
-        "aclrtMemcpy",     "aclrtMemcpy2d",  "cudaMemcpy",      "cudaMemcpy2D",
-        "cudaMemcpy3D",    "cudaMemcpyPeer", "cudaMemcpyArrayToArray",
-        "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol", "cuMemcpy", "cuMemcpyHtoD",
-        "cuMemcpyDtoH",    "cuMemcpyDtoD",   "cuMemcpy2D",      "cuMemcpy3D",
-        "cuMemcpyPeer",    "hipMemcpy",      "hipMemcpyHtoD",   "hipMemcpyDtoH",
-        "hipMemcpyDtoD",   "hipMemcpyWithStream"};
+    static const char *const COPIES[] = {"aclrtMemcpy",
+                                         "aclrtMemcpy2d",
+                                         "cudaMemcpy",
+                                         "cudaMemcpy2D",
+                                         "cudaMemcpy3D",
+                                         "cudaMemcpyPeer",
+                                         "cudaMemcpyArrayToArray",
+                                         "cudaMemcpyToSymbol",
+                                         "cudaMemcpyFromSymbol",
+                                         "cuMemcpy",
+                                         "cuMemcpyHtoD",
+                                         "cuMemcpyDtoH",
+                                         "cuMemcpyDtoD",
+                                         "cuMemcpy2D",
+                                         "cuMemcpy3D",
+                                         "cuMemcpyPeer",
+                                         "hipMemcpy",
+                                         "hipMemcpyHtoD",
+                                         "hipMemcpyDtoH",
+                                         "hipMemcpyDtoD",
+                                         "hipMemcpyWithStream"};
     static const char *const SYNCS[] = {
         "aclrtSynchronizeDevice", "aclrtSynchronizeDeviceWithTimeout",
         "aclrtSynchronizeStream", "aclrtSynchronizeStreamWithTimeout",
@@ -84,8 +98,8 @@ static ps_activity activity_of_call(const char *name) {
 /* "PP:2RECV_F1" of torch.distributed.pipelining, "nccl:recv 0<-1" of its process group, functions of Megatron, a
  * communication mark. */
 static bool is_receive(const char *name) {
-    static const char *const NAMES[] = {"recv_forward", "recv_backward", "forward-recv",
-                                        "backward-recv", "nccl:recv",    "c10d::recv_",
+    static const char *const NAMES[] = {"recv_forward",          "recv_backward", "forward-recv",
+                                        "backward-recv",         "nccl:recv",     "c10d::recv_",
                                         "c10d::recv_any_source_"};
     size_t n = strcspn(name, " ");
     ps_action action;
@@ -123,13 +137,13 @@ static ps_activity activity_of_range(const char *name) {
     if (begins(name, "Optimizer.step#") || begins(name, "Optimizer.zero_grad#")) {
         return PS_ACTIVITY_OPTIMIZER;
     }
-    return IS_ONE_OF(name, n, READS)       ? PS_ACTIVITY_COPY
+    return IS_ONE_OF(name, n, READS)                     ? PS_ACTIVITY_COPY
            : strcmp(name, "torch.cuda.synchronize") == 0 ? PS_ACTIVITY_SYNC
-           : IS_ONE_OF(name, n, SAVES)     ? PS_ACTIVITY_CHECKPOINT
-           : IS_ONE_OF(name, n, EVALUATES) ? PS_ACTIVITY_EVALUATION
-           : IS_ONE_OF(name, n, LOGS)      ? PS_ACTIVITY_LOGGING
-           : is_receive(name)              ? PS_ACTIVITY_RECEIVE
-                                           : PS_ACTIVITY_NONE;
+           : IS_ONE_OF(name, n, SAVES)                   ? PS_ACTIVITY_CHECKPOINT
+           : IS_ONE_OF(name, n, EVALUATES)               ? PS_ACTIVITY_EVALUATION
+           : IS_ONE_OF(name, n, LOGS)                    ? PS_ACTIVITY_LOGGING
+           : is_receive(name)                            ? PS_ACTIVITY_RECEIVE
+                                                         : PS_ACTIVITY_NONE;
 }
 
 /* A frame as the PyTorch profiler writes it: "torch/serialization.py(943): save". `function` NULL: any. */
@@ -244,7 +258,8 @@ static bool classify(ps_host_activity *h) {
         uint64_t key = (uint64_t)s->name[i].id * PS_N_SLICE_KINDS + s->kind[i];
         uint32_t own = ps_idmap_get(&seen, key);
         if (own == PS_IDMAP_NONE) {
-            own = ps_activity_of((ps_slice_kind)s->kind[i], ps_trace_text(h->links->trace, s->name[i]));
+            own = ps_activity_of((ps_slice_kind)s->kind[i],
+                                 ps_trace_text(h->links->trace, s->name[i]));
             ok = ps_idmap_put(&seen, key, own);
         }
         own = own == PS_ACTIVITY_RANGE && is_step(h->links, i) ? PS_ACTIVITY_NONE : own;
@@ -383,7 +398,8 @@ uint32_t ps_host_activity_at(const ps_host_activity *h, uint32_t thread, int64_t
         }
     }
     uint32_t slice = low > 0 ? t->moments[low - 1].slice : PS_NONE;
-    *until_ns = low < t->n && t->moments[low].start_ns < limit_ns ? t->moments[low].start_ns : limit_ns;
+    *until_ns =
+        low < t->n && t->moments[low].start_ns < limit_ns ? t->moments[low].start_ns : limit_ns;
     *activity = slice != PS_NONE ? (ps_activity)h->of[slice] : PS_ACTIVITY_NONE;
     return slice != PS_NONE ? h->from[slice] : PS_NONE;
 }

@@ -56,8 +56,8 @@ typedef struct ps_host_thread {
 
 typedef struct ps_host_activity {
     const ps_links *links;
-    uint8_t *of;     /* [n_slices] ps_activity, with what lies around it */
-    uint32_t *from;  /* [n_slices] the slice that says so */
+    uint8_t *of;             /* [n_slices] ps_activity, with what lies around it */
+    uint32_t *from;          /* [n_slices] the slice that says so */
     ps_host_thread *threads; /* those that launch work, most launches first */
     size_t n_threads;
     uint32_t *thread_of; /* [n_tracks] row in threads, PS_NONE */

@@ -108,7 +108,8 @@ static bool add_hosts(search *x, ps_idle_piece p) {
     before.end_ns = handed;
     p.start_ns = handed;
     return ask_threads(x, before, thread, 0, PS_ACTIVITY_NONE) &&
-           (p.start_ns >= p.end_ns || ask_threads(x, p, caller, MAX_THREADS_ASKED, PS_ACTIVITY_CALL));
+           (p.start_ns >= p.end_ns ||
+            ask_threads(x, p, caller, MAX_THREADS_ASKED, PS_ACTIVITY_CALL));
 }
 
 static bool add_by_launch(search *x, ps_idle_piece p) {
@@ -163,7 +164,8 @@ static bool add_outside(search *x, ps_idle_piece p, size_t which) {
 static bool add_stretch(search *x, int64_t device, int64_t start_ns, int64_t end_ns,
                         uint32_t next) {
     ps_share shares[2];
-    size_t n = end_ns > start_ns ? ps_overlaps_share(x->overlaps, device, start_ns, end_ns, shares) : 0;
+    size_t n =
+        end_ns > start_ns ? ps_overlaps_share(x->overlaps, device, start_ns, end_ns, shares) : 0;
     bool ok = true;
     for (size_t i = n; ok && i > 0; i--) { /* the earlier one comes last */
         const ps_share *share = &shares[i - 1];
@@ -188,12 +190,14 @@ static bool list_first(search *x) {
         bool is_mark = x->s->kind[i] == PS_SLICE_MARK_DEVICE;
         ps_activity does = (ps_activity)x->host->of[i];
         if (is_mark) {
-            does = ps_activity_of(PS_SLICE_MARK_HOST, ps_trace_text(x->links->trace, x->s->name[i]));
+            does =
+                ps_activity_of(PS_SLICE_MARK_HOST, ps_trace_text(x->links->trace, x->s->name[i]));
         } else if (!ps_host_activity_begins(x->host, i)) {
             continue;
         }
         for (size_t k = 0; ok && k < 2; k++) {
-            ok = does != FIRST[k] || ps_intervals_add(&x->first[k], x->s->start_ns[i], end_of(x, i));
+            ok =
+                does != FIRST[k] || ps_intervals_add(&x->first[k], x->s->start_ns[i], end_of(x, i));
         }
     }
     ps_intervals_unite(&x->first[0]);
@@ -228,8 +232,8 @@ static bool look_behind_copies(search *x) {
         }
         uint64_t device = (uint64_t)ps_work_device(&x->work, i);
         uint32_t behind = ps_idmap_get(&last, device);
-        bool known = part != PS_PART_COPYING || x->links->call[i] != PS_NONE ||
-                     x->links->op[i] != PS_NONE;
+        bool known =
+            part != PS_PART_COPYING || x->links->call[i] != PS_NONE || x->links->op[i] != PS_NONE;
         ok = known                     ? ps_idmap_put(&last, device, i)
              : behind != PS_IDMAP_NONE ? ps_idmap_put(&x->behind, i, behind)
                                        : true;
@@ -262,8 +266,8 @@ static void find_windows(search *x) {
     const ps_step_index *steps = &x->links->steps;
     for (size_t i = 0; i < steps->n; i++) {
         const ps_step *step = &steps->steps[i];
-        x->steps_start_ns = i == 0 || step->start_ns < x->steps_start_ns ? step->start_ns
-                                                                         : x->steps_start_ns;
+        x->steps_start_ns =
+            i == 0 || step->start_ns < x->steps_start_ns ? step->start_ns : x->steps_start_ns;
         x->steps_end_ns = i == 0 || step->end_ns > x->steps_end_ns ? step->end_ns : x->steps_end_ns;
         x->has_steps = true;
     }

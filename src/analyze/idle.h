@@ -14,8 +14,9 @@
 
 /* Behind the activities of the host. */
 typedef enum ps_idle_cause {
-    PS_IDLE_QUEUED = PS_N_ACTIVITIES, /* it was launched, and waited for an event or another stream */
-    PS_IDLE_UNKNOWN,                  /* nobody knows who launched the work behind it */
+    PS_IDLE_QUEUED =
+        PS_N_ACTIVITIES, /* it was launched, and waited for an event or another stream */
+    PS_IDLE_UNKNOWN,     /* nobody knows who launched the work behind it */
     PS_N_IDLE_CAUSES
 } ps_idle_cause;
 

@@ -59,10 +59,10 @@ typedef struct measure {
     uint32_t n_steps;
     bucket *buckets;
     size_t n, cap;
-    size_t last; /* most slices go where the one before went */
+    size_t last;          /* most slices go where the one before went */
     device_state *states; /* by running number */
     size_t n_states, cap_states, last_state;
-    pieces unresolved; /* for ps_overlaps_share, once all steps are known */
+    pieces unresolved;                    /* for ps_overlaps_share, once all steps are known */
     int64_t steps_start_ns, steps_end_ns; /* of all windows; both 0 without steps */
     bool has_steps;
 } measure;
@@ -462,8 +462,8 @@ static void find_windows(measure *m) {
     for (size_t i = 0; i < n; i++) {
         bool first = !m->has_steps;
         m->has_steps = true;
-        m->steps_start_ns = first || steps[i].start_ns < m->steps_start_ns ? steps[i].start_ns
-                                                                           : m->steps_start_ns;
+        m->steps_start_ns =
+            first || steps[i].start_ns < m->steps_start_ns ? steps[i].start_ns : m->steps_start_ns;
         m->steps_end_ns =
             first || steps[i].end_ns > m->steps_end_ns ? steps[i].end_ns : m->steps_end_ns;
     }

@@ -21,7 +21,12 @@
 #include "model/trace.h"
 
 /* A piece of time in which a device did no work, as the part of a step. */
-typedef enum ps_share_part { PS_SHARE_FREE, PS_SHARE_BEFORE, PS_SHARE_AFTER, PS_N_SHARES } ps_share_part;
+typedef enum ps_share_part {
+    PS_SHARE_FREE,
+    PS_SHARE_BEFORE,
+    PS_SHARE_AFTER,
+    PS_N_SHARES
+} ps_share_part;
 
 typedef struct ps_overlap {
     int64_t step;   /* id; 0 and has_step false in a trace without steps */
@@ -30,9 +35,9 @@ typedef struct ps_overlap {
     int64_t step_start_ns, step_end_ns; /* of the step's window, from the origin; has_step */
     int64_t first_ns, last_ns;          /* of B, from the origin */
     int64_t computing_ns, communication_ns, not_overlapped_ns, free_ns, bubble_ns;
-    int64_t exclude_receive_ns;   /* of not overlapped, what lies outside of receives */
-    int64_t before_ns, after_ns;  /* without steps: from the first and to the last copy */
-    int64_t memory_ns;            /* plain sum of the step's copies */
+    int64_t exclude_receive_ns;     /* of not overlapped, what lies outside of receives */
+    int64_t before_ns, after_ns;    /* without steps: from the first and to the last copy */
+    int64_t memory_ns;              /* plain sum of the step's copies */
     int64_t copies_ns[PS_N_SHARES]; /* of free, before and after, while copies ran */
 } ps_overlap;
 
@@ -49,7 +54,8 @@ static inline int64_t ps_overlap_preparing_ns(const ps_overlap *o) {
 }
 /* Copies that nothing hides. */
 static inline int64_t ps_overlap_copies_ns(const ps_overlap *o) {
-    return o->copies_ns[PS_SHARE_FREE] + o->copies_ns[PS_SHARE_BEFORE] + o->copies_ns[PS_SHARE_AFTER];
+    return o->copies_ns[PS_SHARE_FREE] + o->copies_ns[PS_SHARE_BEFORE] +
+           o->copies_ns[PS_SHARE_AFTER];
 }
 /* Free, before and after without them: nothing ran. */
 static inline int64_t ps_overlap_idle_ns(const ps_overlap *o) {
@@ -80,7 +86,8 @@ typedef struct ps_overlaps {
     ps_overlap *at;          /* by device, then step start; only those in which the device worked */
     ps_overlap_spans *spans; /* [n], or NULL when they were not asked for */
     size_t n;
-    ps_overlap_place *places; /* of all steps, also where one was asked for; by device, then first work */
+    ps_overlap_place
+        *places; /* of all steps, also where one was asked for; by device, then first work */
     size_t n_places;
 } ps_overlaps;
 

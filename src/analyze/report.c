@@ -186,9 +186,9 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
                                       : ps_job_place(job, m->rank, &facts->facts);
     m->stage = place.stage;
     m->pipeline = place.pipeline;
-    m->step_ns = ps_ns_add(ps_ns_add(ps_ns_add(m->before_ns, m->computing_ns),
-                                     ps_ns_add(m->exposed_ns, m->copies_ns)),
-                           ps_ns_add(m->free_ns, m->after_ns));
+    m->step_ns = ps_ns_add(
+        ps_ns_add(ps_ns_add(m->before_ns, m->computing_ns), ps_ns_add(m->exposed_ns, m->copies_ns)),
+        ps_ns_add(m->free_ns, m->after_ns));
     report->has_host_times = report->has_host_times || facts->has_host_times;
     report->comm_from_marks =
         report->comm_from_marks != NULL ? report->comm_from_marks : facts->comm_from_marks;

@@ -16,11 +16,12 @@ typedef struct ps_report_member {
     int32_t stage, pipeline; /* -1 unknown */
     int64_t step_ns;         /* before + computing + exposed + copies + free + after */
     int64_t computing_ns, exposed_ns, free_ns, receive_ns; /* means per step */
-    int64_t copies_ns;       /* only copies ran; free, before and after are without them */
+    int64_t copies_ns; /* only copies ran; free, before and after are without them */
     int64_t before_ns,
-        after_ns;      /* of the step's window, before the first and after the last work */
-    int64_t host_ns;   /* of before, free and after: the device waited for the host, outside of the pipeline bubble */
-    int64_t bubble_ns; /* of free: the pipeline bubble, mean per step */
+        after_ns; /* of the step's window, before the first and after the last work */
+    int64_t
+        host_ns; /* of before, free and after: the device waited for the host, outside of the pipeline bubble */
+    int64_t bubble_ns;      /* of free: the pipeline bubble, mean per step */
     int64_t edge_bubble_ns; /* the same of before and after */
     ps_intervals bubbles;   /* of the chart, epoch; owned */
 } ps_report_member;

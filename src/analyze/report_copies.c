@@ -26,8 +26,7 @@ static bool list_lanes(copy_search *x, const ps_overlaps *o) {
     bool ok = x->lanes != NULL;
     for (size_t i = 0; ok && i < o->n; i++) {
         if (i == 0 || o->at[i].device != o->at[i - 1].device) {
-            x->lanes[x->n_lanes++] =
-                (copy_lane){.device = o->at[i].device, .given_ns = INT64_MIN};
+            x->lanes[x->n_lanes++] = (copy_lane){.device = o->at[i].device, .given_ns = INT64_MIN};
         }
         const ps_intervals *copies = &o->spans[i].copies;
         for (size_t k = 0; ok && k < copies->n; k++) {
@@ -81,8 +80,7 @@ static bool take_copy(copy_search *x, const ps_work *work, const ps_copy_keys *k
     ps_copy copy = ps_copy_read(x->links->trace, keys, i);
     ps_report_copies *kind = find_kind(x->out, &copy);
     int64_t dur = s->dur_ns[i];
-    int64_t alone =
-        take_alone(x, ps_work_device(work, i), s->start_ns[i], s->start_ns[i] + dur);
+    int64_t alone = take_alone(x, ps_work_device(work, i), s->start_ns[i], s->start_ns[i] + dur);
     kind->n++;
     kind->sum_ns = ps_ns_add(kind->sum_ns, dur);
     kind->alone_ns = ps_ns_add(kind->alone_ns, alone);
@@ -94,12 +92,11 @@ static bool take_copy(copy_search *x, const ps_work *work, const ps_copy_keys *k
         return true;
     }
     const char *name = ps_trace_text(x->links->trace, s->name[i]);
-    kind->longest =
-        (ps_report_event){.name = ps_arena_strndup(&x->out->arena, name, strlen(name)),
-                          .start_ns = x->out->origin_ns + s->start_ns[i],
-                          .dur_ns = dur,
-                          .idle_ns = alone,
-                          .step = ps_links_step(x->links, i)};
+    kind->longest = (ps_report_event){.name = ps_arena_strndup(&x->out->arena, name, strlen(name)),
+                                      .start_ns = x->out->origin_ns + s->start_ns[i],
+                                      .dur_ns = dur,
+                                      .idle_ns = alone,
+                                      .step = ps_links_step(x->links, i)};
     kind->longest_bytes = copy.bytes;
     return kind->longest.name != NULL;
 }
@@ -111,7 +108,7 @@ static int by_time_alone(const void *a, const void *b) {
         return x->alone_ns > y->alone_ns ? -1 : 1;
     }
     return x->longest.start_ns < y->longest.start_ns ? -1
-                                                      : x->longest.start_ns > y->longest.start_ns;
+                                                     : x->longest.start_ns > y->longest.start_ns;
 }
 
 bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps,

@@ -88,7 +88,8 @@ static bool look_at(const ps_counters *c, uint32_t from, uint32_t to, int64_t la
 bool ps_is_frequency(const char *name, bool *is_cpu) {
     static const char *const SERIES[] = {"AI Core Freq", "SM Clock", "SM Frequency", "GPC Clock"};
     bool begins_so = strncasecmp(name, "cpu", 3) == 0;
-    *is_cpu = begins_so && strncasecmp(name + 3 + strspn(name + 3, " _-./0123456789"), "freq", 4) == 0;
+    *is_cpu =
+        begins_so && strncasecmp(name + 3 + strspn(name + 3, " _-./0123456789"), "freq", 4) == 0;
     bool known = *is_cpu;
     for (size_t i = 0; i < sizeof SERIES / sizeof *SERIES; i++) {
         known = known || strncasecmp(name, SERIES[i], strlen(SERIES[i])) == 0;

@@ -33,8 +33,9 @@ static void show_gaps(ps_report *report, const ps_report_member *m) {
         if (in_bubble(m, w) || w->end_ns - w->start_ns < least_ns) {
             continue;
         }
-        (void)snprintf(note, sizeof note, "host: %s%s%.100s", ps_activity_text((ps_activity)w->cause),
-                       w->blocking[0] != '\0' ? ": " : "", w->blocking);
+        (void)snprintf(note, sizeof note, "host: %s%s%.100s",
+                       ps_activity_text((ps_activity)w->cause), w->blocking[0] != '\0' ? ": " : "",
+                       w->blocking);
         char name[192];
         (void)snprintf(name, sizeof name, "idle %s%.140s",
                        w->next[0] != '\0' ? "before " : "after the last work", w->next);
@@ -54,8 +55,8 @@ static void say_causes(const ps_report_member *m, char *out, size_t size) {
     const ps_report_rank *r = m->facts;
     int64_t n = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
     bool said[PS_N_IDLE_CAUSES] = {false};
-    size_t at = (size_t)snprintf(out, size, "Idle by cause%s: ",
-                                 m->bubble_ns > 0 ? ", with what lies in the bubble" : "");
+    size_t at = (size_t)snprintf(
+        out, size, "Idle by cause%s: ", m->bubble_ns > 0 ? ", with what lies in the bubble" : "");
     for (int k = 0; k < PS_N_IDLE_CAUSES; k++) {
         int most = -1;
         for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
@@ -70,9 +71,8 @@ static void say_causes(const ps_report_member *m, char *out, size_t size) {
             at += (size_t)snprintf(out + at, size - at, "%s%s%s%.60s%s %s", k > 0 ? ", " : "",
                                    most < PS_N_ACTIVITIES ? ps_activity_text((ps_activity)most)
                                                           : OTHERS[most - PS_N_ACTIVITIES],
-                                   named ? " (most in one: " : "",
-                                   named ? ranges->top[0].name : "", named ? ")" : "",
-                                   ps_ns_text_of(ns).text);
+                                   named ? " (most in one: " : "", named ? ranges->top[0].name : "",
+                                   named ? ")" : "", ps_ns_text_of(ns).text);
         }
     }
     if (at < size) {
@@ -276,11 +276,10 @@ static void say_stops(const ps_report_member *m, const stop_rule *rule, char *ou
     for (int k = rule->first; k <= rule->last && at < size; k++) {
         const ps_report_stops *stops = &m->facts->stops[k];
         if (stops->idle_ns > 0) {
-            at += (size_t)snprintf(out + at, size - at, "%s%s (%lld in %zu step%s, %s in all)",
-                                   at > 0 ? ", " : "", ps_activity_text((ps_activity)k),
-                                   (long long)stops->n, m->facts->n_steps,
-                                   m->facts->n_steps == 1 ? "" : "s",
-                                   ps_ns_text_of(stops->sum_ns).text);
+            at += (size_t)snprintf(
+                out + at, size - at, "%s%s (%lld in %zu step%s, %s in all)", at > 0 ? ", " : "",
+                ps_activity_text((ps_activity)k), (long long)stops->n, m->facts->n_steps,
+                m->facts->n_steps == 1 ? "" : "s", ps_ns_text_of(stops->sum_ns).text);
         }
     }
 }
@@ -318,15 +317,16 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     }
     char stops[400] = "";
     say_stops(worst, rule, stops, sizeof stops);
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = rule->rule,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .gain_ns = most_ns,
-                                 .value = share},
-                    "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-                    "%s.",
-                    PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = rule->rule,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = most_ns,
+                     .value = share},
+        "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
+        "%s.",
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops);
     show_stops(report, worst, rule);
 }
 
@@ -358,15 +358,15 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
                      .value = ms},
         "On rank %s %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
         "each step.",
-        PS_RANK(worst->rank), ps_activity_text((ps_activity)rule->first), ps_ns_text_of(longest->dur_ns).text,
-        (long long)stops->n, ps_ns_text_of(stops->sum_ns).text, ps_ns_text_of(lost_ns).text);
+        PS_RANK(worst->rank), ps_activity_text((ps_activity)rule->first),
+        ps_ns_text_of(longest->dur_ns).text, (long long)stops->n, ps_ns_text_of(stops->sum_ns).text,
+        ps_ns_text_of(lost_ns).text);
     show_stops(report, worst, rule);
 }
 
 static int64_t comm_ns(const ps_report_member *m) {
-    return per_step(
-        m, ps_ns_add(m->facts->stops[PS_ACTIVITY_COPY].comm_ns,
-                     m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
+    return per_step(m, ps_ns_add(m->facts->stops[PS_ACTIVITY_COPY].comm_ns,
+                                 m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
 }
 
 /* How much of it is lost is not known: the launches that would have come are not in the trace. */
@@ -428,8 +428,8 @@ static void show_copies(ps_report *report, const ps_report_member *m) {
     for (size_t i = 0; i < m->facts->n_copies; i++) {
         const ps_report_copies *c = &m->facts->copies[i];
         char note[96];
-        size_t at = (size_t)snprintf(note, sizeof note, "alone %s",
-                                     ps_ns_text_of(c->longest.idle_ns).text);
+        size_t at =
+            (size_t)snprintf(note, sizeof note, "alone %s", ps_ns_text_of(c->longest.idle_ns).text);
         if (c->longest_bytes >= 0 && c->longest.dur_ns > 0) {
             (void)snprintf(note + at, sizeof note - at, ", %.3g MB at %.3g GB/s",
                            (double)c->longest_bytes / 1e6,
@@ -463,16 +463,17 @@ static void find_copies(ps_report *report) {
             at += at < sizeof kinds ? say_copies(worst, c, kinds + at, sizeof kinds - at) : 0;
         }
     }
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_EXPOSED_COPIES,
-                                 .rank = worst->rank,
-                                 .stage = worst->stage,
-                                 .gain_ns = worst->copies_ns,
-                                 .value = share},
-                    "On rank %s the device does nothing but copy for %s of a step of %s (%.1f %%): %s. What the "
-                    "link could carry is not in the capture.",
-                    PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
-                    ps_ns_text_of(worst->step_ns).text, share, kinds);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_EXPOSED_COPIES,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = worst->copies_ns,
+                     .value = share},
+        "On rank %s the device does nothing but copy for %s of a step of %s (%.1f %%): %s. What the "
+        "link could carry is not in the capture.",
+        PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
+        ps_ns_text_of(worst->step_ns).text, share, kinds);
     show_copies(report, worst);
 }
 

@@ -80,7 +80,8 @@ typedef struct ps_report_wait {
 typedef struct ps_report_copies {
     const char *direction, *memory; /* as in ps_copy; NULL unknown */
     int64_t n, sum_ns;              /* of all */
-    int64_t alone_ns; /* the device did nothing else; each moment goes to one copy, so these add up */
+    int64_t
+        alone_ns; /* the device did nothing else; each moment goes to one copy, so these add up */
     int64_t sized_bytes, sized_ns; /* of those whose size is known */
     ps_report_event longest;       /* by time alone; idle_ns is that time */
     int64_t longest_bytes;         /* -1 unknown */
@@ -117,11 +118,12 @@ typedef struct ps_report_rank {
     int64_t origin_ns;
     ps_overlap *steps; /* times from the origin */
     size_t n_steps;
-    ps_report_gap *gaps; /* between the first and the last work of steps, by start; the longest ones */
+    ps_report_gap
+        *gaps; /* between the first and the last work of steps, by start; the longest ones */
     size_t n_gaps, cap_gaps;
     int64_t dropped_gaps_ns; /* of those that were too many */
     ps_report_event before,
-        after; /* the longest times before the first and after the last work of a step */
+        after;            /* the longest times before the first and after the last work of a step */
     ps_report_gap *edges; /* the same at the ends of steps */
     size_t n_edges, cap_edges;
 
@@ -131,12 +133,12 @@ typedef struct ps_report_rank {
     size_t n_host_gaps, cap_host_gaps;
     /* Of all steps: the device did nothing, by cause (idle.h) and part of the step. They add up to what the steps say. */
     int64_t idle_ns[PS_N_IDLE_CAUSES][PS_N_SHARES];
-    ps_intervals idle_spans[PS_N_IDLE_CAUSES]; /* where, epoch, united; of many the longest */
-    int64_t short_gaps_ns;                     /* of the host's, in stretches under 20 us */
+    ps_intervals idle_spans[PS_N_IDLE_CAUSES];      /* where, epoch, united; of many the longest */
+    int64_t short_gaps_ns;                          /* of the host's, in stretches under 20 us */
     ps_report_copies copies[PS_REPORT_COPIES_KEPT]; /* by time alone, the most first */
     size_t n_copies;
     ps_intervals copy_spans; /* where nothing but copies ran, epoch, united; of many the longest */
-    ps_delays delays;      /* from the end of a call to the start of its work */
+    ps_delays delays;        /* from the end of a call to the start of its work */
 
     ps_report_kernel *kernels; /* by sum_ns, the most first */
     size_t n_kernels, cap_kernels;

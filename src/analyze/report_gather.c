@@ -42,9 +42,9 @@ static void look_around(const ps_trace *trace, const char *profiler, ps_report_r
     if (r->vendor == PS_VENDOR_OTHER && profiler != NULL) {
         bool ascend = strcmp(profiler, "Ascend") == 0 || strcmp(profiler, "MindSpore") == 0 ||
                       strcmp(profiler, "msMonitor") == 0;
-        r->vendor = ascend                               ? PS_VENDOR_ASCEND
+        r->vendor = ascend                                    ? PS_VENDOR_ASCEND
                     : strcmp(profiler, "Nsight Systems") == 0 ? PS_VENDOR_NVIDIA
-                                                         : PS_VENDOR_OTHER;
+                                                              : PS_VENDOR_OTHER;
     }
 }
 

@@ -6,7 +6,7 @@
 #include "analyze/report_facts.h"
 #include "base/alloc.h"
 
-#define MAX_GAPS 200000                  /* of a rank; of more the longest are kept */
+#define MAX_GAPS 200000 /* of a rank; of more the longest are kept */
 #define MAX_HOST_GAPS ((size_t)1 << 16)
 #define SHORT_NS 20000
 

@@ -249,8 +249,7 @@ static bool advise_optimiser(const ps_trace *trace, ps_table *t) {
     bool is_ascend = false;
     for (uint32_t i = 0; !is_ascend && i < s->n; i++) {
         const char *name = s->kind[i] == PS_SLICE_CALL ? ps_trace_text(trace, s->name[i]) : "";
-        is_ascend =
-            s->kind[i] == PS_SLICE_QUEUE || strncmp(driver_function(name), "acl", 3) == 0;
+        is_ascend = s->kind[i] == PS_SLICE_QUEUE || strncmp(driver_function(name), "acl", 3) == 0;
     }
     uint32_t longest = PS_NONE;
     for (uint32_t i = 0; i < s->n; i++) {

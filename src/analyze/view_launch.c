@@ -191,7 +191,8 @@ static const char *path_of(const launches *l, const stations *st, uint32_t kerne
         st->dequeue != PS_NONE ? ps_trace_text(l->trace, l->s->name[st->dequeue]) : "";
     const char *name = ps_trace_text(l->trace, l->s->name[kernel]);
     if (strncmp(call, "cu", 2) == 0) {
-        bool graph = strncmp(call, "cudaGraphLaunch", 15) == 0 || strncmp(call, "cuGraphLaunch", 13) == 0;
+        bool graph =
+            strncmp(call, "cudaGraphLaunch", 15) == 0 || strncmp(call, "cuGraphLaunch", 13) == 0;
         return graph ? "cuda graph" : "cuda";
     }
     if (strncmp(call, "hip", 3) == 0) {

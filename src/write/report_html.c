@@ -313,9 +313,8 @@ static bool is_nothing(const ps_table *t, const char *column) {
 
 static void put_overview(page *p) {
     enum { N_NUMBERS = 9 };
-    static const char *const NUMBERS[N_NUMBERS] = {"step",     "before", "computing",
-                                                   "exposed",  "receives", "copies",
-                                                   "free",   "after",     "bubble"};
+    static const char *const NUMBERS[N_NUMBERS] = {
+        "step", "before", "computing", "exposed", "receives", "copies", "free", "after", "bubble"};
     const ps_table *t = p->view->overview;
     int64_t longest_ns = 0;
     size_t n = t->n_rows < MAX_RANKS ? t->n_rows : MAX_RANKS;

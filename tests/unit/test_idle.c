@@ -293,9 +293,12 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_moment_has_one_cause), cmocka_unit_test(receives_and_the_unknown),
-        cmocka_unit_test(names_are_whole),            cmocka_unit_test(a_queue_between_the_threads),
-        cmocka_unit_test(directions_of_copies),       cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_moment_has_one_cause),
+        cmocka_unit_test(receives_and_the_unknown),
+        cmocka_unit_test(names_are_whole),
+        cmocka_unit_test(a_queue_between_the_threads),
+        cmocka_unit_test(directions_of_copies),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -214,7 +214,8 @@ static void a_deep_queue(void **state) {
     for (size_t i = 0; i < o.n; i++) {
         assert_int_equal(ps_intervals_length_ns(&o.spans[i].free), o.at[i].free_ns);
         assert_int_equal(ps_intervals_length_ns(&o.spans[i].before), o.at[i].before_ns);
-        assert_int_equal(ps_intervals_length_ns(&o.spans[i].copies), ps_overlap_copies_ns(&o.at[i]));
+        assert_int_equal(ps_intervals_length_ns(&o.spans[i].copies),
+                         ps_overlap_copies_ns(&o.at[i]));
     }
     ps_overlap second = o.at[1];
     ps_overlaps_fini(&o);
