@@ -37,7 +37,7 @@ static int by_length(const void *a, const void *b) {
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-#define MAX_SPANS ((size_t)1 << 16)
+#define MAX_SPANS ((size_t)1 << 14) /* of a cause: partials are small */
 
 void ps_report_limit_spans(ps_intervals *spans) {
     ps_intervals_unite(spans);

@@ -87,33 +87,39 @@ static int64_t idle_of(const host *h, uint32_t slice) {
 
 /* --- activities ----------------------------------------------------------------------------------------------------------- */
 
+static bool take_range(host *h, uint32_t i, ps_intervals *all) {
+    int64_t start = h->s->start_ns[i];
+    int64_t end = start + h->s->dur_ns[i];
+    ps_report_stops *stops = &h->out->stops[h->activity->of[i]];
+    ps_report_event e = {.start_ns = h->out->origin_ns + start,
+                         .dur_ns = end - start,
+                         .idle_ns = idle_of(h, i),
+                         .comm_ns = ps_intervals_within_ns(&h->exposed, start, end),
+                         .step = ps_step_of(&h->links->steps, start, end)};
+    stops->n++;
+    return ps_intervals_add(all, start, end) && keep(h, stops, e, i);
+}
+
 /* Threads may stop at the same time: how long they did is counted once, over the union. */
-static bool sum_activity(host *h, ps_activity which) {
-    ps_report_stops *stops = &h->out->stops[which];
-    ps_intervals all = {0};
-    ps_intervals both = {0};
+static bool sum_activities(host *h) {
+    ps_intervals all[PS_N_ACTIVITIES] = {{0}};
     bool ok = true;
     for (uint32_t i = 0; ok && i < h->s->n; i++) {
-        if (h->activity->of[i] != which || !ps_host_activity_begins(h->activity, i)) {
-            continue;
-        }
-        int64_t start = h->s->start_ns[i];
-        int64_t end = start + h->s->dur_ns[i];
-        ps_report_event e = {.start_ns = h->out->origin_ns + start,
-                             .dur_ns = end - start,
-                             .idle_ns = idle_of(h, i),
-                             .comm_ns = ps_intervals_within_ns(&h->exposed, start, end),
-                             .step = ps_step_of(&h->links->steps, start, end)};
-        stops->n++;
-        ok = ps_intervals_add(&all, start, end) && keep(h, stops, e, i);
+        uint8_t which = h->activity->of[i];
+        ok = which < PS_ACTIVITY_RANGE || !ps_host_activity_begins(h->activity, i) ||
+             take_range(h, i, &all[which]);
     }
-    ps_intervals_unite(&all);
-    stops->sum_ns = ps_intervals_length_ns(&all);
-    ok = ok && ps_intervals_both(&all, &h->exposed, &both);
-    stops->comm_ns = ps_intervals_length_ns(&both);
-    stops->idle_ns = ps_report_idle_ns(h->out, which);
-    ps_intervals_fini(&both);
-    ps_intervals_fini(&all);
+    for (int which = 0; which < PS_N_ACTIVITIES; which++) {
+        ps_report_stops *stops = &h->out->stops[which];
+        ps_intervals both = {0};
+        ps_intervals_unite(&all[which]);
+        stops->sum_ns = ps_intervals_length_ns(&all[which]);
+        ok = ok && ps_intervals_both(&all[which], &h->exposed, &both);
+        stops->comm_ns = ps_intervals_length_ns(&both);
+        stops->idle_ns = ps_report_idle_ns(h->out, which);
+        ps_intervals_fini(&both);
+        ps_intervals_fini(&all[which]);
+    }
     return ok;
 }
 
@@ -168,10 +174,8 @@ bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *
               .links = activity->links,
               .s = ps_trace_slices(activity->links->trace),
               .out = r};
-    bool ok = sort_pieces(&h, idle) && find_exposed(&h, overlaps) && sum_causes(&h, idle);
-    for (int which = PS_ACTIVITY_RANGE; ok && which < PS_N_ACTIVITIES; which++) {
-        ok = sum_activity(&h, (ps_activity)which);
-    }
+    bool ok = sort_pieces(&h, idle) && find_exposed(&h, overlaps) && sum_causes(&h, idle) &&
+              sum_activities(&h);
     if (ok) {
         count_launches(&h);
     }

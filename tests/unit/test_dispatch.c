@@ -182,6 +182,40 @@ static void gaps_between_steps_are_not_free(void **state) {
     finish(&x);
 }
 
+static int64_t step_sum(const ps_dispatch_step *step) {
+    int64_t sum = 0;
+    for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
+        sum += ps_gap_sum_of(step->sums[c]).total_ns;
+    }
+    return sum;
+}
+
+/* A device that lags: step 1 works at 150 - 250 and 480 - 500, step 2 at 260 - 400 and 430 - 450, 410 - 420 is work of no
+ * step. What one step waits while the device works for another is nobody's gap. */
+static void gaps_of_a_deep_queue(void **state) {
+    (void)state;
+    for (int64_t wanted = -1; wanted < 3; wanted += 3) {
+        maker m = begin();
+        (void)add(&m, PS_SLICE_ANNOTATION, m.host, "the origin of times", 0, 600);
+        ps_builder_step(m.b, 1, 0, 100 * US);
+        ps_builder_step(m.b, 2, 100 * US, 200 * US);
+        launch(&m, 20, 150, 250);
+        launch(&m, 50, 480, 500);
+        launch(&m, 120, 260, 400);
+        launch(&m, 150, 430, 450);
+        launch(&m, 320, 410, 420);
+        measured x;
+        measure(&x, &m, wanted, 10);
+        for (size_t i = 0; i < x.d.n_steps; i++) {
+            assert_int_equal(step_sum(&x.d.steps[i]), x.d.steps[i].free_ns);
+        }
+        assert_int_equal(x.d.n_steps, wanted < 0 ? 2 : 1);
+        assert_int_equal(x.d.steps[x.d.n_steps - 1].free_ns, 20 * US);
+        assert_true(wanted >= 0 || x.d.steps[0].free_ns == 40 * US);
+        finish(&x);
+    }
+}
+
 /* The call that fills most of a gap is named; the idle times go from end to end. */
 static void the_call_that_blocks(void **state) {
     (void)state;
@@ -316,6 +350,7 @@ int main(void) {
         cmocka_unit_test(the_call_that_blocks),
         cmocka_unit_test(a_gap_is_split_at_the_launch),
         cmocka_unit_test(gaps_between_steps_are_not_free),
+        cmocka_unit_test(gaps_of_a_deep_queue),
         cmocka_unit_test(without_a_framework),
         cmocka_unit_test(one_step_of_two),
         cmocka_unit_test(a_frame_that_is_called_receive),

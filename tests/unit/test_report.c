@@ -264,6 +264,50 @@ static void pauses(void **state) {
     assert_false(long_stop_fires(PS_RULE_DATA_LOADING, NEXT, 1300, &gain_ns)); /* 0.75 % */
 }
 
+/* 10000 to 14000 in the gap of 40000: 10 % for the optimiser and for a checkpoint; 1000 or 300 of it are too little. */
+static void other_things(void **state) {
+    (void)state;
+    int64_t gain_ns = 0;
+    assert_true(long_stop_fires(PS_RULE_HOST_OPTIMIZER, "Optimizer.step#SGD.step", 5000, &gain_ns));
+    assert_int_equal(gain_ns, 4000 * US);
+    assert_false(long_stop_fires(PS_RULE_HOST_OPTIMIZER, "Optimizer.step#SGD.step", 2000, &gain_ns));
+    assert_true(long_stop_fires(PS_RULE_OTHER_WORK, "save_checkpoint", 5000, &gain_ns));
+    assert_int_equal(gain_ns, 4000 * US);
+    assert_false(long_stop_fires(PS_RULE_OTHER_WORK, "save_checkpoint", 1300, &gain_ns));
+    assert_false(long_stop_fires(PS_RULE_OTHER_WORK, "my save_checkpoint range", 5000, &gain_ns));
+}
+
+/* Kernels 2-400 and 600-1000. A copy from pageable memory 300-410, 10 of it alone; or 300-500, with one to pinned memory 480-590:
+ * 400-500 and 500-590 alone. The host waits in a synchronising call meanwhile, in which the device is not idle. */
+static void copies_alone(void **state) {
+    (void)state;
+    for (int64_t until = 410; until <= 590; until += 180) {
+        report_run o;
+        rig r = with_gap(600);
+        bool is_long = until == 590;
+        uint32_t in = rig_slice(&r, PS_SLICE_COPY, r.stream, "Memcpy HtoD (Pageable -> Device)",
+                                300, is_long ? 500 : 410);
+        ps_builder_arg_int(r.b, in, "bytes", 2000000);
+        if (is_long) {
+            (void)rig_slice(&r, PS_SLICE_COPY, r.stream, "Memcpy DtoH (Device -> Pinned)", 480, 590);
+        }
+        (void)rig_host(&r, PS_SLICE_CALL, "cudaStreamSynchronize", 300, 594);
+        report_one(&o, &r);
+        assert_int_equal(cell_ns(&o, "copies"), (is_long ? 190 : 10) * US);
+        assert_int_equal(cell_ns(&o, "free"), (is_long ? 10 : 190) * US);
+        assert_int_equal(cell_ns(&o, "step"), 1000 * US);
+        assert_int_equal(report_fired(&o, PS_RULE_EXPOSED_COPIES), is_long);
+        assert_int_equal(report_fired(&o, PS_RULE_BLOCKING_SYNC), !is_long);
+        if (is_long) {
+            assert_int_equal(report_gain(&o, PS_RULE_EXPOSED_COPIES), 190 * US);
+            const char *text = report_text(&o, PS_RULE_EXPOSED_COPIES);
+            assert_non_null(strstr(text, "H2D from pageable memory 100 us (1 in all, 2 MB a step at "
+                                         "10 GB/s), D2H to pinned memory 90.0 us (1 in all, sizes unknown)"));
+        }
+        report_fini(&o);
+    }
+}
+
 static bool fires_in(ps_rule_id rule, const char *environment, int64_t gap_until) {
     report_run o;
     rig r = with_gap(gap_until);
@@ -913,6 +957,8 @@ int main(void) {
         cmocka_unit_test(host_waits_for_communication),
         cmocka_unit_test(pauses),
         cmocka_unit_test(environment),
+        cmocka_unit_test(other_things),
+        cmocka_unit_test(copies_alone),
         cmocka_unit_test(frequencies),
         cmocka_unit_test(top_kernel),
         cmocka_unit_test(low_mfu),
