@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 #include "base/strpool.h"
 #include "write/chart_clocks.h"
 
@@ -216,6 +217,19 @@ static void pack_bubbles(const ps_chart *chart, ps_buf *out) {
     ps_buf_fini(&runs);
 }
 
+static void pack_parts(const ps_chart *chart, ps_buf *out) {
+    ps_buf_add_str(out, ",\n\"parts\":[");
+    for (size_t i = 0; i < chart->n_parts; i++) {
+        const ps_chart_part *part = &chart->parts[i];
+        ps_buf_addf(out, "%s[%u,", i > 0 ? "," : "", part->op);
+        ps_add_script_str(out, part->name);
+        ps_buf_addf(out, ",%d,%d,%lld,%lld]", part->kind, part->communicates,
+                    (long long)ps_i64_minus(part->start_ns, chart->ops[part->op].start_ns),
+                    (long long)ps_i64_minus(part->end_ns, part->start_ns));
+    }
+    ps_buf_add_char(out, ']');
+}
+
 /* How the schedule is known, and where the labels come from. */
 static void add_how(const ps_chart *chart, ps_buf *out) {
     ps_buf how;
@@ -268,6 +282,7 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     ps_code code = pack_ops(chart, &pool, out, err);
     pack_links(chart, out);
     pack_bubbles(chart, out);
+    pack_parts(chart, out);
     ps_buf_add_str(out, "}");
     ps_strpool_fini(&pool);
     ps_free(told);

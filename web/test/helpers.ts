@@ -31,5 +31,6 @@ export function chartOf(ops: TestOp[], ranks = [{ rank: 0, stage: 0, pipeline: 0
       n: 0, start: new Float64Array(0), end: new Float64Array(0), rank: new Uint32Array(0),
       step: new Float64Array(0), cause: new Uint8Array(0), waitsFor: new Int32Array(0),
     },
+    parts: [],
   };
 }

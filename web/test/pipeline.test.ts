@@ -79,10 +79,12 @@ test("unpacking rebuilds start and end from gaps", () => {
     host: pack(0, 2, 0), hostdur: pack(8),
     links: { n: 1, from: pack(0), to: pack(4) },
     bubbles: { n: 1, runs: [1, 1, 1], gap: pack(0), dur: pack(20), cause: pack(0), waits: pack(1) },
+    parts: [[1, "attn(F)", 0, 0, 2, 5], [1, "combine(B)", 1, 1, 7, 3]],
   };
   const chart = unpack(packed);
   assert.deepEqual(chart.ranks.map((r) => r.isTold), [true, false]);
   assert.equal(chart.untold, "why");
+  assert.deepEqual(chart.parts.map((p) => [p.name, p.start, p.end, p.communicates]), [["attn(F)", 15, 20, false], ["combine(B)", 20, 23, true]]);
   assert.deepEqual([...chart.start], [0, 13, 10]);
   assert.deepEqual([...chart.end], [10, 33, 20]);
   assert.deepEqual([...chart.rank], [0, 0, 1]);
@@ -314,4 +316,17 @@ test("gaps are bubble only where the chart tells of one", () => {
   assert.equal(bubbleShare(makeView(chart, null, choice).rows), 0);
   chart.ranks[0]!.isTold = false;
   assert.equal(bubbleShare(makeView(chart, null, choice).rows), null);
+});
+
+test("parts of ops lie in three rows below them", () => {
+  const chart = chartOf([{ start: 0, end: 40 }]);
+  chart.parts = [
+    { op: 0, name: "attn(F)", kind: 0, communicates: false, start: 0, end: 10 }, { op: 0, name: "mlp(W)", kind: 3, communicates: false, start: 5, end: 20 },
+    { op: 0, name: "combine(F)", kind: 0, communicates: true, start: 10, end: 40 },
+  ];
+  const view = makeView(chart, null, choice);
+  assert.deepEqual(view.rows[0]!.parts.map((lane) => [lane.n, lane.id[0]]), [[1, 0], [1, 1], [1, 2]]);
+  const scene = makeScene(view);
+  assert.ok(scene.partH > 0 && scene.pitch >= scene.partsY + 3 * scene.partPitch);
+  assert.equal(makeScene(makeView(chartOf([{ start: 0, end: 40 }]), null, choice)).partH, 0);
 });

@@ -35,6 +35,16 @@ export interface Bubbles {
   waitsFor: Int32Array;
 }
 
+/** What an op is made of, as the program named it. */
+export interface Part {
+  op: number;
+  name: string;
+  kind: number;
+  communicates: boolean;
+  start: number;
+  end: number;
+}
+
 export interface Chart {
   title: string;
   schedule: string;
@@ -56,6 +66,7 @@ export interface Chart {
   label: Uint32Array;
   links: { n: number; from: Uint32Array; to: Uint32Array };
   bubbles: Bubbles;
+  parts: Part[];
 }
 
 export interface Table {

@@ -2,7 +2,7 @@
  *
  * Times here count from the view's origin: the start of the step's computation (a receive may be posted long before
  * it), of several pipelines the first. Theory is laid under the measurement step by step, each from its own start. */
-import { isTransfer, N_KINDS, type Chart } from "./model";
+import { isTransfer, KIND, N_KINDS, type Chart } from "./model";
 
 export interface Lane {
   n: number;
@@ -28,6 +28,8 @@ export interface Row {
   theory: Lane;
   bubbles: Lane;
   theoryBubbles: Lane;
+  /** What the ops are made of: forward, backward, communication; ids are rows of the chart's parts. Empty where nothing is known. */
+  parts: Lane[];
   /** What is idle is bubble. */
   isTold: boolean;
   /** Sum of the windows of its pipeline's steps. */
@@ -55,6 +57,7 @@ export interface View {
   theoryShare: number | null;
   /** Sum of the windows of the theory. */
   theoryNs: number;
+  hasParts: boolean;
   hasTransfers: boolean;
   byPhase: boolean;
 }
@@ -337,6 +340,19 @@ function layBubbles(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: numb
   return any ? found.map((b) => b?.finish() ?? null) : null;
 }
 
+/** By row; none where the chart has no parts. */
+function layParts(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, originNs: number): Lane[][] {
+  const found = Array.from({ length: nRows }, () => [new LaneBuilder(), new LaneBuilder(), new LaneBuilder()]);
+  chart.parts.forEach((part, i) => {
+    const row = rowOf[chart.rank[part.op]!]!;
+    if (row >= 0 && (choice.step === null || chart.step[part.op] === choice.step)) {
+      const lane = part.communicates ? 2 : part.kind === KIND.F ? 0 : 1;
+      found[row]![lane]!.add(part.start - originNs, part.end - originNs, i, part.communicates ? KIND.SEND : part.kind);
+    }
+  });
+  return found.map((lanes) => (chart.parts.length > 0 ? lanes.map((lane) => lane.finish()) : []));
+}
+
 export function makeView(chart: Chart, against: Chart | null, choice: Choice, nCauses = 3): View {
   const all = windows(chart, choice.step);
   const pipelines = choice.pipeline === null ? pipelinesOf(chart) : [choice.pipeline];
@@ -353,6 +369,7 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
 
   const looks = new Set<number>();
   const { ops, transfers } = layOps(chart, choice, rowOf, ranks.length, originNs, looks);
+  const parts = layParts(chart, choice, rowOf, ranks.length, originNs);
   const bubbles = layBubbles(chart, choice, rowOf, ranks.length, originNs);
   const theories = new Map(against === null ? [] : pipelines.map((p) => [p, layTheory(against, spansOf(p), p, originNs, choice, looks)]));
   const windowOf = (pipeline: number): number => Math.max(1, spansOf(pipeline).reduce((sum, s) => sum + s.end - s.start, 0));
@@ -368,7 +385,7 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
     const under = theory?.lanes.get(r.stage) ?? EMPTY;
     return {
       stage: r.stage, rank: r.rank, rankRow: r.rankRow, pipeline: r.pipeline, isTold: r.isTold,
-      ops: lane, transfers: transfers[i]!, theory: under, bubbles: idle,
+      ops: lane, transfers: transfers[i]!, theory: under, bubbles: idle, parts: parts[i]!,
       theoryBubbles: gaps(under, theory?.spans ?? [], originNs).finish(),
       windowNs: windowOf(r.pipeline), busyNs: busy(lane), lookNs: byLook(lane), causeNs, waits: waitsOf(chart, idle, originNs),
     };
@@ -390,6 +407,7 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
     looks: [...looks].sort((a, b) => a - b),
     theoryShare: shares.length > 0 ? shares.reduce((a, b) => a + b, 0) / shares.length : null,
     theoryNs: Math.max(0, ...[...theories.values()].map((t) => t.spans.reduce((sum, s) => sum + s.end - s.start, 0))),
+    hasParts: chart.parts.length > 0,
     hasTransfers: rows.some((r) => r.transfers.n > 0),
     byPhase: choice.byPhase,
   };
@@ -411,7 +429,7 @@ function addUnmeasured(rows: Row[], pipeline: number, theory: Theory, originNs: 
   for (const [stage, lane] of theory.lanes) {
     if (!measured.has(stage)) {
       rows.push({
-        stage, rank: -1, rankRow: -1, pipeline, isTold: true, ops: EMPTY, transfers: EMPTY, theory: lane, bubbles: EMPTY,
+        stage, rank: -1, rankRow: -1, pipeline, isTold: true, ops: EMPTY, transfers: EMPTY, theory: lane, bubbles: EMPTY, parts: [],
         theoryBubbles: gaps(lane, theory.spans, originNs).finish(),
         windowNs, busyNs: 0, lookNs: new Map(), causeNs: new Array<number>(nCauses).fill(0), waits: null,
       });

@@ -19,6 +19,7 @@ export interface Packed {
   hostdur: string;
   links: { n: number; from: string; to: string };
   bubbles: { n: number; runs: number[]; gap: string; dur: string; cause: string; waits: string };
+  parts: [number, string, number, number, number, number][];
 }
 
 /** A series of variable-length integers. */
@@ -90,10 +91,15 @@ export function unpack(p: Packed): Chart {
       cause: new Uint8Array(p.bubbles.n),
       waitsFor: new Int32Array(p.bubbles.n).fill(-1),
     },
+    parts: [],
   };
   unpackOps(p, chart);
   unpackLinks(p, chart);
   unpackBubbles(p, chart);
+  chart.parts = p.parts.map(([op, name, kind, communicates, after, dur]) => {
+    const start = chart.start[op]! + after;
+    return { op, name, kind, communicates: communicates === 1, start, end: start + dur };
+  });
   return chart;
 }
 
