@@ -326,6 +326,7 @@ static void set_kernel_type(collection *c, ps_comm_op *op, uint32_t slice, comm_
     }
     bool is_known = called != NULL && !ps_comm_is_group_call(called);
     op->type = called != NULL ? keep(c, called) : type_in_kernel(c, name);
+    op->is_group = is_nvtx_group;
     op->is_p2p = !is_nvtx_group && names_p2p(is_known ? called : name);
 }
 
