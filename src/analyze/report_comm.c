@@ -709,4 +709,5 @@ void ps_report_comm(ps_report *report) {
         find_spread(report, &METRICS[i]);
     }
     ps_report_network(report);
+    ps_report_doubts(report);
 }

@@ -358,12 +358,17 @@ static const char *pattern_fault(const char *pattern) {
 
 static ps_code fail_line(const char *path_of, uint32_t line, ps_err *err, const char *text,
                          const char *remedy) {
-    ps_code code = ps_fail_file(err, PS_USAGE, path_of, "%s; %s", text, remedy);
+    ps_code code = ps_fail_file(err, PS_USAGE, path_of, "'%s': %s", text, remedy);
     if (err != NULL) {
         err->line = line;
     }
     return code;
 }
+
+#define KINDS                                                                                      \
+    "a rule is PATTERN KIND, and KIND one of computing, communication, all-reduce, all-gather, "   \
+    "reduce-scatter, reduce, broadcast, gather, scatter, all-to-all, dispatch, combine, send, "    \
+    "receive, send-receive, put, get, barrier"
 
 static ps_code take_line(ps_comm_rules *r, char *line, const char *file, uint32_t number,
                          ps_err *err) {
@@ -386,10 +391,8 @@ static ps_code take_line(ps_comm_rules *r, char *line, const char *file, uint32_
         return fail_line(file, number, err, pattern, fault);
     }
     if (is_more || !find_what(what, &rule.what)) {
-        return fail_line(file, number, err, *what != '\0' ? what : "nothing stands behind the pattern",
-                         "a rule is PATTERN KIND, and KIND one of computing, communication, all-reduce, "
-                         "all-gather, reduce-scatter, reduce, broadcast, gather, scatter, all-to-all, "
-                         "dispatch, combine, send, receive, send-receive, put, get, barrier");
+        return fail_line(file, number, err, *what != '\0' ? what : pattern,
+                         *what != '\0' ? "no kind: " KINDS : "nothing stands behind the pattern: " KINDS);
     }
     if (!ps_grow(&r->rules, &r->cap, r->n + 1, MAX_RULES, sizeof *r->rules)) {
         return r->n >= MAX_RULES

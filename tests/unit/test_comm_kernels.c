@@ -69,7 +69,7 @@ static void not_by_a_part_of_the_name(void **state) {
     expect_kernel("barrier_kernel(int*)", PS_COMM_UNKNOWN, NULL);
     expect_kernel("void mine::dispatch<3>(deep_ep::internode::SourceMeta*)", PS_COMM_UNKNOWN, NULL);
     expect_kernel("gemm_one_shot_all_reduce_kernel", PS_COMM_UNKNOWN, NULL);
-    expect_kernel("void at::native::reduce_kernel<512, 1>(int)", PS_COMM_UNKNOWN, NULL);
+    expect_kernel("void at::native::reduce_kernel<512, 1>(int)", PS_COMM_COMPUTING, "PyTorch");
     expect_kernel("mscclpp", PS_COMM_UNKNOWN, NULL);
     expect_kernel("", PS_COMM_UNKNOWN, NULL);
     expect_kernel("<(", PS_COMM_UNKNOWN, NULL);
