@@ -84,7 +84,7 @@ static comm_split split_of(const ps_report_member *m) {
     comm_split s = {0};
     const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
     for (size_t i = 0; t != NULL && i < t->n_times; i++) {
-        bool is_total = strstr(ps_comm_tables_text(t, t->times[i].op), "Total") != NULL;
+        bool is_total = ps_comm_is_total(ps_comm_tables_text(t, t->times[i].op));
         if (!t->times[i].is_p2p && !is_total) {
             s.transit += at_least_0(t->times[i].transit);
             s.wait += at_least_0(t->times[i].wait);
