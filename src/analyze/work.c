@@ -2,9 +2,9 @@
 #include "analyze/work.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "analyze/paddle_jobs.h"
+#include "model/comm_kernels.h"
 #include "model/comm_marks.h"
 #include "model/recording.h"
 
@@ -46,25 +46,18 @@ ps_work ps_work_of(const ps_links *links) {
     return w;
 }
 
-static bool holds(const char *text, const char *word) {
-    return text != NULL && strcasestr(text, word) != NULL;
-}
-
-/* NCCL has one kernel for both directions: which of them it was, its arguments or the operator behind it say. */
+/* NCCL has one kernel for both directions: which of them it was, its arguments or the call behind it say, which may be a
+ * range around it. A kernel that does both is no receive. */
 static bool receives(const ps_work *w, uint32_t i) {
-    const char *name = ps_trace_text(w->trace, w->s->name[i]);
-    if (strncasecmp(name, "hcom_", 5) == 0) {
-        return strncasecmp(name, "hcom_receive", 12) == 0 || strncasecmp(name, "hcom_recv", 9) == 0;
-    }
     const char *collective = ps_trace_arg_text(w->trace, i, "Collective name");
-    if (collective != NULL) {
-        return holds(collective, "recv") && !holds(collective, "send");
-    }
-    if (holds(name, "sendrecv")) {
+    ps_comm_what what = collective != NULL ? ps_comm_of_call(collective)
+                                           : ps_comm_of_name(ps_trace_text(w->trace, w->s->name[i]));
+    if (collective == NULL && what == PS_COMM_SEND_RECEIVE) {
         uint32_t behind = w->links->op[i] != PS_NONE ? w->links->op[i] : w->links->call[i];
-        name = behind != PS_NONE ? ps_trace_text(w->trace, w->s->name[behind]) : "";
+        what = behind != PS_NONE ? ps_comm_of_call(ps_trace_text(w->trace, w->s->name[behind]))
+                                 : PS_COMM_UNKNOWN;
     }
-    return (holds(name, "recv") || holds(name, "receive")) && !holds(name, "send");
+    return what == PS_COMM_RECEIVE;
 }
 
 static ps_part part_of_job(const ps_work *w, uint32_t i) {

@@ -377,6 +377,7 @@ static const ps_option OPTIONS[] = {
      .max = 4096,
      .help = "threads"},
     PS_JOB_OPTIONS,
+    PS_COMM_RULES_OPTION,
 };
 
 const ps_command ps_command_report = {

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/num.h"
 #include "base/version.h"
+#include "model/comm_kernels.h"
 
 /* --- keys ------------------------------------------------------------------------------------------------------- */
 
@@ -19,6 +20,7 @@ static uint64_t file_hash(const ps_cluster_rank *rank, const ps_file_id *id, uin
                               (uint64_t)id->size_bytes,
                               (uint64_t)id->mtime_ns,
                               (uint64_t)rank->part,
+                              ps_comm_rules_hash(),
                               salt};
     return ps_hash64(parts, sizeof parts);
 }
