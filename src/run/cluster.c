@@ -739,7 +739,7 @@ static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_
         return NULL;
     }
     say_formats(c);
-    c->instead = c->n_ranks == 0 ? ps_cluster_strangers(c) : NULL;
+    c->instead = c->n_ranks == 0 && reader == NULL ? ps_cluster_strangers(c) : NULL;
     return c;
 }
 
