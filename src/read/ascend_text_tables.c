@@ -58,6 +58,7 @@ static const struct {
     {"npu_module_mem", {"Component", "Timestamp(us)", "Total Reserved(MB)", "Device"}, NULL},
     {"memory_record", {"Component", "Timestamp(us)", "Total Reserved(MB)"}, NULL},
     {"l2_cache", {"Stream Id", "Task Id", "Hit Rate"}, NULL},
+    {"dataset", {"Operation", "Stage", "Occurrences", "Avg. time (us)"}, NULL},
 };
 enum { N_TABLES = sizeof TABLES / sizeof *TABLES };
 

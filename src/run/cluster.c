@@ -323,6 +323,9 @@ static void visit_text_rank(walk *w, const char *out_dir, const char *const *nam
     }
     ps_err err = PS_ERR_INIT;
     found.reader = ps_reader_for(found.path, &err);
+    if (w->reader != NULL && found.reader != w->reader) {
+        return; /* another format was asked for */
+    }
     if (found.rank < 0 && found.reader != NULL && found.reader->parts != NULL) {
         found.rank = told_rank(w, &found);
     }
@@ -736,7 +739,7 @@ static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_
         return NULL;
     }
     say_formats(c);
-    c->instead = c->n_ranks == 0 ? ps_cluster_strangers(c) : NULL;
+    c->instead = c->n_ranks == 0 && reader == NULL ? ps_cluster_strangers(c) : NULL;
     return c;
 }
 
