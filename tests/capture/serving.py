@@ -1,0 +1,2 @@
+"""What the page shows is what the commands say."""
+CHECKS = []
