@@ -15,12 +15,12 @@ import evidence
 import formats
 import metamorphic
 import outcome
+import pages
 import samples
-import serving
 import tables
 from program import Broken, Capture
 
-KINDS = (tables, evidence, commands, formats, metamorphic, serving)
+KINDS = (tables, evidence, commands, formats, metamorphic, pages)
 ABSENT = "nothing of this kind in the capture"
 
 

@@ -1,2 +1,0 @@
-"""What the page shows is what the commands say."""
-CHECKS = []
