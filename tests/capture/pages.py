@@ -75,6 +75,10 @@ def page_and_commands(capture):
             if page is not None and report.get(name):
                 faults += row_faults("report/" + name, page, report[name])
         findings = next((rows for key, rows in (shown or {}).items() if "finding" in key.lower()), None)
+        view = server.get("/api/view?name=cluster_advice&limit=%d" % MOST)
+        told = view.json()["total"] if view.status == 200 else 0
+        if report and told != len(report["findings"]):
+            faults.append("report: %d findings on the page of the job, %d by the command" % (told, len(report["findings"])))
         if findings is not None and len(findings) != len(report["findings"]):
             faults.append("report: %d findings on the page, %d by the command" % (len(findings), len(report["findings"])))
     return faults
