@@ -144,31 +144,16 @@ static int print(ps_cli *cli, const ps_report_view *view) {
 /* --- the run ----------------------------------------------------------------------------------------------------------- */
 
 typedef struct plan {
-    const ps_analysis *analyses[3]; /* those that make the chart, then the report */
-    bool optional[3];
+    const ps_analysis *analyses[PS_REPORT_MAKERS + 1];
+    bool optional[PS_REPORT_MAKERS + 1];
     size_t n;
 } plan;
 
-/* Marks are looked for in what Ascend's profilers wrote, as in chart: first where every rank may have them. */
 static plan plan_for(const ps_cluster *cluster) {
     plan p = {.n = 0};
-    size_t n_marks = 0;
-    for (size_t r = 0; r < cluster->n_ranks; r++) {
-        const ps_reader *reader = cluster->ranks[r].reader;
-        n_marks += reader == NULL || strcmp(reader->name, "ascend-db") == 0 ||
-                   strcmp(reader->name, "ascend-text") == 0;
-    }
-    bool marks_first = n_marks == cluster->n_ranks;
-    const char *const names[] = {marks_first ? "pp_chart" : "pp_labels",
-                                 marks_first   ? "pp_labels"
-                                 : n_marks > 0 ? "pp_chart"
-                                               : NULL,
-                                 "report"};
-    for (size_t i = 0; i < PS_N(names); i++) {
-        if (names[i] != NULL) {
-            p.optional[p.n] = i < 2;
-            p.analyses[p.n++] = ps_analysis_find(names[i]);
-        }
+    p.n = ps_run_report_plan(cluster, p.analyses);
+    for (size_t i = 0; i + 1 < p.n; i++) {
+        p.optional[i] = true;
     }
     return p;
 }

@@ -38,6 +38,14 @@ static ps_run *run_over(const ps_cluster *cluster, const char *name,
     return run;
 }
 
+static size_t count_maybe_marked(const ps_cluster *cluster) {
+    size_t n = 0;
+    for (size_t r = 0; r < cluster->n_ranks; r++) {
+        n += may_have_marks(&cluster->ranks[r]);
+    }
+    return n;
+}
+
 static bool has_chart(const ps_run *run) {
     return run != NULL && run->results[0].chart != NULL && run->results[0].chart->n_ops > 0;
 }
@@ -45,10 +53,7 @@ static bool has_chart(const ps_run *run) {
 /* Marks first where every rank may have them, then labels, jobs and flows; marks again of the ranks that may have them
  * when nothing else was there. Rules of the user win over all of it. NULL with `err` when a run failed. */
 static ps_run *find_ops(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
-    size_t n_databases = 0;
-    for (size_t r = 0; r < cluster->n_ranks; r++) {
-        n_databases += may_have_marks(&cluster->ranks[r]);
-    }
+    size_t n_databases = count_maybe_marked(cluster);
     bool rules = opts->analysis.forward_re != NULL || opts->analysis.backward_re != NULL;
     ps_run *marks = NULL;
     if (!rules && n_databases == cluster->n_ranks) {
@@ -68,6 +73,18 @@ static ps_run *find_ops(const ps_cluster *cluster, const ps_run_opts *opts, ps_e
     bool keep_marks = marks != NULL && (has_chart(marks) || n_databases == cluster->n_ranks);
     ps_run_free(keep_marks ? labels : marks);
     return keep_marks ? marks : labels;
+}
+
+size_t ps_run_report_plan(const ps_cluster *cluster, const ps_analysis *out[PS_REPORT_MAKERS + 1]) {
+    size_t n = 0;
+    size_t n_marks = count_maybe_marked(cluster);
+    bool marks_first = n_marks == cluster->n_ranks;
+    out[n++] = ps_analysis_find(marks_first ? "pp_chart" : "pp_labels");
+    if (n_marks > 0) {
+        out[n++] = ps_analysis_find(marks_first ? "pp_labels" : "pp_chart");
+    }
+    out[n++] = ps_analysis_find("report");
+    return n;
 }
 
 ps_run *ps_run_pipeline(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {

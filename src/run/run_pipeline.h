@@ -20,6 +20,12 @@
  * cluster. */
 ps_run *ps_run_pipeline(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err);
 
+#define PS_REPORT_MAKERS 2
+
+/* The analyses of a report: those that make the chart it takes (at most PS_REPORT_MAKERS), and the report, which is the last. Marks are
+ * looked for as above: first where every rank may have them. How many there are. */
+size_t ps_run_report_plan(const ps_cluster *cluster, const ps_analysis *out[PS_REPORT_MAKERS + 1]);
+
 /* Gives a measured chart (or NULL) its title: where it comes from. */
 void ps_run_name_chart(ps_chart *chart, const ps_cluster *cluster);
 

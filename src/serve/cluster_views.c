@@ -13,18 +13,20 @@
 
 /* --- sets ------------------------------------------------------------------------------------------------------------- */
 
-void ps_view_set_analyses(ps_view_set set, ps_modes_ask *ask) {
+void ps_view_set_analyses(const ps_request *q, ps_view_set set, ps_modes_ask *ask) {
     static const char *const NAMES[PS_N_SETS][PS_MODES_MOST] = {
         [PS_SET_STEPS] = {"step_trace_time", "cluster_time_summary"},
         [PS_SET_COMMUNICATION] = {"communication_time_sum", "communication_matrix_sum"},
         [PS_SET_LATE] = {"slow_link", "slow_rank", "hccl_sum"},
-        [PS_SET_REPORT] = {"pp_labels", "report"},
     };
+    if (set == PS_SET_REPORT) {
+        ps_modes_ask_report(q, ask);
+        return;
+    }
     ask->n_analyses = 0;
     for (size_t i = 0; i < PS_MODES_MOST && NAMES[set][i] != NULL; i++) {
         ask->analyses[ask->n_analyses++] = ps_analysis_find(NAMES[set][i]);
     }
-    ask->opts.in_full = set == PS_SET_REPORT;
 }
 
 const char *ps_cluster_rank_key(const ps_request *q, size_t cluster, int64_t rank) {

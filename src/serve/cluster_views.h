@@ -33,7 +33,7 @@ extern const ps_cluster_view ps_cluster_views[];
 const ps_cluster_view *ps_cluster_view_find(const char *name); /* NULL: none of that name */
 
 /* The analyses of a set, into an ask whose options are there. */
-void ps_view_set_analyses(ps_view_set set, ps_modes_ask *ask);
+void ps_view_set_analyses(const ps_request *q, ps_view_set set, ps_modes_ask *ask);
 
 /* The key of the only rank of that number in the cluster, "" when there is none or several. */
 const char *ps_cluster_rank_key(const ps_request *q, size_t cluster, int64_t rank);

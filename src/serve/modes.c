@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/num.h"
+#include "run/run_pipeline.h"
 #include "schedule/schedule.h"
 
 /* --- what is asked --------------------------------------------------------------------------------------------------- */
@@ -74,6 +75,17 @@ bool ps_modes_ask_options(const ps_request *q, ps_reply *r, ps_modes_ask *out) {
     return ok;
 }
 
+void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask) {
+    ask->analyses[0] = ps_analysis_find("report");
+    ask->n_analyses = 1;
+    if (ask->cluster < ps_store_n_clusters(q->store)) { /* else the run says that it is not there */
+        ask->n_analyses =
+            ps_run_report_plan(ps_store_cluster(q->store, ask->cluster), ask->analyses);
+    }
+    ask->n_makers = ask->n_analyses - 1;
+    ask->opts.in_full = true;
+}
+
 /* Everything that the result depends on. */
 static void put_key(const ps_modes_ask *ask, ps_buf *out) {
     const ps_analysis_opts *o = &ask->opts;
@@ -125,7 +137,7 @@ static bool note(ps_modes *m, size_t n_more, const char *who, const char *what) 
 static bool note_all(ps_modes *m, const ps_modes_ask *ask) {
     const ps_run *run = m->run;
     bool ok = true;
-    for (size_t a = 0; ok && a < run->n_analyses; a++) {
+    for (size_t a = ask->n_makers; ok && a < run->n_analyses; a++) {
         ok = run->errors[a].code == PS_OK || note(m, 0, ask->analyses[a]->name, run->errors[a].msg);
     }
     for (size_t i = 0; ok && i < run->n_notes; i++) {
@@ -162,8 +174,8 @@ static ps_code say_nothing(const ps_run *run, ps_err *err) {
 }
 
 /* Empty tables are an answer, too: no link is slow. What no rank took part in is none. */
-static bool has_answer(const ps_run *run) {
-    for (size_t a = 0; a < run->n_analyses; a++) {
+static bool has_answer(const ps_run *run, size_t n_makers) {
+    for (size_t a = n_makers; a < run->n_analyses; a++) {
         if (run->errors[a].code == PS_OK && run->n_took_part[a] > 0) {
             return true;
         }
@@ -216,7 +228,7 @@ static ps_code make(void *context, ps_cached *out, ps_err *err) {
     ps_arena_init(&m->arena);
     m->run = run_all(mk, err);
     ps_code code = m->run != NULL ? PS_OK : err->code;
-    if (code == PS_OK && !has_answer(m->run)) {
+    if (code == PS_OK && !has_answer(m->run, mk->ask->n_makers)) {
         code = say_nothing(m->run, err);
     }
     if (code == PS_OK && !note_all(m, mk->ask)) {

@@ -16,6 +16,8 @@ typedef struct ps_modes_ask {
     size_t cluster;
     const ps_analysis *analyses[PS_MODES_MOST];
     size_t n_analyses;
+    size_t
+        n_makers; /* the first so many only give what the last one takes: what they miss is no news */
     ps_analysis_opts opts; /* texts are borrowed from whoever asks */
 } ps_modes_ask;
 
@@ -34,6 +36,9 @@ PS_MUST_USE ps_code ps_modes_get(const ps_request *q, const ps_modes_ask *ask, c
 
 /* The table of that name that an analysis of the run made for the cluster, or NULL. */
 const ps_table *ps_modes_table(const ps_modes *m, const char *name);
+
+/* The analyses of the report of the ask's cluster, as `pipescope report` runs them. */
+void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask);
 
 /* Parameters of a request that are options of an analysis: cluster, step_id, top_num, rank_id, tp, pp, cp, dp, order,
  * pp_type, microbatches, parallel_types, exclude_op_name, peak_tflops, fuzzy_threshold, depth, module. False with the reply

@@ -25,7 +25,7 @@ static const ps_analysis *find_mode(ps_reply *r, const char *name) {
 }
 
 static void put_result(const ps_request *q, ps_reply *r, const ps_modes *m) {
-    const ps_result *result = &m->run->results[0];
+    const ps_result *result = &m->run->results[m->run->n_analyses - 1];
     const ps_table **tables = ps_calloc(result->n_tables + 1, sizeof *tables);
     const char *notes[PS_MODES_NOTES + 1];
     char of_ranks[160];
@@ -59,6 +59,9 @@ static void answer(const ps_request *q, ps_reply *r) {
     ask.analyses[0] = find_mode(r, ps_param_text(q, "name"));
     if (ask.analyses[0] == NULL || !ps_modes_ask_options(q, r, &ask)) {
         return;
+    }
+    if (strcmp(ask.analyses[0]->name, "report") == 0) {
+        ps_modes_ask_report(q, &ask);
     }
     ps_err err = PS_ERR_INIT;
     const ps_modes *m = NULL;

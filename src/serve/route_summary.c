@@ -49,7 +49,7 @@ static int64_t size_of(int64_t given, int64_t collected) {
 static ps_code collect(const ps_request *q, asked *a, ps_err *err) {
     ps_modes_ask modes = {.cluster = a->cluster, .opts = {.step_id = -1}};
     const ps_modes *m = NULL;
-    ps_view_set_analyses(PS_SET_STEPS, &modes);
+    ps_view_set_analyses(q, PS_SET_STEPS, &modes);
     ps_code code = ps_modes_get(q, &modes, &m, err);
     if (code == PS_OK) {
         code = ps_summary_collected(m, &a->collected, &a->is_collected, err);

@@ -196,7 +196,7 @@ static void answer_cluster_view(const ps_request *q, ps_reply *r, const ps_clust
     if (!ps_modes_ask_options(q, r, &ask)) {
         return;
     }
-    ps_view_set_analyses(view->set, &ask);
+    ps_view_set_analyses(q, view->set, &ask);
     if (ps_modes_get(q, &ask, &m, &err) != PS_OK) {
         ps_reply_err(r, &err);
         return;
