@@ -122,6 +122,7 @@ ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wa
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         found.part = parts[i].id;
         found.host = parts[i].host[0] != '\0' ? parts[i].host : NULL;
+        found.told_profiler = parts[i].profiler;
         found.rank = parts[i].rank >= 0 || n > 1 ? parts[i].rank : found.rank;
         code = ps_cluster_add(c, found);
     }
