@@ -133,7 +133,8 @@ static bool name_sources(conversion *c) {
                         is_twin ? r->path : ps_path_base(r->path));
         }
         const char *text = ps_arena_strndup(&c->arena, ps_buf_str(&title), title.len);
-        c->sources[i] = (ps_trace_source){.rank = r->rank, .host = "", .title = text};
+        c->sources[i] = (ps_trace_source){
+            .rank = r->rank, .host = "", .title = text, .profiler = ps_cluster_recorder(r)};
         ok = text != NULL && ps_buf_ok(&title);
     }
     ps_buf_fini(&title);

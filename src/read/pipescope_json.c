@@ -733,7 +733,10 @@ static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, 
         const char *host = ps_lit_str(ps_lit_get(r, "host"));
         part.host =
             ps_arena_strndup(arena, host != NULL ? host : "", host != NULL ? strlen(host) : 0);
-        if (part.host == NULL) {
+        const char *profiler = ps_lit_str(ps_lit_get(r, "profiler"));
+        part.profiler =
+            profiler != NULL ? ps_arena_strndup(arena, profiler, strlen(profiler)) : NULL;
+        if (part.host == NULL || (profiler != NULL && part.profiler == NULL)) {
             return ps_fail_nomem(err);
         }
         (void)ps_lit_int(ps_lit_get(r, "rank"), &part.rank);

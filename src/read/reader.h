@@ -29,6 +29,8 @@ typedef struct ps_part {
     int64_t id;       /* for ps_src.part */
     int64_t rank;     /* -1 unknown */
     const char *host; /* name of the machine, "" unknown; in the arena */
+    const char
+        *profiler; /* that wrote it, where the file tells of another than the reader does; NULL */
 } ps_part;
 
 struct ps_reader {

@@ -33,10 +33,18 @@ typedef struct walk {
 
 const char *ps_cluster_profiler(const ps_cluster_rank *rank) {
     static const char *const NAMES[] = {"PyTorch", "MindSpore", "msMonitor"};
+    if (rank->told_profiler != NULL) {
+        return rank->told_profiler;
+    }
     if (rank->profiler != PS_PROFILER_OTHER) {
         return NAMES[rank->profiler];
     }
     return rank->reader != NULL ? rank->reader->profiler : "unknown";
+}
+
+const char *ps_cluster_recorder(const ps_cluster_rank *rank) {
+    bool is_converted = rank->reader != NULL && strcmp(rank->reader->name, "pipescope-json") == 0;
+    return is_converted ? rank->told_profiler : ps_cluster_profiler(rank);
 }
 
 const char *ps_cluster_format(const ps_cluster_rank *rank) {

@@ -39,9 +39,10 @@ typedef struct ps_cluster_rank {
     bool is_copy; /* made by an earlier run with -o */
     const ps_reader *
         reader; /* that claims the file; NULL: a database found by name, looked at when it is read */
-    int64_t part;     /* of a file that holds several ranks (ps_src.part) */
-    int32_t machine;  /* number of the machine in a job of several, -1 unknown */
-    const char *host; /* its name where the list of parts has it; NULL unknown */
+    int64_t part;              /* of a file that holds several ranks (ps_src.part) */
+    int32_t machine;           /* number of the machine in a job of several, -1 unknown */
+    const char *host;          /* its name where the list of parts has it; NULL unknown */
+    const char *told_profiler; /* who wrote it, where the list of parts has it; NULL */
 } ps_cluster_rank;
 
 /* What ps_read() takes. */
@@ -78,6 +79,9 @@ ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, ps_err
 /* The same for databases of Ascend profilers only, by their names and places: what the cluster modes read and write. */
 ps_cluster *ps_cluster_find_databases(const char *path, ps_err *err);
 void ps_cluster_free(ps_cluster *c); /* NULL is fine */
+
+/* Who recorded it, for a file that is written from it; NULL: a converted file that does not tell. */
+const char *ps_cluster_recorder(const ps_cluster_rank *rank);
 
 /* "PyTorch", "MindSpore", "msMonitor", or what the reader says. */
 const char *ps_cluster_profiler(const ps_cluster_rank *rank);

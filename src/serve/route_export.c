@@ -47,8 +47,11 @@ static ps_code write_trace(const ps_request *q, ps_reply *r, const ps_trace *t, 
                            ps_err *err) {
     const char *key = ps_param_text(q, "rank");
     const ps_rank_entry *entry = ps_store_rank(q->store, ps_store_find(q->store, key, strlen(key)));
-    ps_trace_source source = {entry->rank != NULL ? entry->rank->rank : -1, entry->host,
-                              entry->label};
+    ps_trace_source source = {.rank = entry->rank != NULL ? entry->rank->rank : -1,
+                              .host = entry->host,
+                              .title = entry->label,
+                              .profiler =
+                                  entry->rank != NULL ? ps_cluster_recorder(entry->rank) : NULL};
     ps_sink sink = ps_sink_buf(&r->body);
     r->body.max = MAX_BYTES;
     ps_trace_writer *w =

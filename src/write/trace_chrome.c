@@ -108,6 +108,9 @@ static void put_head(chrome_rank *r) {
         put_key_int(r, ",\"rank\":", s->rank);
         put_key_text(r, ",\"host\":", s->host);
         put_key_text(r, ",\"title\":", s->title);
+        if (s->profiler != NULL) {
+            put_key_text(r, ",\"profiler\":", s->profiler);
+        }
         put(r, "}");
     }
     int64_t origin = ps_trace_origin_ns(r->t);

@@ -23,6 +23,7 @@ typedef struct ps_trace_source {
     const char *host; /* name of the machine, "" unknown */
     const char *
         title; /* stands before the names of its processes when there are several sources: "rank 3" */
+    const char *profiler; /* that wrote it: "PyTorch"; NULL unknown */
 } ps_trace_source;
 
 /* What was written. */

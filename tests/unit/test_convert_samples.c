@@ -30,7 +30,7 @@ static ps_trace *read_rank(const ps_cluster_rank *rank) {
 }
 
 static void write_json(const ps_trace *t, ps_buf *out) {
-    const ps_trace_source source = {0, "", "rank 0"};
+    const ps_trace_source source = {0, "", "rank 0", NULL};
     ps_sink sink = ps_sink_buf(out);
     ps_trace_writer *w =
         ps_trace_writer_to_sink(ps_trace_format_for("x.json"), &sink, &source, 1, NULL);

@@ -19,7 +19,7 @@
     (PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS |            \
      PS_NEED_ARGS)
 
-static const ps_trace_source SOURCES[] = {{0, "host a", "rank 0"}, {1, "", "rank 1"}};
+static const ps_trace_source SOURCES[] = {{0, "host a", "rank 0", NULL}, {1, "", "rank 1", NULL}};
 
 /* Writes the trace as each of `n` ranks. */
 static ps_code write_as(const char *path, const ps_trace *t, size_t n, ps_buf *out) {
