@@ -625,28 +625,37 @@ static void find_schedule(pipes *p) {
     }
 }
 
-/* What the chart cannot know is said, and nothing is advised from it. */
+/* What the chart cannot know is said, and nothing is advised from it. Over all steps, as the chart judges. */
 static void find_unexplained(ps_report *report) {
-    const ps_table *bubble = ps_report_chart_table(report, "PipelineBubble");
     const ps_chart *chart = report->chart;
-    double most = 0;
-    int32_t rank = -1;
-    int32_t where = -1;
-    for (size_t r = 0; bubble != NULL && r < bubble->n_rows; r++) {
-        double share = ps_column_real(bubble, r, "unexplained");
-        bool untold = ps_column_int(bubble, r, "bubble", -1) < 0;
-        if (untold && share > most) {
-            most = share;
-            rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
-            where = (int32_t)ps_column_int(bubble, r, "stage", -1);
+    int64_t *work_ns = ps_calloc(chart->n_ranks, sizeof *work_ns);
+    int64_t *other_ns = ps_calloc(chart->n_ranks, sizeof *other_ns);
+    bool ok = work_ns != NULL && other_ns != NULL;
+    for (size_t i = 0; ok && i < chart->n_figures; i++) {
+        const ps_chart_figure *figure = &chart->figures[i];
+        if (!figure->is_told) {
+            work_ns[figure->rank] = ps_ns_add(work_ns[figure->rank], figure->work_ns);
+            other_ns[figure->rank] = ps_ns_add(other_ns[figure->rank], figure->other_ns);
         }
     }
-    if (ps_rule_fires(&report->findings, PS_RULE_UNEXPLAINED, most)) {
-        ps_findings_add(
-            &report->findings,
-            (ps_finding){.rule = PS_RULE_UNEXPLAINED, .rank = rank, .stage = where, .value = most},
-            "%s", chart->untold);
+    double most = 0;
+    size_t worst = 0;
+    for (size_t r = 0; ok && r < chart->n_ranks; r++) {
+        double share = ps_percent(other_ns[r], work_ns[r]);
+        worst = share > most ? r : worst;
+        most = share > most ? share : most;
     }
+    if (ok && ps_rule_fires(&report->findings, PS_RULE_UNEXPLAINED, most)) {
+        ps_findings_add(&report->findings,
+                        (ps_finding){.rule = PS_RULE_UNEXPLAINED,
+                                     .rank = chart->ranks[worst].rank,
+                                     .stage = chart->ranks[worst].stage,
+                                     .value = most},
+                        "%s", chart->untold);
+    }
+    report->findings.failed = report->findings.failed || !ok;
+    ps_free(work_ns);
+    ps_free(other_ns);
 }
 
 void ps_report_pipeline(ps_report *report) {

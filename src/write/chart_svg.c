@@ -505,6 +505,7 @@ static void put_parts(picture *p, const ps_row *row, double y) {
         const ps_op *op = &chart->ops[part->op];
         if (op->step == p->rows.step && &chart->ranks[op->rank] == row->rank) {
             any[part_row(part)] = true;
+            p->used[part->kind] = p->used[part->kind] || !part->communicates;
             put_part(p, part, y + part_row(part) * pitch, p->part_h);
         }
     }

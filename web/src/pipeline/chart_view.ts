@@ -16,6 +16,8 @@ import { at, HEADING_H, makeScene, rowAt, type Scene } from "./scene";
 import { fill, type Texts } from "./texts";
 import { Viewport } from "./viewport";
 
+const PART_NAME_MIN = 11;
+
 export type { Target } from "./overlay";
 
 /** Figures beside the rows. */
@@ -266,6 +268,22 @@ export class ChartView {
 
   // --- rows ------------------------------------------------------------------------------------------------------
 
+  /** Beside the rows of parts, where they are high enough to read. */
+  private partNames(row: Row, i: number): HTMLElement[] {
+    const { tops, partsY, partH, partPitch } = this.scene;
+    const { texts } = this;
+    const named = [texts.partForward, texts.partBackward, texts.partCommunication];
+    return partH < PART_NAME_MIN ? [] : row.parts.flatMap((lane, k) => {
+      if (lane.n === 0) {
+        return [];
+      }
+      const line = el("div", {}, el("span", {}, named[k]!));
+      line.style.top = `${tops[i]! + partsY + k * partPitch}px`;
+      line.style.height = line.style.lineHeight = `${partH}px`;
+      return [line];
+    });
+  }
+
   private layRows(): void {
     const { tops, blockH, pitch, height, headings } = this.scene;
     const { texts } = this;
@@ -283,7 +301,8 @@ export class ChartView {
         return head;
       }),
       ...this.view.rows.map((row, i) =>
-        place(el("div", {}, el("b", {}, `${texts.stage} ${row.stage < 0 ? "?" : row.stage}`), el("span", {}, rankText(row))), i)));
+        place(el("div", {}, el("b", {}, `${texts.stage} ${row.stage < 0 ? "?" : row.stage}`), el("span", {}, rankText(row))), i)),
+      ...this.view.rows.flatMap((row, i) => this.partNames(row, i)));
     let right = 0;
     const columns = [...this.columns].reverse().map((column, c) => {
       const { width } = column;

@@ -370,6 +370,7 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
   const looks = new Set<number>();
   const { ops, transfers } = layOps(chart, choice, rowOf, ranks.length, originNs, looks);
   const parts = layParts(chart, choice, rowOf, ranks.length, originNs);
+  parts.forEach((lanes) => lanes.slice(0, 2).forEach((lane) => lane.look.subarray(0, lane.n).forEach((look) => looks.add(look))));
   const bubbles = layBubbles(chart, choice, rowOf, ranks.length, originNs);
   const theories = new Map(against === null ? [] : pipelines.map((p) => [p, layTheory(against, spansOf(p), p, originNs, choice, looks)]));
   const windowOf = (pipeline: number): number => Math.max(1, spansOf(pipeline).reduce((sum, s) => sum + s.end - s.start, 0));

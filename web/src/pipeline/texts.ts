@@ -31,6 +31,9 @@ export const ENGLISH = {
   shareOfStep: "share of the step",
   bubbleShare: "bubble %",
   chart: "pipeline chart",
+  partForward: "forward",
+  partBackward: "backward",
+  partCommunication: "communication",
 };
 
 export type Texts = typeof ENGLISH;
