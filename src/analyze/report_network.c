@@ -266,9 +266,10 @@ static void find_alignment(ps_report *report) {
         "step.%s",
         PS_RANK(worst->rank), most.n, unit, most.is_bound ? "at most " : "",
         ps_ns_text_of(most.transit_ns).text,
-        most.is_bound ? " The profile does not tell transit from waiting: of each kind and size the "
-                        "shortest one counts."
-                      : "");
+        most.is_bound
+            ? " The profile does not tell transit from waiting: of each kind and size the "
+              "shortest one counts."
+            : "");
     char note[64];
     (void)snprintf(note, sizeof note, "%lld bytes", (long long)largest->size_bytes);
     ps_findings_evidence(&report->findings,

@@ -11,10 +11,10 @@ static void unknown_equals_nothing(void **state) {
     static const struct {
         ps_alike_facts a, b;
         ps_alike alike;
-    } CASES[] = {{{1, 2, 4}, {1, 2, 4}, PS_ALIKE_SURE},   {{1, 2, 4}, {1, 2, 5}, PS_ALIKE_NOT},
+    } CASES[] = {{{1, 2, 4}, {1, 2, 4}, PS_ALIKE_SURE},     {{1, 2, 4}, {1, 2, 5}, PS_ALIKE_NOT},
                  {{1, 2, -1}, {1, 2, -1}, PS_ALIKE_UNSURE}, {{1, 2, -1}, {1, 2, 4}, PS_ALIKE_NOT},
-                 {{1, 0, 4}, {1, 0, 4}, PS_ALIKE_UNSURE}, {{0, 2, 4}, {0, 2, 4}, PS_ALIKE_NOT},
-                 {{1, 2, 4}, {3, 2, 4}, PS_ALIKE_NOT},    {{1, 2, 0}, {1, 2, 0}, PS_ALIKE_SURE}};
+                 {{1, 0, 4}, {1, 0, 4}, PS_ALIKE_UNSURE},   {{0, 2, 4}, {0, 2, 4}, PS_ALIKE_NOT},
+                 {{1, 2, 4}, {3, 2, 4}, PS_ALIKE_NOT},      {{1, 2, 0}, {1, 2, 0}, PS_ALIKE_SURE}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         assert_int_equal(ps_alike_of(CASES[i].a, CASES[i].b), CASES[i].alike);
     }
@@ -38,7 +38,8 @@ static void expect_outliers(size_t n, const int64_t *us, const int64_t *like_us)
 static void modes(void **state) {
     (void)state;
     /* one far away; two usual lengths; two usual ones and one beyond the second; a continuous tail; too few */
-    expect_outliers(6, (const int64_t[]){10, 11, 12, 12, 13, 99}, (const int64_t[]){0, 0, 0, 0, 0, 12});
+    expect_outliers(6, (const int64_t[]){10, 11, 12, 12, 13, 99},
+                    (const int64_t[]){0, 0, 0, 0, 0, 12});
     expect_outliers(10, (const int64_t[]){10, 11, 12, 12, 13, 90, 91, 92, 93, 94},
                     (const int64_t[10]){0});
     expect_outliers(11, (const int64_t[]){10, 11, 12, 12, 13, 90, 91, 92, 93, 94, 900},
