@@ -686,12 +686,14 @@ static void find_spread(ps_report *report, const metric *x) {
                      .rank = slow->rank,
                      .stage = slow->stage,
                      .gain_ns = x->most_is_slow ? x->of(worst.most) - worst.mean_ns : 0,
-                     .value = worst.share},
-        "%s differs by %.1f %% over %zu ranks%s: rank %s %s, rank %s %s in a step.%s", x->what,
+                     .value = worst.share,
+                     .is_assumed = slow->stage < 0},
+        "%s differs by %.1f %% over %zu ranks%s: rank %s %s, rank %s %s in a step.%s%s", x->what,
         worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "", PS_RANK(worst.most->rank),
         ps_ns_text_of(x->of(worst.most)).text, PS_RANK(worst.least->rank),
         ps_ns_text_of(x->of(worst.least)).text,
-        x->most_is_slow ? "" : " The one with the least is the one that the others wait for.");
+        x->most_is_slow ? "" : " The one with the least is the one that the others wait for.",
+        slow->stage >= 0 ? "" : " Their stages are unknown: that they do the same work is assumed.");
     show_ranks(report, &worst, x);
 }
 
