@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyze/capture_facts.h"
-#include "analyze/likeness.h"
+#include "analyze/text_likeness.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -133,7 +133,7 @@ static void join_alike(modules *npu, modules *gpu, double least, size_t *n_tries
                 continue;
             }
             (*n_tries)--;
-            double likeness = ps_likeness(npu->at[i].key, gpu->at[k].key, least);
+            double likeness = ps_text_likeness(npu->at[i].key, gpu->at[k].key, least);
             if (likeness > best_likeness) {
                 best = k;
                 best_likeness = likeness;

@@ -275,9 +275,8 @@ static void find_heavy(ps_report *report) {
                      .value = worst.share},
         "On rank %s the operators of group %.80s take %s in a step, computing takes %s. So it is for "
         "%zu group%s of a rank.",
-        PS_RANK(m->rank), group,
-        ps_ns_text_of(per_step(m, worst.sum_ns)).text, ps_ns_text_of(m->computing_ns).text,
-        worst.n_over, worst.n_over == 1 ? "" : "s");
+        PS_RANK(m->rank), group, ps_ns_text_of(per_step(m, worst.sum_ns)).text,
+        ps_ns_text_of(m->computing_ns).text, worst.n_over, worst.n_over == 1 ? "" : "s");
     show_op(report, m, worst.longest, dur_of(worst.longest), "the longest one");
 }
 
@@ -353,23 +352,24 @@ static void say_outliers(ps_report *report, const ps_report_member *m, ps_alike 
     qsort(all, n, sizeof *all, longest_first);
     double times =
         (double)dur_of(all[0].op) / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
-    const char *like = sure == PS_ALIKE_SURE ? "kind, group and size"
+    const char *like = sure == PS_ALIKE_SURE              ? "kind, group and size"
                        : ps_str_is_none(all[0].op->group) ? "kind"
                                                           : "kind and group";
-    const char *unsure = sure == PS_ALIKE_SURE ? ""
-                         : ps_str_is_none(all[0].op->group)
-                             ? " The profile does not name their group: they may be different things."
-                             : " Their size is unknown: they may be different things.";
-    ps_findings_add(&report->findings,
-                    (ps_finding){.rule = PS_RULE_COMM_OUTLIER,
-                                 .rank = m->rank,
-                                 .stage = m->stage,
-                                 .gain_ns = sure == PS_ALIKE_SURE ? gain_ns : 0,
-                                 .value = times},
-                    "On rank %s %zu operator%s took far longer than the others of the same %s: %s in "
-                    "each step.%s",
-                    PS_RANK(m->rank), n, n == 1 ? "" : "s", like, ps_ns_text_of(gain_ns).text,
-                    unsure);
+    const char *unsure =
+        sure == PS_ALIKE_SURE ? ""
+        : ps_str_is_none(all[0].op->group)
+            ? " The profile does not name their group: they may be different things."
+            : " Their size is unknown: they may be different things.";
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_COMM_OUTLIER,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = sure == PS_ALIKE_SURE ? gain_ns : 0,
+                     .value = times},
+        "On rank %s %zu operator%s took far longer than the others of the same %s: %s in "
+        "each step.%s",
+        PS_RANK(m->rank), n, n == 1 ? "" : "s", like, ps_ns_text_of(gain_ns).text, unsure);
     for (size_t i = 0; i < n; i++) {
         char note[96];
         (void)snprintf(note, sizeof note, "median of its like %s",
@@ -688,12 +688,14 @@ static void find_spread(ps_report *report, const metric *x) {
                      .rank = slow->rank,
                      .stage = slow->stage,
                      .gain_ns = x->most_is_slow ? x->of(worst.most) - worst.mean_ns : 0,
-                     .value = worst.share},
-        "%s differs by %.1f %% over %zu ranks%s: rank %s %s, rank %s %s in a step.%s", x->what,
+                     .value = worst.share,
+                     .is_assumed = slow->stage < 0},
+        "%s differs by %.1f %% over %zu ranks%s: rank %s %s, rank %s %s in a step.%s%s", x->what,
         worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "", PS_RANK(worst.most->rank),
         ps_ns_text_of(x->of(worst.most)).text, PS_RANK(worst.least->rank),
         ps_ns_text_of(x->of(worst.least)).text,
-        x->most_is_slow ? "" : " The one with the least is the one that the others wait for.");
+        x->most_is_slow ? "" : " The one with the least is the one that the others wait for.",
+        slow->stage >= 0 ? "" : " Their stages are unknown: that they do the same work is assumed.");
     show_ranks(report, &worst, x);
 }
 

@@ -407,6 +407,16 @@ static int most_extra(const void *a, const void *b) {
     return by_type != 0 ? by_type : strcmp(x->kernel->shapes, y->kernel->shapes);
 }
 
+/* Of kernels without shapes: nobody knows whether the peers' are of the same size. */
+static int64_t extra_without_shapes(const slower *all, size_t n, size_t member) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool counts = all[i].member == member && all[i].kernel->shapes[0] == '\0';
+        sum = ps_ns_add(sum, counts ? all[i].extra_ns : 0);
+    }
+    return sum;
+}
+
 static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t extra_ns) {
     ps_report *r = c->report;
     const ps_report_member *m = &r->members[member];
@@ -414,16 +424,20 @@ static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t e
     if (!ps_rule_fires(&r->findings, PS_RULE_SLOW_KERNEL, share)) {
         return;
     }
+    bool is_unsure = extra_without_shapes(all, n, member) > extra_ns / 2;
     ps_findings_add(
         &r->findings,
         (ps_finding){.rule = PS_RULE_SLOW_KERNEL,
                      .rank = m->rank,
                      .stage = m->stage,
                      .gain_ns = extra_ns,
-                     .value = share},
+                     .value = share,
+                     .is_assumed = is_unsure},
         "The kernels of rank %s take %s longer in each step (%.1f %%) than the same ones of the median "
-        "rank of its stage.",
-        PS_RANK(m->rank), ps_ns_text_of(extra_ns).text, share);
+        "rank of its stage.%s",
+        PS_RANK(m->rank), ps_ns_text_of(extra_ns).text, share,
+        is_unsure ? " For most of it shapes were not recorded: that the sizes are equal is assumed."
+                  : "");
     qsort(all, n, sizeof *all, most_extra);
     for (size_t i = 0; i < n && all[i].extra_ns > 0; i++) {
         char note[128];

@@ -60,14 +60,12 @@ static named *row_of(doubts *d, uint32_t slice, bool *ok) {
     ps_str name = d->s->name[slice];
     uint32_t row = ps_idmap_get(&d->rows, name.id);
     if (row == PS_IDMAP_NONE) {
-        bool is_known =
-            ps_comm_of_kernel(ps_trace_text(d->trace, name), NULL) != PS_COMM_UNKNOWN;
+        bool is_known = ps_comm_of_kernel(ps_trace_text(d->trace, name), NULL) != PS_COMM_UNKNOWN;
         row = is_known ? KNOWN : (uint32_t)d->n;
         *ok = ps_idmap_put(&d->rows, name.id, row) &&
               (is_known || ps_grow(&d->all, &d->cap, d->n + 1, KNOWN - 1, sizeof *d->all));
         if (*ok && !is_known) {
-            d->all[d->n++] =
-                (named){.name = name, .longest = slice, .track = d->s->track[slice]};
+            d->all[d->n++] = (named){.name = name, .longest = slice, .track = d->s->track[slice]};
         }
     }
     return *ok && row != KNOWN ? &d->all[row] : NULL;
@@ -175,11 +173,11 @@ bool ps_report_gather_doubts(const ps_links *links, ps_report_rank *r) {
 static void show_doubt(ps_report *report, const ps_report_member *m, const ps_report_doubt *d) {
     char note[160];
     if (d->caller[0] != '\0') {
-        (void)snprintf(note, sizeof note, "%.1f %% of the device's work; launched in %.80s", d->share,
-                       d->caller);
+        (void)snprintf(note, sizeof note, "%.1f %% of the device's work; launched in %.80s",
+                       d->share, d->caller);
     } else {
-        (void)snprintf(note, sizeof note, "%.1f %% of the device's work; on a stream of communication",
-                       d->share);
+        (void)snprintf(note, sizeof note,
+                       "%.1f %% of the device's work; on a stream of communication", d->share);
     }
     ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
                                                           .step = d->longest_step,

@@ -103,7 +103,8 @@ typedef struct ps_report_frequency {
 /* Kernels of one name that may compute or communicate (report_doubt.c). */
 typedef struct ps_report_doubt {
     const char *name;
-    const char *caller; /* what of a communication library launched it; "": it is its stream that raises the doubt */
+    const char *
+        caller; /* what of a communication library launched it; "": it is its stream that raises the doubt */
     int64_t n, sum_ns;
     double share; /* of the work of kernels, percent */
     int64_t longest_start_ns, longest_ns, longest_step;

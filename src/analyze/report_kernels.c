@@ -14,7 +14,7 @@
 #include "base/strpool.h"
 
 #define SLOW_TIMES 1.5 /* the rule kernel-varies */
-#define MAX_KEPT 2000 /* kinds of kernels of a rank; the rest only counts in the sum */
+#define MAX_KEPT 2000  /* kinds of kernels of a rank; the rest only counts in the sum */
 
 typedef struct timed {
     uint32_t row;

@@ -197,10 +197,33 @@ static bool are_alike(const ps_comm_op *x, const ps_comm_op *y) {
                        (ps_alike_facts){y->type.id, y->group.id, y->size_bytes}) == PS_ALIKE_SURE;
 }
 
+static bool is_text(const ps_report_member *m, ps_str a, const ps_report_member *n, ps_str b) {
+    return strcmp(ps_comm_text(&m->facts->comm, a), ps_comm_text(&n->facts->comm, b)) == 0;
+}
+
+/* The shortest one of its like on any rank: who comes last does not wait. Few tell nothing: 0. */
+static int64_t shortest_alike(const ps_report *report, const ps_report_member *m,
+                              const ps_comm_op *op) {
+    int64_t shortest_ns = length_of(op);
+    size_t n = 0;
+    for (size_t k = 0; k < report->n_members && !ps_str_is_none(op->group); k++) {
+        const ps_report_member *other = &report->members[k];
+        for (size_t i = 0; i < other->facts->comm.n; i++) {
+            const ps_comm_op *x = &other->facts->comm.ops[i];
+            if (x->size_bytes == op->size_bytes && is_text(m, op->type, other, x->type) &&
+                is_text(m, op->group, other, x->group)) {
+                shortest_ns = length_of(x) < shortest_ns ? length_of(x) : shortest_ns;
+                n++;
+            }
+        }
+    }
+    return n >= PS_LEAST_ALIKE ? shortest_ns : 0;
+}
+
 /* Messages whose size is no multiple, and what of their time is transit: as the profile says, else at most what the
- * shortest one of its like took, for what an operator waits is no message's fault. */
+ * shortest one of its like took, for what an operator waits is no message's fault; where that is not known either, nothing. */
 typedef struct odd_messages {
-    size_t n;
+    size_t n, n_told;   /* all; those that something is known of */
     int64_t transit_ns; /* in a step */
     bool is_bound;      /* of some it is only said that it is not more */
 } odd_messages;
@@ -218,13 +241,17 @@ static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_m
     if (out->n > 1) {
         qsort(all, out->n, sizeof *all, by_likeness);
     }
-    for (size_t i = 0, first = 0; i < out->n; i++) {
-        first = are_alike(all[first], all[i]) ? first : i;
+    int64_t shortest_ns = 0;
+    for (size_t i = 0; i < out->n; i++) {
+        if (i == 0 || !are_alike(all[i - 1], all[i])) {
+            shortest_ns = shortest_alike(report, m, all[i]);
+        }
         const ps_comm_time *row = out->n <= MAX_LOOKED_UP ? ps_report_comm_time(m, all[i]) : NULL;
         bool is_said = row != NULL && row->transit >= 0;
-        out->is_bound = out->is_bound || !is_said;
+        out->is_bound = out->is_bound || (!is_said && shortest_ns > 0);
+        out->n_told += is_said || shortest_ns > 0;
         out->transit_ns =
-            ps_ns_add(out->transit_ns, is_said ? ms_to_ns(row->transit) : length_of(all[first]));
+            ps_ns_add(out->transit_ns, is_said ? ms_to_ns(row->transit) : shortest_ns);
     }
     if (m->facts->n_steps > 0) {
         out->transit_ns /= (int64_t)m->facts->n_steps;
@@ -264,11 +291,12 @@ static void find_alignment(ps_report *report) {
                      .value = fmod((double)largest->size_bytes, unit)},
         "On rank %s %zu messages over 1 MB are no multiple of %.4g bytes; they are in transit for %s%s in a "
         "step.%s",
-        PS_RANK(worst->rank), most.n, unit, most.is_bound ? "at most " : "",
+        PS_RANK(worst->rank), most.n_told, unit, most.is_bound ? "at most " : "",
         ps_ns_text_of(most.transit_ns).text,
-        most.is_bound ? " The profile does not tell transit from waiting: of each kind and size the "
-                        "shortest one counts."
-                      : "");
+        most.is_bound
+            ? " The profile does not tell transit from waiting: of each kind and size the "
+              "shortest one counts."
+            : "");
     char note[64];
     (void)snprintf(note, sizeof note, "%lld bytes", (long long)largest->size_bytes);
     ps_findings_evidence(&report->findings,

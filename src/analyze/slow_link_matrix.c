@@ -62,8 +62,8 @@ static bool add_rank(links *l, const ps_link_places *places, const ps_comm_part 
                          .time = row->time};
         /* links of an unknown transport are like no other link */
         if (!ps_comm_is_total(link.op) || link.transport[0] == '\0' ||
-            row->source == row->destination ||
-            !(row->size > 0) || !(row->time > 0) || !isfinite(row->size) || !isfinite(row->time)) {
+            row->source == row->destination || !(row->size > 0) || !(row->time > 0) ||
+            !isfinite(row->size) || !isfinite(row->time)) {
             continue;
         }
         link.source = ps_link_places_rank(places, link.group, row->source);

@@ -50,12 +50,23 @@ ps_work ps_work_of(const ps_links *links) {
  * range around it. A kernel that does both is no receive. */
 static bool receives(const ps_work *w, uint32_t i) {
     const char *collective = ps_trace_arg_text(w->trace, i, "Collective name");
-    ps_comm_what what = collective != NULL ? ps_comm_of_call(collective)
-                                           : ps_comm_of_name(ps_trace_text(w->trace, w->s->name[i]));
-    if (collective == NULL && what == PS_COMM_SEND_RECEIVE) {
-        uint32_t behind = w->links->op[i] != PS_NONE ? w->links->op[i] : w->links->call[i];
-        what = behind != PS_NONE ? ps_comm_of_call(ps_trace_text(w->trace, w->s->name[behind]))
-                                 : PS_COMM_UNKNOWN;
+    ps_comm_what what = collective != NULL
+                            ? ps_comm_of_call(collective)
+                            : ps_comm_of_name(ps_trace_text(w->trace, w->s->name[i]));
+    if (collective != NULL || what != PS_COMM_SEND_RECEIVE) {
+        return what == PS_COMM_RECEIVE;
+    }
+    uint32_t behind = w->links->op[i] != PS_NONE ? w->links->op[i] : w->links->call[i];
+    what = PS_COMM_UNKNOWN;
+    for (uint32_t at = behind; at != PS_NONE && what == PS_COMM_UNKNOWN;
+         at = w->links->parent[at]) {
+        const char *name = ps_trace_text(w->trace, w->s->name[at]);
+        if (at == behind || ps_comm_is_library_call(name)) {
+            what = ps_comm_of_call(name);
+        }
+        if (ps_comm_is_group_call(name)) {
+            return false;
+        }
     }
     return what == PS_COMM_RECEIVE;
 }

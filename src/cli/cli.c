@@ -395,7 +395,8 @@ static int run_command(ps_cli *cli, int argc, char **argv) {
     }
     cli->quiet = ps_cli_flag(cli, "quiet");
     cli->verbose = ps_cli_flag(cli, "verbose");
-    int status = wants_help ? ps_cli_put_help(cli, cli->command, false) : load_comm_rules(cli, &spec);
+    int status =
+        wants_help ? ps_cli_put_help(cli, cli->command, false) : load_comm_rules(cli, &spec);
     status = wants_help || status != PS_EXIT_OK ? status : cli->command->run(cli);
     ps_comm_rules_free(cli->comm_rules);
     ps_options_fini(&cli->values);

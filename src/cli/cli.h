@@ -60,12 +60,12 @@ typedef struct ps_command {
 #define PS_COMM_RULES "comm-rules"
 #define PS_COMM_RULES_VARIABLE "PIPESCOPE_COMM_RULES"
 #define PS_COMM_RULES_OPTION                                                                       \
-    {.name = PS_COMM_RULES,                                                                        \
-     .kind = PS_OPTION_PATH,                                                                       \
-     .arg = "FILE",                                                                                \
-     .help = "which kernels communicate and which compute, one rule a line "                       \
-             "(docs/comm-rules.md); also " PS_COMM_RULES_VARIABLE "=FILE",                         \
-     .group = "Communication"}
+    {                                                                                              \
+        .name = PS_COMM_RULES, .kind = PS_OPTION_PATH, .arg = "FILE",                              \
+        .help = "which kernels communicate and which compute, one rule a line "                    \
+                "(docs/comm-rules.md); also " PS_COMM_RULES_VARIABLE "=FILE",                      \
+        .group = "Communication"                                                                   \
+    }
 
 /* One run of the program. */
 struct ps_cli {
@@ -73,8 +73,8 @@ struct ps_cli {
     ps_term term;
     bool quiet, verbose;
     ps_option_values values;
-    const char *about; /* what messages are about ("baseline: "), NULL: the input */
-    int out_errno;     /* of the first failed write to stdout, 0 for none */
+    const char *about;                /* what messages are about ("baseline: "), NULL: the input */
+    int out_errno;                    /* of the first failed write to stdout, 0 for none */
     struct ps_comm_rules *comm_rules; /* NULL: none */
 };
 

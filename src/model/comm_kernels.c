@@ -308,10 +308,20 @@ bool ps_comm_is_group_call(const char *name) {
 }
 
 bool ps_comm_is_library_call(const char *name) {
-    static const char *const BEGINS[] = {"nccl:",    "gloo:",    "mpi:",       "ucc:",
-                                         "xccl:",    "hccl:",    "c10d::",     "c10d_functional::",
-                                         "_c10d_functional::",   "symm_mem::", "deep_ep::",
-                                         "record_param_comms",   "nvshmem",    "mscclpp::"};
+    static const char *const BEGINS[] = {"nccl:",
+                                         "gloo:",
+                                         "mpi:",
+                                         "ucc:",
+                                         "xccl:",
+                                         "hccl:",
+                                         "c10d::",
+                                         "c10d_functional::",
+                                         "_c10d_functional::",
+                                         "symm_mem::",
+                                         "deep_ep::",
+                                         "record_param_comms",
+                                         "nvshmem",
+                                         "mscclpp::"};
     for (size_t i = 0; i < N(BEGINS); i++) {
         if (strncmp(name, BEGINS[i], strlen(BEGINS[i])) == 0) {
             return true;
@@ -344,7 +354,8 @@ static const char *pattern_fault(const char *pattern) {
             return "a pattern names a function without template arguments and parameters";
         }
         bool ends = c[1] == '\0' || c[1] == ':';
-        bool is_below = c[0] == '*' && c[1] == '*' && c[2] == '\0' && c - pattern > 2 && c[-1] == ':';
+        bool is_below =
+            c[0] == '*' && c[1] == '*' && c[2] == '\0' && c - pattern > 2 && c[-1] == ':';
         is_last_star = is_last_star || is_below;
         if (*c == '*' && !ends && !is_below) {
             return "* ends a component (name*), and ** stands alone behind the last ::";
@@ -392,7 +403,8 @@ static ps_code take_line(ps_comm_rules *r, char *line, const char *file, uint32_
     }
     if (is_more || !find_what(what, &rule.what)) {
         return fail_line(file, number, err, *what != '\0' ? what : pattern,
-                         *what != '\0' ? "no kind: " KINDS : "nothing stands behind the pattern: " KINDS);
+                         *what != '\0' ? "no kind: " KINDS
+                                       : "nothing stands behind the pattern: " KINDS);
     }
     if (!ps_grow(&r->rules, &r->cap, r->n + 1, MAX_RULES, sizeof *r->rules)) {
         return r->n >= MAX_RULES

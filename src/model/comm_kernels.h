@@ -21,9 +21,9 @@
 
 /* what, name in rules and outputs */
 #define PS_COMM_WHATS(X)                                                                           \
-    X(UNKNOWN, "unknown")         /* the table and the rules do not have it */                     \
-    X(COMPUTING, "computing")     /* known as none that communicates */                            \
-    X(UNTOLD, "communication")    /* its name does not tell what it does */                        \
+    X(UNKNOWN, "unknown")      /* the table and the rules do not have it */                        \
+    X(COMPUTING, "computing")  /* known as none that communicates */                               \
+    X(UNTOLD, "communication") /* its name does not tell what it does */                           \
     X(ALL_REDUCE, "all-reduce")                                                                    \
     X(ALL_GATHER, "all-gather")                                                                    \
     X(REDUCE_SCATTER, "reduce-scatter")                                                            \
@@ -32,8 +32,8 @@
     X(GATHER, "gather")                                                                            \
     X(SCATTER, "scatter")                                                                          \
     X(ALL_TO_ALL, "all-to-all")                                                                    \
-    X(DISPATCH, "dispatch")       /* tokens to their experts */                                    \
-    X(COMBINE, "combine")         /* and back */                                                   \
+    X(DISPATCH, "dispatch") /* tokens to their experts */                                          \
+    X(COMBINE, "combine")   /* and back */                                                         \
     X(SEND, "send")                                                                                \
     X(RECEIVE, "receive")                                                                          \
     X(SEND_RECEIVE, "send-receive") /* both, or which of them is not told */                       \

@@ -372,7 +372,8 @@ static bool communicates(cuda *c, ps_str name) {
     uint32_t known = ps_idmap_get(&c->kernel_names, name.id);
     if (known == PS_IDMAP_NONE) {
         known = ps_comm_is(ps_comm_of_kernel(ps_builder_text(c->n->builder, name), NULL)) ? 1 : 0;
-        c->n->out_of_memory = !ps_idmap_put(&c->kernel_names, name.id, known) || c->n->out_of_memory;
+        c->n->out_of_memory =
+            !ps_idmap_put(&c->kernel_names, name.id, known) || c->n->out_of_memory;
     }
     return known == 1;
 }

@@ -19,7 +19,8 @@ typedef struct field {
     size_t n;
 } field;
 
-#define FIELD(text) {text, sizeof text - 1}
+#define FIELD(text)                                                                                \
+    { text, sizeof text - 1 }
 enum { SEQUENCE, OP_ID, SIZES, INPUTS, N_FIELDS };
 static const field FIELDS[N_FIELDS] = {FIELD(", seq = "), FIELD(", op_id = "), FIELD(", sizes = "),
                                        FIELD(", input_op_ids = ")};
@@ -117,11 +118,11 @@ bool ps_torch_links_add(ps_torch_links *links, const ps_nsight *n, uint32_t slic
     if (!ps_grow(&links->ends, &links->cap, links->n + 1, PS_NONE, sizeof *links->ends)) {
         return false;
     }
-    links->ends[links->n++] = (torch_end){.sequence = sequence,
-                                          .start_ns = start_ns,
-                                          .slice = slice,
-                                          .is_backward =
-                                              is_backward_node(ps_builder_text(n->builder, name))};
+    links->ends[links->n++] =
+        (torch_end){.sequence = sequence,
+                    .start_ns = start_ns,
+                    .slice = slice,
+                    .is_backward = is_backward_node(ps_builder_text(n->builder, name))};
     return true;
 }
 

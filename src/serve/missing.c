@@ -224,13 +224,15 @@ static int64_t world_size(const ps_loaded *l) {
 /* Of a job that is known to have several ranks: its communication is missing, whatever the capture shows. */
 static const char *remedy_of_several(family f) {
     static const char *const REMEDIES[N_FAMILIES] = {
-        [FAMILY_ASCEND] = "The job has several ranks, so it communicates. Collect with profiler_level Level1 or "
-                          "higher, and analyse the raw data with the same version of CANN that wrote it.",
+        [FAMILY_ASCEND] =
+            "The job has several ranks, so it communicates. Collect with profiler_level Level1 or "
+            "higher, and analyse the raw data with the same version of CANN that wrote it.",
         [FAMILY_TORCH] =
             "The job has several ranks, so it communicates. Collect with ProfilerActivity.CUDA, let the steps "
             "that are recorded reach the collective operators, and name kernels of its own with --comm-rules.",
-        [FAMILY_NSIGHT] = "The job has several ranks, so it communicates. Collect with --trace=cuda,nvtx, and "
-                          "name kernels of its own with --comm-rules.",
+        [FAMILY_NSIGHT] =
+            "The job has several ranks, so it communicates. Collect with --trace=cuda,nvtx, and "
+            "name kernels of its own with --comm-rules.",
         [FAMILY_RECORDER] =
             "The job has several ranks, so it communicates. Put ranges of the domain communication around it "
             "(docs/recording.md), or record NCCL's kernels with `pipescope record --backend cupti --level 1`.",

@@ -8,21 +8,22 @@
 #include <cmocka.h>
 
 #include "analyze/capture_facts.h"
-#include "analyze/likeness.h"
+#include "analyze/text_likeness.h"
 
 static void likeness_is_one_less_edits_by_length(void **state) {
     (void)state;
-    assert_true(ps_likeness("abc", "abc", 0.8) == 1);
-    assert_true(ps_likeness("", "", 0.8) == 1);
+    assert_true(ps_text_likeness("abc", "abc", 0.8) == 1);
+    assert_true(ps_text_likeness("", "", 0.8) == 1);
     /* kitten -> sitting: 3 edits of 7 */
-    assert_true(ps_likeness("kitten", "sitting", 0) == 1 - 3.0 / 7.0);
-    assert_true(ps_likeness("sitting", "kitten", 0.5) == 1 - 3.0 / 7.0);
-    assert_true(ps_likeness("kitten", "sitting", 0.8) == 0);
-    assert_true(ps_likeness("abc", "", 0) == 0);
+    assert_true(ps_text_likeness("kitten", "sitting", 0) == 1 - 3.0 / 7.0);
+    assert_true(ps_text_likeness("sitting", "kitten", 0.5) == 1 - 3.0 / 7.0);
+    assert_true(ps_text_likeness("kitten", "sitting", 0.8) == 0);
+    assert_true(ps_text_likeness("abc", "", 0) == 0);
     char long_a[2000];
     memset(long_a, 'a', sizeof long_a);
     long_a[sizeof long_a - 1] = '\0';
-    assert_true(ps_likeness(long_a, long_a + 700, 0.8) == 1); /* the last 512 bytes are equal */
+    assert_true(ps_text_likeness(long_a, long_a + 700, 0.8) ==
+                1); /* the last 512 bytes are equal */
 }
 
 typedef struct side {

@@ -28,8 +28,9 @@ static void by_the_table(void **state) {
     (void)state;
     expect_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
                   PS_COMM_ALL_REDUCE, "NCCL");
-    expect_kernel("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)",
-                  PS_COMM_SEND_RECEIVE, "NCCL");
+    expect_kernel(
+        "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)",
+        PS_COMM_SEND_RECEIVE, "NCCL");
     expect_kernel("ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>) [clone .kd]",
                   PS_COMM_UNTOLD, "NCCL");
     expect_kernel("ncclDevKernel_Generic_1.kd", PS_COMM_UNTOLD, "NCCL");
@@ -48,16 +49,19 @@ static void by_the_table(void **state) {
                   PS_COMM_ALL_REDUCE, "PyTorch");
     expect_kernel("void <unnamed>::one_shot_all_reduce_kernel<float, 16, 8>(float**)",
                   PS_COMM_ALL_REDUCE, "PyTorch");
-    expect_kernel("_ZN52_GLOBAL__N__abcdef_10_CUDASymmetricMemoryOps_cu_12345626two_shot_all_reduce_kernelIf",
-                  PS_COMM_UNKNOWN, NULL); /* its length is wrong */
+    expect_kernel(
+        "_ZN52_GLOBAL__N__abcdef_10_CUDASymmetricMemoryOps_cu_12345626two_shot_all_reduce_kernelIf",
+        PS_COMM_UNKNOWN, NULL); /* its length is wrong */
     expect_kernel("_ZL26two_shot_all_reduce_kernelIfLi16EEvPPT_", PS_COMM_ALL_REDUCE, "PyTorch");
     expect_kernel("void vllm::cross_device_reduce_2stage<__half, 8>(vllm::RankData*)",
                   PS_COMM_ALL_REDUCE, "vLLM");
     expect_kernel("c10d::symmetric_memory::barrier_kernel(unsigned int**)", PS_COMM_BARRIER,
                   "PyTorch");
-    expect_kernel("nvshmemi_init_array_kernel<long>(long*, int, long)", PS_COMM_COMPUTING, "NVSHMEM");
-    expect_kernel("void mscclpp::collective::allreduceAllPairs<(mscclpp::ReduceOp)0, float>(float*)",
-                  PS_COMM_ALL_REDUCE, "MSCCL++");
+    expect_kernel("nvshmemi_init_array_kernel<long>(long*, int, long)", PS_COMM_COMPUTING,
+                  "NVSHMEM");
+    expect_kernel(
+        "void mscclpp::collective::allreduceAllPairs<(mscclpp::ReduceOp)0, float>(float*)",
+        PS_COMM_ALL_REDUCE, "MSCCL++");
     expect_kernel("_ZTS26oneccl_kernel_memcpy_typed", PS_COMM_UNTOLD, "oneCCL");
 }
 

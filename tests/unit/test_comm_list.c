@@ -225,10 +225,11 @@ static uint32_t nccl_call(ps_builder *b, const char *name, int64_t start, int64_
 }
 
 static void launched(ps_builder *b, int64_t at, int64_t start) {
-    uint32_t call = small_slice(b, PS_SLICE_CALL, small_thread(b, 1), "cuLaunchKernelExC", at, at + 2);
-    uint32_t k = small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, 7),
-                             "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", start,
-                             start + 10);
+    uint32_t call =
+        small_slice(b, PS_SLICE_CALL, small_thread(b, 1), "cuLaunchKernelExC", at, at + 2);
+    uint32_t k =
+        small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, 7),
+                    "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", start, start + 10);
     ps_builder_flow_of(b, call, k, ps_builder_str(b, "launch", 6));
 }
 
@@ -285,10 +286,14 @@ static void from_kernels_of_others(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_operators), cmocka_unit_test(numbered_groups),
-        cmocka_unit_test(from_kernels), cmocka_unit_test(from_ranges_of_nccl),
-        cmocka_unit_test(from_kernels_of_others),   cmocka_unit_test(data_types),
-        cmocka_unit_test(nothing),        cmocka_unit_test(memory),
+        cmocka_unit_test(from_operators),
+        cmocka_unit_test(numbered_groups),
+        cmocka_unit_test(from_kernels),
+        cmocka_unit_test(from_ranges_of_nccl),
+        cmocka_unit_test(from_kernels_of_others),
+        cmocka_unit_test(data_types),
+        cmocka_unit_test(nothing),
+        cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static bool asks(streams *s, const char *says) {
 static void on_a_stream_of_communication(void **state) {
     (void)state;
     streams s = begin();
-    (void)rig_slice(&s.r, PS_SLICE_COMM_KERNEL, s.other, "ncclDevKernel_AllReduce_x(int)", 500, 700);
+    (void)rig_slice(&s.r, PS_SLICE_COMM_KERNEL, s.other, "ncclDevKernel_AllReduce_x(int)", 500,
+                    700);
     (void)rig_slice(&s.r, PS_SLICE_KERNEL, s.other, "void mine::exchange<3>(int*)", 700, 900);
     assert_true(asks(&s, "\"exchange communication\""));
 }
@@ -43,20 +44,24 @@ static void on_a_stream_of_communication(void **state) {
 static void no_reason_to_ask(void **state) {
     (void)state;
     streams s = begin();
-    (void)rig_slice(&s.r, PS_SLICE_COMM_KERNEL, s.other, "ncclDevKernel_AllReduce_x(int)", 500, 700);
+    (void)rig_slice(&s.r, PS_SLICE_COMM_KERNEL, s.other, "ncclDevKernel_AllReduce_x(int)", 500,
+                    700);
     (void)rig_slice(&s.r, PS_SLICE_KERNEL, s.other, "void mine::exchange<3>(int*)", 700, 900);
     (void)rig_slice(&s.r, PS_SLICE_KERNEL, s.other, "void mine::product<3>(int*)", 900, 990);
     assert_false(asks(&s, ""));
     s = begin();
-    (void)rig_slice(&s.r, PS_SLICE_COMM_KERNEL, s.other, "ncclDevKernel_AllReduce_x(int)", 500, 700);
+    (void)rig_slice(&s.r, PS_SLICE_COMM_KERNEL, s.other, "ncclDevKernel_AllReduce_x(int)", 500,
+                    700);
     (void)rig_slice(&s.r, PS_SLICE_KERNEL, s.other, "void at::native::fill<3>(int*)", 700, 900);
     assert_false(asks(&s, ""));
     s = begin();
-    (void)rig_slice(&s.r, PS_SLICE_COMM_KERNEL, s.other, "ncclDevKernel_AllReduce_x(int)", 500, 700);
+    (void)rig_slice(&s.r, PS_SLICE_COMM_KERNEL, s.other, "ncclDevKernel_AllReduce_x(int)", 500,
+                    700);
     (void)rig_slice(&s.r, PS_SLICE_KERNEL, s.other, "void mine::exchange<3>(int*)", 700, 720);
     assert_false(asks(&s, ""));
     s = begin();
-    (void)rig_slice(&s.r, PS_SLICE_COMM_KERNEL, s.r.stream, "ncclDevKernel_AllReduce_x(int)", 500, 700);
+    (void)rig_slice(&s.r, PS_SLICE_COMM_KERNEL, s.r.stream, "ncclDevKernel_AllReduce_x(int)", 500,
+                    700);
     assert_false(asks(&s, ""));
 }
 

@@ -1,4 +1,4 @@
-#include "analyze/likeness.h"
+#include "analyze/text_likeness.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b, siz
     return row[n_b];
 }
 
-double ps_likeness(const char *a, const char *b, double least) {
+double ps_text_likeness(const char *a, const char *b, double least) {
     size_t n_a = 0;
     size_t n_b = 0;
     a = last_bytes(a, &n_a);
