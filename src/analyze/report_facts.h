@@ -22,6 +22,14 @@ static inline int64_t ps_ns_add(int64_t a, int64_t b) {
     return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
 }
 
+/* What a kernel changes that computes nothing: report_conversion.def. */
+typedef enum ps_conversion {
+    PS_CONVERSION_NONE,
+    PS_CONVERSION_LAYOUT,
+    PS_CONVERSION_NUMBERS, /* the type of the numbers */
+    PS_N_CONVERSIONS
+} ps_conversion;
+
 /* Kernels of one type and shape (of one name, where the profile has no types). Times are sums over the capture. */
 typedef struct ps_report_kernel {
     const char *type;   /* the type, else the name */
@@ -39,6 +47,7 @@ typedef struct ps_report_kernel {
     /* Recorded FLOPs that contradict the shapes, which are in neither of the above. */
     double odd_recorded_flops, odd_shape_flops;
     bool is_aicpu;
+    int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
 } ps_report_kernel;
 
 /* What a host range that stops the launches is. */
@@ -157,6 +166,8 @@ bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, 
                             ps_err *err);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
 bool ps_report_gather_links(ps_report_rank *r); /* after the part */
+
+ps_conversion ps_report_conversion_of(const ps_links *links, uint32_t kernel);
 
 /* Whether a counter of this name is the frequency of a device, or of a CPU. */
 bool ps_is_frequency(const char *name, bool *is_cpu);

@@ -136,6 +136,11 @@ static bool add(kernels *k, uint32_t slice) {
     kind->n++;
     kind->sum_ns = ps_ns_add(kind->sum_ns, dur_ns);
     kind->is_aicpu = kind->is_aicpu || is_aicpu(k, slice);
+    ps_conversion what = ps_report_conversion_of(k->links, slice);
+    if (what != PS_CONVERSION_NONE) {
+        kind->conversion_ns[what] = ps_ns_add(kind->conversion_ns[what], dur_ns);
+        kind->n_conversions[what]++;
+    }
     k->out->kernels_ns = ps_ns_add(k->out->kernels_ns, dur_ns);
     if (dur_ns > kind->longest_ns || kind->name == NULL) {
         kind->longest_ns = dur_ns;

@@ -331,6 +331,61 @@ static void top_kernel(void **state) {
     }
 }
 
+/* Ten kernels of 100 in ten shapes: no shape is over 20 %, TransData is 30 %. */
+static void types_over_all_shapes(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1100);
+    for (int i = 0; i < 10; i++) {
+        static const char *const OTHERS[] = {"Add", "Mul", "Gelu", "Sub", "Exp", "Tanh", "Relu"};
+        char shapes[32];
+        (void)snprintf(shapes, sizeof shapes, "%d,4", i + 1);
+        (void)rig_kernel(&r, i < 3 ? "TransData" : OTHERS[i - 3], shapes, 0, 10 + 100 * i,
+                         110 + 100 * i);
+    }
+    report_one(&o, &r);
+    assert_true(report_fired(&o, PS_RULE_TOP_KERNEL));
+    assert_non_null(strstr(report_text(&o, PS_RULE_TOP_KERNEL), "TransData takes 30.0 %"));
+    assert_true(report_fired(&o, PS_RULE_CONVERSION));
+    assert_int_equal(report_gain(&o, PS_RULE_CONVERSION), 300 * US);
+    report_fini(&o);
+}
+
+/* A kernel of 100 of 1000 beside others, launched inside `around`. */
+static bool converts(const char *type, const char *name, const char *op, const char *around) {
+    report_run o;
+    rig r = rig_begin(1100);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 10, 910);
+    if (around != NULL) {
+        (void)rig_host(&r, PS_SLICE_HOST_OP, around, 20, 40);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, op, 22, 38);
+    }
+    uint32_t call = rig_host(&r, PS_SLICE_CALL, "launch", 25, 26);
+    uint32_t kernel = rig_slice(&r, PS_SLICE_KERNEL, r.stream, name, 910, 1010);
+    if (type != NULL) {
+        rig_text(&r, kernel, "opType", type);
+    }
+    ps_builder_flow(r.b, call, kernel);
+    report_one(&o, &r);
+    bool fired = report_fired(&o, PS_RULE_CONVERSION);
+    report_fini(&o);
+    return fired;
+}
+
+/* What a kernel is follows from its type, its function and its operators, not from words in its name. */
+static void conversions(void **state) {
+    (void)state;
+    assert_true(converts("Cast", "aclnnCast_Cast", NULL, NULL));
+    assert_true(converts("Transpose", "t", NULL, NULL));
+    assert_false(converts("BroadcastTo", "Cast", NULL, NULL));
+    assert_false(converts("CastAdd", "x", NULL, NULL));
+    assert_true(converts(NULL, "void cudnn::ops::nchwToNhwcKernel<float, float>(int)", NULL, NULL));
+    assert_false(converts(NULL, "void my::nchwToNhwcKernelAndAdd<float>(int)", NULL, NULL));
+    assert_true(converts(NULL, "elementwise", "aten::copy_", "aten::_to_copy"));
+    assert_false(converts(NULL, "elementwise", "aten::add", "aten::_to_copy"));
+    assert_false(converts(NULL, "elementwise", "aten::copy_", "aten::slice_backward"));
+}
+
 /* 2 * 1024^3 = 2.147e9 operations in 100 us are 21.47 T/s: 21.47 % of 100, 43 % of 50. At 30 % the kernel would take
  * 100 * 21.47 / 30 = 71.58 us: 28.42 less. */
 static void low_mfu(void **state) {
@@ -911,6 +966,8 @@ int main(void) {
         cmocka_unit_test(environment),
         cmocka_unit_test(frequencies),
         cmocka_unit_test(top_kernel),
+        cmocka_unit_test(types_over_all_shapes),
+        cmocka_unit_test(conversions),
         cmocka_unit_test(low_mfu),
         cmocka_unit_test(mfu_over_100),
         cmocka_unit_test(record_against_shapes),
