@@ -119,21 +119,42 @@ static double mfu_of(const kind *k, double otherwise) {
     return k->peak_flops > 0 && k->odd_recorded <= 0 ? 100 * k->flops / k->peak_flops : otherwise;
 }
 
+/* What helps depends on what is multiplied, so each has a rule of its own. */
+static ps_rule_id mfu_rule_of(const kind *k) {
+    switch (k->one->product) {
+    case PS_PRODUCT_GROUPED:
+        return PS_RULE_LOW_MFU_GROUPED;
+    case PS_PRODUCT_ATTENTION:
+        return PS_RULE_LOW_MFU_ATTENTION;
+    case PS_PRODUCT_CONVOLUTION:
+        return PS_RULE_LOW_MFU_CONVOLUTION;
+    case PS_PRODUCT_MATRICES:
+    case PS_PRODUCT_OTHER:
+        break;
+    }
+    return PS_RULE_LOW_MFU;
+}
+
+static bool is_low(const compute *c, ps_rule_id rule, const kind *k) {
+    double limit = c->report->findings.thresholds[rule];
+    return mfu_rule_of(k) == rule && mfu_of(k, limit) < limit &&
+           ps_percent(k->sum_ns, c->sum_ns) > 1;
+}
+
 /* With the threshold's share of the peak instead, the work would take ratio / threshold of its time. */
-static void find_mfu(compute *c) {
+static void find_mfu(compute *c, ps_rule_id rule) {
     ps_findings *f = &c->report->findings;
-    double limit = f->thresholds[PS_RULE_LOW_MFU];
+    double limit = f->thresholds[rule];
     int64_t gain_ns = 0;
     const kind *worst = NULL;
     int64_t worst_ns = 0;
     size_t n_low = 0;
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
-        double mfu = mfu_of(k, limit);
-        if (mfu >= limit || ps_percent(k->sum_ns, c->sum_ns) <= 1) {
+        if (!is_low(c, rule, k)) {
             continue;
         }
-        double saved = (double)k->sum_ns * (1 - mfu / limit);
+        double saved = (double)k->sum_ns * (1 - mfu_of(k, limit) / limit);
         int64_t ns = saved < 9e18 ? (int64_t)saved : INT64_MAX;
         gain_ns = ps_ns_add(gain_ns, ns);
         n_low++;
@@ -146,23 +167,20 @@ static void find_mfu(compute *c) {
         return;
     }
     double mfu = 100 * worst->flops / worst->peak_flops;
+    gain_ns = ps_compute_mean_step_ns(c, gain_ns);
     ps_findings_add(
         f,
-        (ps_finding){.rule = PS_RULE_LOW_MFU,
-                     .rank = -1,
-                     .stage = -1,
-                     .gain_ns = ps_compute_mean_step_ns(c, gain_ns),
-                     .value = mfu},
+        (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = gain_ns, .value = mfu},
         "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%. At %.4g "
         "%% they would take %s less in each step.",
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
-        worst->one->shapes, mfu, limit, ps_ns_text_of(ps_compute_mean_step_ns(c, gain_ns)).text);
+        worst->one->shapes, mfu, limit, ps_ns_text_of(gain_ns).text);
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
         char note[96];
-        mfu = mfu_of(k, limit);
-        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld", mfu, (long long)k->n);
-        if (mfu < limit && ps_percent(k->sum_ns, c->sum_ns) > 1) {
+        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld", mfu_of(k, limit),
+                       (long long)k->n);
+        if (is_low(c, rule, k)) {
             ps_compute_show_kind(c, k, note);
         }
     }
@@ -523,7 +541,10 @@ ps_code ps_report_compute(ps_report *report, ps_err *err) {
     if (code == PS_OK && c.n_kinds > 0) {
         ps_compute_find_top(&c);
         ps_compute_find_conversion(&c);
-        find_mfu(&c);
+        find_mfu(&c, PS_RULE_LOW_MFU);
+        find_mfu(&c, PS_RULE_LOW_MFU_ATTENTION);
+        find_mfu(&c, PS_RULE_LOW_MFU_CONVOLUTION);
+        find_mfu(&c, PS_RULE_LOW_MFU_GROUPED);
         find_doubtful(&c);
         if (!find_varying(&c, true)) {
             (void)find_varying(&c, false);

@@ -10,6 +10,7 @@
 #include "analyze/comm_list.h"
 #include "analyze/comm_part.h"
 #include "analyze/dispatch.h"
+#include "analyze/flops_operator.h"
 #include "analyze/links.h"
 #include "analyze/overlap.h"
 #include "analyze/report_rules.h"
@@ -46,6 +47,7 @@ typedef struct ps_report_kernel {
     double peak_flops; /* what the chip could have done in that time */
     /* Recorded FLOPs that contradict the shapes, which are in neither of the above. */
     double odd_recorded_flops, odd_shape_flops;
+    ps_product product; /* of those with FLOPs */
     bool is_aicpu;
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
 } ps_report_kernel;

@@ -75,6 +75,7 @@ static void add_flops(const kernels *k, uint32_t slice, ps_report_kernel *kind) 
         kind->odd_recorded_flops += f.flops;
         kind->odd_shape_flops += f.shape_flops;
     } else if (f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0 && !is_wide_float(k, slice)) {
+        kind->product = ps_mfu_product_of(k->mfu, slice);
         kind->flops += f.flops;
         kind->peak_flops += f.peak_flop_s * (double)dur_ns / 1e9;
     }

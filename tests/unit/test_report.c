@@ -410,6 +410,27 @@ static void low_mfu(void **state) {
     }
 }
 
+/* 4 * 8 * 1024 * 1024 * 64 operations in 100 us: 21.47 T/s of 200. Attention is not told to use attention. */
+static void low_mfu_of_attention(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    uint32_t op = rig_host(&r, PS_SLICE_HOST_OP, "aten::_scaled_dot_product_flash_attention", 5, 40);
+    rig_text(&r, op, "Input Dims", "[[1, 8, 1024, 64], [1, 8, 1024, 64], [1, 8, 1024, 64], [], []]");
+    rig_text(&r, op, "Input type",
+             "[\"c10::BFloat16\", \"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\", \"Scalar\"]");
+    rig_text(&r, op, "Concrete Inputs", "[\"\", \"\", \"\", \"0.\", \"False\"]");
+    uint32_t call = rig_host(&r, PS_SLICE_CALL, "cudaLaunchKernel", 10, 11);
+    ps_builder_flow(r.b, call,
+                    rig_slice(&r, PS_SLICE_KERNEL, r.stream, "flash_fwd_kernel", 100, 200));
+    ps_trace *t = rig_seal(&r);
+    ps_analysis_opts opts = {.step_id = -1, .peak_tflops = 200};
+    report_over(&o, &t, 1, &opts, NULL);
+    assert_false(report_fired(&o, PS_RULE_LOW_MFU));
+    assert_true(report_fired(&o, PS_RULE_LOW_MFU_ATTENTION));
+    report_fini(&o);
+}
+
 /* 21.47 T/s of a peak of 10: 215 %, which cannot be. */
 static void mfu_over_100(void **state) {
     (void)state;
@@ -969,6 +990,7 @@ int main(void) {
         cmocka_unit_test(types_over_all_shapes),
         cmocka_unit_test(conversions),
         cmocka_unit_test(low_mfu),
+        cmocka_unit_test(low_mfu_of_attention),
         cmocka_unit_test(mfu_over_100),
         cmocka_unit_test(record_against_shapes),
         cmocka_unit_test(floats_are_not_judged),
