@@ -43,6 +43,7 @@ typedef struct ps_report {
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
+void ps_report_environment(ps_report *report); /* after dispatch, whose findings it looks at */
 void ps_report_comm(ps_report *report);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 void ps_report_pipeline(ps_report *report);

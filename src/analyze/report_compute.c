@@ -238,6 +238,25 @@ static void find_doubtful(compute *c) {
     }
 }
 
+/* Which of the types of its inputs the AI core does not take: "DT_INT64"; "" for none. */
+static const char *slow_type_of(const ps_report_kernel *k) {
+    static const char *const TYPES[] = {"INT64",     "UINT64",     "DOUBLE",
+                                        "COMPLEX64", "COMPLEX128", "FLOAT64"};
+    for (const char *at = k->aicpu_types; at != NULL && *at != '\0';) {
+        at += strspn(at, "\";, ");
+        size_t n = strcspn(at, "\";, ");
+        const char *bare = strncmp(at, "DT_", 3) == 0 ? at + 3 : at;
+        size_t len = n - (size_t)(bare - at);
+        for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+            if (strlen(TYPES[i]) == len && memcmp(TYPES[i], bare, len) == 0) {
+                return TYPES[i];
+            }
+        }
+        at += n;
+    }
+    return "";
+}
+
 static void find_aicpu(compute *c) {
     ps_findings *f = &c->report->findings;
     int64_t sum_ns = 0;
@@ -260,7 +279,9 @@ static void find_aicpu(compute *c) {
                     (long long)n, share, ps_ns_text_of(ps_compute_mean_step_ns(c, sum_ns)).text);
     for (size_t i = 0; i < c->n_kinds; i++) {
         char note[64];
-        (void)snprintf(note, sizeof note, "longest of %lld", (long long)c->kinds[i].n);
+        const char *type = slow_type_of(c->kinds[i].one);
+        (void)snprintf(note, sizeof note, "longest of %lld%s%s", (long long)c->kinds[i].n,
+                       type[0] != '\0' ? "; an input is " : "", type);
         if (c->kinds[i].one->is_aicpu) {
             ps_compute_show_kind(c, &c->kinds[i], note);
         }
@@ -537,6 +558,7 @@ static ps_code add_table(compute *c, ps_err *err) {
 
 ps_code ps_report_compute(ps_report *report, ps_err *err) {
     compute c = {.report = report};
+    ps_report_environment(report);
     ps_code code = join(&c) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK && c.n_kinds > 0) {
         ps_compute_find_top(&c);

@@ -429,6 +429,8 @@ void ps_report_dispatch(ps_report *report) {
     static const stop_rule IDLE[] = {
         {PS_RULE_BLOCKING_COPY, PS_HOST_COPY, "blocking copies"},
         {PS_RULE_BLOCKING_SYNC, PS_HOST_SYNC, "synchronising calls"},
+        {PS_RULE_JIT_COMPILE, PS_HOST_COMPILE, "calls that compile at run time"},
+        {PS_RULE_ALLOCATION, PS_HOST_MEMORY, "calls of the driver that allocate or free memory"},
     };
     static const stop_rule LONG[] = {
         {PS_RULE_GC_PAUSE, PS_HOST_GC, "garbage collection"},

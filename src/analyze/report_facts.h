@@ -49,6 +49,7 @@ typedef struct ps_report_kernel {
     double odd_recorded_flops, odd_shape_flops;
     ps_product product; /* of those with FLOPs */
     bool is_aicpu;
+    const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
 } ps_report_kernel;
 
@@ -58,6 +59,8 @@ typedef enum ps_report_host {
     PS_HOST_SYNC, /* a synchronising call */
     PS_HOST_GC,
     PS_HOST_DATA,
+    PS_HOST_COMPILE, /* operators or graphs are compiled at run time */
+    PS_HOST_MEMORY,  /* the driver allocates or frees memory */
     PS_N_REPORT_HOSTS
 } ps_report_host;
 
@@ -149,6 +152,7 @@ typedef struct ps_report_rank {
         n_prompt; /* launched work, and what of it started within 20 us of the end of its call */
     int64_t task_queue, cpu_affinity; /* -1 unknown */
     const char *governor;             /* "" unknown */
+    const struct ps_lit *environment; /* ENV_VARIABLES: an object, or NULL */
     ps_report_frequency device_frequency, cpu_frequency;
 
     ps_comm_part *part; /* operators, and what the profiler says of them; NULL without a device */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/marks.h"
 #include "analyze/report_facts.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
@@ -28,6 +29,23 @@ static bool is_one_of(const char *text, const char *const *names, size_t n, bool
     return false;
 }
 
+static ps_report_host known_class(const char *name) {
+    static const struct {
+        ps_report_host class;
+        const char *name;
+    } KNOWN[] = {
+#define X(class_, name_) {PS_HOST_##class_, name_},
+#include "analyze/report_host.def"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++) {
+        if (strcmp(name, KNOWN[i].name) == 0) {
+            return KNOWN[i].class;
+        }
+    }
+    return NO_CLASS;
+}
+
 static ps_report_host class_of(const char *name) {
     static const char *const OPS[] = {"aten::item", "aten::_local_scalar_dense", "aten::nonzero",
                                       "aten::is_nonzero"};
@@ -36,6 +54,7 @@ static ps_report_host class_of(const char *name) {
                                         "cudaStreamSynchronize", "cudaEventSynchronize",
                                         "cuStreamSynchronize",   "cuCtxSynchronize",
                                         "cuEventSynchronize",    "torch.cuda.synchronize"};
+    name += begins(name, "AscendCL@") ? strlen("AscendCL@") : 0; /* text captures write it */
     if (is_one_of(name, OPS, sizeof OPS / sizeof *OPS, true) ||
         (is_one_of(name, COPIES, sizeof COPIES / sizeof *COPIES, false) && !has(name, "Async"))) {
         return PS_HOST_COPY;
@@ -50,7 +69,7 @@ static ps_report_host class_of(const char *name) {
     if ((has(name, "DataLoader") || has(name, "dataloader.py")) && fetches) {
         return PS_HOST_DATA;
     }
-    return NO_CLASS;
+    return known_class(name);
 }
 
 typedef struct host {
@@ -119,6 +138,17 @@ static bool keep(host *h, ps_report_stops *stops, ps_report_event e, uint32_t sl
     return e.name != NULL;
 }
 
+/* The first step of several compiles and allocates what the others use again, and so does what runs outside of them. */
+static bool is_warm_up(const host *h, ps_report_host class, int64_t start, int64_t end) {
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(h->links->trace, &n);
+    if (n == 0 || (class != PS_HOST_COMPILE && class != PS_HOST_MEMORY)) {
+        return false;
+    }
+    int64_t step = ps_step_of(&h->links->steps, start, end);
+    return step == PS_STEP_OUTSIDE || (n > 1 && step == steps[0].id);
+}
+
 /* Threads may stop at the same time: what the device lost is counted once, over the union. */
 static bool sum_class(host *h, ps_report_host class) {
     ps_report_stops *stops = &h->out->stops[class];
@@ -131,6 +161,9 @@ static bool sum_class(host *h, ps_report_host class) {
         }
         int64_t start = h->s->start_ns[i];
         int64_t end = start + h->s->dur_ns[i];
+        if (is_warm_up(h, class, start, end)) {
+            continue;
+        }
         ps_report_event e = {.start_ns = h->out->origin_ns + start,
                              .dur_ns = end - start,
                              .idle_ns = ps_intervals_within_ns(&h->idle, start, end),

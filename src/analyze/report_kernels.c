@@ -86,6 +86,12 @@ static bool is_aicpu(const kernels *k, uint32_t slice) {
     return type != NULL && (strstr(type, "AI_CPU") != NULL || strstr(type, "AICPU") != NULL);
 }
 
+/* Of databases, kernel_details.csv and op_summary.csv. */
+static const char *input_types(const kernels *k, uint32_t slice) {
+    const char *types = ps_trace_arg_text(k->trace, slice, "inputDataTypes");
+    return types != NULL ? types : ps_trace_arg_text(k->trace, slice, "Input Data Types");
+}
+
 /* Long lists of shapes are cut: they are for people. */
 static const char *keep_text(kernels *k, const char *text) {
     size_t n = strlen(text);
@@ -136,7 +142,11 @@ static bool add(kernels *k, uint32_t slice) {
     ps_report_kernel *kind = &k->out->kernels[row];
     kind->n++;
     kind->sum_ns = ps_ns_add(kind->sum_ns, dur_ns);
-    kind->is_aicpu = kind->is_aicpu || is_aicpu(k, slice);
+    if (!kind->is_aicpu && is_aicpu(k, slice)) {
+        const char *types = input_types(k, slice);
+        kind->is_aicpu = true;
+        kind->aicpu_types = types != NULL ? keep_text(k, types) : NULL;
+    }
     ps_conversion what = ps_report_conversion_of(k->links, slice);
     if (what != PS_CONVERSION_NONE) {
         kind->conversion_ns[what] = ps_ns_add(kind->conversion_ns[what], dur_ns);

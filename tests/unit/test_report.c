@@ -286,6 +286,50 @@ static void environment(void **state) {
         fires_in(PS_RULE_CPU_BINDING, "{\"CPU_AFFINITY_CONF\": \"mode:1,npu0:0-7\"}", 600));
 }
 
+/* Exact values; those that only matter to a slow host only there; what is not listed is not judged. */
+static void variables(void **state) {
+    (void)state;
+    assert_true(fires_in(PS_RULE_ENVIRONMENT, "{\"ASCEND_LAUNCH_BLOCKING\": \"1\"}", 450));
+    assert_true(fires_in(PS_RULE_ENVIRONMENT, "{\"CUDA_LAUNCH_BLOCKING\": 1}", 450));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "{\"ASCEND_LAUNCH_BLOCKING\": \"0\"}", 450));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "{\"ASCEND_LAUNCH_BLOCKING\": \"\"}", 450));
+    assert_true(fires_in(PS_RULE_ENVIRONMENT, "{\"ASCEND_GLOBAL_LOG_LEVEL\": \"1\"}", 450));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "{\"ASCEND_GLOBAL_LOG_LEVEL\": \"3\"}", 450));
+    assert_true(fires_in(PS_RULE_ENVIRONMENT, "{\"HOST_CACHE_CAPACITY\": \"\"}", 600));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "{\"HOST_CACHE_CAPACITY\": \"\"}", 450));
+    assert_true(fires_in(PS_RULE_ENVIRONMENT, "{\"ACLNN_CACHE_LIMIT\": \"100\"}", 600));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "{\"OTHER\": \"1\"}", 600));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "no JSON", 600));
+}
+
+/* A call of 100 in the gap from 400 to 600 of the only step, then of the first of two. */
+static void warm_up_is_no_fault(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        ps_rule_id rule;
+    } CALLS[] = {{"aclopCompileAndExecute", PS_RULE_JIT_COMPILE},
+                 {"AscendCL@aclrtMalloc", PS_RULE_ALLOCATION},
+                 {"cudaFree", PS_RULE_ALLOCATION},
+                 {"_compile.compile_inner (dynamo_timed)", PS_RULE_JIT_COMPILE}};
+    for (size_t i = 0; i < 2 * sizeof CALLS / sizeof *CALLS; i++) {
+        bool two = i % 2 == 1;
+        report_run o;
+        rig r = with_gap(600);
+        (void)rig_host(&r, PS_SLICE_CALL, CALLS[i / 2].name, 450, 550);
+        if (two) {
+            ps_builder_step(r.b, 2, REPORT_EPOCH_NS + 1000 * US, REPORT_EPOCH_NS + 1500 * US);
+            (void)rig_kernel(&r, "Add", NULL, 1001, 1010, 1500);
+        }
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, CALLS[i / 2].rule), !two);
+        if (!two) {
+            assert_int_equal(report_gain(&o, CALLS[i / 2].rule), 100 * US);
+        }
+        report_fini(&o);
+    }
+}
+
 /* A counter at `high` from 0 to 800, at `low` to 1000: low for 20 % of the time. */
 static bool fires_at(ps_rule_id rule, const char *series, double high, double low) {
     report_run o;
@@ -565,11 +609,16 @@ static void aicpu(void **state) {
         report_run o;
         rig r = rig_begin(1000);
         (void)rig_kernel(&r, "Add", NULL, 0, 10, 900);
-        rig_text(&r, rig_kernel(&r, "Index", NULL, 0, 900, 950), "taskType", TASKS[i]);
+        uint32_t index = rig_kernel(&r, "Index", NULL, 0, 900, 950);
+        rig_text(&r, index, "taskType", TASKS[i]);
+        rig_text(&r, index, "inputDataTypes", "FLOAT;INT64");
         report_one(&o, &r);
         assert_int_equal(report_fired(&o, PS_RULE_AICPU), i == 0);
         if (i == 0) {
             assert_int_equal(report_gain(&o, PS_RULE_AICPU), 50 * US);
+            const ps_table *t = report_table(&o, "evidence");
+            const char *note = ps_table_cell(t, t->n_rows - 1, ps_table_column(t, "note"))->u.text;
+            assert_string_equal(note, "longest of 1; an input is INT64");
         }
         report_fini(&o);
     }
@@ -985,6 +1034,8 @@ int main(void) {
         cmocka_unit_test(host_waits_for_communication),
         cmocka_unit_test(pauses),
         cmocka_unit_test(environment),
+        cmocka_unit_test(variables),
+        cmocka_unit_test(warm_up_is_no_fault),
         cmocka_unit_test(frequencies),
         cmocka_unit_test(top_kernel),
         cmocka_unit_test(types_over_all_shapes),
