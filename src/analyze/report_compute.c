@@ -169,8 +169,7 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     double mfu = 100 * worst->flops / worst->peak_flops;
     gain_ns = ps_compute_mean_step_ns(c, gain_ns);
     ps_findings_add(
-        f,
-        (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = gain_ns, .value = mfu},
+        f, (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = gain_ns, .value = mfu},
         "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%. At %.4g "
         "%% they would take %s less in each step.",
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,

@@ -57,8 +57,7 @@ ps_conversion ps_report_conversion_of(const ps_links *links, uint32_t kernel) {
     if (type != NULL) {
         return look_up(HOW_TYPE, type, strlen(type));
     }
-    const char *name =
-        ps_trace_text(links->trace, ps_trace_slices(links->trace)->name[kernel]);
+    const char *name = ps_trace_text(links->trace, ps_trace_slices(links->trace)->name[kernel]);
     ps_conversion what = of_function(name);
     return what != PS_CONVERSION_NONE ? what : of_operators(links, kernel);
 }

@@ -110,7 +110,8 @@ void ps_compute_find_top(ps_compute *c) {
 /* --- conversions ----------------------------------------------------------------------------------------------------- */
 
 static int64_t conversions_ns(const ps_compute_kind *k) {
-    return ps_ns_add(k->conversion_ns[PS_CONVERSION_LAYOUT], k->conversion_ns[PS_CONVERSION_NUMBERS]);
+    return ps_ns_add(k->conversion_ns[PS_CONVERSION_LAYOUT],
+                     k->conversion_ns[PS_CONVERSION_NUMBERS]);
 }
 
 static int compare_conversions(const void *a, const void *b) {
@@ -161,18 +162,17 @@ void ps_compute_find_conversion(ps_compute *c) {
     if (!ps_rule_fires(&c->report->findings, PS_RULE_CONVERSION, share)) {
         return;
     }
-    ps_findings_add(&c->report->findings,
-                    (ps_finding){.rule = PS_RULE_CONVERSION,
-                                 .rank = -1,
-                                 .stage = -1,
-                                 .gain_ns = ps_compute_mean_step_ns(c, all_ns),
-                                 .value = share},
-                    "Conversions take %.1f %% of the computing, %s in a step of the mean rank: of "
-                    "layout %.1f %% in %lld kernels, of number types %.1f %% in %lld.",
-                    share, ps_ns_text_of(ps_compute_mean_step_ns(c, all_ns)).text,
-                    ps_percent(sums[PS_CONVERSION_LAYOUT], c->sum_ns),
-                    (long long)n[PS_CONVERSION_LAYOUT],
-                    ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns),
-                    (long long)n[PS_CONVERSION_NUMBERS]);
+    ps_findings_add(
+        &c->report->findings,
+        (ps_finding){.rule = PS_RULE_CONVERSION,
+                     .rank = -1,
+                     .stage = -1,
+                     .gain_ns = ps_compute_mean_step_ns(c, all_ns),
+                     .value = share},
+        "Conversions take %.1f %% of the computing, %s in a step of the mean rank: of "
+        "layout %.1f %% in %lld kernels, of number types %.1f %% in %lld.",
+        share, ps_ns_text_of(ps_compute_mean_step_ns(c, all_ns)).text,
+        ps_percent(sums[PS_CONVERSION_LAYOUT], c->sum_ns), (long long)n[PS_CONVERSION_LAYOUT],
+        ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns), (long long)n[PS_CONVERSION_NUMBERS]);
     show_conversions(c);
 }

@@ -275,8 +275,7 @@ static ps_table *make_advice(const ps_view_input *in, ps_err *err) {
     ps_result report = {0};
     ps_code code = run_report(in, &report, err);
     ps_table *t = code == PS_OK ? ps_table_new("advice", "what to try", COLUMNS, N_COLUMNS) : NULL;
-    bool ok = t != NULL && put_findings(in->trace, &report, t) &&
-              advise_optimiser(in->trace, t);
+    bool ok = t != NULL && put_findings(in->trace, &report, t) && advise_optimiser(in->trace, t);
     ps_result_fini(&report);
     if (!ok) {
         ps_table_free(t);

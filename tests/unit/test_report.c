@@ -459,8 +459,10 @@ static void low_mfu_of_attention(void **state) {
     (void)state;
     report_run o;
     rig r = rig_begin(1000);
-    uint32_t op = rig_host(&r, PS_SLICE_HOST_OP, "aten::_scaled_dot_product_flash_attention", 5, 40);
-    rig_text(&r, op, "Input Dims", "[[1, 8, 1024, 64], [1, 8, 1024, 64], [1, 8, 1024, 64], [], []]");
+    uint32_t op =
+        rig_host(&r, PS_SLICE_HOST_OP, "aten::_scaled_dot_product_flash_attention", 5, 40);
+    rig_text(&r, op, "Input Dims",
+             "[[1, 8, 1024, 64], [1, 8, 1024, 64], [1, 8, 1024, 64], [], []]");
     rig_text(&r, op, "Input type",
              "[\"c10::BFloat16\", \"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\", \"Scalar\"]");
     rig_text(&r, op, "Concrete Inputs", "[\"\", \"\", \"\", \"0.\", \"False\"]");
@@ -617,8 +619,12 @@ static void aicpu(void **state) {
         if (i == 0) {
             assert_int_equal(report_gain(&o, PS_RULE_AICPU), 50 * US);
             const ps_table *t = report_table(&o, "evidence");
-            const char *note = ps_table_cell(t, t->n_rows - 1, ps_table_column(t, "note"))->u.text;
-            assert_string_equal(note, "longest of 1; an input is INT64");
+            bool said = false;
+            for (size_t row = 0; row < t->n_rows; row++) {
+                const char *note = ps_table_cell(t, row, ps_table_column(t, "note"))->u.text;
+                said = said || strcmp(note, "longest of 1; an input is INT64") == 0;
+            }
+            assert_true(said);
         }
         report_fini(&o);
     }
