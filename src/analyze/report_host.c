@@ -38,6 +38,7 @@ static ps_report_host known_class(const char *name) {
 #include "analyze/report_host.def"
 #undef X
     };
+    name += begins(name, "AscendCL@") ? strlen("AscendCL@") : 0; /* text captures write it */
     for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++) {
         if (strcmp(name, KNOWN[i].name) == 0) {
             return KNOWN[i].class;
@@ -54,7 +55,6 @@ static ps_report_host class_of(const char *name) {
                                         "cudaStreamSynchronize", "cudaEventSynchronize",
                                         "cuStreamSynchronize",   "cuCtxSynchronize",
                                         "cuEventSynchronize",    "torch.cuda.synchronize"};
-    name += begins(name, "AscendCL@") ? strlen("AscendCL@") : 0; /* text captures write it */
     if (is_one_of(name, OPS, sizeof OPS / sizeof *OPS, true) ||
         (is_one_of(name, COPIES, sizeof COPIES / sizeof *COPIES, false) && !has(name, "Async"))) {
         return PS_HOST_COPY;
