@@ -125,3 +125,17 @@ double ps_flops_operator(const ps_operator_form *form, const ps_operator_call *c
     }
     return 0;
 }
+
+ps_product ps_operator_product(const char *name) {
+    static const ps_product PRODUCTS[] = {[OP_PRODUCT] = PS_PRODUCT_MATRICES,
+                                          [OP_LINEAR] = PS_PRODUCT_MATRICES,
+                                          [OP_CONVOLVE] = PS_PRODUCT_CONVOLUTION,
+                                          [OP_ATTENTION] = PS_PRODUCT_ATTENTION,
+                                          [OP_ATTENTION_BACKWARD] = PS_PRODUCT_ATTENTION};
+    for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++) {
+        if (strcmp(FORMS[i].name, name) == 0) {
+            return PRODUCTS[FORMS[i].kind];
+        }
+    }
+    return PS_PRODUCT_OTHER;
+}

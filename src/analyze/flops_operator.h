@@ -16,6 +16,18 @@ const ps_operator_form *ps_operator_form_at(size_t index);
 /* "aten::addmm" */
 const char *ps_operator_form_name(const ps_operator_form *form);
 
+/* What is multiplied, which decides how it can be made faster. */
+typedef enum ps_product {
+    PS_PRODUCT_OTHER,
+    PS_PRODUCT_MATRICES,
+    PS_PRODUCT_GROUPED,
+    PS_PRODUCT_ATTENTION,
+    PS_PRODUCT_CONVOLUTION
+} ps_product;
+
+/* Of an operator by its exact name; OTHER for one that is not known. */
+ps_product ps_operator_product(const char *name);
+
 /* What the profiler says of one call; each may be NULL. */
 typedef struct ps_operator_call {
     const char *dims, *types, *values;

@@ -49,6 +49,24 @@ static bool ends(const char *text, size_t n, const char *with) {
     return n >= m && memcmp(text + n - m, with, m) == 0;
 }
 
+/* What host_activity.def lists; NONE. */
+static ps_activity listed_activity(const char *name, size_t n) {
+    static const struct {
+        ps_activity activity;
+        const char *name;
+    } LISTED[] = {
+#define X(activity_, name_) {PS_ACTIVITY_##activity_, name_},
+#include "analyze/host_activity.def"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof LISTED / sizeof *LISTED; i++) {
+        if (strlen(LISTED[i].name) == n && memcmp(LISTED[i].name, name, n) == 0) {
+            return LISTED[i].activity;
+        }
+    }
+    return PS_ACTIVITY_NONE;
+}
+
 /* A function of a driver, without what its writer puts before and behind it: "AscendCL@aclrtMemcpy", "cudaMemcpy_v3020",
  * "cuMemcpyHtoD_v2", "cudaLaunchKernel_ptsz_v7000". */
 static ps_activity activity_of_call(const char *name) {
@@ -84,6 +102,10 @@ static ps_activity activity_of_call(const char *name) {
         "hipStreamSynchronize",   "hipEventSynchronize"};
     name += begins(name, "AscendCL@") ? 9 : 0;
     size_t n = strlen(name);
+    ps_activity listed = listed_activity(name, n);
+    if (listed != PS_ACTIVITY_NONE) {
+        return listed;
+    }
     size_t digits = n;
     while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') {
         digits--;
@@ -143,7 +165,7 @@ static ps_activity activity_of_range(const char *name) {
            : IS_ONE_OF(name, n, EVALUATES)               ? PS_ACTIVITY_EVALUATION
            : IS_ONE_OF(name, n, LOGS)                    ? PS_ACTIVITY_LOGGING
            : is_receive(name)                            ? PS_ACTIVITY_RECEIVE
-                                                         : PS_ACTIVITY_NONE;
+                                                         : listed_activity(name, n);
 }
 
 /* A frame as the PyTorch profiler writes it: "torch/serialization.py(943): save". `function` NULL: any. */

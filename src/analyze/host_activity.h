@@ -23,6 +23,8 @@
     X(PS_ACTIVITY_COPY, 2, "blocking copies")                                                      \
     X(PS_ACTIVITY_SYNC, 2, "synchronising calls")                                                  \
     X(PS_ACTIVITY_RECEIVE, 2, "receives")                                                          \
+    X(PS_ACTIVITY_COMPILE, 2, "compiling at run time")                                             \
+    X(PS_ACTIVITY_MEMORY, 2, "allocating or freeing memory in the driver")                         \
     X(PS_ACTIVITY_LOGGING, 3, "logging")                                                           \
     X(PS_ACTIVITY_EVALUATION, 3, "evaluation")                                                     \
     X(PS_ACTIVITY_CHECKPOINT, 3, "saving a checkpoint")                                            \

@@ -141,6 +141,24 @@ bool ps_mfu_is_matrix(const ps_mfu *m, uint32_t slice) {
     return k != NULL && k->role != PS_ROLE_NONE;
 }
 
+ps_product ps_mfu_product_of(const ps_mfu *m, uint32_t slice) {
+    const ps_matrix_kernel *k = find(m, slice);
+    switch (k != NULL ? k->role : PS_ROLE_NONE) {
+    case PS_ROLE_MATMUL:
+        return PS_PRODUCT_MATRICES;
+    case PS_ROLE_GROUPED:
+        return PS_PRODUCT_GROUPED;
+    case PS_ROLE_ATTENTION:
+    case PS_ROLE_ATTENTION_GRAD:
+        return PS_PRODUCT_ATTENTION;
+    case PS_ROLE_MATRIX:
+        return k->name != NULL ? ps_operator_product(k->name) : PS_PRODUCT_OTHER;
+    case PS_ROLE_NONE:
+        break;
+    }
+    return PS_PRODUCT_OTHER;
+}
+
 double ps_mfu_ratio(ps_kernel_flops f, int64_t dur_ns) {
     return f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0
                ? f.flops / ((double)dur_ns * 1e-9) / f.peak_flop_s

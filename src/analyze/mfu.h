@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "analyze/analysis.h"
+#include "analyze/flops_operator.h"
 #include "analyze/links.h"
 #include "base/err.h"
 #include "model/trace.h"
@@ -40,6 +41,9 @@ ps_kernel_flops ps_mfu_of(const ps_mfu *m, uint32_t slice);
 const char *ps_mfu_name_of(const ps_mfu *m, uint32_t slice);
 /* Whether it multiplies matrices, its FLOPs known or not. */
 bool ps_mfu_is_matrix(const ps_mfu *m, uint32_t slice);
+
+/* What it multiplies; OTHER where that is not known, or it multiplies nothing. */
+ps_product ps_mfu_product_of(const ps_mfu *m, uint32_t slice);
 
 /* flops / seconds / peak, 0 when one of them is not known or the duration is 0. */
 double ps_mfu_ratio(ps_kernel_flops f, int64_t dur_ns);

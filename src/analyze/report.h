@@ -46,6 +46,7 @@ typedef struct ps_report {
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
+void ps_report_environment(ps_report *report); /* after dispatch, whose findings it looks at */
 void ps_report_comm(ps_report *report);
 /* What the profile's tables say of the times of an operator; NULL when they do not have it. */
 const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm_op *op);

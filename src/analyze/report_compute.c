@@ -4,33 +4,18 @@
 #include <string.h>
 
 #include "analyze/marks.h"
-#include "analyze/report.h"
+#include "analyze/report_compute.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
-/* Kernels of one type and shape, over all ranks. */
-typedef struct kind {
-    const ps_report_kernel *one; /* of the rank on which it took longest */
-    const ps_report_member *where;
-    int64_t n, sum_ns;
-    double flops, peak_flops;
-    double odd_recorded, odd_shapes;
-} kind;
+typedef ps_compute_kind kind;
+typedef ps_compute compute;
 
-typedef struct entry {
+typedef struct ps_compute_entry {
     const ps_report_kernel *kernel;
     size_t member;
     int32_t stage;
 } entry;
-
-typedef struct compute {
-    ps_report *report;
-    entry *entries; /* by type, shapes, stage, member */
-    size_t n_entries;
-    kind *kinds; /* by sum, the most first */
-    size_t n_kinds;
-    int64_t sum_ns; /* of all kernels of all ranks */
-} compute;
 
 static int compare_entries(const void *a, const void *b) {
     const entry *x = a;
@@ -92,6 +77,11 @@ static bool join(compute *c) {
         k->sum_ns = ps_ns_add(k->sum_ns, e->kernel->sum_ns);
         k->flops += e->kernel->flops;
         k->peak_flops += e->kernel->peak_flops;
+        for (size_t what = 0; what < PS_N_CONVERSIONS; what++) {
+            k->conversion_ns[what] =
+                ps_ns_add(k->conversion_ns[what], e->kernel->conversion_ns[what]);
+            k->n_conversions[what] += e->kernel->n_conversions[what];
+        }
         k->odd_recorded += e->kernel->odd_recorded_flops;
         k->odd_shapes += e->kernel->odd_shape_flops;
         if (e->kernel->longest_ns > k->one->longest_ns) {
@@ -107,8 +97,7 @@ static bool join(compute *c) {
 
 /* --- one kernel ------------------------------------------------------------------------------------------------------ */
 
-/* Sums over ranks and steps, as a mean of ranks and steps. */
-static int64_t mean_step_ns(const compute *c, int64_t sum_ns) {
+int64_t ps_compute_mean_step_ns(const compute *c, int64_t sum_ns) {
     size_t n = 0;
     for (size_t m = 0; m < c->report->n_members; m++) {
         n += c->report->members[m].facts->n_steps;
@@ -116,7 +105,7 @@ static int64_t mean_step_ns(const compute *c, int64_t sum_ns) {
     return n > 0 ? sum_ns / (int64_t)n : sum_ns;
 }
 
-static void show_kind(compute *c, const kind *k, const char *note) {
+void ps_compute_show_kind(compute *c, const kind *k, const char *note) {
     ps_findings_evidence(&c->report->findings, (ps_evidence){.rank = k->where->rank,
                                                              .step = k->one->longest_step,
                                                              .start_ns = k->one->longest_start_ns,
@@ -125,48 +114,47 @@ static void show_kind(compute *c, const kind *k, const char *note) {
                                                              .note = note});
 }
 
-/* No gain: that it takes long is no fault. */
-static void find_top(compute *c) {
-    ps_findings *f = &c->report->findings;
-    const kind *top = &c->kinds[0];
-    double share = ps_percent(top->sum_ns, c->sum_ns);
-    if (c->n_kinds < 2 || !ps_rule_fires(f, PS_RULE_TOP_KERNEL, share)) {
-        return;
-    }
-    ps_findings_add(
-        f, (ps_finding){.rule = PS_RULE_TOP_KERNEL, .rank = -1, .stage = -1, .value = share},
-        "%.100s%s%.80s%s takes %.1f %% of the computing, %s in a step of the mean rank.",
-        top->one->type, top->one->shapes[0] != '\0' ? " of " : "", top->one->shapes,
-        strlen(top->one->shapes) > 80 ? "..." : "", share,
-        ps_ns_text_of(mean_step_ns(c, top->sum_ns)).text);
-    for (size_t i = 0; i < c->n_kinds && i < PS_EVIDENCE_MAX; i++) {
-        char note[96];
-        (void)snprintf(note, sizeof note, "longest of %lld, %.1f %% of the computing",
-                       (long long)c->kinds[i].n, ps_percent(c->kinds[i].sum_ns, c->sum_ns));
-        show_kind(c, &c->kinds[i], note);
-    }
-}
-
 /* `otherwise` where it is not known, or records and shapes contradict. */
 static double mfu_of(const kind *k, double otherwise) {
     return k->peak_flops > 0 && k->odd_recorded <= 0 ? 100 * k->flops / k->peak_flops : otherwise;
 }
 
+/* What helps depends on what is multiplied, so each has a rule of its own. */
+static ps_rule_id mfu_rule_of(const kind *k) {
+    switch (k->one->product) {
+    case PS_PRODUCT_GROUPED:
+        return PS_RULE_LOW_MFU_GROUPED;
+    case PS_PRODUCT_ATTENTION:
+        return PS_RULE_LOW_MFU_ATTENTION;
+    case PS_PRODUCT_CONVOLUTION:
+        return PS_RULE_LOW_MFU_CONVOLUTION;
+    case PS_PRODUCT_MATRICES:
+    case PS_PRODUCT_OTHER:
+        break;
+    }
+    return PS_RULE_LOW_MFU;
+}
+
+static bool is_low(const compute *c, ps_rule_id rule, const kind *k) {
+    double limit = c->report->findings.thresholds[rule];
+    return mfu_rule_of(k) == rule && mfu_of(k, limit) < limit &&
+           ps_percent(k->sum_ns, c->sum_ns) > 1;
+}
+
 /* With the threshold's share of the peak instead, the work would take ratio / threshold of its time. */
-static void find_mfu(compute *c) {
+static void find_mfu(compute *c, ps_rule_id rule) {
     ps_findings *f = &c->report->findings;
-    double limit = f->thresholds[PS_RULE_LOW_MFU];
+    double limit = f->thresholds[rule];
     int64_t gain_ns = 0;
     const kind *worst = NULL;
     int64_t worst_ns = 0;
     size_t n_low = 0;
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
-        double mfu = mfu_of(k, limit);
-        if (mfu >= limit || ps_percent(k->sum_ns, c->sum_ns) <= 1) {
+        if (!is_low(c, rule, k)) {
             continue;
         }
-        double saved = (double)k->sum_ns * (1 - mfu / limit);
+        double saved = (double)k->sum_ns * (1 - mfu_of(k, limit) / limit);
         int64_t ns = saved < 9e18 ? (int64_t)saved : INT64_MAX;
         gain_ns = ps_ns_add(gain_ns, ns);
         n_low++;
@@ -179,24 +167,20 @@ static void find_mfu(compute *c) {
         return;
     }
     double mfu = 100 * worst->flops / worst->peak_flops;
+    gain_ns = ps_compute_mean_step_ns(c, gain_ns);
     ps_findings_add(
-        f,
-        (ps_finding){.rule = PS_RULE_LOW_MFU,
-                     .rank = -1,
-                     .stage = -1,
-                     .gain_ns = mean_step_ns(c, gain_ns),
-                     .value = mfu},
+        f, (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = gain_ns, .value = mfu},
         "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%. At %.4g "
         "%% they would take %s less in each step.",
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
-        worst->one->shapes, mfu, limit, ps_ns_text_of(mean_step_ns(c, gain_ns)).text);
+        worst->one->shapes, mfu, limit, ps_ns_text_of(gain_ns).text);
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
         char note[96];
-        mfu = mfu_of(k, limit);
-        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld", mfu, (long long)k->n);
-        if (mfu < limit && ps_percent(k->sum_ns, c->sum_ns) > 1) {
-            show_kind(c, k, note);
+        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld", mfu_of(k, limit),
+                       (long long)k->n);
+        if (is_low(c, rule, k)) {
+            ps_compute_show_kind(c, k, note);
         }
     }
 }
@@ -207,11 +191,11 @@ static void show_doubtful(compute *c, const kind *k, double limit) {
     double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : 0;
     if (mfu > limit) {
         (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld", mfu, (long long)k->n);
-        show_kind(c, k, note);
+        ps_compute_show_kind(c, k, note);
     } else if (k->odd_recorded > 0) {
         (void)snprintf(note, sizeof note, "recorded %.3g FLOPs, by its shapes %.3g, in all",
                        k->odd_recorded, k->odd_shapes);
-        show_kind(c, k, note);
+        ps_compute_show_kind(c, k, note);
     }
 }
 
@@ -253,6 +237,25 @@ static void find_doubtful(compute *c) {
     }
 }
 
+/* Which of the types of its inputs the AI core does not take: "DT_INT64"; "" for none. */
+static const char *slow_type_of(const ps_report_kernel *k) {
+    static const char *const TYPES[] = {"INT64",     "UINT64",     "DOUBLE",
+                                        "COMPLEX64", "COMPLEX128", "FLOAT64"};
+    for (const char *at = k->aicpu_types; at != NULL && *at != '\0';) {
+        at += strspn(at, "\";, ");
+        size_t n = strcspn(at, "\";, ");
+        const char *bare = strncmp(at, "DT_", 3) == 0 ? at + 3 : at;
+        size_t len = n - (size_t)(bare - at);
+        for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+            if (strlen(TYPES[i]) == len && memcmp(TYPES[i], bare, len) == 0) {
+                return TYPES[i];
+            }
+        }
+        at += n;
+    }
+    return "";
+}
+
 static void find_aicpu(compute *c) {
     ps_findings *f = &c->report->findings;
     int64_t sum_ns = 0;
@@ -269,15 +272,17 @@ static void find_aicpu(compute *c) {
                     (ps_finding){.rule = PS_RULE_AICPU,
                                  .rank = -1,
                                  .stage = -1,
-                                 .gain_ns = mean_step_ns(c, sum_ns),
+                                 .gain_ns = ps_compute_mean_step_ns(c, sum_ns),
                                  .value = share},
                     "%lld kernels on the AI CPU take %.1f %% of the computing, %s in a step.",
-                    (long long)n, share, ps_ns_text_of(mean_step_ns(c, sum_ns)).text);
+                    (long long)n, share, ps_ns_text_of(ps_compute_mean_step_ns(c, sum_ns)).text);
     for (size_t i = 0; i < c->n_kinds; i++) {
         char note[64];
-        (void)snprintf(note, sizeof note, "longest of %lld", (long long)c->kinds[i].n);
+        const char *type = slow_type_of(c->kinds[i].one);
+        (void)snprintf(note, sizeof note, "longest of %lld%s%s", (long long)c->kinds[i].n,
+                       type[0] != '\0' ? "; an input is " : "", type);
         if (c->kinds[i].one->is_aicpu) {
-            show_kind(c, &c->kinds[i], note);
+            ps_compute_show_kind(c, &c->kinds[i], note);
         }
     }
 }
@@ -548,7 +553,7 @@ static ps_code add_table(compute *c, ps_err *err) {
              ps_table_set_text(t, K_SHAPES, k->one->shapes);
         if (ok) {
             ps_table_set_int(t, K_CALLS, k->n);
-            ps_table_set_int(t, K_STEP, mean_step_ns(c, k->sum_ns));
+            ps_table_set_int(t, K_STEP, ps_compute_mean_step_ns(c, k->sum_ns));
             ps_table_set_real(t, K_SHARE, ps_percent(k->sum_ns, c->sum_ns));
             ps_table_set_int(t, K_MEAN, k->n > 0 ? k->sum_ns / k->n : 0);
             ps_table_set_int(t, K_LONGEST, k->one->longest_ns);
@@ -566,10 +571,15 @@ static ps_code add_table(compute *c, ps_err *err) {
 
 ps_code ps_report_compute(ps_report *report, ps_err *err) {
     compute c = {.report = report};
+    ps_report_environment(report);
     ps_code code = join(&c) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK && c.n_kinds > 0) {
-        find_top(&c);
-        find_mfu(&c);
+        ps_compute_find_top(&c);
+        ps_compute_find_conversion(&c);
+        find_mfu(&c, PS_RULE_LOW_MFU);
+        find_mfu(&c, PS_RULE_LOW_MFU_ATTENTION);
+        find_mfu(&c, PS_RULE_LOW_MFU_CONVOLUTION);
+        find_mfu(&c, PS_RULE_LOW_MFU_GROUPED);
         find_doubtful(&c);
         if (!find_varying(&c, true)) {
             (void)find_varying(&c, false);

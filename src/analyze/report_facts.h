@@ -10,6 +10,7 @@
 #include "analyze/comm_list.h"
 #include "analyze/comm_part.h"
 #include "analyze/dispatch.h"
+#include "analyze/flops_operator.h"
 #include "analyze/host_activity.h"
 #include "analyze/idle.h"
 #include "analyze/links.h"
@@ -23,6 +24,14 @@ static inline int64_t ps_ns_add(int64_t a, int64_t b) {
     int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
 }
+
+/* What a kernel changes that computes nothing: report_conversion.def. */
+typedef enum ps_conversion {
+    PS_CONVERSION_NONE,
+    PS_CONVERSION_LAYOUT,
+    PS_CONVERSION_NUMBERS, /* the type of the numbers */
+    PS_N_CONVERSIONS
+} ps_conversion;
 
 /* Kernels of one type and shape (of one name, where the profile has no types). Times are sums over the capture. */
 typedef struct ps_report_kernel {
@@ -40,7 +49,10 @@ typedef struct ps_report_kernel {
     double peak_flops; /* what the chip could have done in that time */
     /* Recorded FLOPs that contradict the shapes, which are in neither of the above. */
     double odd_recorded_flops, odd_shape_flops;
+    ps_product product; /* of those with FLOPs */
     bool is_aicpu;
+    const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
+    int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
 } ps_report_kernel;
 
 typedef struct ps_report_event {
@@ -161,6 +173,7 @@ typedef struct ps_report_rank {
         n_prompt; /* launched work, and what of it started within 20 us of the end of its call */
     int64_t task_queue, cpu_affinity; /* -1 unknown */
     const char *governor;             /* "" unknown */
+    const struct ps_lit *environment; /* ENV_VARIABLES: an object, or NULL */
     ps_report_frequency device_frequency, cpu_frequency;
 
     ps_comm_part *part; /* operators, and what the profiler says of them; NULL without a device */
@@ -185,6 +198,8 @@ bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps,
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
 bool ps_report_gather_links(ps_report_rank *r); /* after the part */
 bool ps_report_gather_doubts(const ps_links *links, ps_report_rank *r);
+
+ps_conversion ps_report_conversion_of(const ps_links *links, uint32_t kernel);
 
 /* Whether a counter of this name is the frequency of a device, or of a CPU. */
 bool ps_is_frequency(const char *name, bool *is_cpu);

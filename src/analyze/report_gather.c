@@ -85,6 +85,7 @@ static bool read_environment(const ps_trace *trace, ps_report_rank *r, ps_err *e
             (void)ps_fail_nomem(err);
             return false;
         }
+        r->environment = env;
         const char *queue = ps_lit_str(ps_lit_get(env, "TASK_QUEUE_ENABLE"));
         const char *affinity = ps_lit_str(ps_lit_get(env, "CPU_AFFINITY_CONF"));
         r->task_queue = queue != NULL && queue[0] == '\0' ? 1 : level_of(queue);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/marks.h"
 #include "analyze/report_facts.h"
 #include "base/alloc.h"
 
@@ -10,6 +11,8 @@
 
 typedef struct host {
     const ps_host_activity *activity;
+    const ps_overlaps *overlaps;
+    const ps_idle *idle;
     const ps_links *links;
     const ps_slices *s;
     ps_report_rank *out;
@@ -87,6 +90,26 @@ static int64_t idle_of(const host *h, uint32_t slice) {
 
 /* --- activities ----------------------------------------------------------------------------------------------------------- */
 
+/* The first step of several compiles and allocates what the others use again, and so does what runs outside of them. */
+static bool is_warm_up(const host *h, int activity, int64_t step) {
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(h->links->trace, &n);
+    bool is_once = activity == PS_ACTIVITY_COMPILE || activity == PS_ACTIVITY_MEMORY;
+    return is_once && n > 0 && (step == PS_STEP_OUTSIDE || (n > 1 && step == steps[0].id));
+}
+
+/* What the device was idle for it, without warm-up. */
+static int64_t idle_for(const host *h, int activity) {
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < h->idle->n; i++) {
+        const ps_idle_piece *p = &h->idle->at[i];
+        if (p->cause == activity && !is_warm_up(h, activity, h->overlaps->at[p->row].step)) {
+            sum_ns = ps_ns_add(sum_ns, p->end_ns - p->start_ns);
+        }
+    }
+    return sum_ns;
+}
+
 static bool take_range(host *h, uint32_t i, ps_intervals *all) {
     int64_t start = h->s->start_ns[i];
     int64_t end = start + h->s->dur_ns[i];
@@ -96,6 +119,9 @@ static bool take_range(host *h, uint32_t i, ps_intervals *all) {
                          .idle_ns = idle_of(h, i),
                          .comm_ns = ps_intervals_within_ns(&h->exposed, start, end),
                          .step = ps_step_of(&h->links->steps, start, end)};
+    if (is_warm_up(h, h->activity->of[i], e.step)) {
+        return true;
+    }
     stops->n++;
     return ps_intervals_add(all, start, end) && keep(h, stops, e, i);
 }
@@ -116,7 +142,7 @@ static bool sum_activities(host *h) {
         stops->sum_ns = ps_intervals_length_ns(&all[which]);
         ok = ok && ps_intervals_both(&all[which], &h->exposed, &both);
         stops->comm_ns = ps_intervals_length_ns(&both);
-        stops->idle_ns = ps_report_idle_ns(h->out, which);
+        stops->idle_ns = idle_for(h, which);
         ps_intervals_fini(&both);
         ps_intervals_fini(&all[which]);
     }
@@ -171,6 +197,8 @@ static void count_launches(host *h) {
 bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *overlaps,
                            const ps_idle *idle, ps_report_rank *r) {
     host h = {.activity = activity,
+              .overlaps = overlaps,
+              .idle = idle,
               .links = activity->links,
               .s = ps_trace_slices(activity->links->trace),
               .out = r};

@@ -78,6 +78,7 @@ static void add_flops(const kernels *k, uint32_t slice, ps_report_kernel *kind) 
         kind->odd_recorded_flops += f.flops;
         kind->odd_shape_flops += f.shape_flops;
     } else if (f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0 && !is_wide_float(k, slice)) {
+        kind->product = ps_mfu_product_of(k->mfu, slice);
         kind->flops += f.flops;
         kind->peak_flops += f.peak_flop_s * (double)dur_ns / 1e9;
     }
@@ -86,6 +87,12 @@ static void add_flops(const kernels *k, uint32_t slice, ps_report_kernel *kind) 
 static bool is_aicpu(const kernels *k, uint32_t slice) {
     const char *type = ps_trace_arg_text(k->trace, slice, "taskType");
     return ps_core_is_aicpu(type);
+}
+
+/* Of databases, kernel_details.csv and op_summary.csv. */
+static const char *input_types(const kernels *k, uint32_t slice) {
+    const char *types = ps_trace_arg_text(k->trace, slice, "inputDataTypes");
+    return types != NULL ? types : ps_trace_arg_text(k->trace, slice, "Input Data Types");
 }
 
 /* Long lists of shapes are cut: they are for people. */
@@ -138,7 +145,16 @@ static bool add(kernels *k, uint32_t slice) {
     ps_report_kernel *kind = &k->out->kernels[row];
     kind->n++;
     kind->sum_ns = ps_ns_add(kind->sum_ns, dur_ns);
-    kind->is_aicpu = kind->is_aicpu || is_aicpu(k, slice);
+    if (!kind->is_aicpu && is_aicpu(k, slice)) {
+        const char *types = input_types(k, slice);
+        kind->is_aicpu = true;
+        kind->aicpu_types = types != NULL ? keep_text(k, types) : NULL;
+    }
+    ps_conversion what = ps_report_conversion_of(k->links, slice);
+    if (what != PS_CONVERSION_NONE) {
+        kind->conversion_ns[what] = ps_ns_add(kind->conversion_ns[what], dur_ns);
+        kind->n_conversions[what]++;
+    }
     k->out->kernels_ns = ps_ns_add(k->out->kernels_ns, dur_ns);
     if (dur_ns > kind->longest_ns || kind->name == NULL) {
         kind->longest_ns = dur_ns;

@@ -1,6 +1,6 @@
 /* advice: what the report finds in this rank alone, each finding with the rule, its figure, what to try, and below it where to
- * look. Two rules stand here and not in the report, for they look at names of a host thread and at nothing else: compilation
- * at run time, and an optimiser that has a fused twin. The whole capture counts, whatever the span. */
+ * look. One rule stands here and not in the report, for it looks at names of a host thread and at nothing else: an
+ * optimiser that has a fused twin. The whole capture counts, whatever the span. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,6 @@
 #include "analyze/view.h"
 #include "base/alloc.h"
 #include "base/num.h"
-
-#define COMPILES_AT_MOST 20
 
 enum {
     C_SLICE,
@@ -193,37 +191,6 @@ static const char *driver_function(const char *name) {
     return strncmp(name, "AscendCL@", 9) == 0 ? name + 9 : name;
 }
 
-/* Operators compiled at run time: every new shape costs a compilation on the host. */
-static bool advise_compilation(const ps_trace *trace, ps_table *t) {
-    static const plain_rule RULE = {
-        "jit-compile", "Operators are compiled at run time",
-        "aclopCompileAndExecute is called more than 20 times",
-        "torch.npu.set_compile_mode(jit_compile=False); with private formats torch.npu.config.allow_internal_format"};
-    const ps_slices *s = ps_trace_slices(trace);
-    int64_t n = 0;
-    int64_t sum = 0;
-    uint32_t longest = PS_NONE;
-    for (uint32_t i = 0; i < s->n; i++) {
-        const char *call =
-            s->kind[i] == PS_SLICE_CALL ? driver_function(ps_trace_text(trace, s->name[i])) : "";
-        if (strcmp(call, "aclopCompileAndExecute") == 0 ||
-            strcmp(call, "aclopCompileAndExecuteV2") == 0) {
-            n++;
-            sum = ps_i64_plus(sum, s->dur_ns[i]);
-            longest = longest == PS_NONE || s->dur_ns[i] > s->dur_ns[longest] ? i : longest;
-        }
-    }
-    if (n <= COMPILES_AT_MOST) {
-        return true;
-    }
-    char what[160];
-    char value[32];
-    (void)snprintf(what, sizeof what, "%lld calls of aclopCompileAndExecute took %.3f ms",
-                   (long long)n, (double)sum / 1e6);
-    (void)snprintf(value, sizeof value, "%lld", (long long)n);
-    return put_plain(t, &RULE, what, value, "20") && put_place(t, trace, longest);
-}
-
 /* "Optimizer.step#AdamW.step" */
 static const char *fused_twin(const char *name, bool is_ascend) {
     static const struct {
@@ -313,8 +280,7 @@ static ps_table *make_advice(const ps_view_input *in, ps_err *err) {
     ps_result report = {0};
     ps_code code = run_report(in, &report, err);
     ps_table *t = code == PS_OK ? ps_table_new("advice", "what to try", COLUMNS, N_COLUMNS) : NULL;
-    bool ok = t != NULL && put_findings(in->trace, &report, t) &&
-              advise_compilation(in->trace, t) && advise_optimiser(in->trace, t);
+    bool ok = t != NULL && put_findings(in->trace, &report, t) && advise_optimiser(in->trace, t);
     ps_result_fini(&report);
     if (!ok) {
         ps_table_free(t);

@@ -332,6 +332,50 @@ static void environment(void **state) {
         fires_in(PS_RULE_CPU_BINDING, "{\"CPU_AFFINITY_CONF\": \"mode:1,npu0:0-7\"}", 600));
 }
 
+/* Exact values; those that only matter to a slow host only there; what is not listed is not judged. */
+static void variables(void **state) {
+    (void)state;
+    assert_true(fires_in(PS_RULE_ENVIRONMENT, "{\"ASCEND_LAUNCH_BLOCKING\": \"1\"}", 450));
+    assert_true(fires_in(PS_RULE_ENVIRONMENT, "{\"CUDA_LAUNCH_BLOCKING\": 1}", 450));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "{\"ASCEND_LAUNCH_BLOCKING\": \"0\"}", 450));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "{\"ASCEND_LAUNCH_BLOCKING\": \"\"}", 450));
+    assert_true(fires_in(PS_RULE_ENVIRONMENT, "{\"ASCEND_GLOBAL_LOG_LEVEL\": \"1\"}", 450));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "{\"ASCEND_GLOBAL_LOG_LEVEL\": \"3\"}", 450));
+    assert_true(fires_in(PS_RULE_ENVIRONMENT, "{\"HOST_CACHE_CAPACITY\": \"\"}", 600));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "{\"HOST_CACHE_CAPACITY\": \"\"}", 450));
+    assert_true(fires_in(PS_RULE_ENVIRONMENT, "{\"ACLNN_CACHE_LIMIT\": \"100\"}", 600));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "{\"OTHER\": \"1\"}", 600));
+    assert_false(fires_in(PS_RULE_ENVIRONMENT, "no JSON", 600));
+}
+
+/* A call of 100 in the gap from 400 to 600 of the only step, then of the first of two. */
+static void warm_up_is_no_fault(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        ps_rule_id rule;
+    } CALLS[] = {{"aclopCompileAndExecute", PS_RULE_JIT_COMPILE},
+                 {"AscendCL@aclrtMalloc", PS_RULE_ALLOCATION},
+                 {"cudaFree", PS_RULE_ALLOCATION},
+                 {"_compile.compile_inner (dynamo_timed)", PS_RULE_JIT_COMPILE}};
+    for (size_t i = 0; i < 2 * sizeof CALLS / sizeof *CALLS; i++) {
+        bool two = i % 2 == 1;
+        report_run o;
+        rig r = with_gap(600);
+        (void)rig_host(&r, PS_SLICE_CALL, CALLS[i / 2].name, 450, 550);
+        if (two) {
+            ps_builder_step(r.b, 2, REPORT_EPOCH_NS + 1000 * US, REPORT_EPOCH_NS + 1500 * US);
+            (void)rig_kernel(&r, "Add", NULL, 1001, 1010, 1500);
+        }
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, CALLS[i / 2].rule), !two);
+        if (!two) {
+            assert_int_equal(report_gain(&o, CALLS[i / 2].rule), 100 * US);
+        }
+        report_fini(&o);
+    }
+}
+
 /* A counter at `high` from 0 to 800, at `low` to 1000: low for 20 % of the time. */
 static bool fires_at(ps_rule_id rule, const char *series, double high, double low) {
     report_run o;
@@ -377,6 +421,61 @@ static void top_kernel(void **state) {
     }
 }
 
+/* Ten kernels of 100 in ten shapes: no shape is over 20 %, TransData is 30 %. */
+static void types_over_all_shapes(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1100);
+    for (int i = 0; i < 10; i++) {
+        static const char *const OTHERS[] = {"Add", "Mul", "Gelu", "Sub", "Exp", "Tanh", "Relu"};
+        char shapes[32];
+        (void)snprintf(shapes, sizeof shapes, "%d,4", i + 1);
+        (void)rig_kernel(&r, i < 3 ? "TransData" : OTHERS[i - 3], shapes, 0, 10 + 100 * i,
+                         110 + 100 * i);
+    }
+    report_one(&o, &r);
+    assert_true(report_fired(&o, PS_RULE_TOP_KERNEL));
+    assert_non_null(strstr(report_text(&o, PS_RULE_TOP_KERNEL), "TransData takes 30.0 %"));
+    assert_true(report_fired(&o, PS_RULE_CONVERSION));
+    assert_int_equal(report_gain(&o, PS_RULE_CONVERSION), 300 * US);
+    report_fini(&o);
+}
+
+/* A kernel of 100 of 1000 beside others, launched inside `around`. */
+static bool converts(const char *type, const char *name, const char *op, const char *around) {
+    report_run o;
+    rig r = rig_begin(1100);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 10, 910);
+    if (around != NULL) {
+        (void)rig_host(&r, PS_SLICE_HOST_OP, around, 20, 40);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, op, 22, 38);
+    }
+    uint32_t call = rig_host(&r, PS_SLICE_CALL, "launch", 25, 26);
+    uint32_t kernel = rig_slice(&r, PS_SLICE_KERNEL, r.stream, name, 910, 1010);
+    if (type != NULL) {
+        rig_text(&r, kernel, "opType", type);
+    }
+    ps_builder_flow(r.b, call, kernel);
+    report_one(&o, &r);
+    bool fired = report_fired(&o, PS_RULE_CONVERSION);
+    report_fini(&o);
+    return fired;
+}
+
+/* What a kernel is follows from its type, its function and its operators, not from words in its name. */
+static void conversions(void **state) {
+    (void)state;
+    assert_true(converts("Cast", "aclnnCast_Cast", NULL, NULL));
+    assert_true(converts("Transpose", "t", NULL, NULL));
+    assert_false(converts("BroadcastTo", "Cast", NULL, NULL));
+    assert_false(converts("CastAdd", "x", NULL, NULL));
+    assert_true(converts(NULL, "void cudnn::ops::nchwToNhwcKernel<float, float>(int)", NULL, NULL));
+    assert_false(converts(NULL, "void my::nchwToNhwcKernelAndAdd<float>(int)", NULL, NULL));
+    assert_true(converts(NULL, "elementwise", "aten::copy_", "aten::_to_copy"));
+    assert_false(converts(NULL, "elementwise", "aten::add", "aten::_to_copy"));
+    assert_false(converts(NULL, "elementwise", "aten::copy_", "aten::slice_backward"));
+}
+
 /* 2 * 1024^3 = 2.147e9 operations in 100 us are 21.47 T/s: 21.47 % of 100, 43 % of 50. At 30 % the kernel would take
  * 100 * 21.47 / 30 = 71.58 us: 28.42 less. */
 static void low_mfu(void **state) {
@@ -399,6 +498,29 @@ static void low_mfu(void **state) {
         }
         report_fini(&o);
     }
+}
+
+/* 4 * 8 * 1024 * 1024 * 64 operations in 100 us: 21.47 T/s of 200. Attention is not told to use attention. */
+static void low_mfu_of_attention(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    uint32_t op =
+        rig_host(&r, PS_SLICE_HOST_OP, "aten::_scaled_dot_product_flash_attention", 5, 40);
+    rig_text(&r, op, "Input Dims",
+             "[[1, 8, 1024, 64], [1, 8, 1024, 64], [1, 8, 1024, 64], [], []]");
+    rig_text(&r, op, "Input type",
+             "[\"c10::BFloat16\", \"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\", \"Scalar\"]");
+    rig_text(&r, op, "Concrete Inputs", "[\"\", \"\", \"\", \"0.\", \"False\"]");
+    uint32_t call = rig_host(&r, PS_SLICE_CALL, "cudaLaunchKernel", 10, 11);
+    ps_builder_flow(r.b, call,
+                    rig_slice(&r, PS_SLICE_KERNEL, r.stream, "flash_fwd_kernel", 100, 200));
+    ps_trace *t = rig_seal(&r);
+    ps_analysis_opts opts = {.step_id = -1, .peak_tflops = 200};
+    report_over(&o, &t, 1, &opts, NULL);
+    assert_false(report_fired(&o, PS_RULE_LOW_MFU));
+    assert_true(report_fired(&o, PS_RULE_LOW_MFU_ATTENTION));
+    report_fini(&o);
 }
 
 /* 21.47 T/s of a peak of 10: 215 %, which cannot be. */
@@ -535,11 +657,20 @@ static void aicpu(void **state) {
         report_run o;
         rig r = rig_begin(1000);
         (void)rig_kernel(&r, "Add", NULL, 0, 10, 900);
-        rig_text(&r, rig_kernel(&r, "Index", NULL, 0, 900, 950), "taskType", TASKS[i]);
+        uint32_t index = rig_kernel(&r, "Index", NULL, 0, 900, 950);
+        rig_text(&r, index, "taskType", TASKS[i]);
+        rig_text(&r, index, "inputDataTypes", "FLOAT;INT64");
         report_one(&o, &r);
         assert_int_equal(report_fired(&o, PS_RULE_AICPU), i == 0);
         if (i == 0) {
             assert_int_equal(report_gain(&o, PS_RULE_AICPU), 50 * US);
+            const ps_table *t = report_table(&o, "evidence");
+            bool said = false;
+            for (size_t row = 0; row < t->n_rows; row++) {
+                const char *note = ps_table_cell(t, row, ps_table_column(t, "note"))->u.text;
+                said = said || strcmp(note, "longest of 1; an input is INT64") == 0;
+            }
+            assert_true(said);
         }
         report_fini(&o);
     }
@@ -961,9 +1092,14 @@ int main(void) {
         cmocka_unit_test(environment),
         cmocka_unit_test(other_things),
         cmocka_unit_test(copies_alone),
+        cmocka_unit_test(variables),
+        cmocka_unit_test(warm_up_is_no_fault),
         cmocka_unit_test(frequencies),
         cmocka_unit_test(top_kernel),
+        cmocka_unit_test(types_over_all_shapes),
+        cmocka_unit_test(conversions),
         cmocka_unit_test(low_mfu),
+        cmocka_unit_test(low_mfu_of_attention),
         cmocka_unit_test(mfu_over_100),
         cmocka_unit_test(record_against_shapes),
         cmocka_unit_test(floats_are_not_judged),
