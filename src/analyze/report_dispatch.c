@@ -262,12 +262,17 @@ static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
+/* Outside of the pipeline bubble, in which nothing would have run anyway. */
 static int64_t stopped_ns(const ps_report_member *m, const stop_rule *rule) {
     int64_t sum = 0;
     for (int k = rule->first; k <= rule->last; k++) {
         sum = ps_ns_add(sum, m->facts->stops[k].idle_ns);
+        for (size_t i = 0; i < m->bubbles.n; i++) {
+            const ps_interval *b = &m->bubbles.at[i];
+            sum -= ps_intervals_within_ns(&m->facts->idle_spans[k], b->start_ns, b->end_ns);
+        }
     }
-    return per_step(m, sum);
+    return sum > 0 ? per_step(m, sum) : 0;
 }
 
 /* "fetching a batch (6 times, 180 ms in all)" for each. */
