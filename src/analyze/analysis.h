@@ -36,6 +36,8 @@ typedef struct ps_analysis_opts {
     bool in_full; /* pp_chart: critical path, waits and other schedules too */
     /* pp_labels: rules for names of ranges, POSIX extended; the first group of a match is the microbatch */
     const char *forward_re, *backward_re, *microbatch_re;
+    int64_t
+        unexplained; /* charts: percent of device work in no op above which no bubble is told; 0: the default */
     bool align; /* charts: bring the clocks of the machines together */
     int64_t
         max_activations; /* of those, only schedules that hold no more (microbatches of a whole stage); 0: all */
@@ -85,7 +87,8 @@ typedef struct ps_reduce_input {
 } ps_reduce_input;
 
 typedef struct ps_round {
-    uint32_t needs; /* ps_needs bits; 0: map sees no trace */
+    uint32_t needs;         /* ps_needs bits; 0: map sees no trace */
+    uint32_t needs_in_full; /* these too, with ps_analysis_opts.in_full */
     /* Makes or goes on with the rank's partial: returns it in *partial (may be the same). PS_NOTHING means the
      * rank has nothing to analyse: `err` says what is missing; a partial may be left all the same. */
     ps_code (*map)(const ps_map_input *in, void **partial, ps_err *err);

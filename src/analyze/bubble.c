@@ -1,11 +1,20 @@
 #include "analyze/bubble.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/num.h"
 #include "model/chart_groups.h"
+
+static double percent_of(double part, double whole) {
+    return whole > 0 ? 100.0 * part / whole : 0.0;
+}
+
+static double percent(int64_t part, int64_t whole) {
+    return percent_of((double)part, (double)whole);
+}
 
 typedef struct measuring {
     ps_chart *chart;
@@ -14,6 +23,7 @@ typedef struct measuring {
     uint32_t *previous;  /* [n_ops] the op before it on its rank and step, PS_NO_INDEX */
     uint32_t *by_target; /* rows in links, by the op they lead to */
     size_t *first_link;  /* [n_ops + 1] */
+    size_t *first_work;  /* [n_ranks + 1] of the rank's unexplained work in chart->works */
 } measuring;
 
 static bool chain_ops(measuring *m) {
@@ -52,6 +62,22 @@ static bool group_links(measuring *m) {
     return true;
 }
 
+/* Unexplained work by rank; the chart has it grouped. */
+static bool find_works(measuring *m) {
+    const ps_chart *c = m->chart;
+    m->first_work = ps_calloc(c->n_ranks + 1, sizeof *m->first_work);
+    if (m->first_work == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < c->n_works; i++) {
+        m->first_work[c->works[i].rank + 1]++;
+    }
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        m->first_work[r + 1] += m->first_work[r];
+    }
+    return true;
+}
+
 /* The op on another stage whose result came last, of those this op needs; PS_NO_INDEX when none is known. */
 static uint32_t latest_input(const measuring *m, uint32_t op) {
     const ps_chart *c = m->chart;
@@ -74,21 +100,20 @@ typedef struct waits {
     size_t n_by_stage;
 } waits;
 
-static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t op, int64_t from_ns, waits *w,
-                        uint32_t *waits_for) {
+/* Idle time in the middle of the stage's ops, before `op`. */
+static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t waits_for, int64_t from_ns,
+                        int64_t to_ns, waits *w) {
     const ps_chart *c = m->chart;
-    int64_t to_ns = c->ops[op].start_ns;
-    *waits_for = latest_input(m, op);
     s->stall_ns += to_ns - from_ns;
-    if (*waits_for == PS_NO_INDEX) {
+    if (waits_for == PS_NO_INDEX) {
         s->stall_other_ns += to_ns - from_ns;
         return;
     }
-    int64_t ready_ns = c->ops[*waits_for].end_ns;
+    int64_t ready_ns = c->ops[waits_for].end_ns;
     ready_ns = ready_ns < from_ns ? from_ns : ready_ns > to_ns ? to_ns : ready_ns;
     s->stall_stage_ns += ready_ns - from_ns;
     s->stall_transfer_ns += to_ns - ready_ns;
-    int32_t stage = c->ranks[c->ops[*waits_for].rank].stage;
+    int32_t stage = c->ranks[c->ops[waits_for].rank].stage;
     if (stage >= 0 && (size_t)stage < w->n_by_stage) {
         w->by_stage[stage] += ready_ns - from_ns;
         if (w->by_stage[stage] > s->waits_for_ns) {
@@ -98,14 +123,45 @@ static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t op, int64_t f
     }
 }
 
-static bool add_idle(measuring *m, const ps_stage_bubble *s, int64_t from_ns, int64_t to_ns,
-                     ps_bubble_cause cause, uint32_t waits_for) {
-    return to_ns <= from_ns || ps_chart_add_bubble(m->chart, (ps_bubble){.start_ns = from_ns,
-                                                                         .end_ns = to_ns,
-                                                                         .step = s->step,
-                                                                         .rank = s->rank,
-                                                                         .waits_for = waits_for,
-                                                                         .cause = (uint8_t)cause});
+/* The device does nothing from `from_ns` to `to_ns`. False when memory is out. */
+static bool add_idle(measuring *m, ps_stage_bubble *s, int64_t from_ns, int64_t to_ns,
+                     ps_bubble_cause cause, uint32_t waits_for, waits *w) {
+    if (to_ns <= from_ns) {
+        return true;
+    }
+    if (cause == PS_BUBBLE_STALL) {
+        count_stall(m, s, waits_for, from_ns, to_ns, w);
+    } else if (cause == PS_BUBBLE_WARMUP) {
+        s->warmup_ns += to_ns - from_ns;
+    } else {
+        s->cooldown_ns += to_ns - from_ns;
+    }
+    return ps_chart_add_bubble(m->chart, (ps_bubble){.start_ns = from_ns,
+                                                     .end_ns = to_ns,
+                                                     .step = s->step,
+                                                     .rank = s->rank,
+                                                     .waits_for = waits_for,
+                                                     .cause = (uint8_t)cause});
+}
+
+/* No op from `from_ns` to `to_ns`: what of it the device works is other work, the rest is idle. *at moves on over the
+ * rank's unexplained work, which ends before later gaps. */
+static bool add_gap(measuring *m, ps_stage_bubble *s, int64_t from_ns, int64_t to_ns,
+                    ps_bubble_cause cause, uint32_t waits_for, size_t *at, waits *w) {
+    const ps_chart *c = m->chart;
+    size_t end = m->first_work[s->rank + 1];
+    bool ok = true;
+    while (*at < end && c->works[*at].end_ns <= from_ns) {
+        (*at)++;
+    }
+    for (size_t i = *at; ok && i < end && c->works[i].start_ns < to_ns && from_ns < to_ns; i++) {
+        int64_t start_ns = c->works[i].start_ns > from_ns ? c->works[i].start_ns : from_ns;
+        int64_t end_ns = c->works[i].end_ns < to_ns ? c->works[i].end_ns : to_ns;
+        ok = add_idle(m, s, from_ns, start_ns, cause, waits_for, w);
+        s->other_ns += end_ns > start_ns ? end_ns - start_ns : 0;
+        from_ns = end_ns > from_ns ? end_ns : from_ns;
+    }
+    return ok && add_idle(m, s, from_ns, to_ns, cause, waits_for, w);
 }
 
 /* Walks the stage's ops in the window [start, start + length) of the step. */
@@ -116,18 +172,20 @@ static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t 
     size_t n = m->groups.first[group + 1] - m->groups.first[group];
     memset(w->by_stage, 0, w->n_by_stage * sizeof *w->by_stage);
     s->n_ops = n;
+    s->is_told = true;
     s->step_ns = length_ns;
     s->waits_for_stage = -1;
     s->first_ns = ops[order[0]].start_ns;
-    s->warmup_ns = s->first_ns - start_ns;
+    size_t work = m->first_work[s->rank];
     int64_t end_ns = s->first_ns; /* of all ops so far */
-    bool ok = add_idle(m, s, start_ns, s->first_ns, PS_BUBBLE_WARMUP, latest_input(m, order[0]));
+    bool ok =
+        add_gap(m, s, start_ns, s->first_ns, PS_BUBBLE_WARMUP, latest_input(m, order[0]), &work, w);
     for (size_t k = 0; ok && k < n; k++) {
         const ps_op *op = &ops[order[k]];
+        s->work_ns += op->work_ns;
         if (op->start_ns > end_ns) {
-            uint32_t waits_for = PS_NO_INDEX;
-            count_stall(m, s, order[k], end_ns, w, &waits_for);
-            ok = add_idle(m, s, end_ns, op->start_ns, PS_BUBBLE_STALL, waits_for);
+            uint32_t waits_for = latest_input(m, order[k]);
+            ok = add_gap(m, s, end_ns, op->start_ns, PS_BUBBLE_STALL, waits_for, &work, w);
             end_ns = op->start_ns;
         }
         if (op->end_ns > end_ns) {
@@ -136,9 +194,11 @@ static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t 
         }
     }
     s->last_ns = end_ns;
-    s->cooldown_ns = start_ns + length_ns - end_ns;
-    s->bubble_ns = length_ns - s->busy_ns;
-    return ok && add_idle(m, s, end_ns, start_ns + length_ns, PS_BUBBLE_COOLDOWN, PS_NO_INDEX);
+    ok = ok &&
+         add_gap(m, s, end_ns, start_ns + length_ns, PS_BUBBLE_COOLDOWN, PS_NO_INDEX, &work, w);
+    s->work_ns += s->other_ns;
+    s->bubble_ns = length_ns - s->busy_ns - s->other_ns;
+    return ok;
 }
 
 /* --- one step of one pipeline --------------------------------------------------------------------------------- */
@@ -223,6 +283,7 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
                              .start_ns = win.start_ns,
                              .step_ns = win.end_ns - win.start_ns,
                              .first_stage = m->out->n_stages,
+                             .is_told = true,
                              .n_stages = win.n_ranks};
     ps_stage_bubble *stages = m->out->stages + m->out->n_stages;
     m->out->n_stages += win.n_ranks;
@@ -295,7 +356,145 @@ static bool measure_all(measuring *m) {
     return ok;
 }
 
-ps_code ps_bubble_measure(ps_chart *chart, ps_bubble_report *out, ps_err *err) {
+/* --- what is told ------------------------------------------------------------------------------------------------- */
+
+/* Pipelines without a bubble, and the rank that most speaks against it. */
+typedef struct telling {
+    const ps_bubble_limits *limits;
+    int64_t *work_ns, *other_ns; /* [n_ranks] over all steps */
+    bool *is_untold;             /* [n_pipelines] */
+    size_t n_pipelines, n_unexplained, n_alone;
+    double worst_percent;
+    int32_t worst_rank;
+} telling;
+
+static void sum_work(const ps_bubble_report *r, telling *t) {
+    for (size_t i = 0; i < r->n_stages; i++) {
+        const ps_stage_bubble *s = &r->stages[i];
+        t->work_ns[s->rank] = ps_i64_plus(t->work_ns[s->rank], s->work_ns);
+        t->other_ns[s->rank] = ps_i64_plus(t->other_ns[s->rank], s->other_ns);
+    }
+}
+
+/* Of the pipelines, which ascend: too much of a rank's work is in no op, or one stage of several is here alone. */
+static void judge_pipelines(const ps_chart *c, const int64_t *pipelines, telling *t) {
+    for (size_t p = 0; p < t->n_pipelines; p++) {
+        int32_t stage = -1;
+        bool alone = t->limits->n_stages > 1 || t->limits->n_stages_guessed;
+        bool unexplained = false;
+        for (size_t r = 0; r < c->n_ranks; r++) {
+            if (c->ranks[r].pipeline != pipelines[p]) {
+                continue;
+            }
+            double share = percent(t->other_ns[r], t->work_ns[r]);
+            alone = alone && (stage < 0 || stage == c->ranks[r].stage);
+            stage = c->ranks[r].stage;
+            unexplained = unexplained || share > t->limits->unexplained_percent;
+            if (share > t->worst_percent) {
+                t->worst_percent = share;
+                t->worst_rank = c->ranks[r].rank;
+            }
+        }
+        t->is_untold[p] = unexplained || alone;
+        t->n_unexplained += unexplained;
+        t->n_alone += alone && !unexplained;
+    }
+}
+
+static bool say_untold(ps_chart *c, const telling *t) {
+    char text[512];
+    char which[64] = "";
+    size_t n = t->n_unexplained > 0 ? t->n_unexplained : t->n_alone;
+    if (t->n_pipelines > 1) {
+        (void)snprintf(which, sizeof which, " of %zu of %zu pipelines", n, t->n_pipelines);
+    }
+    if (t->n_unexplained > 0) {
+        (void)snprintf(
+            text, sizeof text,
+            "No bubble is told%s: %.1f %% of what the device of rank %s did in its steps is in no "
+            "op of the chart (limit %.3g %%: chart --unexplained). What looks idle may be the "
+            "pipeline's own work.",
+            which, t->worst_percent, PS_RANK(t->worst_rank), t->limits->unexplained_percent);
+    } else if (t->n_alone > 0 && t->limits->n_stages_guessed) {
+        (void)snprintf(
+            text, sizeof text,
+            "No bubble is told%s: one rank is here, and nothing says how many stages its pipeline "
+            "has (--pp).",
+            which);
+    } else if (t->n_alone > 0) {
+        (void)snprintf(
+            text, sizeof text,
+            "No bubble is told%s: 1 of %d stages is here, and what the others did is not known.",
+            which, (int)t->limits->n_stages);
+    }
+    return n == 0 || ps_chart_set_untold(c, text);
+}
+
+static bool is_untold(const int64_t *pipelines, const telling *t, int32_t pipeline) {
+    int64_t key = pipeline;
+    const int64_t *at = bsearch(&key, pipelines, t->n_pipelines, sizeof *pipelines, ps_compare_i64);
+    return at != NULL && t->is_untold[at - pipelines];
+}
+
+/* Idle intervals of what has no bubble are none. */
+static void drop_untold(ps_chart *c, ps_bubble_report *r, const int64_t *pipelines,
+                        const telling *t) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_bubbles; i++) {
+        if (!is_untold(pipelines, t, c->ranks[c->bubbles[i].rank].pipeline)) {
+            c->bubbles[n++] = c->bubbles[i];
+        }
+    }
+    c->n_bubbles = n;
+    for (size_t i = 0; i < r->n_stages; i++) {
+        r->stages[i].is_told = !is_untold(pipelines, t, c->ranks[r->stages[i].rank].pipeline);
+    }
+    for (size_t i = 0; i < r->n_steps; i++) {
+        r->steps[i].is_told = !is_untold(pipelines, t, r->steps[i].pipeline);
+    }
+}
+
+static bool add_figures(ps_chart *c, const ps_bubble_report *r) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < r->n_stages; i++) {
+        const ps_stage_bubble *s = &r->stages[i];
+        ok = ps_chart_add_figure(c, (ps_chart_figure){.step = s->step,
+                                                      .rank = s->rank,
+                                                      .step_ns = s->step_ns,
+                                                      .busy_ns = s->busy_ns,
+                                                      .other_ns = s->other_ns,
+                                                      .bubble_ns = s->bubble_ns,
+                                                      .work_ns = s->work_ns,
+                                                      .is_told = s->is_told});
+    }
+    return ok;
+}
+
+/* False when memory is out. */
+static bool tell_bubbles(ps_chart *c, const ps_bubble_limits *limits, ps_bubble_report *r) {
+    telling t = {.limits = limits, .worst_percent = -1};
+    int64_t *pipelines = ps_calloc(c->n_ranks, sizeof *pipelines);
+    t.work_ns = ps_calloc(c->n_ranks, sizeof *t.work_ns);
+    t.other_ns = ps_calloc(c->n_ranks, sizeof *t.other_ns);
+    t.is_untold = ps_calloc(c->n_ranks, sizeof *t.is_untold);
+    bool ok = pipelines != NULL && t.work_ns != NULL && t.other_ns != NULL && t.is_untold != NULL;
+    if (ok && limits != NULL) {
+        t.n_pipelines = list_pipelines(c, pipelines);
+        sum_work(r, &t);
+        judge_pipelines(c, pipelines, &t);
+        drop_untold(c, r, pipelines, &t);
+        ok = say_untold(c, &t);
+    }
+    ok = ok && add_figures(c, r);
+    ps_free(pipelines);
+    ps_free(t.work_ns);
+    ps_free(t.other_ns);
+    ps_free(t.is_untold);
+    return ok;
+}
+
+ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bubble_report *out,
+                          ps_err *err) {
     *out = (ps_bubble_report){0};
     measuring m = {.chart = chart, .out = out};
     bool ok = ps_chart_groups_init(&m.groups, chart);
@@ -303,11 +502,13 @@ ps_code ps_bubble_measure(ps_chart *chart, ps_bubble_report *out, ps_err *err) {
     if (ok && m.groups.n_steps == 0) {
         code = ps_fail(err, PS_NOTHING, "the chart has no computation to measure");
     } else {
-        ok = ok && chain_ops(&m) && group_links(&m) && measure_all(&m);
+        ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && measure_all(&m) &&
+             tell_bubbles(chart, limits, out);
     }
     ps_chart_groups_fini(&m.groups);
     ps_free(m.by_target);
     ps_free(m.first_link);
+    ps_free(m.first_work);
     ps_free(m.previous);
     if (!ok || code != PS_OK) {
         ps_bubble_report_fini(out);
@@ -324,27 +525,77 @@ void ps_bubble_report_fini(ps_bubble_report *r) {
 
 /* --- tables ---------------------------------------------------------------------------------------------------- */
 
+enum { MAX_COLUMNS = 16 };
+#define NOT_SHOWN SIZE_MAX
+
 typedef struct int_value {
     int column;
     int64_t value;
 } int_value;
 
-static void set_ints(ps_table *t, const int_value *values, size_t n) {
+/* A table without the columns that say nothing of this chart. */
+typedef struct shown_table {
+    ps_table *table;        /* NULL: memory is out */
+    size_t at[MAX_COLUMNS]; /* of each column of the list, NOT_SHOWN */
+} shown_table;
+
+static shown_table new_table(const char *name, const char *title, const ps_column *columns,
+                             size_t n, const bool *left_out) {
+    shown_table out = {.table = ps_table_new(name, title, columns, 0)};
+    ps_column *shown =
+        out.table != NULL ? ps_arena_alloc(&out.table->arena, n * sizeof *shown) : NULL;
+    if (shown == NULL) {
+        ps_table_free(out.table);
+        out.table = NULL;
+        return out;
+    }
     for (size_t i = 0; i < n; i++) {
-        ps_table_set_int(t, (size_t)values[i].column, values[i].value);
+        out.at[i] = left_out[i] ? NOT_SHOWN : out.table->n_columns;
+        if (!left_out[i]) {
+            shown[out.table->n_columns++] = columns[i];
+        }
+    }
+    out.table->columns = shown;
+    return out;
+}
+
+static void set_int(const shown_table *t, int column, int64_t value) {
+    if (t->at[column] != NOT_SHOWN) {
+        ps_table_set_int(t->table, t->at[column], value);
     }
 }
 
-static double percent_of(double part, double whole) {
-    return whole > 0 ? 100.0 * part / whole : 0.0;
+static void set_real(const shown_table *t, int column, double value) {
+    if (t->at[column] != NOT_SHOWN) {
+        ps_table_set_real(t->table, t->at[column], value);
+    }
 }
 
-static double percent(int64_t part, int64_t whole) {
-    return percent_of((double)part, (double)whole);
+static void set_ints(const shown_table *t, const int_value *values, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        set_int(t, values[i].column, values[i].value);
+    }
+}
+
+static bool has_pipelines(const ps_chart *chart) {
+    bool any = false;
+    for (size_t i = 0; i < chart->n_ranks; i++) {
+        any = any || chart->ranks[i].pipeline != chart->ranks[0].pipeline;
+    }
+    return any;
+}
+
+static bool has_work(const ps_chart *chart) {
+    bool any = false;
+    for (size_t i = 0; i < chart->n_ranks; i++) {
+        any = any || chart->ranks[i].has_work;
+    }
+    return any;
 }
 
 enum {
     B_STEP,
+    B_PIPELINE,
     B_STAGE,
     B_RANK,
     B_BUSY,
@@ -354,11 +605,14 @@ enum {
     B_STALL,
     B_COOLDOWN,
     B_OWN_RATIO,
+    B_OTHER, /* with B_UNEXPLAINED only where what some device did is known */
+    B_UNEXPLAINED,
     N_B
 };
 
 static const ps_column STAGE_COLUMNS[N_B] = {
     [B_STEP] = {.name = "step", .type = PS_COL_INT},
+    [B_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
     [B_STAGE] = {.name = "stage", .type = PS_COL_INT},
     [B_RANK] = {.name = "rank", .type = PS_COL_INT},
     [B_BUSY] = {.name = "busy", .type = PS_COL_INT, .unit = PS_UNIT_NS},
@@ -368,31 +622,50 @@ static const ps_column STAGE_COLUMNS[N_B] = {
     [B_STALL] = {.name = "stall", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [B_COOLDOWN] = {.name = "cool-down", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [B_OWN_RATIO] = {.name = "own", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [B_OTHER] = {.name = "other work", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_UNEXPLAINED] = {.name = "unexplained", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
 };
 
 ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r) {
-    ps_table *t = ps_table_new("PipelineBubble", "bubble of each stage", STAGE_COLUMNS, N_B);
-    for (size_t i = 0; t != NULL && i < r->n_stages; i++) {
+    const bool left_out[N_B] = {[B_PIPELINE] = !has_pipelines(chart),
+                                [B_OTHER] = !has_work(chart),
+                                [B_UNEXPLAINED] = !has_work(chart)};
+    shown_table t =
+        new_table("PipelineBubble", "bubble of each stage", STAGE_COLUMNS, N_B, left_out);
+    for (size_t i = 0; t.table != NULL && i < r->n_stages; i++) {
         const ps_stage_bubble *s = &r->stages[i];
         const ps_chart_rank *rank = &chart->ranks[s->rank];
-        if (!ps_table_add_row(t)) {
-            ps_table_free(t);
+        if (!ps_table_add_row(t.table)) {
+            ps_table_free(t.table);
             return NULL;
         }
         int64_t own_ns = s->last_ns - s->first_ns;
-        const int_value values[] = {{B_STEP, s->step},        {B_STAGE, rank->stage},
-                                    {B_RANK, rank->rank},     {B_BUSY, s->busy_ns},
-                                    {B_BUBBLE, s->bubble_ns}, {B_WARMUP, s->warmup_ns},
-                                    {B_STALL, s->stall_ns},   {B_COOLDOWN, s->cooldown_ns}};
-        set_ints(t, values, sizeof values / sizeof *values);
-        ps_table_set_real(t, B_RATIO, percent(s->bubble_ns, s->step_ns));
-        ps_table_set_real(t, B_OWN_RATIO, percent(own_ns - s->busy_ns, own_ns));
+        const int_value values[] = {{B_STEP, s->step},
+                                    {B_PIPELINE, rank->pipeline},
+                                    {B_STAGE, rank->stage},
+                                    {B_RANK, rank->rank},
+                                    {B_BUSY, s->busy_ns}};
+        const int_value bubble[] = {{B_BUBBLE, s->bubble_ns},
+                                    {B_WARMUP, s->warmup_ns},
+                                    {B_STALL, s->stall_ns},
+                                    {B_COOLDOWN, s->cooldown_ns}};
+        set_ints(&t, values, sizeof values / sizeof *values);
+        if (rank->has_work) {
+            set_int(&t, B_OTHER, s->other_ns);
+            set_real(&t, B_UNEXPLAINED, percent(s->other_ns, s->work_ns));
+        }
+        if (s->is_told) {
+            set_ints(&t, bubble, sizeof bubble / sizeof *bubble);
+            set_real(&t, B_RATIO, percent(s->bubble_ns, s->step_ns));
+            set_real(&t, B_OWN_RATIO, percent(s->stall_ns, own_ns));
+        }
     }
-    return t;
+    return t.table;
 }
 
 enum {
     W_STEP,
+    W_PIPELINE,
     W_STAGE,
     W_FOR_STAGE,
     W_WAITS,
@@ -406,6 +679,7 @@ enum {
 
 static const ps_column WAIT_COLUMNS[N_W] = {
     [W_STEP] = {.name = "step", .type = PS_COL_INT},
+    [W_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
     [W_STAGE] = {.name = "stage", .type = PS_COL_INT},
     [W_FOR_STAGE] = {.name = "for stages", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [W_WAITS] = {.name = "most for", .type = PS_COL_INT},
@@ -417,31 +691,36 @@ static const ps_column WAIT_COLUMNS[N_W] = {
 };
 
 ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r) {
-    ps_table *t = ps_table_new(
+    const bool left_out[N_W] = {[W_PIPELINE] = !has_pipelines(chart)};
+    shown_table t = new_table(
         "PipelineWaits",
         "what the stalls of each stage waited for, and its computing on the critical path",
-        WAIT_COLUMNS, N_W);
-    for (size_t i = 0; t != NULL && i < r->n_stages; i++) {
+        WAIT_COLUMNS, N_W, left_out);
+    for (size_t i = 0; t.table != NULL && i < r->n_stages; i++) {
         const ps_stage_bubble *s = &r->stages[i];
         const ps_chart_rank *rank = &chart->ranks[s->rank];
-        if (!ps_table_add_row(t)) {
-            ps_table_free(t);
+        if (!ps_table_add_row(t.table)) {
+            ps_table_free(t.table);
             return NULL;
         }
-        const int_value values[] = {{W_STEP, s->step},
-                                    {W_STAGE, rank->stage},
-                                    {W_FOR_STAGE, s->stall_stage_ns},
+        const int_value values[] = {
+            {W_STEP, s->step}, {W_PIPELINE, rank->pipeline}, {W_STAGE, rank->stage}};
+        const int_value waited[] = {{W_FOR_STAGE, s->stall_stage_ns},
                                     {W_TRANSFER, s->stall_transfer_ns},
                                     {W_OTHER, s->stall_other_ns},
                                     {W_CRITICAL, s->critical_ns}};
-        set_ints(t, values, sizeof values / sizeof *values);
-        ps_table_set_real(t, W_SHARE, percent(s->critical_ns, s->step_ns));
+        set_ints(&t, values, sizeof values / sizeof *values);
+        if (!s->is_told) {
+            continue;
+        }
+        set_ints(&t, waited, sizeof waited / sizeof *waited);
+        set_real(&t, W_SHARE, percent(s->critical_ns, s->step_ns));
         if (s->waits_for_stage >= 0) {
-            ps_table_set_int(t, W_WAITS, s->waits_for_stage);
-            ps_table_set_int(t, W_WAITS_NS, s->waits_for_ns);
+            set_int(&t, W_WAITS, s->waits_for_stage);
+            set_int(&t, W_WAITS_NS, s->waits_for_ns);
         }
     }
-    return t;
+    return t.table;
 }
 
 enum {
@@ -477,10 +756,12 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
     for (size_t i = 0; t != NULL && i < r->n_steps; i++) {
         const ps_step_bubble *s = &r->steps[i];
         double busy = 0; /* sums over stages may leave 64 bits */
+        double other = 0;
         double all = (double)s->step_ns * (double)s->n_stages;
         int64_t most = 0;
         for (size_t k = s->first_stage; k < s->first_stage + s->n_stages; k++) {
             busy += (double)r->stages[k].busy_ns;
+            other += (double)r->stages[k].other_ns;
             most = r->stages[k].busy_ns > most ? r->stages[k].busy_ns : most;
         }
         if (!ps_table_add_row(t)) {
@@ -490,13 +771,15 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
         ps_table_set_int(t, T_STEP, s->step);
         ps_table_set_int(t, T_PIPELINE, s->pipeline);
         ps_table_set_int(t, T_TIME, s->step_ns);
-        ps_table_set_real(t, T_BUBBLE, 100.0 - percent_of(busy, all));
+        if (s->is_told) {
+            ps_table_set_real(t, T_BUBBLE, 100.0 - percent_of(busy + other, all));
+            ps_table_set_int(t, T_COMPUTE, s->critical_compute_ns);
+            ps_table_set_int(t, T_WAIT, s->critical_wait_ns);
+        }
         ps_table_set_int(t, T_SLOWEST, chart->ranks[s->slowest].stage);
         ps_table_set_int(t, T_SLOWEST_BUSY, most);
         ps_table_set_real(t, T_IMBALANCE,
                           percent_of((double)most * (double)s->n_stages - busy, busy));
-        ps_table_set_int(t, T_COMPUTE, s->critical_compute_ns);
-        ps_table_set_int(t, T_WAIT, s->critical_wait_ns);
     }
     return t;
 }

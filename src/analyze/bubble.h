@@ -4,6 +4,7 @@
 #ifndef PS_ANALYZE_BUBBLE_H
 #define PS_ANALYZE_BUBBLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,11 @@ typedef struct ps_stage_bubble {
     int64_t first_ns, last_ns; /* of the stage's ops, from the chart's origin */
     int64_t
         step_ns; /* window of the step: last end - first start over all stages of the pipeline */
-    int64_t busy_ns;                /* union of the stage's ops */
-    int64_t bubble_ns;              /* step_ns - busy_ns */
+    int64_t busy_ns;   /* union of the stage's ops */
+    int64_t other_ns;  /* work of the device in no op; 0 where it is not known */
+    int64_t work_ns;   /* work of the device, in ops and not; 0 where it is not known */
+    int64_t bubble_ns; /* step_ns - busy_ns - other_ns */
+    bool is_told;      /* else it is no bubble: ps_chart.untold says why */
     int64_t warmup_ns, cooldown_ns; /* bubble = warm-up + stall + cool-down */
     int64_t stall_ns;
     int64_t stall_stage_ns; /* of the stall: another stage had not finished yet */
@@ -39,6 +43,7 @@ typedef struct ps_step_bubble {
     int32_t pipeline;
     int64_t start_ns, step_ns;
     size_t first_stage, n_stages; /* range in stages */
+    bool is_told;                 /* of all its stages */
     int64_t critical_compute_ns,
         critical_wait_ns; /* together step_ns, when the path reaches the step's start */
     uint32_t slowest;     /* row in the chart's ranks: the most busy stage */
@@ -51,10 +56,19 @@ typedef struct ps_bubble_report {
     size_t n_steps;
 } ps_bubble_report;
 
+/* When a bubble is told. */
+typedef struct ps_bubble_limits {
+    double unexplained_percent; /* of a rank's device work, in no op; more is too much */
+    int32_t n_stages; /* of a pipeline of the job, 0 unknown: one of several alone has no bubble */
+    bool n_stages_guessed; /* nothing but the ranks that are here says so */
+} ps_bubble_limits;
+
 /* Measures the chart, whose links between computations say what each op waited for (ps_chart_connect), and adds
- * the idle intervals to chart->bubbles. Linear in the number of ops. PS_NOTHING when there is no computation.
+ * the idle intervals to chart->bubbles, the figures of each rank and step, and why some pipelines have no bubble: those
+ * have no idle intervals either. `limits` NULL: every bubble is told. Linear in the number of ops. PS_NOTHING when there is no computation.
  * The caller ends with ps_bubble_report_fini(). */
-PS_MUST_USE ps_code ps_bubble_measure(ps_chart *chart, ps_bubble_report *out, ps_err *err);
+PS_MUST_USE ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits,
+                                      ps_bubble_report *out, ps_err *err);
 void ps_bubble_report_fini(ps_bubble_report *r);
 
 /* The report as tables, cluster-homed: one row per stage and step, the same with what was waited for; one row per

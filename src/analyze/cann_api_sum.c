@@ -20,7 +20,7 @@ static void free_partial(void *p) {
 static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     ps_value_adder adder = {.trace = in->trace};
     ps_code code = ps_call_sums_collect(in, &adder, err);
-    if (code == PS_OK && adder.n == 0) {
+    if (code == PS_OK && ps_value_adder_is_empty(&adder)) {
         code = ps_fail(err, PS_NOTHING,
                        "no calls of the driver or runtime%s: they were not recorded (Ascend: "
                        "ProfilerActivity.CPU and profiler_level Level1 give more of them)",
@@ -95,6 +95,13 @@ static double tenths(double value) {
     return nearbyint(value * 10) / 10;
 }
 
+/* Of calls that a table sums up, quartiles and deviation are not known. */
+static void put_tenths(ps_table *t, size_t column, double value) {
+    if (!isnan(value)) {
+        ps_table_set_real(t, column, tenths(value));
+    }
+}
+
 static double percent(int64_t part, double of) {
     return of > 0 ? nearbyint(10000 * (double)part / of) / 100 : 0;
 }
@@ -109,11 +116,11 @@ static bool put_rank_row(ps_table *t, const ps_sum_row *row, double total, int64
     ps_table_set_int(t, R_COUNT, (int64_t)s->n);
     ps_table_set_real(t, R_MEAN, tenths(s->mean));
     ps_table_set_real(t, R_MIN, tenths((double)s->min));
-    ps_table_set_real(t, R_Q1, tenths(s->q1));
-    ps_table_set_real(t, R_MED, tenths(s->median));
-    ps_table_set_real(t, R_Q3, tenths(s->q3));
+    put_tenths(t, R_Q1, s->q1);
+    put_tenths(t, R_MED, s->median);
+    put_tenths(t, R_Q3, s->q3);
     ps_table_set_real(t, R_MAX, tenths((double)s->max));
-    ps_table_set_real(t, R_STD, tenths(s->population));
+    put_tenths(t, R_STD, s->population);
     ps_table_set_int(t, R_RANK, rank);
     return true;
 }
@@ -152,12 +159,12 @@ static bool put_all_row(ps_table *t, const ps_sum_row *row, double total) {
     ps_table_set_int(t, A_TOTAL, s->sum);
     ps_table_set_int(t, A_COUNT, (int64_t)s->n);
     ps_table_set_real(t, A_MEAN, tenths(s->mean));
-    ps_table_set_real(t, A_Q1, tenths(s->q1));
-    ps_table_set_real(t, A_MED, tenths(s->median));
-    ps_table_set_real(t, A_Q3, tenths(s->q3));
+    put_tenths(t, A_Q1, s->q1);
+    put_tenths(t, A_MED, s->median);
+    put_tenths(t, A_Q3, s->q3);
     ps_table_set_real(t, A_MIN, tenths((double)s->min));
     ps_table_set_real(t, A_MAX, tenths((double)s->max));
-    ps_table_set_real(t, A_STD, tenths(s->population));
+    put_tenths(t, A_STD, s->population);
     return true;
 }
 

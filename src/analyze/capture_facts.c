@@ -10,6 +10,7 @@
 #include "analyze/module_tree.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "model/recording.h"
 
 /* --- map ---------------------------------------------------------------------------------------------------------- */
 
@@ -225,11 +226,9 @@ static bool add_call(const ps_module_tree *t, const ps_slices *s, const ps_modul
 
 /* A capture without modules has none to compare. */
 static ps_code add_modules(const ps_map_input *in, ps_named_sums *sums, ps_err *err) {
-    /* Ranges of the Ascend profiler have domains, and only the domain Module means modules. */
-    bool marks_too = in->rank->profiler == NULL || strcmp(in->rank->profiler, "Ascend") != 0;
     const ps_module_tree *tree = NULL;
     ps_err why = PS_ERR_INIT;
-    ps_code code = ps_derived_modules(in->derived, marks_too, &tree, &why);
+    ps_code code = ps_derived_modules(in->derived, true, &tree, &why);
     const ps_slices *s = ps_trace_slices(in->trace);
     bool ok = code != PS_NOMEM;
     for (size_t i = 0; ok && tree != NULL && i < tree->n_calls; i++) {
@@ -264,6 +263,7 @@ ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
     code = code == PS_OK ? add_up(in, links, part, err) : code;
     code = code == PS_OK ? add_modules(in, &part->sums, err) : code;
     part->n_steps = (size_t)count_steps(&part->overlaps);
+    part->is_of_tables = ps_trace_missing_timeline(in->trace) != NULL;
     if (code != PS_OK) {
         ps_rank_capture_free(part);
         return code;
@@ -309,6 +309,7 @@ static const ps_column STEPS[PS_N_CT] = {
 static const ps_column SIZE[PS_N_CZ] = {
     [PS_CZ_RANKS] = {.name = "ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
     [PS_CZ_RANK_STEPS] = {.name = "rank steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [PS_CZ_OF_TABLES] = {.name = "of tables", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
 };
 
 static ps_code put_sums(const ps_named_sums *sums, ps_result *out, ps_err *err) {
@@ -406,7 +407,8 @@ static ps_code reduce_steps(const ps_reduce_input *in, ps_result *out, ps_err *e
     return code;
 }
 
-static ps_code put_size(int64_t n_ranks, int64_t n_rank_steps, ps_result *out, ps_err *err) {
+static ps_code put_size(int64_t n_ranks, int64_t n_rank_steps, int64_t n_of_tables, ps_result *out,
+                        ps_err *err) {
     ps_table *t = ps_table_new("CaptureSize", "", SIZE, PS_N_CZ);
     if (t == NULL || !ps_table_add_row(t)) {
         ps_table_free(t);
@@ -414,6 +416,7 @@ static ps_code put_size(int64_t n_ranks, int64_t n_rank_steps, ps_result *out, p
     }
     ps_table_set_int(t, PS_CZ_RANKS, n_ranks);
     ps_table_set_int(t, PS_CZ_RANK_STEPS, n_rank_steps);
+    ps_table_set_int(t, PS_CZ_OF_TABLES, n_of_tables);
     return ps_result_add(out, t, err);
 }
 
@@ -422,18 +425,20 @@ ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err
     bool ok = ps_named_sums_init(&all);
     int64_t n_ranks = 0;
     int64_t n_rank_steps = 0;
+    int64_t n_of_tables = 0;
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
         const ps_rank_capture *part = in->partials[r];
         if (part != NULL) {
             n_ranks++;
             n_rank_steps += (int64_t)part->n_steps;
+            n_of_tables += part->is_of_tables;
             ok = ps_named_sums_add(&all, &part->sums);
         }
     }
     ps_code code = ok ? put_sums(&all, out, err) : ps_fail_nomem(err);
     ps_named_sums_fini(&all);
     code = code == PS_OK ? reduce_steps(in, out, err) : code;
-    return code == PS_OK ? put_size(n_ranks, n_rank_steps, out, err) : code;
+    return code == PS_OK ? put_size(n_ranks, n_rank_steps, n_of_tables, out, err) : code;
 }
 
 const ps_table *ps_result_table(const ps_result *result, const char *name) {

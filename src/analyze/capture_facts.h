@@ -2,6 +2,8 @@
 #ifndef PS_ANALYZE_CAPTURE_FACTS_H
 #define PS_ANALYZE_CAPTURE_FACTS_H
 
+#include <stdbool.h>
+
 #include "analyze/analysis.h"
 #include "analyze/named_sums.h"
 #include "analyze/overlap.h"
@@ -11,6 +13,8 @@ typedef struct ps_rank_capture {
     ps_named_sums sums;
     ps_overlaps overlaps;
     size_t n_steps; /* in which its devices worked; 1 in a capture without steps */
+    bool
+        is_of_tables; /* ps_trace_missing_timeline: no host, no copies, steps end with their last work */
 } ps_rank_capture;
 
 /* The map of a round, and what frees its partial. PS_NOTHING when nothing ran on a device. Needs: see below. */
@@ -22,7 +26,7 @@ void ps_rank_capture_free(void *partial);
 /* The tables that a capture is handed on as:
  *   CaptureSums (class, name, detail, count, time_ns)   totals over ranks and steps
  *   CaptureSteps (order, step, n_ranks, then the parts of a step's time in ns: sums over the ranks)
- *   CaptureSize (ranks, rank_steps)                                  what totals are divided by */
+ *   CaptureSize (ranks, rank_steps, ranks whose timeline is made of tables)     what totals are divided by */
 enum { PS_CS_CLASS, PS_CS_NAME, PS_CS_DETAIL, PS_CS_COUNT, PS_CS_TIME, PS_N_CS };
 enum {
     PS_CT_ORDER,
@@ -39,7 +43,7 @@ enum {
     PS_CT_AFTER,
     PS_N_CT
 };
-enum { PS_CZ_RANKS, PS_CZ_RANK_STEPS, PS_N_CZ };
+enum { PS_CZ_RANKS, PS_CZ_RANK_STEPS, PS_CZ_OF_TABLES, PS_N_CZ };
 
 PS_MUST_USE ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err);
 

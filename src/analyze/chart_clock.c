@@ -221,15 +221,39 @@ static bool shift_ok(const ps_op *op, int64_t by) {
            !__builtin_sub_overflow(op->host_end_ns, by, &unused);
 }
 
+/* What is taken off a time of the rank. */
+static int64_t shift_of(const clocks *k, const ps_chart_rank *rank, int64_t at_ns) {
+    int64_t by = rank->has_clock ? rank->clock_offset_ns : 0;
+    if (rank->has_clock && rank->clock_drift_ppb != 0) {
+        int64_t since = ps_i64_minus(at_ns, k->middle_ns);
+        by = ps_i64_plus(by, ps_clock_gain(since, rank->clock_drift_ppb));
+    }
+    return by;
+}
+
+/* Parts go with their ops, so they come first: they are moved by the op's shift. */
+static void move_parts(clocks *k) {
+    for (size_t i = 0; i < k->chart->n_parts; i++) {
+        ps_chart_part *part = &k->chart->parts[i];
+        const ps_op *op = &k->chart->ops[part->op];
+        int64_t by = shift_of(k, &k->chart->ranks[op->rank], op->start_ns);
+        part->start_ns = ps_i64_minus(part->start_ns, by);
+        part->end_ns = ps_i64_minus(part->end_ns, by);
+    }
+    for (size_t i = 0; i < k->chart->n_works; i++) {
+        ps_chart_work *work = &k->chart->works[i];
+        int64_t by = shift_of(k, &k->chart->ranks[work->rank], work->start_ns);
+        work->start_ns = ps_i64_minus(work->start_ns, by);
+        work->end_ns = ps_i64_minus(work->end_ns, by);
+    }
+}
+
 static ps_code move_ops(clocks *k, ps_err *err) {
+    move_parts(k);
     for (size_t i = 0; i < k->chart->n_ops; i++) {
         ps_op *op = &k->chart->ops[i];
         const ps_chart_rank *rank = &k->chart->ranks[op->rank];
-        int64_t by = rank->has_clock ? rank->clock_offset_ns : 0;
-        if (rank->has_clock && rank->clock_drift_ppb != 0) {
-            int64_t since = ps_i64_minus(op->start_ns, k->middle_ns);
-            by = ps_i64_plus(by, ps_clock_gain(since, rank->clock_drift_ppb));
-        }
+        int64_t by = shift_of(k, rank, op->start_ns);
         if (!shift_ok(op, by)) {
             return ps_fail(err, PS_RANGE, "the clock of rank %d is too far off to be aligned",
                            (int)rank->rank);

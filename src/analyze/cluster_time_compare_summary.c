@@ -120,6 +120,13 @@ static ps_table *new_table(void) {
     return t;
 }
 
+/* A time that a capture does not tell stays empty. */
+static void put_known(ps_table *t, size_t column, const ps_value *v) {
+    if (!v->is_null) {
+        ps_table_set_real(t, column, v->u.r);
+    }
+}
+
 static bool put_pairs(ps_table *t, const ps_table *own, const ps_table *base, const size_t *pair) {
     for (size_t i = 0; i < own->n_rows; i++) {
         if (pair[i] == SIZE_MAX) {
@@ -133,11 +140,13 @@ static bool put_pairs(ps_table *t, const ps_table *own, const ps_table *base, co
             ps_table_set_int(t, PS_TIME_SUMMARY_STEP, step_at(own, i));
         }
         for (size_t c = 0; c < N_TIMES; c++) {
-            double x = ps_table_cell(own, i, FIRST + c)->u.r;
-            double y = ps_table_cell(base, pair[i], FIRST + c)->u.r;
-            ps_table_set_real(t, FIRST + EACH * c, x);
-            ps_table_set_real(t, FIRST + EACH * c + 1, y);
-            ps_table_set_real(t, FIRST + EACH * c + 2, x - y);
+            const ps_value *x = ps_table_cell(own, i, FIRST + c);
+            const ps_value *y = ps_table_cell(base, pair[i], FIRST + c);
+            put_known(t, FIRST + EACH * c, x);
+            put_known(t, FIRST + EACH * c + 1, y);
+            if (!x->is_null && !y->is_null) {
+                ps_table_set_real(t, FIRST + EACH * c + 2, x->u.r - y->u.r);
+            }
         }
     }
     return true;
@@ -156,23 +165,35 @@ static const ps_column MEANS[N_MEANS] = {
     {.name = "rows", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
     {.name = "rowsBase", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
 
-static double mean_of(const ps_table *t, size_t column) {
+/* Of the rows that know it: how many, 0 for none. */
+static size_t mean_of(const ps_table *t, size_t column, double *mean) {
     double sum = 0;
+    size_t n = 0;
     for (size_t i = 0; i < t->n_rows; i++) {
-        sum += ps_table_cell(t, i, column)->u.r;
+        const ps_value *v = ps_table_cell(t, i, column);
+        sum += v->is_null ? 0 : v->u.r;
+        n += !v->is_null;
     }
-    return sum / (double)t->n_rows;
+    *mean = n > 0 ? sum / (double)n : 0;
+    return n;
 }
 
-/* Sample deviation; not set for a single row. */
-static void put_std(ps_table *to, size_t cell, const ps_table *t, size_t column, double mean) {
+/* The mean, and the sample deviation, which a single row does not have. */
+static void put_mean(ps_table *to, size_t mean_cell, size_t std_cell, const ps_table *t,
+                     size_t column) {
+    double mean = 0;
     double squares = 0;
+    size_t n = mean_of(t, column, &mean);
     for (size_t i = 0; i < t->n_rows; i++) {
-        double d = ps_table_cell(t, i, column)->u.r - mean;
+        const ps_value *v = ps_table_cell(t, i, column);
+        double d = v->is_null ? 0 : v->u.r - mean;
         squares += d * d;
     }
-    if (t->n_rows > 1) {
-        ps_table_set_real(to, cell, sqrt(squares / (double)(t->n_rows - 1)));
+    if (n > 0) {
+        ps_table_set_real(to, mean_cell, mean);
+    }
+    if (n > 1) {
+        ps_table_set_real(to, std_cell, sqrt(squares / (double)(n - 1)));
     }
 }
 
@@ -182,13 +203,13 @@ static bool put_means(ps_table *t, const ps_table *own, const ps_table *base) {
         if (!ps_table_add_row(t) || !ps_table_set_text(t, METRIC, own->columns[c].name)) {
             return false;
         }
-        double mean = mean_of(own, c);
-        double mean_base = mean_of(base, c);
-        ps_table_set_real(t, MEAN, mean);
-        ps_table_set_real(t, MEAN_BASE, mean_base);
-        ps_table_set_real(t, MEAN_DIFF, mean - mean_base);
-        put_std(t, STD, own, c, mean);
-        put_std(t, STD_BASE, base, c, mean_base);
+        double mean = 0;
+        double mean_base = 0;
+        put_mean(t, MEAN, STD, own, c);
+        put_mean(t, MEAN_BASE, STD_BASE, base, c);
+        if (mean_of(own, c, &mean) > 0 && mean_of(base, c, &mean_base) > 0) {
+            ps_table_set_real(t, MEAN_DIFF, mean - mean_base);
+        }
         ps_table_set_int(t, ROWS, (int64_t)own->n_rows);
         ps_table_set_int(t, ROWS_BASE, (int64_t)base->n_rows);
     }

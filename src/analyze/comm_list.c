@@ -9,12 +9,16 @@
  * the one that communication.json has for the operator, else the tag in the operator's name. */
 #include "analyze/comm_list.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "model/comm_kernels.h"
+
+#define MAX_IN_GROUP 4096 /* slices that are looked at for what a group of calls holds */
 
 typedef enum comm_key {
     KEY_OP_TYPE,
@@ -33,6 +37,8 @@ typedef enum comm_key {
     KEY_PEER,
     KEY_SOURCE,
     KEY_DESTINATION,
+    KEY_MESSAGE_SIZE,
+    KEY_COMMUNICATOR,
     N_KEYS
 } comm_key;
 
@@ -53,6 +59,8 @@ static const char *const KEYS[N_KEYS] = {
     [KEY_PEER] = "dstRank",
     [KEY_SOURCE] = "Src Rank",
     [KEY_DESTINATION] = "Dst Rank",
+    [KEY_MESSAGE_SIZE] = "Message size [bytes]",
+    [KEY_COMMUNICATOR] = "NCCL communicator ID",
 };
 
 /* The arguments of one slice that matter; a text is NULL and a number -1 where it has none. */
@@ -156,8 +164,7 @@ const char *ps_comm_text(const ps_comm_list *list, ps_str s) {
 }
 
 static bool names_p2p(const char *text) {
-    return strcasestr(text, "send") != NULL || strcasestr(text, "receive") != NULL ||
-           strcasestr(text, "recv") != NULL;
+    return ps_comm_is_p2p(ps_comm_of_name(text));
 }
 
 static bool is_number(const char *text) {
@@ -181,7 +188,7 @@ static comm_args read_args(const collection *c, uint32_t slice) {
         if (k == N_KEYS) {
             continue;
         }
-        if (arg.type == PS_ARG_STR) {
+        if (arg.type == PS_ARG_STR || arg.type == PS_ARG_NUMBER) {
             out.texts[k] = ps_trace_text(c->trace, arg.u.s);
         } else if (arg.type == PS_ARG_INT || arg.type == PS_ARG_TIME) {
             out.numbers[k] = arg.u.i;
@@ -219,6 +226,8 @@ static void set_size(collection *c, ps_comm_op *op, const comm_args *args) {
     op->data_type = keep(c, type);
     op->n_elements = n;
     op->size_bytes = n >= 0 && bytes > 0 && n <= INT64_MAX / bytes ? n * bytes : -1;
+    int64_t said = number_of(args, KEY_MESSAGE_SIZE);
+    op->size_bytes = op->size_bytes < 0 && said >= 0 ? said : op->size_bytes;
 }
 
 /* --- types --------------------------------------------------------------------------------------------------- */
@@ -229,18 +238,22 @@ static ps_str type_in_name(collection *c, const char *name) {
     return tag != NULL && tag > name ? keep_n(c, name, (size_t)(tag - name) + 1) : keep(c, name);
 }
 
-/* "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" -> "AllReduce". */
+/* "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" -> "AllReduce"; of other libraries the function. */
 static ps_str type_in_kernel(collection *c, const char *name) {
-    const char *at = strstr(name, "Kernel_");
-    at = at != NULL ? at + sizeof "Kernel_" - 1 : name;
-    size_t n = strcspn(at, "_(<");
+    size_t n = 0;
+    const char *at = ps_comm_function(name, &n);
+    const char *of_nccl = memmem(at, n, "Kernel_", sizeof "Kernel_" - 1);
+    if (strncmp(at, "nccl", 4) == 0 && of_nccl != NULL) {
+        at = of_nccl + sizeof "Kernel_" - 1;
+        n = strcspn(at, "_(<");
+    }
     return n > 0 ? keep_n(c, at, n) : keep(c, name);
 }
 
-/* The range "nccl:all_reduce" or "ncclAllReduce" around the call that launched a kernel, or NULL. */
-static const char *range_around(const collection *c, uint32_t slice) {
+/* The range "nccl:all_reduce" or "ncclAllReduce" around the call that launched a kernel, or PS_NONE. */
+static uint32_t range_around(const collection *c, uint32_t slice) {
     if (c->links == NULL || c->links->call[slice] == PS_NONE) {
-        return NULL;
+        return PS_NONE;
     }
     const ps_slices *s = ps_trace_slices(c->trace);
     uint32_t i = c->links->parent[c->links->call[slice]];
@@ -248,22 +261,73 @@ static const char *range_around(const collection *c, uint32_t slice) {
         const char *name = ps_trace_text(c->trace, s->name[i]);
         bool is_range = s->kind[i] == PS_SLICE_ANNOTATION || s->kind[i] == PS_SLICE_MARK_HOST;
         if (is_range && (strncmp(name, "nccl", 4) == 0 || strncmp(name, "hccl", 4) == 0)) {
-            return name;
+            return i;
         }
     }
-    return NULL;
+    return PS_NONE;
+}
+
+/* NCCL launches what is between ncclGroupStart and ncclGroupEnd in the range of the latter. The one call between them on
+ * that thread, or PS_NONE where there are several or none. */
+static uint32_t only_call_of_group(const collection *c, uint32_t group_end) {
+    const ps_slices *s = ps_trace_slices(c->trace);
+    uint32_t only = PS_NONE;
+    for (uint32_t i = group_end, n = 0; i-- > 0 && n < MAX_IN_GROUP; n++) {
+        const char *name = ps_trace_text(c->trace, s->name[i]);
+        if (s->track[i] != s->track[group_end] || s->kind[i] != PS_SLICE_MARK_HOST) {
+            continue;
+        }
+        if (strcmp(name, "ncclGroupStart") == 0) {
+            return only;
+        }
+        if (strcmp(name, "ncclGroupEnd") == 0) {
+            return PS_NONE;
+        }
+        if (ps_comm_of_call(name) != PS_COMM_UNKNOWN) {
+            if (only != PS_NONE) {
+                return PS_NONE;
+            }
+            only = i;
+        }
+    }
+    return PS_NONE;
+}
+
+/* What NCCL's own range says of its call. The other end is a place in the communicator, and which is this rank's is not
+ * said: it tells nothing. */
+static void take_payload(const collection *c, uint32_t range, comm_args *args) {
+    comm_args said = read_args(c, range);
+    static const comm_key KEYS_OF_RANGE[] = {KEY_MESSAGE_SIZE, KEY_COMMUNICATOR};
+    for (size_t i = 0; i < sizeof KEYS_OF_RANGE / sizeof *KEYS_OF_RANGE; i++) {
+        args->texts[KEYS_OF_RANGE[i]] = said.texts[KEYS_OF_RANGE[i]];
+        args->numbers[KEYS_OF_RANGE[i]] = said.numbers[KEYS_OF_RANGE[i]];
+    }
 }
 
 /* What was called decides: an all-to-all runs as a kernel SendRecv. Several sends and receives in one ("coalesced") do
- * as well, and there the name of the kernel decides. */
-static void set_kernel_type(collection *c, ps_comm_op *op, uint32_t slice, const comm_args *args) {
+ * as well, and there the name of the kernel decides; a group of several calls of NCCL is no transfer between two. */
+static void set_kernel_type(collection *c, ps_comm_op *op, uint32_t slice, comm_args *args) {
     const char *name = ps_comm_text(c->list, op->name);
     const char *called = args->texts[KEY_COLLECTIVE];
-    called = called != NULL && called[0] != '\0' ? called : range_around(c, slice);
-    bool is_known = called != NULL && strcasestr(called, "coalesced") == NULL &&
-                    strcasestr(called, "group") == NULL;
+    bool is_nvtx_group = false;
+    if (called == NULL || called[0] == '\0') {
+        const ps_slices *s = ps_trace_slices(c->trace);
+        uint32_t range = range_around(c, slice);
+        called = range != PS_NONE ? ps_trace_text(c->trace, s->name[range]) : NULL;
+        if (range != PS_NONE && strncmp(called, "ncclGroup", 9) == 0) {
+            uint32_t only = only_call_of_group(c, range);
+            is_nvtx_group = only == PS_NONE;
+            range = is_nvtx_group ? range : only;
+            called = ps_trace_text(c->trace, s->name[range]);
+        }
+        if (range != PS_NONE && !is_nvtx_group) {
+            take_payload(c, range, args);
+        }
+    }
+    bool is_known = called != NULL && !ps_comm_is_group_call(called);
     op->type = called != NULL ? keep(c, called) : type_in_kernel(c, name);
-    op->is_p2p = names_p2p(is_known ? called : name);
+    op->is_group = is_nvtx_group;
+    op->is_p2p = !is_nvtx_group && names_p2p(is_known ? called : name);
 }
 
 static void set_op_type(collection *c, ps_comm_op *op, const comm_args *args) {
@@ -319,6 +383,18 @@ static ps_str group_of_number(collection *c, ps_str op_name, const char *number)
     return n > 0 ? keep_n(c, tag + 2, n) : keep(c, number);
 }
 
+/* NCCL's own number of the communicator, 64 bits without a sign. */
+static void set_communicator(collection *c, ps_comm_op *op, const comm_args *args) {
+    const char *text = args->texts[KEY_COMMUNICATOR];
+    int64_t number = args->numbers[KEY_COMMUNICATOR];
+    char digits[24];
+    if (text == NULL && number != -1) {
+        (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+        text = digits;
+    }
+    op->group = keep(c, text);
+}
+
 static void set_group(collection *c, ps_comm_op *op, uint32_t slice, const comm_args *args) {
     size_t n_tracks = 0;
     const ps_track *track =
@@ -332,6 +408,9 @@ static void set_group(collection *c, ps_comm_op *op, uint32_t slice, const comm_
     const char *name = args->texts[KEY_GROUP_NAME];
     op->group =
         keep(c, name != NULL && name[0] != '\0' ? name : args->texts[KEY_GROUP_DESCRIPTION]);
+    if (ps_str_is_none(op->group)) {
+        set_communicator(c, op, args);
+    }
 }
 
 /* --- times --------------------------------------------------------------------------------------------------- */
@@ -386,7 +465,7 @@ static void set_ends(const collection *c, ps_comm_op *op, const comm_args *args)
     }
     const char *type = ps_comm_text(c->list, op->type);
     const char *name = names_p2p(type) ? type : ps_comm_text(c->list, op->name);
-    op->is_send = strcasestr(name, "send") != NULL && strcasestr(name, "recv") == NULL;
+    op->is_send = ps_comm_of_name(name) == PS_COMM_SEND;
     op->own = rank_of(number_of(args, KEY_OWN));
     op->peer = op->own >= 0 ? rank_of(number_of(args, KEY_PEER))
                             : rank_of(number_of(args, op->is_send ? KEY_DESTINATION : KEY_SOURCE));

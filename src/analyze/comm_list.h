@@ -34,6 +34,8 @@ typedef struct ps_comm_op {
      * runs as a kernel SendRecv. */
     bool is_p2p;
     bool is_send; /* of those: it sends */
+    /* Several calls launched as one (ncclGroupStart ... ncclGroupEnd): which, and between whom, is not told. */
+    bool is_group;
     /* Of a point-to-point operator: places in the group of this rank and of the other one, -1 unknown. With `own`
      * unknown `peer` is a global rank. */
     int32_t own, peer;

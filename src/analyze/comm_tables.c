@@ -88,6 +88,14 @@ static ps_str text(source *s, size_t column) {
     return id;
 }
 
+bool ps_comm_is_total(const char *op) {
+    static const char TOTAL[] = "Total Op Info";
+    size_t n = strcspn(op, "@");
+    bool is_bare = n == 5 && memcmp(op, "total", 5) == 0;
+    bool is_of_kind = n > 6 && memcmp(op + n - 6, "-total", 6) == 0;
+    return is_bare || is_of_kind || (n == sizeof TOTAL - 1 && memcmp(op, TOTAL, n) == 0);
+}
+
 const char *ps_comm_tables_text(const ps_comm_tables *t, ps_str s) {
     return ps_strpool_get(&t->strings, s);
 }

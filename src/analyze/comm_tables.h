@@ -59,5 +59,8 @@ PS_MUST_USE ps_code ps_comm_tables_read(const ps_trace *trace, uint32_t which, i
                                         ps_comm_tables *out, ps_err *err);
 void ps_comm_tables_fini(ps_comm_tables *t);
 const char *ps_comm_tables_text(const ps_comm_tables *t, ps_str s); /* "" for none */
+/* Whether an entry is the sum over operators: "Total Op Info", "hcom_allReduce-total@1234", "total". An operator may be called
+ * "subtotal"; that is none. */
+bool ps_comm_is_total(const char *op);
 
 #endif

@@ -144,7 +144,7 @@ static bool add_rank(sums *by_name, sums *total, const ps_link_places *places,
             continue;
         }
         ok = add(by_name, &link, row->is_p2p);
-        if (ok && strstr(link.op, "total") != NULL) {
+        if (ok && ps_comm_is_total(link.op)) {
             link.op = TOTAL;
             link.op_name = "";
             ok = add(total, &link, row->is_p2p);

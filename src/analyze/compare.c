@@ -13,6 +13,9 @@
 typedef struct side {
     const ps_table *sums, *steps, *size;
     int64_t n_rank_steps;
+    bool
+        is_of_tables; /* of some rank, or of the other side: what only a timeline tells is not compared */
+    bool is_mixed; /* of one side alone: communicators have other names there */
 } side;
 
 static bool side_of(const ps_result *result, side *out) {
@@ -23,6 +26,7 @@ static bool side_of(const ps_result *result, side *out) {
         return false;
     }
     out->n_rank_steps = ps_table_cell(out->size, 0, PS_CZ_RANK_STEPS)->u.i;
+    out->is_of_tables = ps_table_cell(out->size, 0, PS_CZ_OF_TABLES)->u.i > 0;
     return out->n_rank_steps > 0;
 }
 
@@ -62,10 +66,17 @@ static const ps_column OVERALL[N_O] = {
     [O_RATIO] = {.name = "new / base", .type = PS_COL_REAL},
 };
 
-static int64_t total(const ps_table *steps, size_t column) {
+/* Where a side does not know when steps ended, they are compared to their last work. */
+static int64_t part_at(const side *s, size_t row, size_t column) {
+    int64_t ns = int_at(s->steps, row, column);
+    bool is_whole = column == PS_CT_TIME && s->is_of_tables;
+    return is_whole ? ps_i64_minus(ns, int_at(s->steps, row, PS_CT_AFTER)) : ns;
+}
+
+static int64_t total(const side *s, size_t column) {
     int64_t sum = 0;
-    for (size_t r = 0; r < steps->n_rows; r++) {
-        sum = ps_i64_plus(sum, int_at(steps, r, column));
+    for (size_t r = 0; r < s->steps->n_rows; r++) {
+        sum = ps_i64_plus(sum, part_at(s, r, column));
     }
     return sum;
 }
@@ -125,8 +136,12 @@ static ps_code put_overall(const side *now, const side *base, ps_result *out, ps
     ps_table *t = ps_table_new("OverallCompare", "where the time of a step went", OVERALL, N_O);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < sizeof PARTS / sizeof *PARTS; i++) {
-        ok = put_part(t, PARTS[i].name, per(total(now->steps, PARTS[i].column), now->n_rank_steps),
-                      per(total(base->steps, PARTS[i].column), base->n_rank_steps));
+        bool is_unknown = now->is_of_tables &&
+                          (PARTS[i].column == PS_CT_AFTER || PARTS[i].column == PS_CT_MEMORY);
+        bool is_cut = now->is_of_tables && PARTS[i].column == PS_CT_TIME;
+        ok = is_unknown || put_part(t, is_cut ? "step to its last work" : PARTS[i].name,
+                                    per(total(now, PARTS[i].column), now->n_rank_steps),
+                                    per(total(base, PARTS[i].column), base->n_rank_steps));
         if (ok && PARTS[i].column == PS_CT_COMPUTING) {
             ok = put_kinds_of_work(t, now, base);
         }
@@ -162,8 +177,8 @@ static const ps_column STEPS[N_S] = {
 };
 
 /* The mean over the ranks that have the step. */
-static int64_t step_mean(const ps_table *steps, size_t row, size_t column) {
-    return per(int_at(steps, row, column), int_at(steps, row, PS_CT_RANKS));
+static int64_t step_mean(const side *s, size_t row, size_t column) {
+    return per(part_at(s, row, column), int_at(s->steps, row, PS_CT_RANKS));
 }
 
 static void put_step(ps_table *t, const side *now, const side *base, size_t row) {
@@ -172,11 +187,11 @@ static void put_step(ps_table *t, const side *now, const side *base, size_t row)
     ps_table_set_int(t, S_ORDER, (int64_t)row + 1);
     if (has_new) {
         ps_table_set_int(t, S_STEP_NEW, int_at(now->steps, row, PS_CT_STEP));
-        ps_table_set_int(t, S_NEW, step_mean(now->steps, row, PS_CT_TIME));
+        ps_table_set_int(t, S_NEW, step_mean(now, row, PS_CT_TIME));
     }
     if (has_base) {
         ps_table_set_int(t, S_STEP_BASE, int_at(base->steps, row, PS_CT_STEP));
-        ps_table_set_int(t, S_BASE, step_mean(base->steps, row, PS_CT_TIME));
+        ps_table_set_int(t, S_BASE, step_mean(base, row, PS_CT_TIME));
     }
     if (has_new && has_base) {
         static const size_t FROM[] = {PS_CT_TIME, PS_CT_COMPUTING, PS_CT_NOT_OVERLAPPED,
@@ -184,8 +199,7 @@ static void put_step(ps_table *t, const side *now, const side *base, size_t row)
         static const size_t TO[] = {S_LOST, S_COMPUTING, S_NOT_OVERLAPPED, S_FREE};
         for (size_t i = 0; i < 4; i++) {
             ps_table_set_int(t, TO[i],
-                             step_mean(now->steps, row, FROM[i]) -
-                                 step_mean(base->steps, row, FROM[i]));
+                             step_mean(now, row, FROM[i]) - step_mean(base, row, FROM[i]));
         }
     }
 }
@@ -241,7 +255,9 @@ static size_t take(pair *pairs, size_t n, const side *s, size_t which, bool with
         *p = (pair){.name = ps_table_cell(s->sums, r, PS_CS_NAME)->u.text,
                     .detail = ps_table_cell(s->sums, r, PS_CS_DETAIL)->u.text,
                     .class_ = int_at(s->sums, r, PS_CS_CLASS)};
-        p->detail = with_shapes || p->class_ != PS_SUM_KERNEL ? p->detail : "";
+        bool is_apart = (!with_shapes && p->class_ == PS_SUM_KERNEL) ||
+                        (s->is_mixed && p->class_ == PS_SUM_COMMUNICATION);
+        p->detail = is_apart ? "" : p->detail;
         p->count[which] = int_at(s->sums, r, PS_CS_COUNT);
         p->time_ns[which] = per(int_at(s->sums, r, PS_CS_TIME), s->n_rank_steps);
     }
@@ -346,6 +362,12 @@ static ps_code put_class(const class_table *which, const pair *pairs, size_t n, 
     return give(t, ok, out, err);
 }
 
+/* What a side without a timeline does not know, and therefore has none of. */
+static bool is_of_timeline(int64_t class_) {
+    return class_ != PS_SUM_KERNEL_TYPE && class_ != PS_SUM_KERNEL &&
+           class_ != PS_SUM_COMMUNICATION;
+}
+
 static ps_code put_names(const side *now, const side *base, ps_result *out, ps_err *err) {
     size_t n = now->sums->n_rows + base->sums->n_rows;
     pair *pairs = ps_calloc(n + 1, sizeof *pairs);
@@ -361,7 +383,8 @@ static ps_code put_names(const side *now, const side *base, ps_result *out, ps_e
     for (size_t i = 0; code == PS_OK && i < sizeof TABLES / sizeof *TABLES; i++) {
         bool no_types =
             TABLES[i].class_ == PS_SUM_KERNEL_TYPE && has_shapes(now) != has_shapes(base);
-        code = no_types ? PS_OK : put_class(&TABLES[i], pairs, n, now, base, out, err);
+        bool is_left_out = no_types || (now->is_of_tables && is_of_timeline(TABLES[i].class_));
+        code = is_left_out ? PS_OK : put_class(&TABLES[i], pairs, n, now, base, out, err);
     }
     ps_free(pairs);
     return code;
@@ -379,6 +402,9 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
         if (!side_of(in->opts->baseline, &base)) {
             code = ps_fail(err, PS_NOTHING, "there is no baseline to compare with");
         }
+        now.is_mixed = base.is_mixed = code == PS_OK && now.is_of_tables != base.is_of_tables;
+        now.is_of_tables = base.is_of_tables =
+            code == PS_OK && (now.is_of_tables || base.is_of_tables);
         code = code == PS_OK ? put_overall(&now, &base, in->result, err) : code;
         code = code == PS_OK ? put_steps(&now, &base, in->result, err) : code;
         code = code == PS_OK ? put_names(&now, &base, in->result, err) : code;

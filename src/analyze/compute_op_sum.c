@@ -12,6 +12,7 @@
 #include "analyze/stats.h"
 #include "analyze/value_sums.h"
 #include "base/alloc.h"
+#include "model/recording.h"
 
 enum { OP_NAME, OP_TYPE, TASK_TYPE, SHAPES };
 #define BIT(key) (1u << (key))
@@ -105,6 +106,29 @@ static ps_code take_kernel(collector *c, const ps_slices *s, uint32_t i, ps_err 
     return ps_value_adder_add(&c->adder, keys, s->dur_ns[i]) ? PS_OK : ps_fail_nomem(err);
 }
 
+static const char *text_cell(const ps_table *t, size_t row, const char *name) {
+    size_t c = ps_table_column(t, name);
+    bool is_text = c < t->n_columns && t->columns[c].type == PS_COL_TEXT;
+    const ps_value *v = is_text ? ps_table_cell(t, row, c) : NULL;
+    return v != NULL && !v->is_null ? v->u.text : NULL;
+}
+
+/* op_statistic.csv, where no kernels are there: the profiler's sums by type over the whole capture. */
+static bool add_statistic(const ps_table *t, ps_value_adder *adder, ps_diag *diag) {
+    static const char *const NUMBERS[] = {"Count", "Total Time", "Min Time", "Max Time"};
+    bool ok = true;
+    for (size_t r = 0; ok && r < t->n_rows; r++) {
+        ps_told_values told = {.keys = {[OP_TYPE] = text_cell(t, r, "OP Type"),
+                                        [TASK_TYPE] = text_cell(t, r, "Core Type")}};
+        bool is_said = told.keys[OP_TYPE] != NULL && ps_told_sums(t, r, NUMBERS, &told);
+        ok = !is_said || ps_value_adder_add_told(adder, &told);
+        if (!is_said) {
+            ps_diag_add(diag, PS_ODD_TABLE_ROW, "%s row %zu", t->title, r + 1);
+        }
+    }
+    return ok;
+}
+
 static ps_code collect(collector *c, ps_err *err) {
     const ps_trace *t = c->in->trace;
     const ps_slices *s = ps_trace_slices(t);
@@ -123,6 +147,13 @@ static ps_code collect(collector *c, ps_err *err) {
             code = take_kernel(c, s, i, err);
         }
     }
+    const ps_table *table = ps_trace_missing_timeline(t) != NULL && c->in->opts->step_id < 0
+                                ? ps_trace_side_table(t, "op_statistic")
+                                : NULL;
+    if (code == PS_OK && c->adder.n == 0 && table != NULL &&
+        !add_statistic(table, &c->adder, c->in->diag)) {
+        code = ps_fail_nomem(err);
+    }
     return code;
 }
 
@@ -136,7 +167,7 @@ static void free_partial(void *p) {
 static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     collector c = {.in = in, .adder = {.trace = in->trace}};
     ps_code code = collect(&c, err);
-    if (code == PS_OK && c.adder.n == 0) {
+    if (code == PS_OK && ps_value_adder_is_empty(&c.adder)) {
         code =
             ps_fail(err, PS_NOTHING,
                     "no computing kernels%s: the device was not recorded (Ascend: profiler_level "

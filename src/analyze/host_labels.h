@@ -25,6 +25,7 @@ typedef enum ps_label_family {
     PS_FAMILY_MICROBATCH,
     PS_FAMILY_FUNCTION,
     PS_FAMILY_LAYER,
+    PS_FAMILY_PART, /* host_parts.h: what holds parts of passes */
     PS_N_FAMILIES
 } ps_label_family;
 

@@ -11,12 +11,23 @@
 
 #define PS_UNLABELLED UINT32_MAX
 
+/* A part of an op that the program named. */
+typedef struct ps_given_part {
+    int64_t start_ns, end_ns; /* epoch */
+    const char *name;         /* borrowed */
+    uint8_t kind;             /* PS_OP_F, PS_OP_B or PS_OP_BW */
+    bool communicates;
+} ps_given_part;
+
 /* Label of one mark. */
 typedef struct ps_given_label {
-    const char *name; /* borrowed, or static */
-    int32_t type;     /* DualPipeV phase 0..6; classic 0 forward, 1 backward */
-    ps_sched_op op;   /* of the schedule, when has_op */
-    uint8_t source;   /* ps_op_source */
+    const char *name;           /* borrowed, or static */
+    int32_t type;               /* DualPipeV phase 0..6; classic 0 forward, 1 backward */
+    ps_sched_op op;             /* of the schedule, when has_op */
+    int64_t work_ns;            /* device_work.h: of the device in it and in no mark before */
+    const ps_given_part *parts; /* [n_parts], borrowed */
+    uint32_t n_parts;
+    uint8_t source; /* ps_op_source */
     bool has_op;
     bool left_out; /* outside every step where steps count */
 } ps_given_label;

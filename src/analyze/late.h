@@ -2,8 +2,8 @@
  * long they waited for their send.
  *
  * A collective of one rank is matched with that of the others inside of one communicator and step: by the number that
- * the profile has (Seq), else the k-th of a type with the k-th where all ranks have equally many of it, else the k-th of
- * a name. Where nothing names the communicator, what was counted off must overlap and end within a millisecond of one
+ * the profile has (Seq), else the k-th of a type with the k-th where all ranks have equally many of it and their sizes do not
+ * contradict, else the k-th of a name, or of a name and size. Where nothing names the communicator, what was counted off must overlap and end within a millisecond of one
  * another; all else is matched by the ends, the closest first. What still does not match is counted and left out, as is
  * what cannot have been one collective: somebody left it before the last one came, and the ends are more than a
  * millisecond apart, so that no clock explains it.

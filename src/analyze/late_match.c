@@ -7,6 +7,7 @@
 
 #include "analyze/transfers.h"
 #include "base/alloc.h"
+#include "model/comm_kernels.h"
 
 /* --- gathering ------------------------------------------------------------------------------------------------ */
 
@@ -68,9 +69,14 @@ static bool gather_rank(ps_late_work *w, uint32_t rank, bool p2p) {
         if (op->is_p2p != p2p || (w->in->step >= 0 && op->step != w->in->step)) {
             continue;
         }
+        if (op->is_group) { /* nothing says who met there */
+            w->out->n_unmatched++;
+            continue;
+        }
         ps_late_entry *e = &w->entries[w->n++];
         *e = (ps_late_entry){.start_ns = op->start_ns,
                              .step = op->step,
+                             .size = op->size_bytes,
                              .group = group_of(&r, op),
                              .type = type_of(&r, op),
                              .name = renamed(&r, op->name),
@@ -122,6 +128,16 @@ static int by_name(const void *a, const void *b) {
     const ps_late_entry *x = a;
     const ps_late_entry *y = b;
     BY(name)
+    BY(rank)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+static int by_size(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(size)
     BY(rank)
     BY(start_ns)
     BY(op)
@@ -180,6 +196,45 @@ static void forget_names(ps_late_entry *e, size_t n) {
     }
 }
 
+/* All ranks give and get equally much. */
+static bool has_one_size(const ps_late_work *w, const ps_late_entry *e) {
+    const ps_strpool *strings = &w->out->strings;
+    ps_comm_what what = ps_comm_of_name(ps_strpool_get(strings, (ps_str){e->type}));
+    what = what != PS_COMM_UNKNOWN ? what
+                                   : ps_comm_of_name(ps_strpool_get(strings, (ps_str){e->name}));
+    return what == PS_COMM_ALL_REDUCE || what == PS_COMM_ALL_GATHER ||
+           what == PS_COMM_REDUCE_SCATTER;
+}
+
+/* Of a stretch whose ranks have equally many: the k-th is of one size on all of them, as far as sizes are known. */
+static bool sizes_agree(const ps_late_entry *e, size_t n) {
+    size_t of_first = 0;
+    while (of_first < n && e[of_first].rank == e[0].rank) {
+        of_first++;
+    }
+    for (size_t i = of_first; i < n; i++) {
+        const ps_late_entry *first = &e[i % of_first];
+        if (first->size >= 0 && e[i].size >= 0 && first->size != e[i].size) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The k-th of a size with the k-th of that size. */
+static void number_by_size(ps_late_entry *e, size_t n) {
+    qsort(e, n, sizeof *e, by_size);
+    for (size_t i = 0, k = 0; i < n; i = k) {
+        for (k = i; k < n && e[k].size == e[i].size;) {
+            k++;
+        }
+        bool even = number_evenly(e + i, k - i);
+        for (size_t j = i; j < k; j++) {
+            e[j].number = even ? e[j].number + (int64_t)i : -1;
+        }
+    }
+}
+
 /* Numbers a stretch of one group, step and type. What cannot be matched gets the number -1. True: the profile's own
  * numbers. */
 static bool number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
@@ -193,7 +248,11 @@ static bool number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
         return true;
     }
     if (number_evenly(e, n)) {
+        bool agree = !has_one_size(w, e) || sizes_agree(e, n);
         forget_names(e, n);
+        if (!agree) {
+            number_by_size(e, n);
+        }
         return false;
     }
     qsort(e, n, sizeof *e, by_name);
@@ -203,9 +262,7 @@ static bool number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
             k++;
         }
         if (!number_evenly(e + i, k - i)) {
-            for (size_t j = i; j < k; j++) {
-                e[j].number = -1;
-            }
+            number_by_size(e + i, k - i);
         }
         i = k;
     }

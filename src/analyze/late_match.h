@@ -10,6 +10,7 @@ typedef struct ps_late_entry {
     int64_t start_ns, step;
     int64_t
         number; /* equal for operators that belong together inside of group, step, type and name */
+    int64_t size; /* bytes, -1 unknown */
     uint32_t group, type, name;
     uint32_t rank, op;
 } ps_late_entry;

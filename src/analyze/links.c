@@ -4,6 +4,7 @@
 
 #include "analyze/marks.h"
 #include "base/alloc.h"
+#include "model/recording.h"
 
 bool ps_is_host_range(uint8_t kind) {
     switch (kind) {
@@ -107,13 +108,15 @@ static void look_behind_queues(const ps_links *l, const ps_slices *s, behind *ba
 ps_code ps_links_init(ps_links *l, const ps_trace *trace, ps_err *err) {
     const ps_slices *s = ps_trace_slices(trace);
     *l = (ps_links){.trace = trace,
+                    .step_key = ps_trace_find_text(trace, PS_STEP_ARG),
                     .parent = new_column(s->n),
                     .call = new_column(s->n),
                     .op = new_column(s->n)};
     behind back = {new_column(s->n), new_column(s->n)};
     bool ok = l->parent != NULL && l->call != NULL && l->op != NULL && back.op != NULL &&
               back.queue != NULL;
-    ok = ps_step_index_init(&l->steps, trace) && ok && find_parents(l, s, &back);
+    ok = ps_step_index_init(&l->steps, trace) && ok && find_parents(l, s, &back) &&
+         ps_callers_find(trace, l->parent, &l->callers);
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(trace, &n);
     for (size_t i = 0; ok && i < n; i++) {
@@ -138,8 +141,22 @@ void ps_links_fini(ps_links *l) {
     ps_free(l->parent);
     ps_free(l->call);
     ps_free(l->op);
+    ps_callers_fini(&l->callers);
     ps_step_index_fini(&l->steps);
     *l = (ps_links){0};
+}
+
+uint32_t ps_links_around(const ps_links *l, uint32_t slice) {
+    uint32_t parent = l->parent[slice];
+    return parent != PS_NONE || l->callers.n == 0 ? parent : ps_caller_of(&l->callers, slice);
+}
+
+uint32_t ps_links_waiting(const ps_links *l, uint32_t slice) {
+    uint32_t at = slice;
+    while (l->callers.n > 0 && l->parent[at] != PS_NONE) {
+        at = l->parent[at];
+    }
+    return l->callers.n > 0 ? ps_caller_of(&l->callers, at) : PS_NONE;
 }
 
 /* The last step that began at or before `at`, else the first. */
@@ -157,10 +174,29 @@ static int64_t step_running_at(const ps_step_index *x, int64_t at) {
     return x->n > 0 ? x->steps[low > 0 ? low - 1 : 0].id : 0;
 }
 
+/* The step that the profiler gave the slice to. */
+static bool told_step(const ps_links *l, uint32_t slice, int64_t *step) {
+    if (ps_str_is_none(l->step_key) || l->steps.n == 0) {
+        return false;
+    }
+    ps_arg arg;
+    for (ps_arg_iter it = ps_trace_args(l->trace, slice); ps_arg_next(&it, &arg);) {
+        if (arg.type == PS_ARG_INT && ps_str_eq(arg.key, l->step_key)) {
+            *step = arg.u.i;
+            return true;
+        }
+    }
+    return false;
+}
+
 int64_t ps_links_step(const ps_links *l, uint32_t slice) {
     const ps_slices *s = ps_trace_slices(l->trace);
     uint32_t launch = l->op[slice] != PS_NONE ? l->op[slice] : l->call[slice];
     if (launch == PS_NONE) {
+        int64_t told = 0;
+        if (told_step(l, slice, &told)) {
+            return told;
+        }
         return step_running_at(&l->steps, s->start_ns[slice]);
     }
     return ps_step_of(&l->steps, s->start_ns[launch], s->start_ns[launch]);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/autograd_threads.h"
 #include "analyze/step_index.h"
 #include "base/err.h"
 #include "model/trace.h"
@@ -24,7 +25,9 @@ typedef struct ps_links {
                          innermost operator around the call on its thread; where a queue lies between, the innermost around
                          the enqueue that led there. Marks and instants of the host have one too: the operator
                          that set them */
+    ps_callers callers; /* of threads that run backward operators: who waits for them */
     ps_step_index steps;
+    ps_str step_key; /* PS_STEP_ARG where some slice has it; else none */
 } ps_links;
 
 /* PS_NOMEM only; end with ps_links_fini() in any case. The trace must outlive it. One pass over slices and flows. */
@@ -36,8 +39,16 @@ void ps_links_fini(ps_links *links);
 bool ps_is_host_range(uint8_t kind);
 bool ps_is_launched(uint8_t kind);
 
-/* The step of a launched slice: the one in which its call or operator began; of work nobody launched, the last step that
- * began before it (the first step when it began before all). 0 in a trace without steps, PS_STEP_OUTSIDE (marks.h) when
+/* What is around a host slice: its parent; of the outermost slices of a thread that runs backward operators, the range in
+ * which another thread waits for them, where that is known. Whoever asks what a slice belongs to walks up by this,
+ * whoever asks what its own thread does by `parent`. */
+uint32_t ps_links_around(const ps_links *links, uint32_t slice);
+
+/* The range in which another thread waits for a host slice, however deep it lies on its own; PS_NONE. */
+uint32_t ps_links_waiting(const ps_links *links, uint32_t slice);
+
+/* The step of a launched slice: the one in which its call or operator began; of work nobody launched, the one that its
+ * profiler says (PS_STEP_ARG), else the last step that began before it (the first step when it began before all). 0 in a trace without steps, PS_STEP_OUTSIDE (marks.h) when
  * the launch lies in none. */
 int64_t ps_links_step(const ps_links *links, uint32_t slice);
 

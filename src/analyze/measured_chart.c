@@ -47,6 +47,7 @@ static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_labe
                 .host_end_ns = mark->host_end_ns - origin,
                 .has_host = true,
                 .step = mark->step,
+                .work_ns = label->work_ns,
                 .name = label->name,
                 .rank = rank_row,
                 .microbatch = mark->microbatch,
@@ -71,6 +72,22 @@ static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_labe
     return op;
 }
 
+/* The parts of the op that was added last. */
+static bool add_parts(building *b, const ps_given_label *label) {
+    int64_t origin = b->chart->origin_ns;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < label->n_parts; i++) {
+        const ps_given_part *part = &label->parts[i];
+        ok = ps_chart_add_part(b->chart, (ps_chart_part){.start_ns = part->start_ns - origin,
+                                                         .end_ns = part->end_ns - origin,
+                                                         .name = part->name,
+                                                         .op = (uint32_t)b->chart->n_ops - 1,
+                                                         .kind = part->kind,
+                                                         .communicates = part->communicates});
+    }
+    return ok;
+}
+
 static bool add_mark(building *b, const ps_measured_rank *r, size_t i, uint32_t rank_row,
                      step_counts *counts) {
     step_count *count = count_of(counts, r->marks->marks[i].step);
@@ -88,7 +105,7 @@ static bool add_mark(building *b, const ps_measured_rank *r, size_t i, uint32_t 
         (void)snprintf(number, sizeof number, op.kind == PS_OP_F ? "%d" : "%dB", op.microbatch);
         op.name = number;
     }
-    return ps_chart_add_op(b->chart, op);
+    return ps_chart_add_op(b->chart, op) && add_parts(b, &r->labels[i]);
 }
 
 static bool add_p2p(building *b, size_t rank, size_t i, uint32_t rank_row, int64_t step) {
@@ -126,6 +143,17 @@ static int64_t step_of_p2p(const ps_mark_list *marks, const ps_p2p_op *op) {
     return marks->marks[mark].step;
 }
 
+static bool add_works(building *b, const ps_intervals *rest, uint32_t rank_row) {
+    bool ok = true;
+    for (size_t i = 0; ok && rest != NULL && i < rest->n; i++) {
+        ok = ps_chart_add_work(
+            b->chart, (ps_chart_work){.start_ns = rest->at[i].start_ns - b->chart->origin_ns,
+                                      .end_ns = rest->at[i].end_ns - b->chart->origin_ns,
+                                      .rank = rank_row});
+    }
+    return ok;
+}
+
 /* Marks and operators of one rank, both in start order, merged. */
 static bool add_rank(building *b, size_t rank) {
     const ps_measured_rank *r = &b->ranks[rank];
@@ -137,13 +165,14 @@ static bool add_rank(building *b, size_t rank) {
                                                      .stage = r->place.stage,
                                                      .pipeline = r->place.pipeline,
                                                      .machine = r->machine,
+                                                     .has_work = r->rest != NULL,
                                                      .recorded = r->clock})) {
         return false;
     }
     step_counts counts = {0};
     ps_idmap_init(&counts.by_step);
     size_t next_p2p = 0;
-    bool ok = true;
+    bool ok = add_works(b, r->rest, rank_row);
     for (size_t i = 0; ok && i <= r->marks->n; i++) {
         bool last = i == r->marks->n;
         while (ok && next_p2p < n_p2p &&

@@ -2,6 +2,7 @@
 #ifndef PS_ANALYZE_MEASURED_CHART_H
 #define PS_ANALYZE_MEASURED_CHART_H
 
+#include "analyze/intervals.h"
 #include "analyze/label.h"
 #include "analyze/marks.h"
 #include "analyze/p2p.h"
@@ -18,7 +19,8 @@ typedef struct ps_measured_rank {
     bool no_host;                 /* nor have these */
     int32_t machine;              /* -1 unknown */
     ps_recorded_clock clock;
-    const ps_p2p_list *p2p; /* or NULL; counterparts count ranks as this array does */
+    const ps_intervals *rest; /* work of the device in no mark (device_work.h), or NULL: unknown */
+    const ps_p2p_list *p2p;   /* or NULL; counterparts count ranks as this array does */
 } ps_measured_rank;
 
 /* Ranks in the order given; origin = the first mark's start. With `is_classic` the microbatch of an op is its

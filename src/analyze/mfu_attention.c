@@ -6,11 +6,12 @@
  *
  * Each marker, in time order, is for the first attention operator of its thread that begins within 3 ms; of several
  * markers for one operator the latest counts. A backward kernel has no marker: it is 2.5 times the forward kernel whose
- * operator leads to its own by a flow "fwdbwd". */
+ * operator its own is the backward of (module_pairs.h). */
 #include <string.h>
 
 #include "analyze/flops_attention.h"
 #include "analyze/mfu_parts.h"
+#include "analyze/module_pairs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 
@@ -75,21 +76,9 @@ static ps_code take_marker(ps_mfu_work *w, ps_matrix_kernel *k, uint32_t marker,
 /* --- backward ------------------------------------------------------------------------------------------------- */
 
 typedef struct backward {
-    ps_idmap forward_op; /* operator -> the one that it is the backward of */
-    ps_idmap kernel_of;  /* operator -> row of the attention kernel launched inside it */
+    ps_module_pairs pairs; /* operator -> the one that it is the backward of */
+    ps_idmap kernel_of;    /* operator -> row of the attention kernel launched inside it */
 } backward;
-
-static bool take_flows(const ps_mfu_work *w, backward *b) {
-    ps_str kind = ps_trace_find_text(w->trace, "fwdbwd");
-    size_t n = 0;
-    const ps_flow *flows = ps_trace_flows(w->trace, &n);
-    bool ok = true;
-    for (size_t i = 0; ok && !ps_str_is_none(kind) && i < n; i++) {
-        ok = !ps_str_eq(flows[i].kind, kind) ||
-             ps_idmap_put(&b->forward_op, flows[i].to, flows[i].from);
-    }
-    return ok;
-}
 
 static bool take_forwards(const ps_mfu_work *w, backward *b) {
     bool ok = true;
@@ -110,9 +99,8 @@ static bool take_forwards(const ps_mfu_work *w, backward *b) {
 static void take_backward(ps_mfu_work *w, const backward *b, ps_matrix_kernel *k) {
     uint32_t op = k->launch;
     for (int up = 0; op != PS_NONE && up < PS_MFU_MAX_AROUND; up++, op = w->links->parent[op]) {
-        uint32_t forward = ps_idmap_get(&b->forward_op, op);
-        uint32_t row =
-            forward != PS_IDMAP_NONE ? ps_idmap_get(&b->kernel_of, forward) : PS_IDMAP_NONE;
+        uint32_t forward = b->pairs.forward[op];
+        uint32_t row = forward != PS_NONE ? ps_idmap_get(&b->kernel_of, forward) : PS_IDMAP_NONE;
         if (row != PS_IDMAP_NONE) {
             const ps_matrix_kernel *f = &w->kernels[row];
             k->flops = PS_ATTENTION_BACKWARD * f->flops;
@@ -133,16 +121,15 @@ static ps_code backwards(ps_mfu_work *w, ps_err *err) {
     if (!any) {
         return PS_OK;
     }
-    backward b;
-    ps_idmap_init(&b.forward_op);
+    backward b = {0};
     ps_idmap_init(&b.kernel_of);
-    bool ok = take_flows(w, &b) && take_forwards(w, &b);
+    bool ok = ps_module_pairs_find(w->trace, &b.pairs, err) == PS_OK && take_forwards(w, &b);
     for (size_t i = 0; ok && i < w->n; i++) {
         if (w->kernels[i].role == PS_ROLE_ATTENTION_GRAD) {
             take_backward(w, &b, &w->kernels[i]);
         }
     }
-    ps_idmap_fini(&b.forward_op);
+    ps_module_pairs_fini(&b.pairs);
     ps_idmap_fini(&b.kernel_of);
     return ok ? PS_OK : ps_fail_nomem(err);
 }

@@ -7,6 +7,7 @@
 #include "analyze/mfu_parts.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "model/comm_kernels.h"
 
 #define MAX_KERNELS ((size_t)UINT32_MAX / 2)
 #define MAX_WORD 512 /* of a kernel's name; templates are longer, but begin with what they do */
@@ -28,6 +29,20 @@ static bool has_word(const char *name, const char *word, const char *before, con
     return false;
 }
 
+/* Where the words end that say what a kernel does: behind the function, since a template argument may be anything; but some
+ * libraries have one function for all, and its argument is the kernel. */
+static size_t end_of_words(const char *name) {
+    static const char *const WRAPPERS[] = {"Kernel", "Kernel2", "kernel", "device_kernel"};
+    size_t n = 0;
+    const char *function = ps_comm_function(name, &n);
+    for (size_t i = 0; i < sizeof WRAPPERS / sizeof *WRAPPERS; i++) {
+        if (n == strlen(WRAPPERS[i]) && memcmp(function, WRAPPERS[i], n) == 0) {
+            return strlen(name);
+        }
+    }
+    return n > 0 ? (size_t)(function - name) + n : strlen(name);
+}
+
 /* By the words that libraries put into the names of their kernels: cuBLAS (gemm, gemv, nvjet, xmma), CUTLASS, cuDNN,
  * flash attention, rocBLAS (Cijk), Inductor templates, Ascend's operators. */
 static bool is_matrix_name(const char *name) {
@@ -36,7 +51,8 @@ static bool is_matrix_name(const char *name) {
                                         "flash_", "wgrad",  "dgrad",   "triton_tem"};
     char lower[MAX_WORD];
     size_t n = 0;
-    for (; name[n] != '\0' && n + 1 < sizeof lower; n++) {
+    size_t end = end_of_words(name);
+    for (; n < end && n + 1 < sizeof lower; n++) {
         lower[n] = name[n] >= 'A' && name[n] <= 'Z' ? (char)(name[n] - 'A' + 'a') : name[n];
     }
     lower[n] = '\0';

@@ -2,7 +2,8 @@
  *
  *   range "2147483648-aten::linear" { operator -> Cast, MatMulV3 }
  *
- * A kernel belongs to the innermost range on the launching thread in which its operator began. What a range says is
+ * A kernel belongs to the innermost range on the launching thread in which its operator began, else to the one in which another
+ * thread waits for it. What a range says is
  * divided over its kernels of matrix class by their durations, so that all of them reached the same rate; a cast gets
  * none. A range around other ranges keeps what these leave. */
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "analyze/mfu_parts.h"
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "base/num.h"
 
 #define MAX_RECORDS ((size_t)UINT32_MAX / 2)
@@ -128,6 +130,31 @@ static uint32_t *give_out(const ps_mfu_work *w, records *r) {
     return of;
 }
 
+/* What autograd's threads launch while another thread waits in a range belongs to that range. False when memory is out. */
+static bool give_out_waited_for(const ps_mfu_work *w, records *r, uint32_t *of) {
+    ps_idmap rows; /* slice -> record */
+    ps_idmap_init(&rows);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < r->n; i++) {
+        ok = ps_idmap_put(&rows, r->list[i].slice, i);
+    }
+    for (size_t i = 0; ok && i < w->n; i++) {
+        const ps_matrix_kernel *k = &w->kernels[i];
+        bool asks = of[i] == NO_RECORD && k->role != PS_ROLE_NONE && k->launch != PS_NONE;
+        uint32_t at = asks ? ps_links_waiting(w->links, k->launch) : PS_NONE;
+        while (at != PS_NONE && ps_idmap_get(&rows, at) == PS_IDMAP_NONE) {
+            at = w->links->parent[at];
+        }
+        if (at != PS_NONE) {
+            record *x = &r->list[of[i] = ps_idmap_get(&rows, at)];
+            x->dur_ns = ps_i64_plus(x->dur_ns, w->slices->dur_ns[k->slice]);
+            x->n_kernels++;
+        }
+    }
+    ps_idmap_fini(&rows);
+    return ok;
+}
+
 static void take_share(const ps_mfu_work *w, ps_matrix_kernel *k, const record *x) {
     double share = x->dur_ns > 0 ? (double)w->slices->dur_ns[k->slice] / (double)x->dur_ns
                                  : 1.0 / (double)x->n_kernels;
@@ -146,7 +173,7 @@ ps_code ps_mfu_records(ps_mfu_work *w, ps_err *err) {
         qsort(r.list, r.n, sizeof *r.list, compare_records);
         find_nesting(&r);
         of = give_out(w, &r);
-        ok = of != NULL;
+        ok = of != NULL && (w->links->callers.n == 0 || give_out_waited_for(w, &r, of));
     }
     for (size_t i = 0; ok && r.n > 0 && i < w->n; i++) {
         if (of[i] != NO_RECORD && r.list[of[i]].flops > 0) {

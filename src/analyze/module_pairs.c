@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/autograd_threads.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 
@@ -19,7 +20,7 @@ typedef struct pairing {
     ps_module_pairs *out;
     numbered *forwards; /* by number, track, slice */
     size_t n_forwards, cap_forwards;
-    numbered *backwards; /* `track` is the number of the forward thread */
+    numbered *backwards; /* `track` is the number of the forward thread, 0 unknown */
     size_t n_backwards, cap_backwards;
     ps_idmap thread_tracks; /* number of a forward thread -> track */
 } pairing;
@@ -67,10 +68,12 @@ static bool collect_op(pairing *p, const keys *k, uint32_t slice) {
             thread = arg.u.i;
         }
     }
+    bool is_node = p->out->backward[slice] != 0;
     if (sequence < 0) {
         return true;
     }
-    if (thread > 0 && thread <= UINT32_MAX) {
+    if (is_node || (thread > 0 && thread <= UINT32_MAX)) {
+        thread = thread > 0 && thread <= UINT32_MAX ? thread : 0;
         p->out->backward[slice] = 1;
         return add(&p->backwards, &p->n_backwards, &p->cap_backwards,
                    (numbered){sequence, (uint32_t)thread, slice});
@@ -85,9 +88,10 @@ static bool collect(pairing *p) {
                      ps_trace_find_text(p->trace, "Sequence number")},
                     {ps_trace_find_text(p->trace, "fwdThreadId"),
                      ps_trace_find_text(p->trace, "Fwd thread id")}};
-    bool any = !ps_str_is_none(k.thread[0]) || !ps_str_is_none(k.thread[1]);
-    for (uint32_t i = 0; any && i < s->n; i++) {
-        if (s->kind[i] == PS_SLICE_HOST_OP && !collect_op(p, &k, i)) {
+    bool any = !ps_str_is_none(k.sequence[0]) || !ps_str_is_none(k.sequence[1]);
+    for (uint32_t i = 0; i < s->n; i++) {
+        p->out->backward[i] = ps_is_backward_node(p->trace, i);
+        if (any && s->kind[i] == PS_SLICE_HOST_OP && !collect_op(p, &k, i)) {
             return false;
         }
     }
@@ -123,25 +127,29 @@ static uint32_t on_track(const pairing *p, int64_t sequence, uint32_t track, uin
     return is_it ? last->slice : PS_NONE;
 }
 
-/* The only track with this number; PS_NONE when there is none or another one. */
-static uint32_t only_track(const pairing *p, int64_t sequence) {
-    size_t first = lower_bound(p, sequence, 0, 0);
-    if (first == p->n_forwards || p->forwards[first].sequence != sequence) {
-        return PS_NONE;
+/* The only track on which an operator of this number began before `slice`; PS_NONE when there is none or another one. */
+static uint32_t only_track(const pairing *p, int64_t sequence, uint32_t slice) {
+    enum { MOST_LOOKS = 64 };
+    uint32_t found = PS_NONE;
+    size_t i = lower_bound(p, sequence, 0, 0);
+    for (int n = 0; i < p->n_forwards && p->forwards[i].sequence == sequence; n++) {
+        uint32_t track = p->forwards[i].track;
+        bool before = p->forwards[i].slice < slice; /* the track's first one */
+        if (n == MOST_LOOKS || (before && found != PS_NONE)) {
+            return PS_NONE;
+        }
+        found = before ? track : found;
+        i = track < PS_NONE - 1 ? lower_bound(p, sequence, track + 1, 0) : p->n_forwards;
     }
-    uint32_t track = p->forwards[first].track;
-    size_t next = track < PS_NONE - 1 ? lower_bound(p, sequence, track + 1, 0) : p->n_forwards;
-    bool other = next < p->n_forwards && p->forwards[next].sequence == sequence;
-    return other ? PS_NONE : track;
+    return found;
 }
 
 /* Which track a number of a thread means: learned from operators with one candidate; the first one decides. */
 static bool learn_threads(pairing *p) {
     for (size_t i = 0; i < p->n_backwards; i++) {
         const numbered *b = &p->backwards[i];
-        uint32_t track = ps_idmap_get(&p->thread_tracks, b->track) == PS_IDMAP_NONE
-                             ? only_track(p, b->sequence)
-                             : PS_NONE;
+        bool asks = b->track != 0 && ps_idmap_get(&p->thread_tracks, b->track) == PS_IDMAP_NONE;
+        uint32_t track = asks ? only_track(p, b->sequence, b->slice) : PS_NONE;
         if (track != PS_NONE && on_track(p, b->sequence, track, b->slice) != PS_NONE &&
             !ps_idmap_put(&p->thread_tracks, b->track, track)) {
             return false;
@@ -161,7 +169,7 @@ static void pair(ps_module_pairs *out, uint32_t forward, uint32_t backward) {
 static void pair_by_number(const pairing *p) {
     for (size_t i = 0; i < p->n_backwards; i++) {
         const numbered *b = &p->backwards[i];
-        uint32_t track = only_track(p, b->sequence);
+        uint32_t track = only_track(p, b->sequence, b->slice);
         track = track != PS_NONE ? track : ps_idmap_get(&p->thread_tracks, b->track);
         uint32_t forward =
             track != PS_IDMAP_NONE ? on_track(p, b->sequence, track, b->slice) : PS_NONE;

@@ -484,7 +484,7 @@ ps_code ps_module_partial_make(const ps_module_found *found, ps_module_partial *
     }
     ps_arena_init(&m.out->arena);
     ps_buf_init(&m.text, 0);
-    m.out->modules_from = ps_module_source_text(found->tree->source);
+    m.out->modules_from = ps_module_source_text(found->tree);
     bool ok = name_nodes(&m) && add_rows(&m) && add_nodes(&m) && add_calls(&m) && add_coverage(&m);
     ps_buf_fini(&m.text);
     ps_free(m.paths);

@@ -46,18 +46,16 @@ static ps_code check_coverage(const work *w, ps_err *err) {
         "none of the %lld operators that launched kernels%s lies in one of the %zu modules (%s): "
         "%.0f %% of the kernel time is outside, of the rest the launch is not known",
         (long long)m->outside.n_ops, w->in->opts->step_id >= 0 ? " in this step" : "",
-        w->tree->n_marked, ps_module_source_text(w->tree->source),
+        w->tree->n_marked, ps_module_source_text(w->tree),
         all_ns > 0 ? 100.0 * (double)m->outside.kernel_ns / (double)all_ns : 0);
 }
 
 static ps_code analyse(work *w, ps_module_partial **out, ps_err *err) {
     const ps_map_input *in = w->in;
-    /* Ranges of the Ascend profiler have domains, and only the domain Module means modules. */
-    bool marks_too = in->rank->profiler == NULL || strcmp(in->rank->profiler, "Ascend") != 0;
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
     w->links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
     code = code == PS_OK && w->links == NULL ? PS_NOMEM : code;
-    code = code == PS_OK ? ps_derived_modules(in->derived, marks_too, &w->tree, err) : code;
+    code = code == PS_OK ? ps_derived_modules(in->derived, true, &w->tree, err) : code;
     code = code == PS_OK ? choose_calls(w, err) : code;
     if (code == PS_OK) {
         w->mfu = ps_derived_mfu(in->derived, err);

@@ -1,12 +1,14 @@
 /* Three walks over the slices, which come by start, longer first:
  *
  *   1  which marked call each operator lies in, by a stack of open calls for each thread
- *   2  backward operators in a row that belong to the same call become one backward call
+ *   2  backward operators in a row that belong to the same call become one backward call: by their forward operators, then
+ *      what is left of threads that run backward operators, by the call in which another thread waits for them
  *   3  the stacks again, now with the backward calls: nodes, recomputation, and the final call of each operator
  *
  * Operators never change a stack. */
 #include "analyze/module_tree.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/module_pairs.h"
@@ -37,10 +39,10 @@ static int64_t end_of(const ps_slices *s, uint32_t i) {
 
 static const char PYTHON_PREFIX[] = "nn.Module: ";
 
-const char *ps_module_source_text(ps_module_source source) {
+const char *ps_module_source_text(const ps_module_tree *t) {
     static const char *const TEXTS[PS_N_MODULE_SOURCES] = {
         "ranges of domain Module", "Python frames of nn.Module", "annotations", "NVTX ranges"};
-    return TEXTS[source];
+    return t->source == PS_MODULES_RANGE && t->is_mstx ? "mstx ranges" : TEXTS[t->source];
 }
 
 static bool arg_is(const ps_trace *trace, uint32_t slice, const char *key, const char *value) {
@@ -55,6 +57,23 @@ static bool is_of_domain(const ps_trace *trace, ps_str domain, uint32_t slice) {
            (ps_str_eq(s->category[slice], domain) || arg_is(trace, slice, "domain", "Module")) &&
            !arg_is(trace, slice, "eventType", "push/pop") &&
            !arg_is(trace, slice, "event_type", "push/pop");
+}
+
+/* Databases and text exports of Ascend profilers say of each mark by which call it was set. */
+static bool is_mstx(const ps_trace *trace, uint32_t slice) {
+    return ps_trace_arg_text(trace, slice, "eventType") != NULL ||
+           ps_trace_arg_text(trace, slice, "event_type") != NULL;
+}
+
+/* Profilers and libraries set mstx ranges, too, each in a domain of its own: communication, mfu_flops. */
+static bool is_plain_range(const ps_trace *trace, uint32_t slice) {
+    const ps_slices *s = ps_trace_slices(trace);
+    if (s->kind[slice] != PS_SLICE_MARK_HOST || !is_mstx(trace, slice)) {
+        return s->kind[slice] == PS_SLICE_MARK_HOST;
+    }
+    const char *domain = ps_trace_arg_text(trace, slice, "domain");
+    domain = domain != NULL ? domain : ps_trace_text(trace, s->category[slice]);
+    return domain[0] == '\0' || strcmp(domain, "default") == 0;
 }
 
 static bool begins_with(const char *text, const char *head) {
@@ -73,7 +92,7 @@ static bool is_module(const ps_trace *trace, ps_module_source source, ps_str dom
     case PS_MODULES_ANNOTATION:
         return s->kind[slice] == PS_SLICE_ANNOTATION && !begins_with(name, "ProfilerStep");
     default:
-        return s->kind[slice] == PS_SLICE_MARK_HOST;
+        return is_plain_range(trace, slice);
     }
 }
 
@@ -185,6 +204,8 @@ static bool find_marked(building *b, ps_str domain) {
                    is_module(t->links->trace, t->source, domain, i)) {
             close_ended(b, s->track[i], s->start_ns[i]);
             t->call_of[i] = (uint32_t)t->n_calls;
+            t->is_mstx =
+                t->is_mstx || (t->source == PS_MODULES_RANGE && is_mstx(t->links->trace, i));
             if (!add_call(t, (ps_module_call){.start_ns = s->start_ns[i],
                                               .end_ns = end,
                                               .track = s->track[i],
@@ -202,13 +223,10 @@ static bool find_marked(building *b, ps_str domain) {
 
 /* --- walk 2: backward calls ------------------------------------------------------------------------------------- */
 
-static bool take_backward(building *b, uint32_t op) {
+/* `op` is backward work of the call `forward`. */
+static bool take_backward(building *b, uint32_t op, uint32_t forward) {
     ps_module_tree *t = b->t;
-    uint32_t forward = t->call_of[b->pairs.forward[op]];
     uint32_t *current = &b->current[b->s->track[op]];
-    if (forward == PS_NONE) {
-        return true;
-    }
     if (*current != PS_NONE && t->calls[*current].forward == forward) {
         ps_module_call *c = &t->calls[*current];
         c->end_ns = end_of(b->s, op) > c->end_ns ? end_of(b->s, op) : c->end_ns;
@@ -229,22 +247,119 @@ static bool take_backward(building *b, uint32_t op) {
                                         .pass = PS_MODULE_BACKWARD});
 }
 
+/* The call of the forward operator, PS_NONE where there is none. */
+static uint32_t paired_call(const building *b, uint32_t op) {
+    uint32_t forward = b->pairs.forward[op];
+    return forward != PS_NONE ? b->t->call_of[forward] : PS_NONE;
+}
+
 static bool is_marked(const building *b, uint32_t slice) {
     return !may_launch(b->s->kind[slice]) && b->t->call_of[slice] != PS_NONE;
 }
 
-static bool find_backward(building *b) {
+/* A call that began after the backward operators so far. */
+static void note_marked(building *b, uint32_t slice) {
+    uint32_t *current = is_marked(b, slice) ? &b->current[b->s->track[slice]] : NULL;
+    if (current != NULL && *current != PS_NONE &&
+        b->t->calls[*current].end_ns < b->s->start_ns[slice]) {
+        *current = PS_NONE; /* a forward pass lies between */
+    }
+}
+
+static bool find_paired(building *b) {
     for (uint32_t i = 0; i < b->s->n; i++) {
-        if (b->pairs.forward[i] != PS_NONE && !take_backward(b, i)) {
+        uint32_t forward = paired_call(b, i);
+        if (forward != PS_NONE && !take_backward(b, i, forward)) {
             return false;
         }
-        uint32_t *current = is_marked(b, i) ? &b->current[b->s->track[i]] : NULL;
-        if (current != NULL && *current != PS_NONE &&
-            b->t->calls[*current].end_ns < b->s->start_ns[i]) {
-            *current = PS_NONE; /* a forward pass lies between */
+        note_marked(b, i);
+    }
+    return true;
+}
+
+/* The marked call around the range in which a thread waits for `slice`, PS_NONE. */
+static uint32_t waiting_call(const building *b, uint32_t slice) {
+    const ps_links *l = b->t->links;
+    bool is_outermost = l->parent[slice] == PS_NONE;
+    uint32_t at = is_outermost ? ps_links_around(l, slice) : PS_NONE;
+    while (at != PS_NONE && !is_marked(b, at)) {
+        at = l->parent[at];
+    }
+    return at != PS_NONE ? b->t->call_of[at] : PS_NONE;
+}
+
+/* The outermost slices of threads that run backward operators, where these have no forward ones and lie in no run of some
+ * that have. `open` by track: the call with forward operators that began last. */
+static bool find_waited_for(building *b, uint32_t *open) {
+    ps_module_tree *t = b->t;
+    const ps_callers *callers = &t->links->callers;
+    size_t n_paired = t->n_calls - t->n_marked;
+    size_t next = 0;
+    for (size_t i = 0; i < callers->n; i++) {
+        uint32_t slice = callers->at[i].slice;
+        uint32_t track = b->s->track[slice];
+        for (; next < n_paired && b->first_of_call[next] <= slice; next++) {
+            uint32_t of = b->s->track[b->first_of_call[next]];
+            open[of] = (uint32_t)(t->n_marked + next);
+            b->current[of] = PS_NONE;
+        }
+        bool covered = open[track] != PS_NONE &&
+                       holds(&t->calls[open[track]], b->s->start_ns[slice], end_of(b->s, slice));
+        uint32_t forward = covered || is_marked(b, slice) ? PS_NONE : waiting_call(b, slice);
+        if (forward != PS_NONE && !take_backward(b, slice, forward)) {
+            return false;
+        }
+        if (covered || forward == PS_NONE) {
+            b->current[track] = PS_NONE;
         }
     }
     return true;
+}
+
+typedef struct placed {
+    ps_module_call call;
+    uint32_t first;
+} placed;
+
+static int by_first(const void *x, const void *y) {
+    const placed *a = x;
+    const placed *b = y;
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* Both kinds of backward calls by start. No two begin with the same slice. */
+static bool sort_backward(building *b) {
+    ps_module_tree *t = b->t;
+    size_t n = t->n_calls - t->n_marked;
+    placed *all = ps_alloc((n + 1) * sizeof *all);
+    for (size_t i = 0; all != NULL && i < n; i++) {
+        all[i] = (placed){t->calls[t->n_marked + i], b->first_of_call[i]};
+    }
+    if (all != NULL && n > 1) {
+        qsort(all, n, sizeof *all, by_first);
+    }
+    for (size_t i = 0; all != NULL && i < n; i++) {
+        t->calls[t->n_marked + i] = all[i].call;
+        b->first_of_call[i] = all[i].first;
+    }
+    ps_free(all);
+    return all != NULL;
+}
+
+static bool find_backward(building *b) {
+    if (!find_paired(b)) {
+        return false;
+    }
+    if (b->t->links->callers.n == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < b->n_tracks; i++) {
+        b->current[i] = PS_NONE;
+    }
+    uint32_t *open = new_column(b->n_tracks);
+    bool ok = open != NULL && find_waited_for(b, open) && sort_backward(b);
+    ps_free(open);
+    return ok;
 }
 
 /* --- walk 3: the tree ------------------------------------------------------------------------------------------- */
@@ -273,7 +388,9 @@ static bool place_marked(building *b, uint32_t slice) {
     ps_module_tree *t = b->t;
     ps_module_call *c = &t->calls[t->call_of[slice]];
     uint32_t around = call_around(b, c->track, c->start_ns, c->end_ns, true);
-    bool again = inside_backward_op(b, slice);
+    uint32_t waiting = around == PS_NONE ? waiting_call(b, slice) : PS_NONE;
+    bool again = waiting != PS_NONE || inside_backward_op(b, slice);
+    c->parent = waiting;
     if (around != PS_NONE) {
         const ps_module_call *a = &t->calls[around];
         again = again || a->pass != PS_MODULE_FORWARD;

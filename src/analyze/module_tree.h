@@ -22,12 +22,9 @@ typedef enum ps_module_source {
     PS_MODULES_DOMAIN,     /* mstx or NVTX ranges of domain Module, but no push/pop ones of mstx */
     PS_MODULES_PYTHON,     /* Python frames "nn.Module: NAME_k" */
     PS_MODULES_ANNOTATION, /* ranges that the program named, but for ProfilerStep */
-    PS_MODULES_RANGE,      /* any NVTX range */
+    PS_MODULES_RANGE,      /* NVTX ranges; those of mstx without a domain of their own */
     PS_N_MODULE_SOURCES
 } ps_module_source;
-
-/* "ranges of domain Module" ... */
-const char *ps_module_source_text(ps_module_source source);
 
 typedef enum ps_module_pass {
     PS_MODULE_FORWARD,
@@ -60,6 +57,7 @@ typedef struct ps_module_call {
 typedef struct ps_module_tree {
     const ps_links *links;
     ps_module_source source;
+    bool is_mstx; /* the marks are such as mstx sets */
     ps_strpool names;
     ps_module_node *nodes;
     size_t n_nodes, cap_nodes;
@@ -73,6 +71,9 @@ typedef struct ps_module_tree {
         first_kernel; /* [n_slices + 1]: of slice i those from first_kernel[i] to first_kernel[i + 1] */
     size_t n_ops, n_kernels, n_pairs;
 } ps_module_tree;
+
+/* "ranges of domain Module" ... */
+const char *ps_module_source_text(const ps_module_tree *t);
 
 /* The operator that launched a slice; where none is known, the call; PS_NONE. */
 uint32_t ps_module_launcher(const ps_module_tree *t, uint32_t slice);

@@ -17,6 +17,7 @@
 #include "analyze/p2p.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 #include "model/group_hash.h"
 
 #define MAX_LINKS ((size_t)1 << 24) /* group ids must fit the link key */
@@ -273,7 +274,7 @@ static bool measure_offset(const link *l, int64_t offset, fit *out) {
         d[n_d++] = l->sends[i].op->end_ns - l->recvs[i + offset].op->end_ns;
     }
     qsort(d, n_d, sizeof *d, compare_distances);
-    out->usual = d[(n_d - 1) / 2];
+    out->usual = ps_midpoint_i64(d[(n_d - 1) / 2], d[n_d / 2]);
     out->distance = llabs(out->usual);
     out->farthest = llabs(d[n_d - 1 - n_d / 32]);
     return true;

@@ -102,6 +102,18 @@ static void note_difference(const ps_pipeline_opts *opts, const ps_recognised *r
     }
 }
 
+/* Of one rank that ran a forward and a backward at most in each step: any schedule does that. */
+static bool fits_anything(const ps_chart *chart) {
+    size_t n = 0; /* forwards of the step so far */
+    bool any = chart->n_ranks == 1;
+    for (size_t i = 0; any && i < chart->n_ops; i++) {
+        n = i > 0 && chart->ops[i].step != chart->ops[i - 1].step ? 0 : n;
+        n += chart->ops[i].kind == PS_OP_F || chart->ops[i].kind == PS_OP_FB;
+        any = n < 2;
+    }
+    return any;
+}
+
 /* Chunk, microbatch and label of every op. r->schedule is NULL when the schedule stays unknown. */
 static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recognised *r,
                         ps_pipeline_notes *notes, ps_err *err) {
@@ -110,6 +122,10 @@ static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recogn
             .schedule = ps_schedule_find(opts->pp_type),
             .params = {.n_stages = opts->n_stages, .n_microbatches = opts->n_microbatches}};
         return refine_tail(chart, r, &notes->n_unmarked_weights, err);
+    }
+    if (fits_anything(chart) && opts->pp_type[0] == '\0') {
+        *r = (ps_recognised){.schedule = NULL};
+        return PS_OK;
     }
     ps_code code = recognise(chart, opts, r, err);
     if (code != PS_OK || agreement(r) < PS_MIN_AGREEMENT) {
@@ -218,14 +234,18 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
         return code;
     }
     notes->n_early = count_early(chart);
-    code = ps_bubble_measure(chart, &report, err);
+    ps_bubble_limits limits = {opts->unexplained_percent > 0 ? opts->unexplained_percent
+                                                             : PS_UNEXPLAINED,
+                               opts->n_stages, opts->n_stages_guessed};
+    code = ps_bubble_measure(chart, &limits, &report, err);
     if (code == PS_NOTHING) {
         return PS_OK;
     }
     code = code == PS_OK ? add_tables(chart, &report, opts->in_full, result, err) : code;
     ps_bubble_report_fini(&report);
     /* One stage alone does the same under every schedule. */
-    bool can_replay = r.schedule != NULL && r.params.n_stages > 1 && notes->unlinked[0] == '\0';
+    bool can_replay = r.schedule != NULL && r.params.n_stages > 1 && notes->unlinked[0] == '\0' &&
+                      chart->untold[0] == '\0';
     if (code == PS_OK && opts->in_full && can_replay) {
         code = add_replay(chart, &r, &opts->replay, result, notes, err);
     }

@@ -8,11 +8,18 @@
 #include "analyze/replay.h"
 #include "model/chart.h"
 
+/* Percent of a rank's device work. A few are optimisers, gradients and what stands between steps; a chart that leaves out more
+ * does not know when the device was idle. */
+#define PS_UNEXPLAINED 20
+
 typedef struct ps_pipeline_opts {
     const char *pp_type;    /* name of the schedule from metadata or the user, "" unknown */
     const char *how;        /* how it is known, "" when only recognised */
     int32_t n_stages;       /* 0: as many as the chart shows */
+    bool n_stages_guessed;  /* nothing but the ranks that are here says so */
     int32_t n_microbatches; /* 0 unknown */
+    double
+        unexplained_percent; /* of a rank's device work in no op; with more there is no bubble; 0: PS_UNEXPLAINED */
     bool is_labelled;       /* the ops carry chunk and microbatch already (DualPipeV labels) */
     bool in_full;           /* all tables; else PipelineBubble only */
     ps_model_places places; /* for links of a chart with exact labels and an unknown schedule */

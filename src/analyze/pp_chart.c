@@ -11,6 +11,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/commop.h"
+#include "analyze/device_work.h"
 #include "analyze/label.h"
 #include "analyze/marks.h"
 #include "analyze/measured_chart.h"
@@ -30,6 +31,8 @@ typedef struct partial {
     ps_p2p_list p2p;
     ps_table *comm_ops;     /* made from marks, or NULL */
     ps_given_label *labels; /* [marks.n], after round 2 */
+    ps_intervals rest;      /* work of the device in no mark */
+    bool has_work;          /* what the device did is known */
     size_t n_by_schedule, n_aligned, n_by_message, n_outside, n_missing;
     bool from_table; /* marks are the rows of an earlier run's StepTaskInfo */
     bool host_times; /* a recording without a device: its device times are the host's */
@@ -51,6 +54,7 @@ static void free_partial(void *p) {
         ps_p2p_list_fini(&part->p2p);
         ps_table_free(part->comm_ops);
         ps_free(part->labels);
+        ps_intervals_fini(&part->rest);
         ps_arena_fini(&part->arena);
         ps_free(part);
     }
@@ -452,6 +456,32 @@ static ps_code label_by_schedule(const plan *pl, int32_t stage, partial *part, p
     return code;
 }
 
+/* How much of the device's work lies in the marks of steps; of a table and of host times nothing is known. */
+static ps_code explain_work(const ps_trace *trace, partial *part, ps_err *err) {
+    if (trace == NULL || part->from_table || part->host_times) {
+        return PS_OK;
+    }
+    ps_intervals work = {0};
+    ps_explaining e;
+    ps_code code = ps_device_work_collect(trace, &work, err);
+    ps_explaining_init(&e, &work);
+    bool ok = code == PS_OK;
+    for (size_t i = 0; ok && i < part->marks.n; i++) {
+        const ps_mark *mark = &part->marks.marks[i];
+        ok = part->labels[i].left_out ||
+             ps_explain_op(&e, mark->start_ns, mark->end_ns, &part->labels[i].work_ns);
+    }
+    ok = ps_explaining_rest(&e, &part->rest) && ok;
+    part->has_work = work.n > 0;
+    ps_intervals_fini(&work);
+    return code == PS_OK && !ok ? ps_fail_nomem(err) : code;
+}
+
+static bool has_marks(const ps_map_input *in) {
+    const partial *part = in->partial;
+    return part != NULL && part->marks.n > 0;
+}
+
 static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
     partial *part = in->partial;
     const plan *pl = in->shared;
@@ -465,7 +495,7 @@ static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
     }
     if (pl->schedule == NULL) {
         label_classic(part);
-        return PS_OK;
+        return explain_work(in->trace, part, err);
     }
     int32_t stage = ps_job_place(&pl->job, in->rank->rank, &part->facts).stage;
     if (stage < 0 || stage >= pl->job.n_stages) {
@@ -475,6 +505,7 @@ static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
             "its pipeline stage is unknown (no parallel_group_info, and the sizes do not reach it): give --pp, --tp, --cp, --dp or --order");
     }
     ps_code code = label_by_schedule(pl, stage, part, in->diag, err);
+    code = code == PS_OK ? explain_work(in->trace, part, err) : code;
     part->failed = code != PS_OK; /* some labels are missing: none is written */
     return code;
 }
@@ -687,6 +718,7 @@ static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err)
         if (in_chart(in, pl, r)) {
             ranks[r].marks = &part->marks;
             ranks[r].labels = part->labels;
+            ranks[r].rest = part->has_work ? &part->rest : NULL;
             ranks[r].p2p = &part->p2p;
             ranks[r].from_table = part->from_table;
         }
@@ -705,6 +737,7 @@ static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err)
                              .n_stages = (int32_t)pl->job.n_stages,
                              .n_microbatches = (int32_t)pl->job.n_microbatches,
                              .is_labelled = labelled,
+                             .unexplained_percent = (double)in->opts->unexplained,
                              .in_full = in->opts->in_full,
                              .clocks = {.each_rank = in->opts->align, .align = in->opts->align},
                              .replay = {.max_activations = in->opts->max_activations}};
@@ -735,12 +768,16 @@ static ps_code reduce_tables(const ps_reduce_input *in, void **shared, ps_err *e
     return code == PS_OK ? add_chart(in, pl, err) : code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
-                                            PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
-                                            PS_NEED_COMM_MARKS | PS_NEED_LABELS,
-                                   .map = map_collect,
-                                   .reduce = reduce_settle},
-                                  {.needs = 0, .map = map_label, .reduce = reduce_tables}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
+              PS_NEED_COMM_MARKS | PS_NEED_LABELS,
+     .map = map_collect,
+     .reduce = reduce_settle},
+    {.needs = 0,
+     .needs_in_full = PS_NEED_META | PS_NEED_STEPS | PS_NEED_DEVICE_SPANS,
+     .wants = has_marks,
+     .map = map_label,
+     .reduce = reduce_tables}};
 
 const ps_analysis ps_analysis_pp_chart = {
     .name = "pp_chart",

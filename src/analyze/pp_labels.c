@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/device_work.h"
 #include "analyze/job_places.h"
 #include "analyze/measured_chart.h"
 #include "analyze/pipeline.h"
@@ -24,7 +25,9 @@ typedef struct partial {
     ps_rank_facts facts;
     ps_rank_labels labels;
     ps_transfers transfers;
-    const char *host; /* name of the machine, "" unknown */
+    ps_intervals rest; /* work of the device in no op */
+    bool has_work;     /* what the device did is known */
+    const char *host;  /* name of the machine, "" unknown */
 } partial;
 
 static void free_partial(void *p) {
@@ -32,6 +35,7 @@ static void free_partial(void *p) {
     if (part != NULL) {
         ps_rank_labels_fini(&part->labels);
         ps_transfers_fini(&part->transfers);
+        ps_intervals_fini(&part->rest);
         ps_arena_fini(&part->arena);
         ps_free(part);
     }
@@ -51,6 +55,27 @@ static bool read_host(const ps_trace *trace, partial *part) {
     return part->host != NULL;
 }
 
+/* Jobs of an executor are all that their logs tell of a device. */
+static ps_code explain_work(const ps_trace *trace, partial *part, ps_err *err) {
+    ps_rank_labels *labels = &part->labels;
+    if (labels->n == 0 || labels->host_times || labels->source == PS_LABELS_JOB) {
+        return PS_OK;
+    }
+    ps_intervals work = {0};
+    ps_explaining e;
+    ps_code code = ps_device_work_collect(trace, &work, err);
+    ps_explaining_init(&e, &work);
+    bool ok = code == PS_OK;
+    for (size_t i = 0; ok && i < labels->n; i++) {
+        ps_labelled *op = &labels->ops[i];
+        ok = ps_explain_op(&e, op->mark.start_ns, op->mark.end_ns, &op->work_ns);
+    }
+    ok = ps_explaining_rest(&e, &part->rest) && ok;
+    part->has_work = work.n > 0;
+    ps_intervals_fini(&work);
+    return code == PS_OK && !ok ? ps_fail_nomem(err) : code;
+}
+
 static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
     ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
     if (code == PS_OK) {
@@ -62,6 +87,9 @@ static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
     if (code == PS_OK) {
         code = ps_transfers_collect(in->trace, in->opts, in->rank->rank, &part->facts,
                                     &part->transfers, in->diag, err);
+    }
+    if (code == PS_OK) {
+        code = explain_work(in->trace, part, err);
     }
     if (code == PS_OK && part->labels.n == 0) {
         code = ps_fail(
@@ -415,6 +443,9 @@ static bool make_marks(job *j, size_t r) {
         list->marks[n].kind = (uint8_t)op->label.kind;
         ok = j->is_exact ? name_exact(j, r, op, &j->labels[r][n])
                          : name_by_kind(j, op, &j->labels[r][n]);
+        j->labels[r][n].work_ns = op->work_ns;
+        j->labels[r][n].parts = op->n_parts > 0 ? &part->labels.parts[op->first_part] : NULL;
+        j->labels[r][n].n_parts = op->n_parts;
         n++;
     }
     list->n = ok ? n : 0;
@@ -491,6 +522,7 @@ static ps_code measure_ranks(job *j, ps_err *err) {
             j->measured[r].no_host = j->source == PS_LABELS_JOB;
             j->measured[r].machine = machines[r];
             j->measured[r].clock = part->facts.clock;
+            j->measured[r].rest = part->has_work ? &part->rest : NULL;
             j->measured[r].p2p = &part->transfers.p2p;
         }
     }
@@ -657,7 +689,9 @@ static ps_code report(job *j, ps_err *err) {
                                     : j->in->opts->pp_type != NULL ? "as given"
                                                                    : "from metadata",
                              .n_stages = j->places.n_stages,
+                             .n_stages_guessed = j->places.is_guess,
                              .n_microbatches = (int32_t)j->job.n_microbatches,
+                             .unexplained_percent = (double)j->in->opts->unexplained,
                              .in_full = j->in->opts->in_full,
                              .places = places,
                              .clocks = {.orders = found.all,
@@ -685,7 +719,8 @@ static ps_code add_chart(job *j, ps_err *err) {
     if (code != PS_OK || j->diag == NULL) {
         return code;
     }
-    bool classic = !j->is_exact && j->source != PS_LABELS_FLOWS;
+    /* What holds parts may be any piece of a microbatch: counting them would make numbers up. */
+    bool classic = !j->is_exact && j->source != PS_LABELS_FLOWS && j->source != PS_LABELS_PART;
     ps_chart *chart = ps_measured_chart(j->measured, j->in->n_ranks, classic, err);
     j->in->result->chart = chart;
     if (chart == NULL) {

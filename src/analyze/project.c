@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 
 /* What an extent is made of, worse to better. */
 enum { NOTHING, COMMUNICATION, OTHER_TASK, KERNEL, OWN_DEVICE_SIDE };
@@ -73,11 +74,16 @@ static uint32_t *find_causes(const ps_trace *trace) {
     return cause;
 }
 
-static void extend(ps_extent *e, uint8_t value, int64_t start_ns, int64_t end_ns) {
+static void extend(ps_extent *e, uint8_t value, bool is_part, int64_t start_ns, int64_t end_ns) {
+    bool communicates = value == COMMUNICATION;
+    value = is_part && communicates ? KERNEL : value;
     if (value > e->rank) {
-        *e = (ps_extent){start_ns, end_ns, 0, value};
+        *e = (ps_extent){.start_ns = start_ns, .end_ns = end_ns, .rank = value};
     }
     if (value == e->rank) {
+        e->all_ns = ps_i64_plus(e->all_ns, end_ns - start_ns);
+        e->communication_ns =
+            ps_i64_plus(e->communication_ns, communicates ? end_ns - start_ns : 0);
         e->start_ns = start_ns < e->start_ns ? start_ns : e->start_ns;
         e->end_ns = end_ns > e->end_ns ? end_ns : e->end_ns;
         e->n_kernels++;
@@ -124,7 +130,8 @@ ps_code ps_project(const ps_trace *trace, const ps_host_span *spans, size_t n, p
         bool own =
             value != OWN_DEVICE_SIDE || (span != PS_NONE && spans[span].slice == flows[i].from);
         if (span != PS_NONE && own) {
-            extend(&out[span], value, s->start_ns[to], s->start_ns[to] + s->dur_ns[to]);
+            extend(&out[span], value, spans[span].is_part, s->start_ns[to],
+                   s->start_ns[to] + s->dur_ns[to]);
         }
     }
     ps_free(cause);

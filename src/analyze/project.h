@@ -14,12 +14,14 @@
 typedef struct ps_host_span {
     int64_t start_ns, end_ns;
     uint32_t slice; /* whose own device side counts when it has one; PS_NONE */
+    bool is_part;   /* communication counts as much as computing */
 } ps_host_span;
 
 typedef struct ps_extent {
     int64_t start_ns, end_ns; /* from the trace's origin; of the kernels, when n_kernels > 0 */
     uint32_t n_kernels;       /* that the extent is made of */
-    uint8_t rank;             /* how good they are, for the file's own use */
+    int64_t communication_ns, all_ns; /* lengths of these kernels */
+    uint8_t rank;                     /* how good they are, for the file's own use */
 } ps_extent;
 
 /* Whether a mark stands for a step of the profiler (ProfilerStep#N), not for work of the program. */

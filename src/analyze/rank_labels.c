@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/host_parts.h"
 #include "analyze/infer_flows.h"
 #include "analyze/jobs.h"
 #include "analyze/label_steps.h"
@@ -30,6 +31,7 @@ static ps_label_source source_of(ps_label_family family) {
         [PS_FAMILY_MICROBATCH] = PS_LABELS_MICROBATCH,
         [PS_FAMILY_FUNCTION] = PS_LABELS_FUNCTION,
         [PS_FAMILY_LAYER] = PS_LABELS_LAYER,
+        [PS_FAMILY_PART] = PS_LABELS_PART,
         [PS_N_FAMILIES] = PS_LABELS_NONE,
     };
     return SOURCES[family];
@@ -91,29 +93,165 @@ static bool add_range(const ps_trace *trace, const ps_host_range *range, const p
     return (label->kind != PS_OP_OTHER || op.name != NULL) && add(out, op);
 }
 
-static ps_code read_ranges(const ps_trace *trace, const ps_label_rules *rules, ps_rank_labels *out,
-                           ps_diag *diag, ps_err *err) {
-    ps_host_ranges found;
-    ps_code code = ps_host_ranges_collect(trace, rules, &found, diag, err);
+/* --- ranges and what parts they have ------------------------------------------------------------------------ */
+
+/* Ranges and parts in the order of starts, longer first. */
+typedef struct projecting {
+    const ps_trace *trace;
+    const ps_host_ranges *ranges;
+    const ps_host_parts *parts;
+    ps_host_span *spans; /* [n] */
+    ps_extent *extents;  /* [n] */
+    uint32_t *range_at;  /* [ranges->n] row in spans */
+    uint32_t *part_at;   /* [parts->n] row in spans */
+    uint32_t *range_of;  /* [parts->n] the range that a part begins in, PS_NONE */
+    size_t n;
+} projecting;
+
+static bool is_range_next(const projecting *p, size_t r, size_t k) {
+    if (r >= p->ranges->n || k >= p->parts->n) {
+        return r < p->ranges->n;
+    }
+    const ps_host_range *range = &p->ranges->ranges[r];
+    const ps_host_part *part = &p->parts->at[k];
+    return range->start_ns != part->start_ns ? range->start_ns < part->start_ns
+                                             : range->end_ns >= part->end_ns;
+}
+
+static void list_spans(projecting *p) {
+    size_t r = 0;
+    size_t k = 0;
+    while (p->n < p->ranges->n + p->parts->n) {
+        if (is_range_next(p, r, k)) {
+            const ps_host_range *range = &p->ranges->ranges[r];
+            p->range_at[r++] = (uint32_t)p->n;
+            p->spans[p->n++] = (ps_host_span){range->start_ns, range->end_ns, range->slice, false};
+        } else {
+            const ps_host_part *part = &p->parts->at[k];
+            p->range_of[k] = r > 0 && p->ranges->ranges[r - 1].end_ns >= part->end_ns
+                                 ? (uint32_t)r - 1
+                                 : PS_NONE;
+            p->part_at[k++] = (uint32_t)p->n;
+            p->spans[p->n++] = (ps_host_span){part->start_ns, part->end_ns, part->slice, true};
+        }
+    }
+}
+
+/* An op lies from the first start to the last end of all that its parts did, and of what it did beside them. */
+static void join_extents(projecting *p) {
+    for (size_t k = 0; k < p->parts->n; k++) {
+        const ps_extent *part = &p->extents[p->part_at[k]];
+        if (p->range_of[k] == PS_NONE || part->n_kernels == 0) {
+            continue;
+        }
+        ps_extent *op = &p->extents[p->range_at[p->range_of[k]]];
+        if (op->n_kernels == 0) {
+            *op = *part;
+            continue;
+        }
+        op->start_ns = part->start_ns < op->start_ns ? part->start_ns : op->start_ns;
+        op->end_ns = part->end_ns > op->end_ns ? part->end_ns : op->end_ns;
+    }
+}
+
+/* False when memory is out. */
+static bool project_all(projecting *p) {
+    size_t n = p->ranges->n + p->parts->n;
+    p->spans = ps_calloc(n, sizeof *p->spans);
+    p->extents = ps_calloc(n, sizeof *p->extents);
+    p->range_at = ps_calloc(p->ranges->n, sizeof *p->range_at);
+    p->part_at = ps_calloc(p->parts->n, sizeof *p->part_at);
+    p->range_of = ps_calloc(p->parts->n, sizeof *p->range_of);
+    if (p->spans == NULL || p->extents == NULL || p->range_at == NULL || p->part_at == NULL ||
+        p->range_of == NULL) {
+        return false;
+    }
+    list_spans(p);
+    if (n > 0 && ps_project(p->trace, p->spans, n, p->extents, NULL) != PS_OK) {
+        return false;
+    }
+    join_extents(p);
+    return true;
+}
+
+static void projecting_fini(projecting *p) {
+    ps_free(p->spans);
+    ps_free(p->extents);
+    ps_free(p->range_at);
+    ps_free(p->part_at);
+    ps_free(p->range_of);
+}
+
+/* The parts [*k, ...) of a range behind the op that was added for it. A part that did nothing on the device is none. */
+static bool add_parts(const projecting *p, size_t range, size_t *k, ps_rank_labels *out,
+                      bool is_op) {
+    const ps_slices *s = ps_trace_slices(p->trace);
+    int64_t origin = ps_trace_origin_ns(p->trace);
+    uint32_t first = (uint32_t)out->n_parts;
+    while (*k < p->parts->n && (p->range_of[*k] == PS_NONE || p->range_of[*k] <= range)) {
+        const ps_host_part *part = &p->parts->at[*k];
+        const ps_extent *e = &p->extents[p->part_at[*k]];
+        bool wanted =
+            is_op && p->range_of[*k] == range && part->slice != p->ranges->ranges[range].slice;
+        (*k)++;
+        if (!wanted || (e->n_kernels == 0 && !out->host_times)) {
+            continue;
+        }
+        const char *name = ps_trace_text(p->trace, s->name[part->slice]);
+        name = ps_arena_strndup(&out->arena, name, strlen(name));
+        if (name == NULL || !ps_grow(&out->parts, &out->cap_parts, out->n_parts + 1, UINT32_MAX - 1,
+                                     sizeof *out->parts)) {
+            return false;
+        }
+        bool projected = e->n_kernels > 0;
+        out->parts[out->n_parts++] =
+            (ps_given_part){.start_ns = origin + (projected ? e->start_ns : part->start_ns),
+                            .end_ns = origin + (projected ? e->end_ns : part->end_ns),
+                            .name = name,
+                            .kind = (uint8_t)part->kind,
+                            .communicates = projected && e->communication_ns > e->all_ns / 2};
+    }
+    if (is_op) {
+        ps_labelled *op = &out->ops[out->n - 1];
+        op->first_part = first;
+        op->n_parts = (uint32_t)out->n_parts - first;
+    }
+    return true;
+}
+
+static ps_code collect_ranges(const ps_trace *trace, const ps_label_rules *rules,
+                              ps_host_ranges *found, ps_host_parts *parts, ps_diag *diag,
+                              ps_err *err) {
+    ps_code code = ps_host_ranges_collect(trace, rules, found, diag, err);
     if (code != PS_OK) {
         return code;
     }
-    ps_host_span *spans = ps_calloc(found.n, sizeof *spans);
-    ps_extent *extents = ps_calloc(found.n, sizeof *extents);
-    bool ok = spans != NULL && extents != NULL;
-    for (size_t i = 0; ok && i < found.n; i++) {
-        const ps_host_range *r = &found.ranges[i];
-        spans[i] = (ps_host_span){r->start_ns, r->end_ns, r->slice};
+    bool ok = ps_host_parts_collect(trace, parts);
+    if (ok && found->family == PS_N_FAMILIES && rules == NULL) {
+        ps_host_ranges_fini(found); /* administration alone */
+        ok = ps_host_parts_ops(trace, parts, found);
     }
-    ok = ok && (found.n == 0 || ps_project(trace, spans, found.n, extents, NULL) == PS_OK);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+static ps_code read_ranges(const ps_trace *trace, const ps_label_rules *rules, ps_rank_labels *out,
+                           ps_diag *diag, ps_err *err) {
+    ps_host_ranges found = {.family = PS_N_FAMILIES};
+    ps_host_parts parts = {0};
+    ps_code code = collect_ranges(trace, rules, &found, &parts, diag, err);
+    projecting p = {.trace = trace, .ranges = &found, .parts = &parts};
+    bool ok = code == PS_OK && project_all(&p);
+    size_t part = 0;
     for (size_t i = 0; ok && i < found.n; i++) {
-        ok = add_range(trace, &found.ranges[i], &extents[i], out, diag);
+        size_t before = out->n;
+        ok = add_range(trace, &found.ranges[i], &p.extents[p.range_at[i]], out, diag) &&
+             add_parts(&p, i, &part, out, out->n > before);
     }
     out->source = source_of(found.family);
-    ps_free(spans);
-    ps_free(extents);
+    projecting_fini(&p);
+    ps_host_parts_fini(&parts);
     ps_host_ranges_fini(&found);
-    return ok ? PS_OK : ps_fail_nomem(err);
+    return code == PS_OK && !ok ? ps_fail_nomem(err) : code;
 }
 
 static ps_code read_flows(const ps_trace *trace, ps_rank_labels *out, ps_diag *diag, ps_err *err) {
@@ -126,7 +264,7 @@ static ps_code read_flows(const ps_trace *trace, ps_rank_labels *out, ps_diag *d
     ps_extent *extents = ps_calloc(found.n, sizeof *extents);
     bool ok = spans != NULL && extents != NULL;
     for (size_t i = 0; ok && i < found.n; i++) {
-        spans[i] = (ps_host_span){found.ops[i].start_ns, found.ops[i].end_ns, PS_NONE};
+        spans[i] = (ps_host_span){found.ops[i].start_ns, found.ops[i].end_ns, PS_NONE, false};
     }
     ok = ok && (found.n == 0 || ps_project(trace, spans, found.n, extents, NULL) == PS_OK);
     for (size_t i = 0; ok && i < found.n; i++) {
@@ -206,7 +344,8 @@ static void drop_outside(ps_rank_labels *r, ps_diag *diag) {
 
 /* Functions and layers carry no microbatch that all of them share. */
 static bool is_numbered(const ps_rank_labels *r) {
-    bool all = r->n > 0 && r->source != PS_LABELS_FUNCTION && r->source != PS_LABELS_LAYER;
+    bool all = r->n > 0 && r->source != PS_LABELS_FUNCTION && r->source != PS_LABELS_LAYER &&
+               r->source != PS_LABELS_PART;
     for (size_t i = 0; i < r->n; i++) {
         all = all && (!ps_label_is_op(r->ops[i].label.kind) || r->ops[i].label.microbatch >= 0);
     }
@@ -404,6 +543,7 @@ ps_code ps_rank_labels_read(const ps_trace *trace, const ps_analysis_opts *opts,
 
 void ps_rank_labels_fini(ps_rank_labels *labels) {
     ps_free(labels->ops);
+    ps_free(labels->parts);
     ps_arena_fini(&labels->arena);
     *labels = (ps_rank_labels){.source = PS_LABELS_NONE};
 }

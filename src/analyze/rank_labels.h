@@ -9,6 +9,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/host_labels.h"
+#include "analyze/label.h"
 #include "analyze/marks.h"
 #include "base/arena.h"
 
@@ -20,6 +21,7 @@
     X(PS_LABELS_MICROBATCH, "Forward and Backward ranges of torch.distributed.pipelining")         \
     X(PS_LABELS_FUNCTION, "ranges named after functions of the framework")                         \
     X(PS_LABELS_LAYER, "ranges of layers")                                                         \
+    X(PS_LABELS_PART, "ranges that hold parts of passes, NAME(F), NAME(B), NAME(W)")               \
     X(PS_LABELS_JOB, "jobs of the executor")                                                       \
     X(PS_LABELS_FLOWS, "the flows between forward and backward operators: inferred, not marked")
 
@@ -33,15 +35,19 @@ typedef enum ps_label_source {
 const char *ps_label_source_text(ps_label_source source);
 
 typedef struct ps_labelled {
-    ps_mark mark;        /* times are epoch ns */
-    ps_host_label label; /* kind as written; a job's and a user's `stage` is its chunk */
-    const char *name;    /* of an OTHER op, else NULL */
+    ps_mark mark;                 /* times are epoch ns */
+    ps_host_label label;          /* kind as written; a job's and a user's `stage` is its chunk */
+    const char *name;             /* of an OTHER op, else NULL */
+    int64_t work_ns;              /* device_work.h; of who looks at the device */
+    uint32_t first_part, n_parts; /* in the list's parts */
 } ps_labelled;
 
 typedef struct ps_rank_labels {
     ps_label_source source;
     ps_labelled *ops; /* in start order on the device; of MARKS only the mark counts */
     size_t n, cap;
+    ps_given_part *parts; /* of the ops, epoch ns; grouped by op */
+    size_t n_parts, cap_parts;
     bool host_times;           /* the trace has no device: device times are those of the host */
     bool is_numbered;          /* every op has its microbatch */
     bool has_windows;          /* the steps are those of the trace, not of the labels */

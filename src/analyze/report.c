@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "analyze/marks.h"
+#include "analyze/report_gains.h"
 #include "analyze/report_gather.h"
 #include "base/alloc.h"
+#include "base/num.h"
 
 #define MAX_STEPS_NAMED 1000
 
@@ -263,13 +265,18 @@ static void look_at_chart(ps_report *report) {
     const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
     int64_t sum = 0;
     int64_t n = 0;
+    int64_t n_steps = 0;
+    int64_t last = PS_STEP_OUTSIDE;
     for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
-        if (ps_column_int(steps, r, "step", PS_STEP_OUTSIDE) != PS_STEP_OUTSIDE) {
+        int64_t step = ps_column_int(steps, r, "step", PS_STEP_OUTSIDE);
+        if (step != PS_STEP_OUTSIDE) {
             sum = ps_ns_add(sum, ps_column_int(steps, r, "time", 0));
             n++;
+            n_steps += step != last; /* each pipeline has a row in it */
+            last = step;
         }
     }
-    report->n_steps = n > report->n_steps ? n : report->n_steps;
+    report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
     bool any_computing = false;
     for (size_t i = 0; i < report->n_members; i++) {
         any_computing = any_computing || report->members[i].computing_ns > 0;
@@ -425,13 +432,18 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
     ps_code code = ps_report_compute(report, err);
     ps_report_comm(report);
     ps_report_pipeline(report);
+    ps_report_bound_gains(report);
+    if (code == PS_OK) {
+        code = ps_report_add_verdict(report, err);
+    }
     if (code == PS_OK) {
         code = ps_findings_tables(&report->findings, report->vendor, report->step_ns,
                                   report->start_ns, report->in->result, err);
     }
     code = code == PS_OK ? add_job(report, err) : code;
     code = code == PS_OK ? add_steps(report, err) : code;
-    return code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
+    code = code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
+    return code == PS_OK && report->n_members > 0 ? ps_report_add_stages(report, err) : code;
 }
 
 static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {

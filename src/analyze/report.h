@@ -23,7 +23,8 @@ typedef struct ps_report_member {
         host_ns; /* of before, free and after: the device waited for the host, outside of the pipeline bubble */
     int64_t bubble_ns;      /* of free: the pipeline bubble, mean per step */
     int64_t edge_bubble_ns; /* the same of before and after */
-    ps_intervals bubbles;   /* of the chart, epoch; owned */
+    int64_t waits_ns; /* of exposed, mean per step: for ranks that come later (report_gains.h) */
+    ps_intervals bubbles; /* of the chart, epoch; owned */
 } ps_report_member;
 
 typedef struct ps_report {
@@ -46,8 +47,16 @@ typedef struct ps_report {
 void ps_report_dispatch(ps_report *report);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
 void ps_report_comm(ps_report *report);
+/* What the profile's tables say of the times of an operator; NULL when they do not have it. */
+const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm_op *op);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
+void ps_report_doubts(ps_report *report); /* computing or communication, for comm */
 void ps_report_pipeline(ps_report *report);
+
+/* The table `verdict`, of findings whose gains are bounded and sorted. */
+PS_MUST_USE ps_code ps_report_add_verdict(const ps_report *report, ps_err *err);
+/* The table `overview_stages`, a row a stage; those whose stage is not known are the first. */
+PS_MUST_USE ps_code ps_report_add_stages(const ps_report *report, ps_err *err);
 
 /* A table of the chart's result by name, or NULL. */
 const ps_table *ps_report_chart_table(const ps_report *report, const char *name);

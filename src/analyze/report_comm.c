@@ -1,12 +1,13 @@
 /* Communication: what nothing hides, operators and links that are slower than their like, and who waits for whom. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/alike.h"
 #include "analyze/late.h"
 #include "analyze/marks.h"
 #include "analyze/report.h"
+#include "analyze/report_gains.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -36,23 +37,12 @@ static int64_t exposed_ns(const ps_report_member *m) {
     return m->exposed_ns > m->receive_ns ? m->exposed_ns - m->receive_ns : 0;
 }
 
-/* Rows of operators that bear one name in several groups or steps are told apart by their length. */
 static void note_times(const ps_report_member *m, const ps_comm_op *op, char *out, size_t size) {
-    const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
-    const char *name = ps_comm_text(&m->facts->comm, op->name);
-    double length_ms = (double)dur_of(op) / 1e6;
+    const ps_comm_time *row = ps_report_comm_time(m, op);
     out[0] = '\0';
-    for (size_t i = 0; t != NULL && i < t->n_times; i++) {
-        const ps_comm_time *row = &t->times[i];
-        const char *other = ps_comm_tables_text(t, row->op);
-        size_t n = strcspn(other, "@");
-        bool is_same = strlen(name) == n && strncmp(name, other, n) == 0 &&
-                       fabs(row->elapsed - length_ms) <= length_ms / 100;
-        if (is_same && row->transit >= 0 && row->wait >= 0 && row->idle >= 0) {
-            (void)snprintf(out, size, "transit %.3g ms, wait %.3g ms, idle %.3g ms", row->transit,
-                           row->wait, row->idle);
-            return;
-        }
+    if (row != NULL && row->transit >= 0 && row->wait >= 0 && row->idle >= 0) {
+        (void)snprintf(out, size, "transit %.3g ms, wait %.3g ms, idle %.3g ms", row->transit,
+                       row->wait, row->idle);
     }
 }
 
@@ -95,7 +85,7 @@ static comm_split split_of(const ps_report_member *m) {
     comm_split s = {0};
     const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
     for (size_t i = 0; t != NULL && i < t->n_times; i++) {
-        bool is_total = strstr(ps_comm_tables_text(t, t->times[i].op), "Total") != NULL;
+        bool is_total = ps_comm_is_total(ps_comm_tables_text(t, t->times[i].op));
         if (!t->times[i].is_p2p && !is_total) {
             s.transit += at_least_0(t->times[i].transit);
             s.wait += at_least_0(t->times[i].wait);
@@ -203,8 +193,9 @@ static int by_kind(const void *a, const void *b) {
     return x->slice < y->slice ? -1 : x->slice > y->slice;
 }
 
-static bool is_alike(const ps_comm_op *x, const ps_comm_op *y) {
-    return x->group.id == y->group.id && x->type.id == y->type.id && x->size_bytes == y->size_bytes;
+static ps_alike alike(const ps_comm_op *x, const ps_comm_op *y) {
+    return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
+                       (ps_alike_facts){y->type.id, y->group.id, y->size_bytes});
 }
 
 static bool sort_ops(const ps_report_member *m, int (*compare)(const void *, const void *),
@@ -264,7 +255,9 @@ static void find_heavy(ps_report *report) {
             while (end < s.n && s.ops[end]->group.id == s.ops[i]->group.id) {
                 end++;
             }
-            look_at_group(report, &report->members[k], &s, i, end, &worst);
+            if (!ps_str_is_none(s.ops[i]->group)) { /* what names none may be several */
+                look_at_group(report, &report->members[k], &s, i, end, &worst);
+            }
             i = end;
         }
         ps_free(s.ops);
@@ -282,15 +275,13 @@ static void find_heavy(ps_report *report) {
                      .value = worst.share},
         "On rank %s the operators of group %.80s take %s in a step, computing takes %s. So it is for "
         "%zu group%s of a rank.",
-        PS_RANK(m->rank), group[0] != '\0' ? group : "(unnamed)",
+        PS_RANK(m->rank), group,
         ps_ns_text_of(per_step(m, worst.sum_ns)).text, ps_ns_text_of(m->computing_ns).text,
         worst.n_over, worst.n_over == 1 ? "" : "s");
     show_op(report, m, worst.longest, dur_of(worst.longest), "the longest one");
 }
 
 /* --- outliers ------------------------------------------------------------------------------------------------------------ */
-
-#define LEAST_ALIKE 5 /* fewer have no median worth the name */
 
 typedef struct outlier {
     const ps_comm_op *op;
@@ -308,44 +299,77 @@ static int longest_first(const void *a, const void *b) {
     return x->op->slice < y->op->slice ? -1 : x->op->slice > y->op->slice;
 }
 
-/* All of a rank; *excess_ns is their time beyond the medians. */
-static size_t outliers_of(const ps_report *report, const sorted *s, outlier *out,
-                          int64_t *excess_ns) {
+/* Lengths of what is alike, and of what each is an outlier. */
+typedef struct lengths {
+    int64_t *ns, *like_ns;
+} lengths;
+
+/* Of an unknown size: what comes once or more in every step is there on purpose, and of another size. */
+static bool comes_back(const ps_report_member *m, const outlier *all, size_t n) {
+    size_t n_steps = 0;
+    for (size_t s = 0; s < m->facts->n_steps; s++) {
+        size_t i = 0;
+        while (i < n && all[i].op->step != m->facts->steps[s].step) {
+            i++;
+        }
+        n_steps += i < n;
+    }
+    return m->facts->n_steps > 1 && n_steps == m->facts->n_steps;
+}
+
+/* All of a rank where likeness is as certain as `sure`; *excess_ns is their time beyond the medians. */
+static size_t outliers_of(const ps_report *report, const ps_report_member *m, const sorted *s,
+                          ps_alike sure, lengths *l, outlier *out, int64_t *excess_ns) {
+    double times = report->findings.thresholds[PS_RULE_COMM_OUTLIER];
     size_t n = 0;
     *excess_ns = 0;
-    for (size_t i = 0; i < s->n;) {
-        size_t end = i + 1;
-        while (end < s->n && is_alike(s->ops[end], s->ops[i])) {
+    for (size_t i = 0, end = 0; i < s->n; i = end) {
+        for (end = i + 1; end < s->n && alike(s->ops[end], s->ops[i]) != PS_ALIKE_NOT;) {
             end++;
         }
-        int64_t median = dur_of(s->ops[i + (end - i - 1) / 2]);
-        double limit = (double)median * report->findings.thresholds[PS_RULE_COMM_OUTLIER];
-        for (size_t k = i; end - i >= LEAST_ALIKE && k < end; k++) {
-            if ((double)dur_of(s->ops[k]) > limit) {
-                out[n++] = (outlier){s->ops[k], median};
-                *excess_ns = ps_ns_add(*excess_ns, dur_of(s->ops[k]) - median);
+        for (size_t k = i; k < end; k++) {
+            l->ns[k] = dur_of(s->ops[k]);
+        }
+        if (alike(s->ops[i], s->ops[i]) != sure ||
+            ps_outliers_find(l->ns + i, end - i, times, l->like_ns + i) == 0) {
+            continue;
+        }
+        size_t before = n;
+        for (size_t k = i; k < end; k++) {
+            if (l->like_ns[k] > 0) {
+                out[n++] = (outlier){s->ops[k], l->like_ns[k]};
             }
         }
-        i = end;
+        n = sure == PS_ALIKE_UNSURE && comes_back(m, out + before, n - before) ? before : n;
+        for (size_t k = before; k < n; k++) {
+            *excess_ns = ps_ns_add(*excess_ns, dur_of(out[k].op) - out[k].median_ns);
+        }
     }
     return n;
 }
 
-static void say_outliers(ps_report *report, const ps_report_member *m, outlier *all, size_t n,
-                         int64_t gain_ns) {
+static void say_outliers(ps_report *report, const ps_report_member *m, ps_alike sure, outlier *all,
+                         size_t n, int64_t gain_ns) {
     qsort(all, n, sizeof *all, longest_first);
     double times =
         (double)dur_of(all[0].op) / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
-    ps_findings_add(
-        &report->findings,
-        (ps_finding){.rule = PS_RULE_COMM_OUTLIER,
-                     .rank = m->rank,
-                     .stage = m->stage,
-                     .gain_ns = gain_ns,
-                     .value = times},
-        "On rank %s %zu operator%s took far longer than the others of the same kind, group and size: %s in "
-        "each step.",
-        PS_RANK(m->rank), n, n == 1 ? "" : "s", ps_ns_text_of(gain_ns).text);
+    const char *like = sure == PS_ALIKE_SURE ? "kind, group and size"
+                       : ps_str_is_none(all[0].op->group) ? "kind"
+                                                          : "kind and group";
+    const char *unsure = sure == PS_ALIKE_SURE ? ""
+                         : ps_str_is_none(all[0].op->group)
+                             ? " The profile does not name their group: they may be different things."
+                             : " Their size is unknown: they may be different things.";
+    ps_findings_add(&report->findings,
+                    (ps_finding){.rule = PS_RULE_COMM_OUTLIER,
+                                 .rank = m->rank,
+                                 .stage = m->stage,
+                                 .gain_ns = sure == PS_ALIKE_SURE ? gain_ns : 0,
+                                 .value = times},
+                    "On rank %s %zu operator%s took far longer than the others of the same %s: %s in "
+                    "each step.%s",
+                    PS_RANK(m->rank), n, n == 1 ? "" : "s", like, ps_ns_text_of(gain_ns).text,
+                    unsure);
     for (size_t i = 0; i < n; i++) {
         char note[96];
         (void)snprintf(note, sizeof note, "median of its like %s",
@@ -354,37 +378,51 @@ static void say_outliers(ps_report *report, const ps_report_member *m, outlier *
     }
 }
 
-static void find_outliers(ps_report *report) {
-    const ps_report_member *worst = NULL;
-    outlier *worst_all = NULL;
-    size_t worst_n = 0;
-    int64_t most_ns = 0;
-    for (size_t k = 0; k < report->n_members; k++) {
-        const ps_report_member *m = &report->members[k];
-        sorted s;
-        outlier *all = ps_calloc(m->facts->comm.n + 1, sizeof *all);
+/* The rank that loses most by them. */
+typedef struct worst_outliers {
+    const ps_report_member *member;
+    outlier *all;
+    size_t n;
+    int64_t ns; /* in a step */
+} worst_outliers;
+
+static bool look_for_outliers(const ps_report *report, const ps_report_member *m, ps_alike sure,
+                              worst_outliers *worst) {
+    size_t n_ops = m->facts->comm.n;
+    sorted s = {0};
+    lengths l = {ps_calloc(n_ops + 1, sizeof *l.ns), ps_calloc(n_ops + 1, sizeof *l.like_ns)};
+    outlier *all = ps_calloc(n_ops + 1, sizeof *all);
+    bool ok = sort_ops(m, by_kind, &s) && l.ns != NULL && l.like_ns != NULL && all != NULL;
+    if (ok) {
         int64_t excess_ns = 0;
-        if (!sort_ops(m, by_kind, &s) || all == NULL) {
-            report->findings.failed = true;
-        } else {
-            size_t n = outliers_of(report, &s, all, &excess_ns);
-            bool counts = ps_percent(per_step(m, excess_ns), m->step_ns) > 1;
-            if (counts && per_step(m, excess_ns) > most_ns) {
-                outlier *other = worst_all;
-                worst_all = all;
-                all = other;
-                worst = m;
-                worst_n = n;
-                most_ns = per_step(m, excess_ns);
-            }
+        size_t n = outliers_of(report, m, &s, sure, &l, all, &excess_ns);
+        int64_t ns = per_step(m, excess_ns);
+        if (n > 0 && ps_percent(ns, m->step_ns) > 1 && ns > worst->ns) {
+            outlier *other = worst->all;
+            *worst = (worst_outliers){m, all, n, ns};
+            all = other;
         }
-        ps_free(s.ops);
-        ps_free(all);
     }
-    if (worst != NULL) {
-        say_outliers(report, worst, worst_all, worst_n, most_ns);
+    ps_free(s.ops);
+    ps_free(l.ns);
+    ps_free(l.like_ns);
+    ps_free(all);
+    return ok;
+}
+
+/* True when there are any. */
+static bool find_outliers(ps_report *report, ps_alike sure) {
+    worst_outliers worst = {0};
+    for (size_t k = 0; k < report->n_members; k++) {
+        if (!look_for_outliers(report, &report->members[k], sure, &worst)) {
+            report->findings.failed = true;
+        }
     }
-    ps_free(worst_all);
+    if (worst.member != NULL) {
+        say_outliers(report, worst.member, sure, worst.all, worst.n, worst.ns);
+    }
+    ps_free(worst.all);
+    return worst.member != NULL;
 }
 
 /* --- who waits for whom ---------------------------------------------------------------------------------------------------- */
@@ -552,6 +590,7 @@ static void find_waiting(ps_report *report) {
     }
     ps_late_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
     if (ps_late_measure(&in, &late, &err) == PS_OK) {
+        ps_report_note_waits(report, &late);
         find_late(report, &late);
         find_receives(report, &late);
     } else {
@@ -664,10 +703,13 @@ void ps_report_comm(ps_report *report) {
                                      {"Free", free_of, true}};
     find_exposed(report);
     find_heavy(report);
-    find_outliers(report);
+    if (!find_outliers(report, PS_ALIKE_SURE)) {
+        (void)find_outliers(report, PS_ALIKE_UNSURE);
+    }
     find_waiting(report);
     for (size_t i = 0; i < sizeof METRICS / sizeof *METRICS; i++) {
         find_spread(report, &METRICS[i]);
     }
     ps_report_network(report);
+    ps_report_doubts(report);
 }

@@ -19,6 +19,24 @@ static void show_event(ps_report *report, const ps_report_member *m, const ps_re
 
 /* --- free ---------------------------------------------------------------------------------------------------------- */
 
+/* The last finding counts what these causes cost the device of the rank; causes are activities of the host, then ps_idle_cause. */
+static void claim_idle(ps_report *report, const ps_report_member *m, int first, int last) {
+    for (int cause = first; cause <= last; cause++) {
+        const ps_intervals *spans = &m->facts->idle_spans[cause];
+        for (size_t i = 0; i < spans->n; i++) {
+            ps_findings_span(&report->findings, spans->at[i].start_ns, spans->at[i].end_ns);
+        }
+    }
+}
+
+static void claim_host_idle(ps_report *report, const ps_report_member *m) {
+    for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+        if (ps_idle_is_hosts(cause)) {
+            claim_idle(report, m, cause, cause);
+        }
+    }
+}
+
 static bool in_bubble(const ps_report_member *m, const ps_report_wait *w) {
     int64_t covered = ps_intervals_within_ns(&m->bubbles, w->start_ns, w->end_ns);
     return covered > (w->end_ns - w->start_ns) / 2;
@@ -131,6 +149,7 @@ static const ps_report_member *find_free(ps_report *report) {
         PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(m->step_ns).text, bubble,
         ps_ns_text_of(m->host_ns).text, share, n_over, report->n_members, causes);
     show_gaps(report, m);
+    claim_host_idle(report, m);
     return m;
 }
 
@@ -212,6 +231,10 @@ static void find_edges(ps_report *report) {
         ps_ns_text_of(worst->before_ns).text, ps_ns_text_of(worst->after_ns).text, share, bubble);
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");
+    for (size_t i = 0; i < worst->facts->n_edges; i++) {
+        const ps_report_gap *edge = &worst->facts->edges[i];
+        ps_findings_span(&report->findings, edge->start_ns, edge->end_ns);
+    }
 }
 
 /* --- launches ------------------------------------------------------------------------------------------------------ */
@@ -333,6 +356,7 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
         "%s.",
         PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops);
     show_stops(report, worst, rule);
+    claim_idle(report, worst, rule->first, rule->last);
 }
 
 /* A single range longer than the threshold, in ms. */
@@ -367,6 +391,7 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
         ps_ns_text_of(longest->dur_ns).text, (long long)stops->n, ps_ns_text_of(stops->sum_ns).text,
         ps_ns_text_of(lost_ns).text);
     show_stops(report, worst, rule);
+    claim_idle(report, worst, rule->first, rule->last);
 }
 
 static int64_t comm_ns(const ps_report_member *m) {
@@ -480,6 +505,10 @@ static void find_copies(ps_report *report) {
         PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
         ps_ns_text_of(worst->step_ns).text, share, kinds);
     show_copies(report, worst);
+    for (size_t i = 0; i < worst->facts->copy_spans.n; i++) {
+        const ps_interval *span = &worst->facts->copy_spans.at[i];
+        ps_findings_span(&report->findings, span->start_ns, span->end_ns);
+    }
 }
 
 /* --- the environment ------------------------------------------------------------------------------------------------- */

@@ -100,6 +100,17 @@ typedef struct ps_report_frequency {
     const char *series;
 } ps_report_frequency;
 
+/* Kernels of one name that may compute or communicate (report_doubt.c). */
+typedef struct ps_report_doubt {
+    const char *name;
+    const char *caller; /* what of a communication library launched it; "": it is its stream that raises the doubt */
+    int64_t n, sum_ns;
+    double share; /* of the work of kernels, percent */
+    int64_t longest_start_ns, longest_ns, longest_step;
+} ps_report_doubt;
+
+#define PS_REPORT_DOUBTS_KEPT 4
+
 /* Volume by transport. */
 typedef struct ps_report_packets {
     const char *transport;
@@ -155,6 +166,8 @@ typedef struct ps_report_rank {
     ps_comm_list comm;  /* that of the part: not owned */
     ps_report_packets packets[8];
     size_t n_packets;
+    ps_report_doubt doubts[PS_REPORT_DOUBTS_KEPT]; /* the most time first */
+    size_t n_doubts;
     ps_report_event retransmitted; /* the longest transit over RDMA; dur_ns 0: none */
 } ps_report_rank;
 
@@ -170,6 +183,7 @@ bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, 
 bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
 bool ps_report_gather_links(ps_report_rank *r); /* after the part */
+bool ps_report_gather_doubts(const ps_links *links, ps_report_rank *r);
 
 /* Whether a counter of this name is the frequency of a device, or of a CPU. */
 bool ps_is_frequency(const char *name, bool *is_cpu);

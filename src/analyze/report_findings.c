@@ -10,6 +10,9 @@
 #include "base/alloc.h"
 
 void ps_findings_fini(ps_findings *f) {
+    for (size_t i = 0; i < f->n; i++) {
+        ps_intervals_fini(&f->all[i].spans);
+    }
     ps_free(f->all);
     ps_free(f->evidence);
     ps_arena_fini(&f->arena);
@@ -26,6 +29,7 @@ void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     finding.text = ps_arena_strndup(&f->arena, text, strlen(text));
+    finding.first_evidence = f->n_evidence;
     finding.n_evidence = 0;
     if (finding.text == NULL || !ps_grow(&f->all, &f->cap, f->n + 1, UINT32_MAX, sizeof *f->all)) {
         f->failed = true;
@@ -52,6 +56,12 @@ void ps_findings_evidence(ps_findings *f, ps_evidence e) {
     }
     f->evidence[f->n_evidence++] = e;
     f->all[f->n - 1].n_evidence++;
+}
+
+void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns) {
+    if (!f->failed && f->n > 0 && end_ns > start_ns) {
+        f->failed = !ps_intervals_add(&f->all[f->n - 1].spans, start_ns, end_ns);
+    }
 }
 
 ps_ns_text ps_ns_text_of(int64_t ns) {
@@ -93,6 +103,8 @@ enum {
     F_RANK,
     F_GAIN,
     F_SHARE,
+    F_SHARED,
+    F_SHARED_WITH,
     F_VALUE,
     F_THRESHOLD,
     F_FIRES,
@@ -111,6 +123,8 @@ static const ps_column FINDINGS[N_F] = {
     [F_RANK] = {.name = "rank", .type = PS_COL_INT},
     [F_GAIN] = {.name = "gain", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [F_SHARE] = {.name = "gain share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [F_SHARED] = {.name = "shared", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [F_SHARED_WITH] = {.name = "shared with", .type = PS_COL_INT},
     [F_VALUE] = {.name = "value", .type = PS_COL_TEXT},
     [F_THRESHOLD] = {.name = "threshold", .type = PS_COL_TEXT},
     [F_FIRES] = {.name = "fires when", .type = PS_COL_TEXT},
@@ -158,6 +172,12 @@ static bool add_finding(ps_table *t, const ps_finding *x, size_t number, ps_vend
         ps_table_set_int(t, F_GAIN, x->gain_ns);
         ps_table_set_real(t, F_SHARE, ps_percent(x->gain_ns, step_ns));
     }
+    if (x->shared_with > 0) {
+        ps_table_set_int(t, F_SHARED_WITH, (int64_t)x->shared_with);
+    }
+    if (x->shared_with > 0 && x->shared_ns > 0) {
+        ps_table_set_int(t, F_SHARED, x->shared_ns);
+    }
     return ps_table_set_text(t, F_SECTION, ps_section_name(rule->section)) &&
            ps_table_set_text(t, F_SEVERITY, severity) && ps_table_set_text(t, F_RULE, rule->name) &&
            ps_table_set_text(t, F_TITLE, rule->title) && ps_table_set_text(t, F_TEXT, x->text) &&
@@ -187,47 +207,18 @@ static bool add_evidence(ps_table *t, const ps_evidence *e, size_t number, int64
     return ps_table_set_text(t, E_NAME, e->name) && ps_table_set_text(t, E_NOTE, e->note);
 }
 
-typedef struct place {
-    const ps_finding *finding;
-    size_t number, first_evidence;
-} place;
-
-static int compare(const void *a, const void *b) {
-    const place *x = a;
-    const place *y = b;
-    int sx = (int)ps_rule_of(x->finding->rule)->section;
-    int sy = (int)ps_rule_of(y->finding->rule)->section;
-    if (sx != sy) {
-        return sx - sy;
-    }
-    if (x->finding->gain_ns != y->finding->gain_ns) {
-        return x->finding->gain_ns > y->finding->gain_ns ? -1 : 1;
-    }
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
 ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_ns,
                            int64_t start_ns, ps_result *result, ps_err *err) {
     ps_table *findings = ps_table_new("findings", "findings", FINDINGS, N_F);
     ps_table *evidence = ps_table_new("evidence", "where to look", EVIDENCE, N_E);
-    place *places = ps_calloc(f->n + 1, sizeof *places);
-    bool ok = !f->failed && findings != NULL && evidence != NULL && places != NULL;
-    size_t at = 0;
+    bool ok = !f->failed && findings != NULL && evidence != NULL;
     for (size_t i = 0; ok && i < f->n; i++) {
-        places[i] = (place){&f->all[i], i, at};
-        at += f->all[i].n_evidence;
-    }
-    if (ok && f->n > 1) {
-        qsort(places, f->n, sizeof *places, compare);
-    }
-    for (size_t i = 0; ok && i < f->n; i++) {
-        const place *p = &places[i];
-        ok = add_finding(findings, p->finding, i + 1, vendor, f->thresholds, step_ns);
-        for (size_t k = 0; ok && k < p->finding->n_evidence; k++) {
-            ok = add_evidence(evidence, &f->evidence[p->first_evidence + k], i + 1, start_ns);
+        const ps_finding *x = &f->all[i];
+        ok = add_finding(findings, x, i + 1, vendor, f->thresholds, step_ns);
+        for (size_t k = 0; ok && k < x->n_evidence; k++) {
+            ok = add_evidence(evidence, &f->evidence[x->first_evidence + k], i + 1, start_ns);
         }
     }
-    ps_free(places);
     if (!ok) {
         ps_table_free(findings);
         ps_table_free(evidence);

@@ -1,4 +1,7 @@
-/* Findings of the report with their evidence, while they are being collected. Texts live in the list's arena. */
+/* Findings of the report with their evidence, while they are being collected. Texts live in the list's arena.
+ *
+ * A rule adds a finding, then its rows of evidence, and, where it knows them, the spans of time that its gain counts.
+ * report_gains.h bounds the gains, puts the findings in order, and tells by the spans which of them count the same time. */
 #ifndef PS_ANALYZE_REPORT_FINDINGS_H
 #define PS_ANALYZE_REPORT_FINDINGS_H
 
@@ -7,6 +10,7 @@
 #include <stdint.h>
 
 #include "analyze/analysis.h"
+#include "analyze/intervals.h"
 #include "analyze/report_rules.h"
 #include "base/arena.h"
 
@@ -31,14 +35,17 @@ typedef struct ps_finding {
     double value;    /* what the rule compares, in its unit */
     bool is_assumed; /* the gain rests on something that was not measured: medium at most */
     const char *text;
-    size_t n_evidence;
+    size_t first_evidence, n_evidence;
+    ps_intervals spans; /* when that was on `rank`, epoch, over all steps; empty: not known */
+    int64_t shared_ns;  /* per step, of the gain: what finding `shared_with` counts, too */
+    size_t shared_with; /* its number; 0: none; shared_ns 0: nobody knows how much */
 } ps_finding;
 
 /* Zero it and set `thresholds` to begin; end with ps_findings_fini(). */
 typedef struct ps_findings {
     ps_finding *all;
     size_t n, cap;
-    ps_evidence *evidence; /* in the order of the findings */
+    ps_evidence *evidence; /* in the order in which findings were added */
     size_t n_evidence, cap_evidence;
     const double *thresholds; /* [PS_N_RULES] */
     ps_arena arena;
@@ -54,6 +61,8 @@ bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value);
  * ignored). */
 void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) PS_PRINTF(3, 4);
 void ps_findings_evidence(ps_findings *f, ps_evidence e);
+/* Of the last finding: the cause held on its rank from start to end (epoch). */
+void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns);
 
 /* "18.3 ms": three significant digits. */
 typedef struct ps_ns_text {
@@ -67,8 +76,8 @@ double ps_percent(int64_t part, int64_t whole);
 /* "high" from 10 % of the step, "medium" from 3 %, "low" below, "info" without an estimate. */
 const char *ps_severity_of(int64_t gain_ns, int64_t step_ns);
 
-/* The tables `findings` and `evidence`, in sections by the order of rules, within one by gain. `start_ns` is the beginning
- * of the capture, from which the evidence is counted, too. */
+/* The tables `findings` and `evidence`, in the order of the list. `start_ns` is the beginning of the capture, from which the
+ * evidence is counted, too. */
 PS_MUST_USE ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_ns,
                                        int64_t start_ns, ps_result *result, ps_err *err);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/alike.h"
 #include "analyze/kernel_args.h"
 #include "analyze/mfu.h"
 #include "analyze/report_facts.h"
@@ -12,6 +13,7 @@
 #include "base/num.h"
 #include "base/strpool.h"
 
+#define SLOW_TIMES 1.5 /* the rule kernel-varies */
 #define MAX_KEPT 2000 /* kinds of kernels of a rank; the rest only counts in the sum */
 
 typedef struct timed {
@@ -157,27 +159,38 @@ static int compare_timed(const void *a, const void *b) {
     return x->dur_ns < y->dur_ns ? -1 : x->dur_ns > y->dur_ns;
 }
 
-static void find_excess(kernels *k) {
+/* Of one kind, sorted by length. */
+static void find_excess_of_kind(const timed *all, size_t n, int64_t *lengths_ns, int64_t *like_ns,
+                                ps_report_kernel *kind) {
+    for (size_t i = 0; i < n; i++) {
+        lengths_ns[i] = all[i].dur_ns;
+    }
+    kind->median_ns = lengths_ns[n / 2];
+    kind->n_excess = (int64_t)ps_outliers_find(lengths_ns, n, SLOW_TIMES, like_ns);
+    if (kind->n_excess * 4 > kind->n) { /* not slow ones but others, of a size that nobody wrote */
+        kind->n_excess = 0;
+    }
+    for (size_t i = 0; kind->n_excess > 0 && i < n; i++) {
+        int64_t beyond_ns = like_ns[i] > 0 ? lengths_ns[i] - like_ns[i] : 0;
+        kind->excess_ns = ps_ns_add(kind->excess_ns, beyond_ns);
+    }
+}
+
+static bool find_excess(kernels *k) {
+    int64_t *lengths_ns = ps_calloc(k->n + 1, sizeof *lengths_ns);
+    int64_t *like_ns = ps_calloc(k->n + 1, sizeof *like_ns);
+    bool ok = lengths_ns != NULL && like_ns != NULL;
     qsort(k->all, k->n, sizeof *k->all, compare_timed);
-    for (size_t i = 0; i < k->n;) {
-        size_t end = i;
-        while (end < k->n && k->all[end].row == k->all[i].row) {
+    for (size_t i = 0, end = 0; ok && i < k->n; i = end) {
+        for (end = i; end < k->n && k->all[end].row == k->all[i].row;) {
             end++;
         }
-        ps_report_kernel *kind = &k->out->kernels[k->all[i].row];
-        kind->median_ns = k->all[i + (end - i) / 2].dur_ns;
-        int64_t limit_ns = kind->median_ns + kind->median_ns / 2;
-        for (size_t j = end; j > i && k->all[j - 1].dur_ns > limit_ns; j--) {
-            kind->excess_ns = ps_ns_add(kind->excess_ns, k->all[j - 1].dur_ns - kind->median_ns);
-            kind->n_excess++;
-        }
-        if (kind->n_excess * 4 >
-            kind->n) { /* not slow ones but others, of a size that nobody wrote */
-            kind->n_excess = 0;
-            kind->excess_ns = 0;
-        }
-        i = end;
+        find_excess_of_kind(k->all + i, end - i, lengths_ns, like_ns,
+                            &k->out->kernels[k->all[i].row]);
     }
+    ps_free(lengths_ns);
+    ps_free(like_ns);
+    return ok;
 }
 
 static int compare_kinds(const void *a, const void *b) {
@@ -202,7 +215,7 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_
         ok = k.s->kind[i] != PS_SLICE_KERNEL || add(&k, i);
     }
     if (ok && k.n > 0) {
-        find_excess(&k);
+        ok = find_excess(&k);
         qsort(r->kernels, r->n_kernels, sizeof *r->kernels, compare_kinds);
     }
     r->n_kernels = r->n_kernels < MAX_KEPT ? r->n_kernels : MAX_KEPT;

@@ -1,8 +1,10 @@
 /* Links and packets, from what the profile's own communication tables say, and the sizes of messages. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/alike.h"
 #include "analyze/marks.h"
 #include "analyze/report.h"
 #include "analyze/slow_link_matrix.h"
@@ -156,34 +158,95 @@ static bool is_odd(const ps_report *report, const ps_comm_op *op) {
     return unit >= 1 && op->size_bytes > LEAST_BYTES && fmod((double)op->size_bytes, unit) != 0;
 }
 
-static int64_t odd_ns(const ps_report *report, const ps_report_member *m, size_t *n) {
-    int64_t sum = 0;
-    *n = 0;
-    for (size_t i = 0; i < m->facts->comm.n; i++) {
-        const ps_comm_op *op = &m->facts->comm.ops[i];
-        if (is_odd(report, op)) {
-            sum = ps_ns_add(sum, op->end_ns - op->start_ns);
-            (*n)++;
+/* Operators bear one name in several groups or steps; their length tells them apart. */
+const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm_op *op) {
+    const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
+    const char *name = ps_comm_text(&m->facts->comm, op->name);
+    double length_ms = (double)(op->end_ns - op->start_ns) / 1e6;
+    for (size_t i = 0; t != NULL && i < t->n_times; i++) {
+        const ps_comm_time *row = &t->times[i];
+        const char *other = ps_comm_tables_text(t, row->op);
+        size_t n = strcspn(other, "@");
+        if (strlen(name) == n && strncmp(name, other, n) == 0 &&
+            fabs(row->elapsed - length_ms) <= length_ms / 100) {
+            return row;
         }
     }
-    return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
+    return NULL;
+}
+
+static int64_t length_of(const ps_comm_op *op) {
+    return op->end_ns - op->start_ns;
+}
+
+static int by_likeness(const void *a, const void *b) {
+    const ps_comm_op *x = *(const ps_comm_op *const *)a;
+    const ps_comm_op *y = *(const ps_comm_op *const *)b;
+    const int64_t left[] = {x->type.id, x->group.id, x->size_bytes, length_of(x), x->slice};
+    const int64_t right[] = {y->type.id, y->group.id, y->size_bytes, length_of(y), y->slice};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        if (left[i] != right[i]) {
+            return left[i] < right[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static bool are_alike(const ps_comm_op *x, const ps_comm_op *y) {
+    return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
+                       (ps_alike_facts){y->type.id, y->group.id, y->size_bytes}) == PS_ALIKE_SURE;
+}
+
+/* Messages whose size is no multiple, and what of their time is transit: as the profile says, else at most what the
+ * shortest one of its like took, for what an operator waits is no message's fault. */
+typedef struct odd_messages {
+    size_t n;
+    int64_t transit_ns; /* in a step */
+    bool is_bound;      /* of some it is only said that it is not more */
+} odd_messages;
+
+#define MAX_LOOKED_UP 4096 /* operators whose times are looked for in the profile's tables */
+
+static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_messages *out) {
+    const ps_comm_op **all = ps_calloc(m->facts->comm.n + 1, sizeof *all);
+    *out = (odd_messages){0};
+    for (size_t i = 0; all != NULL && i < m->facts->comm.n; i++) {
+        if (is_odd(report, &m->facts->comm.ops[i])) {
+            all[out->n++] = &m->facts->comm.ops[i];
+        }
+    }
+    if (out->n > 1) {
+        qsort(all, out->n, sizeof *all, by_likeness);
+    }
+    for (size_t i = 0, first = 0; i < out->n; i++) {
+        first = are_alike(all[first], all[i]) ? first : i;
+        const ps_comm_time *row = out->n <= MAX_LOOKED_UP ? ps_report_comm_time(m, all[i]) : NULL;
+        bool is_said = row != NULL && row->transit >= 0;
+        out->is_bound = out->is_bound || !is_said;
+        out->transit_ns =
+            ps_ns_add(out->transit_ns, is_said ? ms_to_ns(row->transit) : length_of(all[first]));
+    }
+    if (m->facts->n_steps > 0) {
+        out->transit_ns /= (int64_t)m->facts->n_steps;
+    }
+    ps_free(all);
+    return all != NULL;
 }
 
 /* How much faster aligned ones would be is not known. */
 static void find_alignment(ps_report *report) {
     const ps_report_member *worst = NULL;
-    int64_t most = 0;
-    size_t n_worst = 0;
+    odd_messages most = {0};
     for (size_t m = 0; m < report->n_members; m++) {
-        size_t n = 0;
-        int64_t ns = odd_ns(report, &report->members[m], &n);
-        if (ns > most) {
-            most = ns;
+        odd_messages here;
+        if (!add_up_odd(report, &report->members[m], &here)) {
+            report->findings.failed = true;
+        } else if (here.transit_ns > most.transit_ns) {
+            most = here;
             worst = &report->members[m];
-            n_worst = n;
         }
     }
-    if (worst == NULL || ps_percent(most, worst->step_ns) <= 1) {
+    if (worst == NULL || ps_percent(most.transit_ns, worst->step_ns) <= 1) {
         return;
     }
     const ps_comm_op *largest = NULL;
@@ -199,8 +262,13 @@ static void find_alignment(ps_report *report) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .value = fmod((double)largest->size_bytes, unit)},
-        "On rank %s %zu messages over 1 MB are no multiple of %.4g bytes; they take %s in a step.",
-        PS_RANK(worst->rank), n_worst, unit, ps_ns_text_of(most).text);
+        "On rank %s %zu messages over 1 MB are no multiple of %.4g bytes; they are in transit for %s%s in a "
+        "step.%s",
+        PS_RANK(worst->rank), most.n, unit, most.is_bound ? "at most " : "",
+        ps_ns_text_of(most.transit_ns).text,
+        most.is_bound ? " The profile does not tell transit from waiting: of each kind and size the "
+                        "shortest one counts."
+                      : "");
     char note[64];
     (void)snprintf(note, sizeof note, "%lld bytes", (long long)largest->size_bytes);
     ps_findings_evidence(&report->findings,

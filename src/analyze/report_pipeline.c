@@ -1,16 +1,18 @@
-/* The pipeline in findings: from the tables that the chart came with (docs/bubble.md), as means over its steps. */
+/* The pipeline in findings: from the tables that the chart came with (docs/bubble.md), as means over its steps. Of a stage
+ * that several pipelines have, one speaks for all: that of the median; where one is far off, the worst is named with it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/marks.h"
 #include "analyze/report.h"
+#include "analyze/report_gains.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
 /* One stage of one pipeline, sums over the steps. */
 typedef struct stage {
-    int32_t stage, rank;
+    int32_t stage, pipeline, rank;
     int64_t n_steps;
     int64_t busy_ns, bubble_ns, warmup_ns, stall_ns, cooldown_ns;
     int64_t for_stages_ns, transfer_ns, other_ns;
@@ -19,9 +21,13 @@ typedef struct stage {
 
 typedef struct pipes {
     ps_report *report;
-    stage *stages; /* in the order of PipelineBubble's first step */
+    stage *
+        stages; /* by pipeline, in the order of PipelineBubble's first step; those whose bubble is told */
     size_t n, cap;
-    int64_t step_ns; /* mean */
+    int32_t *numbers; /* [n_numbers] the stages that they are, ascending */
+    size_t n_numbers, n_pipelines;
+    const stage **of_number; /* [n] scratch */
+    int64_t step_ns;         /* mean */
     size_t n_steps;
 } pipes;
 
@@ -50,15 +56,17 @@ static bool sum_stages(pipes *p) {
         int32_t rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
         int64_t step = ps_column_int(bubble, r, "step", PS_STEP_OUTSIDE);
         stage *s = stage_of_rank(p, rank);
-        if (is_outside(step)) {
-            continue;
+        if (is_outside(step) || ps_column_int(bubble, r, "bubble", -1) < 0) {
+            continue; /* the chart says why there is no bubble */
         }
         if (s == NULL) {
             if (!ps_grow(&p->stages, &p->cap, p->n + 1, UINT32_MAX, sizeof *p->stages)) {
                 return false;
             }
             s = &p->stages[p->n++];
-            *s = (stage){.rank = rank, .stage = (int32_t)ps_column_int(bubble, r, "stage", -1)};
+            *s = (stage){.rank = rank,
+                         .stage = (int32_t)ps_column_int(bubble, r, "stage", -1),
+                         .pipeline = (int32_t)ps_column_int(bubble, r, "pipeline", 0)};
         }
         int64_t idle_ns = ps_column_int(bubble, r, "bubble", 0);
         s->n_steps++;
@@ -84,13 +92,126 @@ static bool sum_stages(pipes *p) {
 static void mean_step(pipes *p) {
     const ps_table *steps = ps_report_chart_table(p->report, "PipelineStep");
     int64_t sum = 0;
+    int64_t n = 0;
+    int64_t last = PS_STEP_OUTSIDE;
     for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
-        if (!is_outside(ps_column_int(steps, r, "step", PS_STEP_OUTSIDE))) {
+        int64_t step = ps_column_int(steps, r, "step", PS_STEP_OUTSIDE);
+        if (!is_outside(step)) {
             sum = ps_ns_add(sum, ps_column_int(steps, r, "time", 0));
-            p->n_steps++;
+            n++;
+            p->n_steps += step != last; /* each pipeline has a row in it */
+            last = step;
         }
     }
-    p->step_ns = mean(sum, (int64_t)p->n_steps);
+    p->step_ns = mean(sum, n);
+}
+
+/* --- the same stage of several pipelines ------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b) {
+    int32_t x = *(const int32_t *)a;
+    int32_t y = *(const int32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static size_t distinct(int32_t *numbers, size_t n) {
+    size_t kept = 0;
+    if (n > 1) {
+        qsort(numbers, n, sizeof *numbers, compare_numbers);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (kept == 0 || numbers[i] != numbers[kept - 1]) {
+            numbers[kept++] = numbers[i];
+        }
+    }
+    return kept;
+}
+
+/* False when memory is out. */
+static bool number_stages(pipes *p) {
+    p->numbers = ps_calloc(p->n, sizeof *p->numbers);
+    p->of_number = ps_calloc(p->n, sizeof *p->of_number);
+    if (p->numbers == NULL || p->of_number == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        p->numbers[i] = p->stages[i].pipeline;
+    }
+    p->n_pipelines = distinct(p->numbers, p->n);
+    for (size_t i = 0; i < p->n; i++) {
+        p->numbers[i] = p->stages[i].stage;
+    }
+    p->n_numbers = distinct(p->numbers, p->n);
+    return true;
+}
+
+typedef int64_t stage_time_fn(const stage *s); /* sum over its steps */
+
+static int64_t busy_time(const stage *s) {
+    return s->busy_ns;
+}
+static int64_t bubble_time(const stage *s) {
+    return s->bubble_ns;
+}
+
+static int compare_times(const void *a, const void *b, void *context) {
+    stage_time_fn *const *of = context;
+    const stage *x = *(const stage *const *)a;
+    const stage *y = *(const stage *const *)b;
+    int64_t tx = mean((*of)(x), x->n_steps);
+    int64_t ty = mean((*of)(y), y->n_steps);
+    return tx != ty ? (tx < ty ? -1 : 1) : x->rank < y->rank ? 1 : x->rank > y->rank ? -1 : 0;
+}
+
+/* One stage in all its pipelines, by a time: the lower median and the largest of them. */
+typedef struct over_pipelines {
+    const stage *median, *worst;
+    size_t n;
+} over_pipelines;
+
+static over_pipelines stage_over(const pipes *p, int32_t number, stage_time_fn *of) {
+    over_pipelines o = {.n = 0};
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->stages[i].stage == number) {
+            p->of_number[o.n++] = &p->stages[i];
+        }
+    }
+    qsort_r(p->of_number, o.n, sizeof *p->of_number, compare_times, &of);
+    o.median = p->of_number[(o.n - 1) / 2];
+    o.worst = p->of_number[o.n - 1];
+    return o;
+}
+
+typedef struct stage_text {
+    char text[48];
+} stage_text;
+
+/* "stage 3", and of which pipeline where there are several. */
+static stage_text name_stage(const pipes *p, const stage *s, bool begins) {
+    stage_text out;
+    const char *word = begins ? "Stage" : "stage";
+    if (p->n_pipelines > 1) {
+        (void)snprintf(out.text, sizeof out.text, "%s %d of pipeline %d", word, (int)s->stage,
+                       (int)s->pipeline);
+    } else {
+        (void)snprintf(out.text, sizeof out.text, "%s %d", word, (int)s->stage);
+    }
+    return out;
+}
+
+typedef struct mean_text {
+    char text[64];
+} mean_text;
+
+/* "4 stages", "4 stages of 16 pipelines" */
+static mean_text count_stages(const pipes *p) {
+    mean_text out;
+    int n = snprintf(out.text, sizeof out.text, "%zu stages", p->n_numbers);
+    if (p->n_pipelines > 1 && n > 0) {
+        (void)snprintf(out.text + n, sizeof out.text - (size_t)n, " of %zu pipelines",
+                       p->n_pipelines);
+    }
+    return out;
 }
 
 /* --- the longest bubbles --------------------------------------------------------------------------------------------- */
@@ -183,37 +304,53 @@ static void show_bubbles(ps_report *report, wanted w, size_t n) {
 
 /* --- the rules ------------------------------------------------------------------------------------------------------- */
 
-static void show_stage(ps_report *report, const stage *s, int64_t value_ns) {
-    char name[32];
-    char note[160];
-    (void)snprintf(name, sizeof name, "stage %d", (int)s->stage);
-    (void)snprintf(note, sizeof note, "busy %s, warm-up %s, stall %s, cool-down %s",
-                   ps_ns_text_of(mean(s->busy_ns, s->n_steps)).text,
-                   ps_ns_text_of(mean(s->warmup_ns, s->n_steps)).text,
-                   ps_ns_text_of(mean(s->stall_ns, s->n_steps)).text,
-                   ps_ns_text_of(mean(s->cooldown_ns, s->n_steps)).text);
-    ps_findings_evidence(&report->findings, (ps_evidence){.rank = s->rank,
-                                                          .step = s->worst_step,
-                                                          .start_ns = PS_NO_START,
-                                                          .dur_ns = value_ns,
-                                                          .name = name,
-                                                          .note = note});
+/* The stage in the pipeline of the median, and how far the worst is from it. */
+static void show_stage(const pipes *p, int32_t number, stage_time_fn *of) {
+    over_pipelines o = stage_over(p, number, of);
+    const stage *s = o.median;
+    char note[256];
+    int n = snprintf(note, sizeof note, "busy %s, warm-up %s, stall %s, cool-down %s",
+                     ps_ns_text_of(mean(s->busy_ns, s->n_steps)).text,
+                     ps_ns_text_of(mean(s->warmup_ns, s->n_steps)).text,
+                     ps_ns_text_of(mean(s->stall_ns, s->n_steps)).text,
+                     ps_ns_text_of(mean(s->cooldown_ns, s->n_steps)).text);
+    if (o.n > 1 && n > 0) {
+        (void)snprintf(note + n, sizeof note - (size_t)n,
+                       "; the median of %zu pipelines, %s in the worst (pipeline %d, rank %s)", o.n,
+                       ps_ns_text_of(mean(of(o.worst), o.worst->n_steps)).text,
+                       (int)o.worst->pipeline, PS_RANK(o.worst->rank));
+    }
+    ps_findings_evidence(&p->report->findings, (ps_evidence){.rank = s->rank,
+                                                             .step = s->worst_step,
+                                                             .start_ns = PS_NO_START,
+                                                             .dur_ns = mean(of(s), s->n_steps),
+                                                             .name = name_stage(p, s, false).text,
+                                                             .note = note});
+}
+
+/* What the slowest stage is busier than the mean of the stages, each as its median over pipelines. */
+static int64_t unequal_ns(const pipes *p) {
+    int64_t sum_ns = 0;
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < p->n_numbers; i++) {
+        const stage *s = stage_over(p, p->numbers[i], busy_time).median;
+        int64_t busy_ns = mean(s->busy_ns, s->n_steps);
+        sum_ns = ps_ns_add(sum_ns, busy_ns);
+        most_ns = busy_ns > most_ns ? busy_ns : most_ns;
+    }
+    return most_ns - mean(sum_ns, (int64_t)p->n_numbers);
 }
 
 /* The bubble of the mean stage is warm-up + stall + cool-down; another cut of it is what the slowest stage is busier than
  * the mean, and what would be left with equal stages. */
 static void find_bubble(pipes *p) {
     stage sum = {0};
-    int64_t most_ns = 0;
     for (size_t i = 0; i < p->n; i++) {
         const stage *s = &p->stages[i];
-        int64_t busy_ns = mean(s->busy_ns, s->n_steps);
-        sum.busy_ns = ps_ns_add(sum.busy_ns, busy_ns);
         sum.bubble_ns = ps_ns_add(sum.bubble_ns, mean(s->bubble_ns, s->n_steps));
         sum.warmup_ns = ps_ns_add(sum.warmup_ns, mean(s->warmup_ns, s->n_steps));
         sum.stall_ns = ps_ns_add(sum.stall_ns, mean(s->stall_ns, s->n_steps));
         sum.cooldown_ns = ps_ns_add(sum.cooldown_ns, mean(s->cooldown_ns, s->n_steps));
-        most_ns = busy_ns > most_ns ? busy_ns : most_ns;
     }
     int64_t n = (int64_t)p->n;
     int64_t bubble_ns = mean(sum.bubble_ns, n);
@@ -226,14 +363,13 @@ static void find_bubble(pipes *p) {
         f,
         (ps_finding){
             .rule = PS_RULE_BUBBLE, .rank = -1, .stage = -1, .gain_ns = bubble_ns, .value = share},
-        "%s of a step of %s are bubble (%.1f %%, mean of %zu stages): warm-up %s, stalls %s, cool-down "
+        "%s of a step of %s are bubble (%.1f %%, mean of %s): warm-up %s, stalls %s, cool-down "
         "%s. Of it, %s come from stages that are not equally fast.",
-        ps_ns_text_of(bubble_ns).text, ps_ns_text_of(p->step_ns).text, share, p->n,
+        ps_ns_text_of(bubble_ns).text, ps_ns_text_of(p->step_ns).text, share, count_stages(p).text,
         ps_ns_text_of(mean(sum.warmup_ns, n)).text, ps_ns_text_of(mean(sum.stall_ns, n)).text,
-        ps_ns_text_of(mean(sum.cooldown_ns, n)).text,
-        ps_ns_text_of(most_ns - mean(sum.busy_ns, n)).text);
-    for (size_t i = 0; i < p->n && i < 2; i++) {
-        show_stage(p->report, &p->stages[i], mean(p->stages[i].bubble_ns, p->stages[i].n_steps));
+        ps_ns_text_of(mean(sum.cooldown_ns, n)).text, ps_ns_text_of(unequal_ns(p)).text);
+    for (size_t i = 0; i < p->n_numbers && i < 2; i++) {
+        show_stage(p, p->numbers[i], bubble_time);
     }
     show_bubbles(p->report, (wanted){.of = whole, .rank = -1}, 3);
 }
@@ -251,61 +387,65 @@ static size_t replay_row(const ps_table *replay, const char *end) {
     return SIZE_MAX;
 }
 
-/* Whether the current schedule, replayed with the medians of the durations, takes as long as the measured step: within
- * a tenth. Else what the replay says of other schedules is not true of this job. */
-static bool replay_is_like(const pipes *p, const ps_table *replay) {
-    int64_t own_ns =
-        replay != NULL && replay->n_rows > 0 ? ps_column_int(replay, 0, "step time", 0) : 0;
-    return own_ns > 0 && own_ns >= p->step_ns - p->step_ns / 10 &&
-           own_ns <= p->step_ns + p->step_ns / 10;
-}
-
 static int more_busy(const void *a, const void *b) {
-    const stage *x = a;
-    const stage *y = b;
+    const stage *x = *(const stage *const *)a;
+    const stage *y = *(const stage *const *)b;
     int64_t bx = mean(x->busy_ns, x->n_steps);
     int64_t by = mean(y->busy_ns, y->n_steps);
     return bx != by ? (bx > by ? -1 : 1) : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static void find_imbalance(pipes *p) {
+/* Each stage as its median over the pipelines, the most busy first. NULL when memory is out. */
+static const stage **stages_by_busy(const pipes *p, int64_t *mean_ns) {
+    const stage **order = ps_calloc(p->n_numbers, sizeof *order);
     int64_t sum_ns = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        sum_ns = ps_ns_add(sum_ns, mean(p->stages[i].busy_ns, p->stages[i].n_steps));
+    for (size_t i = 0; order != NULL && i < p->n_numbers; i++) {
+        order[i] = stage_over(p, p->numbers[i], busy_time).median;
+        sum_ns = ps_ns_add(sum_ns, mean(order[i]->busy_ns, order[i]->n_steps));
     }
-    stage *order = ps_calloc(p->n, sizeof *order);
+    if (order != NULL) {
+        qsort(order, p->n_numbers, sizeof *order, more_busy);
+    }
+    *mean_ns = mean(sum_ns, (int64_t)p->n_numbers);
+    return order;
+}
+
+static void find_imbalance(pipes *p) {
+    int64_t mean_ns = 0;
+    const stage **order = stages_by_busy(p, &mean_ns);
     if (order == NULL) {
         p->report->findings.failed = true;
         return;
     }
-    memcpy(order, p->stages, p->n * sizeof *order);
-    qsort(order, p->n, sizeof *order, more_busy);
-    int64_t mean_ns = mean(sum_ns, (int64_t)p->n);
-    int64_t most_ns = mean(order[0].busy_ns, order[0].n_steps);
+    int64_t most_ns = mean(order[0]->busy_ns, order[0]->n_steps);
     double share = ps_percent(most_ns - mean_ns, mean_ns);
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
     size_t row = replay_row(replay, "stages balanced");
-    bool replayed = row != SIZE_MAX && replay_is_like(p, replay);
+    bool replayed = row != SIZE_MAX && ps_report_replay_is_like(p->report);
     int64_t gain_ns = most_ns - mean_ns;
     if (replayed && ps_column_int(replay, row, "gain", 0) < gain_ns) {
         gain_ns = ps_column_int(replay, row, "gain", 0);
     }
     ps_findings *f = &p->report->findings;
-    if (p->n > 1 && ps_rule_fires(f, PS_RULE_STAGE_IMBALANCE, share)) {
+    if (p->n_numbers > 1 && ps_rule_fires(f, PS_RULE_STAGE_IMBALANCE, share)) {
+        char over[64] = "";
+        if (p->n_pipelines > 1) {
+            (void)snprintf(over, sizeof over, " (medians of %zu pipelines)", p->n_pipelines);
+        }
         ps_findings_add(
             f,
             (ps_finding){.rule = PS_RULE_STAGE_IMBALANCE,
-                         .rank = order[0].rank,
-                         .stage = order[0].stage,
+                         .rank = order[0]->rank,
+                         .stage = order[0]->stage,
                          .gain_ns = gain_ns > 0 ? gain_ns : 0,
                          .value = share},
-            "Stage %d is busy %s in a step, %.1f %% more than the mean of %s. With all stages equally "
-            "fast the same schedule would take at most %s less%s.",
-            (int)order[0].stage, ps_ns_text_of(most_ns).text, share, ps_ns_text_of(mean_ns).text,
-            ps_ns_text_of(gain_ns > 0 ? gain_ns : 0).text,
+            "Stage %d is busy %s in a step, %.1f %% more than the mean of %s%s. With all stages "
+            "equally fast the same schedule would take at most %s less%s.",
+            (int)order[0]->stage, ps_ns_text_of(most_ns).text, share, ps_ns_text_of(mean_ns).text,
+            over, ps_ns_text_of(gain_ns > 0 ? gain_ns : 0).text,
             replayed ? " (replayed with the measured durations)" : "");
-        for (size_t i = 0; i < p->n && i < 4; i++) {
-            show_stage(p->report, &order[i], mean(order[i].busy_ns, order[i].n_steps));
+        for (size_t i = 0; i < p->n_numbers && i < 4; i++) {
+            show_stage(p, order[i]->stage, busy_time);
         }
     }
     ps_free(order);
@@ -313,7 +453,7 @@ static void find_imbalance(pipes *p) {
 
 typedef struct stall_rule {
     ps_rule_id rule;
-    int64_t (*of)(const stage *s); /* sum over the steps */
+    stage_time_fn *of;
     measure_fn *in_bubble;
     const char *what;
 } stall_rule;
@@ -354,20 +494,21 @@ static int32_t most_awaited(const ps_chart *chart, int32_t rank) {
 }
 
 static void find_stall(pipes *p, const stall_rule *rule) {
-    const stage *worst = NULL;
+    over_pipelines most = {.n = 0};
     size_t n_over = 0;
     ps_findings *f = &p->report->findings;
-    for (size_t i = 0; i < p->n; i++) {
-        const stage *s = &p->stages[i];
-        int64_t ns = mean(rule->of(s), s->n_steps);
+    for (size_t i = 0; i < p->n_numbers; i++) {
+        over_pipelines o = stage_over(p, p->numbers[i], rule->of);
+        int64_t ns = mean(rule->of(o.worst), o.worst->n_steps);
         n_over += ps_rule_fires(f, rule->rule, ps_percent(ns, p->step_ns));
-        if (worst == NULL || ns > mean(rule->of(worst), worst->n_steps)) {
-            worst = s;
+        if (most.n == 0 || ns > mean(rule->of(most.worst), most.worst->n_steps)) {
+            most = o;
         }
     }
     if (n_over == 0) {
         return;
     }
+    const stage *worst = most.worst;
     int64_t ns = mean(rule->of(worst), worst->n_steps);
     char for_whom[64] = "";
     if (rule->rule == PS_RULE_STAGE_WAIT) {
@@ -376,6 +517,12 @@ static void find_stall(pipes *p, const stall_rule *rule) {
             (void)snprintf(for_whom, sizeof for_whom, ", most of it for stage %d", (int)awaited);
         }
     }
+    char median[128] = "";
+    if (p->n_pipelines > 1) {
+        (void)snprintf(median, sizeof median, " The median of this stage over %zu pipelines is %s.",
+                       most.n,
+                       ps_ns_text_of(mean(rule->of(most.median), most.median->n_steps)).text);
+    }
     ps_findings_add(
         f,
         (ps_finding){.rule = rule->rule,
@@ -383,9 +530,9 @@ static void find_stall(pipes *p, const stall_rule *rule) {
                      .stage = worst->stage,
                      .gain_ns = ns,
                      .value = ps_percent(ns, p->step_ns)},
-        "Stage %d (rank %s) %s %s in each step%s. %zu of %zu stages are over the threshold.",
-        (int)worst->stage, PS_RANK(worst->rank), rule->what, ps_ns_text_of(ns).text, for_whom,
-        n_over, p->n);
+        "%s (rank %s) %s %s in each step%s.%s %zu of %zu stages are over the threshold%s.",
+        name_stage(p, worst, true).text, PS_RANK(worst->rank), rule->what, ps_ns_text_of(ns).text,
+        for_whom, median, n_over, p->n_numbers, p->n_pipelines > 1 ? " in some pipeline" : "");
     show_bubbles(p->report, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
 }
 
@@ -443,7 +590,7 @@ static void find_schedule(pipes *p) {
         return;
     }
     int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
-    bool is_like = replay_is_like(p, replay);
+    bool is_like = ps_report_replay_is_like(p->report);
     bool is_assumed = !has_weights(p->report->chart) && splits_backward(replay, best);
     char unlike[192] = "";
     if (!is_like) {
@@ -478,6 +625,30 @@ static void find_schedule(pipes *p) {
     }
 }
 
+/* What the chart cannot know is said, and nothing is advised from it. */
+static void find_unexplained(ps_report *report) {
+    const ps_table *bubble = ps_report_chart_table(report, "PipelineBubble");
+    const ps_chart *chart = report->chart;
+    double most = 0;
+    int32_t rank = -1;
+    int32_t where = -1;
+    for (size_t r = 0; bubble != NULL && r < bubble->n_rows; r++) {
+        double share = ps_column_real(bubble, r, "unexplained");
+        bool untold = ps_column_int(bubble, r, "bubble", -1) < 0;
+        if (untold && share > most) {
+            most = share;
+            rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
+            where = (int32_t)ps_column_int(bubble, r, "stage", -1);
+        }
+    }
+    if (ps_rule_fires(&report->findings, PS_RULE_UNEXPLAINED, most)) {
+        ps_findings_add(
+            &report->findings,
+            (ps_finding){.rule = PS_RULE_UNEXPLAINED, .rank = rank, .stage = where, .value = most},
+            "%s", chart->untold);
+    }
+}
+
 void ps_report_pipeline(ps_report *report) {
     static const stall_rule STALLS[] = {
         {PS_RULE_STAGE_WAIT, for_stages, before_result,
@@ -495,6 +666,8 @@ void ps_report_pipeline(ps_report *report) {
         report->findings.failed = true;
     }
     mean_step(&p);
+    find_unexplained(report);
+    report->findings.failed = report->findings.failed || !number_stages(&p);
     if (!report->findings.failed && p.n > 0 && p.n_steps > 0) {
         find_bubble(&p);
         find_imbalance(&p);
@@ -504,4 +677,6 @@ void ps_report_pipeline(ps_report *report) {
         find_schedule(&p);
     }
     ps_free(p.stages);
+    ps_free(p.numbers);
+    ps_free(p.of_number);
 }

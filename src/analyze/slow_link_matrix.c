@@ -60,7 +60,9 @@ static bool add_rank(links *l, const ps_link_places *places, const ps_comm_part 
                          .transport = ps_comm_tables_text(t, row->transport),
                          .size = row->size,
                          .time = row->time};
-        if (strstr(link.op, "-total") == NULL || row->source == row->destination ||
+        /* links of an unknown transport are like no other link */
+        if (!ps_comm_is_total(link.op) || link.transport[0] == '\0' ||
+            row->source == row->destination ||
             !(row->size > 0) || !(row->time > 0) || !isfinite(row->size) || !isfinite(row->time)) {
             continue;
         }

@@ -36,7 +36,7 @@ double ps_stats_quantile(const int64_t *sorted, size_t n, double p);
     }
 #define PS_N_STATS_COLUMNS ((size_t)9)
 
-/* Sets the nine cells of the last row from column `first` on; a deviation that is not a number stays NULL. */
+/* Sets the nine cells of the last row from column `first` on; a deviation or quartile that is not a number stays NULL. */
 void ps_stats_put(ps_table *t, size_t first, const ps_stats *s);
 
 #endif

@@ -11,11 +11,12 @@
 #include "analyze/derived.h"
 #include "analyze/marks.h"
 #include "analyze/overlap.h"
+#include "analyze/overlap_lanes.h"
 #include "analyze/stage_groups.h"
 #include "analyze/step_facts.h"
 #include "analyze/topology.h"
 #include "base/alloc.h"
-#include "base/num.h"
+#include "model/recording.h"
 
 enum {
     COMPUTING,
@@ -36,6 +37,7 @@ enum {
 typedef struct step_row {
     int64_t step;
     bool has_step;
+    bool has_no_start; /* of the step: Preparing is unknown */
     int64_t ns[N_TIMES];
 } step_row;
 
@@ -83,8 +85,10 @@ static step_row row_of(const ps_overlap *o) {
 static ps_code measure(const ps_map_input *in, partial *part, ps_err *err) {
     const ps_overlaps *overlaps = ps_derived_overlaps(in->derived, err);
     ps_code code = overlaps != NULL ? PS_OK : PS_NOMEM;
+    bool has_no_start = ps_trace_meta(in->trace, PS_STEP_STARTS_KEY) != NULL;
     for (size_t i = 0; code == PS_OK && i < overlaps->n; i++) {
         step_row row = row_of(&overlaps->at[i]);
+        row.has_no_start = has_no_start;
         code = add_row(part, &row) ? PS_OK : ps_fail_nomem(err);
         part->own.device = part->own.device < 0 ? overlaps->at[i].device : part->own.device;
     }
@@ -127,27 +131,12 @@ static int64_t cell_ns(const ps_table *t, size_t row, size_t column) {
     return us > -9e15 && us < 9e15 ? (int64_t)llround(us * 1000) : 0;
 }
 
-/* "50" or "step50"; false for an empty one. */
-static bool cell_step(const ps_table *t, size_t row, size_t column, int64_t *step) {
-    const ps_value *v = column < t->n_columns ? ps_table_cell(t, row, column) : NULL;
-    if (v == NULL || v->is_null || t->columns[column].type == PS_COL_REAL) {
-        return false;
-    }
-    if (t->columns[column].type == PS_COL_INT) {
-        *step = v->u.i;
-        return true;
-    }
-    const char *text = v->u.text;
-    text += strncmp(text, "step", 4) == 0 ? 4 : 0;
-    return ps_parse_i64(text, strlen(text), step);
-}
-
 static ps_code take_table(const ps_map_input *in, partial *part, ps_err *err) {
     const ps_table *t = ps_trace_side_table(in->trace, "StepTraceTime");
     t = t != NULL ? t : ps_trace_side_table(in->trace, "step_trace_time");
     for (size_t r = 0; t != NULL && r < t->n_rows; r++) {
         step_row row = {0};
-        row.has_step = cell_step(t, r, find_column(t, "step", "Step"), &row.step);
+        row.has_step = ps_step_in_cell(t, r, find_column(t, "step", "Step"), &row.step);
         for (size_t c = 0; c < N_TIMES; c++) {
             row.ns[c] = cell_ns(t, r, find_column(t, TABLE_NAMES[c][0], TABLE_NAMES[c][1]));
         }
@@ -347,7 +336,9 @@ static bool put_line(ps_table *t, const ps_reduce_input *in, const line *at,
     ok = ok && ps_buf_ok(text) && ps_table_set_text(t, TYPE, at->is_stage ? "stage" : "rank") &&
          ps_table_set_text(t, INDEX, ps_buf_str(text));
     for (size_t c = 0; ok && c < N_TIMES; c++) {
-        ps_table_set_real(t, FIRST_TIME + c, (double)row->ns[c] / 1000);
+        if (c != PREPARING || !row->has_no_start) {
+            ps_table_set_real(t, FIRST_TIME + c, (double)row->ns[c] / 1000);
+        }
     }
     if (ok && !at->is_stage) {
         set_index(t, DP_INDEX, indices[at->who].dp);

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "model/recording.h"
 
 #define MAX_ROWS ((size_t)1 << 28)
 
@@ -45,6 +46,7 @@ typedef struct partial {
     summary_row *rows; /* by device, then step start */
     ps_idmap row_of;   /* step -> its row, of several devices the first */
     size_t n_ops, n_rows;
+    bool has_no_ends, has_no_copies; /* of steps, of memory: slices made of tables do not tell */
 } partial;
 
 void ps_time_summary_free(void *p) {
@@ -266,11 +268,18 @@ static ps_code collect_rows(const ps_map_input *in, const ps_links *links, parti
     return ok && set_delays(links, part) ? PS_OK : ps_fail_nomem(err);
 }
 
+static bool has_copies(const ps_trace *trace) {
+    const ps_slices *s = ps_trace_slices(trace);
+    return s->n > 0 && memchr(s->kind, PS_SLICE_COPY, s->n) != NULL;
+}
+
 static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
     ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
     const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
     code = code == PS_OK && links == NULL ? PS_NOMEM : code;
     code = code == PS_OK ? collect_rows(in, links, part, err) : code;
+    part->has_no_ends = ps_trace_meta(in->trace, PS_STEP_ENDS_KEY) != NULL;
+    part->has_no_copies = ps_trace_missing_timeline(in->trace) != NULL && !has_copies(in->trace);
     if (code == PS_OK && part->n_rows == 0) {
         code = ps_check_step(in->trace, in->opts->step_id, err);
         code = code == PS_OK ? ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK) : code;
@@ -435,7 +444,15 @@ static const ps_column EXTRA[N_EXTRA] = {
     {.name = "matchedOperators", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
     {.name = "unmatchedOperators", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
 
-static void put_row(ps_table *t, int64_t rank, const summary_row *row) {
+enum { WHOLE = 0, FREE = 5, MEMORY = 8, MEMORY_ALONE = 9 }; /* of the times */
+
+/* Free here is without copies, so it is unknown where they are. */
+static bool is_unknown(const partial *part, size_t time) {
+    return (part->has_no_ends && time == WHOLE) ||
+           (part->has_no_copies && (time == FREE || time == MEMORY || time == MEMORY_ALONE));
+}
+
+static void put_row(ps_table *t, int64_t rank, const partial *part, const summary_row *row) {
     const ps_overlap *o = &row->o;
     int64_t whole_ns = o->has_step ? o->step_end_ns - o->step_start_ns
                                    : o->computing_ns + o->not_overlapped_ns + o->free_ns;
@@ -454,7 +471,9 @@ static void put_row(ps_table *t, int64_t rank, const summary_row *row) {
         ps_table_set_int(t, PS_TIME_SUMMARY_STEP, o->step);
     }
     for (size_t c = 0; c < PS_TIME_SUMMARY_N_TIMES; c++) {
-        ps_table_set_real(t, PS_TIME_SUMMARY_FIRST_TIME + c, (double)ns[c] / 1000);
+        if (!is_unknown(part, c)) {
+            ps_table_set_real(t, PS_TIME_SUMMARY_FIRST_TIME + c, (double)ns[c] / 1000);
+        }
     }
 }
 
@@ -488,7 +507,7 @@ static bool put_rank(int64_t rank, partial *part, ps_table *summary, ps_table *e
         if (!ps_table_add_row(summary) || (extra != NULL && !ps_table_add_row(extra))) {
             return false;
         }
-        put_row(summary, rank, &part->rows[i]);
+        put_row(summary, rank, part, &part->rows[i]);
         if (extra != NULL) {
             put_extra(extra, rank, &part->rows[i]);
         }

@@ -5,25 +5,17 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "model/comm_kernels.h"
 
 #define MAX_RANK (1 << 20)
 
 enum { GROUP_SIZE = 256, KEY_SIZE = 384 }; /* texts are cut to fit */
 
 bool ps_is_symmetric(const char *name) {
-    static const char *const WORDS[] = {"allreduce",  "all_reduce",    "allgather",
-                                        "all_gather", "reducescatter", "reduce_scatter",
-                                        "all_to_all", "alltoall",      "barrier"};
-    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
-        if (strcasestr(name, WORDS[i]) != NULL) {
-            return true;
-        }
-    }
-    return false;
+    return ps_comm_is_symmetric(ps_comm_of_name(name));
 }
 
 /* Who takes part, as far as it is said: several groups of a job may carry one name. */

@@ -2,11 +2,13 @@
  * look-up by ids while the slices are walked through. */
 #include "analyze/value_sums.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/num.h"
 
 /* --- collecting ----------------------------------------------------------------------------------------- */
 
@@ -46,6 +48,54 @@ bool ps_value_adder_add(ps_value_adder *a, const ps_str keys[PS_SUM_KEYS], int64
     return true;
 }
 
+bool ps_value_adder_add_told(ps_value_adder *a, const ps_told_values *told) {
+    if (!ps_grow(&a->told, &a->cap_told, a->n_told + 1, UINT32_MAX - 1, sizeof *a->told)) {
+        return false;
+    }
+    a->told[a->n_told++] = *told;
+    return true;
+}
+
+bool ps_told_sums(const ps_table *t, size_t row, const char *const names[4], ps_told_values *out) {
+    double values[4] = {0};
+    for (size_t i = 0; i < 4; i++) {
+        size_t c = ps_table_column(t, names[i]);
+        const ps_value *v = c < t->n_columns ? ps_table_cell(t, row, c) : NULL;
+        bool is_int = v != NULL && t->columns[c].type == PS_COL_INT;
+        bool is_real = v != NULL && t->columns[c].type == PS_COL_REAL;
+        if (v == NULL || v->is_null || (!is_int && !is_real)) {
+            return false;
+        }
+        values[i] = is_int ? (double)v->u.i : v->u.r * 1000;
+        if (!(values[i] >= 0 && values[i] < 9e17)) {
+            return false;
+        }
+    }
+    out->n = (size_t)values[0];
+    out->sum = llround(values[1]);
+    out->min = llround(values[2]);
+    out->max = llround(values[3]);
+    return out->n > 0;
+}
+
+static bool copy_told(const ps_value_adder *a, ps_value_sums *out) {
+    for (size_t i = 0; i < a->n_told; i++) {
+        ps_value_group group = {.first = a->n, .told = a->told[i]};
+        for (size_t k = 0; k < PS_SUM_KEYS; k++) {
+            const char *text = a->told[i].keys[k];
+            group.told.keys[k] = NULL;
+            if (text != NULL) {
+                group.keys[k] = ps_strpool_add(&out->strings, text, strlen(text));
+                if (ps_str_is_none(group.keys[k])) {
+                    return false;
+                }
+            }
+        }
+        out->groups[out->n_groups++] = group;
+    }
+    return true;
+}
+
 static bool copy_groups(const ps_value_adder *a, ps_value_sums *out) {
     size_t first = 0;
     for (size_t g = 0; g < a->n_groups; g++) {
@@ -68,10 +118,10 @@ static bool copy_groups(const ps_value_adder *a, ps_value_sums *out) {
 
 ps_code ps_value_adder_finish(const ps_value_adder *a, ps_value_sums *out, ps_err *err) {
     *out = (ps_value_sums){.n_values = a->n};
-    out->groups = ps_alloc((a->n_groups + 1) * sizeof *out->groups);
+    out->groups = ps_alloc((a->n_groups + a->n_told + 1) * sizeof *out->groups);
     out->values = ps_alloc((a->n + 1) * sizeof *out->values);
     if (!ps_strpool_init(&out->strings) || out->groups == NULL || out->values == NULL ||
-        !copy_groups(a, out)) {
+        !copy_groups(a, out) || !copy_told(a, out)) {
         return ps_fail_nomem(err);
     }
     for (size_t i = 0; i < a->n; i++) {
@@ -88,6 +138,8 @@ void ps_value_adder_fini(ps_value_adder *a) {
     ps_free(a->groups);
     ps_free(a->values);
     ps_free(a->group_of);
+    ps_free(a->told);
+    ps_arena_fini(&a->told_texts);
     if (a->has_rows) {
         ps_idmap_fini(&a->rows);
     }
@@ -109,6 +161,7 @@ typedef struct part {
     size_t rank_index;
     const int64_t *values;
     size_t n;
+    const ps_told_values *told;
 } part;
 
 static int compare_keys(const char *const *a, const char *const *b) {
@@ -142,7 +195,10 @@ static part *list_parts(const ps_value_sums *const *sums, size_t n_ranks, unsign
         for (size_t g = 0; sums[r] != NULL && g < sums[r]->n_groups; g++) {
             const ps_value_group *group = &sums[r]->groups[g];
             part *p = &parts[at++];
-            *p = (part){.rank_index = r, .values = sums[r]->values + group->first, .n = group->n};
+            *p = (part){.rank_index = r,
+                        .values = sums[r]->values + group->first,
+                        .n = group->n,
+                        .told = &group->told};
             for (size_t k = 0; k < PS_SUM_KEYS; k++) {
                 p->keys[k] =
                     (keys >> k & 1) != 0 ? ps_strpool_get(&sums[r]->strings, group->keys[k]) : "";
@@ -166,6 +222,19 @@ static size_t run_of(const part *parts, size_t n, size_t first, bool by_rank, si
     return end;
 }
 
+/* Only n, sum and extremes of what was told can be joined. */
+static void add_told(ps_stats *s, const ps_told_values *told) {
+    if (told->n == 0) {
+        return;
+    }
+    s->min = s->n == 0 || told->min < s->min ? told->min : s->min;
+    s->max = s->n == 0 || told->max > s->max ? told->max : s->max;
+    s->n += told->n;
+    s->sum = ps_i64_plus(s->sum, told->sum);
+    s->mean = (double)s->sum / (double)s->n;
+    s->std = s->population = s->q1 = s->median = s->q3 = (double)NAN;
+}
+
 static bool make_rows(const part *parts, size_t n, bool by_rank, ps_sum_rows *out) {
     int64_t *values = NULL;
     size_t cap = 0;
@@ -180,11 +249,14 @@ static bool make_rows(const part *parts, size_t n, bool by_rank, ps_sum_rows *ou
             memcpy(row->keys, parts[i].keys, sizeof row->keys);
             row->rank_index = parts[i].rank_index;
             size_t at = 0;
-            for (; i < end; i++) {
-                memcpy(values + at, parts[i].values, parts[i].n * sizeof *values);
-                at += parts[i].n;
+            for (size_t p = i; p < end; p++) {
+                memcpy(values + at, parts[p].values, parts[p].n * sizeof *values);
+                at += parts[p].n;
             }
             row->stats = ps_stats_of(values, n_values);
+            for (; i < end; i++) {
+                add_told(&row->stats, parts[i].told);
+            }
         }
     }
     ps_free(values);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/stats.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/idmap.h"
 #include "base/strpool.h"
@@ -15,9 +16,17 @@
 
 #define PS_SUM_KEYS 4
 
+/* What a profiler's table says of values that are not there one by one. */
+typedef struct ps_told_values {
+    const char *keys[PS_SUM_KEYS]; /* NULL: not used */
+    size_t n;
+    int64_t sum, min, max;
+} ps_told_values;
+
 typedef struct ps_value_group {
     ps_str keys[PS_SUM_KEYS]; /* of the pool of the sums; none: not used */
     size_t first, n;          /* in values, sorted */
+    ps_told_values told;      /* n 0: nothing but its values; its keys are those above */
 } ps_value_group;
 
 typedef struct ps_value_sums {
@@ -38,10 +47,22 @@ typedef struct ps_value_adder {
     int64_t *values;
     uint32_t *group_of; /* of each value */
     size_t n, cap_values, cap_group_of;
+    ps_told_values *told;
+    size_t n_told, cap_told;
+    ps_arena told_texts; /* for texts that are made of what a table has */
 } ps_value_adder;
 
 /* Adds a value under texts of the trace. False when memory is out. */
 bool ps_value_adder_add(ps_value_adder *a, const ps_str keys[PS_SUM_KEYS], int64_t value);
+/* Adds what a table says; its texts are borrowed until ps_value_adder_finish(). False when memory is out. */
+bool ps_value_adder_add_told(ps_value_adder *a, const ps_told_values *told);
+/* Takes count, sum, least and most of a row from the columns of these names (sums in us). False when one is missing or no
+ * number. */
+bool ps_told_sums(const ps_table *t, size_t row, const char *const names[4], ps_told_values *out);
+/* Nothing was added. */
+static inline bool ps_value_adder_is_empty(const ps_value_adder *a) {
+    return a->n == 0 && a->n_told == 0;
+}
 /* What was collected. End with ps_value_sums_fini() in any case. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_value_adder_finish(const ps_value_adder *a, ps_value_sums *out, ps_err *err);
 void ps_value_adder_fini(ps_value_adder *a);
@@ -51,6 +72,7 @@ void ps_value_sums_fini(ps_value_sums *s);
 typedef struct ps_sum_row {
     const char *keys[PS_SUM_KEYS]; /* "" where not chosen */
     size_t rank_index;             /* of the first rank in it */
+    /* Deviations and quartiles are NaN where some of it was only told. */
     ps_stats stats;
 } ps_sum_row;
 

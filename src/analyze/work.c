@@ -2,10 +2,11 @@
 #include "analyze/work.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "analyze/paddle_jobs.h"
+#include "model/comm_kernels.h"
 #include "model/comm_marks.h"
+#include "model/recording.h"
 
 static bool is_device_op(const ps_work *w, uint32_t i) {
     return w->s->kind[i] == PS_SLICE_COMM_OP &&
@@ -13,7 +14,8 @@ static bool is_device_op(const ps_work *w, uint32_t i) {
 }
 
 /* Kernels before jobs; operators before their kernels. Operators seen on a host thread say nothing of the device. What was
- * made from marks counts beside computing only: where no computing was collected, what is not communication is not Free. */
+ * made from marks, or of tables without kernels, counts beside computing only: where no computing was collected, what is not
+ * communication is not Free. */
 ps_work ps_work_of_trace(const ps_trace *trace) {
     size_t n_tracks = 0;
     ps_work w = {.trace = trace,
@@ -31,7 +33,8 @@ ps_work ps_work_of_trace(const ps_trace *trace) {
         any_job = any_job || w.s->kind[i] == PS_SLICE_JOB;
     }
     bool computes = any_job || w.computing == PS_SLICE_KERNEL;
-    if (!computes && ps_trace_meta(trace, PS_COMM_FROM_MARKS_KEY) != NULL) {
+    if (!computes && (ps_trace_meta(trace, PS_COMM_FROM_MARKS_KEY) != NULL ||
+                      ps_trace_missing_timeline(trace) != NULL)) {
         w.communication = PS_SLICE_COMM_KERNEL;
     }
     return w;
@@ -43,25 +46,18 @@ ps_work ps_work_of(const ps_links *links) {
     return w;
 }
 
-static bool holds(const char *text, const char *word) {
-    return text != NULL && strcasestr(text, word) != NULL;
-}
-
-/* NCCL has one kernel for both directions: which of them it was, its arguments or the operator behind it say. */
+/* NCCL has one kernel for both directions: which of them it was, its arguments or the call behind it say, which may be a
+ * range around it. A kernel that does both is no receive. */
 static bool receives(const ps_work *w, uint32_t i) {
-    const char *name = ps_trace_text(w->trace, w->s->name[i]);
-    if (strncasecmp(name, "hcom_", 5) == 0) {
-        return strncasecmp(name, "hcom_receive", 12) == 0 || strncasecmp(name, "hcom_recv", 9) == 0;
-    }
     const char *collective = ps_trace_arg_text(w->trace, i, "Collective name");
-    if (collective != NULL) {
-        return holds(collective, "recv") && !holds(collective, "send");
-    }
-    if (holds(name, "sendrecv")) {
+    ps_comm_what what = collective != NULL ? ps_comm_of_call(collective)
+                                           : ps_comm_of_name(ps_trace_text(w->trace, w->s->name[i]));
+    if (collective == NULL && what == PS_COMM_SEND_RECEIVE) {
         uint32_t behind = w->links->op[i] != PS_NONE ? w->links->op[i] : w->links->call[i];
-        name = behind != PS_NONE ? ps_trace_text(w->trace, w->s->name[behind]) : "";
+        what = behind != PS_NONE ? ps_comm_of_call(ps_trace_text(w->trace, w->s->name[behind]))
+                                 : PS_COMM_UNKNOWN;
     }
-    return (holds(name, "recv") || holds(name, "receive")) && !holds(name, "send");
+    return what == PS_COMM_RECEIVE;
 }
 
 static ps_part part_of_job(const ps_work *w, uint32_t i) {

@@ -43,13 +43,13 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu {marks name|mark names} another microbatch than the op {they stand|it stands} for")    \
     X(PS_ODD_OP_MISSING, PS_SEV_LOSS, "op-without-mark",                                           \
       "%llu {ops of the schedule have no mark: their|op of the schedule has no mark: its} "        \
-      "time counts as bubble")                                                                     \
+      "time counts as bubble, or as other work where the device is known")                         \
     X(PS_ODD_TAIL_UNMARKED, PS_SEV_INFO, "tail-without-marks",                                     \
       "%llu weight {gradients of DualPipeV's tail carry no mark by design: their|gradient of "     \
       "DualPipeV's tail carries no mark by design: its} time counts as bubble")                    \
     X(PS_ODD_STAGE_MISSING, PS_SEV_LOSS, "stage-missing",                                          \
-      "%llu {stages of the pipeline are|stage of the pipeline is} not in the input: the "          \
-      "bubble is that of the stages shown")                                                        \
+      "%llu {stages of the pipeline are|stage of the pipeline is} not in the input: figures are "  \
+      "those of the stages shown")                                                                 \
     X(PS_ODD_STAGE_UNKNOWN, PS_SEV_LOSS, "stage-unknown",                                          \
       "%llu {ranks have|rank has} no known stage and {are|is} not in the chart: give --pp N "      \
       "(--tp, --cp, --dp), or note distributed_args in the metadata (docs/recording.md)")          \

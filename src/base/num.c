@@ -91,6 +91,10 @@ bool ps_parse_scaled(const char *s, size_t n, int64_t scale, int64_t *out) {
     return next < 5 || !__builtin_add_overflow(*out, 1, out);
 }
 
+int64_t ps_midpoint_i64(int64_t a, int64_t b) {
+    return (a & b) + ((a ^ b) >> 1); /* the shared bits and half of the others: no overflow */
+}
+
 int ps_compare_i64(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a;
     int64_t y = *(const int64_t *)b;

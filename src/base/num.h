@@ -35,6 +35,10 @@ static inline int64_t ps_i64_minus(int64_t a, int64_t b) {
     return fits ? out : a < b ? INT64_MIN + 1 : INT64_MAX;
 }
 
+/* The middle of two numbers, rounded down. The median of n sorted values, wherever pipescope says median, is
+ * ps_midpoint_i64(v[(n - 1) / 2], v[n / 2]). */
+int64_t ps_midpoint_i64(int64_t a, int64_t b);
+
 /* Orders int64_t for qsort and bsearch. */
 int ps_compare_i64(const void *a, const void *b);
 

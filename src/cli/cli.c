@@ -11,10 +11,12 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "model/comm_kernels.h"
 #include "write/writers.h"
 
 #define DEFAULT_COMMAND "cluster"
@@ -362,6 +364,26 @@ static int unknown_command(const ps_cli *cli, const char *word) {
     return ps_cli_unknown(cli, "command", word, names, n);
 }
 
+/* From the option, else the environment. An exit status. */
+static int load_comm_rules(ps_cli *cli, const ps_option_spec *spec) {
+    if (ps_options_find(spec, PS_COMM_RULES, strlen(PS_COMM_RULES)) == NULL) {
+        return PS_EXIT_OK;
+    }
+    const char *given = ps_cli_text(cli, PS_COMM_RULES);
+    const char *variable = getenv(PS_COMM_RULES_VARIABLE);
+    const char *path = given != NULL ? given : variable;
+    if (path == NULL || (given == NULL && *path == '\0')) {
+        return PS_EXIT_OK;
+    }
+    ps_err err = PS_ERR_INIT;
+    if (ps_comm_rules_read(path, &cli->comm_rules, &err) != PS_OK) {
+        ps_err_prefix(&err, "%s", given != NULL ? "--" PS_COMM_RULES : PS_COMM_RULES_VARIABLE);
+        return ps_cli_fail(cli, &err);
+    }
+    ps_comm_rules_use(cli->comm_rules);
+    return PS_EXIT_OK;
+}
+
 static int run_command(ps_cli *cli, int argc, char **argv) {
     ps_option_spec spec = spec_of(cli->command);
     bool wants_help = false;
@@ -373,7 +395,9 @@ static int run_command(ps_cli *cli, int argc, char **argv) {
     }
     cli->quiet = ps_cli_flag(cli, "quiet");
     cli->verbose = ps_cli_flag(cli, "verbose");
-    int status = wants_help ? ps_cli_put_help(cli, cli->command, false) : cli->command->run(cli);
+    int status = wants_help ? ps_cli_put_help(cli, cli->command, false) : load_comm_rules(cli, &spec);
+    status = wants_help || status != PS_EXIT_OK ? status : cli->command->run(cli);
+    ps_comm_rules_free(cli->comm_rules);
     ps_options_fini(&cli->values);
     return status;
 }

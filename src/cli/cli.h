@@ -55,6 +55,18 @@ typedef struct ps_command {
     int (*run)(ps_cli *cli); /* returns an exit status */
 } ps_command;
 
+/* Rules of the user for kernels that communicate (model/comm_kernels.h): for every command that reads profiles. The frame
+ * reads the file before the command runs; without the option the environment variable names it. */
+#define PS_COMM_RULES "comm-rules"
+#define PS_COMM_RULES_VARIABLE "PIPESCOPE_COMM_RULES"
+#define PS_COMM_RULES_OPTION                                                                       \
+    {.name = PS_COMM_RULES,                                                                        \
+     .kind = PS_OPTION_PATH,                                                                       \
+     .arg = "FILE",                                                                                \
+     .help = "which kernels communicate and which compute, one rule a line "                       \
+             "(docs/comm-rules.md); also " PS_COMM_RULES_VARIABLE "=FILE",                         \
+     .group = "Communication"}
+
 /* One run of the program. */
 struct ps_cli {
     const ps_command *command;
@@ -63,6 +75,7 @@ struct ps_cli {
     ps_option_values values;
     const char *about; /* what messages are about ("baseline: "), NULL: the input */
     int out_errno;     /* of the first failed write to stdout, 0 for none */
+    struct ps_comm_rules *comm_rules; /* NULL: none */
 };
 
 /* All commands in the order of commands.def, NULL-terminated. */

@@ -106,6 +106,7 @@ static int check_rules(ps_cli *cli, ps_analysis_opts *opts) {
     opts->backward_re = ps_cli_text(cli, "backward-re");
     opts->microbatch_re = ps_cli_text(cli, "microbatch-re");
     opts->align = ps_cli_flag(cli, "align");
+    opts->unexplained = ps_cli_int(cli, "unexplained");
     if (opts->microbatch_re != NULL && !ps_label_rules_given(opts)) {
         return ps_cli_usage(
             cli,
@@ -192,6 +193,13 @@ static const ps_option OPTIONS[] = {
      .min = 1,
      .max = 1 << 30,
      .help = "replay only schedules that hold no more activations on a stage (in microbatches)"},
+    {.name = "unexplained",
+     .kind = PS_OPTION_INT,
+     .arg = "PCT",
+     .fallback = "20",
+     .min = 1,
+     .max = 100,
+     .help = "no bubble where more of what a rank's device did is in no op of the chart"},
     {.name = "align",
      .kind = PS_OPTION_FLAG,
      .help =
@@ -222,6 +230,7 @@ static const ps_option OPTIONS[] = {
      .max = 4096,
      .help = "threads"},
     PS_JOB_OPTIONS,
+    PS_COMM_RULES_OPTION,
 };
 
 const ps_command ps_command_chart = {

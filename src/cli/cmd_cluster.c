@@ -412,6 +412,7 @@ static const ps_option OPTIONS[] = {
      .help = "what ran, what was written and every counted oddity, as JSON"},
     PS_FORMAT_OPTION,
     PS_JOB_OPTIONS,
+    PS_COMM_RULES_OPTION,
 };
 
 const ps_command ps_command_cluster = {

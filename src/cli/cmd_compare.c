@@ -159,6 +159,7 @@ static const ps_option OPTIONS[] = {
      .min = 0,
      .max = 4096,
      .help = "threads"},
+    PS_COMM_RULES_OPTION,
 };
 
 const ps_command ps_command_compare = {

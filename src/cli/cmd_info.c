@@ -10,6 +10,7 @@
 #include "cli/info.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "model/recording.h"
 #include "write/number_text.h"
 #include "write/shorten.h"
 
@@ -35,6 +36,10 @@ static void missing_of_timeline(const ps_inventory *inv, ps_buf *out) {
     uint64_t on_device = n[PS_SLICE_JOB] + n[PS_SLICE_MARK_DEVICE];
     for (int k = PS_SLICE_KERNEL; k < PS_N_SLICE_KINDS; k++) {
         on_device += n[k];
+    }
+    const ps_named *files = ps_named_find(&inv->facts, PS_FACT_MISSING);
+    if (files != NULL) {
+        add_sentence(out, files->text);
     }
     if (inv->n_steps == 0) {
         add_sentence(out, "no steps: told apart by repetition");
@@ -64,6 +69,12 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
     if (!is_database(r)) {
         missing_of_timeline(inv, out);
         return;
+    }
+    if (rows_of(inv, "TASK") < 0 && rows_of(inv, "CommAnalyzerTime") >= 0) {
+        add_sentence(
+            out,
+            "no recording (ascend_pytorch_profiler_<rank>.db): only what the profiler computed of steps and "
+            "communication");
     }
     for (size_t i = 0; i < PS_N(PARTS); i++) {
         /* Operators made of marks need neither table: those whose marks name the peer are paired, too. */
@@ -470,6 +481,7 @@ static const ps_option OPTIONS[] = {
      .min = 0,
      .max = 4096,
      .help = "threads"},
+    PS_COMM_RULES_OPTION,
 };
 
 const ps_command ps_command_info = {

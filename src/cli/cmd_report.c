@@ -242,7 +242,9 @@ static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
                            .n_ranks = run->n_ranks,
                            .findings = table_of(result, "findings"),
                            .evidence = table_of(result, "evidence"),
+                           .verdict = table_of(result, "verdict"),
                            .overview = table_of(result, "overview"),
+                           .overview_stages = table_of(result, "overview_stages"),
                            .kernels = table_of(result, "kernels"),
                            .pipeline = -1};
     const ps_table *job = table_of(result, "job");
@@ -375,6 +377,7 @@ static const ps_option OPTIONS[] = {
      .max = 4096,
      .help = "threads"},
     PS_JOB_OPTIONS,
+    PS_COMM_RULES_OPTION,
 };
 
 const ps_command ps_command_report = {

@@ -362,6 +362,7 @@ static const ps_option OPTIONS[] = {
      .arg = "SIZE",
      .fallback_shown = "60 % of the machine's",
      .help = "memory for ranks (8G); those looked at longest ago make room"},
+    PS_COMM_RULES_OPTION,
 };
 
 const ps_command ps_command_serve = {

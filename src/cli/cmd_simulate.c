@@ -409,7 +409,7 @@ static int show(ps_cli *cli, const request *q, ps_chart *chart) {
     ps_err err = PS_ERR_INIT;
     ps_bubble_report report = {0};
     ps_code code = ps_chart_connect(chart, q->plan, &err);
-    code = code == PS_OK ? ps_bubble_measure(chart, &report, &err) : code;
+    code = code == PS_OK ? ps_bubble_measure(chart, NULL, &report, &err) : code;
     ps_table *table = code == PS_OK ? ps_bubble_stage_table(chart, &report) : NULL;
     ps_bubble_report_fini(&report);
     if (table == NULL) {

@@ -1,6 +1,7 @@
 #include "cli/rank_report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -99,7 +100,80 @@ static void report_all_oddities(const ps_cli *cli, const ps_run *run) {
 
 /* --- sentences that ranks share ------------------------------------------------------------------------------ */
 
-enum { MAX_NAMED = 4, MAX_SENTENCES = 8 };
+enum { MAX_NAMED = 4, MAX_SENTENCES = 8, MAX_NUMBERS = 16 };
+
+/* The length of the number that stands here alone, 0: "16 operators" and "34 %", not "profiler_0.db" or "0.5". */
+static size_t number_at(const char *text, const char *at) {
+    size_t n = strspn(at, "0123456789");
+    bool begins = at == text || strchr(" (", at[-1]) != NULL;
+    bool ends = strchr(" ,;:)%", at[n]) != NULL; /* or the text's end */
+    return begins && ends && n < 19 ? n : 0;
+}
+
+/* Whether two sentences tell of one cause: they differ in nothing but numbers. */
+static bool is_same_cause(const char *one, const char *other) {
+    const char *a = one;
+    const char *b = other;
+    while (*a != '\0' && *b != '\0') {
+        size_t n_a = number_at(one, a);
+        size_t n_b = number_at(other, b);
+        if (n_a == 0 && n_b == 0 && *a != *b) {
+            return false;
+        }
+        if ((n_a == 0) != (n_b == 0)) {
+            return false;
+        }
+        a += n_a > 0 ? n_a : 1;
+        b += n_b > 0 ? n_b : 1;
+    }
+    return *a == *b;
+}
+
+/* The least and the largest of each number of a sentence over the ranks that say the same. */
+typedef struct number_span {
+    uint64_t least, largest;
+} number_span;
+
+static void widen(number_span *spans, const char *sentence) {
+    size_t k = 0;
+    for (const char *at = sentence; *at != '\0' && k < MAX_NUMBERS;) {
+        size_t n = number_at(sentence, at);
+        if (n > 0) {
+            uint64_t number = strtoull(at, NULL, 10);
+            spans[k].least = number < spans[k].least ? number : spans[k].least;
+            spans[k].largest = number > spans[k].largest ? number : spans[k].largest;
+            k++;
+        }
+        at += n > 0 ? n : 1;
+    }
+}
+
+/* The sentence of rank `first`; where others of the same cause have other numbers, "16 to 32" in place of one. */
+static void add_sentence(ps_buf *out, const ps_run *run, size_t a, size_t first) {
+    const char *sentence = run->ranks[first].missing[a];
+    number_span spans[MAX_NUMBERS];
+    for (size_t i = 0; i < MAX_NUMBERS; i++) {
+        spans[i] = (number_span){UINT64_MAX, 0};
+    }
+    for (size_t r = first; r < run->n_ranks; r++) {
+        const char *other = run->ranks[r].missing[a];
+        if (other != NULL && is_same_cause(other, sentence)) {
+            widen(spans, other);
+        }
+    }
+    size_t k = 0;
+    for (const char *at = sentence; *at != '\0';) {
+        size_t n = number_at(sentence, at);
+        const number_span *span = n > 0 && k < MAX_NUMBERS ? &spans[k++] : NULL;
+        if (span != NULL && span->least < span->largest) {
+            ps_buf_addf(out, "%llu to %llu", (unsigned long long)span->least,
+                        (unsigned long long)span->largest);
+        } else {
+            ps_buf_add(out, at, n > 0 ? n : 1);
+        }
+        at += n > 0 ? n : 1;
+    }
+}
 
 /* "rank 3", "all 8 ranks", "5 of 8 ranks (0, 1, 2, 3, ...)" for those whose sentence is that of rank `first`. Returns
  * how many they are. */
@@ -110,7 +184,7 @@ static size_t name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first)
     size_t n = 0;
     for (size_t r = first; r < run->n_ranks; r++) {
         const char *other = run->ranks[r].missing[a];
-        if (other == NULL || strcmp(other, sentence) != 0) {
+        if (other == NULL || !is_same_cause(other, sentence)) {
             continue;
         }
         if (n < MAX_NAMED) {
@@ -133,7 +207,7 @@ static size_t name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first)
 static bool was_said(const ps_run *run, size_t a, size_t r) {
     for (size_t k = 0; k < r; k++) {
         const char *earlier = run->ranks[k].missing[a];
-        if (earlier != NULL && strcmp(earlier, run->ranks[r].missing[a]) == 0) {
+        if (earlier != NULL && is_same_cause(earlier, run->ranks[r].missing[a])) {
             return true;
         }
     }
@@ -145,7 +219,7 @@ static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r) {
     const char *sentence = run->ranks[r].missing[0];
     size_t first = 0;
     while (run->ranks[first].missing[0] == NULL ||
-           strcmp(run->ranks[first].missing[0], sentence) != 0) {
+           !is_same_cause(run->ranks[first].missing[0], sentence)) {
         first++;
     }
     ps_buf who;
@@ -153,7 +227,9 @@ static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r) {
     if (name_ranks(&who, run, 0, first) <= MAX_NAMED) {
         report_rank(cli, &run->ranks[r]);
     } else if (first == r) {
-        ps_cli_warn(cli, "%s: %s", ps_buf_str(&who), sentence);
+        ps_buf_add_str(&who, ": ");
+        add_sentence(&who, run, 0, r);
+        ps_cli_warn(cli, "%s", ps_buf_str(&who));
     }
     ps_buf_fini(&who);
 }
@@ -195,7 +271,8 @@ static bool lacks_the_same(const ps_run *run, size_t a, size_t b, size_t first) 
     for (size_t r = 0; r < run->n_ranks; r++) {
         const char *x = run->ranks[r].missing[a];
         const char *y = run->ranks[r].missing[b];
-        if ((x != NULL && strcmp(x, sentence) == 0) != (y != NULL && strcmp(y, sentence) == 0)) {
+        if ((x != NULL && is_same_cause(x, sentence)) !=
+            (y != NULL && is_same_cause(y, sentence))) {
             return false;
         }
     }
@@ -246,7 +323,8 @@ static void report_missing(const ps_cli *cli, const modes *m, size_t a) {
         } else if ((is_news = name_modes(&line, m, a, r))) {
             ps_buf_add_str(&line, ": ");
             (void)name_ranks(&line, run, a, r);
-            ps_buf_addf(&line, ": %s", run->ranks[r].missing[a]);
+            ps_buf_add_str(&line, ": ");
+            add_sentence(&line, run, a, r);
         }
         if (is_news && is_optional(m, a)) {
             ps_cli_note(cli, "%s", ps_buf_str(&line));
@@ -352,7 +430,8 @@ int ps_report_no_profile(const ps_cli *cli, const ps_cluster *c) {
     if (report_stranger(cli, c) || report_raw(cli, c->path)) {
         return PS_EXIT_NOTHING;
     }
-    ps_cli_warn(cli, "%s: no profile found; see: pipescope formats", c->path);
+    ps_cli_warn(cli, "%s: no profile found%s%s; see: pipescope formats", c->path,
+                c->instead != NULL ? ", but " : "", c->instead != NULL ? c->instead : "");
     return ps_diag_n_errors(&c->diag) == 0 ? PS_EXIT_NOTHING : PS_EXIT_FAILED;
 }
 
@@ -510,11 +589,15 @@ static void add_missing(ps_buf *out, const ps_run *run, const ps_analysis *const
             comma = ",";
             add_str(out, "mode", analyses[a]->name);
             ps_buf_add_str(out, ", ");
-            add_str(out, "message", sentence);
+            ps_buf message;
+            ps_buf_init(&message, 0);
+            add_sentence(&message, run, a, r);
+            add_str(out, "message", ps_buf_str(&message));
+            ps_buf_fini(&message);
             ps_buf_addf(out, ", \"ranks\": [%lld", (long long)run->ranks[r].rank->rank);
             for (size_t k = r + 1; k < run->n_ranks; k++) {
                 const char *other = run->ranks[k].missing[a];
-                if (other != NULL && strcmp(other, sentence) == 0) {
+                if (other != NULL && is_same_cause(other, sentence)) {
                     ps_buf_addf(out, ", %lld", (long long)run->ranks[k].rank->rank);
                 }
             }

@@ -13,6 +13,7 @@ ps_chart *ps_chart_new(void) {
         chart->schedule = "";
         chart->schedule_how = "";
         chart->labels = "";
+        chart->untold = "";
         ps_arena_init(&chart->arena);
     }
     return chart;
@@ -25,6 +26,9 @@ void ps_chart_free(ps_chart *chart) {
         ps_free(chart->ops);
         ps_free(chart->links);
         ps_free(chart->bubbles);
+        ps_free(chart->works);
+        ps_free(chart->parts);
+        ps_free(chart->figures);
         ps_free(chart);
     }
 }
@@ -68,6 +72,43 @@ bool ps_chart_add_bubble(ps_chart *chart, ps_bubble bubble) {
     }
     chart->bubbles[chart->n_bubbles++] = bubble;
     return true;
+}
+
+bool ps_chart_add_work(ps_chart *chart, ps_chart_work work) {
+    if (!ps_grow(&chart->works, &chart->cap_works, chart->n_works + 1, MAX_OPS,
+                 sizeof *chart->works)) {
+        return false;
+    }
+    chart->works[chart->n_works++] = work;
+    return true;
+}
+
+bool ps_chart_add_part(ps_chart *chart, ps_chart_part part) {
+    if (!ps_grow(&chart->parts, &chart->cap_parts, chart->n_parts + 1, MAX_OPS,
+                 sizeof *chart->parts)) {
+        return false;
+    }
+    part.name = ps_arena_strndup(&chart->arena, part.name, strlen(part.name));
+    if (part.name == NULL) {
+        return false;
+    }
+    chart->parts[chart->n_parts++] = part;
+    return true;
+}
+
+bool ps_chart_add_figure(ps_chart *chart, ps_chart_figure figure) {
+    if (!ps_grow(&chart->figures, &chart->cap_figures, chart->n_figures + 1, MAX_OPS,
+                 sizeof *chart->figures)) {
+        return false;
+    }
+    chart->figures[chart->n_figures++] = figure;
+    return true;
+}
+
+bool ps_chart_set_untold(ps_chart *chart, const char *untold) {
+    const char *copy = ps_arena_strndup(&chart->arena, untold, strlen(untold));
+    chart->untold = copy != NULL ? copy : "";
+    return copy != NULL;
 }
 
 bool ps_chart_set_how(ps_chart *chart, const char *schedule_how) {
@@ -118,6 +159,23 @@ const char *ps_bubble_cause_name(ps_bubble_cause cause) {
 #undef X
     };
     return NAMES[cause];
+}
+
+ps_bubble_word ps_chart_bubble(const ps_chart *chart, int64_t step, int32_t pipeline,
+                               double *share) {
+    double bubble = 0; /* sums over ranks may leave 64 bits */
+    double all = 0;
+    ps_bubble_word word = PS_BUBBLE_UNMEASURED;
+    for (size_t i = 0; i < chart->n_figures; i++) {
+        const ps_chart_figure *f = &chart->figures[i];
+        if (f->step == step && chart->ranks[f->rank].pipeline == pipeline) {
+            bubble += (double)f->bubble_ns;
+            all += (double)f->step_ns;
+            word = word == PS_BUBBLE_UNTOLD || !f->is_told ? PS_BUBBLE_UNTOLD : PS_BUBBLE_TOLD;
+        }
+    }
+    *share = all > 0 ? bubble / all : 0;
+    return word;
 }
 
 int64_t ps_chart_usual_step(const ps_chart *chart) {

@@ -65,6 +65,7 @@ typedef struct ps_chart_rank {
     int32_t stage;           /* position in the pipeline, -1 when unknown */
     int32_t pipeline;        /* data-parallel replicas are several pipelines, numbered from 0 */
     int32_t machine;         /* number of the host, -1 unknown */
+    bool has_work;           /* what its device did is known: work_ns of its ops, and works */
     bool has_clock;          /* of the machine: clock_offset_ns and its uncertainty are known */
     int64_t clock_offset_ns; /* its clock - that of the first machine */
     int64_t clock_uncertainty_ns;
@@ -78,8 +79,9 @@ typedef struct ps_op {
     int64_t start_ns, end_ns;           /* on the device */
     int64_t host_start_ns, host_end_ns; /* on the host, from the origin too; only with has_host */
     int64_t step;
-    const char *name;     /* label as shown, owned by the chart */
-    uint32_t rank;        /* row in ranks */
+    int64_t work_ns;  /* of the device inside of it and of no op before; where the rank has_work */
+    const char *name; /* label as shown, owned by the chart */
+    uint32_t rank;    /* row in ranks */
     int32_t microbatch;   /* of its chunk, -1 when unknown; of the forward in an FB */
     int32_t microbatch2;  /* of the backward in an FB, else -1 */
     int8_t chunk, chunk2; /* -1 when unknown; chunk2 only in an FB */
@@ -103,6 +105,30 @@ typedef struct ps_bubble {
     uint8_t cause; /* ps_bubble_cause */
 } ps_bubble;
 
+/* Work of a device, computing or communication, that no op of its rank explains. */
+typedef struct ps_chart_work {
+    int64_t start_ns, end_ns;
+    uint32_t rank; /* row in ranks */
+} ps_chart_work;
+
+/* A part of an op that the program named: attn(F). */
+typedef struct ps_chart_part {
+    int64_t start_ns, end_ns; /* on the device */
+    const char *name;         /* owned by the chart */
+    uint32_t op;              /* row in ops */
+    uint8_t kind;             /* PS_OP_F, PS_OP_B or PS_OP_BW: of which pass */
+    bool communicates;        /* most that it did on the device was communication */
+} ps_chart_part;
+
+/* The time of one rank in one step: step_ns = busy_ns + other_ns + bubble_ns. */
+typedef struct ps_chart_figure {
+    int64_t step;
+    uint32_t rank; /* row in ranks */
+    int64_t step_ns, busy_ns, other_ns, bubble_ns;
+    int64_t work_ns; /* of the device, in ops and not; 0 where that is not known */
+    bool is_told;    /* else bubble_ns is no bubble: see ps_chart.untold */
+} ps_chart_figure;
+
 typedef struct ps_chart {
     const char *title;    /* what and where from, owned by the chart; may be "" */
     const char *schedule; /* name of the schedule, "" when unknown */
@@ -121,6 +147,15 @@ typedef struct ps_chart {
     size_t n_links, cap_links;
     ps_bubble *bubbles; /* filled by the bubble report; grouped like ops */
     size_t n_bubbles, cap_bubbles;
+    ps_chart_work
+        *works; /* grouped by rank row, in start order, none touches another of its rank */
+    size_t n_works, cap_works;
+    ps_chart_part *parts; /* grouped by op */
+    size_t n_parts, cap_parts;
+    ps_chart_figure *figures; /* filled by the bubble report; empty where nothing was measured */
+    size_t n_figures, cap_figures;
+    const char
+        *untold; /* why some pipelines have no bubble, "" where all have one; owned by the chart */
     ps_arena arena; /* names */
 } ps_chart;
 
@@ -133,9 +168,24 @@ bool ps_chart_add_rank(ps_chart *chart, ps_chart_rank rank);
 bool ps_chart_add_op(ps_chart *chart, ps_op op);
 bool ps_chart_add_link(ps_chart *chart, ps_chart_link link);
 bool ps_chart_add_bubble(ps_chart *chart, ps_bubble bubble);
+bool ps_chart_add_work(ps_chart *chart, ps_chart_work work);
+bool ps_chart_add_part(ps_chart *chart, ps_chart_part part);
+bool ps_chart_add_figure(ps_chart *chart, ps_chart_figure figure);
+bool ps_chart_set_untold(ps_chart *chart, const char *untold);
 bool ps_chart_set_how(ps_chart *chart, const char *schedule_how);
 bool ps_chart_set_labels(ps_chart *chart, const char *labels);
 bool ps_chart_set_text(ps_chart *chart, const char *title, const char *schedule);
+
+/* What is told of a pipeline's bubble in a step. */
+typedef enum ps_bubble_word {
+    PS_BUBBLE_UNMEASURED, /* the chart has no figures of it: all that is no op is bubble */
+    PS_BUBBLE_UNTOLD,     /* the chart says why */
+    PS_BUBBLE_TOLD
+} ps_bubble_word;
+
+/* *share: the mean of its ranks, 0 to 1, when told. */
+ps_bubble_word ps_chart_bubble(const ps_chart *chart, int64_t step, int32_t pipeline,
+                               double *share);
 
 /* "F", "BI", ... */
 const char *ps_op_kind_name(ps_op_kind kind);

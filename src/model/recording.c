@@ -18,3 +18,7 @@ const char *ps_trace_comm_from_marks(const ps_trace *trace) {
            : ps_trace_has_host_times(trace)                     ? "host"
                                                                 : "stream";
 }
+
+const char *ps_trace_missing_timeline(const ps_trace *trace) {
+    return ps_trace_meta(trace, PS_TIMELINE_KEY);
+}

@@ -23,4 +23,21 @@ bool ps_trace_has_host_times(const ps_trace *trace);
  * own, or there are none. The trace needs PS_NEED_META. */
 const char *ps_trace_comm_from_marks(const ps_trace *trace);
 
+/* The timeline of a rank is made of its profiler's tables, because the file that holds it is not there: metadata with the
+ * names of that file and of the others that are not there. What only it tells (the host, launches, copies, marks, when a step ended) is unknown, not absent. */
+#define PS_TIMELINE_KEY "pipescope.timeline"
+/* Steps of such a rank begin with their first work: nobody says how long before it. */
+#define PS_STEP_STARTS_KEY "pipescope.step_starts"
+/* ... and end with their last work: nobody says how long behind it. */
+#define PS_STEP_ENDS_KEY "pipescope.step_ends"
+/* Argument of a slice that no call launched: the step that its profiler gave it to. */
+#define PS_STEP_ARG "stepId"
+
+/* A fact of side table "facts": which files are not there, and what cannot be told without them. */
+#define PS_FACT_MISSING "missing"
+
+/* The files that are missing ("trace_view.json, communication_matrix.json"), NULL when the timeline is the profiler's own. Metadata of the
+ * reader: there whatever was needed. */
+const char *ps_trace_missing_timeline(const ps_trace *trace);
+
 #endif

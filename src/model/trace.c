@@ -518,6 +518,10 @@ void ps_builder_side_table(ps_builder *b, ps_table *table) {
     t->side_tables[t->n_side_tables++] = table;
 }
 
+const ps_table *ps_builder_side_table_of(const ps_builder *b, const char *name) {
+    return ps_trace_side_table(b->trace, name);
+}
+
 ps_diag *ps_builder_diag(ps_builder *b) {
     return &b->trace->diag;
 }

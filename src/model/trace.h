@@ -284,6 +284,8 @@ bool ps_builder_time_base(ps_builder *b, int64_t base_ns);
 void ps_builder_origin(ps_builder *b, int64_t origin_ns);
 /* Takes ownership of the table (also on failure). */
 void ps_builder_side_table(ps_builder *b, ps_table *table);
+/* One given before, or NULL; lives as long as the trace. */
+const ps_table *ps_builder_side_table_of(const ps_builder *b, const char *name);
 ps_diag *ps_builder_diag(ps_builder *b);
 
 /* Memory ran out in an earlier call; sealing will fail with PS_NOMEM. */

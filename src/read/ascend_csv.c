@@ -138,10 +138,23 @@ static const struct {
     {"(us)", PS_UNIT_US}, {"(ms)", PS_UNIT_MS}, {"(ns)", PS_UNIT_NS}, {"(%)", PS_UNIT_PERCENT}};
 
 static bool is_known_time(const char *header) {
-    static const char *const TIMES[] = {
-        "Start Time(us)",          "Timestamp(us)", "Allocation Time(us)", "Release Time(us)",
-        "Active Release Time(us)", "End Time(us)",  "Task Start Time(us)", "Task Stop Time(us)",
-        "Start Timestamp(us)",     "Stop Time(us)", "timestamp(us)",       NULL};
+    static const char *const TIMES[] = {"Start Time(us)",
+                                        "Timestamp(us)",
+                                        "Allocation Time(us)",
+                                        "Release Time(us)",
+                                        "Active Release Time(us)",
+                                        "End Time(us)",
+                                        "Task Start Time(us)",
+                                        "Task Stop Time(us)",
+                                        "Start Timestamp(us)",
+                                        "Stop Time(us)",
+                                        "timestamp(us)",
+                                        "task_start(us)",
+                                        "task_stop(us)",
+                                        "FP Start(us)",
+                                        "BP End(us)",
+                                        "Iteration End(us)",
+                                        NULL};
     return is_word(header, strlen(header), TIMES);
 }
 

@@ -3,6 +3,9 @@
  *
  *   [{"ph":"X","name":"aten::empty","pid":3096504,"tid":3096504,"ts":"1736408883688177.930","dur":145.57,"cat":"cpu_op",...},
  *
+ * Where only the tables are there, the file that is named is one of them, and the slices are made of them
+ * (ascend_text_tables.c).
+ *
  * Order: kernel_details first, because its rows become arguments while slices are added; then the events; then what
  * stands for itself. */
 #include "read/ascend_text.h"
@@ -41,6 +44,9 @@ static int sniff(const char *path, const unsigned char *head, size_t n) {
         "\"Physic Stream Id\"", "\"enqueue_to_dequeue\"", "\"CANN\"",
         "\"Acc PMU\"",          "\"Stars Soc Info\"",     "\"NPU MEM\""};
     (void)path;
+    if (ps_ascend_table_of(head, n) != NULL) {
+        return 80;
+    }
     size_t at = n >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     while (at < n &&
            (head[at] == ' ' || head[at] == '\n' || head[at] == '\r' || head[at] == '\t')) {
@@ -90,6 +96,8 @@ static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n
     const char *folder = places.rank_dir;
     if (folder == NULL && places.is_output) {
         folder = ps_path_dir(arena, places.dir);
+    } else if (folder == NULL && places.own_table != NULL) {
+        folder = places.dir;
     }
     int64_t rank = profile.rank;
     if (rank < 0 && folder != NULL) {
@@ -130,14 +138,15 @@ static ps_code read_events(ps_ascend_text *r, const ps_src *src, ps_err *err) {
     return code;
 }
 
-static ps_code read_rank(ps_ascend_text *r, const ps_src *src, ps_ascend_files *files,
-                         ps_err *err) {
+/* `is_table`: what was named is a table that stands for all of the rank, for there is no trace. */
+static ps_code read_rank(ps_ascend_text *r, const ps_src *src, bool is_table,
+                         ps_ascend_files *files, ps_err *err) {
     const uint32_t timeline = PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
                               PS_NEED_COMM_MARKS | PS_NEED_INVENTORY | PS_NEED_SLICES |
                               PS_NEED_FLOWS | PS_NEED_COUNTERS;
-    ps_code code = read_kernels(r, files, err);
+    ps_code code = is_table ? PS_OK : read_kernels(r, files, err);
     if (code == PS_OK && (r->needs & timeline) != 0) {
-        code = read_events(r, src, err);
+        code = is_table ? ps_ascend_tables_timeline(r, files, err) : read_events(r, src, err);
     }
     if (code == PS_OK && r->kernels != NULL) {
         ps_ascend_kernels_finish(r->kernels, r->diag, ps_ascend_files_kernels(files)->table->title);
@@ -173,10 +182,11 @@ static ps_code read_text(const ps_src *src, uint32_t needs, ps_builder *b, ps_er
     }
     if (code == PS_OK) {
         files = ps_ascend_files_open(&places, needs, b, err);
-        code = files != NULL ? read_rank(&r, src, files, err) : PS_NOMEM;
+        code = files != NULL ? read_rank(&r, src, places.own_table != NULL, files, err) : PS_NOMEM;
     }
     if (code == PS_OK) {
-        code = ps_ascend_files_finish(files, ps_ascend_text_has_groups(&r), b, err);
+        bool has_comm_ops = ps_ascend_text_has_groups(&r) || r.has_comm_rows;
+        code = ps_ascend_files_finish(files, has_comm_ops, b, err);
     }
     ps_ascend_kernels_free(r.kernels);
     ps_ascend_text_fini(&r);

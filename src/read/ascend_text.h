@@ -5,6 +5,7 @@
  *   ascend_text_lanes.c    what needs all events: roles of processes, tracks, kinds
  *   ascend_text_ops.c      operators of communication: from their tasks and calls
  *   ascend_text_kernels.c  rows of kernel_details joined to their slices
+ *   ascend_text_tables.c   slices and steps made of such rows where the trace is not there
  *   ascend_text_files.c    the files beside the trace
  *
  * Names of processes and threads may come after their slices, so every slice is put on the track of its (pid, tid)
@@ -99,7 +100,20 @@ typedef struct ps_ascend_counter {
     uint32_t track;
 } ps_ascend_counter;
 
-typedef struct ps_ascend_kernels ps_ascend_kernels;
+typedef struct ps_ascend_kernel_row {
+    int64_t start_ns;
+    uint32_t row;
+    bool is_taken;
+} ps_ascend_kernel_row;
+
+/* kernel_details.csv, op_summary or task_time. Columns but for name, start and duration may be PS_NO_COLUMN. */
+typedef struct ps_ascend_kernels {
+    const ps_table *table;
+    size_t name, start, duration, stream, core, type, step, device, task;
+    ps_ascend_kernel_row *rows; /* by start */
+    size_t n_rows;
+    ps_str *keys; /* by column, none: not given as an argument */
+} ps_ascend_kernels;
 
 typedef struct ps_ascend_text {
     ps_builder *builder;
@@ -125,7 +139,8 @@ typedef struct ps_ascend_text {
     ps_ascend_kernels *kernels; /* may be NULL */
     uint8_t *lanes;             /* [n_lanes] by track: ps_ascend_lane, once all slices are there */
     size_t n_lanes;
-    bool failed; /* memory is out */
+    bool has_comm_rows; /* a table in place of the trace has communication operators */
+    bool failed;        /* memory is out */
 } ps_ascend_text;
 
 typedef enum ps_ascend_lane {
@@ -171,8 +186,33 @@ ps_ascend_kernels *ps_ascend_kernels_new(const ps_ascend_csv *csv, ps_builder *b
 void ps_ascend_kernels_free(ps_ascend_kernels *k); /* NULL is fine */
 /* Adds what the row of this slice says as arguments. The slice is the one added last. */
 void ps_ascend_kernels_join(ps_ascend_kernels *k, ps_builder *b, uint32_t slice, int64_t stream);
+/* The same from a row that is known. */
+void ps_ascend_kernels_add_args(const ps_ascend_kernels *k, ps_builder *b, uint32_t slice,
+                                uint32_t row);
 /* Counts the rows that no slice has taken. */
 void ps_ascend_kernels_finish(const ps_ascend_kernels *k, ps_diag *diag, const char *file);
+
+/* ascend_text_tables.c */
+
+/* The table that this content is ("kernel_details", "communication"), NULL when it is none that profilers write. */
+const char *ps_ascend_table_of(const unsigned char *head, size_t n);
+
+typedef struct ps_ascend_files ps_ascend_files;
+
+/* What the tables tell of the timeline, where the file that was named is one of them and the trace is not there: slices of
+ * kernels and of communication operators, and steps. */
+PS_MUST_USE ps_code ps_ascend_tables_timeline(ps_ascend_text *r, ps_ascend_files *files,
+                                              ps_err *err);
+/* The same of tables that are at hand; each may be NULL. */
+typedef struct ps_ascend_tables {
+    const ps_ascend_csv *kernels; /* kernel_details or op_summary */
+    const ps_ascend_csv *tasks;   /* task_time: of what `kernels` has, only the rest counts */
+    const ps_table *comm;         /* communication.json */
+    const ps_table *steps;        /* step_trace_time or step_trace */
+    int64_t device;               /* of rows that name none, -1 unknown */
+} ps_ascend_tables;
+PS_MUST_USE ps_code ps_ascend_tables_slices(ps_ascend_text *r, const ps_ascend_tables *tables,
+                                            ps_err *err);
 
 /* ascend_text_files.c */
 
@@ -181,12 +221,12 @@ typedef struct ps_ascend_places {
     const char *dir;      /* of the trace: CSV files and communication.json */
     const char *rank_dir; /* profiler_info, profiler_metadata.json */
     bool is_output; /* `dir` is one that the profilers make: everything in it belongs to the rank */
+    /* The file that was named is not a trace but a table: which by content, and where it is. Else NULL. */
+    const char *own_table, *own_path;
 } ps_ascend_places;
 
 PS_MUST_USE ps_code ps_ascend_places_find(const ps_src *src, ps_arena *arena, ps_ascend_places *out,
                                           ps_err *err);
-
-typedef struct ps_ascend_files ps_ascend_files;
 
 /* Finds the files, reads those that `needs` asks for, and gives what must wait for the slices: kernel_details. */
 ps_ascend_files *ps_ascend_files_open(const ps_ascend_places *places, uint32_t needs, ps_builder *b,
@@ -194,6 +234,9 @@ ps_ascend_files *ps_ascend_files_open(const ps_ascend_places *places, uint32_t n
 void ps_ascend_files_close(ps_ascend_files *f); /* NULL is fine */
 /* kernel_details or op_summary, NULL when it is not there or not asked for. */
 const ps_ascend_csv *ps_ascend_files_kernels(const ps_ascend_files *f);
+/* Of `places.own_table`: the tables that tell of the timeline. What they borrow lives as long as the files, and the builder. */
+PS_MUST_USE ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tables *out,
+                                           ps_err *err);
 /* Gives the tables to the builder, counters, and names what the level should have and is not there. */
 PS_MUST_USE ps_code ps_ascend_files_finish(ps_ascend_files *f, bool has_comm_ops, ps_builder *b,
                                            ps_err *err);

@@ -5,8 +5,13 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/input.h"
+#include "base/num.h"
+#include "model/recording.h"
 #include "read/ascend_comm_json.h"
+#include "read/ascend_tables.h"
 #include "read/ascend_text.h"
+#include "read/csv.h"
 
 #define MAX_JSON_BYTES ((size_t)1 << 30)
 #define MAX_FILES ((size_t)4096)
@@ -27,6 +32,9 @@ struct ps_ascend_files {
     csv_file *csvs;
     size_t n_csvs, cap_csvs;
     csv_file *kernels; /* kernel_details or op_summary, NULL */
+    csv_file *tasks;   /* task_time, NULL */
+    csv_file *steps;   /* step_trace_time or step_trace, NULL */
+    bool has_comm;     /* communication.json is with the builder already */
 };
 
 /* --- places ------------------------------------------------------------------------------------------------- */
@@ -63,6 +71,26 @@ static ps_code find_rank_dir(const char *dir, bool is_output, ps_arena *arena, c
     return PS_OK;
 }
 
+/* Whether the file that was named is a table itself. A file that cannot be read shows where it is opened. */
+static ps_code find_own_table(const char *path, ps_arena *arena, ps_ascend_places *out,
+                              ps_err *err) {
+    ps_err odd = PS_ERR_INIT;
+    size_t n = 0;
+    unsigned char *head = ps_alloc(PS_HEAD_BYTES);
+    if (head == NULL) {
+        return ps_fail_nomem(err);
+    }
+    if (ps_input_head(path, head, PS_HEAD_BYTES, &n, &odd) == PS_OK) {
+        out->own_table = ps_ascend_table_of(head, n);
+    }
+    ps_free(head);
+    if (odd.code == PS_NOMEM) {
+        return ps_fail_nomem(err);
+    }
+    out->own_path = out->own_table != NULL ? ps_arena_strndup(arena, path, strlen(path)) : NULL;
+    return out->own_table == NULL || out->own_path != NULL ? PS_OK : ps_fail_nomem(err);
+}
+
 ps_code ps_ascend_places_find(const ps_src *src, ps_arena *arena, ps_ascend_places *out,
                               ps_err *err) {
     *out = (ps_ascend_places){.rank_dir = src->rank_dir};
@@ -75,9 +103,15 @@ ps_code ps_ascend_places_find(const ps_src *src, ps_arena *arena, ps_ascend_plac
         return ps_fail_nomem(err);
     }
     out->is_output = is_output_dir(dir);
+    ps_code code = find_own_table(src->path, arena, out, err);
+    if (code != PS_OK) {
+        return code;
+    }
     /* A trace under another name in a folder of any kind says nothing about its neighbours. */
+    const char *main_table = out->own_table != NULL ? ps_ascend_tables_main(&name, 1) : NULL;
     bool has_siblings = out->is_output || src->rank_dir != NULL ||
-                        starts_with(name, "trace_view") || starts_with(name, "msprof_");
+                        starts_with(name, "trace_view") || starts_with(name, "msprof_") ||
+                        main_table != NULL;
     out->dir = has_siblings ? dir : NULL;
     return has_siblings && src->rank_dir == NULL
                ? find_rank_dir(dir, out->is_output, arena, &out->rank_dir, err)
@@ -117,12 +151,23 @@ static bool is_known_table(const char *table) {
     return starts_with(table, "minddata_");
 }
 
+static bool is_kernels(const char *table) {
+    return strcmp(table, "kernel_details") == 0 || strcmp(table, "op_summary") == 0;
+}
+
 static bool is_statistic(const char *table) {
     return strcmp(table, "step_trace_time") == 0;
 }
 
-static bool is_kernels(const char *table) {
-    return strcmp(table, "kernel_details") == 0 || strcmp(table, "op_summary") == 0;
+/* Sums over a capture that stand for what is not there one by one. */
+static bool is_sum(const char *table) {
+    return strcmp(table, "op_statistic") == 0 || strcmp(table, "api_statistic") == 0;
+}
+
+/* Of what a timeline is made where there is none, and what modes take in its place. */
+static bool is_of_timeline(const char *table) {
+    return strcmp(table, "task_time") == 0 || strcmp(table, "step_trace") == 0 ||
+           is_statistic(table) || is_kernels(table) || is_sum(table);
 }
 
 static bool is_memory(const char *table) {
@@ -138,20 +183,28 @@ static bool is_table_taken(const ps_ascend_files *f, const char *table) {
     return false;
 }
 
-static ps_code add_csv(ps_ascend_files *f, const char *name, ps_diag *diag, ps_err *err) {
-    csv_file file = {.name = name, .path = ps_path_join(&f->arena, f->places.dir, name)};
+/* `path` NULL: the file of this name in the folder. */
+static ps_code add_csv(ps_ascend_files *f, const char *name, const char *path, ps_diag *diag,
+                       ps_err *err) {
+    csv_file file = {.name = name,
+                     .path = path != NULL ? path : ps_path_join(&f->arena, f->places.dir, name)};
     if (file.path == NULL ||
         !ps_grow(&f->csvs, &f->cap_csvs, f->n_csvs + 1, MAX_FILES + 1, sizeof *f->csvs)) {
         return ps_fail_nomem(err);
     }
-    ps_ascend_csv_table_name(name, file.table, sizeof file.table);
+    if (path != NULL) {
+        (void)snprintf(file.table, sizeof file.table, "%s", f->places.own_table);
+    } else {
+        ps_ascend_csv_table_name(name, file.table, sizeof file.table);
+    }
     if (is_table_taken(f, file.table)) { /* several slices of one table */
         (void)snprintf(file.table, sizeof file.table, "%.*s", (int)(strlen(name) - 4), name);
     }
     bool is_wanted = (f->needs & PS_NEED_TABLES) != 0 ||
                      ((f->needs & PS_NEED_STATISTICS) != 0 && is_statistic(file.table)) ||
                      ((f->needs & PS_NEED_ARGS) != 0 && is_kernels(file.table)) ||
-                     ((f->needs & PS_NEED_COUNTERS) != 0 && is_memory(file.table));
+                     ((f->needs & PS_NEED_COUNTERS) != 0 && is_memory(file.table)) ||
+                     (f->places.own_table != NULL && is_of_timeline(file.table));
     if (!is_wanted || !(f->places.is_output || is_known_table(file.table)) ||
         !ps_is_file(file.path)) {
         return PS_OK;
@@ -164,9 +217,36 @@ static ps_code add_csv(ps_ascend_files *f, const char *name, ps_diag *diag, ps_e
     return code;
 }
 
+static csv_file *first_csv(const ps_ascend_files *f, const char *table) {
+    for (size_t i = 0; i < f->n_csvs; i++) {
+        if (f->csvs[i].csv.table != NULL && strcmp(f->csvs[i].table, table) == 0) {
+            return &f->csvs[i];
+        }
+    }
+    return NULL;
+}
+
+static csv_file *first_of_two(const ps_ascend_files *f, const char *table, const char *other) {
+    csv_file *first = first_csv(f, table);
+    return first != NULL ? first : first_csv(f, other);
+}
+
+static void name_csvs(ps_ascend_files *f) {
+    f->kernels = first_of_two(f, "kernel_details", "op_summary");
+    f->tasks = first_csv(f, "task_time");
+    f->steps = first_of_two(f, "step_trace_time", "step_trace");
+}
+
 static ps_code read_csvs(ps_ascend_files *f, ps_diag *diag, ps_err *err) {
     const uint32_t some = PS_NEED_TABLES | PS_NEED_STATISTICS | PS_NEED_ARGS | PS_NEED_COUNTERS;
-    if (f->places.dir == NULL || (f->needs & some) == 0) {
+    bool is_csv = f->places.own_table != NULL && !ps_ends_with(f->places.own_path, ".json");
+    if (f->places.dir == NULL && is_csv) {
+        const char *path = f->places.own_path;
+        ps_code code = add_csv(f, ps_path_base(path), path, diag, err);
+        name_csvs(f);
+        return code;
+    }
+    if (f->places.dir == NULL || ((f->needs & some) == 0 && f->places.own_table == NULL)) {
         return PS_OK;
     }
     ps_err odd = PS_ERR_INIT;
@@ -178,13 +258,10 @@ static ps_code read_csvs(ps_ascend_files *f, ps_diag *diag, ps_err *err) {
     }
     for (size_t i = 0; code == PS_OK && i < f->n_names && f->n_csvs < MAX_FILES; i++) {
         if (ps_ends_with(f->names[i], ".csv")) {
-            code = add_csv(f, f->names[i], diag, err);
+            code = add_csv(f, f->names[i], NULL, diag, err);
         }
     }
-    for (size_t i = 0; i < f->n_csvs && f->kernels == NULL; i++) {
-        f->kernels =
-            f->csvs[i].csv.table != NULL && is_kernels(f->csvs[i].table) ? &f->csvs[i] : NULL;
-    }
+    name_csvs(f);
     return code;
 }
 
@@ -234,7 +311,12 @@ static ps_code read_comm(ps_ascend_files *f, const char *name, bool is_matrix, p
                          ps_err *err) {
     ps_buf text;
     ps_buf_init(&text, MAX_JSON_BYTES);
-    const char *path = ps_path_join(&f->arena, f->places.dir, name);
+    const char *own = f->places.own_table;
+    bool is_own = f->places.dir == NULL && own != NULL &&
+                  strcmp(own, is_matrix ? "communication_matrix" : "communication") == 0;
+    const char *path = is_own                  ? f->places.own_path
+                       : f->places.dir != NULL ? ps_path_join(&f->arena, f->places.dir, name)
+                                               : "";
     ps_code code = path != NULL ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK && ps_is_file(path)) {
         ps_err odd = PS_ERR_INIT;
@@ -252,13 +334,7 @@ static ps_code read_comm(ps_ascend_files *f, const char *name, bool is_matrix, p
     return code;
 }
 
-/* --- what should be there ----------------------------------------------------------------------------------- */
-
-/* -1 for a level that promises nothing. */
-static int level_of(const ps_ascend_profile *p) {
-    const char *digit = p->level + strcspn(p->level, "0123456789");
-    return isdigit((unsigned char)*digit) ? *digit - '0' : -1;
-}
+/* --- tables in place of a timeline ---------------------------------------------------------------------------- */
 
 static bool has_name(const ps_ascend_files *f, const char *name) {
     for (size_t i = 0; i < f->n_names; i++) {
@@ -267,6 +343,128 @@ static bool has_name(const ps_ascend_files *f, const char *name) {
         }
     }
     return false;
+}
+
+static bool is_msprof(const ps_ascend_files *f) {
+    return f->kernels == NULL ? f->tasks != NULL : strcmp(f->kernels->table, "op_summary") == 0;
+}
+
+/* Files of a rank, and what nobody can tell without them; of msprof where its tables are the ones that are there. */
+static const struct {
+    const char *file, *of_msprof, *tells;
+} TELLING[] = {
+    {"trace_view.json", "msprof_*.json", "the host, launches, copies, marks, clock frequencies"},
+    {"kernel_details.csv", "op_summary_*.csv", "kernels and their times"},
+    {"step_trace_time.csv", "step_trace_*.csv", "when steps began"},
+    {"communication.json", NULL, "waits and bandwidths of communication"},
+    {"communication_matrix.json", NULL, "links between ranks"},
+    {"operator_details.csv", NULL, "time of operators on the host"},
+    {"api_statistic.csv", "api_statistic_*.csv", "calls of the driver"},
+};
+enum { N_OF_ANALYSES = 5 }; /* of these the first: what modes take their facts from */
+
+static bool has_telling(const ps_ascend_files *f, const char *file) {
+    char table[208];
+    (void)snprintf(table, sizeof table, "%.*s", (int)strcspn(file, "*."), file);
+    size_t n = strlen(table);
+    table[n - (n > 0 && table[n - 1] == '_' ? 1 : 0)] = '\0';
+    bool is_json = ps_ends_with(file, ".json");
+    for (size_t i = 0; i < f->n_csvs && !is_json; i++) {
+        if (strcmp(f->csvs[i].table, table) == 0) {
+            return true;
+        }
+    }
+    return is_json && (has_name(f, file) ||
+                       (f->places.own_table != NULL && strcmp(f->places.own_table, table) == 0));
+}
+
+/* "trace_view.json, communication_matrix.json": of what modes take their facts from. */
+static bool name_absent(const ps_ascend_files *f, ps_buf *out) {
+    bool of_msprof = is_msprof(f);
+    for (size_t i = 0; i < N_OF_ANALYSES; i++) {
+        const char *file = of_msprof ? TELLING[i].of_msprof : TELLING[i].file;
+        if (file != NULL && !has_telling(f, file)) {
+            ps_buf_addf(out, "%s%s", out->len > 0 ? ", " : "", file);
+        }
+    }
+    return ps_buf_ok(out);
+}
+
+/* "NPU:3" in the first row of a table of memory; a rank has one device. -1 where none says. */
+static ps_code find_device(const ps_ascend_files *f, const char *name, int64_t *out, ps_err *err) {
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const char *path = f->places.dir != NULL ? ps_path_join(&arena, f->places.dir, name) : "";
+    ps_err odd = PS_ERR_INIT;
+    ps_input *in = path != NULL && ps_is_file(path) ? ps_input_open(path, &odd) : NULL;
+    ps_csv csv;
+    ps_csv_init(&csv, in);
+    ps_csv_row row = {0};
+    size_t column = SIZE_MAX;
+    ps_code code = path == NULL ? PS_NOMEM : in == NULL ? odd.code : PS_OK;
+    for (int line = 0; code == PS_OK && in != NULL && line < 2; line++) {
+        code = ps_csv_next(&csv, &row, &odd);
+        for (size_t i = 0; code == PS_OK && line == 0 && i < row.n; i++) {
+            bool is_it = strncmp(row.cells[i].text, "Device", 6) == 0;
+            column = is_it ? i : column;
+        }
+        bool has_cell = code == PS_OK && line == 1 && column < row.n;
+        const char *cell = has_cell ? row.cells[column].text : NULL;
+        if (cell != NULL && starts_with(cell, "NPU:") &&
+            !ps_parse_i64(cell + 4, row.cells[column].n - 4, out)) {
+            *out = -1;
+        }
+    }
+    ps_csv_fini(&csv);
+    ps_input_close(in);
+    ps_arena_fini(&arena);
+    return code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
+}
+
+ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tables *out,
+                               ps_err *err) {
+    static const char *const NAMING_DEVICE[] = {"npu_module_mem.csv", "memory_record.csv"};
+    ps_code code = read_comm(f, "communication.json", false, b, err);
+    f->has_comm = true;
+    *out = (ps_ascend_tables){.kernels = f->kernels != NULL ? &f->kernels->csv : NULL,
+                              .tasks = f->tasks != NULL ? &f->tasks->csv : NULL,
+                              .steps = f->steps != NULL ? f->steps->csv.table : NULL,
+                              .comm = ps_builder_side_table_of(b, "communication"),
+                              .device = -1};
+    if (out->steps != NULL) { /* small, and the sums of steps are its own whoever asks */
+        f->steps->csv.table = NULL;
+        ps_builder_side_table(b, (ps_table *)out->steps);
+    }
+    for (size_t i = 0; code == PS_OK && out->device < 0 && i < 2; i++) {
+        code = find_device(f, NAMING_DEVICE[i], &out->device, err);
+    }
+    ps_buf absent;
+    ps_buf_init(&absent, 0);
+    if (code == PS_OK && name_absent(f, &absent)) {
+        ps_builder_meta(b, PS_TIMELINE_KEY, ps_buf_str(&absent));
+    } else if (code == PS_OK) {
+        code = ps_fail_nomem(err);
+    }
+    ps_buf_fini(&absent);
+    ps_diag_add(
+        ps_builder_diag(b), PS_ODD_TABLE_MISSING,
+        "%s (slices are made of tables: the host, launches and copies are unknown, steps end with "
+        "their last work)",
+        is_msprof(f) ? TELLING[0].of_msprof : TELLING[0].file);
+    if (f->kernels == NULL && f->tasks == NULL && out->steps != NULL) {
+        ps_diag_add(ps_builder_diag(b), PS_ODD_TABLE_MISSING,
+                    "kernel_details.csv (times of steps are the profiler's own, of %s)",
+                    out->steps->title);
+    }
+    return code;
+}
+
+/* --- what should be there ----------------------------------------------------------------------------------- */
+
+/* -1 for a level that promises nothing. */
+static int level_of(const ps_ascend_profile *p) {
+    const char *digit = p->level + strcspn(p->level, "0123456789");
+    return isdigit((unsigned char)*digit) ? *digit - '0' : -1;
 }
 
 static void name_missing(const ps_ascend_files *f, bool has_comm_ops, ps_diag *diag) {
@@ -310,13 +508,14 @@ ps_code ps_ascend_files_finish(ps_ascend_files *f, bool has_comm_ops, ps_builder
             ps_ascend_csv_counters(table, b);
         }
         if ((f->needs & PS_NEED_TABLES) != 0 ||
+            (f->places.own_table != NULL && is_sum(table->name)) ||
             ((f->needs & PS_NEED_STATISTICS) != 0 && is_statistic(table->name))) {
             f->csvs[i].csv.table = NULL;
             ps_builder_side_table(b, table);
         }
     }
-    if ((f->needs & (PS_NEED_TABLES | PS_NEED_STATISTICS)) != 0 && f->places.dir != NULL) {
-        code = read_comm(f, "communication.json", false, b, err);
+    if ((f->needs & (PS_NEED_TABLES | PS_NEED_STATISTICS)) != 0) {
+        code = f->has_comm ? PS_OK : read_comm(f, "communication.json", false, b, err);
         code = code == PS_OK ? read_comm(f, "communication_matrix.json", true, b, err) : code;
     }
     if (code == PS_OK && (f->needs & PS_NEED_TABLES) != 0 && f->places.dir != NULL) {
@@ -335,6 +534,22 @@ static bool add_fact(ps_table *t, const char *what, const char *value) {
            (ps_table_add_row(t) && ps_table_set_text(t, 0, what) && ps_table_set_text(t, 1, value));
 }
 
+/* "trace_view.json (the host, ...), communication_matrix.json (links between ranks)" */
+static bool add_missing(const ps_ascend_files *f, ps_table *t) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    bool of_msprof = is_msprof(f);
+    for (size_t i = 0; i < sizeof TELLING / sizeof *TELLING; i++) {
+        const char *file = of_msprof ? TELLING[i].of_msprof : TELLING[i].file;
+        if (file != NULL && !has_telling(f, file)) {
+            ps_buf_addf(&text, "%sno %s: %s", text.len > 0 ? "; " : "", file, TELLING[i].tells);
+        }
+    }
+    bool ok = ps_buf_ok(&text) && add_fact(t, PS_FACT_MISSING, ps_buf_str(&text));
+    ps_buf_fini(&text);
+    return ok;
+}
+
 ps_code ps_ascend_files_facts(const ps_ascend_files *f, ps_builder *b, ps_err *err) {
     const ps_ascend_profile *p = &f->profile;
     ps_table *t = ps_table_new("facts", "", FACTS, 2);
@@ -344,6 +559,9 @@ ps_code ps_ascend_files_facts(const ps_ascend_files *f, ps_builder *b, ps_err *e
                        !p->has_mstx_option ? ""
                        : p->mstx           ? "on"
                                            : "off");
+    if (ok && f->places.own_table != NULL) {
+        ok = add_missing(f, t);
+    }
     if (!ok) {
         ps_table_free(t);
         return ps_fail_nomem(err);

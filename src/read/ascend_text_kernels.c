@@ -13,20 +13,6 @@
 #define DURATION_SLACK_NS 10
 #define MAX_CANDIDATES 1024 /* rows that start together; more are no recording */
 
-typedef struct kernel_row {
-    int64_t start_ns;
-    uint32_t row;
-    bool is_taken;
-} kernel_row;
-
-struct ps_ascend_kernels {
-    const ps_table *table;
-    size_t name, start, duration, stream; /* columns; stream may be PS_NO_COLUMN */
-    kernel_row *rows;                     /* by start */
-    size_t n_rows;
-    ps_str *keys; /* by column, none: not given as an argument */
-};
-
 static size_t first_column(const ps_table *t, const char *const *names) {
     size_t column = PS_NO_COLUMN;
     for (; *names != NULL && column == PS_NO_COLUMN; names++) {
@@ -36,10 +22,19 @@ static size_t first_column(const ps_table *t, const char *const *names) {
 }
 
 static bool find_columns(ps_ascend_kernels *k) {
-    k->name = first_column(k->table, (const char *const[]){"Name", "Op Name", NULL});
-    k->start = first_column(k->table, (const char *const[]){"Start Time", "Task Start Time", NULL});
-    k->duration = first_column(k->table, (const char *const[]){"Duration", "Task Duration", NULL});
-    k->stream = first_column(k->table, (const char *const[]){"Stream ID", "Stream Id", NULL});
+    k->name = first_column(k->table, (const char *const[]){"Name", "Op Name", "kernel_name", NULL});
+    k->start = first_column(
+        k->table, (const char *const[]){"Start Time", "Task Start Time", "task_start", NULL});
+    k->duration = first_column(
+        k->table, (const char *const[]){"Duration", "Task Duration", "task_time", NULL});
+    k->stream =
+        first_column(k->table, (const char *const[]){"Stream ID", "Stream Id", "stream_id", NULL});
+    k->core = first_column(
+        k->table, (const char *const[]){"Accelerator Core", "Task Type", "kernel_type", NULL});
+    k->type = first_column(k->table, (const char *const[]){"Type", "OP Type", NULL});
+    k->step = first_column(k->table, (const char *const[]){"Step Id", "Step ID", NULL});
+    k->device = first_column(k->table, (const char *const[]){"Device_id", "Device ID", NULL});
+    k->task = first_column(k->table, (const char *const[]){"Task ID", "Task Id", "task_id", NULL});
     if (k->name == PS_NO_COLUMN || k->start == PS_NO_COLUMN || k->duration == PS_NO_COLUMN) {
         return false;
     }
@@ -54,7 +49,8 @@ static bool find_columns(ps_ascend_kernels *k) {
 /* What the slice says itself is not said twice. */
 static bool is_known_to_slice(const ps_ascend_kernels *k, size_t column) {
     static const char *const KNOWN[] = {"Model ID",  "Model Name", "Task ID",
-                                        "Task Type", "Device_id",  "Device ID"};
+                                        "Task Type", "Device_id",  "Device ID",
+                                        "task_id",   "task_stop",  "kernel_type"};
     bool is_known =
         column == k->name || column == k->start || column == k->duration || column == k->stream;
     for (size_t i = 0; !is_known && i < sizeof KNOWN / sizeof *KNOWN; i++) {
@@ -64,8 +60,8 @@ static bool is_known_to_slice(const ps_ascend_kernels *k, size_t column) {
 }
 
 static int compare_rows(const void *a, const void *b) {
-    const kernel_row *x = a;
-    const kernel_row *y = b;
+    const ps_ascend_kernel_row *x = a;
+    const ps_ascend_kernel_row *y = b;
     if (x->start_ns != y->start_ns) {
         return x->start_ns < y->start_ns ? -1 : 1;
     }
@@ -79,10 +75,12 @@ static bool fill(ps_ascend_kernels *k, const ps_ascend_csv *csv, ps_builder *b) 
     if (k->rows == NULL || k->keys == NULL || t->n_rows >= PS_NONE) {
         return false;
     }
+    bool is_of_tasks = strcmp(t->name, "task_time") == 0; /* what is no kernel has a type alone */
     for (uint32_t row = 0; row < t->n_rows; row++) {
         const ps_value *start = ps_table_cell(t, row, k->start);
-        if (!start->is_null && !ps_table_cell(t, row, k->name)->is_null) {
-            k->rows[k->n_rows++] = (kernel_row){start->u.i, row, false};
+        bool has_name = is_of_tasks || !ps_table_cell(t, row, k->name)->is_null;
+        if (!start->is_null && has_name) {
+            k->rows[k->n_rows++] = (ps_ascend_kernel_row){start->u.i, row, false};
         }
     }
     if (k->n_rows > 1) {
@@ -130,7 +128,7 @@ static bool same_name(const char *in_table, const char *of_slice) {
 }
 
 /* Lower is better, -1: another slice. */
-static int64_t misfit(const ps_ascend_kernels *k, const kernel_row *row, const char *name,
+static int64_t misfit(const ps_ascend_kernels *k, const ps_ascend_kernel_row *row, const char *name,
                       int64_t start_ns, int64_t dur_ns, int64_t stream) {
     const ps_value *duration = ps_table_cell(k->table, row->row, k->duration);
     double dur = duration->is_null ? 0 : duration->u.r * 1000;
@@ -145,8 +143,8 @@ static int64_t misfit(const ps_ascend_kernels *k, const kernel_row *row, const c
            (int64_t)fabs(dur - (double)dur_ns);
 }
 
-static kernel_row *find_row(ps_ascend_kernels *k, const char *name, int64_t start_ns,
-                            int64_t dur_ns, int64_t stream) {
+static ps_ascend_kernel_row *find_row(ps_ascend_kernels *k, const char *name, int64_t start_ns,
+                                      int64_t dur_ns, int64_t stream) {
     size_t low = 0;
     size_t high = k->n_rows;
     while (low < high) {
@@ -157,7 +155,7 @@ static kernel_row *find_row(ps_ascend_kernels *k, const char *name, int64_t star
             high = middle;
         }
     }
-    kernel_row *best = NULL;
+    ps_ascend_kernel_row *best = NULL;
     int64_t least = INT64_MAX;
     for (size_t i = low; i < k->n_rows && i - low < MAX_CANDIDATES &&
                          k->rows[i].start_ns <= start_ns + START_SLACK_NS;
@@ -174,13 +172,19 @@ static kernel_row *find_row(ps_ascend_kernels *k, const char *name, int64_t star
 void ps_ascend_kernels_join(ps_ascend_kernels *k, ps_builder *b, uint32_t slice, int64_t stream) {
     int64_t start = ps_builder_slice_start_ns(b, slice);
     const char *name = ps_builder_text(b, ps_builder_slice_name(b, slice));
-    kernel_row *found = find_row(k, name, start, ps_builder_slice_end_ns(b, slice) - start, stream);
+    ps_ascend_kernel_row *found =
+        find_row(k, name, start, ps_builder_slice_end_ns(b, slice) - start, stream);
     if (found == NULL) {
         return;
     }
     found->is_taken = true;
+    ps_ascend_kernels_add_args(k, b, slice, found->row);
+}
+
+void ps_ascend_kernels_add_args(const ps_ascend_kernels *k, ps_builder *b, uint32_t slice,
+                                uint32_t row) {
     for (size_t c = 0; c < k->table->n_columns; c++) {
-        const ps_value *v = ps_table_cell(k->table, found->row, c);
+        const ps_value *v = ps_table_cell(k->table, row, c);
         if (v->is_null || ps_str_is_none(k->keys[c])) {
             continue;
         }

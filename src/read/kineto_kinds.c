@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "base/num.h"
+#include "model/comm_kernels.h"
 #include "read/kineto.h"
 
 const ps_kineto_category ps_kineto_categories[] = {
@@ -53,8 +54,7 @@ int ps_kineto_category_of(const char *name) {
 }
 
 bool ps_kineto_is_comm(const char *name) {
-    return strncmp(name, "nccl", 4) == 0 || strncmp(name, "hccl", 4) == 0 ||
-           strstr(name, "ncclKernel") != NULL || strstr(name, "ncclDevKernel") != NULL;
+    return ps_comm_is(ps_comm_of_kernel(name, NULL));
 }
 
 bool ps_kineto_step(const char *name, int64_t *step) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model/comm_kernels.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
 
@@ -66,7 +67,8 @@ typedef struct cuda {
     size_t n_spans, cap_spans;
     int64_t copy_kinds[N(COPY_KINDS)], sync_types[N(SYNC_TYPES)],
         memory_kinds[PS_NSIGHT_MEMORY_KINDS];
-    ps_idmap stream_rows; /* track -> row */
+    ps_idmap kernel_names; /* id of a name -> whether such a kernel communicates */
+    ps_idmap stream_rows;  /* track -> row */
     stream *streams;
     size_t n_streams, cap_streams;
     ps_str flow, sync;
@@ -365,10 +367,14 @@ static const int_arg KERNEL_ARGS[] = {{"gridX", NULL, false},
                                       {"graphNodeId", "graph node", false},
                                       {"graphId", "graph", false}};
 
-static bool communicates(const cuda *c, ps_str name) {
-    const char *text = ps_builder_text(c->n->builder, name);
-    return strncmp(text, "nccl", 4) == 0 || strstr(text, "ncclKernel") != NULL ||
-           strstr(text, "ncclDevKernel") != NULL;
+/* Asked once a name. */
+static bool communicates(cuda *c, ps_str name) {
+    uint32_t known = ps_idmap_get(&c->kernel_names, name.id);
+    if (known == PS_IDMAP_NONE) {
+        known = ps_comm_is(ps_comm_of_kernel(ps_builder_text(c->n->builder, name), NULL)) ? 1 : 0;
+        c->n->out_of_memory = !ps_idmap_put(&c->kernel_names, name.id, known) || c->n->out_of_memory;
+    }
+    return known == 1;
 }
 
 static ps_str place_kernel(cuda *c, const ps_scan_batch *b, size_t i, ps_slice_kind *kind) {
@@ -637,6 +643,7 @@ ps_code ps_nsight_cuda_read(ps_nsight *n, const ps_nsight_nvtx *nvtx, ps_err *er
               .flow = ps_nsight_str(n, "ac2g"),
               .sync = ps_nsight_str(n, "sync")};
     ps_idmap_init(&c.calls);
+    ps_idmap_init(&c.kernel_names);
     ps_idmap_init(&c.stream_rows);
     ps_code code =
         ps_nsight_symbols(n, "ENUM_CUDA_MEMCPY_OPER", COPY_KINDS, N(COPY_KINDS), c.copy_kinds, err);
@@ -655,6 +662,7 @@ ps_code ps_nsight_cuda_read(ps_nsight *n, const ps_nsight_nvtx *nvtx, ps_err *er
     }
     code = code == PS_OK ? label_streams(&c, err) : code;
     ps_idmap_fini(&c.calls);
+    ps_idmap_fini(&c.kernel_names);
     ps_idmap_fini(&c.stream_rows);
     ps_free(c.spans);
     ps_free(c.ranges);

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "read/nsight_payload.h"
+#include "read/nsight_torch.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
 #define TABLE "NVTX_EVENTS"
@@ -82,6 +83,7 @@ typedef struct pass {
     given_name *names; /* sorted; of equal ones the last counts */
     size_t n_names, cap_names;
     ps_nsight_payloads *payloads;
+    ps_torch_links torch_links;
 } pass;
 
 static int compare_names(const void *a, const void *b) {
@@ -288,6 +290,19 @@ static void add_end_thread(ps_nsight *n, uint32_t slice, int64_t tid, int64_t en
     }
 }
 
+/* A range of emit_nvtx: the name without what it says of the operator, which points into the text. */
+static bool take_torch_name(ps_nsight *n, ps_str *name, ps_torch_range *out) {
+    if (ps_str_is_none(*name)) {
+        return false;
+    }
+    const char *text = ps_builder_text(n->builder, *name);
+    if (!ps_torch_range_parse(text, strlen(text), out)) {
+        return false;
+    }
+    *name = ps_builder_str(n->builder, text, out->n_name);
+    return true;
+}
+
 /* A row that is a range or a mark of a wanted process. */
 static bool add_row(pass *p, size_t type, uint32_t thread, const ps_scan_batch *b, size_t i) {
     ps_nsight *n = p->n;
@@ -295,7 +310,11 @@ static bool add_row(pass *p, size_t type, uint32_t thread, const ps_scan_batch *
     int64_t process_key = n->processes[t->process].key;
     ps_str domain = find_name(p, process_key, ps_nsight_int(b, C_DOMAIN, i, 0), NO_CATEGORY);
     ps_str name = text_of_row(n, b, C_TEXT, C_TEXT_ID, i);
-    ps_nsight_span s = {.kind = is_range(type) ? PS_SLICE_MARK_HOST : PS_SLICE_INSTANT,
+    ps_torch_range torch;
+    bool is_op = is_range(type) && take_torch_name(n, &name, &torch);
+    ps_nsight_span s = {.kind = is_op            ? PS_SLICE_HOST_OP
+                                : is_range(type) ? PS_SLICE_MARK_HOST
+                                                 : PS_SLICE_INSTANT,
                         .track = t->track,
                         .name = ps_str_is_none(name) ? ps_nsight_str(n, "(no name)") : name,
                         .category = domain,
@@ -314,9 +333,16 @@ static bool add_row(pass *p, size_t type, uint32_t thread, const ps_scan_batch *
     }
     if ((n->needs & PS_NEED_ARGS) != 0) {
         add_args(p, slice, b, i, process_key, domain);
+        if (is_op) {
+            ps_torch_range_args(n, slice, &torch);
+        }
         add_end_thread(n, slice, t->id, ps_nsight_int(b, C_END_TID, i, 0));
     }
     ps_nsight_nvtx *x = p->x;
+    if (is_op && torch.sequence >= 0 && (n->needs & PS_NEED_FLOWS) != 0 &&
+        !ps_torch_links_add(&p->torch_links, n, slice, s.start_ns, torch.sequence, s.name)) {
+        return false;
+    }
     if (is_open) {
         ps_diag_add(n->diag, PS_ODD_RANGE_OPEN, TABLE " rowid %lld", (long long)s.row);
         if (!ps_grow(&x->open, &x->cap_open, x->n_open + 1, PS_NONE, sizeof *x->open)) {
@@ -446,9 +472,10 @@ ps_code ps_nsight_nvtx_read(ps_nsight_nvtx *x, ps_err *err) {
         code = ps_nsight_scan(n, TABLE, COLUMNS, with_args ? N_COLUMNS : N_PLAIN, take_events, &p,
                               err);
     }
+    ps_torch_links_finish(&p.torch_links, n);
     ps_nsight_payloads_free(p.payloads);
     ps_free(p.names);
-    return code;
+    return code == PS_OK ? ps_nsight_check(n, err) : code;
 }
 
 ps_code ps_nsight_nvtx_finish(ps_nsight_nvtx *x, int64_t stop_ns, ps_err *err) {

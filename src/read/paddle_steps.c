@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 
 #define FAR_AHEAD 100 /* median steps */
 #define PAUSE 3
@@ -57,7 +58,8 @@ static void note_period(ps_paddle_steps *s, int64_t period_ns) {
 /* After one step only its own length is known, and what lies between steps may be longer. */
 static int64_t usual_ns(const ps_paddle_steps *s) {
     if (s->n_periods > 0) {
-        return s->periods_ns[s->n_periods / 2];
+        return ps_midpoint_i64(s->periods_ns[(s->n_periods - 1) / 2],
+                               s->periods_ns[s->n_periods / 2]);
     }
     int64_t length_ns = s->ref_end_ns - s->ref_start_ns;
     return length_ns > ONE_STEP_NS ? length_ns : ONE_STEP_NS;

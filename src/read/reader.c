@@ -54,6 +54,9 @@ static const char *what_instead(const char *path, const unsigned char *head, siz
     if (ps_ends_with(path, ".pftrace") || ps_ends_with(path, ".perfetto-trace")) {
         return "Perfetto traces are written, not read";
     }
+    if (ps_ends_with(path, ".nsys-rep") || ps_ends_with(path, ".qdrep")) {
+        return "a report of Nsight Systems: write it as a database first (nsys export --type sqlite)";
+    }
     return "not a profile that pipescope knows (see: pipescope formats)";
 }
 

@@ -29,7 +29,9 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
         return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "%s", b->cluster->no_profile.msg);
     }
     if (b->cluster->n_ranks == 0) {
-        return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "no profile was found here");
+        const char *instead = b->cluster->instead;
+        return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "no profile was found here%s%s",
+                            instead != NULL ? ", but " : "", instead != NULL ? instead : "");
     }
     const ps_cluster_rank **ranks = ps_calloc(b->cluster->n_ranks, sizeof *ranks);
     if (ranks == NULL) {

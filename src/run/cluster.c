@@ -15,8 +15,10 @@
 #include "base/fs.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "read/ascend_tables.h"
 #include "run/cluster_again.h"
 #include "run/cluster_files.h"
+#include "run/cluster_strangers.h"
 
 #define OUTPUT_DIR "ASCEND_PROFILER_OUTPUT"
 #define MAX_RANKS ((size_t)1 << 24)
@@ -220,30 +222,113 @@ static bool has_text_result(const char *const *names, size_t n) {
             return true;
         }
     }
-    return false;
+    return ps_ascend_tables_main(names, n) != NULL;
 }
 
-/* The rank whose only timeline is trace_view.json. */
+/* Whether the file is what a reader of this name reads. */
+static bool is_read_by(walk *w, const char *dir, const char *name, const char *reader_name) {
+    ps_err err = PS_ERR_INIT;
+    const char *path = ps_path_join(&w->cluster->arena, dir, name);
+    const ps_reader *reader = path != NULL && ps_is_file(path) ? ps_reader_for(path, &err) : NULL;
+    w->nomem = w->nomem || path == NULL || err.code == PS_NOMEM;
+    return reader != NULL && strcmp(reader->name, reader_name) == 0;
+}
+
+/* Of the tables that are called so and are such, not empty nor cut off before their header, the one that tells most. */
+static const char *main_table(walk *w, const char *dir, const char *const *names, size_t n) {
+    const char **left = ps_arena_alloc(&w->cluster->arena, (n + 1) * sizeof *left);
+    w->nomem = w->nomem || left == NULL;
+    for (size_t i = 0; left != NULL && i < n; i++) {
+        left[i] = names[i];
+    }
+    const char *main = NULL;
+    while (left != NULL && !w->nomem && (main = ps_ascend_tables_main(left, n)) != NULL &&
+           !is_read_by(w, dir, main, "ascend-text")) {
+        size_t i = 0;
+        while (left[i] != main) {
+            i++;
+        }
+        left[i] = left[--n];
+    }
+    return left != NULL && !w->nomem ? main : NULL;
+}
+
+/* The timeline; else the table that tells most of it. NULL: neither is there. */
+static const char *main_text_file(walk *w, const char *dir, const char *const *names, size_t n) {
+    static const char *const TIMELINES[] = {"trace_view.json", "trace_view.json.gz"};
+    for (size_t t = 0; t < sizeof TIMELINES / sizeof *TIMELINES; t++) {
+        for (size_t i = 0; i < n; i++) {
+            if (strcmp(names[i], TIMELINES[t]) == 0) {
+                return names[i];
+            }
+        }
+    }
+    return main_table(w, dir, names, n);
+}
+
+/* The rank that the files beside it, or the name of its folder, tell; -1 unknown. */
+static int64_t told_rank(walk *w, const ps_cluster_rank *found) {
+    ps_part *parts = NULL;
+    size_t n = 0;
+    ps_err err = PS_ERR_INIT;
+    ps_code code = found->reader->parts(found->path, &w->cluster->arena, &parts, &n, &err);
+    w->nomem = w->nomem || code == PS_NOMEM;
+    return code == PS_OK && n == 1 ? parts[0].rank : -1;
+}
+
+/* What the profiler computed of a rank, in a database beside that of the recording. */
+static const char *analysis_database(walk *w, const char *dir, const char *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        bool is_named = strcmp(names[i], "analysis.db") == 0 ||
+                        strcmp(names[i], "communication_analyzer.db") == 0;
+        if (is_named && is_read_by(w, dir, names[i], "ascend-db")) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+/* The recording is not there: statistics of steps and communication are all that is known of the rank. */
+static void add_analysed(walk *w, const char *out_dir, const char *name, ps_cluster_rank found) {
+    found.profiler =
+        ps_ends_with(found.rank_dir, "_ascend_ms") ? PS_PROFILER_MINDSPORE : PS_PROFILER_PYTORCH;
+    found.path = ps_path_join(&w->cluster->arena, out_dir, name);
+    if (found.path == NULL) {
+        w->nomem = true;
+    } else {
+        add_rank(w, found);
+    }
+}
+
+/* The rank of text files: trace_view.json, or the tables where that is not there. */
 static void visit_text_rank(walk *w, const char *out_dir, const char *const *names, size_t n,
                             ps_cluster_rank found) {
     ps_cluster *c = w->cluster;
-    const char *trace = NULL;
-    for (size_t i = 0; w->all && i < n && trace == NULL; i++) {
-        trace = strcmp(names[i], "trace_view.json") == 0 ? names[i] : NULL;
+    const char *main = w->all ? main_text_file(w, out_dir, names, n) : NULL;
+    const char *analysed = main == NULL && w->all ? analysis_database(w, out_dir, names, n) : NULL;
+    if (analysed != NULL) {
+        add_analysed(w, out_dir, analysed, found);
+        return;
     }
-    if (trace == NULL) {
+    if (main == NULL) {
         c->n_text_dirs += has_text_result(names, n);
         return;
     }
     found.profiler =
         ps_ends_with(found.rank_dir, "_ascend_ms") ? PS_PROFILER_MINDSPORE : PS_PROFILER_PYTORCH;
-    found.path = ps_path_join(&c->arena, out_dir, trace);
+    found.path = ps_path_join(&c->arena, out_dir, main);
     if (found.path == NULL) {
         w->nomem = true;
         return;
     }
     ps_err err = PS_ERR_INIT;
     found.reader = ps_reader_for(found.path, &err);
+    if (w->reader != NULL && found.reader != w->reader) {
+        return; /* another format was asked for */
+    }
+    if (found.rank < 0 && found.reader != NULL && found.reader->parts != NULL) {
+        found.rank = told_rank(w, &found);
+    }
     add_rank(w, found);
 }
 
@@ -322,6 +407,24 @@ static bool is_worth_entering(const walk *w, const char *dir, const char *name,
     return true;
 }
 
+/* A folder of tables whose timeline is not there, under any name: where no profile was found in it. */
+static void visit_tables(walk *w, const char *dir, const char *const *names, size_t n,
+                         size_t n_before) {
+    ps_cluster *c = w->cluster;
+    const char *main = w->all ? main_table(w, dir, names, n) : NULL;
+    for (size_t i = n_before; main != NULL && i < c->n_ranks; i++) {
+        const char *path = c->ranks[i].path;
+        size_t n_dir = (size_t)(ps_path_base(path) - path);
+        bool is_here = n_dir == strlen(dir) + 1 && strncmp(path, dir, n_dir - 1) == 0;
+        main = is_here ? NULL : main;
+    }
+    const char *path = main != NULL ? ps_path_join(&c->arena, dir, main) : "";
+    w->nomem = w->nomem || path == NULL;
+    if (main != NULL && path != NULL) {
+        w->nomem = ps_cluster_add_tables(c, path, w->reader) != PS_OK || w->nomem;
+    }
+}
+
 static void visit_dir(walk *w, const char *dir, int depth) {
     ps_cluster *c = w->cluster;
     ps_err err = PS_ERR_INIT;
@@ -335,7 +438,9 @@ static void visit_dir(walk *w, const char *dir, int depth) {
         ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", dir, err.msg);
         return;
     }
+    size_t n_before = c->n_ranks;
     for (size_t i = 0; i < n && !w->nomem; i++) {
+        ps_cluster_note_stranger(c, dir, names[i]);
         const char *path = ps_path_join(&c->arena, dir, names[i]);
         ps_cluster_rank database = {.rank = -1, .timestamp = -1, .path = path, .machine = -1};
         if (path == NULL) {
@@ -352,6 +457,9 @@ static void visit_dir(walk *w, const char *dir, int depth) {
         } else if (w->all) {
             w->nomem = ps_cluster_add_file(c, path, w->reader, false) != PS_OK || w->nomem;
         }
+    }
+    if (!w->nomem) {
+        visit_tables(w, dir, names, n, n_before);
     }
 }
 
@@ -631,6 +739,7 @@ static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_
         return NULL;
     }
     say_formats(c);
+    c->instead = c->n_ranks == 0 && reader == NULL ? ps_cluster_strangers(c) : NULL;
     return c;
 }
 

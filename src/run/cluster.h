@@ -18,6 +18,7 @@
 #include "read/reader.h"
 
 #define PS_CLUSTER_MAX_DEPTH 10
+#define PS_N_STRANGERS 13 /* kinds of cluster_strangers.c */
 
 typedef enum ps_profiler {
     PS_PROFILER_PYTORCH,
@@ -58,6 +59,10 @@ typedef struct ps_cluster {
         *left_out; /* which of several profiles of a rank are read, NULL: each rank is there once */
     ps_err no_profile;  /* why a file that the user named is none; PS_OK otherwise */
     size_t n_text_dirs; /* rank directories that hold only text and were not taken */
+    const char *
+        instead; /* where no rank is: what was found there, and what to do with it; NULL nothing known */
+    size_t n_strangers[PS_N_STRANGERS]; /* of it, by kind, with the first one's path */
+    const char *strangers[PS_N_STRANGERS];
     const char **notes; /* sentences for people: duplicates, several profilers side by side */
     size_t n_notes, cap_notes;
     ps_diag diag;

@@ -12,8 +12,9 @@ static bool is_passed_over(const char *name) {
     static const char *const TAILS[] = {
         ".csv",  ".py",  ".sh", ".md", ".svg",     ".html", ".xlsx", ".pt",  ".so",     ".bin",
         ".yaml", ".yml", ".c",  ".h",  ".pftrace", ".png",  "-wal",  "-shm", "-journal"};
-    static const char *const NAMES[] = {"pipeline_profile.json", "pipeline_profile_perfetto.json",
-                                        "profiler_metadata.json"};
+    static const char *const NAMES[] = {
+        "pipeline_profile.json", "pipeline_profile_perfetto.json", "profiler_metadata.json",
+        "communication.json", "communication_matrix.json"}; /* found with the folder's tables */
     for (size_t i = 0; i < sizeof TAILS / sizeof *TAILS; i++) {
         if (ps_ends_with(name, TAILS[i])) {
             return true;
@@ -68,11 +69,8 @@ static int32_t machine_of_dir(const char *dir) {
     return (int32_t)number;
 }
 
-ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wanted, bool named) {
+static ps_code add_file(ps_cluster *c, const char *path, const ps_reader *wanted, bool named) {
     const char *name = ps_path_base(path);
-    if (!named && (is_passed_over(name) || !ps_is_file(path))) {
-        return PS_OK;
-    }
     ps_err err = PS_ERR_INIT;
     const ps_reader *reader = wanted != NULL && named ? wanted : ps_reader_for(path, &err);
     if (err.code == PS_NOMEM) {
@@ -126,6 +124,15 @@ ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wa
         code = ps_cluster_add(c, found);
     }
     return code;
+}
+
+ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wanted, bool named) {
+    bool is_passed = !named && (is_passed_over(ps_path_base(path)) || !ps_is_file(path));
+    return is_passed ? PS_OK : add_file(c, path, wanted, named);
+}
+
+ps_code ps_cluster_add_tables(ps_cluster *c, const char *path, const ps_reader *wanted) {
+    return ps_is_file(path) ? add_file(c, path, wanted, false) : PS_OK;
 }
 
 /* --- numbers --------------------------------------------------------------------------------------------- */

@@ -13,6 +13,9 @@ PS_MUST_USE ps_code ps_cluster_add(ps_cluster *c, ps_cluster_rank rank);
 PS_MUST_USE ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wanted,
                                         bool named);
 
+/* Adds the rank of a folder that holds tables of a profiler (`path` is one of them) and no timeline. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_cluster_add_tables(ps_cluster *c, const char *path, const ps_reader *wanted);
+
 /* When all are found: numbers the workers of several machines through, and the files of a format that do not tell their
  * rank in the order of their names, 2 before 10. */
 void ps_cluster_number(ps_cluster *c);

@@ -6,6 +6,8 @@
 #include "analyze/derived.h"
 #include "base/alloc.h"
 #include "base/threads.h"
+#include "model/recording.h"
+#include "read/ascend_tables.h"
 #include "read/reader.h"
 #include "run/baseline.h"
 #include "run/cluster_tables.h"
@@ -29,11 +31,20 @@ typedef struct session {
     size_t n_progress;
 } session;
 
+/* Of one analysis in this round. */
+static uint32_t needs_of(const session *s, size_t a) {
+    const ps_analysis *analysis = s->analyses[a];
+    if (s->round >= analysis->n_rounds) {
+        return 0;
+    }
+    const ps_round *round = &analysis->rounds[s->round];
+    return round->needs | (s->opts->analysis.in_full ? round->needs_in_full : 0);
+}
+
 static uint32_t round_needs(const session *s) {
     uint32_t needs = 0;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
-        const ps_analysis *analysis = s->analyses[a];
-        needs |= s->round < analysis->n_rounds ? analysis->rounds[s->round].needs : 0;
+        needs |= needs_of(s, a);
     }
     /* The host side of operators only matters to a step filter, labels of an earlier run only to a chart. */
     needs = s->opts->analysis.step_id < 0 ? needs & ~(uint32_t)PS_NEED_COMM_HOST : needs;
@@ -130,9 +141,19 @@ static bool wants_rank(const session *s, size_t a, size_t r) {
 static bool needs_trace(const session *s, size_t r) {
     bool any = false;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
-        any = any || (wants_rank(s, a, r) && s->analyses[a]->rounds[s->round].needs != 0);
+        any = any || (wants_rank(s, a, r) && needs_of(s, a) != 0);
     }
     return any;
+}
+
+/* Where a timeline is made of tables, what a mode does not find may be in a file that is missing. */
+static void say_missing_timeline(const ps_trace *trace, ps_err *err) {
+    const char *files = trace != NULL ? ps_trace_missing_timeline(trace) : NULL;
+    size_t n = strlen(err->msg);
+    if (files != NULL) {
+        (void)snprintf(err->msg + n, sizeof err->msg - n,
+                       "; not among the rank's files: %s: " PS_ASCEND_TIMELINE_HOW, files);
+    }
 }
 
 static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace,
@@ -148,6 +169,7 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace,
     s->partials[a][r] = partial;
     s->took_part[a][r] = code == PS_OK;
     if (code == PS_NOTHING) {
+        say_missing_timeline(trace, &err);
         note_nothing(s, report, a, &err);
     } else if (code != PS_OK) {
         if (s->run->n_analyses > 1) {
@@ -174,7 +196,7 @@ static void map_rank(void *context, size_t r) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         s->took_part[a][r] = s->took_part[a][r] && !lost;
         if (!lost && wants_rank(s, a, r)) {
-            bool sees = s->analyses[a]->rounds[s->round].needs != 0;
+            bool sees = needs_of(s, a) != 0;
             map_analysis(s, a, r, sees ? trace : NULL, sees ? derived : NULL);
         }
     }

@@ -125,7 +125,8 @@ ps_code ps_around_parents(const ps_loaded *l, uint32_t slice, uint32_t *parents,
         if (links == NULL) {
             return ps_fail_nomem(err);
         }
-        for (uint32_t i = links->parent[p.slice]; i != PS_NONE && *n < max; i = links->parent[i]) {
+        for (uint32_t i = ps_links_around(links, p.slice); i != PS_NONE && *n < max;
+             i = ps_links_around(links, i)) {
             parents[(*n)++] = p.layer->first_slice + i;
         }
         return PS_OK;

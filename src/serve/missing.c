@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "model/recording.h"
 
 /* Whose options a remedy names. */
@@ -213,15 +214,55 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
                             "Record operators with pipescope.record_ops(shapes=True).", NULL}},
 };
 
+/* How many ranks the job has, as the capture says; 0 unknown. */
+static int64_t world_size(const ps_loaded *l) {
+    const char *text = ps_trace_meta(ps_loaded_layer(l, PS_LAYER_PROFILE)->trace, "world_size");
+    int64_t n = 0;
+    return text != NULL && ps_parse_i64(text, strlen(text), &n) ? n : 0;
+}
+
+/* Of a job that is known to have several ranks: its communication is missing, whatever the capture shows. */
+static const char *remedy_of_several(family f) {
+    static const char *const REMEDIES[N_FAMILIES] = {
+        [FAMILY_ASCEND] = "The job has several ranks, so it communicates. Collect with profiler_level Level1 or "
+                          "higher, and analyse the raw data with the same version of CANN that wrote it.",
+        [FAMILY_TORCH] =
+            "The job has several ranks, so it communicates. Collect with ProfilerActivity.CUDA, let the steps "
+            "that are recorded reach the collective operators, and name kernels of its own with --comm-rules.",
+        [FAMILY_NSIGHT] = "The job has several ranks, so it communicates. Collect with --trace=cuda,nvtx, and "
+                          "name kernels of its own with --comm-rules.",
+        [FAMILY_RECORDER] =
+            "The job has several ranks, so it communicates. Put ranges of the domain communication around it "
+            "(docs/recording.md), or record NCCL's kernels with `pipescope record --backend cupti --level 1`.",
+    };
+    return REMEDIES[f];
+}
+
 const char *ps_capture_name(ps_part_of_capture part) {
     return PARTS[part].name;
 }
 
+/* What a timeline tells and tables do not: there it is the file that is missing, whatever was collected. */
+static bool is_of_timeline(const ps_loaded *l, ps_part_of_capture part) {
+    bool is_told = part == PS_CAPTURE_PYTHON || part == PS_CAPTURE_FLOWS ||
+                   part == PS_CAPTURE_HOST || part == PS_CAPTURE_MARKS;
+    return is_told &&
+           ps_trace_missing_timeline(ps_loaded_layer(l, PS_LAYER_PROFILE)->trace) != NULL;
+}
+
 bool ps_capture_misses(const ps_loaded *l, const char *format, ps_part_of_capture part,
                        ps_missing *out) {
-    const char *remedy = PARTS[part].remedies[family_of(l, format)];
+    family f = family_of(l, format);
+    const char *remedy = PARTS[part].remedies[f];
     if (remedy == NULL || ps_capture_has(l, part)) {
         return false;
+    }
+    if (is_of_timeline(l, part)) {
+        remedy =
+            "The timeline (trace_view.json, msprof_*.json) is not among the files of this rank, only tables: "
+            "copy it beside them, or export it again.";
+    } else if (part == PS_CAPTURE_COMMUNICATION && world_size(l) > 1) {
+        remedy = remedy_of_several(f);
     }
     *out = (ps_missing){PARTS[part].what, remedy};
     return true;

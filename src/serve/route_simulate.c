@@ -486,7 +486,7 @@ static ps_code simulate(const asked *a, simulation *s, ps_err *err) {
         return err->code;
     }
     ps_code code = ps_chart_connect(s->chart, s->plan, err);
-    code = code == PS_OK ? ps_bubble_measure(s->chart, &s->report, err) : code;
+    code = code == PS_OK ? ps_bubble_measure(s->chart, NULL, &s->report, err) : code;
     if (code != PS_OK || a->as_svg) {
         return code;
     }

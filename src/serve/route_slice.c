@@ -125,11 +125,13 @@ static ps_code put_times(detail *d, ps_err *err) {
 
 /* --- the call stack ------------------------------------------------------------------------------------------- */
 
-/* Python frames around a slice of a host thread, the innermost first. */
+/* Python frames around a slice of a host thread, the innermost first; of what autograd's threads run those of the thread that
+ * waits for them, too. */
 static size_t put_python_frames(detail *d, uint32_t slice) {
     size_t n = 0;
-    bool is_thread = d->links->parent[slice] != PS_NONE || d->s->kind[slice] == PS_SLICE_PYTHON;
-    for (uint32_t i = is_thread ? slice : PS_NONE; i != PS_NONE; i = d->links->parent[i]) {
+    bool is_thread =
+        ps_links_around(d->links, slice) != PS_NONE || d->s->kind[slice] == PS_SLICE_PYTHON;
+    for (uint32_t i = is_thread ? slice : PS_NONE; i != PS_NONE; i = ps_links_around(d->links, i)) {
         if (d->s->kind[i] == PS_SLICE_PYTHON) {
             ps_str name = d->s->name[i];
             ps_buf_add_char(d->out, n++ == 0 ? '[' : ',');
@@ -153,7 +155,7 @@ static void put_stack(detail *d) {
     }
     for (size_t i = 0; i < 3; i++) {
         for (uint32_t k = of[i]; k != PS_NONE;
-             k = d->links != NULL ? d->links->parent[k] : PS_NONE) {
+             k = d->links != NULL ? ps_links_around(d->links, k) : PS_NONE) {
             if (ps_put_stack_arg(d->out, d->layer->trace, k) > 0) {
                 return;
             }

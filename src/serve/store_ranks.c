@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/num.h"
 #include "base/version.h"
+#include "model/comm_kernels.h"
 
 /* --- keys ------------------------------------------------------------------------------------------------------- */
 
@@ -19,6 +20,7 @@ static uint64_t file_hash(const ps_cluster_rank *rank, const ps_file_id *id, uin
                               (uint64_t)id->size_bytes,
                               (uint64_t)id->mtime_ns,
                               (uint64_t)rank->part,
+                              ps_comm_rules_hash(),
                               salt};
     return ps_hash64(parts, sizeof parts);
 }
@@ -128,6 +130,10 @@ static ps_code find_clusters(ps_rank_list *list, const char *const *paths, size_
             }
             return list->clusters[i]->no_profile.code;
         }
+    }
+    const char *instead = n_paths > 0 ? list->clusters[0]->instead : NULL;
+    if (instead != NULL) {
+        return ps_fail_file(err, PS_NOTHING, paths[0], "no profile is there, but %s", instead);
     }
     return ps_fail_file(err, PS_NOTHING, n_paths > 0 ? paths[0] : "",
                         "no profile is there: give a profile, or a folder that holds some "

@@ -5,8 +5,12 @@
  * {"rank":0,"stage":0,"kind":"F","chunk":0,"microbatch":0,"name":"0","start_ns":0,"end_ns":10000,"step":1,...}
  * ],"links":[
  * {"from":0,"to":8}
+ * ],"parts":[
+ * {"op":0,"name":"attn(F)","kind":"F","start_ns":0,"end_ns":4000}
  * ],"bubble":[
  * {"rank":1,"stage":1,"step":1,"cause":"warm-up","start_ns":0,"end_ns":10000,"waits_for":0}
+ * ],"work":[
+ * {"rank":1,"stage":1,"step":1,"step_ns":330000,"busy_ns":240000,"other_ns":0,"bubble_ns":90000,"work_ns":240000}
  * ]}
  *
  * What is unknown is left out. */
@@ -154,6 +158,53 @@ static void put_links(const job *j) {
     ps_buf_add_str(j->out, "\n]");
 }
 
+/* Where the program named any. */
+static void put_parts(const job *j) {
+    bool first = true;
+    for (size_t i = 0; i < j->chart->n_parts; i++) {
+        const ps_chart_part *part = &j->chart->parts[i];
+        if (j->row_of[part->op] == PS_NO_INDEX) {
+            continue;
+        }
+        ps_buf_add_str(j->out, first ? ",\n\"parts\":[" : "");
+        add_line(j->out, &first);
+        ps_buf_addf(j->out, "\"op\":%u,", j->row_of[part->op]);
+        add_str(j->out, "name", part->name);
+        ps_buf_addf(j->out, ",\"kind\":\"%s\"", ps_op_kind_name((ps_op_kind)part->kind));
+        ps_buf_add_str(j->out, part->communicates ? ",\"communicates\":true" : "");
+        add_int(j->out, "start_ns", part->start_ns);
+        add_int(j->out, "end_ns", part->end_ns);
+        ps_buf_add_char(j->out, '}');
+    }
+    ps_buf_add_str(j->out, first ? "" : "\n]");
+}
+
+/* Of ranks whose device is known: step = busy + other + bubble; without a bubble where none is told. */
+static void put_work(const job *j) {
+    bool first = true;
+    for (size_t i = 0; i < j->chart->n_figures; i++) {
+        const ps_chart_figure *f = &j->chart->figures[i];
+        const ps_chart_rank *rank = &j->chart->ranks[f->rank];
+        if (!rank->has_work || !is_in(j, f->rank, f->step)) {
+            continue;
+        }
+        ps_buf_add_str(j->out, first ? ",\n\"work\":[" : "");
+        add_line(j->out, &first);
+        ps_buf_addf(j->out, "\"rank\":%d", (int)rank->rank);
+        add_known(j->out, "stage", rank->stage);
+        add_int(j->out, "step", f->step);
+        add_int(j->out, "step_ns", f->step_ns);
+        add_int(j->out, "busy_ns", f->busy_ns);
+        add_int(j->out, "other_ns", f->other_ns);
+        if (f->is_told) {
+            add_int(j->out, "bubble_ns", f->bubble_ns);
+        }
+        add_int(j->out, "work_ns", f->work_ns);
+        ps_buf_add_char(j->out, '}');
+    }
+    ps_buf_add_str(j->out, first ? "" : "\n]");
+}
+
 static void put_bubbles(const job *j) {
     bool first = true;
     ps_buf_add_str(j->out, ",\n\"bubble\":[");
@@ -207,6 +258,10 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
         ps_buf_add_char(out, ',');
         add_str(out, "labels", chart->labels);
     }
+    if (chart->untold[0] != '\0') {
+        ps_buf_add_char(out, ',');
+        add_str(out, "untold", chart->untold);
+    }
     if (chart->is_aligned) {
         ps_buf_add_str(out, ",\"aligned\":true");
     }
@@ -214,7 +269,9 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
     put_ranks(&j);
     uint32_t n = put_ops(&j);
     put_links(&j);
+    put_parts(&j);
     put_bubbles(&j);
+    put_work(&j);
     ps_buf_add_str(out, "}\n");
     ps_free(j.row_of);
     if (n == 0 && (j.step != PS_EVERY_STEP || j.pipeline >= 0)) {

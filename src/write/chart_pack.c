@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 #include "base/strpool.h"
 #include "write/chart_clocks.h"
 
@@ -216,6 +217,19 @@ static void pack_bubbles(const ps_chart *chart, ps_buf *out) {
     ps_buf_fini(&runs);
 }
 
+static void pack_parts(const ps_chart *chart, ps_buf *out) {
+    ps_buf_add_str(out, ",\n\"parts\":[");
+    for (size_t i = 0; i < chart->n_parts; i++) {
+        const ps_chart_part *part = &chart->parts[i];
+        ps_buf_addf(out, "%s[%u,", i > 0 ? "," : "", part->op);
+        ps_add_script_str(out, part->name);
+        ps_buf_addf(out, ",%d,%d,%lld,%lld]", part->kind, part->communicates,
+                    (long long)ps_i64_minus(part->start_ns, chart->ops[part->op].start_ns),
+                    (long long)ps_i64_minus(part->end_ns, part->start_ns));
+    }
+    ps_buf_add_char(out, ']');
+}
+
 /* How the schedule is known, and where the labels come from. */
 static void add_how(const ps_chart *chart, ps_buf *out) {
     ps_buf how;
@@ -229,30 +243,48 @@ static void add_how(const ps_chart *chart, ps_buf *out) {
     ps_buf_fini(&how);
 }
 
+/* Ranks without figures have all that is no op as bubble. */
+static void find_told(const ps_chart *chart, bool *told) {
+    for (size_t i = 0; i < chart->n_ranks; i++) {
+        told[i] = true;
+    }
+    for (size_t i = 0; i < chart->n_figures; i++) {
+        const ps_chart_figure *f = &chart->figures[i];
+        told[f->rank] = told[f->rank] && f->is_told;
+    }
+}
+
 /* --- entry point ------------------------------------------------------------------------------------------- */
 
 ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     ps_strpool pool;
-    if (!ps_strpool_init(&pool)) {
+    bool *told = ps_calloc(chart->n_ranks, sizeof *told);
+    if (told == NULL || !ps_strpool_init(&pool)) {
+        ps_free(told);
         return ps_fail_nomem(err);
     }
+    find_told(chart, told);
     ps_buf_add_str(out, "{\"title\":");
     ps_add_script_str(out, chart->title);
     ps_buf_add_str(out, ",\"schedule\":");
     ps_add_script_str(out, chart->schedule);
     ps_buf_add_str(out, ",\"how\":");
     add_how(chart, out);
+    ps_buf_addf(out, ",\"measured\":%d,\"untold\":", chart->n_figures > 0);
+    ps_add_script_str(out, chart->untold);
     ps_buf_addf(out, ",\"origin_ns\":\"%lld\",\n\"ranks\":[", (long long)chart->origin_ns);
     for (size_t i = 0; i < chart->n_ranks; i++) {
         const ps_chart_rank *rank = &chart->ranks[i];
-        ps_buf_addf(out, "%s[%d,%d,%d]", i > 0 ? "," : "", (int)rank->rank, (int)rank->stage,
-                    (int)rank->pipeline);
+        ps_buf_addf(out, "%s[%d,%d,%d,%d]", i > 0 ? "," : "", (int)rank->rank, (int)rank->stage,
+                    (int)rank->pipeline, told[i]);
     }
     ps_buf_add_char(out, ']');
     ps_code code = pack_ops(chart, &pool, out, err);
     pack_links(chart, out);
     pack_bubbles(chart, out);
+    pack_parts(chart, out);
     ps_buf_add_str(out, "}");
     ps_strpool_fini(&pool);
+    ps_free(told);
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }

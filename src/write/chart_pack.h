@@ -1,12 +1,14 @@
 /* A chart packed for the page: JSON with typed columns, about ten bytes an op.
  *
  *   {"title":"...","schedule":"1f1b","how":"...","origin_ns":"0",
- *    "ranks":[[rank,stage,pipeline],...],
+ *    "measured":1,"untold":"...",  idle time is what "bubbles" says; why some ranks have none
+ *    "ranks":[[rank,stage,pipeline,1 or 0: its bubble is told],...],
  *    "labels":[["7F+13B",kind,chunk,microbatch,chunk2,microbatch2,phase,source],...],
  *    "runs":[rank row,step,count, ...],  ops in order; "n":ops
  *    "label":C,"gap":C,"dur":C,"host":C,"hostdur":C,
  *    "links":{"n":N,"from":C,"to":C},
- *    "bubbles":{"n":N,"runs":[...],"gap":C,"dur":C,"cause":C,"waits":C}}
+ *    "bubbles":{"n":N,"runs":[...],"gap":C,"dur":C,"cause":C,"waits":C},
+ *    "parts":[[op,"attn(F)",kind,1 or 0: it communicates,start - that of the op,duration],...]}
  *
  * A column C is base64 of a series of variable-length integers: seven bits a byte, low bits first, the high bit says
  * that more follow. z(x) is x with its sign moved into the lowest bit: 0, -1, 1, -2, ... -> 0, 1, 2, 3.

@@ -192,7 +192,9 @@ static bool take_bubbles(ps_rows *r, const size_t *row_of) {
 static void measure(ps_rows *r, const size_t *row_of) {
     double sum = 0;
     size_t n = 0;
-    bool given = take_bubbles(r, row_of);
+    ps_bubble_word word = ps_chart_bubble(r->chart, r->step, r->pipeline, &r->bubble_share);
+    bool given = take_bubbles(r, row_of) || word != PS_BUBBLE_UNMEASURED;
+    r->is_untold = word == PS_BUBBLE_UNTOLD;
     ps_block *next = r->idle;
     for (size_t k = 0; k < r->n; k++) {
         ps_row *row = &r->rows[k];
@@ -214,6 +216,7 @@ static void measure(ps_rows *r, const size_t *row_of) {
         n += row->ops.n > 0;
     }
     r->busy_share = n > 0 ? sum / (double)n : 0;
+    r->bubble_share = word == PS_BUBBLE_UNMEASURED ? 1 - r->busy_share : r->bubble_share;
 }
 
 /* --- entry points ------------------------------------------------------------------------------------------ */

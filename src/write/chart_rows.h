@@ -44,6 +44,8 @@ typedef struct ps_rows {
     ps_row *rows;
     size_t n;
     double busy_share;       /* mean of the rows that have ops */
+    double bubble_share;     /* likewise; unless is_untold */
+    bool is_untold;          /* the chart says why there is no bubble */
     ps_block *blocks, *idle; /* what the rows point into */
 } ps_rows;
 

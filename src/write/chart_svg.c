@@ -4,6 +4,7 @@
  *   facts                schedule and how it is known, step, length, bubble, theory
  *                                                                                     busy %
  *   stage 0  rank 0      [blocks, waiting hatched by cause                          ]   81.2
+ *                        [parts of ops: forward, backward, communication]
  *                        [theory at 60 % height]
  *                        [sends and receives]
  *                        0 ms      50       100
@@ -31,15 +32,18 @@ enum { LABEL_ROOM = 13, MAX_TITLES = 3000, MAX_ARROWS = 3000, MAX_LABEL = 48 };
 
 #define FONT "-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
+/* Below a stage whose ops have parts. */
+enum { PART_FORWARD, PART_BACKWARD, PART_COMMUNICATION, N_PART_ROWS };
+
 typedef struct picture {
     ps_rows rows, theory;
-    bool has_theory, arrows;
+    bool has_theory, has_parts, arrows;
     const ps_surfaces *surfaces;
     ps_rgb colours[PS_ROW_LOOKS];
     int width;
     ps_svg_scale scale;
     double y; /* where the next part begins */
-    double plot_y, block_h, theory_y, theory_h, transfer_y, transfer_h, pitch;
+    double plot_y, block_h, parts_y, part_h, theory_y, theory_h, transfer_y, transfer_h, pitch;
     int64_t window_ns;
     bool used[PS_ROW_LOOKS];
     uint8_t first_level[2][PS_ROW_LOOKS]; /* of labels, by look: measured, theory */
@@ -140,6 +144,12 @@ static void lay_out(picture *p) {
     p->block_h = n <= 6 ? 32 : n <= 12 ? 26 : n <= 24 ? 20 : n <= 64 ? 14 : n <= 160 ? 10 : 6;
     double between = p->block_h > 12 ? 2 : 1;
     double at = p->block_h;
+    p->has_parts = p->rows.chart->n_parts > 0;
+    if (p->has_parts) {
+        p->parts_y = at + between;
+        p->part_h = fmax(3, round(p->block_h * 0.6));
+        at = p->parts_y + N_PART_ROWS * (p->part_h + between) - between;
+    }
     if (p->has_theory) {
         p->theory_y = at + between;
         p->theory_h = fmax(3, round(p->block_h * 0.6));
@@ -249,11 +259,18 @@ static ps_code put_title(picture *p, ps_err *err) {
     if (p->rows.several_pipelines) {
         ps_buf_addf(&line, "pipeline %d · ", (int)p->rows.pipeline);
     }
-    ps_buf_addf(&line, "%s · bubble %.1f %%", length, (1 - p->rows.busy_share) * 100);
+    if (p->rows.is_untold) {
+        ps_buf_addf(&line, "%s · bubble not told", length);
+    } else {
+        ps_buf_addf(&line, "%s · bubble %.1f %%", length, p->rows.bubble_share * 100);
+    }
     if (p->has_theory) {
         format_duration(p->theory.span_ns, length, sizeof length);
         ps_buf_addf(&line, " · theory (%s): %s, bubble %.1f %%", p->theory.chart->schedule, length,
                     (1 - p->theory.busy_share) * 100);
+    }
+    if (chart->untold[0] != '\0') {
+        ps_buf_addf(&line, "\n%s", chart->untold);
     }
     ps_chart_say_clocks(chart, true, "\n", "", &line);
     ok = ok && ps_buf_ok(&line);
@@ -453,6 +470,52 @@ static ps_code put_lane(picture *p, const ps_rows *rows, const ps_blocks *blocks
     return ps_svg_put_lane(&p->scale, &lane, p->out, err);
 }
 
+static int part_row(const ps_chart_part *part) {
+    return part->communicates      ? PART_COMMUNICATION
+           : part->kind == PS_OP_F ? PART_FORWARD
+                                   : PART_BACKWARD;
+}
+
+static void put_part(picture *p, const ps_chart_part *part, double y, double h) {
+    const ps_rows *rows = &p->rows;
+    double x0 = ((double)part->start_ns - (double)rows->start_ns) * p->scale.px_per_ns;
+    double x1 = ((double)part->end_ns - (double)rows->start_ns) * p->scale.px_per_ns;
+    x0 = fmax(0, x0);
+    x1 = fmin(p->scale.width, x1);
+    if (x1 <= x0) {
+        return;
+    }
+    int look = part->communicates ? PS_OP_SEND : part->kind;
+    double gap = x1 - x0 > 3 ? 1 : 0;
+    put_colour_rect(p, p->scale.x + x0, y, x1 - x0 - gap, h, p->colours[look]);
+    if (h >= LABEL_ROOM && text_width(part->name, 10) <= x1 - x0 - 4) {
+        put_text(p, p->scale.x + (x0 + x1) / 2, y + h / 2 + 4, 10, MIDDLE,
+                 ps_theme_text_on(p->colours[look]), "", part->name);
+    }
+}
+
+/* Rows of what the ops of a stage are made of. */
+static void put_parts(picture *p, const ps_row *row, double y) {
+    static const char *const TITLES[N_PART_ROWS] = {"forward", "backward", "communication"};
+    const ps_chart *chart = p->rows.chart;
+    bool any[N_PART_ROWS] = {false};
+    double pitch = p->part_h + (p->block_h > 12 ? 2 : 1);
+    for (size_t i = 0; i < chart->n_parts; i++) {
+        const ps_chart_part *part = &chart->parts[i];
+        const ps_op *op = &chart->ops[part->op];
+        if (op->step == p->rows.step && &chart->ranks[op->rank] == row->rank) {
+            any[part_row(part)] = true;
+            put_part(p, part, y + part_row(part) * pitch, p->part_h);
+        }
+    }
+    for (int i = 0; i < N_PART_ROWS && p->part_h >= 8; i++) {
+        if (any[i]) {
+            put_text(p, p->scale.x - 12, y + i * pitch + p->part_h / 2 + 4, 10, END,
+                     p->surfaces->quiet, "", TITLES[i]);
+        }
+    }
+}
+
 static ps_code put_row(picture *p, size_t k, ps_err *err) {
     const ps_row *row = &p->rows.rows[k];
     double y = p->plot_y + (double)k * p->pitch;
@@ -473,6 +536,9 @@ static ps_code put_row(picture *p, size_t k, ps_err *err) {
              row->ops.n > 0 ? text : "no ops");
     put_idle(p, &row->idle, y, p->block_h);
     ps_code code = put_lane(p, &p->rows, &row->ops, y, p->block_h, false, err);
+    if (p->has_parts) {
+        put_parts(p, row, y + p->parts_y);
+    }
     const ps_row *theory = theory_of(p, row);
     if (code == PS_OK && theory != NULL) {
         put_idle(p, &theory->idle, y + p->theory_y, p->theory_h);
@@ -731,12 +797,17 @@ static void put_stages(picture *p) {
             put_bar(p, row, bar_x, bar_w);
         }
         double share = (double)row->busy_ns / (double)p->rows.span_ns;
+        double idle = 0;
+        for (int cause = 0; cause < PS_N_BUBBLE_CAUSES; cause++) {
+            idle += (double)row->cause_ns[cause] / (double)p->rows.span_ns;
+        }
         for (int i = 0; i < N_FIGURES; i++) {
             double v = i == 0                    ? (double)row->busy_ns / (double)u.ns
                        : i <= PS_N_BUBBLE_CAUSES ? (double)row->cause_ns[i - 1] / (double)u.ns
                        : i == N_FIGURES - 2      ? share * 100
-                                                 : (1 - share) * 100;
-            (void)snprintf(text, sizeof text, "%.1f", v);
+                                                 : idle * 100;
+            bool is_known = !p->rows.is_untold || i == 0 || i == N_FIGURES - 2;
+            (void)snprintf(text, sizeof text, is_known ? "%.1f" : "-", v);
             put_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y + 12, 12, END, p->surfaces->ink,
                      "", text);
         }

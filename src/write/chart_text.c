@@ -9,6 +9,8 @@
  *
  *   ██ F forward   ▒▒ B whole backward
  *
+ * Below a stage whose ops have parts stand rows of them: forward, backward, communication.
+ *
  * This file chooses what is drawn and lays out the page; chart_cells.c draws the rows. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,6 +303,90 @@ static void put_share(const picture *p, const chart_row *row) {
     ps_buf_addf(p->out, "%*s %%", (int)SHARE_WIDTH - 2, share);
 }
 
+/* --- parts of ops ------------------------------------------------------------------------------------------ */
+
+typedef enum lane { LANE_FORWARD, LANE_BACKWARD, LANE_COMMUNICATION, N_LANES } part_lane;
+
+static part_lane lane_of(const ps_chart_part *part) {
+    return part->communicates      ? LANE_COMMUNICATION
+           : part->kind == PS_OP_F ? LANE_FORWARD
+                                   : LANE_BACKWARD;
+}
+
+static bool is_of(const picture *p, const chart_row *row, const ps_chart_part *part) {
+    const ps_op *op = &p->chart->ops[part->op];
+    return is_drawn(p, op) && &p->chart->ranks[op->rank] == row->rank;
+}
+
+/* "attn" of "attn(F)": the row says the pass. */
+static const char *part_name(ps_arena *arena, const ps_chart_part *part) {
+    return part->communicates ? part->name
+                              : ps_arena_strndup(arena, part->name, strcspn(part->name, "("));
+}
+
+static int compare_parts(const void *a, const void *b) {
+    const ps_op *x = a;
+    const ps_op *y = b;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    return (x->microbatch > y->microbatch) - (x->microbatch < y->microbatch);
+}
+
+/* One row of blocks; `ops` and `refs` have room for all parts of the chart. */
+static ps_code put_lane(picture *p, const chart_row *row, part_lane lane, ps_op *ops,
+                        const ps_op **refs, ps_err *err) {
+    static const char *const NAMES[N_LANES][2] = {
+        {"forward ", "F "}, {"backward ", "B "}, {"communication ", "c "}};
+    ps_arena arena;
+    ps_arena_init(&arena);
+    size_t n = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < p->chart->n_parts; i++) {
+        const ps_chart_part *part = &p->chart->parts[i];
+        if (lane_of(part) == lane && is_of(p, row, part)) {
+            ops[n] = (ps_op){.start_ns = part->start_ns,
+                             .end_ns = part->end_ns,
+                             .name = part_name(&arena, part),
+                             .microbatch = (int32_t)n, /* the order of those that begin together */
+                             .microbatch2 = -1,
+                             .phase = -1,
+                             .kind = lane == LANE_COMMUNICATION ? PS_OP_OTHER : part->kind};
+            ok = ops[n++].name != NULL;
+        }
+    }
+    qsort(ops, n, sizeof *ops, compare_parts);
+    for (size_t i = 0; i < n; i++) {
+        ops[i].microbatch = -1;
+        refs[i] = &ops[i];
+    }
+    ps_code code = ok ? PS_OK : ps_fail_nomem(err);
+    if (ok && n > 0) {
+        ps_buf_addf(p->out, "%*s", (int)p->label_width, NAMES[lane][p->short_labels]);
+        put_quiet(p, "┃", "|");
+        code = ps_cells_draw(&p->canvas, refs, n, &p->mixed, p->out, err);
+        put_quiet(p, "┃\n", "|\n");
+    }
+    ps_arena_fini(&arena);
+    return code;
+}
+
+static ps_code put_parts(picture *p, const chart_row *row, ps_err *err) {
+    size_t n = p->chart->n_parts;
+    if (n == 0) {
+        return PS_OK;
+    }
+    ps_op *ops = ps_calloc(n, sizeof *ops);
+    const ps_op **refs = ps_calloc(n, sizeof *refs);
+    ps_code code = ops != NULL && refs != NULL ? PS_OK : ps_fail_nomem(err);
+    for (part_lane lane = LANE_FORWARD; code == PS_OK && lane < N_LANES; lane++) {
+        code = put_lane(p, row, lane, ops, refs, err);
+    }
+    ps_free(ops);
+    ps_free(refs);
+    return code;
+}
+
 static ps_code put_row(picture *p, const chart_row *row, ps_err *err) {
     const ps_op *const *ops = p->ops + row->first;
     put_label(p, row->rank);
@@ -336,7 +422,14 @@ static void put_title(const picture *p) {
         busy += (double)p->rows[r].busy_ns / (double)p->canvas.span_ns;
         n += p->rows[r].n_ops > 0;
     }
-    ps_buf_addf(&tail, "%sbubble %.1f %%", dot, (1 - busy / (double)n) * 100);
+    double share = 0;
+    ps_bubble_word word = ps_chart_bubble(chart, p->step, p->pipeline, &share);
+    share = word == PS_BUBBLE_UNMEASURED ? 1 - busy / (double)n : share;
+    if (word == PS_BUBBLE_UNTOLD) {
+        ps_buf_addf(&tail, "%sbubble not told", dot);
+    } else {
+        ps_buf_addf(&tail, "%sbubble %.1f %%", dot, share * 100);
+    }
     ps_arena arena;
     ps_arena_init(&arena);
     const char *what =
@@ -490,6 +583,9 @@ static void put_origin(const picture *p) {
             ps_buf_addf(p->out, "Schedule %s: %s.\n", p->chart->schedule, how);
         }
     }
+    if (p->chart->untold[0] != '\0') {
+        ps_buf_addf(p->out, "%s\n", p->chart->untold);
+    }
     ps_chart_say_clocks(p->chart, p->canvas.style.utf8, "", "\n", p->out);
 }
 
@@ -501,6 +597,7 @@ static ps_code put_page(picture *p, uint32_t width, ps_err *err) {
     put_title(p);
     for (size_t r = 0; r < p->n_rows; r++) {
         ps_code code = put_row(p, &p->rows[r], err);
+        code = code == PS_OK ? put_parts(p, &p->rows[r], err) : code;
         if (code != PS_OK) {
             return code;
         }

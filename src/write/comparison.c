@@ -84,11 +84,12 @@ static void put_sentence(const ps_comparison *c, ps_buf *out) {
     put_side(c, 0, out);
     put_side(c, 1, out);
     ps_buf_add_char(out, '\n');
+    const char *what = ps_table_cell(t, 0, 0)->u.text; /* "step", or a part that both sides know */
     if (lost == 0) {
-        ps_buf_addf(out, "A step takes as long as before: %s.\n", times[0]);
+        ps_buf_addf(out, "A %s takes as long as before: %s.\n", what, times[0]);
         return;
     }
-    ps_buf_addf(out, "A step takes %s %s: %s instead of %s", difference,
+    ps_buf_addf(out, "A %s takes %s %s: %s instead of %s", what, difference,
                 lost > 0 ? "longer" : "less", times[0], times[1]);
     if (!ratio->is_null) {
         ps_buf_addf(out, " (%.3g times)", ratio->u.r);

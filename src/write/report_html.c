@@ -85,6 +85,7 @@ static const char STYLE[] =
     ".tile b{display:block;font-size:18px;line-height:24px;font-weight:600}\n"
     ".card{background:var(--panel);border-left:4px solid var(--line);border-radius:2px;"
     "padding:12px 16px;margin:0 0 12px}\n"
+    ".verdict{font-size:16px;line-height:24px;margin:8px 0;max-width:960px}\n"
     ".high{border-left-color:var(--exposed)}.medium{border-left-color:#F0A92B}"
     ".low{border-left-color:var(--accent)}.info{border-left-color:var(--quiet)}\n"
     ".head{display:flex;gap:12px;align-items:baseline;flex-wrap:wrap;margin-bottom:4px}\n"
@@ -378,12 +379,18 @@ static void put_finding(page *p, size_t row) {
     ps_buf_addf(p->out, "<div class=\"card %s\" id=f%lld><div class=head><h3>%lld. ", severity,
                 (long long)number, (long long)number);
     put_tag(p, "", ps_view_text(t, row, "title"), "</h3>");
-    ps_buf_addf(p->out, "<span class=chip>%s</span>", severity);
+    ps_buf_addf(p->out, "<span class=chip>%s</span><span class=chip>%s</span>", severity,
+                ps_view_text(t, row, "section"));
     if (!ps_view_is_null(t, row, "gain")) {
         gain_text(t, row, gain);
         put_tag(p, "<span class=gain>", gain, "</span>");
     }
     put_tag(p, "</div>\n<p>", ps_view_text(t, row, "what"), "</p>\n");
+    char shared[PS_SHARED_TEXT];
+    ps_view_shared(p->view, row, shared);
+    if (shared[0] != '\0') {
+        put_tag(p, "<p class=quiet>", shared, "</p>\n");
+    }
     ps_view_evidence(p->view, number, &from, &to);
     if (to > from) {
         put_table(p, p->view->evidence, from, to, 1);
@@ -397,38 +404,30 @@ static void put_finding(page *p, size_t row) {
     ps_buf_add_str(p->out, "</dl></div>\n");
 }
 
-/* The findings with the largest gains, to begin with. */
-static void put_first(page *p) {
+/* What is not judged in a section, and why. */
+static void put_silence(page *p, size_t section) {
     const ps_table *t = p->view->findings;
-    size_t top[3];
+    const char *name = ps_report_section_name(section);
     size_t n = 0;
     for (size_t r = 0; r < t->n_rows; r++) {
-        int64_t ns = ps_view_int(t, r, "gain");
-        size_t at = n;
-        while (at > 0 && ps_view_int(t, top[at - 1], "gain") < ns) {
-            at--;
-        }
-        if (ns <= 0 || at == 3) {
-            continue;
-        }
-        n += n < 3;
-        for (size_t k = n - 1; k > at; k--) {
-            top[k] = top[k - 1];
-        }
-        top[at] = r;
+        n += strcmp(ps_view_text(t, r, "section"), name) == 0;
     }
-    if (n > 0) {
-        ps_buf_add_str(p->out, "<h2>What costs most</h2>\n<table>\n");
+    const char *silence = ps_view_silence(p->view, section, n);
+    if (silence != NULL) {
+        ps_buf_addf(p->out, "<p class=quiet>%c%s: ", name[0] - 'a' + 'A', name + 1);
+        put_tag(p, "", silence, "</p>\n");
     }
-    for (size_t i = 0; i < n; i++) {
-        char gain[96];
-        gain_text(t, top[i], gain);
-        ps_buf_addf(p->out, "<tr><td><a href=\"#f%lld\">",
-                    (long long)ps_view_int(t, top[i], "finding"));
-        put_tag(p, "", ps_view_text(t, top[i], "title"), "</a></td><td class=n>");
-        put_tag(p, "", gain, "</td></tr>\n");
+}
+
+static void put_findings(page *p) {
+    const ps_report_view *v = p->view;
+    put_tag(p, "<h2>Findings</h2>\n<p class=quiet>", PS_GAINS_SAID, "</p>\n");
+    for (size_t r = 0; r < v->findings->n_rows; r++) {
+        put_finding(p, r);
     }
-    ps_buf_add_str(p->out, n > 0 ? "</table>\n" : "");
+    for (size_t s = 0; s < PS_N_REPORT_SECTIONS; s++) {
+        put_silence(p, s);
+    }
 }
 
 /* --- the chart ------------------------------------------------------------------------------------------------------- */
@@ -474,6 +473,9 @@ static ps_code put_chart(page *p, bool dark, ps_err *err) {
 
 static ps_code put_pipeline(page *p, ps_err *err) {
     const ps_report_view *v = p->view;
+    if (v->chart != NULL || v->n_pipelines > 0) {
+        ps_buf_add_str(p->out, "<h2>Pipeline</h2>\n");
+    }
     ps_code code = v->chart != NULL ? put_chart(p, false, err) : PS_OK;
     code = code == PS_OK && v->chart != NULL ? put_chart(p, true, err) : code;
     for (size_t i = 0; i < v->n_pipelines; i++) {
@@ -503,8 +505,10 @@ static void put_top(page *p) {
     ps_view_duration(v->step_ns, step);
     put_tag(p, "<h1>Report", v->title[0] != '\0' ? ": " : "", "");
     put_tag(p, "", v->title, "</h1>\n");
-    ps_buf_add_str(p->out, "<p class=quiet>A gain is what a step would save at most if that cause "
-                           "went away; gains overlap and do not add up.</p>\n<div class=tiles>\n");
+    if (v->verdict != NULL && v->verdict->n_rows > 0) {
+        put_tag(p, "<p class=verdict>", ps_view_text(v->verdict, 0, "verdict"), "</p>\n");
+    }
+    ps_buf_add_str(p->out, "<div class=tiles>\n");
     put_tile(p, step, "a step");
     put_count(p, v->n_ranks, v->n_ranks == 1 ? "rank" : "ranks");
     put_count(p, v->n_steps, v->n_steps == 1 ? "step" : "steps");
@@ -515,31 +519,13 @@ static void put_top(page *p) {
     ps_buf_add_str(p->out, "</div>\n");
 }
 
-static ps_code put_section(page *p, size_t section, ps_err *err) {
-    const ps_report_view *v = p->view;
-    const char *name = ps_report_section_name(section);
-    size_t n = 0;
-    ps_code code = PS_OK;
-    ps_buf_addf(p->out, "<h2>%c%s</h2>\n", name[0] - 'a' + 'A', name + 1);
-    if (strcmp(name, "pipeline") == 0) {
-        code = put_pipeline(p, err);
-    }
-    for (size_t r = 0; r < v->findings->n_rows; r++) {
-        if (strcmp(ps_view_text(v->findings, r, "section"), name) == 0) {
-            put_finding(p, r);
-            n++;
-        }
-    }
-    const char *silence = ps_view_silence(v, section, n);
-    if (silence != NULL) {
-        put_tag(p, "<p class=quiet>", silence, "</p>\n");
-    }
-    if (strcmp(name, "compute") == 0 && v->kernels != NULL && v->kernels->n_rows > 0) {
-        put_tag(p, "<details open><summary>", v->kernels->title, "</summary>");
-        put_table(p, v->kernels, 0, v->kernels->n_rows, 0);
+static void put_kernels(page *p) {
+    const ps_table *kernels = p->view->kernels;
+    if (kernels != NULL && kernels->n_rows > 0) {
+        put_tag(p, "<h2>Kernels</h2>\n<details open><summary>", kernels->title, "</summary>");
+        put_table(p, kernels, 0, kernels->n_rows, 0);
         ps_buf_add_str(p->out, "</details>\n");
     }
-    return code;
 }
 
 ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *err) {
@@ -554,16 +540,14 @@ ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *er
     put_style(&p);
     ps_buf_add_str(out, "</head>\n<body>\n<main>\n");
     put_top(&p);
-    put_first(&p);
+    put_findings(&p);
     if (view->overview != NULL && view->overview->n_rows > 0) {
         put_overview(&p);
     } else {
         put_tag(&p, "<h2>Where a step goes</h2>\n<p class=quiet>", PS_NO_OVERVIEW, "</p>\n");
     }
-    ps_code code = PS_OK;
-    for (size_t s = 0; code == PS_OK && s < PS_N_REPORT_SECTIONS; s++) {
-        code = put_section(&p, s, err);
-    }
+    put_kernels(&p);
+    ps_code code = put_pipeline(&p, err);
     ps_buf_add_str(out, "</main>\n</body>\n</html>\n");
     return code == PS_OK && (p.failed || !ps_buf_ok(out)) ? ps_fail_nomem(err) : code;
 }

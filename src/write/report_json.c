@@ -50,6 +50,13 @@ static void add_table(ps_buf *out, const char *key, const ps_table *t) {
     ps_buf_add_str(out, "]");
 }
 
+static void add_verdict(ps_buf *out, const ps_report_view *view) {
+    if (view->verdict != NULL && view->verdict->n_rows > 0) {
+        ps_buf_add_str(out, ",\n ");
+        add_members(out, view->verdict, 0, 0);
+    }
+}
+
 static void add_findings(ps_buf *out, const ps_report_view *view) {
     const ps_table *t = view->findings;
     ps_buf_add_str(out, ",\n \"findings\": [");
@@ -82,8 +89,10 @@ ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *er
         ps_buf_add_str(out, ", \"comm_from_marks\": ");
         ps_buf_add_json_str(out, view->comm_from_marks, strlen(view->comm_from_marks));
     }
+    add_verdict(out, view);
     add_findings(out, view);
     add_table(out, "overview", view->overview);
+    add_table(out, "overview_stages", view->overview_stages);
     add_table(out, "kernels", view->kernels);
     for (size_t i = 0; i < view->n_pipelines; i++) {
         add_table(out, view->pipelines[i]->name, view->pipelines[i]);

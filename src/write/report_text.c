@@ -1,14 +1,14 @@
 /* The report on a terminal or in a text file:
  *
- *   rank  stage  step (ms) ...                     where a step goes
- *
- *   Dispatch
+ *   The device waits for the host, worst on rank 3. That costs ...      the verdict
  *
  *   1  high  The device waits for the host                  at most 12.3 ms, 23.1 % of a step
  *      On rank 3 the device has nothing to do for ...
  *      rule free-share: Free outside ... is more than 10 %
  *      try: ...
- *      rank  step  from start, ms  duration  what  where to look */
+ *      rank  step  from start, ms  duration  what  where to look
+ *
+ *   rank  stage  step (ms) ...                     where a step goes */
 #include <stdio.h>
 #include <string.h>
 
@@ -245,6 +245,14 @@ static void put_labelled(page *p, const char *label, const char *text) {
     ps_buf_add_str(p->out, quiet(p, false));
 }
 
+static void put_shared(page *p, size_t row) {
+    char text[PS_SHARED_TEXT];
+    ps_view_shared(p->view, row, text);
+    if (text[0] != '\0') {
+        wrap(p, text, INDENT);
+    }
+}
+
 static void put_finding(page *p, size_t row) {
     const ps_table *t = p->view->findings;
     char rule[600];
@@ -253,6 +261,7 @@ static void put_finding(page *p, size_t row) {
     (void)snprintf(rule, sizeof rule, "%s. Here: %s (--threshold %s=N)",
                    ps_view_text(t, row, "fires when"), ps_view_text(t, row, "value"),
                    ps_view_text(t, row, "rule"));
+    put_shared(p, row);
     put_labelled(p, "Rule", rule);
     if (ps_view_text(t, row, "try")[0] != '\0') {
         put_labelled(p, "Try", ps_view_text(t, row, "try"));
@@ -264,23 +273,30 @@ static void put_finding(page *p, size_t row) {
     ps_buf_add_char(p->out, '\n');
 }
 
-static void put_section(page *p, size_t section) {
+/* What is not judged, and why; one line a section. */
+static void put_silence(page *p, size_t section) {
     const ps_table *t = p->view->findings;
     const char *name = ps_report_section_name(section);
+    char line[512];
     size_t n = 0;
-    ps_buf_addf(p->out, "%s%c%s%s\n\n", bold(p, true), name[0] - 'a' + 'A', name + 1,
-                bold(p, false));
     for (size_t r = 0; r < t->n_rows; r++) {
-        if (strcmp(ps_view_text(t, r, "section"), name) == 0) {
-            put_finding(p, r);
-            n++;
-        }
+        n += strcmp(ps_view_text(t, r, "section"), name) == 0;
     }
     const char *silence = ps_view_silence(p->view, section, n);
     if (silence != NULL) {
-        wrap(p, silence, INDENT);
-        ps_buf_add_char(p->out, '\n');
+        (void)snprintf(line, sizeof line, "%c%s: %s", name[0] - 'a' + 'A', name + 1, silence);
+        wrap(p, line, 0);
     }
+}
+
+static void put_findings(page *p) {
+    for (size_t r = 0; r < p->view->findings->n_rows; r++) {
+        put_finding(p, r);
+    }
+    for (size_t s = 0; s < PS_N_REPORT_SECTIONS; s++) {
+        put_silence(p, s);
+    }
+    ps_buf_add_char(p->out, '\n');
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------------------- */
@@ -305,10 +321,33 @@ static void put_title(page *p) {
                    v->title[0] != '\0' ? ": " : "", v->n_ranks, v->n_ranks == 1 ? "" : "s", steps,
                    step, found);
     wrap(p, line, 0);
-    wrap(
-        p,
-        "A gain is what a step would save at most if that cause went away; gains overlap and do not add up.",
-        0);
+    ps_buf_add_char(p->out, '\n');
+    if (v->verdict != NULL && v->verdict->n_rows > 0) {
+        ps_buf_add_str(p->out, bold(p, true));
+        wrap(p, ps_view_text(v->verdict, 0, "verdict"), 0);
+        ps_buf_add_str(p->out, bold(p, false));
+        ps_buf_add_char(p->out, '\n');
+    }
+    if (v->findings->n_rows > 0) {
+        wrap(p, PS_GAINS_SAID, 0);
+        ps_buf_add_char(p->out, '\n');
+    }
+}
+
+enum { MAX_RANKS = 32 }; /* more are shown as their stages */
+
+static void put_overview(page *p) {
+    static const char *const HIDDEN[] = {"steps", "computing", "exposed", "free"};
+    const ps_report_view *v = p->view;
+    if (v->overview == NULL || v->overview->n_rows == 0) {
+        wrap(p, PS_NO_OVERVIEW, 0);
+    } else if (v->overview->n_rows > MAX_RANKS && v->overview_stages != NULL) {
+        put_full_columns(p, v->overview_stages, NULL, 0, 0);
+        ps_buf_addf(p->out, "A row a stage; -o FILE.json has all %zu ranks.\n",
+                    v->overview->n_rows);
+    } else {
+        put_full_columns(p, v->overview, HIDDEN, sizeof HIDDEN / sizeof *HIDDEN, 0);
+    }
     ps_buf_add_char(p->out, '\n');
 }
 
@@ -330,19 +369,11 @@ ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *st
     p.width = p.width < 60 ? 60 : p.width;
     ps_arena_init(&p.arena);
     put_title(&p);
-    if (view->overview != NULL && view->overview->n_rows > 0) {
-        static const char *const HIDDEN[] = {"steps", "computing", "exposed", "free"};
-        put_full_columns(&p, view->overview, HIDDEN, sizeof HIDDEN / sizeof *HIDDEN, 0);
-    } else {
-        wrap(&p, PS_NO_OVERVIEW, 0);
-    }
-    ps_buf_add_char(out, '\n');
-    for (size_t s = 0; s < PS_N_REPORT_SECTIONS; s++) {
-        put_section(&p, s);
-        if (s == 1 && view->kernels != NULL && view->kernels->n_rows > 0) {
-            put_full_columns(&p, view->kernels, NULL, 0, INDENT);
-            ps_buf_add_char(out, '\n');
-        }
+    put_findings(&p);
+    put_overview(&p);
+    if (view->kernels != NULL && view->kernels->n_rows > 0) {
+        put_full_columns(&p, view->kernels, NULL, 0, 0);
+        ps_buf_add_char(out, '\n');
     }
     put_chart(&p);
     ps_arena_fini(&p.arena);

@@ -115,6 +115,19 @@ void ps_view_duration(int64_t ns, char out[32]) {
     (void)snprintf(out, 32, "%.*f %s", decimals, value, UNITS[u].unit);
 }
 
+void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_TEXT]) {
+    const ps_table *t = view->findings;
+    long long with = (long long)ps_view_int(t, row, "shared with");
+    char duration[32];
+    out[0] = '\0';
+    ps_view_duration(ps_view_int(t, row, "shared"), duration);
+    if (with > 0 && ps_view_is_null(t, row, "shared")) {
+        (void)snprintf(out, PS_SHARED_TEXT, "It may count the same time as finding %lld.", with);
+    } else if (with > 0) {
+        (void)snprintf(out, PS_SHARED_TEXT, "%s of it count in finding %lld, too.", duration, with);
+    }
+}
+
 size_t ps_view_count(const ps_report_view *view, const char *severity) {
     size_t n = 0;
     for (size_t r = 0; r < view->findings->n_rows; r++) {

@@ -19,23 +19,25 @@ typedef struct ps_report_view {
     bool has_host_times; /* what the devices did was timed on the host: dispatch is not judged */
     const char *
         comm_from_marks; /* "host" or "stream": communication was made from marks with these times; "" it was not */
-    const ps_table *findings;     /* never NULL */
-    const ps_table *evidence;     /* never NULL */
-    const ps_table *overview;     /* or NULL */
-    const ps_table *kernels;      /* or NULL */
-    const ps_chart *chart;        /* or NULL */
-    int64_t chart_step;           /* drawn */
-    int32_t pipeline;             /* drawn, -1: the first */
-    const ps_table *pipelines[8]; /* of the chart */
+    const ps_table *verdict;         /* or NULL */
+    const ps_table *findings;        /* never NULL */
+    const ps_table *evidence;        /* never NULL */
+    const ps_table *overview;        /* or NULL */
+    const ps_table *overview_stages; /* or NULL */
+    const ps_table *kernels;         /* or NULL */
+    const ps_chart *chart;           /* or NULL */
+    int64_t chart_step;              /* drawn */
+    int32_t pipeline;                /* drawn, -1: the first */
+    const ps_table *pipelines[8];    /* of the chart */
     size_t n_pipelines;
 } ps_report_view;
 
-/* Where the report's step goes, then the findings by section with their evidence, the rule and what to try, then the
- * chart. At most style->width columns. Appends; PS_NOMEM only. */
+/* The order of all three: the verdict, the findings (the largest gain first) with their evidence, rule and what to try, then what was
+ * not judged, where a step goes, the kernels, the chart. At most style->width columns. Appends; PS_NOMEM only. */
 PS_MUST_USE ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *style,
                                          ps_buf *out, ps_err *err);
 
-/* {"format":"pipescope-report","version":1, ..., "findings":[{..., "evidence":[..]}], "overview":[..], "kernels":[..]}.
+/* {"format":"pipescope-report","version":1, ..., "verdict":"..", "findings":[{..., "evidence":[..]}], "overview":[..], "kernels":[..]}.
  * Appends; PS_NOMEM only. */
 PS_MUST_USE ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *err);
 
@@ -51,7 +53,16 @@ const char *ps_report_section_name(size_t section);
     "Where a step goes is not known: the profile has no computing kernels. Collect the activities " \
     "of the device to see it."
 
-/* What stands at the end of a section with `n` findings; NULL: nothing. */
+/* What stands above the findings. */
+#define PS_GAINS_SAID                                                                                      \
+    "Findings, the largest gain first. A gain is what a step would save at most if that cause went away, " \
+    "bounded by what every rank still has to do itself; gains do not add up."
+
+#define PS_SHARED_TEXT 160
+/* Which other finding counts the same time; "" none. */
+void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_TEXT]);
+
+/* What there is to say of a section with `n` findings; NULL: nothing. */
 const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n);
 
 /* A cell by the name of its column; "" and 0 for NULL and for columns that are not there. */

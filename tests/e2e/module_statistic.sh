@@ -68,3 +68,15 @@ run 0 cluster -m module_statistic -d "$T/toy" -o "$T/some" --module '*/MLP' --de
 [ "$(sql "$T/some/cluster_analysis_output/cluster_analysis.db" 'SELECT DISTINCT module FROM ModuleStatistic ORDER BY 1')" = \
     "MLP
 [Backward]MLP" ] || fail "--module"
+
+# A capture of PyTorch with annotations: the losses, collectives and sums of gradients that autograd's thread ran without a
+# forward operator belong to the range in which the main thread called backward(), and nothing is outside.
+kineto=$PIPESCOPE_SHARED_DATA/kineto/two_ranks
+if [ -d "$kineto" ]; then
+    run 0 cluster -m module_statistic -d "$kineto" -o "$T/kineto"
+    db=$T/kineto/cluster_analysis_output/cluster_analysis.db
+    [ "$(sql "$db" "SELECT forwardTime, backwardTime FROM ModuleTree WHERE rankID = 0 AND module = '## backward ##'")" = \
+        "12000|119995000" ] || fail "range around backward()"
+    [ "$(sql "$db" "SELECT group_concat(kernels, ' ') FROM ModuleCoverage WHERE part = 'outside modules' AND name = ''")" = "0 0" ] ||
+        fail "outside of ranges: $(sql "$db" 'SELECT * FROM ModuleCoverage')"
+fi

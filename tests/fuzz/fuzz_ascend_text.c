@@ -1,5 +1,6 @@
-/* The input is a trace_view.json, then a zero byte and kernel_details.csv, then a zero byte and communication.json; what
- * is missing is empty. Everything is asked for, and every reference of the sealed trace is followed. */
+/* The input is a trace_view.json, then a zero byte and kernel_details.csv, then a zero byte and communication.json, then a
+ * zero byte and step_trace_time.csv, then a zero byte and task_time.csv; what is missing is empty. Without a trace the slices
+ * are made of the tables. Everything is asked for, and every reference of the sealed trace is followed. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -48,6 +49,32 @@ static void look_at(const ps_trace *t) {
     }
 }
 
+/* Only the tables, as where no trace was found. */
+static ps_code read_tables(ps_ascend_text *r, const part tables[4], ps_err *err) {
+    static const char *const NAMES[4] = {"kernel_details", "communication", "step_trace_time",
+                                         "task_time"};
+    ps_ascend_csv csvs[4] = {{0}};
+    ps_code code = ps_ascend_comm_json("communication.json", (const char *)tables[1].bytes,
+                                       tables[1].n, false, r->builder, err);
+    for (int i = 0; code == PS_OK && i < 4; i += i == 0 ? 2 : 1) {
+        (void)ps_ascend_table_of(tables[i].bytes, tables[i].n);
+        ps_ascend_csv_src src = {NAMES[i], tables[i].n > 0 ? (const void *)tables[i].bytes : "",
+                                 tables[i].n};
+        const char *name = i == 2 && tables[i].n % 2 != 0 ? "step_trace" : NAMES[i];
+        code = ps_ascend_csv_read(&src, name, r->diag, &csvs[i], err);
+    }
+    ps_ascend_tables made = {.kernels = &csvs[0],
+                             .tasks = &csvs[3],
+                             .comm = ps_builder_side_table_of(r->builder, "communication"),
+                             .steps = csvs[2].table,
+                             .device = -1};
+    code = code == PS_OK ? ps_ascend_tables_slices(r, &made, err) : code;
+    for (int i = 0; i < 4; i++) {
+        ps_table_free(csvs[i].table);
+    }
+    return code;
+}
+
 static ps_code read_all(ps_ascend_text *r, part trace, part csv, part json, ps_ascend_csv *kernels,
                         ps_err *err) {
     ps_ascend_csv_src src = {"kernel_details.csv", csv.n > 0 ? (const void *)csv.bytes : "", csv.n};
@@ -80,14 +107,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     }
     part trace = next_part(&data, &size);
-    part csv = next_part(&data, &size);
-    part json = {data, size};
+    part tables[4];
+    for (int i = 0; i < 4; i++) {
+        tables[i] = next_part(&data, &size);
+    }
+    (void)ps_ascend_table_of(trace.bytes, trace.n);
     ps_ascend_text r;
     ps_ascend_csv kernels = {0};
     ps_err err = PS_ERR_INIT;
     ps_trace *t = NULL;
     if (ps_ascend_text_init(&r, b, EVERYTHING) &&
-        read_all(&r, trace, csv, json, &kernels, &err) == PS_OK) {
+        (trace.n > 0 ? read_all(&r, trace, tables[0], tables[1], &kernels, &err)
+                     : read_tables(&r, tables, &err)) == PS_OK) {
         t = ps_builder_seal(b, NULL);
     } else {
         ps_builder_free(b);

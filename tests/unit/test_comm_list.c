@@ -214,10 +214,80 @@ static void memory(void **state) {
     ps_trace_free(t);
 }
 
+/* A call of NCCL under Nsight: its range, inside of it the launch. */
+static uint32_t nccl_call(ps_builder *b, const char *name, int64_t start, int64_t size) {
+    uint32_t range = small_slice(b, PS_SLICE_MARK_HOST, small_thread(b, 1), name, start, start + 8);
+    ps_builder_arg_int(b, range, "NCCL communicator ID", 255);
+    if (size > 0) {
+        ps_builder_arg_int(b, range, "Message size [bytes]", size);
+    }
+    return range;
+}
+
+static void launched(ps_builder *b, int64_t at, int64_t start) {
+    uint32_t call = small_slice(b, PS_SLICE_CALL, small_thread(b, 1), "cuLaunchKernelExC", at, at + 2);
+    uint32_t k = small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, 7),
+                             "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", start,
+                             start + 10);
+    ps_builder_flow_of(b, call, k, ps_builder_str(b, "launch", 6));
+}
+
+/* Size and communicator come from the payload; a group of several calls is no transfer between two, a group of one is that
+ * one. */
+static void from_ranges_of_nccl(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    (void)nccl_call(b, "ncclRecv", 100, 4096);
+    launched(b, 102, 200);
+    for (int64_t at = 300; at <= 500; at += 200) {
+        (void)nccl_call(b, "ncclGroupStart", at, 0);
+        (void)nccl_call(b, "ncclSend", at + 10, 64);
+        if (at == 300) {
+            (void)nccl_call(b, "ncclRecv", at + 20, 64);
+        }
+        (void)nccl_call(b, "ncclGroupEnd", at + 30, 0);
+        launched(b, at + 32, at + 100);
+    }
+    ps_trace *t = small_seal(b);
+    collected c;
+    collect(&c, t);
+    assert_int_equal(c.list.n, 3);
+    const ps_comm_op *op = c.list.ops;
+    expect_texts(&c.list, 0, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "ncclRecv",
+                 "255", "");
+    assert_true(op[0].is_p2p && !op[0].is_send);
+    assert_int_equal(op[0].size_bytes, 4096);
+    assert_string_equal(ps_comm_text(&c.list, op[1].type), "ncclGroupEnd");
+    assert_true(op[1].is_group && !op[1].is_p2p);
+    assert_int_equal(op[1].size_bytes, -1);
+    assert_string_equal(ps_comm_text(&c.list, op[2].type), "ncclSend");
+    assert_true(op[2].is_p2p && op[2].is_send);
+    assert_int_equal(op[2].size_bytes, 64);
+    collected_fini(&c);
+    ps_trace_free(t);
+}
+
+/* Functions of other libraries are told apart by their own name. */
+static void from_kernels_of_others(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    (void)kernel(b, "void deep_ep::internode::notify_dispatch<false, 8>(int const*)", NULL, 0);
+    (void)kernel(b, "void deep_ep::internode::dispatch<false, 8>(int4*)", NULL, 20);
+    ps_trace *t = small_seal(b);
+    collected c;
+    collect(&c, t);
+    assert_string_equal(ps_comm_text(&c.list, c.list.ops[0].type), "notify_dispatch");
+    assert_string_equal(ps_comm_text(&c.list, c.list.ops[1].type), "dispatch");
+    assert_false(c.list.ops[1].is_p2p);
+    collected_fini(&c);
+    ps_trace_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_operators), cmocka_unit_test(numbered_groups),
-        cmocka_unit_test(from_kernels),   cmocka_unit_test(data_types),
+        cmocka_unit_test(from_kernels), cmocka_unit_test(from_ranges_of_nccl),
+        cmocka_unit_test(from_kernels_of_others),   cmocka_unit_test(data_types),
         cmocka_unit_test(nothing),        cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

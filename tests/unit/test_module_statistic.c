@@ -571,6 +571,25 @@ static void annotations_then_ranges(void **state) {
     expect(&s, "nvtx|inner|a|k|5|5|1|0\n");
 }
 
+/* Ranges of mstx are modules where there is nothing better, but not those that profilers and libraries set in domains of their
+ * own. */
+static void plain_ranges_of_mstx(void **state) {
+    (void)state;
+    static const char *const DOMAINS[] = {"default", "communication"};
+    scene s = scene_new();
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t mark = ps_builder_slice_in(s.b, PS_SLICE_MARK_HOST, s.main, text(s.b, DOMAINS[i]),
+                                            text(s.b, DOMAINS[i]), SMALL_EPOCH_NS + (int64_t)i,
+                                            SMALL_EPOCH_NS + 100 - (int64_t)i, 0);
+        small_arg(s.b, mark, "eventType", "start/end");
+    }
+    op(&s, "a", 10, 20, 5);
+    expect_with(&s, NULL, "ModuleCoverage",
+                "0|mstx ranges|in modules||1|1|5|100\n"
+                "0|mstx ranges|outside modules||0|0|0|0\n"
+                "0|mstx ranges|launch not known||NULL|0|0|0\n");
+}
+
 /* Without operators the calls that launched the kernels stand in for them, as in profiles of Nsight Systems. */
 static void calls_stand_in_for_operators(void **state) {
     (void)state;
@@ -826,6 +845,7 @@ int main(void) {
         cmocka_unit_test(push_pop_ranges_and_other_domains_are_no_modules),
         cmocka_unit_test(python_modules),
         cmocka_unit_test(annotations_then_ranges),
+        cmocka_unit_test(plain_ranges_of_mstx),
         cmocka_unit_test(calls_stand_in_for_operators),
         cmocka_unit_test(through_the_queue),
         cmocka_unit_test(a_domain_may_be_an_argument),

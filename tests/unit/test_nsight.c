@@ -511,6 +511,37 @@ static void names_of_ranges(void **state) {
 }
 
 /* The file's own numbers of the kinds win over the known ones. */
+/* emit_nvtx writes what it knows of an operator into the text of its range. */
+static void operators_of_torch(void **state) {
+    const place *where = *state;
+    nsight n;
+    nsight_begin(&n, where, "a", NSIGHT_2024);
+    int64_t main_thread = nsight_tid(1, 10, 10);
+    nsight_range(&n, NVTX_PUSH_POP, main_thread, 100, 200,
+                 "aten::linear, seq = 7, op_id = 3, sizes = [[8, 16], []], input_op_ids = [(1,0)]");
+    nsight_range(&n, NVTX_PUSH_POP, main_thread, 110, 190, "aten::addmm, seq = 7, op_id = 4");
+    nsight_range(&n, NVTX_PUSH_POP, nsight_tid(1, 10, 11), 300, 400, "AddmmBackward0, seq = 7");
+    nsight_range(&n, NVTX_PUSH_POP, main_thread, 500, 510, "step, seq = last");
+    nsight_range(&n, NVTX_PUSH_POP, main_thread, 520, 530, "a, sizes = [[8, 16]");
+    nsight_close(&n);
+    ps_trace *t = read_all(&n);
+    expect_slices(t, true,
+                  "op 10/10 100+100 aten::linear Record function id=3 Sequence number=7 "
+                  "Input Dims=[[8, 16], []] input op ids='[(1,0)]'\n"
+                  "op 10/10 110+80 aten::addmm Record function id=4 Sequence number=7\n"
+                  "op 10/11 300+100 AddmmBackward0 Sequence number=7\n"
+                  "mark 10/10 500+10 step, seq = last\n"
+                  "mark 10/10 520+10 a, sizes = [[8, 16]\n");
+    size_t n_flows = 0;
+    const ps_flow *flows = ps_trace_flows(t, &n_flows);
+    assert_int_equal(n_flows, 1);
+    assert_int_equal(flows[0].from, 0);
+    assert_int_equal(flows[0].to, 2);
+    assert_string_equal(ps_trace_text(t, flows[0].kind), "fwdbwd");
+    expect_odd(t, "");
+    ps_trace_free(t);
+}
+
 static void enumerations_by_name(void **state) {
     const place *where = *state;
     nsight n;
@@ -1104,6 +1135,7 @@ int main(void) {
         IN_PLACE(a_file_without_processes_is_one_part),
         IN_PLACE(names_of_threads_processes_and_streams),
         IN_PLACE(names_of_ranges),
+        IN_PLACE(operators_of_torch),
         IN_PLACE(enumerations_by_name),
         IN_PLACE(one_launch_of_a_graph_has_many_kernels),
         IN_PLACE(values_of_the_payload),

@@ -119,6 +119,15 @@ static void ranks(void **state) {
     assert_string_equal(PS_RANK(-1), "?");
 }
 
+static void midpoints(void **state) {
+    (void)state;
+    assert_int_equal(ps_midpoint_i64(1, 2), 1);
+    assert_int_equal(ps_midpoint_i64(2, 4), 3);
+    assert_int_equal(ps_midpoint_i64(-3, -2), -3);
+    assert_int_equal(ps_midpoint_i64(INT64_MIN, INT64_MAX), -1);
+    assert_int_equal(ps_midpoint_i64(INT64_MAX, INT64_MAX), INT64_MAX);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers),
@@ -127,6 +136,7 @@ int main(void) {
         cmocka_unit_test(scaled_numbers),
         cmocka_unit_test(sums_stay_at_the_ends_of_the_range),
         cmocka_unit_test(ranks),
+        cmocka_unit_test(midpoints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

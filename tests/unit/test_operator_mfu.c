@@ -140,6 +140,51 @@ static void markers(void **state) {
     end(&o, t);
 }
 
+/* The backward of an attention operator, known by the number of its node. */
+static void backward_by_number(void **state) {
+    (void)state;
+    static const char SHAPES[] = "1,1,10,10;1,1,10,10;1,1,10,10";
+    ps_builder *b = ps_builder_new();
+    uint32_t host = small_thread(b, 1);
+    mark(b, PS_SLICE_INSTANT, host, "flash_attn_args", "{\"is_causal\": false}", 50, 50);
+    uint32_t forward = small_slice(b, PS_SLICE_HOST_OP, host, "forward", 100, 200);
+    ps_builder_arg_int(b, forward, "sequenceNumber", 7);
+    launch(b, forward,
+           kernel(b, "k_forward", "FlashAttentionScore", SHAPES, "1,1,10,10", 1000, 1100));
+    uint32_t back = small_slice(b, PS_SLICE_HOST_OP, small_thread(b, 2), "back", 8000, 8100);
+    ps_builder_arg_int(b, back, "sequenceNumber", 7);
+    ps_builder_arg_int(b, back, "fwdThreadId", 1);
+    launch(b, back, kernel(b, "k_back", "FlashAttentionScoreGrad", "N/A", "N/A", 9000, 9100));
+    small_run o;
+    ps_trace *t = run(&o, b);
+    small_expect(&o, "KernelFlops",
+                 "0|k_back|FlashAttentionScoreGrad|shapes|1|10000\n"
+                 "0|k_forward|FlashAttentionScore|shapes|1|4000\n");
+    end(&o, t);
+}
+
+/* A record around the call of backward() on the thread that waits; a worker's kernel in its time is not its own. */
+static void a_record_that_waits(void **state) {
+    (void)state;
+    static const char SHAPES[] = "8,4;4,2";
+    ps_builder *b = ps_builder_new();
+    uint32_t host = small_thread(b, 1);
+    uint32_t engine = small_thread(b, 2);
+    mark(b, PS_SLICE_MARK_HOST, host, "mfu_flops", "1000000-backward", 0, 100);
+    small_slice(b, PS_SLICE_HOST_OP, engine, "autograd::engine::evaluate_function: MmBackward0", 10,
+                30);
+    uint32_t op = small_slice(b, PS_SLICE_HOST_OP, engine, "op", 12, 20);
+    launch(b, op, kernel(b, "k_back", "MatMulV2", SHAPES, "8,2", 1000, 1500));
+    uint32_t other = small_slice(b, PS_SLICE_HOST_OP, small_thread(b, 3), "other", 40, 50);
+    launch(b, other, kernel(b, "k_other", "MatMulV2", SHAPES, "8,2", 2000, 2500));
+    small_run o;
+    ps_trace *t = run(&o, b);
+    small_expect(&o, "KernelFlops",
+                 "0|k_back|backward|recorded|1|1000000\n"
+                 "0|k_other|MatMulV2|shapes|1|128\n");
+    end(&o, t);
+}
+
 static uint32_t gpu_kernel(ps_builder *b, uint32_t call, const char *name, int64_t start_ns,
                            int64_t end_ns) {
     uint32_t k = small_slice(b, PS_SLICE_KERNEL, small_stream(b, 7), name, start_ns, end_ns);
@@ -303,6 +348,8 @@ int main(void) {
         cmocka_unit_test(a_record_is_divided),
         cmocka_unit_test(records_nest),
         cmocka_unit_test(markers),
+        cmocka_unit_test(backward_by_number),
+        cmocka_unit_test(a_record_that_waits),
         cmocka_unit_test(operators),
         cmocka_unit_test(kernels_called_as_operators),
         cmocka_unit_test(unknown_peaks),

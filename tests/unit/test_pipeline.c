@@ -61,7 +61,7 @@ static ps_bubble_report measure(sample *s) {
     ps_bubble_report r;
     ps_err err = PS_ERR_INIT;
     assert_int_equal(ps_chart_connect(s->chart, s->plan, &err), PS_OK);
-    assert_int_equal(ps_bubble_measure(s->chart, &r, &err), PS_OK);
+    assert_int_equal(ps_bubble_measure(s->chart, NULL, &r, &err), PS_OK);
     return r;
 }
 
@@ -343,7 +343,7 @@ static void test_empty_chart(void **context) {
     ps_chart *chart = ps_chart_new();
     ps_bubble_report r;
     ps_err err = PS_ERR_INIT;
-    assert_int_equal(ps_bubble_measure(chart, &r, &err), PS_NOTHING);
+    assert_int_equal(ps_bubble_measure(chart, NULL, &r, &err), PS_NOTHING);
     ps_result result = {0};
     ps_pipeline_notes notes;
     ps_pipeline_opts opts = {.pp_type = "", .how = "", .in_full = true};
@@ -457,7 +457,7 @@ static void test_shares_of_long_steps(void **context) {
                                                    .kind = PS_OP_F}));
     }
     ps_bubble_report r;
-    assert_int_equal(ps_bubble_measure(chart, &r, NULL), PS_OK);
+    assert_int_equal(ps_bubble_measure(chart, NULL, &r, NULL), PS_OK);
     ps_table *t = ps_bubble_step_table(chart, &r);
     assert_non_null(t);
     assert_true(ps_table_cell(t, 0, 3)->u.r == 0.0); /* bubble */

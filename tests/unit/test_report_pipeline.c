@@ -61,17 +61,19 @@ static void finish(report_run *o, ps_result *before) {
 }
 
 /* Four stages, eight microbatches: each is busy 8 * 30 = 240 of 330. The bubble is 90 on every stage, 27.3 %; the stalls of
- * stage 0 are 90, all for stage 1. No stage is slower, nothing waits for transfer or host. */
+ * stage 0 are 90, all for stage 1. No stage is slower, nothing waits for transfer or host. The fastest of the replayed
+ * schedules takes 255: of the 90 at most 75 can be won. */
 static void even_stages(void **state) {
     (void)state;
     report_run o;
     ps_result before = report_plan(&o, (plan){4, 8, -1, 0, 0});
-    assert_int_equal(report_gain(&o, PS_RULE_BUBBLE), 90 * US);
+    assert_int_equal(report_gain(&o, PS_RULE_BUBBLE), 75 * US);
+    assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE), "none takes less than 255 us"));
     assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE), "27.3 %, mean of 4 stages"));
     /* warm-up (0 + 10 + 20 + 30) / 4, stalls (90 + 60 + 30 + 0) / 4, cool-down (0 + 20 + 40 + 60) / 4 */
     assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE),
                            "warm-up 15.0 us, stalls 45.0 us, cool-down 30.0 us"));
-    assert_int_equal(report_gain(&o, PS_RULE_STAGE_WAIT), 90 * US);
+    assert_int_equal(report_gain(&o, PS_RULE_STAGE_WAIT), 75 * US);
     assert_non_null(strstr(report_text(&o, PS_RULE_STAGE_WAIT), "most of it for stage 1"));
     assert_false(report_fired(&o, PS_RULE_STAGE_IMBALANCE));
     assert_false(report_fired(&o, PS_RULE_TRANSFER_WAIT));
@@ -149,7 +151,8 @@ static void pause_of_the_first_stage(void **state) {
 
 /* Traces of a pipeline as PyTorch labels it, charted by pp_labels: what the device is free for lies in the bubble of its
  * stage, so the host is not blamed. The bubble of each rank is that of the chart without warm-up and cool-down, which lie
- * before its first and after its last kernel. */
+ * before its first and after its last kernel. The communication kernel beside every op begins 30 before it and ends 40 behind
+ * it: there the device works, which is no bubble in either of them. */
 static void traces_with_labels(void **state) {
     (void)state;
     const pp_spec spec = {
@@ -173,15 +176,10 @@ static void traces_with_labels(void **state) {
     for (size_t r = 0; r < 4; r++) {
         int64_t stall = ps_table_cell(bubble, r, ps_table_column(bubble, "stall"))->u.i;
         int64_t found = ps_table_cell(overview, r, ps_table_column(overview, "bubble"))->u.i;
-        int64_t n_stalls = 0;
-        for (size_t i = 0; i < charted.result.chart->n_bubbles; i++) {
-            const ps_bubble *b = &charted.result.chart->bubbles[i];
-            n_stalls += b->rank == r && b->cause == PS_BUBBLE_STALL;
-        }
-        /* a communication kernel beside every op begins 30 before it and ends 40 behind it */
-        assert_int_equal(found, stall - 70 * n_stalls);
+        assert_int_equal(found, stall);
     }
-    assert_false(report_fired(&o, PS_RULE_FREE_SHARE));
+    /* The window of a step ends 2 ms behind its last op, with nothing recorded on the host: that is all it is charged. */
+    assert_in_range(report_gain(&o, PS_RULE_FREE_SHARE), 2000 * US, 2050 * US);
     assert_true(report_fired(&o, PS_RULE_BUBBLE));
     report_fini(&o);
     pp_outcome_fini(&charted);

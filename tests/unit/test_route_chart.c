@@ -161,7 +161,7 @@ static void test_chart_choices(void **state) {
     assert_int_equal(number(against, "n"), 4 * 16);
     /* What the user says of the job wins: all ranks in one pipeline. */
     assert_int_equal(get_chart(s, "pp=8&tp=1&dp=1"), 200);
-    assert_non_null(strstr(ps_buf_str(&s->reply.body), "[7,7,0]"));
+    assert_non_null(strstr(ps_buf_str(&s->reply.body), "[7,7,0,1]"));
 }
 
 static void test_chart_files(void **state) {

@@ -112,6 +112,30 @@ static void details(void **state) {
     asks_end(&a);
 }
 
+/* The thread that runs backward operators has no frames of its own: those of the thread that waits for it say where backward()
+ * was called. */
+static void stack_of_a_backward_operator(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t host = small_thread(b, 1);
+    uint32_t engine = small_thread(b, 2);
+    small_slice(b, PS_SLICE_PYTHON, host, "train.py(7): main", 0, 100);
+    small_slice(b, PS_SLICE_PYTHON, host, "_tensor.py(9): backward", 5, 90);
+    small_slice(b, PS_SLICE_HOST_OP, engine, "autograd::engine::evaluate_function: MmBackward0", 10,
+                30);
+    uint32_t op = small_slice(b, PS_SLICE_HOST_OP, engine, "aten::mm", 12, 20);
+    flow(b, op, small_slice(b, PS_SLICE_KERNEL, small_stream(b, 7), "matmul", 200, 300), "ac2g");
+    asks a;
+    asks_of_trace(&a, small_seal(b));
+    const char *text = slice(&a, "matmul", 200);
+    expect_in(text, "\"stack\":[\"_tensor.py(9): backward\",\"train.py(7): main\"]");
+    text = slice(&a, "aten::mm", 12);
+    expect_in(text, "\"stack\":[\"_tensor.py(9): backward\",\"train.py(7): main\"]");
+    expect_in(text,
+              "\"name\":\"train.py(7): main\",\"tint\":10,\"kind\":\"python\"}],\"children\"");
+    asks_end(&a);
+}
+
 static void expect_near(asks *a, const char *name, int64_t start_ns, const char *to,
                         const char *expected) {
     const char *text = ask(a, "/api/near?rank=r0&slice=%u&to=%s", find(a, name, start_ns), to);
@@ -203,9 +227,8 @@ static void no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(details),
-        cmocka_unit_test(near),
-        cmocka_unit_test(flows),
+        cmocka_unit_test(details),   cmocka_unit_test(stack_of_a_backward_operator),
+        cmocka_unit_test(near),      cmocka_unit_test(flows),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fit, levels, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
-import { firstAfter, hit, makeView, stepsOf } from "../src/pipeline/rows";
+import { bubbleShare, firstAfter, hit, makeView, stepsOf } from "../src/pipeline/rows";
 import { at, makeScene } from "../src/pipeline/scene";
 import { mix, pixel, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
@@ -72,15 +72,19 @@ test("columns: varints beyond 32 bits and signs", () => {
 test("unpacking rebuilds start and end from gaps", () => {
   const pack = (...bytes: number[]): string => btoa(String.fromCharCode(...bytes));
   const packed: Packed = {
-    title: "t", schedule: "", how: "", origin_ns: "9007199254740993", ranks: [[0, 0, 0], [1, 1, 0]], n: 3,
+    title: "t", schedule: "", how: "", measured: 1, untold: "why", origin_ns: "9007199254740993", ranks: [[0, 0, 0, 1], [1, 1, 0, 0]], n: 3,
     labels: [["0", 0, 0, 0, -1, -1, -1, 5], ["0B", 1, 0, 0, -1, -1, -1, 5]],
     runs: [0, 1, 2, 1, 1, 1],
     label: pack(0, 2, 1), gap: pack(0, 6, 20), dur: pack(20, 40, 0),
     host: pack(0, 2, 0), hostdur: pack(8),
     links: { n: 1, from: pack(0), to: pack(4) },
     bubbles: { n: 1, runs: [1, 1, 1], gap: pack(0), dur: pack(20), cause: pack(0), waits: pack(1) },
+    parts: [[1, "attn(F)", 0, 0, 2, 5], [1, "combine(B)", 1, 1, 7, 3]],
   };
   const chart = unpack(packed);
+  assert.deepEqual(chart.ranks.map((r) => r.isTold), [true, false]);
+  assert.equal(chart.untold, "why");
+  assert.deepEqual(chart.parts.map((p) => [p.name, p.start, p.end, p.communicates]), [["attn(F)", 15, 20, false], ["combine(B)", 20, 23, true]]);
   assert.deepEqual([...chart.start], [0, 13, 10]);
   assert.deepEqual([...chart.end], [10, 33, 20]);
   assert.deepEqual([...chart.rank], [0, 0, 1]);
@@ -303,4 +307,26 @@ test("a row of other schedules lays below what its figures are of", () => {
   assert.deepEqual(replayOf("1f1b, stages balanced"), { under: "theory:1f1b", form: null });
   assert.equal(replayOf("zb-h1").form?.schedule, "zb-h1");
   assert.equal(replayOf("interleaved, 3 chunks").form?.chunks, 3);
+});
+
+test("gaps are bubble only where the chart tells of one", () => {
+  const chart = chartOf([{ start: 0, end: 40 }, { start: 60, end: 100 }]);
+  assert.equal(bubbleShare(makeView(chart, null, choice).rows), 0.2);
+  chart.isMeasured = true; // the device worked in the gap: no bubble in the file
+  assert.equal(bubbleShare(makeView(chart, null, choice).rows), 0);
+  chart.ranks[0]!.isTold = false;
+  assert.equal(bubbleShare(makeView(chart, null, choice).rows), null);
+});
+
+test("parts of ops lie in three rows below them", () => {
+  const chart = chartOf([{ start: 0, end: 40 }]);
+  chart.parts = [
+    { op: 0, name: "attn(F)", kind: 0, communicates: false, start: 0, end: 10 }, { op: 0, name: "mlp(W)", kind: 3, communicates: false, start: 5, end: 20 },
+    { op: 0, name: "combine(F)", kind: 0, communicates: true, start: 10, end: 40 },
+  ];
+  const view = makeView(chart, null, choice);
+  assert.deepEqual(view.rows[0]!.parts.map((lane) => [lane.n, lane.id[0]]), [[1, 0], [1, 1], [1, 2]]);
+  const scene = makeScene(view);
+  assert.ok(scene.partH > 0 && scene.pitch >= scene.partsY + 3 * scene.partPitch);
+  assert.equal(makeScene(makeView(chartOf([{ start: 0, end: 40 }]), null, choice)).partH, 0);
 });

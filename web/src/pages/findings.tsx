@@ -12,11 +12,18 @@ import { nsReader, reader, useReply, wholeTable } from "./data";
 const MOST_UNASKED = 16;
 const MOST_SHOWN = 6;
 
-export function Findings({ view, title }: { view: string; title: string }) {
+async function firstText(view: string, signal: AbortSignal): Promise<string | null> {
+  const table = await wholeTable("view", { name: view }, null, signal);
+  return table !== null && table.rows.length > 0 ? String(table.rows[0]![0] ?? "") : null;
+}
+
+/** `verdict`: the view whose first cell is the paragraph above them. The order is the server's: the largest gain first. */
+export function Findings({ view, verdict, title }: { view: string; verdict?: string; title: string }) {
   const many = useAtom(ranks).length > MOST_UNASKED;
   const [wanted, setWanted] = useState(!many);
   const [all, setAll] = useState(false);
   const reply = useReply(view, wanted ? (signal) => wholeTable("view", { name: view }, null, signal) : null);
+  const said = useReply(`verdict ${verdict ?? ""}`, wanted && verdict !== undefined ? (signal) => firstText(verdict, signal) : null);
   if (!wanted) {
     return <section class="card"><div class="controls-row"><h3>{title}</h3><button type="button" onClick={() => setWanted(true)}>{t("findings.work-out")}</button></div></section>;
   }
@@ -31,6 +38,7 @@ export function Findings({ view, title }: { view: string; title: string }) {
   return (
     <section class="card">
       <h3>{title}</h3>
+      {said.data !== null && <p class="verdict">{said.data}</p>}
       {data.rows.length === 0 && <p class="quiet">{t("findings.none")}</p>}
       <ol class="findings">
         {data.rows.slice(0, MOST_SHOWN).map((row) => (

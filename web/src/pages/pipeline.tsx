@@ -12,7 +12,7 @@ import { notify, sentenceOf } from "../model/notices";
 import { ChartView, type Column, type Target } from "../pipeline/chart_view";
 import { isTransfer, type Chart } from "../pipeline/model";
 import { legend } from "../pipeline/panels";
-import { pipelinesOf, stepsOf, type Row, type View } from "../pipeline/rows";
+import { bubbleShare, pipelinesOf, stepsOf, type View } from "../pipeline/rows";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { language, said, t } from "../words";
 import { jump, placeInChart, stepAt } from "./pipeline_jump";
@@ -69,12 +69,6 @@ function columnsFor(view: View | null, all: boolean): Column[] {
   ];
 }
 
-/** Idle share over all stages that were measured. */
-function bubbleOf(rows: readonly Row[]): number {
-  const measured = rows.filter((r) => r.ops.n > 0);
-  return 1 - measured.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, measured.reduce((sum, r) => sum + r.windowNs, 0));
-}
-
 function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {
   const { chart } = drawn;
   const facts = [chart.how !== "" ? (chart.schedule !== "" ? `${chart.schedule}, ${said(chart.how)}` : said(chart.how)) : chart.schedule];
@@ -85,7 +79,11 @@ function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {
       facts.push(view.pipeline === null ? t("pipeline.all-pipelines", pipelines.length) : t("pipeline.fact-pipeline", view.pipeline));
     }
   }
-  facts.push(duration(view.windowNs), t("pipeline.fact-bubble", percent(bubbleOf(view.rows))));
+  const bubble = bubbleShare(view.rows);
+  facts.push(duration(view.windowNs), bubble === null ? t("pipeline.fact-untold") : t("pipeline.fact-bubble", percent(bubble)));
+  if (chart.untold !== "") {
+    facts.push(chart.untold);
+  }
   if (!drawn.isAlone && sim !== null) {
     facts.push(t("pipeline.fact-under", underText(sim), duration(sim.reply.step_ns), percent(sim.reply.bubble)));
   }

@@ -87,11 +87,11 @@ export function SummaryPage() {
   return (
     <main class="page">
       <BaseInfo steps={steps} />
+      <Findings view="cluster_advice" verdict="cluster_verdict" title={t("summary.findings")} />
       {reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
         : reply.data === null ? <Loading what={t("summary.working")} />
         : steps === null || steps.rows.length === 0 ? <Empty title={t("summary.no-steps")}><p class="quiet">{t("summary.how")}</p></Empty>
         : <Overview steps={steps} notes={steps.notes ?? []} carried={carried} />}
-      <Findings view="cluster_advice" title={t("summary.findings")} />
     </main>
   );
 }

@@ -20,6 +20,8 @@ export interface Rank {
   rank: number;
   stage: number;
   pipeline: number;
+  /** Its idle time is a bubble; else the chart's `untold` says why not. */
+  isTold: boolean;
 }
 
 /** Idle times; `waitsFor` is an op of the chart or -1. */
@@ -33,10 +35,23 @@ export interface Bubbles {
   waitsFor: Int32Array;
 }
 
+/** What an op is made of, as the program named it. */
+export interface Part {
+  op: number;
+  name: string;
+  kind: number;
+  communicates: boolean;
+  start: number;
+  end: number;
+}
+
 export interface Chart {
   title: string;
   schedule: string;
   how: string;
+  /** Idle time is what `bubbles` says, also where that is none. */
+  isMeasured: boolean;
+  untold: string;
   originNs: string;
   ranks: Rank[];
   labels: Label[];
@@ -51,6 +66,7 @@ export interface Chart {
   label: Uint32Array;
   links: { n: number; from: Uint32Array; to: Uint32Array };
   bubbles: Bubbles;
+  parts: Part[];
 }
 
 export interface Table {

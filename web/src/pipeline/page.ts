@@ -7,7 +7,7 @@ import { ChartView } from "./chart_view";
 import type { Words } from "./details";
 import type { Chart, Table } from "./model";
 import { legend, plainTable, stageTable } from "./panels";
-import { hasPhases, pipelinesOf, stepsOf } from "./rows";
+import { bubbleShare, hasPhases, pipelinesOf, stepsOf } from "./rows";
 import { ENGLISH } from "./texts";
 
 export interface PageData extends Words {
@@ -119,8 +119,7 @@ export class App {
   private describe(): void {
     const { chart } = this.data;
     const { view } = this.view;
-    const rows = view.rows.filter((r) => r.ops.n > 0);
-    const busy = rows.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, rows.length * view.windowNs);
+    const bubble = bubbleShare(view.rows);
     const facts: string[] = [];
     const titled = chart.title.toLowerCase().includes(chart.schedule.toLowerCase());
     if (chart.how !== "") {
@@ -132,9 +131,12 @@ export class App {
     if (pipelinesOf(chart).length > 1) {
       facts.push(`pipeline ${this.pipeline}`);
     }
-    facts.push(duration(view.windowNs), `bubble ${percent(1 - busy)} %`);
+    facts.push(duration(view.windowNs), bubble === null ? "bubble not told" : `bubble ${percent(bubble)} %`);
     if (view.theoryShare !== null) {
       facts.push(`theory (${this.data.against?.schedule ?? ""}): bubble ${percent(1 - view.theoryShare)} %`);
+    }
+    if (chart.untold !== "") {
+      facts.push(chart.untold);
     }
     this.facts.textContent = facts.join(" \u00b7 ");
     this.view.setLabel(`pipeline chart: ${facts.join(", ")}`);

@@ -99,7 +99,7 @@ export class Painter {
     const scale: Scale = { startNs: s.viewport.startNs, pxPerNs: ratio / s.viewport.nsPerPx };
     const px = (css: number): number => Math.round(css * ratio);
     raster.fill(0, raster.height, style.page);
-    const { blockH, theoryY, theoryH, transferY, transferH } = s.scene;
+    const { blockH, partsY, partH, partPitch, theoryY, theoryH, transferY, transferH } = s.scene;
     const pitchPx = Math.max(4, px(6));
     for (let r = s.firstRow; r < s.stopRow; r++) {
       const y = px(yOf(s, r));
@@ -117,6 +117,7 @@ export class Painter {
       const h = px(blockH);
       raster.hatch(row.bubbles, y, h, scale, style.hatch, pitchPx);
       raster.lane(row.ops, y, h, scale, style);
+      row.parts.forEach((lane, k) => raster.lane(lane, y + px(partsY + k * partPitch), px(partH), scale, style));
       if (theoryH > 0) {
         raster.hatch(row.theoryBubbles, y + px(theoryY), px(theoryH), scale, style.hatch, pitchPx);
         raster.lane(row.theory, y + px(theoryY), px(theoryH), scale, style);
@@ -126,8 +127,35 @@ export class Painter {
       }
     }
     this.paintLabels(s, "ops", 0, px(blockH), scale, style.onLook);
+    this.paintPartLabels(s, scale, style.onLook);
     this.paintLabels(s, "theory", px(theoryY), px(theoryH), scale, style.onLook);
     context(canvas, { alpha: false }).putImageData(this.image!, 0, 0);
+  }
+
+  /** Names of the parts of passes; those of communication are told by their row. */
+  private paintPartLabels(s: Sight, scale: Scale, onLook: Uint32Array): void {
+    const { ratio } = s;
+    const raster = this.raster!;
+    const glyphs = this.glyphs!;
+    const { partsY, partH, partPitch } = s.scene;
+    const height = Math.round(partH * ratio);
+    if (height < LABEL_ROOM_MIN * ratio) {
+      return;
+    }
+    const endNs = scale.startNs + raster.width / scale.pxPerNs;
+    for (let row = s.firstRow; row < s.stopRow; row++) {
+      s.view.rows[row]!.parts.forEach((lane, k) => {
+        const y = Math.round((yOf(s, row) + partsY + k * partPitch) * ratio) + Math.round((height - glyphs.height) / 2);
+        for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i]! < endNs; i++) {
+          const x0 = Math.max(0, (lane.start[i]! - scale.startNs) * scale.pxPerNs);
+          const x1 = Math.min(raster.width, (lane.end[i]! - scale.startNs) * scale.pxPerNs) - ratio;
+          const { name } = s.chart.parts[lane.id[i]!]!;
+          if (textWidth(name, glyphs) + 4 * ratio <= x1 - x0) {
+            raster.text(name, (x0 + x1) / 2, y, glyphs, onLook[lane.look[i]!]!);
+          }
+        }
+      });
+    }
   }
 
   private paintLabels(s: Sight, kind: "ops" | "theory", dy: number, height: number, scale: Scale, onLook: Uint32Array): void {

@@ -74,7 +74,7 @@ export function stageTable(view: View, words: Words, texts: Texts, theme: Theme)
       }
     });
     const share = row.busyNs / view.windowNs;
-    line.append(el("td", { class: "num" }, percent(share)), el("td", { class: "num" }, percent(1 - share)));
+    line.append(el("td", { class: "num" }, percent(share)), el("td", { class: "num" }, row.isTold ? percent(row.causeNs.reduce((a, b) => a + b, 0) / view.windowNs) : "-"));
     body.append(line);
   }
   return el("table", { class: "stages" }, el("thead", {}, head), body);

@@ -2,7 +2,7 @@
  *
  * Times here count from the view's origin: the start of the step's computation (a receive may be posted long before
  * it), of several pipelines the first. Theory is laid under the measurement step by step, each from its own start. */
-import { isTransfer, N_KINDS, type Chart } from "./model";
+import { isTransfer, KIND, N_KINDS, type Chart } from "./model";
 
 export interface Lane {
   n: number;
@@ -28,6 +28,10 @@ export interface Row {
   theory: Lane;
   bubbles: Lane;
   theoryBubbles: Lane;
+  /** What the ops are made of: forward, backward, communication; ids are rows of the chart's parts. Empty where nothing is known. */
+  parts: Lane[];
+  /** What is idle is bubble. */
+  isTold: boolean;
   /** Sum of the windows of its pipeline's steps. */
   windowNs: number;
   /** Time with work, and idle time by cause, summed over the steps shown; in the windows of the steps. */
@@ -53,6 +57,7 @@ export interface View {
   theoryShare: number | null;
   /** Sum of the windows of the theory. */
   theoryNs: number;
+  hasParts: boolean;
   hasTransfers: boolean;
   byPhase: boolean;
 }
@@ -324,7 +329,7 @@ function layOps(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, 
 function layBubbles(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, originNs: number): (Lane | null)[] | null {
   const { bubbles } = chart;
   const found: (LaneBuilder | null)[] = new Array<null>(nRows).fill(null);
-  let any = false;
+  let any = chart.isMeasured;
   for (let i = 0; i < bubbles.n; i++) {
     const row = rowOf[bubbles.rank[i]!]!;
     if (row >= 0 && (choice.step === null || bubbles.step[i] === choice.step)) {
@@ -333,6 +338,19 @@ function layBubbles(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: numb
     }
   }
   return any ? found.map((b) => b?.finish() ?? null) : null;
+}
+
+/** By row; none where the chart has no parts. */
+function layParts(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, originNs: number): Lane[][] {
+  const found = Array.from({ length: nRows }, () => [new LaneBuilder(), new LaneBuilder(), new LaneBuilder()]);
+  chart.parts.forEach((part, i) => {
+    const row = rowOf[chart.rank[part.op]!]!;
+    if (row >= 0 && (choice.step === null || chart.step[part.op] === choice.step)) {
+      const lane = part.communicates ? 2 : part.kind === KIND.F ? 0 : 1;
+      found[row]![lane]!.add(part.start - originNs, part.end - originNs, i, part.communicates ? KIND.SEND : part.kind);
+    }
+  });
+  return found.map((lanes) => (chart.parts.length > 0 ? lanes.map((lane) => lane.finish()) : []));
 }
 
 export function makeView(chart: Chart, against: Chart | null, choice: Choice, nCauses = 3): View {
@@ -351,6 +369,7 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
 
   const looks = new Set<number>();
   const { ops, transfers } = layOps(chart, choice, rowOf, ranks.length, originNs, looks);
+  const parts = layParts(chart, choice, rowOf, ranks.length, originNs);
   const bubbles = layBubbles(chart, choice, rowOf, ranks.length, originNs);
   const theories = new Map(against === null ? [] : pipelines.map((p) => [p, layTheory(against, spansOf(p), p, originNs, choice, looks)]));
   const windowOf = (pipeline: number): number => Math.max(1, spansOf(pipeline).reduce((sum, s) => sum + s.end - s.start, 0));
@@ -365,8 +384,8 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
     const theory = theories.get(r.pipeline);
     const under = theory?.lanes.get(r.stage) ?? EMPTY;
     return {
-      stage: r.stage, rank: r.rank, rankRow: r.rankRow, pipeline: r.pipeline,
-      ops: lane, transfers: transfers[i]!, theory: under, bubbles: idle,
+      stage: r.stage, rank: r.rank, rankRow: r.rankRow, pipeline: r.pipeline, isTold: r.isTold,
+      ops: lane, transfers: transfers[i]!, theory: under, bubbles: idle, parts: parts[i]!,
       theoryBubbles: gaps(under, theory?.spans ?? [], originNs).finish(),
       windowNs: windowOf(r.pipeline), busyNs: busy(lane), lookNs: byLook(lane), causeNs, waits: waitsOf(chart, idle, originNs),
     };
@@ -388,9 +407,17 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
     looks: [...looks].sort((a, b) => a - b),
     theoryShare: shares.length > 0 ? shares.reduce((a, b) => a + b, 0) / shares.length : null,
     theoryNs: Math.max(0, ...[...theories.values()].map((t) => t.spans.reduce((sum, s) => sum + s.end - s.start, 0))),
+    hasParts: chart.parts.length > 0,
     hasTransfers: rows.some((r) => r.transfers.n > 0),
     byPhase: choice.byPhase,
   };
+}
+
+/** Idle share over all stages that were measured; null where the chart says why there is none. */
+export function bubbleShare(rows: readonly Row[]): number | null {
+  const measured = rows.filter((r) => r.ops.n > 0);
+  const idle = measured.reduce((sum, r) => sum + r.causeNs.reduce((a, b) => a + b, 0), 0);
+  return measured.every((r) => r.isTold) ? idle / Math.max(1, measured.reduce((sum, r) => sum + r.windowNs, 0)) : null;
 }
 
 /** Rows for the stages of the theory that nobody measured, in their places. */
@@ -402,7 +429,7 @@ function addUnmeasured(rows: Row[], pipeline: number, theory: Theory, originNs: 
   for (const [stage, lane] of theory.lanes) {
     if (!measured.has(stage)) {
       rows.push({
-        stage, rank: -1, rankRow: -1, pipeline, ops: EMPTY, transfers: EMPTY, theory: lane, bubbles: EMPTY,
+        stage, rank: -1, rankRow: -1, pipeline, isTold: true, ops: EMPTY, transfers: EMPTY, theory: lane, bubbles: EMPTY, parts: [],
         theoryBubbles: gaps(lane, theory.spans, originNs).finish(),
         windowNs, busyNs: 0, lookNs: new Map(), causeNs: new Array<number>(nCauses).fill(0), waits: null,
       });

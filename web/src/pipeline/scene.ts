@@ -3,6 +3,10 @@ import type { View } from "./rows";
 
 export interface Scene {
   blockH: number;
+  /** Rows of parts below the blocks: forward, backward, communication. */
+  partsY: number;
+  partH: number;
+  partPitch: number;
   transferY: number;
   transferH: number;
   theoryY: number;
@@ -17,6 +21,7 @@ export interface Scene {
 }
 
 export const HEADING_H = 24;
+export const N_PART_ROWS = 3;
 
 /** `room`: blocks of few rows are made lower, down to where their names can still be read, so that all rows or more of them fit
  * in so many pixels. */
@@ -32,9 +37,13 @@ function sceneOf(view: View, blockH: number): Scene {
   const transferH = view.hasTransfers ? Math.min(12, Math.max(3, Math.round(blockH / 2.6))) : 0;
   const theoryH = view.theoryShare !== null ? Math.max(3, Math.round(blockH * 0.6)) : 0;
   const between = blockH > 12 ? 2 : 1;
-  const theoryY = blockH + between;
+  const partH = view.hasParts ? Math.max(3, Math.round(blockH * 0.6)) : 0;
+  const partsY = blockH + between;
+  const partPitch = partH + between;
+  const above = partH > 0 ? partsY + N_PART_ROWS * partPitch - between : blockH;
+  const theoryY = above + between;
   const transferY = theoryY + (theoryH > 0 ? theoryH + between : 0);
-  const used = transferH > 0 ? transferY + transferH : theoryH > 0 ? theoryY + theoryH : blockH;
+  const used = transferH > 0 ? transferY + transferH : theoryH > 0 ? theoryY + theoryH : above;
   const pitch = used + (blockH >= 26 ? 10 : blockH >= 20 ? 8 : blockH >= 14 ? 4 : 2);
   const tops = new Float64Array(n + 1);
   const headings: Scene["headings"] = [];
@@ -48,7 +57,7 @@ function sceneOf(view: View, blockH: number): Scene {
     y += pitch;
   });
   tops[n] = y;
-  return { blockH, transferY, transferH, theoryY, theoryH, pitch, tops, height: y, n, headings };
+  return { blockH, partsY, partH, partPitch, transferY, transferH, theoryY, theoryH, pitch, tops, height: y, n, headings };
 }
 
 /** The last row that begins at y or above, 0 before all of them. */

@@ -5,8 +5,10 @@ export interface Packed {
   title: string;
   schedule: string;
   how: string;
+  measured: number;
+  untold: string;
   origin_ns: string;
-  ranks: [number, number, number][];
+  ranks: [number, number, number, number][];
   n: number;
   labels: [string, number, number, number, number, number, number, number][];
   runs: number[];
@@ -17,6 +19,7 @@ export interface Packed {
   hostdur: string;
   links: { n: number; from: string; to: string };
   bubbles: { n: number; runs: number[]; gap: string; dur: string; cause: string; waits: string };
+  parts: [number, string, number, number, number, number][];
 }
 
 /** A series of variable-length integers. */
@@ -65,8 +68,10 @@ export function unpack(p: Packed): Chart {
     title: p.title,
     schedule: p.schedule,
     how: p.how,
+    isMeasured: p.measured === 1,
+    untold: p.untold,
     originNs: p.origin_ns,
-    ranks: p.ranks.map(([rank, stage, pipeline]) => ({ rank, stage, pipeline })),
+    ranks: p.ranks.map(([rank, stage, pipeline, told]) => ({ rank, stage, pipeline, isTold: told === 1 })),
     labels,
     n: p.n,
     start: new Float64Array(p.n),
@@ -86,10 +91,15 @@ export function unpack(p: Packed): Chart {
       cause: new Uint8Array(p.bubbles.n),
       waitsFor: new Int32Array(p.bubbles.n).fill(-1),
     },
+    parts: [],
   };
   unpackOps(p, chart);
   unpackLinks(p, chart);
   unpackBubbles(p, chart);
+  chart.parts = p.parts.map(([op, name, kind, communicates, after, dur]) => {
+    const start = chart.start[op]! + after;
+    return { op, name, kind, communicates: communicates === 1, start, end: start + dur };
+  });
   return chart;
 }
 

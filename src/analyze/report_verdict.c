@@ -1,0 +1,170 @@
+/* The verdict: one paragraph that says what costs most, what to do about it and what a step would then take. Every page that
+ * shows the report begins with it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/report.h"
+#include "base/num.h"
+
+enum { V_TEXT, V_FINDING, V_STEP, V_AFTER, N_V };
+
+static const ps_column VERDICT[N_V] = {
+    [V_TEXT] = {.name = "verdict", .type = PS_COL_TEXT},
+    [V_FINDING] = {.name = "finding", .type = PS_COL_INT},
+    [V_STEP] = {.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [V_AFTER] = {.name = "step without", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+};
+
+typedef struct sentence {
+    char text[2048];
+    size_t n;
+} sentence;
+
+static void PS_PRINTF(2, 3) add_text(sentence *s, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(s->text + s->n, sizeof s->text - s->n, fmt, args);
+    va_end(args);
+    size_t more = n > 0 ? (size_t)n : 0;
+    s->n = s->n + more < sizeof s->text ? s->n + more : sizeof s->text - 1;
+}
+
+/* "rank 2", "stage 3 (rank 12)"; "" for a finding about all of them. */
+static void add_place(sentence *s, const ps_report *report, const ps_finding *f) {
+    if (report->n_members == 1) {
+        return;
+    }
+    if (f->rank >= 0 && f->stage >= 0) {
+        add_text(s, ", worst on rank %s (stage %d)", PS_RANK(f->rank), (int)f->stage);
+    } else if (f->rank >= 0) {
+        add_text(s, ", worst on rank %s", PS_RANK(f->rank));
+    }
+}
+
+/* Up to the first full stop that ends a sentence. */
+static void add_first_sentence(sentence *s, const char *text) {
+    const char *end = text;
+    while (*end != '\0' && !(*end == '.' && (end[1] == ' ' || end[1] == '\0'))) {
+        end++;
+    }
+    add_text(s, "%.*s.", (int)(end - text), text);
+}
+
+static void add_advice(sentence *s, const ps_report *report, const ps_finding *f) {
+    char advice[1024];
+    ps_rule_advice(ps_rule_of(f->rule), report->vendor, advice, sizeof advice);
+    if (advice[0] != '\0') {
+        add_text(s, " Try first: ");
+        add_first_sentence(s, advice);
+    }
+}
+
+/* The next finding that counts other time than the first. */
+static void add_next(sentence *s, const ps_findings *all) {
+    for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
+        const ps_finding *f = &all->all[i];
+        if (f->shared_with == 0) {
+            add_text(s, " Next: %s, at most %s (finding %zu).", ps_rule_of(f->rule)->title,
+                     ps_ns_text_of(f->gain_ns).text, i + 1);
+            return;
+        }
+    }
+}
+
+/* The finding that says more of the same time as the first, where there is one: what most of it is, or how it can be won. 0:
+ * none. The ends of a step are a place and no cause. */
+static size_t detail_of_first(const ps_findings *all, bool *is_most) {
+    for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
+        const ps_finding *f = &all->all[i];
+        bool is_remedy = f->rule == PS_RULE_OTHER_SCHEDULE || f->rule == PS_RULE_STAGE_IMBALANCE;
+        *is_most = f->shared_ns > all->all[0].gain_ns / 2;
+        bool is_place = f->rule == PS_RULE_BEFORE_FIRST_WORK;
+        if (f->shared_with == 1 && !is_place && (is_remedy || *is_most)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* Then what to try: by the detail, if it is the cause of most of it. */
+static void add_detail(sentence *s, const ps_report *report) {
+    const ps_findings *all = &report->findings;
+    bool is_most = false;
+    size_t detail = detail_of_first(all, &is_most);
+    const ps_finding *f = &all->all[detail];
+    if (detail > 0 && is_most) {
+        add_text(s, " Most of it is finding %zu: %s (%s).", detail + 1, ps_rule_of(f->rule)->title,
+                 ps_ns_text_of(f->gain_ns).text);
+    } else if (detail > 0) {
+        add_text(s, " Finding %zu says how to win %s of it: %s.", detail + 1,
+                 ps_ns_text_of(f->gain_ns).text, ps_rule_of(f->rule)->title);
+    }
+    add_advice(s, report, is_most ? f : &all->all[0]);
+}
+
+static void say_largest(sentence *s, const ps_report *report, const ps_finding *f) {
+    int64_t after_ns = report->step_ns - f->gain_ns;
+    add_text(s, "%s", ps_rule_of(f->rule)->title);
+    add_place(s, report, f);
+    add_text(
+        s,
+        ". That costs at most %s of a step of %s (%.1f %%): without it a step would take %s or more%s.",
+        ps_ns_text_of(f->gain_ns).text, ps_ns_text_of(report->step_ns).text,
+        ps_percent(f->gain_ns, report->step_ns), ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
+        f->is_assumed ? ", if what was not measured is as assumed" : "");
+    add_detail(s, report);
+    add_next(s, &report->findings);
+}
+
+static const ps_report_member *longest_member(const ps_report *report) {
+    const ps_report_member *longest = NULL;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        bool is_longer = longest == NULL || m->step_ns > longest->step_ns;
+        longest = m->computing_ns > 0 && is_longer ? m : longest;
+    }
+    return longest;
+}
+
+/* Where the longest rank's step goes, in a word. */
+static void say_parts(sentence *s, const ps_report *report) {
+    const ps_report_member *m = longest_member(report);
+    if (m != NULL) {
+        add_text(s, " Computing takes %.1f %% of the step of rank %s (%s).",
+                 ps_percent(m->computing_ns, m->step_ns), PS_RANK(m->rank),
+                 ps_ns_text_of(m->step_ns).text);
+    }
+}
+
+static void say_verdict(sentence *s, const ps_report *report) {
+    const ps_findings *f = &report->findings;
+    if (f->n > 0 && f->all[0].gain_ns > 0) {
+        say_largest(s, report, &f->all[0]);
+    } else if (f->n > 0) {
+        add_text(s, "Of no finding is it known what a step would gain; the first: %s.",
+                 ps_rule_of(f->all[0].rule)->title);
+        say_parts(s, report);
+    } else {
+        add_text(s, "Nothing is over its threshold.");
+        say_parts(s, report);
+    }
+}
+
+ps_code ps_report_add_verdict(const ps_report *report, ps_err *err) {
+    sentence s = {.n = 0};
+    say_verdict(&s, report);
+    const ps_findings *f = &report->findings;
+    bool has_gain = f->n > 0 && f->all[0].gain_ns > 0;
+    ps_table *t = ps_table_new("verdict", "what costs most", VERDICT, N_V);
+    if (t == NULL || !ps_table_add_row(t) || !ps_table_set_text(t, V_TEXT, s.text)) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    ps_table_set_int(t, V_STEP, report->step_ns);
+    if (has_gain) {
+        ps_table_set_int(t, V_FINDING, 1);
+        ps_table_set_int(t, V_AFTER, report->step_ns - f->all[0].gain_ns);
+    }
+    return ps_result_add(report->in->result, t, err);
+}

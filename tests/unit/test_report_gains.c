@@ -1,0 +1,150 @@
+/* What a finding may promise: no more than the ranks leave that have as much to do; the order of findings; the verdict. Times in the
+ * comments are microseconds. */
+#include "support/report_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Three ranks with one MatMul and one allReduce that ends at 900 on all. Rank 2's MatMul takes 700 instead of 300; rank 1 has
+ * an Add of `add` besides. */
+static void run_unequal(report_run *out, int64_t add) {
+    ps_trace *traces[3];
+    for (int rank = 0; rank < 3; rank++) {
+        rig r = rig_begin(900);
+        int64_t end = rank == 2 ? 710 : 310;
+        (void)rig_kernel(&r, "MatMul", "64,64", 0, 10, end);
+        if (rank == 1) {
+            (void)rig_kernel(&r, "Add", "64,64", 2, end, end + add);
+            end += add;
+        }
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", end, 900, 1024);
+        traces[rank] = rig_seal(&r);
+    }
+    report_over(out, traces, 3, NULL, NULL);
+    assert_int_equal(out->code, PS_OK);
+}
+
+/* The kernel costs rank 2 400. Rank 1 with an Add of 340: computing 640, exposed 250 of which it waits 60 for rank 2, so it
+ * works 830 itself. A step of 900 gains 70 and not 400. With an Add of 10: rank 1 works 310 + 580 - 390 = 500, rank 2
+ * without the cause 700 + 190 - 400 = 490: 400 can be gained. */
+static void another_rank_has_as_much_to_do(void **state) {
+    (void)state;
+    report_run o;
+    run_unequal(&o, 340);
+    assert_int_equal(report_gain(&o, PS_RULE_SLOW_KERNEL), 70 * US);
+    assert_non_null(strstr(report_text(&o, PS_RULE_SLOW_KERNEL), "take 400 us longer"));
+    assert_non_null(strstr(report_text(&o, PS_RULE_SLOW_KERNEL),
+                           "the device of rank 1 would still work for 830 us in a step"));
+    report_fini(&o);
+    run_unequal(&o, 10);
+    assert_int_equal(report_gain(&o, PS_RULE_SLOW_KERNEL), 400 * US);
+    assert_null(strstr(report_text(&o, PS_RULE_SLOW_KERNEL), "would still work"));
+    report_fini(&o);
+}
+
+static int64_t gain_at(const ps_table *t, size_t row) {
+    const ps_value *v = ps_table_cell(t, row, ps_table_column(t, "gain"));
+    return v->is_null ? 0 : v->u.i;
+}
+
+/* Over all sections; none above the step. */
+static void findings_rank_by_gain(void **state) {
+    (void)state;
+    report_run o;
+    run_unequal(&o, 10);
+    const ps_table *t = report_table(&o, "findings");
+    assert_true(t->n_rows > 2);
+    for (size_t r = 0; r < t->n_rows; r++) {
+        assert_true(gain_at(t, r) >= 0 && gain_at(t, r) <= 900 * US);
+        assert_true(r == 0 || gain_at(t, r) <= gain_at(t, r - 1));
+        assert_int_equal(ps_table_cell(t, r, ps_table_column(t, "finding"))->u.i, r + 1);
+    }
+    report_fini(&o);
+}
+
+/* A finding that counts the same kind of time as one before it says so. */
+static void shared_time_is_said(void **state) {
+    (void)state;
+    report_run o;
+    run_unequal(&o, 10);
+    const ps_table *t = report_table(&o, "findings");
+    size_t with = ps_table_column(t, "shared with");
+    bool any = false;
+    for (size_t r = 0; r < t->n_rows; r++) {
+        const ps_value *v = ps_table_cell(t, r, with);
+        assert_true(v->is_null || (v->u.i > 0 && v->u.i <= (int64_t)r));
+        any = any || !v->is_null;
+    }
+    assert_true(ps_table_cell(t, 0, with)->is_null);
+    assert_true(any);
+    report_fini(&o);
+}
+
+static void verdict_names_the_largest(void **state) {
+    (void)state;
+    report_run o;
+    run_unequal(&o, 10);
+    const ps_table *findings = report_table(&o, "findings");
+    const ps_table *t = report_table(&o, "verdict");
+    assert_int_equal(t->n_rows, 1);
+    const char *text = ps_table_cell(t, 0, ps_table_column(t, "verdict"))->u.text;
+    const char *title = ps_table_cell(findings, 0, ps_table_column(findings, "title"))->u.text;
+    assert_int_equal(strncmp(text, title, strlen(title)), 0);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "finding"))->u.i, 1);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "step without"))->u.i,
+                     900 * US - gain_at(findings, 0));
+    report_fini(&o);
+}
+
+/* One kernel that fills its step: nothing to find. */
+static void nothing_to_say(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    double never[PS_N_RULES];
+    for (size_t i = 0; i < PS_N_RULES; i++) {
+        never[i] = 1e300;
+    }
+    ps_analysis_opts opts = {.step_id = -1, .thresholds = never};
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 100, 900);
+    ps_trace *t = rig_seal(&r);
+    report_over(&o, &t, 1, &opts, NULL);
+    assert_int_equal(report_table(&o, "findings")->n_rows, 0);
+    assert_string_equal(
+        ps_table_cell(report_table(&o, "verdict"), 0, 0)->u.text,
+        "Nothing is over its threshold. Computing takes 80.0 % of the step of rank 0 "
+        "(1.00 ms).");
+    report_fini(&o);
+}
+
+/* The parts of a row add up; the busiest rank is the one that works most itself. */
+static void stages_add_up(void **state) {
+    (void)state;
+    report_run o;
+    run_unequal(&o, 340);
+    const ps_table *t = report_table(&o, "overview_stages");
+    assert_int_equal(t->n_rows, 1);
+    static const char *const PARTS[] = {"before", "computing", "exposed",
+                                        "copies", "free",      "after"};
+    int64_t sum = 0;
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
+        sum += ps_table_cell(t, 0, ps_table_column(t, PARTS[i]))->u.i;
+    }
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "step"))->u.i, sum);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "ranks"))->u.i, 3);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "busiest rank"))->u.i, 2);
+    assert_int_equal(ps_table_cell(t, 0, ps_table_column(t, "its own"))->u.i, 890 * US);
+    report_fini(&o);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_rank_has_as_much_to_do),
+        cmocka_unit_test(findings_rank_by_gain),
+        cmocka_unit_test(shared_time_is_said),
+        cmocka_unit_test(verdict_names_the_largest),
+        cmocka_unit_test(nothing_to_say),
+        cmocka_unit_test(stages_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
