@@ -493,6 +493,12 @@ static void find_copies(ps_report *report) {
             at += at < sizeof kinds ? say_copies(worst, c, kinds + at, sizeof kinds - at) : 0;
         }
     }
+    char hidden[128] = "";
+    if (worst->copies_ns > worst->computing_ns) {
+        (void)snprintf(hidden, sizeof hidden,
+                       " Computing could hide %s of it at most: the rest has to become less.",
+                       ps_ns_text_of(worst->computing_ns).text);
+    }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_EXPOSED_COPIES,
@@ -501,9 +507,9 @@ static void find_copies(ps_report *report) {
                      .gain_ns = worst->copies_ns,
                      .value = share},
         "On rank %s the device does nothing but copy for %s of a step of %s (%.1f %%): %s. What the "
-        "link could carry is not in the capture.",
+        "link could carry is not in the capture.%s",
         PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
-        ps_ns_text_of(worst->step_ns).text, share, kinds);
+        ps_ns_text_of(worst->step_ns).text, share, kinds, hidden);
     show_copies(report, worst);
     for (size_t i = 0; i < worst->facts->copy_spans.n; i++) {
         const ps_interval *span = &worst->facts->copy_spans.at[i];
