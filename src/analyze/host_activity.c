@@ -153,7 +153,8 @@ static ps_activity activity_of_range(const char *name) {
         return PS_ACTIVITY_GC;
     }
     if ((begins(name, "enumerate(DataLoader)#") && ends(name, n, ".__next__")) ||
-        (begins(name, "[pl][profile]") && ends(name, n, "_dataloader_next"))) {
+        (begins(name, "[pl][profile][") &&
+         (ends(name, n, "].train_dataloader_next") || ends(name, n, "].val_next")))) {
         return PS_ACTIVITY_DATA;
     }
     if (begins(name, "Optimizer.step#") || begins(name, "Optimizer.zero_grad#")) {
@@ -284,7 +285,10 @@ static bool classify(ps_host_activity *h) {
                                  ps_trace_text(h->links->trace, s->name[i]));
             ok = ps_idmap_put(&seen, key, own);
         }
-        own = own == PS_ACTIVITY_RANGE && is_step(h->links, i) ? PS_ACTIVITY_NONE : own;
+        /* Old captures have their steps as operators. */
+        bool may_be_step = own == PS_ACTIVITY_RANGE ||
+                           (own == PS_ACTIVITY_FRAMEWORK && h->links->parent[i] == PS_NONE);
+        own = may_be_step && is_step(h->links, i) ? PS_ACTIVITY_NONE : own;
         join(h, i, (ps_activity)own);
     }
     ps_idmap_fini(&seen);

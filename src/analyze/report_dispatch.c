@@ -285,12 +285,17 @@ static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
+/* Outside of the pipeline bubble, in which nothing would have run anyway. */
 static int64_t stopped_ns(const ps_report_member *m, const stop_rule *rule) {
     int64_t sum = 0;
     for (int k = rule->first; k <= rule->last; k++) {
         sum = ps_ns_add(sum, m->facts->stops[k].idle_ns);
+        for (size_t i = 0; i < m->bubbles.n; i++) {
+            const ps_interval *b = &m->bubbles.at[i];
+            sum -= ps_intervals_within_ns(&m->facts->idle_spans[k], b->start_ns, b->end_ns);
+        }
     }
-    return per_step(m, sum);
+    return sum > 0 ? per_step(m, sum) : 0;
 }
 
 /* "fetching a batch (6 times, 180 ms in all)" for each. */
@@ -488,6 +493,12 @@ static void find_copies(ps_report *report) {
             at += at < sizeof kinds ? say_copies(worst, c, kinds + at, sizeof kinds - at) : 0;
         }
     }
+    char hidden[128] = "";
+    if (worst->copies_ns > worst->computing_ns) {
+        (void)snprintf(hidden, sizeof hidden,
+                       " Computing could hide %s of it at most: the rest has to become less.",
+                       ps_ns_text_of(worst->computing_ns).text);
+    }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_EXPOSED_COPIES,
@@ -496,9 +507,9 @@ static void find_copies(ps_report *report) {
                      .gain_ns = worst->copies_ns,
                      .value = share},
         "On rank %s the device does nothing but copy for %s of a step of %s (%.1f %%): %s. What the "
-        "link could carry is not in the capture.",
+        "link could carry is not in the capture.%s",
         PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
-        ps_ns_text_of(worst->step_ns).text, share, kinds);
+        ps_ns_text_of(worst->step_ns).text, share, kinds, hidden);
     show_copies(report, worst);
     for (size_t i = 0; i < worst->facts->copy_spans.n; i++) {
         const ps_interval *span = &worst->facts->copy_spans.at[i];

@@ -103,7 +103,7 @@ static void every_moment_has_one_cause(void **state) {
     (void)state;
     maker m = begin();
     ps_builder_step(m.b, 3, 0, 650);
-    (void)add(&m, PS_SLICE_ANNOTATION, m.host, "ProfilerStep#3", 0, 650);
+    (void)add(&m, PS_SLICE_HOST_OP, m.host, "ProfilerStep#3", 0, 650); /* as old captures have it */
     (void)add(&m, PS_SLICE_ANNOTATION, m.host,
               "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 10, 100);
     (void)add(&m, PS_SLICE_HOST_OP, m.host, "aten::stack", 20, 90);

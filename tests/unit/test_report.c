@@ -270,7 +270,8 @@ static void other_things(void **state) {
     int64_t gain_ns = 0;
     assert_true(long_stop_fires(PS_RULE_HOST_OPTIMIZER, "Optimizer.step#SGD.step", 5000, &gain_ns));
     assert_int_equal(gain_ns, 4000 * US);
-    assert_false(long_stop_fires(PS_RULE_HOST_OPTIMIZER, "Optimizer.step#SGD.step", 2000, &gain_ns));
+    assert_false(
+        long_stop_fires(PS_RULE_HOST_OPTIMIZER, "Optimizer.step#SGD.step", 2000, &gain_ns));
     assert_true(long_stop_fires(PS_RULE_OTHER_WORK, "save_checkpoint", 5000, &gain_ns));
     assert_int_equal(gain_ns, 4000 * US);
     assert_false(long_stop_fires(PS_RULE_OTHER_WORK, "save_checkpoint", 1300, &gain_ns));
@@ -289,7 +290,8 @@ static void copies_alone(void **state) {
                                 300, is_long ? 500 : 410);
         ps_builder_arg_int(r.b, in, "bytes", 2000000);
         if (is_long) {
-            (void)rig_slice(&r, PS_SLICE_COPY, r.stream, "Memcpy DtoH (Device -> Pinned)", 480, 590);
+            (void)rig_slice(&r, PS_SLICE_COPY, r.stream, "Memcpy DtoH (Device -> Pinned)", 480,
+                            590);
         }
         (void)rig_host(&r, PS_SLICE_CALL, "cudaStreamSynchronize", 300, 594);
         report_one(&o, &r);
@@ -301,8 +303,9 @@ static void copies_alone(void **state) {
         if (is_long) {
             assert_int_equal(report_gain(&o, PS_RULE_EXPOSED_COPIES), 190 * US);
             const char *text = report_text(&o, PS_RULE_EXPOSED_COPIES);
-            assert_non_null(strstr(text, "H2D from pageable memory 100 us (1 in all, 2 MB a step at "
-                                         "10 GB/s), D2H to pinned memory 90.0 us (1 in all, sizes unknown)"));
+            assert_non_null(
+                strstr(text, "H2D from pageable memory 100 us (1 in all, 2 MB a step at "
+                             "10 GB/s), D2H to pinned memory 90.0 us (1 in all, sizes unknown)"));
         }
         report_fini(&o);
     }
