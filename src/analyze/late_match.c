@@ -294,12 +294,19 @@ static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n) {
     out->meetings[out->n_meetings++] = m;
 }
 
-/* Nothing but time can tell its communicators apart, and nobody may leave before all have come. */
+/* Nobody may leave before all have come; or it is not told who takes part and who waits (experts, one-sided transfers). */
+static bool meets_all(const char *name) {
+    ps_comm_what what = ps_comm_of_name(name);
+    return ps_comm_is_symmetric(what) || what == PS_COMM_DISPATCH || what == PS_COMM_COMBINE ||
+           what == PS_COMM_PUT || what == PS_COMM_GET;
+}
+
+/* Nothing but time can tell its communicators apart. */
 static bool is_loose(const ps_late_work *w, const ps_late_entry *e) {
     const ps_strpool *strings = &w->out->strings;
     return ps_strpool_get(strings, (ps_str){e->group})[0] == '\0' &&
-           (ps_is_symmetric(ps_strpool_get(strings, (ps_str){e->type})) ||
-            ps_is_symmetric(ps_strpool_get(strings, (ps_str){e->name})));
+           (meets_all(ps_strpool_get(strings, (ps_str){e->type})) ||
+            meets_all(ps_strpool_get(strings, (ps_str){e->name})));
 }
 
 static bool match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {

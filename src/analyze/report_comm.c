@@ -695,7 +695,8 @@ static void find_spread(ps_report *report, const metric *x) {
         ps_ns_text_of(x->of(worst.most)).text, PS_RANK(worst.least->rank),
         ps_ns_text_of(x->of(worst.least)).text,
         x->most_is_slow ? "" : " The one with the least is the one that the others wait for.",
-        slow->stage >= 0 ? "" : " Their stages are unknown: that they do the same work is assumed.");
+        slow->stage >= 0 ? ""
+                         : " Their stages are unknown: that they do the same work is assumed.");
     show_ranks(report, &worst, x);
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/lit.h"
 #include "base/num.h"
 #include "model/recording.h"
 
@@ -214,11 +215,23 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
                             "Record operators with pipescope.record_ops(shapes=True).", NULL}},
 };
 
-/* How many ranks the job has, as the capture says; 0 unknown. */
+/* How many ranks the job has, as the capture says, by itself or among the arguments of the framework; 0 unknown. */
 static int64_t world_size(const ps_loaded *l) {
-    const char *text = ps_trace_meta(ps_loaded_layer(l, PS_LAYER_PROFILE)->trace, "world_size");
+    const ps_trace *t = ps_loaded_layer(l, PS_LAYER_PROFILE)->trace;
+    const char *text = ps_trace_meta(t, "world_size");
     int64_t n = 0;
-    return text != NULL && ps_parse_i64(text, strlen(text), &n) ? n : 0;
+    if (text != NULL) {
+        return ps_parse_i64(text, strlen(text), &n) ? n : 0;
+    }
+    text = ps_trace_meta(t, "distributed_args");
+    if (text != NULL) {
+        ps_arena arena;
+        ps_arena_init(&arena);
+        const ps_lit *args = ps_lit_parse(&arena, text, strlen(text), NULL);
+        n = ps_lit_int(ps_lit_get(args, "world_size"), &n) ? n : 0;
+        ps_arena_fini(&arena);
+    }
+    return n;
 }
 
 /* Of a job that is known to have several ranks: its communication is missing, whatever the capture shows. */

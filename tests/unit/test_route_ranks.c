@@ -85,6 +85,33 @@ static void one_rank(void **state) {
     asks_end(&a);
 }
 
+/* A job of one rank has no communication; one of 64 has. */
+static void several_ranks_communicate(void **state) {
+    (void)state;
+    static const struct {
+        const char *key, *value;
+        bool several;
+    } CASES[] = {{"world_size", "64", true},
+                 {"world_size", "1", false},
+                 {"world_size", "many", false},
+                 {"distributed_args", "{\"world_size\": 8}", true},
+                 {"distributed_args", "{\"rank\": 8", false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        ps_builder *b = ps_builder_new();
+        ps_builder_meta(b, CASES[i].key, CASES[i].value);
+        small_slice(b, PS_SLICE_KERNEL, small_stream(b, 7), "mm", 0, 4);
+        asks a;
+        asks_of_trace(&a, small_seal(b));
+        ps_loaded *l = NULL;
+        assert_int_equal(ps_store_get(a.store, 0, &l, NULL), PS_OK);
+        ps_missing m;
+        assert_true(ps_capture_misses(l, "kineto", PS_CAPTURE_COMMUNICATION, &m));
+        expect_in(m.remedy, CASES[i].several ? "so it communicates" : "one device has none");
+        ps_loaded_release(l);
+        asks_end(&a);
+    }
+}
+
 /* Nothing but operators of the host: what is missing depends on who could have written it. */
 static void what_is_missing(void **state) {
     (void)state;
@@ -387,6 +414,7 @@ int main(void) {
         cmocka_unit_test(session),
         cmocka_unit_test(one_rank),
         cmocka_unit_test(what_is_missing),
+        cmocka_unit_test(several_ranks_communicate),
         IN_PLACE(states),
         IN_PLACE(wishes),
         cmocka_unit_test(derived_of_a_device),

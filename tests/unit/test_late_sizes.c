@@ -1,0 +1,61 @@
+/* Collectives of two ranks are paired by what they carry where their order does not tell. */
+#include <string.h>
+
+#include "analyze/late.h"
+#include "support/small_runs.h"
+
+/* All-reduces of one group in a row, ten long each; a letter a size. */
+static void list_of(const char *sizes, ps_comm_list *out) {
+    ps_diag diag = {0};
+    ps_builder *b = ps_builder_new();
+    for (int64_t i = 0; sizes[i] != '\0'; i++) {
+        uint32_t k =
+            small_slice(b, PS_SLICE_COMM_KERNEL, small_stream(b, 7),
+                        "ncclDevKernel_AllReduce_Sum_f32_RING_LL(int)", 100 * i, 100 * i + 10);
+        small_arg(b, k, "Collective name", "allreduce");
+        small_arg(b, k, "Process Group Name", "5");
+        small_arg(b, k, "dtype", "Float");
+        if (sizes[i] != '?') {
+            ps_builder_arg_int(b, k, "In msg nelems", sizes[i]);
+        }
+    }
+    ps_trace *t = small_seal(b);
+    assert_int_equal(ps_comm_list_collect(t, NULL, out, &diag, NULL), PS_OK);
+    ps_trace_free(t);
+}
+
+static void expect_meetings(const char *first, const char *second, size_t n_meetings) {
+    ps_comm_list lists[2];
+    list_of(first, &lists[0]);
+    list_of(second, &lists[1]);
+    const ps_comm_list *const both[] = {&lists[0], &lists[1]};
+    const ps_rank_info ranks[2] = {{.rank = 0}, {.rank = 1}};
+    ps_late late = {0};
+    ps_late_input in = {.lists = both, .ranks = ranks, .n_ranks = 2, .step = -1};
+    assert_int_equal(ps_late_measure(&in, &late, NULL), PS_OK);
+    size_t n = 0;
+    for (size_t i = 0; i < late.n_meetings; i++) {
+        const ps_meeting_part *p = &late.parts[late.meetings[i].first];
+        n++;
+        assert_int_equal(lists[p[0].rank].ops[p[0].op].size_bytes,
+                         lists[p[1].rank].ops[p[1].op].size_bytes);
+    }
+    assert_int_equal(n, n_meetings);
+    ps_late_fini(&late);
+    ps_comm_list_fini(&lists[0]);
+    ps_comm_list_fini(&lists[1]);
+}
+
+static void by_size(void **state) {
+    (void)state;
+    expect_meetings("abab", "abab", 4);
+    expect_meetings("????", "????", 4);
+    expect_meetings("abab", "bab", 2);  /* equally many of size b only */
+    expect_meetings("abab", "baba", 4); /* equally many, but the order contradicts */
+    expect_meetings("aaaa", "aaa", 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_size)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
