@@ -38,7 +38,8 @@ static void the_list(void **state) {
         assert_null(ps_view_find(v->name)); /* one name, one view */
         assert_true((v->table != NULL) != (v->make != NULL));
         ps_modes_ask modes = {0};
-        ps_view_set_analyses(v->set, &modes);
+        const ps_request request = {.store = a.store};
+        ps_view_set_analyses(&request, v->set, &modes);
         assert_true(modes.n_analyses > 0);
         for (size_t i = 0; i < modes.n_analyses; i++) {
             assert_non_null(modes.analyses[i]);
