@@ -1,5 +1,7 @@
 #include "analyze/alike.h"
 
+#include "base/num.h"
+
 #define GAP_TIMES 1.5
 #define GAP_NS 1000
 #define LEAST_SHARE 20 /* a twentieth of all */
@@ -26,7 +28,9 @@ size_t ps_outliers_find(const int64_t *lengths_ns, size_t n, double times, int64
     for (size_t i = 0; i < n;) {
         size_t end = end_of_cluster(lengths_ns, n, i);
         bool is_mode = end - i >= PS_LEAST_ALIKE && (end - i) * LEAST_SHARE >= n;
-        median_ns = is_mode ? lengths_ns[i + (end - i - 1) / 2] : median_ns;
+        median_ns = is_mode ? ps_midpoint_i64(lengths_ns[i + (end - i - 1) / 2],
+                                              lengths_ns[i + (end - i) / 2])
+                            : median_ns;
         for (; i < end; i++) {
             bool is_outlier = median_ns > 0 && (double)lengths_ns[i] > (double)median_ns * times;
             like_ns[i] = is_outlier ? median_ns : 0;

@@ -209,7 +209,7 @@ static bool measure(problem *p) {
     p->empty_weight_ns = longest_weight / 100;
     if (p->n > 0) {
         qsort(durations, p->n, sizeof *durations, ps_compare_i64);
-        p->usual_ns = durations[p->n / 2];
+        p->usual_ns = ps_midpoint_i64(durations[(p->n - 1) / 2], durations[p->n / 2]);
     }
     ps_free(durations);
     return true;

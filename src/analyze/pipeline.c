@@ -33,7 +33,8 @@ static void count_tail(const ps_chart *chart, size_t first, size_t end, int64_t 
     for (size_t i = first; n > 0 && i < end; i++) {
         if (is_backward_of(&chart->ops[i], 6)) {
             (*n_tail)++;
-            *n_short += (double)length_of(&chart->ops[i]) < 0.75 * (double)lengths[n / 2];
+            *n_short += (double)length_of(&chart->ops[i]) <
+                        0.75 * (double)ps_midpoint_i64(lengths[(n - 1) / 2], lengths[n / 2]);
         }
     }
 }

@@ -36,7 +36,7 @@ static int64_t median(int64_t *values, size_t n) {
         return 0;
     }
     qsort(values, n, sizeof *values, ps_compare_i64);
-    return values[n / 2];
+    return ps_midpoint_i64(values[(n - 1) / 2], values[n / 2]);
 }
 
 /* Durations by (stage, kind, chunk): bucket b is values[first[b]] .. values[first[b + 1] - 1]. */

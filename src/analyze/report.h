@@ -23,8 +23,10 @@ typedef struct ps_report_member {
         host_ns; /* of before, free and after: the device waited for the host, outside of the pipeline bubble */
     int64_t bubble_ns;      /* of free: the pipeline bubble, mean per step */
     int64_t edge_bubble_ns; /* the same of before and after */
-    int64_t waits_ns; /* of exposed, mean per step: for ranks that come later (report_gains.h) */
-    ps_intervals bubbles; /* of the chart, epoch; owned */
+    int64_t
+        collective_waits_ns; /* of exposed, mean per step: in collectives, for ranks that come later */
+    int64_t waits_ns;        /* the same in receives, too (report_gains.h) */
+    ps_intervals bubbles;    /* of the chart, epoch; owned */
 } ps_report_member;
 
 typedef struct ps_report {

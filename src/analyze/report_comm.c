@@ -37,6 +37,11 @@ static int64_t exposed_ns(const ps_report_member *m) {
     return m->exposed_ns > m->receive_ns ? m->exposed_ns - m->receive_ns : 0;
 }
 
+/* What of that waits for ranks that come later: late-arrival counts it, on the rank that is late. */
+static int64_t late_wait_ns(const ps_report_member *m) {
+    return m->collective_waits_ns < exposed_ns(m) ? m->collective_waits_ns : exposed_ns(m);
+}
+
 static void note_times(const ps_report_member *m, const ps_comm_op *op, char *out, size_t size) {
     const ps_comm_time *row = ps_report_comm_time(m, op);
     out[0] = '\0';
@@ -140,18 +145,26 @@ static void find_exposed(ps_report *report) {
         (void)snprintf(receives, sizeof receives, "; receives (%s more) are left to the pipeline",
                        ps_ns_text_of(worst->receive_ns).text);
     }
+    int64_t waits_ns = late_wait_ns(worst);
+    char waits[128] = "";
+    if (waits_ns > 0) {
+        (void)snprintf(
+            waits, sizeof waits,
+            " For %s of it collectives wait for ranks that come later: that is not in the gain.",
+            ps_ns_text_of(waits_ns).text);
+    }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_COMM_EXPOSED,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = exposed_ns(worst),
+                     .gain_ns = exposed_ns(worst) - waits_ns,
                      .value = share},
         "On rank %s the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
-        "Computing takes %s.%s",
+        "Computing takes %s.%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(exposed_ns(worst)).text,
         ps_ns_text_of(worst->step_ns).text, share, receives,
-        ps_ns_text_of(worst->computing_ns).text, parts);
+        ps_ns_text_of(worst->computing_ns).text, waits, parts);
     show_longest(report, worst);
 }
 
@@ -490,6 +503,10 @@ static void show_meetings(ps_report *report, const ps_late *late, const ps_repor
                        ps_ns_text_of(dur_of(op)).text);
         show_op(report, m, op, own[i]->late_ns, note);
     }
+    for (size_t i = 0; i < n; i++) {
+        int64_t start_ns = m->facts->comm.ops[late->parts[own[i]->last].op].start_ns;
+        ps_findings_span(&report->findings, start_ns - own[i]->late_ns, start_ns);
+    }
     ps_free(own);
 }
 
@@ -704,12 +721,12 @@ void ps_report_comm(ps_report *report) {
     static const metric METRICS[] = {{"Computing", computing_of, true},
                                      {"Exposed communication", exposed_ns, false},
                                      {"Free", free_of, true}};
-    find_exposed(report);
     find_heavy(report);
     if (!find_outliers(report, PS_ALIKE_SURE)) {
         (void)find_outliers(report, PS_ALIKE_UNSURE);
     }
     find_waiting(report);
+    find_exposed(report); /* knows who waits by then */
     for (size_t i = 0; i < sizeof METRICS / sizeof *METRICS; i++) {
         find_spread(report, &METRICS[i]);
     }

@@ -379,14 +379,27 @@ typedef struct slower {
     int64_t extra_ns, peer_ns; /* in a step; mean of the peers */
 } slower;
 
-/* Rows [from, to) are one kind on one stage; `means` has room for them. */
-static int64_t median_mean(const compute *c, size_t from, size_t to, int64_t *means) {
+/* Rows [from, to) are one kind on one stage: the mean of each rank, sorted; `means` has room for them. */
+static void sort_means(const compute *c, size_t from, size_t to, int64_t *means) {
     for (size_t i = from; i < to; i++) {
         const ps_report_kernel *k = c->entries[i].kernel;
         means[i - from] = k->sum_ns / k->n;
     }
     qsort(means, to - from, sizeof *means, ps_compare_i64);
-    return to - from >= 2 ? means[(to - from - 1) / 2] : 0; /* of two the lower one */
+}
+
+/* The median of the means of the other ranks; 0 when there is none. */
+static int64_t peers_median_ns(const int64_t *means, size_t n, int64_t own_ns) {
+    size_t own = 0;
+    while (own < n && means[own] != own_ns) {
+        own++;
+    }
+    if (n < 2) {
+        return 0;
+    }
+    size_t low = (n - 2) / 2;
+    size_t high = (n - 1) / 2;
+    return ps_midpoint_i64(means[low + (low >= own)], means[high + (high >= own)]);
 }
 
 static slower slower_of(const compute *c, const entry *e, int64_t peer_ns) {
@@ -438,8 +451,8 @@ static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t e
                      .gain_ns = extra_ns,
                      .value = share,
                      .is_assumed = is_unsure},
-        "The kernels of rank %s take %s longer in each step (%.1f %%) than the same ones of the median "
-        "rank of its stage.%s",
+        "The kernels of rank %s take %s longer in each step (%.1f %%) than the median of the same ones of the "
+        "other ranks of its stage.%s",
         PS_RANK(m->rank), ps_ns_text_of(extra_ns).text, share,
         is_unsure ? " For most of it shapes were not recorded: that the sizes are equal is assumed."
                   : "");
@@ -474,8 +487,10 @@ static void find_slow(compute *c) {
                same_kind(&c->entries[end], &c->entries[i])) {
             end++;
         }
-        int64_t peer_ns = median_mean(c, i, end, means);
+        sort_means(c, i, end, means);
         for (size_t k = i; k < end; k++) {
+            const ps_report_kernel *own = c->entries[k].kernel;
+            int64_t peer_ns = peers_median_ns(means, end - i, own->sum_ns / own->n);
             all[k] = slower_of(c, &c->entries[k], peer_ns);
             extra[all[k].member] = ps_ns_add(extra[all[k].member], all[k].extra_ns);
         }

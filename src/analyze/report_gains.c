@@ -10,23 +10,36 @@
 
 /* --- waits ----------------------------------------------------------------------------------------------------------- */
 
+/* What one rank waited, over all steps. */
+typedef struct rank_waits {
+    int64_t collectives_ns, receives_ns;
+} rank_waits;
+
+/* A wait that computing hides is none: no more than what is exposed. */
+static void note_member_waits(ps_report_member *m, const rank_waits *w) {
+    int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+    int64_t collectives_ns = w->collectives_ns / n_steps;
+    int64_t all_ns = ps_ns_add(w->collectives_ns, w->receives_ns) / n_steps;
+    m->collective_waits_ns = collectives_ns < m->exposed_ns ? collectives_ns : m->exposed_ns;
+    m->waits_ns = all_ns < m->exposed_ns ? all_ns : m->exposed_ns;
+}
+
 void ps_report_note_waits(ps_report *report, const ps_late *late) {
-    int64_t *sums = ps_calloc(report->in->n_ranks + 1, sizeof *sums);
-    if (sums == NULL) {
+    rank_waits *waits = ps_calloc(report->in->n_ranks + 1, sizeof *waits);
+    if (waits == NULL) {
         report->findings.failed = true;
         return;
     }
     for (size_t r = 0; r < late->n_rows; r++) {
-        int64_t *sum = &sums[late->rows[r].rank];
-        *sum = ps_ns_add(*sum, late->rows[r].waited_ns);
+        const ps_late_row *row = &late->rows[r];
+        rank_waits *w = &waits[row->rank];
+        int64_t *sum_ns = row->is_p2p ? &w->receives_ns : &w->collectives_ns;
+        *sum_ns = ps_ns_add(*sum_ns, row->waited_ns);
     }
     for (size_t i = 0; i < report->n_members; i++) {
-        ps_report_member *m = &report->members[i];
-        int64_t steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
-        int64_t waits_ns = sums[m->index] / steps;
-        m->waits_ns = waits_ns < m->exposed_ns ? waits_ns : m->exposed_ns;
+        note_member_waits(&report->members[i], &waits[report->members[i].index]);
     }
-    ps_free(sums);
+    ps_free(waits);
 }
 
 /* --- what a rule counts ------------------------------------------------------------------------------------------------ */

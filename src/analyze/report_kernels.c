@@ -181,7 +181,7 @@ static void find_excess_of_kind(const timed *all, size_t n, int64_t *lengths_ns,
     for (size_t i = 0; i < n; i++) {
         lengths_ns[i] = all[i].dur_ns;
     }
-    kind->median_ns = lengths_ns[n / 2];
+    kind->median_ns = ps_midpoint_i64(lengths_ns[(n - 1) / 2], lengths_ns[n / 2]);
     kind->n_excess = (int64_t)ps_outliers_find(lengths_ns, n, SLOW_TIMES, like_ns);
     if (kind->n_excess * 4 > kind->n) { /* not slow ones but others, of a size that nobody wrote */
         kind->n_excess = 0;

@@ -202,7 +202,8 @@ static ps_code take_medians(ps_durations *out, const ps_lit *ops, const char *na
         while (end < n && all[end].slot == all[i].slot) {
             end++;
         }
-        out->ns[all[i].slot] = all[i + (end - i) / 2].ns;
+        out->ns[all[i].slot] =
+            ps_midpoint_i64(all[i + (end - i - 1) / 2].ns, all[i + (end - i) / 2].ns);
         i = end;
     }
     ps_free(all);
