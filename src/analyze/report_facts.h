@@ -32,6 +32,15 @@ typedef enum ps_conversion {
     PS_CONVERSION_NUMBERS, /* the type of the numbers */
     PS_N_CONVERSIONS
 } ps_conversion;
+/* The unit of its core that is busiest while a kernel runs. */
+typedef enum ps_report_bound {
+    PS_BOUND_CUBE,
+    PS_BOUND_VECTOR,
+    PS_BOUND_MEMORY,
+    PS_BOUND_SCALAR,
+    PS_BOUND_NONE, /* none is busy for half of its time */
+    PS_N_REPORT_BOUNDS
+} ps_report_bound;
 
 /* Kernels of one type and shape (of one name, where the profile has no types). Times are sums over the capture. */
 typedef struct ps_report_kernel {
@@ -53,6 +62,9 @@ typedef struct ps_report_kernel {
     bool is_aicpu;
     const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
+    int64_t bound_ns[PS_N_REPORT_BOUNDS]; /* of those with counters */
+    int64_t few_blocks_ns;                /* of those with fewer blocks than the chip has cores */
+    int64_t n_blocks, n_cores;            /* the most blocks of one; 0 unknown */
 } ps_report_kernel;
 
 typedef struct ps_report_event {

@@ -8,6 +8,7 @@
 #include "analyze/kernel_args.h"
 #include "analyze/mfu.h"
 #include "analyze/report_facts.h"
+#include "analyze/report_pmu.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -31,6 +32,8 @@ typedef struct kernels {
     ps_idmap rows;    /* type, shape -> row */
     timed *all;
     size_t n, cap;
+    ps_kernel_keys keys;
+    ps_bounds *bounds;
 } kernels;
 
 static const char *shapes_of(const kernels *k, uint32_t slice) {
@@ -162,6 +165,7 @@ static bool add(kernels *k, uint32_t slice) {
         kind->longest_step = ps_links_step(k->links, slice);
         kind->name = keep_text(k, ps_trace_text(k->trace, k->s->name[slice]));
     }
+    ps_bounds_take(k->bounds, slice, kind);
     add_flops(k, slice, kind);
     return kind->name != NULL;
 }
@@ -226,7 +230,9 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_
     ps_idmap_init(&k.rows);
     ps_mfu *mfu = ps_mfu_new(links, in->opts, in->diag, err);
     k.mfu = mfu;
-    bool ok = ps_strpool_init(&k.texts) && mfu != NULL;
+    k.bounds = ps_calloc(1, sizeof *k.bounds);
+    bool ok = ps_kernel_keys_init(&k.keys, k.trace) && ps_strpool_init(&k.texts) && mfu != NULL &&
+              k.bounds != NULL && ps_bounds_init(k.bounds, &k.keys, k.trace);
     for (uint32_t i = 0; ok && i < k.s->n; i++) {
         ok = k.s->kind[i] != PS_SLICE_KERNEL || add(&k, i);
     }
@@ -237,6 +243,11 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_
     r->n_kernels = r->n_kernels < MAX_KEPT ? r->n_kernels : MAX_KEPT;
     ps_mfu_free(mfu);
     ps_free(k.all);
+    ps_kernel_keys_fini(&k.keys);
+    if (k.bounds != NULL) {
+        ps_bounds_fini(k.bounds);
+        ps_free(k.bounds);
+    }
     ps_idmap_fini(&k.rows);
     ps_strpool_fini(&k.texts);
     return ok;

@@ -1,0 +1,82 @@
+/* Rules on the counters and blocks of kernels, on traces made by hand: a case in which each fires and one in which it is silent.
+ * Times in the comments are microseconds. */
+#include "support/report_run.h"
+
+#include <string.h>
+
+static void report_one(report_run *out, rig *r) {
+    ps_trace *t = rig_seal(r);
+    report_over(out, &t, 1, NULL, NULL);
+    assert_int_equal(out->code, PS_OK);
+}
+
+static const char *evidence(const report_run *o, ps_rule_id rule, size_t row, const char *column) {
+    const ps_table *t = report_table(o, "evidence");
+    int64_t number = (int64_t)report_row(o, rule) + 1;
+    for (size_t r = 0; r < t->n_rows; r++) {
+        if (ps_table_cell(t, r, ps_table_column(t, "finding"))->u.i == number && row-- == 0) {
+            return ps_table_cell(t, r, ps_table_column(t, column))->u.text;
+        }
+    }
+    return "";
+}
+
+static void with_ratio(rig *r, uint32_t kernel, const char *key, double ratio) {
+    ps_builder_arg(
+        r->b, kernel,
+        (ps_arg){.key = ps_builder_str(r->b, key, strlen(key)), .type = PS_ARG_REAL, .u.r = ratio});
+}
+
+/* 600 of 800 move data, 200 multiply; the other way round nothing is said. */
+static void unit_bound(void **state) {
+    (void)state;
+    for (int is_mac = 0; is_mac < 2; is_mac++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        uint32_t a = rig_kernel(&r, "Mul", "4,4", 0, 100, 700);
+        with_ratio(&r, a, is_mac ? "aic_mac_ratio" : "aiv_mte2_ratio", 0.8);
+        with_ratio(&r, a, "aiv_scalar_ratio", 0.3);
+        uint32_t b = rig_kernel(&r, "MatMul", "4,4", 0, 700, 900);
+        with_ratio(&r, b, "aic_mac_ratio", 0.9);
+        with_ratio(&r, b, "aic_mte2_ratio", 0.6);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_UNIT_BOUND), !is_mac);
+        if (!is_mac) {
+            const char *text = report_text(&o, PS_RULE_UNIT_BOUND);
+            assert_non_null(strstr(text, "the cube unit 25.0 %"));
+            assert_non_null(strstr(text, "moving data 75.0 %"));
+            assert_string_equal(evidence(&o, PS_RULE_UNIT_BOUND, 0, "name"), "Mul");
+            assert_int_equal(report_gain(&o, PS_RULE_UNIT_BOUND), 0);
+        }
+        report_fini(&o);
+    }
+}
+
+static void few_blocks(void **state) {
+    (void)state;
+    static const struct {
+        const char *cores;
+        int64_t blocks;
+        bool fires;
+    } CASES[] = {{"24", 8, true}, {"24", 24, false}, {"24", 0, false}, {NULL, 8, false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        uint32_t a = rig_kernel(&r, "Mul", "4,4", 0, 100, 700);
+        ps_builder_arg_int(r.b, a, "Block Dim", CASES[i].blocks);
+        if (CASES[i].cores != NULL) {
+            ps_builder_meta(r.b, "ai_core_num", CASES[i].cores);
+        }
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_FEW_BLOCKS), CASES[i].fires);
+        report_fini(&o);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unit_bound),
+        cmocka_unit_test(few_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
