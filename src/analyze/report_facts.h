@@ -142,6 +142,13 @@ typedef struct ps_report_packets {
     double all_mb, small_mb;
 } ps_report_packets;
 
+/* The optimiser's range on the host ("Optimizer.step#AdamW.step") that launches most kernels. */
+typedef struct ps_report_optimiser {
+    const char *name; /* NULL: none launches any */
+    int64_t start_ns, dur_ns, step;
+    int64_t n_kernels, kernels_ns; /* that it launched */
+} ps_report_optimiser;
+
 typedef struct ps_report_rank {
     ps_arena arena;
     ps_vendor vendor;
@@ -195,6 +202,7 @@ typedef struct ps_report_rank {
     ps_report_doubt doubts[PS_REPORT_DOUBTS_KEPT]; /* the most time first */
     size_t n_doubts;
     ps_report_event retransmitted; /* the longest transit over RDMA; dur_ns 0: none */
+    ps_report_optimiser optimiser;
 } ps_report_rank;
 
 void ps_report_rank_free(ps_report_rank *r); /* NULL is fine */
@@ -208,6 +216,7 @@ bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, 
                             ps_report_rank *r, ps_err *err);
 bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
+bool ps_report_gather_optimiser(const ps_links *links, ps_report_rank *r);
 bool ps_report_gather_links(ps_report_rank *r); /* after the part */
 bool ps_report_gather_doubts(const ps_links *links, ps_report_rank *r);
 

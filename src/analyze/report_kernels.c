@@ -165,7 +165,7 @@ static bool add(kernels *k, uint32_t slice) {
         kind->longest_step = ps_links_step(k->links, slice);
         kind->name = keep_text(k, ps_trace_text(k->trace, k->s->name[slice]));
     }
-    ps_bounds_take(k->bounds, slice, kind);
+    ps_bounds_take(k->bounds, slice, !is_aicpu(k, slice), kind);
     add_flops(k, slice, kind);
     return kind->name != NULL;
 }

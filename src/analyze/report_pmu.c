@@ -97,13 +97,13 @@ static int64_t number_of(const ps_bounds *b, const ps_arg *field) {
     return ps_parse_i64(text, strlen(text), &value) ? value : 0;
 }
 
-void ps_bounds_take(ps_bounds *b, uint32_t kernel, ps_report_kernel *kind) {
+void ps_bounds_take(ps_bounds *b, uint32_t kernel, bool on_ai_core, ps_report_kernel *kind) {
     int64_t dur_ns = ps_trace_slices(b->keys->trace)->dur_ns[kernel];
     ps_report_bound bound = b->any ? bound_of_kernel(b, kernel) : PS_N_REPORT_BOUNDS;
     if (bound != PS_N_REPORT_BOUNDS) {
         kind->bound_ns[bound] = ps_ns_add(kind->bound_ns[bound], dur_ns);
     }
-    if (b->n_cores > 0) {
+    if (b->n_cores > 0 && on_ai_core) {
         ps_arg fields[PS_N_KERNEL_FIELDS];
         ps_kernel_read(b->keys, kernel, fields);
         int64_t blocks = number_of(b, &fields[PS_KERNEL_BLOCK]);

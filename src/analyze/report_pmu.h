@@ -17,7 +17,7 @@ typedef struct ps_bounds {
 /* False when memory is out; end with ps_bounds_fini() in any case. The keys must outlive it. */
 bool ps_bounds_init(ps_bounds *b, const ps_kernel_keys *keys, const ps_trace *trace);
 void ps_bounds_fini(ps_bounds *b);
-/* Adds the kernel's time to that of its kind: by the busiest unit, and by its blocks. */
-void ps_bounds_take(ps_bounds *b, uint32_t kernel, ps_report_kernel *kind);
+/* Adds the kernel's time to that of its kind: by the busiest unit, and, on the AI core, by its blocks. */
+void ps_bounds_take(ps_bounds *b, uint32_t kernel, bool on_ai_core, ps_report_kernel *kind);
 
 #endif

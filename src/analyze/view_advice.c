@@ -1,10 +1,8 @@
 /* advice: what the report finds in this rank alone, each finding with the rule, its figure, what to try, and below it where to
- * look. One rule stands here and not in the report, for it looks at names of a host thread and at nothing else: an
- * optimiser that has a fused twin. The whole capture counts, whatever the span. */
+ * look. The whole capture counts, whatever the span. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analyze/analysis.h"
 #include "analyze/capture_facts.h"
@@ -153,94 +151,6 @@ static bool put_findings(const ps_trace *trace, const ps_result *report, ps_tabl
     return ok;
 }
 
-/* --- rules over names ------------------------------------------------------------------------------------------------------ */
-
-typedef struct plain_rule {
-    const char *rule, *title, *fires, *advice;
-} plain_rule;
-
-static bool put_plain(ps_table *t, const plain_rule *rule, const char *what, const char *value,
-                      const char *threshold) {
-    bool ok =
-        ps_table_add_row(t) && ps_table_set_text(t, C_SEVERITY, "info") &&
-        ps_table_set_text(t, C_SECTION, "dispatch") && ps_table_set_text(t, C_RULE, rule->rule) &&
-        ps_table_set_text(t, C_TITLE, rule->title) && ps_table_set_text(t, C_WHAT, what) &&
-        ps_table_set_text(t, C_VALUE, value) && ps_table_set_text(t, C_THRESHOLD, threshold) &&
-        ps_table_set_text(t, C_FIRES, rule->fires) && ps_table_set_text(t, C_TRY, rule->advice);
-    if (ok) {
-        ps_table_set_int(t, C_LEVEL, 0);
-    }
-    return ok;
-}
-
-static bool put_place(ps_table *t, const ps_trace *trace, uint32_t slice) {
-    const ps_slices *s = ps_trace_slices(trace);
-    if (!ps_table_add_row(t) ||
-        !ps_table_set_text(t, C_WHAT, ps_trace_text(trace, s->name[slice]))) {
-        return false;
-    }
-    ps_table_set_int(t, C_LEVEL, 1);
-    ps_table_set_int(t, C_SLICE, slice);
-    ps_table_set_int(t, C_START, s->start_ns[slice]);
-    ps_table_set_int(t, C_DURATION, s->dur_ns[slice]);
-    return true;
-}
-
-/* The function of a driver, also as text captures write it: "AscendCL@aclopCompileAndExecute". */
-static const char *driver_function(const char *name) {
-    return strncmp(name, "AscendCL@", 9) == 0 ? name + 9 : name;
-}
-
-/* "Optimizer.step#AdamW.step" */
-static const char *fused_twin(const char *name, bool is_ascend) {
-    static const struct {
-        const char *step, *ascend, *other;
-    } TWINS[] = {{"#Adadelta.step", "torch_npu.optim.NpuFusedAdadelta", NULL},
-                 {"#AdamW.step", "torch_npu.optim.NpuFusedAdamW", "torch.optim.AdamW(fused=True)"},
-                 {"#Adam.step", "torch_npu.optim.NpuFusedAdam", "torch.optim.Adam(fused=True)"},
-                 {"#SGD.step", "torch_npu.optim.NpuFusedSGD", "torch.optim.SGD(fused=True)"},
-                 {"#RMSprop.step", "torch_npu.optim.NpuFusedRMSprop", NULL},
-                 {"#RMSpropTF.step", "torch_npu.optim.NpuFusedRMSpropTF", NULL},
-                 {"#Lamb.step", "torch_npu.optim.NpuFusedLamb", NULL},
-                 {"#BertAdam.step", "torch_npu.optim.NpuFusedBertAdam", NULL}};
-    for (size_t i = 0; i < sizeof TWINS / sizeof *TWINS; i++) {
-        if (strcmp(name + strcspn(name, "#"), TWINS[i].step) == 0) {
-            return is_ascend ? TWINS[i].ascend : TWINS[i].other;
-        }
-    }
-    return NULL;
-}
-
-static bool advise_optimiser(const ps_trace *trace, ps_table *t) {
-    const ps_slices *s = ps_trace_slices(trace);
-    bool is_ascend = false;
-    for (uint32_t i = 0; !is_ascend && i < s->n; i++) {
-        const char *name = s->kind[i] == PS_SLICE_CALL ? ps_trace_text(trace, s->name[i]) : "";
-        is_ascend = s->kind[i] == PS_SLICE_QUEUE || strncmp(driver_function(name), "acl", 3) == 0;
-    }
-    uint32_t longest = PS_NONE;
-    for (uint32_t i = 0; i < s->n; i++) {
-        bool is_range = s->kind[i] == PS_SLICE_ANNOTATION || s->kind[i] == PS_SLICE_HOST_OP;
-        const char *name = is_range ? ps_trace_text(trace, s->name[i]) : "";
-        if (strncmp(name, "Optimizer.step#", 15) == 0 && fused_twin(name, is_ascend) != NULL &&
-            (longest == PS_NONE || s->dur_ns[i] > s->dur_ns[longest])) {
-            longest = i;
-        }
-    }
-    if (longest == PS_NONE) {
-        return true;
-    }
-    const char *name = ps_trace_text(trace, s->name[longest]);
-    char advice[160];
-    char value[32];
-    (void)snprintf(advice, sizeof advice, "%s updates all parameters in a few kernels",
-                   fused_twin(name, is_ascend));
-    (void)snprintf(value, sizeof value, "%.3f ms", (double)s->dur_ns[longest] / 1e6);
-    const plain_rule rule = {"fused-optimiser", "The optimiser has a fused twin",
-                             "an optimiser's step runs that is not fused", advice};
-    return put_plain(t, &rule, name, value, "any") && put_place(t, trace, longest);
-}
-
 /* --- the view ---------------------------------------------------------------------------------------------------------------- */
 
 /* All rounds of the report over this one rank. PS_NOTHING when nothing ran on a device. */
@@ -280,7 +190,7 @@ static ps_table *make_advice(const ps_view_input *in, ps_err *err) {
     ps_result report = {0};
     ps_code code = run_report(in, &report, err);
     ps_table *t = code == PS_OK ? ps_table_new("advice", "what to try", COLUMNS, N_COLUMNS) : NULL;
-    bool ok = t != NULL && put_findings(in->trace, &report, t) && advise_optimiser(in->trace, t);
+    bool ok = t != NULL && put_findings(in->trace, &report, t);
     ps_result_fini(&report);
     if (!ok) {
         ps_table_free(t);

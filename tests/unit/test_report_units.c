@@ -55,15 +55,20 @@ static void unit_bound(void **state) {
 static void few_blocks(void **state) {
     (void)state;
     static const struct {
-        const char *cores;
+        const char *cores, *core;
         int64_t blocks;
         bool fires;
-    } CASES[] = {{"24", 8, true}, {"24", 24, false}, {"24", 0, false}, {NULL, 8, false}};
+    } CASES[] = {{"24", "AI_CORE", 8, true},
+                 {"24", "AI_CPU", 1, false},
+                 {"24", "AI_CORE", 24, false},
+                 {"24", "AI_CORE", 0, false},
+                 {NULL, "AI_CORE", 8, false}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         report_run o;
         rig r = rig_begin(1000);
         uint32_t a = rig_kernel(&r, "Mul", "4,4", 0, 100, 700);
         ps_builder_arg_int(r.b, a, "Block Dim", CASES[i].blocks);
+        rig_text(&r, a, "taskType", CASES[i].core);
         if (CASES[i].cores != NULL) {
             ps_builder_meta(r.b, "ai_core_num", CASES[i].cores);
         }

@@ -1,0 +1,154 @@
+/* Optimisers that launch hundreds of kernels where a fused twin launches a few. How long the device waits for the host meanwhile is
+ * the rule host-optimizer's. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/marks.h"
+#include "analyze/report.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+#include "base/num.h"
+
+#define MAX_AROUND 64
+
+/* --- optimisers: one rank -------------------------------------------------------------------------------------------- */
+
+static const char STEP[] = "Optimizer.step#";
+
+static bool is_optimiser(const ps_trace *t, const ps_slices *s, uint32_t slice) {
+    return ps_is_host_range(s->kind[slice]) &&
+           strncmp(ps_trace_text(t, s->name[slice]), STEP, sizeof STEP - 1) == 0;
+}
+
+typedef struct optimiser_run {
+    uint32_t slice;
+    int64_t n, ns;
+} optimiser_run;
+
+typedef struct optimisers {
+    const ps_links *links;
+    const ps_slices *s;
+    optimiser_run *runs;
+    size_t n, cap;
+    ps_idmap rows; /* slice -> run */
+} optimisers;
+
+static bool note_kernel(optimisers *o, uint32_t kernel) {
+    const ps_trace *t = o->links->trace;
+    uint32_t at = o->links->op[kernel] != PS_NONE ? o->links->op[kernel] : o->links->call[kernel];
+    for (int around = 0; at != PS_NONE && around < MAX_AROUND && !is_optimiser(t, o->s, at);
+         around++) {
+        at = o->links->parent[at];
+    }
+    if (at == PS_NONE || !is_optimiser(t, o->s, at)) {
+        return true;
+    }
+    uint32_t row = ps_idmap_get(&o->rows, at);
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)o->n;
+        if (!ps_grow(&o->runs, &o->cap, o->n + 1, UINT32_MAX - 1, sizeof *o->runs) ||
+            !ps_idmap_put(&o->rows, at, row)) {
+            return false;
+        }
+        o->runs[o->n++] = (optimiser_run){.slice = at};
+    }
+    o->runs[row].n++;
+    o->runs[row].ns = ps_ns_add(o->runs[row].ns, o->s->dur_ns[kernel]);
+    return true;
+}
+
+/* The run with the most kernels, the first of several. */
+static bool take_most(const optimisers *o, ps_report_rank *r) {
+    const optimiser_run *most = NULL;
+    for (size_t i = 0; i < o->n; i++) {
+        most = most == NULL || o->runs[i].n > most->n ? &o->runs[i] : most;
+    }
+    if (most == NULL) {
+        return true;
+    }
+    int64_t start = o->s->start_ns[most->slice];
+    int64_t dur = o->s->dur_ns[most->slice];
+    const char *name = ps_trace_text(o->links->trace, o->s->name[most->slice]);
+    r->optimiser =
+        (ps_report_optimiser){.name = ps_arena_strndup(&r->arena, name, strnlen(name, 200)),
+                              .start_ns = r->origin_ns + start,
+                              .dur_ns = dur,
+                              .step = ps_step_of(&o->links->steps, start, start + dur),
+                              .n_kernels = most->n,
+                              .kernels_ns = most->ns};
+    return r->optimiser.name != NULL;
+}
+
+bool ps_report_gather_optimiser(const ps_links *links, ps_report_rank *r) {
+    optimisers o = {.links = links, .s = ps_trace_slices(links->trace)};
+    bool ok = true;
+    ps_idmap_init(&o.rows);
+    for (uint32_t i = 0; ok && i < o.s->n; i++) {
+        ok = o.s->kind[i] != PS_SLICE_KERNEL || note_kernel(&o, i);
+    }
+    ok = ok && take_most(&o, r);
+    ps_free(o.runs);
+    ps_idmap_fini(&o.rows);
+    return ok;
+}
+
+/* --- optimisers: the rule ---------------------------------------------------------------------------------------------- */
+
+/* "Optimizer.step#AdamW.step" */
+static const char *fused_twin(const char *range, ps_vendor vendor) {
+    static const struct {
+        const char *name, *ascend, *nvidia;
+    } TWINS[] = {
+        {"Adadelta", "torch_npu.optim.NpuFusedAdadelta", NULL},
+        {"Adagrad", NULL, "torch.optim.Adagrad(foreach=True)"},
+        {"Adam", "torch_npu.optim.NpuFusedAdam", "torch.optim.Adam(fused=True)"},
+        {"AdamW", "torch_npu.optim.NpuFusedAdamW", "torch.optim.AdamW(fused=True)"},
+        {"BertAdam", "torch_npu.optim.NpuFusedBertAdam", NULL},
+        {"Lamb", "torch_npu.optim.NpuFusedLamb", NULL},
+        {"RMSprop", "torch_npu.optim.NpuFusedRMSprop", "torch.optim.RMSprop(foreach=True)"},
+        {"RMSpropTF", "torch_npu.optim.NpuFusedRMSpropTF", NULL},
+        {"SGD", "torch_npu.optim.NpuFusedSGD", "torch.optim.SGD(fused=True)"}};
+    const char *name = range + sizeof STEP - 1;
+    size_t n = strcspn(name, ".");
+    for (size_t i = 0; i < sizeof TWINS / sizeof *TWINS; i++) {
+        if (strlen(TWINS[i].name) == n && memcmp(TWINS[i].name, name, n) == 0 &&
+            strcmp(name + n, ".step") == 0) {
+            return vendor == PS_VENDOR_ASCEND   ? TWINS[i].ascend
+                   : vendor == PS_VENDOR_NVIDIA ? TWINS[i].nvidia
+                                                : NULL;
+        }
+    }
+    return NULL;
+}
+
+void ps_report_optimiser_launches(ps_report *r) {
+    const ps_report_member *worst = NULL;
+    for (size_t i = 0; i < r->n_members; i++) {
+        const ps_report_member *m = &r->members[i];
+        bool more =
+            worst == NULL || m->facts->optimiser.n_kernels > worst->facts->optimiser.n_kernels;
+        worst = m->facts->optimiser.name != NULL && more ? m : worst;
+    }
+    if (worst == NULL || !ps_rule_fires(&r->findings, PS_RULE_OPTIMISER_LAUNCHES,
+                                        (double)worst->facts->optimiser.n_kernels)) {
+        return;
+    }
+    const ps_report_optimiser *o = &worst->facts->optimiser;
+    const char *twin = fused_twin(o->name, r->vendor);
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_OPTIMISER_LAUNCHES,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = (double)o->n_kernels},
+        "On rank %s one %.120s launches %lld kernels of %s on average. %s updates all parameters in a few.",
+        PS_RANK(worst->rank), o->name, (long long)o->n_kernels,
+        ps_ns_text_of(o->kernels_ns / o->n_kernels).text,
+        twin != NULL ? twin : "An optimiser with foreach or fused");
+    ps_findings_evidence(&r->findings, (ps_evidence){.rank = worst->rank,
+                                                     .step = o->step,
+                                                     .start_ns = o->start_ns,
+                                                     .dur_ns = o->dur_ns,
+                                                     .name = o->name,
+                                                     .note = "the one with the most kernels"});
+}
