@@ -477,9 +477,10 @@ static ps_code explain_work(const ps_trace *trace, partial *part, ps_err *err) {
     return code == PS_OK && !ok ? ps_fail_nomem(err) : code;
 }
 
-static bool has_marks(const ps_map_input *in) {
+/* Ranks with something to write: labels, or the removal of what an earlier run wrote. */
+static bool has_labels(const ps_map_input *in) {
     const partial *part = in->partial;
-    return part != NULL && part->marks.n > 0;
+    return part != NULL && (part->marks.n > 0 || part->stale);
 }
 
 static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
@@ -775,7 +776,7 @@ static const ps_round ROUNDS[] = {
      .reduce = reduce_settle},
     {.needs = 0,
      .needs_in_full = PS_NEED_META | PS_NEED_STEPS | PS_NEED_DEVICE_SPANS,
-     .wants = has_marks,
+     .wants = has_labels,
      .map = map_label,
      .reduce = reduce_tables}};
 
