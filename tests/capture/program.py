@@ -126,6 +126,10 @@ class Trace:
     def work(self):
         return [s for s in self.slices if s[3] in ("kernel", "communication", "communication-kernel", "job")]
 
+    def busy(self):
+        """What ran on the device at all: work and copies."""
+        return self.work() + [s for s in self.slices if s[3] == "copy"]
+
 
 def ns(value):
     return int((value if isinstance(value, Decimal) else Decimal(value)) * 1000)

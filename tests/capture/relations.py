@@ -7,6 +7,7 @@ in the unit of the table.
 # (table, left terms, "=" or "<=", right terms, slack of a term). Tables of `report` stand under "report/".
 ROWS = [
     ("report/overview", ["before_ns", "computing_ns", "exposed_ns", "?copies_ns", "free_ns", "after_ns"], "=", ["step_ns"], 0),
+    ("report/overview_stages", ["before_ns", "computing_ns", "exposed_ns", "copies_ns", "free_ns", "after_ns"], "=", ["step_ns"], 0),
     ("report/overview", ["receives_ns"], "<=", ["exposed_ns"], 0),
     ("report/overview", ["bubble_ns"], "<=", ["free_ns", "?copies_ns"], 0),
     ("report/PipelineStep", ["computing_ns", "waiting_ns"], "=", ["time_ns"], 0),
@@ -16,8 +17,11 @@ ROWS = [
     ("report/kernels", ["mean_ns"], "<=", ["longest_ns"], 0),
     ("StepTraceTime/cluster_step_trace_time", ["overlapped", "communication_not_overlapped"], "=", ["communication"], 0),
     ("StepTraceTime/cluster_step_trace_time", ["computing", "communication_not_overlapped", "free"], "=", ["stage", "bubble"], 0),
-    ("StepTraceTime/cluster_step_trace_time", ["communication_not_overlapped_and_exclude_receive", "bubble"], "=",
+    # The bubble is a plain sum: receives at once, and those under computing, count there.
+    ("StepTraceTime/cluster_step_trace_time", ["communication_not_overlapped_and_exclude_receive"], "<=",
      ["communication_not_overlapped"], 0),
+    ("StepTraceTime/cluster_step_trace_time", ["communication_not_overlapped"], "<=",
+     ["communication_not_overlapped_and_exclude_receive", "bubble"], 0),
     ("StepTraceTime/cluster_step_trace_time", ["overlapped"], "<=", ["computing"], 0),
     ("ClusterTimeSummary/cluster_time_summary",
      ["communicationNotOverlapComputation", "communicationOverlapComputation"], "=", ["communication"], 0),
@@ -86,7 +90,6 @@ SUMS = [
 # Columns that are no durations though their names look like one: moments, differences of either sign, rates.
 MOMENTS = ["start", "end", "timestamp", "first", "last", "at_ns", "from_start"]
 SIGNED = [
-    "communication_not_overlapped_and_exclude_receive",  # below zero where receives lie under computing (docs/overlap.md)
     "clockOffset(us)",  # a clock may be behind
     "lost_ns",  # new minus base
     "gain_ns", "gain_share_percent",  # of a replay: another schedule may be slower
