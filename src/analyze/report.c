@@ -77,6 +77,27 @@ static int64_t receive_ns(const ps_overlap *o) {
     return o->not_overlapped_ns - o->exclude_receive_ns;
 }
 
+/* The parts of a step, each time of which belongs to one. Means are whole nanoseconds: each ends where the mean of all up
+ * to it ends, so that their sum is the mean step. */
+static void add_parts(ps_report_member *m) {
+    const struct {
+        int64_t (*of)(const ps_overlap *);
+        int64_t *mean_ns;
+    } parts[] = {{before_ns, &m->before_ns},   {computing_ns, &m->computing_ns},
+                 {exposed_ns, &m->exposed_ns}, {copies_ns, &m->copies_ns},
+                 {free_ns, &m->free_ns},       {after_ns, &m->after_ns}};
+    int64_t sum_ns = 0;
+    m->step_ns = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        sum_ns = ps_ns_add(sum_ns, ps_report_sum_ns(m->facts, parts[i].of));
+        *parts[i].mean_ns = per_step(m->facts, sum_ns) - m->step_ns;
+        m->step_ns = per_step(m->facts, sum_ns);
+    }
+    /* Receives are a part of what is exposed, also where that was rounded down. */
+    int64_t receive = per_step(m->facts, ps_report_sum_ns(m->facts, receive_ns));
+    m->receive_ns = receive < m->exposed_ns ? receive : m->exposed_ns;
+}
+
 /* The first chart that an analysis before this one made. */
 static void take_chart(ps_report *report) {
     for (size_t i = 0; i < report->in->n_before && report->chart == NULL; i++) {
@@ -175,22 +196,13 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
     uint32_t row = 0;
     *m = (ps_report_member){.facts = facts,
                             .rank = report->in->ranks[r].rank,
-                            .index = r,
-                            .before_ns = ps_report_mean_ns(facts, before_ns),
-                            .after_ns = ps_report_mean_ns(facts, after_ns),
-                            .copies_ns = ps_report_mean_ns(facts, copies_ns),
-                            .computing_ns = ps_report_mean_ns(facts, computing_ns),
-                            .exposed_ns = ps_report_mean_ns(facts, exposed_ns),
-                            .free_ns = ps_report_mean_ns(facts, free_ns),
-                            .receive_ns = ps_report_mean_ns(facts, receive_ns)};
+                            .index = r};
+    add_parts(m);
     const ps_chart_rank *in_chart = chart_rank(report, m->rank, &row);
     ps_place place = in_chart != NULL ? (ps_place){in_chart->stage, in_chart->pipeline}
                                       : ps_job_place(job, m->rank, &facts->facts);
     m->stage = place.stage;
     m->pipeline = place.pipeline;
-    m->step_ns = ps_ns_add(
-        ps_ns_add(ps_ns_add(m->before_ns, m->computing_ns), ps_ns_add(m->exposed_ns, m->copies_ns)),
-        ps_ns_add(m->free_ns, m->after_ns));
     report->has_host_times = report->has_host_times || facts->has_host_times;
     report->comm_from_marks =
         report->comm_from_marks != NULL ? report->comm_from_marks : facts->comm_from_marks;

@@ -230,7 +230,7 @@ int64_t ps_report_idle_ns(const ps_report_rank *r, int cause);
 /* Leaves the longest spans where there are too many. */
 void ps_report_limit_spans(ps_intervals *spans);
 
-/* Mean over the rank's steps, 0 without any. */
-int64_t ps_report_mean_ns(const ps_report_rank *r, int64_t (*of)(const ps_overlap *));
+/* Over all of the rank's steps. */
+int64_t ps_report_sum_ns(const ps_report_rank *r, int64_t (*of)(const ps_overlap *));
 
 #endif

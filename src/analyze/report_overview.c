@@ -51,15 +51,18 @@ static void add_member(stage_sums *s, const ps_report_member *m) {
     s->n++;
 }
 
-/* The parts of a row add up to its step. */
+/* The parts of a row add up to its step, the mean of the steps of the ranks: each part ends where the mean of all up to it
+ * does. */
 static bool add_stage_row(ps_table *t, int32_t stage, const stage_sums *s) {
     if (!ps_table_add_row(t)) {
         return false;
     }
+    int64_t sum_ns = 0;
     int64_t step_ns = 0;
     for (size_t c = S_BEFORE; c <= S_AFTER; c++) {
-        step_ns = ps_ns_add(step_ns, s->parts_ns[c] / s->n);
-        ps_table_set_int(t, c, s->parts_ns[c] / s->n);
+        sum_ns = ps_ns_add(sum_ns, s->parts_ns[c]);
+        ps_table_set_int(t, c, sum_ns / s->n - step_ns);
+        step_ns = sum_ns / s->n;
     }
     if (stage >= 0) {
         ps_table_set_int(t, S_STAGE, stage);

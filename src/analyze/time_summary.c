@@ -454,9 +454,7 @@ static bool is_unknown(const partial *part, size_t time) {
 
 static void put_row(ps_table *t, int64_t rank, const partial *part, const summary_row *row) {
     const ps_overlap *o = &row->o;
-    int64_t whole_ns = o->has_step ? o->step_end_ns - o->step_start_ns
-                                   : o->computing_ns + o->not_overlapped_ns + o->free_ns;
-    const int64_t ns[PS_TIME_SUMMARY_N_TIMES] = {whole_ns,
+    const int64_t ns[PS_TIME_SUMMARY_N_TIMES] = {ps_overlap_whole_ns(o),
                                                  o->computing_ns,
                                                  o->not_overlapped_ns,
                                                  ps_overlap_overlapped_ns(o),

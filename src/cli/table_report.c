@@ -176,12 +176,21 @@ static void say_ranks(ps_cli *cli, const ps_run *run, ps_export type, const char
     }
 }
 
+/* A table of a rank without rows takes away what an earlier run left in its place. */
+static bool takes_away(const ps_result *result) {
+    bool any = false;
+    for (size_t i = 0; i < result->n_tables; i++) {
+        any = any || result->tables[i]->home == PS_HOME_RANK;
+    }
+    return any;
+}
+
 /* Of modes to which no rank contributed nothing was written. */
 static void say_idle(const ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses) {
     ps_buf names;
     ps_buf_init(&names, 0);
     for (size_t a = 0; a < run->n_analyses; a++) {
-        if (run->n_took_part[a] == 0) {
+        if (run->n_took_part[a] == 0 && !takes_away(&run->results[a])) {
             ps_buf_addf(&names, "%s%s", names.len > 0 ? ", " : "", analyses[a]->name);
         }
     }

@@ -346,15 +346,6 @@ static void refuse_ranks(session *s) {
     }
 }
 
-/* What an analysis without contributors would remove stays. */
-static void keep_stale(session *s) {
-    for (size_t r = 0; r < s->run->n_ranks; r++) {
-        ps_diag *d = &s->run->ranks[r].diag;
-        d->counts[PS_ODD_STALE] = 0;
-        memset(d->places[PS_ODD_STALE], 0, sizeof d->places[PS_ODD_STALE]);
-    }
-}
-
 static void count_parts(session *s) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         size_t n = 0;
@@ -362,9 +353,6 @@ static void count_parts(session *s) {
             n += s->took_part[a][r] && s->run->ranks[r].status != PS_RANK_FAILED;
         }
         s->run->n_took_part[a] = n;
-        if (n == 0 && s->analyses[a]->writes == PS_WRITES_RANK_DB) {
-            keep_stale(s);
-        }
     }
 }
 

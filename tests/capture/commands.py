@@ -12,12 +12,15 @@ def by_rank_and_step(rows, rank, step):
     return {(str(row[rank]), str(row[step])): row for row in rows if row.get("type", "rank") == "rank"}
 
 
-def mean_ns(rows, column):
-    return sum(number(r[column]) for r in rows) * 1000 / len(rows)
+def mean(rows, columns):
+    """Of the sums of these columns (us), in ns; None where one is not known."""
+    if any(row[c] is None for row in rows for c in columns):
+        return None
+    return sum(number(row[c]) for row in rows for c in columns) * 1000 / len(rows)
 
 
 def overview_and_steps(capture):
-    """report's row of a rank is the mean of the steps of step_trace_time."""
+    """report's row of a rank is the mean of the steps of step_trace_time, where copies lie in free and preparing."""
     report, rows = capture.report(), tables.of_capture(capture).get(STEPS)
     if not report or not report.get("overview") or not rows:
         return None
@@ -27,16 +30,32 @@ def overview_and_steps(capture):
         if not mine:
             faults.append("report/overview rank %s: no row in %s" % (row["rank"], STEPS))
             continue
-        for told, column in (("computing_ns", "computing"), ("exposed_ns", "communication_not_overlapped")):
-            mean = mean_ns(mine, column)
-            if abs(mean - row[told]) > 1:
+        for part, column in (("computing_ns", "computing"), ("exposed_ns", "communication_not_overlapped")):
+            if abs(mean(mine, [column]) - row[part]) > 1:
                 faults.append("report/overview rank %s: %s is %s; the mean of %s in %s is %s"
-                              % (row["rank"], told, row[told], column, STEPS, mean))
-        # The profiler's Free holds the copies between the first and the last work; copies of the overview may lie outside, too.
-        free = mean_ns(mine, "free")
-        if not row["free_ns"] - 1 <= free <= row["free_ns"] + row["copies_ns"] + 2:
-            faults.append("report/overview rank %s: free is %s, copies %s; the mean of free in %s is %s"
-                          % (row["rank"], row["free_ns"], row["copies_ns"], STEPS, free))
+                              % (row["rank"], part, row[part], column, STEPS, mean(mine, [column])))
+        for part, column in (("free_ns", "free"), ("before_ns", "preparing")):
+            least, most = row[part] - 1, row[part] + row["copies_ns"] + 2
+            told = mean(mine, [column])
+            if told is not None and mine[0]["step"] is not None and not least <= told <= most:
+                faults.append("report/overview rank %s: %s is %s, with copies at most %s; the mean of %s in %s is %s"
+                              % (row["rank"], part, row[part], row[part] + row["copies_ns"], column, STEPS, told))
+    return faults
+
+
+def overview_and_summary(capture):
+    """report's row of a rank is the mean of the steps of cluster_time_summary, which has copies apart, too."""
+    report, rows = capture.report(), tables.of_capture(capture).get(SUMMARY)
+    if not report or not report.get("overview") or not rows:
+        return None
+    faults = []
+    for row in report["overview"]:
+        mine = [r for r in rows if r["rank"] == row["rank"]]
+        for part, column in (("step_ns", "stepTime"), ("computing_ns", "computation"), ("exposed_ns", "communicationNotOverlapComputation"),
+                             ("free_ns", "free"), ("copies_ns", "memoryNotOverlapComputationCommunication")):
+            told = mean(mine, [column]) if mine else None
+            if told is not None and abs(told - row[part]) > 1:
+                faults.append("report/overview rank %s: %s is %s; the mean of %s in %s is %s" % (row["rank"], part, row[part], column, SUMMARY, told))
     return faults
 
 
@@ -89,9 +108,10 @@ def chart_and_report(capture):
         drawn[key] = drawn.get(key, 0) + b["end_ns"] - b["start_ns"]
     for row in report["PipelineBubble"]:
         key = row["rank"], row["step"]
-        if row["bubble_ns"] is None:  # not told: too much work that no op explains
-            if drawn.get(key, 0) != 0:
-                faults.append("rank %s step %s: report tells no bubble, the chart draws %s" % (key + (drawn[key],)))
+        if row["bubble_ns"] is None:  # not told: then the chart draws none, either
+            if key in drawn or row["stall_ns"] is not None or row["idle_percent"] is not None:
+                faults.append("rank %s step %s: the bubble is not known, yet the chart's add up to %s, the stall is %s, idle %s %%"
+                              % (key + (drawn.get(key, 0), row["stall_ns"], row["idle_percent"])))
             continue
         if drawn.get(key, 0) != row["bubble_ns"]:
             faults.append("rank %s step %s: the chart's bubbles add up to %s, report/PipelineBubble says %s" % (key + (drawn.get(key, 0), row["bubble_ns"])))
@@ -101,10 +121,9 @@ def chart_and_report(capture):
     for row, wait in zip(report["PipelineBubble"], report.get("PipelineWaits") or []):
         if row["bubble_ns"] is None:
             continue
-        parts = row["busy_ns"] + (row.get("other_work_ns") or 0) + row["bubble_ns"]
-        if parts not in steps.get(row["step"], ()):
-            faults.append("rank %s step %s: busy + other work + bubble is %s, PipelineStep says %s"
-                          % (row["rank"], row["step"], parts, sorted(steps.get(row["step"], ()))))
+        if row["busy_ns"] + row["bubble_ns"] not in steps.get(row["step"], ()):
+            faults.append("rank %s step %s: busy + bubble is %s, PipelineStep says %s"
+                          % (row["rank"], row["step"], row["busy_ns"] + row["bubble_ns"], sorted(steps.get(row["step"], ()))))
         told = wait["for_stages_ns"] + wait["for_transfer_ns"] + wait["other_ns"]
         if (wait["step"], wait["stage"]) == (row["step"], row["stage"]) and told != row["stall_ns"]:
             faults.append("rank %s step %s: waits add up to %s, its stall is %s" % (row["rank"], row["step"], told, row["stall_ns"]))
@@ -130,8 +149,7 @@ def with_itself(capture):
         for part, column in (("step", "step_ns"), ("computing", "computing_ns")):
             if part in overall:
                 mean = sum(Decimal(row[column]) * (row["steps"] or 1) for row in report["overview"]) / steps
-                # the overview's step is the sum of its six parts, each a mean rounded down
-                if abs(mean - overall[part]) > (6 if part == "step" else 1):
+                if abs(mean - overall[part]) > 1:
                     faults.append("compare/OverallCompare %s is %s, the mean of report/overview %s is %s" % (part, overall[part], column, mean))
     return faults
 
@@ -157,6 +175,7 @@ def info_and_trace(capture):
 
 
 CHECKS = [("report's overview equals step_trace_time", overview_and_steps),
+          ("report's overview equals cluster_time_summary", overview_and_summary),
           ("step_trace_time equals cluster_time_summary", steps_and_summary),
           ("step_trace_time equals free_analysis", steps_and_free), ("chart's bubble equals report's", chart_and_report),
           ("compare with itself finds nothing", with_itself), ("info counts what convert writes", info_and_trace)]

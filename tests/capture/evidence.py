@@ -1,4 +1,4 @@
-"""What a finding names as evidence is in the trace: a slice of that name at that time on that rank, or a gap without work."""
+"""What a finding names as evidence is in the trace: a slice of that name at that time on that rank, or a gap in which nothing ran, copies neither."""
 GAPS = ("before the first work", "after the last work", "idle after the last work")
 BUBBLE = ("stall", "warm-up", "cool-down", "warm up", "cool down")
 SHORTEST = 8  # of a name that was cut short
@@ -22,16 +22,15 @@ def ranks_of(finding, item, traces):
 
 def fault_of_gap(item, trace):
     at, end = int(item["at_ns"]), int(item["at_ns"]) + item["duration_ns"]
-    inside = [s for s in trace.activity() if s[0] < end and s[1] > at]
+    inside = [s for s in trace.busy() if s[0] < end and s[1] > at]
     if inside:
         s = inside[0]
         return "%s %s of it runs from %d to %d" % (s[3], s[2][:60], max(s[0], at), min(s[1], end))
     if item["name"].startswith("idle before ") and not item["name"].endswith(" ?"):
         told = item["name"][len("idle before "):]
         # What the host is to blame for ends with the launch: the work itself comes a little later.
-        # A copy whose launch nobody knows stands for what the device did behind it.
-        behind = [min((s[0] for s in slices if s[0] >= end), default=None) for slices in (trace.activity(), trace.work())]
-        if not any(s[0] in behind and alike(told, s) for s in trace.slices):
+        next_start = min((s[0] for s in trace.busy() if s[0] >= end), default=None)
+        if next_start is None or not any(s[0] == next_start and alike(told, s) for s in trace.slices):
             return "the next work is no %s" % told[:60]
     return None
 

@@ -18,8 +18,6 @@ def run(*arguments):
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
 
 
-WORK = ("kernel", "communication", "communication-kernel", "job")
-
 class Broken(Exception):
     """A command ended in a way that no capture excuses."""
 
@@ -126,11 +124,11 @@ class Trace:
         return self.kinds.get((event.get("cat"), event["name"]), self.kinds.get((event.get("cat"), None), event.get("cat")))
 
     def work(self):
-        return [s for s in self.slices if s[3] in WORK]
+        return [s for s in self.slices if s[3] in ("kernel", "communication", "communication-kernel", "job")]
 
-    def activity(self):
-        """Work and copies: while one of these runs a device is not idle."""
-        return [s for s in self.slices if s[3] in WORK or s[3] == "copy"]
+    def busy(self):
+        """What ran on the device at all: work and copies."""
+        return self.work() + [s for s in self.slices if s[3] == "copy"]
 
 
 def ns(value):

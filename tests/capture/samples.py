@@ -29,13 +29,15 @@ def simulated(name, *options):
 # group: [(name of the capture, how to get its path)]
 GROUPS = {
     "kineto": [("two_ranks", shared("kineto", "two_ranks")), ("nccl", shared("kineto", "nccl")),
-               ("launches", data("kineto", "rank-3-launches.json"))],
+               ("launches", data("kineto", "rank-3-launches.json"))] +
+              [(name, data("kineto", "idle", name + ".json")) for name in ("compile-worker", "copies", "data-loader", "deep-queue")],
     "ascend_db": [("db-level0", shared("ascend", "db", "level0")), ("db-level1", shared("ascend", "db", "level1")),
                   ("pp2_dp4", shared("cluster", "pp2_dp4", "input"))],
     "ascend_text": [("text-level1", shared("ascend", "text", "level1")), ("rank3_ascend_pt", data("ascend_text", "rank3_ascend_pt"))],
     "modules": [("toy", shared("module_statistic", "toy", "input")), ("mfu", shared("module_statistic", "mfu", "input"))],
     "pipelines": [("1f1b_pp4_mb8", shared("pp_chart", "1f1b_pp4_mb8", "input")), ("gpipe", data("torch_pipeline", "gpipe")),
-                  ("dualpipev", data("torch_pipeline", "dualpipev")), ("convert", data("convert", "everything.json"))],
+                  ("dualpipev", data("torch_pipeline", "dualpipev")), ("kineto_dualpipe", data("kineto_dualpipe")),
+                  ("convert", data("convert", "everything.json"))],
     "paddle": [(name, data("paddle_logs", name)) for name in ("pp4_1f1b_2x2", "pir_1f1b_pp2", "pp2_vpp2_1x2", "default_job", "odd_names")],
     "simulated": [
         ("sim-1f1b", simulated("1f1b", "1f1b", "--pp", "4", "--microbatches", "8", "--p2p-us", "500", "--steps", "2", "--jitter", "5",
