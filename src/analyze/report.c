@@ -194,9 +194,7 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
     const ps_report_rank *facts = report->in->partials[r];
     ps_report_member *m = &report->members[report->n_members++];
     uint32_t row = 0;
-    *m = (ps_report_member){.facts = facts,
-                            .rank = report->in->ranks[r].rank,
-                            .index = r};
+    *m = (ps_report_member){.facts = facts, .rank = report->in->ranks[r].rank, .index = r};
     add_parts(m);
     const ps_chart_rank *in_chart = chart_rank(report, m->rank, &row);
     ps_place place = in_chart != NULL ? (ps_place){in_chart->stage, in_chart->pipeline}

@@ -454,16 +454,12 @@ static bool is_unknown(const partial *part, size_t time) {
 
 static void put_row(ps_table *t, int64_t rank, const partial *part, const summary_row *row) {
     const ps_overlap *o = &row->o;
-    const int64_t ns[PS_TIME_SUMMARY_N_TIMES] = {ps_overlap_whole_ns(o),
-                                                 o->computing_ns,
-                                                 o->not_overlapped_ns,
-                                                 ps_overlap_overlapped_ns(o),
-                                                 o->communication_ns,
-                                                 o->free_ns - o->copies_ns[PS_SHARE_FREE],
-                                                 row->wait_ns,
-                                                 row->transmit_ns,
-                                                 o->memory_ns,
-                                                 ps_overlap_copies_ns(o)};
+    const int64_t ns[PS_TIME_SUMMARY_N_TIMES] = {
+        ps_overlap_whole_ns(o), o->computing_ns,
+        o->not_overlapped_ns,   ps_overlap_overlapped_ns(o),
+        o->communication_ns,    o->free_ns - o->copies_ns[PS_SHARE_FREE],
+        row->wait_ns,           row->transmit_ns,
+        o->memory_ns,           ps_overlap_copies_ns(o)};
     ps_table_set_int(t, PS_TIME_SUMMARY_RANK, rank);
     if (o->has_step) {
         ps_table_set_int(t, PS_TIME_SUMMARY_STEP, o->step);

@@ -5,10 +5,19 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 
-/* Marks are looked for in what Ascend's profilers wrote, where pp_chart knows them; everything else is for pp_labels. */
+/* Marks are looked for in what Ascend's profilers wrote, where pp_chart knows them, also after a conversion; everything else
+ * is for pp_labels. */
 static bool may_have_marks(const ps_cluster_rank *rank) {
-    return rank->reader == NULL || strcmp(rank->reader->name, "ascend-db") == 0 ||
-           strcmp(rank->reader->name, "ascend-text") == 0;
+    static const char *const ASCEND[] = {"PyTorch", "MindSpore", "msMonitor", "Ascend"};
+    const char *recorder = ps_cluster_recorder(rank);
+    bool known = rank->reader == NULL || strcmp(rank->reader->name, "ascend-db") == 0 ||
+                 strcmp(rank->reader->name, "ascend-text") == 0;
+    bool is_converted = strcmp(ps_cluster_format(rank), "pipescope-json") == 0;
+    for (size_t i = 0; is_converted && recorder != NULL && i < sizeof ASCEND / sizeof *ASCEND;
+         i++) {
+        known = known || strcmp(recorder, ASCEND[i]) == 0;
+    }
+    return known;
 }
 
 static bool is_any(const ps_cluster_rank *rank) {

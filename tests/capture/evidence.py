@@ -28,9 +28,11 @@ def fault_of_gap(item, trace):
         return "%s %s of it runs from %d to %d" % (s[3], s[2][:60], max(s[0], at), min(s[1], end))
     if item["name"].startswith("idle before ") and not item["name"].endswith(" ?"):
         told = item["name"][len("idle before "):]
-        # What the host is to blame for ends with the launch: the work itself comes a little later.
-        next_start = min((s[0] for s in trace.busy() if s[0] >= end), default=None)
-        if next_start is None or not any(s[0] == next_start and alike(told, s) for s in trace.slices):
+        # What the host is to blame for ends with the launch: the work itself comes a little later. A copy whose launch is not known
+        # does not tell what the host was about: then the work behind it does.
+        behind = sorted((s for s in trace.busy() if s[0] >= end), key=lambda s: (s[0], not alike(told, s), s[3] != "copy"))
+        found = next((s for s in behind if s[3] != "copy" or alike(told, s)), None)
+        if found is None or not alike(told, found):
             return "the next work is no %s" % told[:60]
     return None
 
