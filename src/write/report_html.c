@@ -79,6 +79,7 @@ static const char STYLE[] =
     "border-bottom:1px solid var(--line)}\n"
     "h3{font-size:14px;line-height:20px;margin:0;font-weight:600}\n"
     "p{margin:0;overflow-wrap:anywhere}a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}\n"
+    "h2+p{margin-bottom:12px}\n"
     ".quiet{color:var(--quiet);font-size:12px;line-height:16px}\n"
     ".tiles{display:flex;flex-wrap:wrap;gap:12px;margin:16px 0 0}\n"
     ".tile{background:var(--panel);border-radius:2px;padding:8px 16px;min-width:112px}\n"
