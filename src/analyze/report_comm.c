@@ -524,6 +524,12 @@ static void find_late(ps_report *report, const ps_late *late) {
         n_last += own ? late->rows[r].n_last : 0;
         n += own ? late->rows[r].n : 0;
     }
+    char unmatched[96] = "";
+    if (late->n_unmatched > 0) {
+        (void)snprintf(unmatched, sizeof unmatched,
+                       " %zu operators of all ranks are matched with none of another rank.",
+                       late->n_unmatched);
+    }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_LATE_ARRIVAL,
@@ -531,9 +537,10 @@ static void find_late(ps_report *report, const ps_late *late) {
                      .stage = m->stage,
                      .gain_ns = per_step(m, late_ns),
                      .value = share},
-        "Rank %lld comes last to %zu of its %zu collectives; the others wait %s in each step for it alone "
-        "(%.1f %%).",
-        (long long)m->rank, n_last, n, ps_ns_text_of(per_step(m, late_ns)).text, share);
+        "Rank %lld comes last to %zu of its %zu %scollectives; the others wait %s in each step for it alone "
+        "(%.1f %%).%s",
+        (long long)m->rank, n_last, n, late->n_unmatched > 0 ? "matched " : "",
+        ps_ns_text_of(per_step(m, late_ns)).text, share, unmatched);
     show_meetings(report, late, m, late_ns);
 }
 
