@@ -510,6 +510,16 @@ static void show_meetings(ps_report *report, const ps_late *late, const ps_repor
     ps_free(own);
 }
 
+/* How many ranks the job has, where the captures say so and some are not here; else 0. */
+static int64_t size_of_partial_job(const ps_report *report) {
+    int64_t size = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        int64_t here = report->members[i].facts->facts.world_size;
+        size = here > size ? here : size;
+    }
+    return size > (int64_t)report->in->n_ranks ? size : 0;
+}
+
 static void find_late(ps_report *report, const ps_late *late) {
     int64_t late_ns = 0;
     const ps_report_member *m = most_late(report, late, false, &late_ns);
@@ -524,6 +534,15 @@ static void find_late(ps_report *report, const ps_late *late) {
         n_last += own ? late->rows[r].n_last : 0;
         n += own ? late->rows[r].n : 0;
     }
+    int64_t job_size = size_of_partial_job(report);
+    char partial[160] = "";
+    if (job_size > 0) {
+        (void)snprintf(
+            partial, sizeof partial,
+            " Of the %lld ranks of the job %zu are here: whether all wait for one of the others is not "
+            "known, so no gain is told.",
+            (long long)job_size, report->in->n_ranks);
+    }
     char unmatched[96] = "";
     if (late->n_unmatched > 0) {
         (void)snprintf(unmatched, sizeof unmatched,
@@ -535,12 +554,12 @@ static void find_late(ps_report *report, const ps_late *late) {
         (ps_finding){.rule = PS_RULE_LATE_ARRIVAL,
                      .rank = m->rank,
                      .stage = m->stage,
-                     .gain_ns = per_step(m, late_ns),
+                     .gain_ns = job_size > 0 ? 0 : per_step(m, late_ns),
                      .value = share},
         "Rank %lld comes last to %zu of its %zu %scollectives; the others wait %s in each step for it alone "
-        "(%.1f %%).%s",
+        "(%.1f %%).%s%s",
         (long long)m->rank, n_last, n, late->n_unmatched > 0 ? "matched " : "",
-        ps_ns_text_of(per_step(m, late_ns)).text, share, unmatched);
+        ps_ns_text_of(per_step(m, late_ns)).text, share, unmatched, partial);
     show_meetings(report, late, m, late_ns);
 }
 

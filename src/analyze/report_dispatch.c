@@ -68,13 +68,13 @@ static void show_gaps(ps_report *report, const ps_report_member *m) {
 
 /* Idle time by cause, the most first; what has none is left out. The parts add up to all of it. */
 static void say_causes(const ps_report_member *m, char *out, size_t size) {
-    static const char *const OTHERS[] = {"work that was launched and waited for an event or stream",
+    static const char *const OTHERS[] = {"work that was launched and started later",
                                          "what nobody knows the launch of"};
     const ps_report_rank *r = m->facts;
     int64_t n = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
     bool said[PS_N_IDLE_CAUSES] = {false};
-    size_t at = (size_t)snprintf(
-        out, size, "Idle by cause%s: ", m->bubble_ns > 0 ? ", with what lies in the bubble" : "");
+    size_t at = (size_t)snprintf(out, size, "All idle time by cause%s: ",
+                                 m->bubble_ns > 0 ? ", with what lies in the bubble" : "");
     for (int k = 0; k < PS_N_IDLE_CAUSES; k++) {
         int most = -1;
         for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
