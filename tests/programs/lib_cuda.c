@@ -178,7 +178,16 @@ static int demanded(const char *call, context *ctx) {
 static context *context_at(void *handle) {
     context *c = handle;
     bool inside = c >= contexts && c < contexts + MAX_CONTEXTS;
-    return inside && c->alive ? c : NULL;
+    (void)pthread_mutex_lock(&lock);
+    bool alive = inside && c->alive;
+    (void)pthread_mutex_unlock(&lock);
+    return alive ? c : NULL;
+}
+static int sticky_of(const context *c) {
+    (void)pthread_mutex_lock(&lock);
+    int code = c->sticky;
+    (void)pthread_mutex_unlock(&lock);
+    return code;
 }
 static context *now(void) {
     return current[depth];
@@ -280,8 +289,11 @@ int cuCtxPopCurrent_v2(void **out) {
     return 0;
 }
 int cuCtxGetDevice(int *device) {
-    *device = now() != NULL ? now()->device : 0;
-    return now() != NULL ? 0 : 201;
+    context *c = now();
+    (void)pthread_mutex_lock(&lock); /* another thread may make a new context in this place */
+    *device = c != NULL ? c->device : 0;
+    (void)pthread_mutex_unlock(&lock);
+    return c != NULL ? 0 : 201;
 }
 int cuCtxGetApiVersion(void *handle, unsigned *version) {
     *version = 3020;
@@ -684,7 +696,8 @@ int cuStreamSynchronize(void *handle) {
     (void)pthread_mutex_lock(&lock);
     int64_t until = ready_at(c, handle);
     (void)pthread_mutex_unlock(&lock);
-    return c->sticky != 0 ? c->sticky : wait_until(until);
+    int code = sticky_of(c);
+    return code != 0 ? code : wait_until(until);
 }
 int cuCtxSynchronize(void) {
     context *c = now();
@@ -702,7 +715,8 @@ int cuCtxSynchronize(void) {
         until = c->own[i].until > until ? c->own[i].until : until;
     }
     (void)pthread_mutex_unlock(&lock);
-    return c->sticky != 0 ? c->sticky : wait_until(until);
+    int code = sticky_of(c);
+    return code != 0 ? code : wait_until(until);
 }
 
 /* By its plain name, in the newest form; as the driver does it. */

@@ -56,11 +56,18 @@ static int64_t clock_ns(clockid_t id) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static int64_t realtime_offset_ns;
+
+/* Once: two looks at two clocks differ by whatever the thread had to wait in between, and a record's times must not. */
+static void measure_realtime_offset(void) {
+    realtime_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+}
+
 /* From CLOCK_MONOTONIC to what records carry. */
 static uint64_t stamp(int64_t mono) {
-    return (uint64_t)(clock_of_tool != NULL
-                          ? mono
-                          : mono + clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, measure_realtime_offset);
+    return (uint64_t)(clock_of_tool != NULL ? mono : mono + realtime_offset_ns);
 }
 
 /* Names that threads have pushed: one kind only. */
