@@ -363,9 +363,9 @@ static void find_bubble(pipes *p) {
         f,
         (ps_finding){
             .rule = PS_RULE_BUBBLE, .rank = -1, .stage = -1, .gain_ns = bubble_ns, .value = share},
-        "%s of a step of %s are bubble (%.1f %%, mean of %s): warm-up %s, stalls %s, cool-down "
-        "%s. Of it, %s come from stages that are not equally fast.",
-        ps_ns_text_of(bubble_ns).text, ps_ns_text_of(p->step_ns).text, share, count_stages(p).text,
+        "Of the %s from the first to the last op of a step %s are bubble (%.1f %%, mean of %s): "
+        "warm-up %s, stalls %s, cool-down %s. Of it, %s come from stages that are not equally fast.",
+        ps_ns_text_of(p->step_ns).text, ps_ns_text_of(bubble_ns).text, share, count_stages(p).text,
         ps_ns_text_of(mean(sum.warmup_ns, n)).text, ps_ns_text_of(mean(sum.stall_ns, n)).text,
         ps_ns_text_of(mean(sum.cooldown_ns, n)).text, ps_ns_text_of(unequal_ns(p)).text);
     for (size_t i = 0; i < p->n_numbers && i < 2; i++) {
