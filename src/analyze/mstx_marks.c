@@ -16,6 +16,7 @@
 #include "analyze/derived.h"
 #include "analyze/links.h"
 #include "analyze/marks.h"
+#include "analyze/overlap.h"
 #include "analyze/project.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -36,6 +37,7 @@ typedef struct collector {
     const ps_trace *trace;
     const ps_slices *s;
     const ps_links *links;
+    const ps_overlaps *overlaps;
     ps_derived *derived;
     uint32_t *device; /* [n_slices] device side of a mark, PS_NONE */
     uint32_t *below;  /* [n_slices] of an open marker: the one opened before it */
@@ -82,6 +84,22 @@ static int64_t length_of_step(const collector *c, int64_t id) {
     const ps_step *step =
         c->n_steps > 0 ? bsearch(&key, c->steps, c->n_steps, sizeof key, compare_steps) : NULL;
     return step != NULL ? step->end_ns - step->start_ns : 0;
+}
+
+/* The step on the device of the mark's device side; where that is not known, on the one that has most of it. The device runs
+ * behind the host: the window of the step on the host is no measure of its times. 0: no work of the step. */
+static int64_t length_on_device(const collector *c, int64_t step, uint32_t side) {
+    const ps_track *tracks = ps_trace_tracks(c->trace, &(size_t){0});
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < c->overlaps->n; i++) {
+        const ps_overlap *o = &c->overlaps->at[i];
+        bool is_there = side == PS_NONE || tracks[c->s->track[side]].device == o->device;
+        int64_t whole_ns = ps_overlap_whole_ns(o);
+        if (o->has_step && o->step == step && is_there && whole_ns > most_ns) {
+            most_ns = whole_ns;
+        }
+    }
+    return most_ns;
 }
 
 /* False when memory is out. */
@@ -311,8 +329,16 @@ static bool number_repeats(collector *c) {
     for (size_t first = 0; ok && first < out->n;) {
         size_t end = first;
         int64_t length = length_of_step(c, out->marks[first].step);
+        uint32_t on = PS_NONE; /* the track of the device side before, of which device_ns is */
+        int64_t device_ns = length_on_device(c, out->marks[first].step, PS_NONE);
         for (; end < out->n && out->marks[end].step == out->marks[first].step; end++) {
             out->marks[end].step_ns = length;
+            uint32_t side = c->any_device ? c->device[out->marks[end].row] : PS_NONE;
+            if (side != PS_NONE && c->s->track[side] != on) {
+                on = c->s->track[side];
+                device_ns = length_on_device(c, out->marks[first].step, side);
+            }
+            out->marks[end].device_step_ns = device_ns;
             repeat *r = &of[out->marks[end].name.id];
             if (r->first != first) {
                 *r = (repeat){.first = first};
@@ -396,7 +422,8 @@ static ps_code collect(collector *c, ps_err *err) {
             "ranges or <name>_start, <name>_stop; with Nsight, NVTX ranges");
     }
     c->links = ps_derived_links(c->derived, err);
-    ps_code code = c->links != NULL ? PS_OK : PS_NOMEM;
+    c->overlaps = c->links != NULL ? ps_derived_overlaps(c->derived, err) : NULL;
+    ps_code code = c->overlaps != NULL ? PS_OK : PS_NOMEM;
     if (code == PS_OK && !take_all(c)) {
         code = ps_fail_nomem(err);
     }

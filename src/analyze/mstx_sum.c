@@ -41,6 +41,14 @@ static int64_t duration_of(const ps_timed_mark *m, enum clock clock) {
     return clock == FRAMEWORK ? m->framework_ns : clock == CANN ? m->cann_ns : m->device_ns;
 }
 
+/* What a share is of; 0: nothing that is known. A device side that is longer than the step on its device lies in others', too. */
+static int64_t whole_of(const ps_timed_mark *m, enum clock clock) {
+    if (clock != DEVICE) {
+        return m->step_ns;
+    }
+    return m->step_ns > 0 && m->device_ns <= m->device_step_ns ? m->device_step_ns : 0;
+}
+
 enum { M_INDEX, M_NAME, M_DURATIONS, M_RANK = M_DURATIONS + 2 * N_CLOCKS, M_STEP };
 
 static const ps_column MARKS[] = {
@@ -69,8 +77,9 @@ static bool put_mark(ps_table *t, size_t index, const ps_timed_marks *of, int64_
             continue;
         }
         ps_table_set_real(t, M_DURATIONS + 2 * k, (double)ns);
-        if (m->step_ns > 0) {
-            ps_table_set_real(t, M_DURATIONS + 2 * k + 1, 100 * (double)ns / (double)m->step_ns);
+        int64_t whole_ns = whole_of(m, k);
+        if (whole_ns > 0) {
+            ps_table_set_real(t, M_DURATIONS + 2 * k + 1, 100 * (double)ns / (double)whole_ns);
         }
     }
     ps_table_set_int(t, M_RANK, rank);

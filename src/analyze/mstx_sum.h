@@ -18,7 +18,8 @@ typedef struct ps_timed_mark {
     int64_t framework_ns, cann_ns; /* host */
     int64_t device_ns;             /* PS_NO_DURATION: none */
     int64_t step, step_ns;         /* id, PS_STEP_OUTSIDE; the length of its window, 0 none */
-    uint32_t track, row;           /* thread; of the slice: ties of start */
+    int64_t device_step_ns; /* what of the device's time is that step's (overlap.h), 0 unknown */
+    uint32_t track, row;    /* thread; of the slice: ties of start */
 } ps_timed_mark;
 
 typedef struct ps_timed_marks {

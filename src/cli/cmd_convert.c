@@ -16,7 +16,7 @@
 
 #define NEEDS                                                                                      \
     (PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |         \
-     PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS)
+     PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS)
 
 typedef struct input {
     const ps_cluster_rank *rank;
@@ -133,8 +133,11 @@ static bool name_sources(conversion *c) {
                         is_twin ? r->path : ps_path_base(r->path));
         }
         const char *text = ps_arena_strndup(&c->arena, ps_buf_str(&title), title.len);
-        c->sources[i] = (ps_trace_source){
-            .rank = r->rank, .host = "", .title = text, .profiler = ps_cluster_recorder(r)};
+        c->sources[i] = (ps_trace_source){.rank = r->rank,
+                                          .host = r->host != NULL ? r->host : "",
+                                          .machine = r->machine,
+                                          .title = text,
+                                          .profiler = ps_cluster_recorder(r)};
         ok = text != NULL && ps_buf_ok(&title);
     }
     ps_buf_fini(&title);

@@ -103,7 +103,7 @@ static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n
     if (rank < 0 && folder != NULL) {
         rank = rank_in_name(ps_path_base(folder));
     }
-    **out = (ps_part){.rank = rank, .host = ""};
+    **out = (ps_part){.rank = rank, .host = "", .machine = -1};
     *n = 1;
     return PS_OK;
 }

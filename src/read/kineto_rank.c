@@ -151,8 +151,9 @@ ps_code ps_kineto_parts(const char *path, ps_arena *arena, ps_part **parts, size
     if (part == NULL || host == NULL) {
         return code != PS_OK ? code : ps_fail_nomem(err);
     }
-    *part =
-        (ps_part){.rank = head.rank >= 0 ? head.rank : ps_kineto_rank_of_name(path), .host = host};
+    *part = (ps_part){.rank = head.rank >= 0 ? head.rank : ps_kineto_rank_of_name(path),
+                      .host = host,
+                      .machine = -1};
     *parts = part;
     *n = 1;
     return PS_OK;

@@ -198,7 +198,8 @@ static void keep_active(part_scan *s, const ps_nsight_hosts *hosts) {
         candidate c = s->found[i];
         if (c.is_active) {
             c.host = ps_nsight_host(hosts, s->n.processes[i].key);
-            c.part = (ps_part){.id = s->n.processes[i].key, .rank = -1, .host = c.host};
+            c.part =
+                (ps_part){.id = s->n.processes[i].key, .rank = -1, .host = c.host, .machine = -1};
             s->found[kept++] = c;
         }
     }
@@ -240,7 +241,8 @@ static ps_code hand_out(const part_scan *s, ps_arena *arena, ps_part **parts, si
         (*parts)[i] = s->found[i].part;
     }
     bool has_rest = n_own == 0 || n_own < s->n_found;
-    (*parts)[n_own] = (ps_part){.id = n_own > 0 ? PS_NSIGHT_REST : 0, .rank = -1, .host = ""};
+    (*parts)[n_own] =
+        (ps_part){.id = n_own > 0 ? PS_NSIGHT_REST : 0, .rank = -1, .host = "", .machine = -1};
     *n = n_own + has_rest;
     return PS_OK;
 }

@@ -348,7 +348,7 @@ static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n
     if (machine == NULL || *out == NULL) {
         return ps_fail_nomem(err);
     }
-    **out = (ps_part){.id = 0, .rank = ps_paddle_worker_of(path), .host = machine};
+    **out = (ps_part){.id = 0, .rank = ps_paddle_worker_of(path), .host = machine, .machine = -1};
     *n = 1;
     return PS_OK;
 }

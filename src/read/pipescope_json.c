@@ -19,6 +19,7 @@
 #include "base/idmap.h"
 #include "base/lit.h"
 #include "base/num.h"
+#include "read/pipescope_json_tables.h"
 #include "read/reader.h"
 #include "read/trace_events.h"
 
@@ -63,6 +64,7 @@ typedef struct reading {
     ps_str no_kind;   /* "cat" of flows that have no kind */
     uint32_t *slices; /* number in the part -> provisional row, PS_NONE */
     size_t n_slices, cap_slices;
+    ps_json_tables tables;
     bool flow_is_open;
     uint64_t flow_id;
     uint32_t flow_from;
@@ -297,6 +299,42 @@ static bool take_time(reading *r, const ps_event *e) {
     return ps_str_is_none(key) || ps_idmap_put(&r->time_keys, key.id, 1);
 }
 
+/* The JSON of an argument; "" where there is none. */
+static ps_event_text json_arg(const reading *r, const ps_event *e, const char *key) {
+    const ps_event_arg *arg = find_arg(r, e, key);
+    bool is_json = arg != NULL && arg->type == PS_ARG_JSON;
+    return is_json ? r->batch->texts[arg->u.text] : (ps_event_text){.bytes = "", .n = 0};
+}
+
+static bool wants_tables(const reading *r) {
+    return (r->needs & (PS_NEED_TABLES | PS_NEED_STATISTICS)) != 0;
+}
+
+static bool take_table(reading *r, const ps_event *e) {
+    if (!wants_tables(r)) {
+        return true;
+    }
+    ps_event_text columns = json_arg(r, e, "columns");
+    const char *name = ps_builder_text(r->builder, str_arg(r, e, "table"));
+    ps_json_table_result result = ps_json_tables_begin(&r->tables, name, columns.bytes, columns.n);
+    if (result == PS_JSON_TABLE_ODD) {
+        odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_table without a name and columns");
+    }
+    return result != PS_JSON_TABLE_NOMEM;
+}
+
+static bool take_row(reading *r, const ps_event *e) {
+    if (!wants_tables(r)) {
+        return true;
+    }
+    ps_event_text cells = json_arg(r, e, "cells");
+    ps_json_table_result result = ps_json_tables_row(&r->tables, cells.bytes, cells.n);
+    if (result == PS_JSON_TABLE_ODD) {
+        odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_row that fits no pipescope_table before it");
+    }
+    return result != PS_JSON_TABLE_NOMEM;
+}
+
 static bool take_rank(reading *r, const ps_event *e) {
     int64_t part = -1;
     (void)int_arg(r, e, "part", &part);
@@ -323,6 +361,7 @@ static bool take_metadata(reading *r, const ps_event *e) {
         {"pipescope_track", take_track}, {"pipescope_category", take_category},
         {"pipescope_meta", take_meta},   {"pipescope_step", take_step},
         {"pipescope_time", take_time},   {"pipescope_process", take_process},
+        {"pipescope_table", take_table}, {"pipescope_row", take_row},
     };
     if (is_text(r, e->name, "pipescope_rank")) {
         return take_rank(r, e);
@@ -578,7 +617,11 @@ static ps_code take_member(void *context, const char *key, const char *json, siz
 
 ps_code ps_pipescope_json_read(ps_input *in, int64_t part, uint32_t needs, size_t n_threads,
                                ps_builder *b, ps_err *err) {
-    reading r = {.builder = b, .diag = ps_builder_diag(b), .needs = needs, .part = part};
+    reading r = {.builder = b,
+                 .diag = ps_builder_diag(b),
+                 .needs = needs,
+                 .part = part,
+                 .tables = {.builder = b}};
     ps_err here = PS_ERR_INIT;
     ps_idmap_init(&r.lane_rows);
     ps_idmap_init(&r.category_rows);
@@ -594,6 +637,7 @@ ps_code ps_pipescope_json_read(ps_input *in, int64_t part, uint32_t needs, size_
                          "part %lld has no events: it could not be read when the file was written",
                          (long long)part);
     }
+    ps_json_tables_end(&r.tables);
     if (r.flow_is_open) {
         ps_diag_add(r.diag, PS_ODD_FLOW_HALF, "the last flow has no end");
     }
@@ -729,7 +773,7 @@ static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, 
     }
     *n = 0;
     for (const ps_lit *r = count > 0 ? ranks->child : NULL; r != NULL; r = r->next) {
-        ps_part part = {.rank = -1};
+        ps_part part = {.rank = -1, .machine = -1};
         const char *host = ps_lit_str(ps_lit_get(r, "host"));
         part.host =
             ps_arena_strndup(arena, host != NULL ? host : "", host != NULL ? strlen(host) : 0);
@@ -740,6 +784,9 @@ static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, 
             return ps_fail_nomem(err);
         }
         (void)ps_lit_int(ps_lit_get(r, "rank"), &part.rank);
+        int64_t machine = -1;
+        bool is_number = ps_lit_int(ps_lit_get(r, "machine"), &machine);
+        part.machine = is_number && machine >= 0 && machine <= INT32_MAX ? (int32_t)machine : -1;
         if (ps_lit_int(ps_lit_get(r, "part"), &part.id)) {
             (*parts)[(*n)++] = part;
         }

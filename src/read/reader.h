@@ -29,6 +29,7 @@ typedef struct ps_part {
     int64_t id;       /* for ps_src.part */
     int64_t rank;     /* -1 unknown */
     const char *host; /* name of the machine, "" unknown; in the arena */
+    int32_t machine;  /* its number in a job of several, -1 unknown */
     const char
         *profiler; /* that wrote it, where the file tells of another than the reader does; NULL */
 } ps_part;

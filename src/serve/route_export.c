@@ -51,7 +51,8 @@ static ps_code write_trace(const ps_request *q, ps_reply *r, const ps_trace *t, 
                               .host = entry->host,
                               .title = entry->label,
                               .profiler =
-                                  entry->rank != NULL ? ps_cluster_recorder(entry->rank) : NULL};
+                                  entry->rank != NULL ? ps_cluster_recorder(entry->rank) : NULL,
+                              .machine = entry->rank != NULL ? entry->rank->machine : -1};
     ps_sink sink = ps_sink_buf(&r->body);
     r->body.max = MAX_BYTES;
     ps_trace_writer *w =

@@ -107,6 +107,9 @@ static void put_head(chrome_rank *r) {
         put_key_int(r, "{\"part\":", (int64_t)i);
         put_key_int(r, ",\"rank\":", s->rank);
         put_key_text(r, ",\"host\":", s->host);
+        if (s->machine >= 0) {
+            put_key_int(r, ",\"machine\":", s->machine);
+        }
         put_key_text(r, ",\"title\":", s->title);
         if (s->profiler != NULL) {
             put_key_text(r, ",\"profiler\":", s->profiler);
@@ -184,6 +187,62 @@ static void put_facts(chrome_rank *r) {
         put(r, "\"arg\":");
         put_text(r, r->keys.time_keys[i]);
         end_meta(r);
+    }
+}
+
+/* "integer", "real, ns" */
+static void put_column_type(chrome_rank *r, const ps_column *c) {
+    const char *unit = ps_unit_name(c->unit);
+    put(r, c->type == PS_COL_INT ? ":\"integer" : c->type == PS_COL_REAL ? ":\"real" : ":\"text");
+    put(r, unit[0] != '\0' ? ", " : "");
+    put(r, unit);
+    put(r, "\"");
+}
+
+static void put_cell(chrome_rank *r, const ps_table *t, size_t row, size_t column) {
+    const ps_value *cell = ps_table_cell(t, row, column);
+    ps_col_type type = t->columns[column].type;
+    if (cell->is_null || (type == PS_COL_REAL && cell->u.r - cell->u.r != 0)) {
+        put(r, "null"); /* JSON has no number that is infinite, or none */
+    } else if (type == PS_COL_INT) {
+        ps_json_put_i64(r->out, cell->u.i);
+    } else if (type == PS_COL_REAL) {
+        ps_json_put_real(r->out, cell->u.r);
+    } else {
+        ps_json_put_str(r->out, cell->u.text, strlen(cell->u.text));
+    }
+}
+
+static void put_table(chrome_rank *r, const ps_table *t, ps_json_piece ids) {
+    begin_meta(r, "pipescope_table", ids);
+    put_key_text(r, "\"table\":", t->name);
+    put(r, ",\"columns\":");
+    for (size_t c = 0; c < t->n_columns; c++) {
+        put(r, c == 0 ? "{" : ",");
+        ps_json_put_str(r->out, t->columns[c].name, strlen(t->columns[c].name));
+        put_column_type(r, &t->columns[c]);
+    }
+    put(r, "}");
+    end_meta(r);
+    for (size_t row = 0; row < t->n_rows && !ps_byte_out_failed(r->out); row++) {
+        begin_meta(r, "pipescope_row", ids);
+        for (size_t c = 0; c < t->n_columns; c++) {
+            put(r, c == 0 ? "\"cells\":[" : ",");
+            put_cell(r, t, row, c);
+        }
+        put(r, "]");
+        end_meta(r);
+    }
+}
+
+/* What a timeline has no place for, as far as it was read: statistics of the profiler, names of hosts and devices. */
+static void put_tables(chrome_rank *r) {
+    size_t n = 0;
+    const ps_table *const *tables = ps_trace_side_tables(r->t, &n);
+    for (size_t i = 0; i < n && !ps_byte_out_failed(r->out); i++) {
+        if (tables[i]->n_columns > 0) {
+            put_table(r, tables[i], first_ids(r));
+        }
     }
 }
 
@@ -501,6 +560,7 @@ static ps_code write_rank(void *state, size_t source, const ps_trace *t, ps_err 
             put_head(&r);
         }
         put_facts(&r);
+        put_tables(&r);
         put_processes(&r);
         put_tracks(&r);
         bool ok = put_slices(&r);

@@ -24,6 +24,7 @@ typedef struct ps_trace_source {
     const char *
         title; /* stands before the names of its processes when there are several sources: "rank 3" */
     const char *profiler; /* that wrote it: "PyTorch"; NULL unknown */
+    int32_t machine;      /* number of the machine in a job of several, -1 unknown */
 } ps_trace_source;
 
 /* What was written. */

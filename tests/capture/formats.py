@@ -3,25 +3,15 @@ import json
 
 from program import Capture
 
-# Rules that read what a timeline has no place for (docs/commands/convert.md, "What is kept"): tables of the profiler.
-OF_TABLES = ("slow-link", "small-packets", "retransmission")
-# Tables made of such.
-TABLES_OF_TABLES = ("SlowLink/", "CommunicationTimeSum/", "CommunicationMatrixSum/", "StepTraceTime/rank_device_map", "StepTraceTime/host_info",
-                    "ExportSummary/", "StepTraceTime/cluster_base_info")
 
-
-def verdict(report, ranks=None, exact=True):
+def verdict(report, ranks=None):
     """What a report says, without times since 1970 and without what belongs to the file."""
     ranks = ranks or {}
-    found = []
-    for f in report["findings"]:
-        if f["rule"] in OF_TABLES and not exact:
-            continue
-        found.append((f["rule"], f["severity"], str(ranks.get(f["rank"], f["rank"])), str(f["stage"]), str(f["gain_ns"]), f["value"]))
-    return found
+    return [(f["rule"], f["severity"], str(ranks.get(f["rank"], f["rank"])), str(f["stage"]), str(f["gain_ns"]), f["value"])
+            for f in report["findings"]]
 
 
-def differences(a, b, title_a="before", title_b="after", ranks=None, exact=True):
+def differences(a, b, title_a="before", title_b="after", ranks=None):
     """Sentences that say where two reports differ."""
     if (a is None) != (b is None):
         return ["%s has a report: %s; %s: %s" % (title_a, a is not None, title_b, b is not None)]
@@ -30,7 +20,7 @@ def differences(a, b, title_a="before", title_b="after", ranks=None, exact=True)
     faults = []
     if a["step_ns"] != b["step_ns"]:
         faults.append("step_ns: %s %s, %s %s" % (title_a, a["step_ns"], title_b, b["step_ns"]))
-    mine, others = verdict(a, ranks, exact), verdict(b, None, exact)
+    mine, others = verdict(a, ranks), verdict(b)
     for f in mine:
         if f not in others:
             other = [o for o in others if o[0] == f[0]]
@@ -51,23 +41,21 @@ def differences(a, b, title_a="before", title_b="after", ranks=None, exact=True)
     return faults
 
 
-# Columns that rest on such a table: the names of devices (NPU_INFO).
-COLUMNS_OF_TABLES = ("peak from",)
+# The name of the file itself (rank_device_map).
+COLUMNS_OF_FILES = ("profilePath",)
 
 
 def rows_of(rows):
-    return sorted(json.dumps({k: v for k, v in row.items() if k not in COLUMNS_OF_TABLES}, sort_keys=True, default=str) for row in rows)
+    return sorted(json.dumps({k: v for k, v in row.items() if k not in COLUMNS_OF_FILES}, sort_keys=True, default=str) for row in rows)
 
 
 def told(row):
     return row if len(row) < 300 else row[:300] + "..."
 
 
-def table_differences(a, b, skip=(), title_a="before", title_b="after"):
+def table_differences(a, b, title_a="before", title_b="after"):
     faults = []
     for name in sorted(set(a) | set(b)):
-        if any(name.startswith(s) for s in skip):
-            continue
         one, two = rows_of(a.get(name, [])), rows_of(b.get(name, []))
         if one != two:
             left = [r for r in one if r not in set(two)]
@@ -87,14 +75,14 @@ def again(capture, ending):
 
 def report_again(capture):
     other = again(capture, ".json")
-    return differences(capture.report(), other.report(), "as it is", "as JSON", exact=False) if other else None
+    return differences(capture.report(), other.report(), "as it is", "as JSON") if other else None
 
 
 def tables_again(capture):
     other = again(capture, ".json")
     if not other or capture.tables() is None:
         return None
-    return table_differences(capture.tables(), other.tables() or {}, TABLES_OF_TABLES, "as it is", "as JSON")
+    return table_differences(capture.tables(), other.tables() or {}, title_a="as it is", title_b="as JSON")
 
 
 def chart_again(capture):

@@ -156,7 +156,8 @@ static ps_trace *make(const uint8_t *data, size_t size) {
 }
 
 static void write_as(const char *path, const ps_trace *t, size_t n, ps_buf *out) {
-    static const ps_trace_source SOURCES[] = {{0, "", "rank 0", NULL}, {-1, "h", "x", "PyTorch"}};
+    static const ps_trace_source SOURCES[] = {{0, "", "rank 0", NULL, -1},
+                                              {-1, "h", "x", "PyTorch", -1}};
     ps_sink sink = ps_sink_buf(out);
     ps_trace_writer *w =
         ps_trace_writer_to_sink(ps_trace_format_for(path), &sink, SOURCES, n, NULL);

@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void write_as(const char *path, const ps_trace *t) {
-    static const ps_trace_source SOURCE = {0, "", "rank 0", NULL};
+    static const ps_trace_source SOURCE = {0, "", "rank 0", NULL, -1};
     ps_buf out;
     ps_buf_init(&out, 0);
     ps_sink sink = ps_sink_buf(&out);

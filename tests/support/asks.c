@@ -47,7 +47,7 @@ void asks_of_traces(asks *a, const char *dir, ps_trace *const *traces, size_t n)
         char path[600];
         (void)snprintf(path, sizeof path, "%s/rank%zu.json", dir, i);
         ps_err err = PS_ERR_INIT;
-        ps_trace_source source = {(int64_t)i, "", "rank", NULL};
+        ps_trace_source source = {(int64_t)i, "", "rank", NULL, -1};
         ps_trace_writer *w = ps_trace_writer_open(path, &source, 1, &err);
         if (w == NULL || ps_trace_writer_rank(w, 0, traces[i], &err) != PS_OK ||
             ps_trace_writer_commit(w, NULL, &err) != PS_OK) {

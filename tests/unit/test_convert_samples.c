@@ -16,7 +16,7 @@
 
 #define EVERYTHING                                                                                 \
     (PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |         \
-     PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS)
+     PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS)
 
 /* NULL when the trace holds nothing or could not be read: the readers' own tests are about that. */
 static ps_trace *read_rank(const ps_cluster_rank *rank) {
@@ -30,7 +30,7 @@ static ps_trace *read_rank(const ps_cluster_rank *rank) {
 }
 
 static void write_json(const ps_trace *t, ps_buf *out) {
-    const ps_trace_source source = {0, "", "rank 0", NULL};
+    const ps_trace_source source = {0, "", "rank 0", NULL, -1};
     ps_sink sink = ps_sink_buf(out);
     ps_trace_writer *w =
         ps_trace_writer_to_sink(ps_trace_format_for("x.json"), &sink, &source, 1, NULL);

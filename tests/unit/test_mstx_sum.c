@@ -30,6 +30,7 @@ static void range(ps_builder *b, uint32_t thread, const char *name, int64_t star
  *   a: start 100, stop 300, on the device 150 and 400; set by operators that began at 90 and 280
  *   b: two starts 400 and 420, stops 430 and 480: the inner one took 10, the outer one 80
  *   c stops without a start, d starts without a stop, e starts on one thread and stops on another
+ *   the device works on step 1 from 100 to 900 and on step 2 from 1200 to 2250: of its time 1000 and 1250 are theirs
  *   outer [1100 1500] holds inner [1150 1250] and again [1300 1400]; f has no device side */
 static ps_trace *rank_0(void) {
     ps_builder *b = ps_builder_new();
@@ -54,6 +55,8 @@ static ps_trace *rank_0(void) {
     range(b, one, "inner", 1150, 1250, 1250, 1300);
     range(b, one, "inner", 1300, 1400, 1400, 1420);
     range(b, one, "f", 1600, 1700, -1, -1);
+    (void)small_slice(b, PS_SLICE_KERNEL, small_stream(b, 8), "k", 100, 900);
+    (void)small_slice(b, PS_SLICE_KERNEL, small_stream(b, 8), "k", 1200, 2250);
     return small_seal(b);
 }
 
@@ -77,11 +80,11 @@ static void pairs_and_ranges(void **state) {
                  "0|a|190|19|200|20|250|25|0|1\n"
                  "1|b_0|80|8|80|8|NULL|NULL|0|1\n"
                  "2|b_1|10|1|10|1|NULL|NULL|0|1\n"
-                 "3|outer|400|40|400|40|500|50|0|2\n"
-                 "4|outer::inner_0|100|10|100|10|50|5|0|2\n"
-                 "5|outer::inner_1|100|10|100|10|20|2|0|2\n"
+                 "3|outer|400|40|400|40|500|40|0|2\n"
+                 "4|outer::inner_0|100|10|100|10|50|4|0|2\n"
+                 "5|outer::inner_1|100|10|100|10|20|1.6|0|2\n"
                  "0|early|30|NULL|30|NULL|7|NULL|1|NULL\n"
-                 "1|a|400|40|400|40|200|20|1|1\n");
+                 "1|a|400|40|400|40|200|NULL|1|1\n");
     /* 200 and 250: quartiles 212.5, 225, 237.5; (250 - 237.5) / 450 is 2.777... % */
     small_expect(&o, "MSTXAllDeviceStats",
                  "early|1|7|NULL|7|1|7|7|7|7|1|7|0|NULL\n"

@@ -5,11 +5,15 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "read/pipescope_json.h"
+#include "read/reader.h"
+#include "support/scratch.h"
 #include "support/trace_dump.h"
 #include "support/trace_samples.h"
 #include "write/trace_layout.h"
@@ -19,7 +23,8 @@
     (PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS |            \
      PS_NEED_ARGS)
 
-static const ps_trace_source SOURCES[] = {{0, "host a", "rank 0", NULL}, {1, "", "rank 1", NULL}};
+static const ps_trace_source SOURCES[] = {{0, "host a", "rank 0", NULL, 2},
+                                          {1, "", "rank 1", NULL, -1}};
 
 /* Writes the trace as each of `n` ranks. */
 static ps_code write_as(const char *path, const ps_trace *t, size_t n, ps_buf *out) {
@@ -94,6 +99,91 @@ static void json_is_read_back_as_it_was(void **state) {
     ps_trace_free(t);
 }
 
+static void expect_machine(const ps_part *part, const char *host, int32_t machine) {
+    assert_string_equal(part->host, host);
+    assert_int_equal(part->machine, machine);
+}
+
+static void machines_of_ranks_come_back(void **state) {
+    (void)state;
+    char dir[SCRATCH_BYTES], path[SCRATCH_BYTES + 32];
+    scratch_make(dir, sizeof dir);
+    (void)snprintf(path, sizeof path, "%s/x.json", dir);
+    ps_trace *t = sample_of_everything();
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    assert_int_equal(write_as("x.json", t, 2, &json), PS_OK);
+    assert_int_equal(ps_write_file(path, json.data, json.len, NULL), PS_OK);
+    ps_arena arena;
+    ps_arena_init(&arena);
+    ps_part *parts = NULL;
+    size_t n = 0;
+    assert_int_equal(ps_reader_find("pipescope-json")->parts(path, &arena, &parts, &n, NULL),
+                     PS_OK);
+    assert_int_equal(n, 2);
+    expect_machine(&parts[0], "host a", 2);
+    expect_machine(&parts[1], "", -1);
+    ps_arena_fini(&arena);
+    ps_buf_fini(&json);
+    ps_trace_free(t);
+    scratch_remove(dir);
+}
+
+/* --- side tables --------------------------------------------------------------------------------------- */
+
+static const ps_column LINKS[] = {{.name = "group \"tp\"", .type = PS_COL_TEXT},
+                                  {.name = "bytes", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
+                                  {.name = "GB/s", .type = PS_COL_REAL}};
+
+static ps_trace *trace_with_tables(void) {
+    ps_builder *b = ps_builder_new();
+    uint32_t track = ps_builder_track(b, (ps_track){.kind = PS_TRACK_STREAM, .device = 0});
+    ps_builder_slice(b, PS_SLICE_KERNEL, track, ps_builder_str(b, "k", 1), 1000, 2000, 0);
+    ps_table *links = ps_table_new("links", "", LINKS, 3);
+    assert_true(ps_table_add_row(links) && ps_table_set_text(links, 0, "a\"[]\n"));
+    ps_table_set_int(links, 1, INT64_MIN);
+    ps_table_set_real(links, 2, 0.1);
+    assert_true(ps_table_add_row(links));
+    assert_true(ps_table_add_row(links) && ps_table_set_text(links, 0, ""));
+    ps_table_set_real(links, 2, 2);
+    ps_builder_side_table(b, links);
+    ps_builder_side_table(b, ps_table_new("empty", "", LINKS, 1));
+    return ps_builder_seal(b, NULL);
+}
+
+static void side_tables_come_back(void **state) {
+    (void)state;
+    ps_trace *t = trace_with_tables();
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    assert_int_equal(write_as("x.json", t, 1, &json), PS_OK);
+    ps_err err = PS_ERR_INIT;
+    ps_trace *again = read_back(&json, 0, EVERYTHING | PS_NEED_STATISTICS, &err);
+    assert_int_equal(ps_diag_n_errors(ps_trace_diag(again)), 0);
+    size_t n = 0;
+    (void)ps_trace_side_tables(again, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(ps_trace_side_table(again, "empty")->n_rows, 0);
+    const ps_table *links = ps_trace_side_table(again, "links");
+    assert_int_equal(links->n_rows, 3);
+    for (size_t c = 0; c < 3; c++) {
+        assert_string_equal(links->columns[c].name, LINKS[c].name);
+        assert_int_equal(links->columns[c].type, LINKS[c].type);
+        assert_int_equal(links->columns[c].unit, LINKS[c].unit);
+        assert_true(ps_table_cell(links, 1, c)->is_null);
+    }
+    assert_string_equal(ps_table_cell(links, 0, 0)->u.text, "a\"[]\n");
+    assert_true(ps_table_cell(links, 0, 1)->u.i == INT64_MIN);
+    assert_true(ps_table_cell(links, 0, 2)->u.r == 0.1 && ps_table_cell(links, 2, 2)->u.r == 2);
+    assert_string_equal(ps_table_cell(links, 2, 0)->u.text, "");
+    ps_trace_free(again);
+    again = read_back(&json, 0, EVERYTHING, &err); /* not asked for */
+    assert_null(ps_trace_side_table(again, "links"));
+    ps_trace_free(again);
+    ps_buf_fini(&json);
+    ps_trace_free(t);
+}
+
 static void a_part_that_is_not_there(void **state) {
     (void)state;
     ps_trace *t = sample_of_everything();
@@ -138,7 +228,7 @@ static ps_trace *read_text(const char *text, ps_err *err) {
     ps_buf json;
     ps_buf_init(&json, 0);
     ps_buf_add_str(&json, text);
-    ps_trace *t = read_back(&json, 0, EVERYTHING, err);
+    ps_trace *t = read_back(&json, 0, EVERYTHING | PS_NEED_STATISTICS, err);
     ps_buf_fini(&json);
     return t;
 }
@@ -173,6 +263,33 @@ static void odd_files_are_counted(void **state) {
     assert_int_equal(d->counts[PS_ODD_FLOW_NO_SLICE], 1);
     assert_int_equal(d->counts[PS_ODD_EVENT_PHASE], 1);
     assert_int_equal(d->counts[PS_ODD_METADATA_EVENT], 1);
+    ps_trace_free(t);
+}
+
+#define TABLE(args) ",{\"ph\":\"M\",\"name\":\"pipescope_table\",\"pid\":1,\"args\":{" args "}}"
+#define ROW(args) ",{\"ph\":\"M\",\"name\":\"pipescope_row\",\"pid\":1,\"args\":{" args "}}"
+
+static void odd_tables_are_counted(void **state) {
+    (void)state;
+    ps_err err = PS_ERR_INIT;
+    ps_trace *t = read_text(
+        HEAD RANK ROW("\"cells\":[1]") TABLE("\"table\":\"none\"") ROW("\"cells\":[1]") TABLE(
+            "\"table\":\"x\",\"columns\":{\"a\":\"integer, miles\"}")
+            TABLE("\"table\":\"x\",\"columns\":{\"a\":\"word\"}") TABLE(
+                "\"table\":\"t\",\"columns\":{\"a\":\"integer\",\"b\":\"text\"}")
+                ROW("\"cells\":[1,\"x\"]") ROW("\"cells\":[1]") ROW("\"cells\":[1,\"x\",2]") ROW(
+                    "\"cells\":[1.5,\"x\"]") ROW("\"cells\":[1,2]") ROW("\"cells\":[[],{}]")
+                    ROW("\"cells\":3") ROW("") ROW(
+                        "\"cells\":[null,null]") "," TRACK
+                                                 ",{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"a\"}"
+                                                 "]}",
+        &err);
+    assert_non_null(t);
+    assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_METADATA_EVENT], 12);
+    size_t n = 0;
+    (void)ps_trace_side_tables(t, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(ps_trace_side_table(t, "t")->n_rows, 2);
     ps_trace_free(t);
 }
 
@@ -436,9 +553,7 @@ static void memory_runs_out_writing(void **state) {
     ps_trace_free(t);
 }
 
-static void memory_runs_out_reading(void **state) {
-    (void)state;
-    ps_trace *t = sample_of_everything();
+static void expect_all_failures_told(ps_trace *t) {
     ps_buf json;
     ps_buf_init(&json, 0);
     assert_int_equal(write_as("x.json", t, 1, &json), PS_OK);
@@ -447,7 +562,7 @@ static void memory_runs_out_reading(void **state) {
         assert_true(at < 100000);
         ps_err err = PS_ERR_INIT;
         ps_alloc_fail_at(at);
-        again = read_back(&json, 0, EVERYTHING, &err);
+        again = read_back(&json, 0, EVERYTHING | PS_NEED_STATISTICS, &err);
         ps_alloc_fail_at(-1);
         if (again == NULL) {
             assert_int_equal(err.code, PS_NOMEM);
@@ -457,6 +572,12 @@ static void memory_runs_out_reading(void **state) {
     ps_trace_free(again);
     ps_buf_fini(&json);
     ps_trace_free(t);
+}
+
+static void memory_runs_out_reading(void **state) {
+    (void)state;
+    expect_all_failures_told(sample_of_everything());
+    expect_all_failures_told(trace_with_tables());
 }
 
 /* A sink that is full is noticed at the rank or at the end, not passed over. */
@@ -476,6 +597,9 @@ static void a_full_sink_is_noticed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_is_read_back_as_it_was),
+        cmocka_unit_test(machines_of_ranks_come_back),
+        cmocka_unit_test(side_tables_come_back),
+        cmocka_unit_test(odd_tables_are_counted),
         cmocka_unit_test(a_part_that_is_not_there),
         cmocka_unit_test(needs_are_heeded),
         cmocka_unit_test(odd_files_are_counted),
