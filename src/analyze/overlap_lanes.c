@@ -61,6 +61,19 @@ static bool differs_by_rounding(const lane_sum *lane, int64_t own_ns) {
     return lane->n > 0 ? difference / lane->n <= ROUNDING_NS : own_ns == 0;
 }
 
+/* What is a part of them stays one: receives of what is not overlapped, copies of what is free. */
+static void set_lanes(ps_overlap *o, const int64_t ns[N_LANES]) {
+    int64_t receives_ns = o->not_overlapped_ns - o->exclude_receive_ns;
+    o->computing_ns = ns[LANE_COMPUTING];
+    o->communication_ns = ns[LANE_COMMUNICATION];
+    o->not_overlapped_ns = ns[LANE_NOT_OVERLAPPED];
+    o->free_ns = ns[LANE_FREE];
+    int64_t exclude_ns = o->not_overlapped_ns - receives_ns;
+    o->exclude_receive_ns = exclude_ns > 0 ? exclude_ns : 0;
+    int64_t *copies = &o->copies_ns[PS_SHARE_FREE];
+    *copies = *copies < o->free_ns ? *copies : o->free_ns;
+}
+
 static void take(const ps_trace *trace, const ps_str *names, ps_overlap *o) {
     lane_sum sums[N_LANES] = {{0, 0}};
     int64_t *own[N_LANES] = {[LANE_COMPUTING] = &o->computing_ns,
@@ -73,14 +86,11 @@ static void take(const ps_trace *trace, const ps_str *names, ps_overlap *o) {
             return;
         }
     }
-    int64_t receives_ns = o->not_overlapped_ns - o->exclude_receive_ns;
+    int64_t ns[N_LANES];
     for (size_t lane = 0; lane < N_LANES; lane++) {
-        *own[lane] = sums[lane].ns;
+        ns[lane] = sums[lane].ns;
     }
-    int64_t exclude_ns = o->not_overlapped_ns - receives_ns;
-    o->exclude_receive_ns = exclude_ns > 0 ? exclude_ns : 0;
-    int64_t *copies = &o->copies_ns[PS_SHARE_FREE];
-    *copies = *copies < o->free_ns ? *copies : o->free_ns;
+    set_lanes(o, ns);
 }
 
 /* --- the same sums in a table ------------------------------------------------------------------------------ */
@@ -135,8 +145,8 @@ static void take_row(const ps_trace *trace, const ps_table *t, const ps_idmap *r
         told[lane] = is_said ? llround(v->u.r * 1000) : -1;
         row = is_said && is_near(trace, told[lane], *own[lane]) ? row : t->n_rows;
     }
-    for (size_t lane = 0; row < t->n_rows && lane < N_LANES; lane++) {
-        *own[lane] = told[lane];
+    if (row < t->n_rows) {
+        set_lanes(o, told);
     }
 }
 

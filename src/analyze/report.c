@@ -338,6 +338,13 @@ static const ps_column OVERVIEW[N_O] = {
     [O_FREE_SHARE] = {.name = "free", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
 };
 
+/* What nobody tells is 0 in sums, and nothing in a table. */
+static void set_known(ps_table *t, size_t column, int64_t ns, bool is_unknown) {
+    if (!is_unknown || ns != 0) {
+        ps_table_set_int(t, column, ns);
+    }
+}
+
 static ps_code add_overview(const ps_report *report, ps_err *err) {
     ps_table *t = ps_table_new("overview", "where a step of each rank goes, mean of its steps",
                                OVERVIEW, N_O);
@@ -352,13 +359,13 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
             ps_table_set_int(t, O_RANK, m->rank);
             ps_table_set_int(t, O_STEPS, (int64_t)m->facts->n_steps);
             ps_table_set_int(t, O_STEP, m->step_ns);
-            ps_table_set_int(t, O_BEFORE, m->before_ns);
+            set_known(t, O_BEFORE, m->before_ns, m->facts->has_no_starts);
             ps_table_set_int(t, O_COMPUTING, m->computing_ns);
             ps_table_set_int(t, O_EXPOSED, m->exposed_ns);
             ps_table_set_int(t, O_RECEIVE, m->receive_ns);
-            ps_table_set_int(t, O_COPIES, m->copies_ns);
+            set_known(t, O_COPIES, m->copies_ns, m->facts->has_no_copies);
             ps_table_set_int(t, O_FREE, m->free_ns);
-            ps_table_set_int(t, O_AFTER, m->after_ns);
+            set_known(t, O_AFTER, m->after_ns, m->facts->has_no_ends);
             ps_table_set_int(t, O_BUBBLE, m->bubble_ns);
             ps_table_set_real(t, O_COMPUTING_SHARE, ps_percent(m->computing_ns, m->step_ns));
             ps_table_set_real(t, O_FREE_SHARE, ps_percent(m->free_ns, m->step_ns));
@@ -379,20 +386,31 @@ static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_
                                 {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
                                 {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
                                 {.name = "device_times", .type = PS_COL_TEXT},
-                                {.name = "comm_from_marks", .type = PS_COL_TEXT}};
+                                {.name = "comm_from_marks", .type = PS_COL_TEXT},
+                                {.name = "missing_timeline", .type = PS_COL_TEXT},
+                                {.name = "ranks_without_timeline", .type = PS_COL_INT}};
 
 static ps_code add_job(const ps_report *report, ps_err *err) {
+    const char *files = NULL; /* of the first rank without a timeline */
+    int64_t n_without = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const char *of_rank = report->members[i].facts->no_timeline;
+        n_without += of_rank != NULL;
+        files = files != NULL ? files : of_rank;
+    }
     ps_table *t = ps_table_new("job", "what shares and times are counted from", JOB,
                                sizeof JOB / sizeof *JOB);
     if (t == NULL || !ps_table_add_row(t) ||
         !ps_table_set_text(t, 3, report->has_host_times ? "host" : "device") ||
-        (report->comm_from_marks != NULL && !ps_table_set_text(t, 4, report->comm_from_marks))) {
+        (report->comm_from_marks != NULL && !ps_table_set_text(t, 4, report->comm_from_marks)) ||
+        (files != NULL && !ps_table_set_text(t, 5, files))) {
         ps_table_free(t);
         return ps_fail_nomem(err);
     }
     ps_table_set_int(t, 0, report->step_ns);
     ps_table_set_int(t, 1, report->start_ns);
     ps_table_set_int(t, 2, report->n_steps);
+    ps_table_set_int(t, 6, n_without);
     return ps_result_add(report->in->result, t, err);
 }
 
@@ -499,7 +517,8 @@ static void free_partial(void *partial) {
 
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
-              PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS,
+              PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS |
+              PS_NEED_UNIT_RATIOS,
      .map = ps_report_map},
     {.map = wait_for_chart, .reduce = reduce}};
 

@@ -159,6 +159,16 @@ static int64_t other_idle_ns(const ps_report_member *m) {
     return m->computing_ns > 0 && idle_ns(m) > known_ns ? idle_ns(m) - known_ns : 0;
 }
 
+static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
+    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+}
+
+/* Most of it stands before work whose launch the capture has: else nobody knows that it is not the host's. */
+static bool knows_launches(const ps_report_member *m) {
+    int64_t unknown_ns = per_step(m, ps_report_idle_ns(m->facts, PS_IDLE_UNKNOWN));
+    return m->facts->no_timeline == NULL && unknown_ns <= other_idle_ns(m) / 2;
+}
+
 static void find_idle(ps_report *report) {
     const ps_report_member *worst = NULL;
     double share = 0;
@@ -171,18 +181,24 @@ static void find_idle(ps_report *report) {
     if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_IDLE_DEVICE, share)) {
         return;
     }
+    ps_finding found = {
+        .rule = PS_RULE_IDLE_DEVICE, .rank = worst->rank, .stage = worst->stage, .value = share};
     char causes[700];
-    say_causes(worst, causes, sizeof causes);
-    ps_findings_add(
-        &report->findings,
-        (ps_finding){.rule = PS_RULE_IDLE_DEVICE,
-                     .rank = worst->rank,
-                     .stage = worst->stage,
-                     .value = share},
-        "On rank %s the device is idle for %s of a step of %s (%.1f %%) without waiting for "
-        "the host. %s",
-        PS_RANK(worst->rank), ps_ns_text_of(other_idle_ns(worst)).text,
-        ps_ns_text_of(worst->step_ns).text, share, causes);
+    bool is_known = knows_launches(worst);
+    if (worst->facts->no_timeline == NULL) {
+        say_causes(worst, causes, sizeof causes);
+    } else {
+        (void)snprintf(causes, sizeof causes, "What it waited for is told by no table (no %.200s).",
+                       worst->facts->no_timeline);
+    }
+    found.title = is_known ? NULL : "The device is idle, and nothing says for what";
+    ps_findings_add(&report->findings, found,
+                    "On rank %s the device is idle for %s of a step of %s (%.1f %%)%s. %s",
+                    PS_RANK(worst->rank), ps_ns_text_of(other_idle_ns(worst)).text,
+                    ps_ns_text_of(worst->step_ns).text, share,
+                    is_known ? " without waiting for the host"
+                             : "; whether it waited for the host is not known",
+                    causes);
 }
 
 /* --- before and after the work of a step --------------------------------------------------------------------------- */
@@ -214,6 +230,7 @@ static void find_edges(ps_report *report) {
         return;
     }
     char bubble[80] = "";
+    bool ends = !worst->facts->has_no_ends;
     if (worst->edge_bubble_ns > 0) {
         (void)snprintf(bubble, sizeof bubble, ", without %s in the pipeline bubble",
                        ps_ns_text_of(worst->edge_bubble_ns).text);
@@ -225,10 +242,12 @@ static void find_edges(ps_report *report) {
                      .stage = worst->stage,
                      .gain_ns = edges_ns(worst),
                      .value = share},
-        "On rank %s a step of %s begins with %s without any work on the device, and ends with "
-        "%s (%.1f %% of the step%s).",
+        "On rank %s a step of %s begins with %s without any work on the device%s%s (%.1f %% of the "
+        "step%s).%s",
         PS_RANK(worst->rank), ps_ns_text_of(worst->step_ns).text,
-        ps_ns_text_of(worst->before_ns).text, ps_ns_text_of(worst->after_ns).text, share, bubble);
+        ps_ns_text_of(worst->before_ns).text, ends ? ", and ends with " : "",
+        ends ? ps_ns_text_of(worst->after_ns).text : "", share, bubble,
+        ends ? "" : " How long it goes on behind its last work is told by no table.");
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");
     for (size_t i = 0; i < worst->facts->n_edges; i++) {
@@ -280,10 +299,6 @@ typedef struct stop_rule {
     ps_rule_id rule;
     int first, last;
 } stop_rule;
-
-static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
-    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
-}
 
 /* Outside of the pipeline bubble, in which nothing would have run anyway. */
 static int64_t stopped_ns(const ps_report_member *m, const stop_rule *rule) {

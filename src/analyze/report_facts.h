@@ -156,7 +156,11 @@ typedef struct ps_report_rank {
     bool any_device;
     bool has_host_times;         /* what its devices did was timed on the host: it ran there */
     const char *comm_from_marks; /* ps_trace_comm_from_marks */
-    ps_rank_facts facts;         /* where it stands */
+    const char *no_timeline;     /* ps_trace_missing_timeline: files that are missing; NULL none */
+    bool has_no_starts,
+        has_no_ends; /* steps begin with their first work, end with their last: nobody says more */
+    bool has_no_copies;  /* nobody says whether there were any */
+    ps_rank_facts facts; /* where it stands */
 
     int64_t origin_ns;
     ps_overlap *steps; /* times from the origin */

@@ -18,6 +18,10 @@ void ps_findings_fini(ps_findings *f) {
     ps_arena_fini(&f->arena);
 }
 
+const char *ps_finding_title(const ps_finding *finding) {
+    return finding->title != NULL ? finding->title : ps_rule_of(finding->rule)->title;
+}
+
 bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value) {
     return value > f->thresholds[rule];
 }
@@ -180,9 +184,10 @@ static bool add_finding(ps_table *t, const ps_finding *x, size_t number, ps_vend
     }
     return ps_table_set_text(t, F_SECTION, ps_section_name(rule->section)) &&
            ps_table_set_text(t, F_SEVERITY, severity) && ps_table_set_text(t, F_RULE, rule->name) &&
-           ps_table_set_text(t, F_TITLE, rule->title) && ps_table_set_text(t, F_TEXT, x->text) &&
-           ps_table_set_text(t, F_VALUE, value) && ps_table_set_text(t, F_THRESHOLD, limit) &&
-           ps_table_set_text(t, F_FIRES, fires) && ps_table_set_text(t, F_ADVICE, advice);
+           ps_table_set_text(t, F_TITLE, ps_finding_title(x)) &&
+           ps_table_set_text(t, F_TEXT, x->text) && ps_table_set_text(t, F_VALUE, value) &&
+           ps_table_set_text(t, F_THRESHOLD, limit) && ps_table_set_text(t, F_FIRES, fires) &&
+           ps_table_set_text(t, F_ADVICE, advice);
 }
 
 static bool add_evidence(ps_table *t, const ps_evidence *e, size_t number, int64_t start_ns) {

@@ -29,17 +29,20 @@ typedef struct ps_evidence {
 
 typedef struct ps_finding {
     ps_rule_id rule;
-    int64_t rank;    /* -1: several */
-    int32_t stage;   /* -1: several or unknown */
-    int64_t gain_ns; /* per step, at most; 0 unknown */
-    double value;    /* what the rule compares, in its unit */
-    bool is_assumed; /* the gain rests on something that was not measured: medium at most */
+    const char *title; /* static, where the rule's says more than is known here; NULL: the rule's */
+    int64_t rank;      /* -1: several */
+    int32_t stage;     /* -1: several or unknown */
+    int64_t gain_ns;   /* per step, at most; 0 unknown */
+    double value;      /* what the rule compares, in its unit */
+    bool is_assumed;   /* the gain rests on something that was not measured: medium at most */
     const char *text;
     size_t first_evidence, n_evidence;
     ps_intervals spans; /* when that was on `rank`, epoch, over all steps; empty: not known */
     int64_t shared_ns;  /* per step, of the gain: what finding `shared_with` counts, too */
     size_t shared_with; /* its number; 0: none; shared_ns 0: nobody knows how much */
 } ps_finding;
+
+const char *ps_finding_title(const ps_finding *finding);
 
 /* Zero it and set `thresholds` to begin; end with ps_findings_fini(). */
 typedef struct ps_findings {

@@ -48,6 +48,18 @@ static void look_around(const ps_trace *trace, const char *profiler, ps_report_r
     }
 }
 
+/* What only a timeline tells is unknown without it. */
+static bool look_for_timeline(const ps_trace *trace, ps_report_rank *r) {
+    const ps_slices *s = ps_trace_slices(trace);
+    const char *files = ps_trace_missing_timeline(trace);
+    bool any_copies = s->n > 0 && memchr(s->kind, PS_SLICE_COPY, s->n) != NULL;
+    r->has_no_starts = ps_trace_meta(trace, PS_STEP_STARTS_KEY) != NULL;
+    r->has_no_ends = ps_trace_meta(trace, PS_STEP_ENDS_KEY) != NULL;
+    r->has_no_copies = files != NULL && !any_copies;
+    r->no_timeline = files != NULL ? ps_arena_strndup(&r->arena, files, strlen(files)) : NULL;
+    return files == NULL || r->no_timeline != NULL;
+}
+
 /* --- the environment ----------------------------------------------------------------------------------------------- */
 
 /* "2", or "mode:1,npu0:0-7". */
@@ -179,6 +191,9 @@ ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
     ps_arena_init(&r->arena);
     look_around(in->trace, in->rank->profiler, r);
     ps_code code = ps_rank_facts_read(in->trace, &r->arena, &r->facts, in->diag, err);
+    if (code == PS_OK && !look_for_timeline(in->trace, r)) {
+        code = ps_fail_nomem(err);
+    }
     if (code == PS_OK && !read_environment(in->trace, r, err)) {
         code = PS_NOMEM;
     }

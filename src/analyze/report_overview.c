@@ -36,6 +36,7 @@ static const ps_column STAGES[N_S] = {
 /* The sums of one stage. */
 typedef struct stage_sums {
     int64_t n, parts_ns[N_S];
+    int64_t n_unknown[N_S]; /* ranks of which nobody tells the part */
     const ps_report_member *busiest;
 } stage_sums;
 
@@ -46,6 +47,9 @@ static void add_member(stage_sums *s, const ps_report_member *m) {
     for (size_t c = S_BEFORE; c <= S_AFTER; c++) {
         s->parts_ns[c] = ps_ns_add(s->parts_ns[c], parts[c]);
     }
+    s->n_unknown[S_BEFORE] += m->facts->has_no_starts;
+    s->n_unknown[S_COPIES] += m->facts->has_no_copies;
+    s->n_unknown[S_AFTER] += m->facts->has_no_ends;
     bool is_busiest = s->busiest == NULL || ps_report_own_ns(m) > ps_report_own_ns(s->busiest);
     s->busiest = is_busiest ? m : s->busiest;
     s->n++;
@@ -61,7 +65,9 @@ static bool add_stage_row(ps_table *t, int32_t stage, const stage_sums *s) {
     int64_t step_ns = 0;
     for (size_t c = S_BEFORE; c <= S_AFTER; c++) {
         sum_ns = ps_ns_add(sum_ns, s->parts_ns[c]);
-        ps_table_set_int(t, c, sum_ns / s->n - step_ns);
+        if (s->n_unknown[c] < s->n || s->parts_ns[c] != 0) {
+            ps_table_set_int(t, c, sum_ns / s->n - step_ns);
+        }
         step_ns = sum_ns / s->n;
     }
     if (stage >= 0) {

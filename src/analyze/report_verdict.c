@@ -65,7 +65,7 @@ static void add_next(sentence *s, const ps_findings *all) {
     for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
         const ps_finding *f = &all->all[i];
         if (f->shared_with == 0) {
-            add_text(s, " Next: %s, at most %s (finding %zu).", ps_rule_of(f->rule)->title,
+            add_text(s, " Next: %s, at most %s (finding %zu).", ps_finding_title(f),
                      ps_ns_text_of(f->gain_ns).text, i + 1);
             return;
         }
@@ -94,18 +94,18 @@ static void add_detail(sentence *s, const ps_report *report) {
     size_t detail = detail_of_first(all, &is_most);
     const ps_finding *f = &all->all[detail];
     if (detail > 0 && is_most) {
-        add_text(s, " Most of it is finding %zu: %s (%s).", detail + 1, ps_rule_of(f->rule)->title,
+        add_text(s, " Most of it is finding %zu: %s (%s).", detail + 1, ps_finding_title(f),
                  ps_ns_text_of(f->gain_ns).text);
     } else if (detail > 0) {
         add_text(s, " Finding %zu says how to win %s of it: %s.", detail + 1,
-                 ps_ns_text_of(f->gain_ns).text, ps_rule_of(f->rule)->title);
+                 ps_ns_text_of(f->gain_ns).text, ps_finding_title(f));
     }
     add_advice(s, report, is_most ? f : &all->all[0]);
 }
 
 static void say_largest(sentence *s, const ps_report *report, const ps_finding *f) {
     int64_t after_ns = report->step_ns - f->gain_ns;
-    add_text(s, "%s", ps_rule_of(f->rule)->title);
+    add_text(s, "%s", ps_finding_title(f));
     add_place(s, report, f);
     add_text(
         s,
@@ -143,7 +143,7 @@ static void say_verdict(sentence *s, const ps_report *report) {
         say_largest(s, report, &f->all[0]);
     } else if (f->n > 0) {
         add_text(s, "Of no finding is it known what a step would gain; the first: %s.",
-                 ps_rule_of(f->all[0].rule)->title);
+                 ps_finding_title(&f->all[0]));
         say_parts(s, report);
     } else {
         add_text(s, "Nothing is over its threshold.");

@@ -241,6 +241,8 @@ static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     view.n_steps = (size_t)ps_view_int(job, 0, "steps");
     view.has_host_times = strcmp(ps_view_text(job, 0, "device_times"), "host") == 0;
     view.comm_from_marks = ps_view_text(job, 0, "comm_from_marks");
+    view.missing_timeline = ps_view_text(job, 0, "missing_timeline");
+    view.n_without_timeline = (size_t)ps_view_int(job, 0, "ranks_without_timeline");
     add_chart(cli, &view, run, cluster);
     if (ps_cli_given(cli, "step") && !has_step(steps, view.chart, ps_cli_int(cli, "step"))) {
         return say_steps(cli, steps, ps_cli_int(cli, "step"));

@@ -188,7 +188,10 @@ typedef enum ps_needs {
     /* Of the slices only kernels (perhaps without names, and those of a step that touch as one) and communication
      * operators, with their devices, and launches as far as steps cannot be told without; a reader that has no cheaper
      * way gives PS_NEED_SLICES | PS_NEED_FLOWS */
-    PS_NEED_DEVICE_SPANS = 1u << 14
+    PS_NEED_DEVICE_SPANS = 1u << 14,
+    /* Where values of counters inside of kernels are in a table of their own (TASK_PMU_INFO), that side table with the shares
+     * of time (names that end in _ratio) and nothing else; all of it with PS_NEED_TABLES */
+    PS_NEED_UNIT_RATIOS = 1u << 15
 } ps_needs;
 
 /* Which parts the input has at all, so that "no marks" and "marks not collected" can be told apart. */

@@ -39,6 +39,7 @@ typedef struct seen {
 
 typedef struct reading {
     const ps_ascend_csv_src *src;
+    const char *file; /* of those of the source the one that is being read: its name in messages */
     ps_diag *diag;
     ps_table *table;
     seen *seen;
@@ -244,9 +245,29 @@ static bool make_column(reading *r, size_t i) {
 
 /* --- the two passes -------------------------------------------------------------------------------------- */
 
-static ps_input *open_source(const ps_ascend_csv_src *src, ps_err *err) {
-    return src->bytes != NULL ? ps_input_of_memory(src->bytes, src->n_bytes, err)
-                              : ps_input_open(src->path, err);
+/* `part` 0: the file itself, else one that goes on with it. */
+static ps_input *open_source(const ps_ascend_csv_src *src, size_t part, ps_err *err) {
+    return part > 0             ? ps_input_open(src->more[part - 1], err)
+           : src->bytes != NULL ? ps_input_of_memory(src->bytes, src->n_bytes, err)
+                                : ps_input_open(src->path, err);
+}
+
+static ps_csv_cell without_blanks(const ps_csv_cell *c) {
+    ps_csv_cell out = *c;
+    while (out.n > 0 && out.text[0] == ' ') {
+        out.text++;
+        out.n--;
+    }
+    return out;
+}
+
+static bool is_same_header(const reading *r, const ps_csv_row *header) {
+    bool same = (header->n < MAX_COLUMNS ? header->n : MAX_COLUMNS) == r->n_columns;
+    for (size_t i = 0; same && i < r->n_columns; i++) {
+        ps_csv_cell c = without_blanks(&header->cells[i]);
+        same = strlen(r->headers[i]) == c.n && memcmp(r->headers[i], c.text, c.n) == 0;
+    }
+    return same;
 }
 
 static ps_code make_columns(reading *r, const ps_csv_row *header, ps_err *err) {
@@ -258,12 +279,8 @@ static ps_code make_columns(reading *r, const ps_csv_row *header, ps_err *err) {
         return ps_fail_nomem(err);
     }
     for (size_t i = 0; i < r->n_columns; i++) {
-        const ps_csv_cell *c = &header->cells[i];
-        size_t skip = 0;
-        while (skip < c->n && c->text[skip] == ' ') {
-            skip++;
-        }
-        r->headers[i] = ps_arena_strndup(&r->table->arena, c->text + skip, c->n - skip);
+        ps_csv_cell c = without_blanks(&header->cells[i]);
+        r->headers[i] = ps_arena_strndup(&r->table->arena, c.text, c.n);
         if (r->headers[i] == NULL) {
             return ps_fail_nomem(err);
         }
@@ -279,7 +296,7 @@ static void check_width(reading *r, const ps_csv_row *row, bool is_kept) {
     }
     if (is_odd) {
         ps_diag_add(r->diag, PS_ODD_TABLE_ROW, "%s line %llu: %zu cells, the header has %zu%s",
-                    ps_path_base(r->src->path), (unsigned long long)row->line, row->n, r->n_columns,
+                    r->file, (unsigned long long)row->line, row->n, r->n_columns,
                     is_kept ? "" : "; left out");
     }
 }
@@ -287,33 +304,50 @@ static void check_width(reading *r, const ps_csv_row *row, bool is_kept) {
 /* Walks the rows. `fn` gets the header first. Anything but PS_NOMEM ends the walk and is counted when `diag` is given. */
 typedef ps_code row_fn(reading *r, const ps_csv_row *row, bool is_header, ps_err *err);
 
-static ps_code walk_rows(reading *r, row_fn *fn, bool count_odd, ps_err *err) {
-    r->n_free_cells = CELLS_BESIDES;
+static ps_code walk_part(reading *r, size_t part, row_fn *fn, bool count_odd, ps_err *err) {
     ps_err odd = PS_ERR_INIT;
-    ps_input *in = open_source(r->src, &odd);
+    r->file = ps_path_base(part > 0 ? r->src->more[part - 1] : r->src->path);
+    ps_input *in = open_source(r->src, part, &odd);
     ps_csv csv;
     ps_csv_init(&csv, in);
     ps_csv_row row = {0};
+    bool is_other = false;
     ps_code code = in != NULL ? PS_OK : odd.code;
     for (bool is_header = true; code == PS_OK; is_header = false) {
         code = ps_csv_next(&csv, &row, &odd);
         if (code != PS_OK || row.n == 0) {
             break;
         }
-        code = fn(r, &row, is_header, &odd);
+        is_other = is_header && part > 0 && !is_same_header(r, &row);
+        if (is_other) {
+            break;
+        }
+        code = is_header && part > 0 ? PS_OK : fn(r, &row, is_header, &odd);
     }
-    bool is_cut = in != NULL && (ps_csv_is_cut(&csv) || ps_input_is_cut(in));
+    bool is_cut = in != NULL && !is_other && (ps_csv_is_cut(&csv) || ps_input_is_cut(in));
     ps_csv_fini(&csv);
     ps_input_close(in);
     if (code == PS_NOMEM) {
         return ps_fail_nomem(err);
     }
     if (count_odd && code != PS_OK) {
-        ps_diag_add(r->diag, PS_ODD_FILE, "%s: %s", ps_path_base(r->src->path), odd.msg);
+        ps_diag_add(r->diag, PS_ODD_FILE, "%s: %s", r->file, odd.msg);
+    } else if (count_odd && is_other) {
+        ps_diag_add(r->diag, PS_ODD_FILE, "%s: left out, its header is not that of %s", r->file,
+                    ps_path_base(r->src->path));
     } else if (count_odd && is_cut) {
-        ps_diag_add(r->diag, PS_ODD_TRUNCATED, "%s", ps_path_base(r->src->path));
+        ps_diag_add(r->diag, PS_ODD_TRUNCATED, "%s", r->file);
     }
     return PS_OK;
+}
+
+static ps_code walk_rows(reading *r, row_fn *fn, bool count_odd, ps_err *err) {
+    r->n_free_cells = CELLS_BESIDES;
+    ps_code code = walk_part(r, 0, fn, count_odd, err);
+    for (size_t i = 0; code == PS_OK && r->n_columns > 0 && i < r->src->n_more; i++) {
+        code = walk_part(r, i + 1, fn, count_odd, err);
+    }
+    return code;
 }
 
 /* Whether the table may have this row, given those before it: the same in both passes. */
@@ -386,7 +420,7 @@ static bool fill_cell(reading *r, size_t column, const ps_csv_cell *c, uint64_t 
     }
     if (!ok) {
         ps_diag_add(r->diag, s->is_time ? PS_ODD_TIME : PS_ODD_NUMBER, "%s line %llu, %.60s",
-                    ps_path_base(r->src->path), (unsigned long long)line, r->headers[column]);
+                    r->file, (unsigned long long)line, r->headers[column]);
     }
     return true;
 }
@@ -440,10 +474,13 @@ ps_code ps_ascend_csv_read(const ps_ascend_csv_src *src, const char *table_name,
 
 /* --- names ------------------------------------------------------------------------------------------------ */
 
+static const char PART[] = "_slice";
+enum { PART_CHARS = sizeof PART - 1 };
+
 void ps_ascend_csv_table_name(const char *file_name, char *out, size_t size) {
     size_t n = strlen(file_name);
     n -= ps_ends_with(file_name, ".csv") ? 4 : 0;
-    for (;;) { /* numbers of ranks and times at the end */
+    for (;;) { /* numbers of ranks, parts and times at the end */
         size_t first = n;
         while (first > 0 && file_name[first - 1] >= '0' && file_name[first - 1] <= '9') {
             first--;
@@ -452,8 +489,39 @@ void ps_ascend_csv_table_name(const char *file_name, char *out, size_t size) {
             break;
         }
         n = first - 1;
+        bool is_part = n > PART_CHARS && memcmp(file_name + n - PART_CHARS, PART, PART_CHARS) == 0;
+        n -= is_part ? PART_CHARS : 0;
     }
     (void)snprintf(out, size, "%.*s", (int)(n < 200 ? n : 200), file_name);
+}
+
+/* Where the number of a part stands and ends; 0 where the name is that of no part. */
+static size_t find_part(const char *file_name, size_t *end) {
+    const char *number = NULL;
+    for (const char *at = file_name; (at = strstr(at, PART)) != NULL; at++) {
+        const char *from = at + PART_CHARS + 1;
+        bool is_one = at > file_name && at[PART_CHARS] == '_' && from[0] >= '0' && from[0] <= '9';
+        number = is_one ? from : number;
+    }
+    size_t n = number != NULL ? strspn(number, "0123456789") : 0;
+    *end = number != NULL ? (size_t)(number - file_name) + n : 0;
+    bool is_part = n > 0 && (number[n] == '_' || strcmp(number + n, ".csv") == 0);
+    return is_part && ps_ends_with(file_name, ".csv") ? *end - n : 0;
+}
+
+int64_t ps_ascend_csv_part(const char *file_name) {
+    size_t end = 0;
+    size_t at = find_part(file_name, &end);
+    int64_t part = -1;
+    return at > 0 && ps_parse_i64(file_name + at, end - at, &part) ? part : -1;
+}
+
+bool ps_ascend_csv_same_parts(const char *file_name, const char *other) {
+    size_t end = 0;
+    size_t other_end = 0;
+    size_t at = find_part(file_name, &end);
+    return at > 0 && find_part(other, &other_end) == at && memcmp(file_name, other, at) == 0 &&
+           strcmp(file_name + end, other + other_end) == 0;
 }
 
 size_t ps_ascend_csv_column(const ps_table *t, const char *name) {

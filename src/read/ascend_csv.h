@@ -18,6 +18,10 @@ typedef struct ps_ascend_csv_src {
     const char *path;
     const void *bytes;
     size_t n_bytes;
+    /* The files that go on with its rows, in order: each has the header again. One with another header is left out, and
+     * counted. */
+    const char *const *more;
+    size_t n_more;
 } ps_ascend_csv_src;
 
 typedef struct ps_ascend_csv {
@@ -30,8 +34,14 @@ typedef struct ps_ascend_csv {
 PS_MUST_USE ps_code ps_ascend_csv_read(const ps_ascend_csv_src *src, const char *table_name,
                                        ps_diag *diag, ps_ascend_csv *out, ps_err *err);
 
-/* "kernel_details" of "kernel_details.csv", "op_summary" of "op_summary_20240613101010.csv". */
+/* "kernel_details" of "kernel_details.csv", "op_summary" of "op_summary_20240613101010.csv" and of its parts. */
 void ps_ascend_csv_table_name(const char *file_name, char *out, size_t size);
+
+/* msprof cuts a long table into files: "op_summary_slice_0_20240613101010.csv", "op_summary_slice_1_20240613101010.csv". The
+ * number of such a part, -1 where the name is none. */
+int64_t ps_ascend_csv_part(const char *file_name);
+/* Both are parts of one table. */
+bool ps_ascend_csv_same_parts(const char *file_name, const char *other);
 
 /* The column of this name (without a unit that was taken off), or PS_NO_COLUMN. */
 #define PS_NO_COLUMN SIZE_MAX

@@ -264,14 +264,14 @@ static ps_code read_parts(ps_ascend *a, ps_err *err) {
     say_what_is_there(a);
     ps_code code = read_small_tables(a, err);
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_SLICES | PS_NEED_COUNTERS | PS_NEED_TABLES |
-                                                PS_NEED_STATISTICS)) {
+                                                PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS)) {
         code = ps_ascend_strings_read(a, true, err);
     }
     code = code == PS_OK ? read_slices(a, err) : code;
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_COUNTERS)) {
         code = ps_ascend_counters_read(a, err);
     }
-    if (code == PS_OK && ps_ascend_wants(a, PS_NEED_TABLES | PS_NEED_STATISTICS)) {
+    if (code == PS_OK && ps_ascend_wants(a, PS_NEED_TABLES | PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS)) {
         code = ps_ascend_tables_copy(a, err);
     }
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_INVENTORY)) {

@@ -20,6 +20,10 @@ static const copied_table OWN[] = {
     {"TASK_PMU_INFO", {"name"}},
 };
 
+/* Of a row a kernel and counter, the only ones that analyses ask for. */
+static const copied_table RATIOS = {"TASK_PMU_INFO", {"name"}};
+static const char RATIO[] = "_ratio";
+
 /* Of a few rows, which analyses ask for by themselves. */
 static const copied_table SMALL[] = {
     {"NPU_INFO", {NULL}},
@@ -39,6 +43,8 @@ static const copied_table ANALYSIS[] = {
 typedef struct copy {
     ps_ascend *a;
     const char *name;
+    const char *ending; /* of the texts in `text_column` of rows that are taken; NULL: all are */
+    size_t text_column;
     ps_table *table;
     bool is_text[PS_ASCEND_MAX_COLUMNS];
     ps_idmap owned; /* id in STRING_IDS -> row in texts, in the table's arena */
@@ -107,10 +113,24 @@ static bool set_cell(copy *c, const ps_scan_batch *b, size_t column, size_t i, b
     return true;
 }
 
+/* Texts that no string is there for are taken, and counted. */
+static bool is_taken(const copy *c, const ps_scan_batch *b, size_t i) {
+    const ps_scan_column *cell = &b->columns[c->text_column];
+    if (c->ending == NULL || cell->types[i] != PS_CELL_INT) {
+        return true;
+    }
+    const ps_ascend_string *s = ps_ascend_raw_text(c->a, ps_cell_int(cell, i, -1));
+    size_t n = strlen(c->ending);
+    return s == NULL || (s->n >= n && memcmp(s->text + s->n - n, c->ending, n) == 0);
+}
+
 static ps_code take_rows(void *context, const ps_scan_batch *b, ps_err *err) {
     copy *c = context;
     for (size_t i = 0; i < b->n_rows; i++) {
         bool missing = false;
+        if (!is_taken(c, b, i)) {
+            continue;
+        }
         bool ok = ps_table_add_row(c->table);
         for (size_t column = 0; ok && column < b->n_columns; column++) {
             ok = set_cell(c, b, column, i, &missing);
@@ -152,7 +172,9 @@ static ps_table *new_table(copy *c, const copied_table *t, const ps_ascend_colum
     return table;
 }
 
-static ps_code copy_table(ps_ascend *a, ps_db *db, const copied_table *t, ps_err *err) {
+/* `ending`: only rows whose text ends so, NULL: all. */
+static ps_code copy_table(ps_ascend *a, ps_db *db, const copied_table *t, const char *ending,
+                          ps_err *err) {
     ps_ascend_column columns[PS_ASCEND_MAX_COLUMNS];
     const char *names[PS_ASCEND_MAX_COLUMNS];
     size_t n = 0;
@@ -166,6 +188,9 @@ static ps_code copy_table(ps_ascend *a, ps_db *db, const copied_table *t, ps_err
         code = c.table != NULL ? PS_OK : ps_fail_nomem(err);
         for (size_t i = 0; i < n; i++) {
             names[i] = columns[i].name;
+            bool is_text = ending != NULL && c.is_text[i];
+            c.ending = is_text ? ending : c.ending;
+            c.text_column = is_text ? i : c.text_column;
         }
         if (code == PS_OK) {
             code = ps_scan(db, t->name, names, n, take_rows, &c, err);
@@ -186,7 +211,7 @@ static ps_code copy_all(ps_ascend *a, ps_db *db, const copied_table *tables, siz
                         ps_err *err) {
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < n; i++) {
-        code = copy_table(a, db, &tables[i], err);
+        code = copy_table(a, db, &tables[i], NULL, err);
     }
     return code;
 }
@@ -221,6 +246,11 @@ ps_code ps_ascend_tables_copy(ps_ascend *a, ps_err *err) {
     ps_code code = PS_OK;
     if (ps_ascend_wants(a, PS_NEED_TABLES)) {
         code = copy_all(a, a->db, OWN, sizeof OWN / sizeof *OWN, err);
+    } else if (ps_ascend_wants(a, PS_NEED_UNIT_RATIOS)) {
+        code = copy_table(a, a->db, &RATIOS, RATIO, err);
+    }
+    if (!ps_ascend_wants(a, PS_NEED_TABLES | PS_NEED_STATISTICS)) {
+        return code;
     }
     code = code == PS_OK ? copy_all(a, a->db, SMALL, sizeof SMALL / sizeof *SMALL, err) : code;
     code = code == PS_OK ? copy_all(a, a->db, ANALYSIS, sizeof ANALYSIS / sizeof *ANALYSIS, err)

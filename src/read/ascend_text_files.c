@@ -183,6 +183,59 @@ static bool is_table_taken(const ps_ascend_files *f, const char *table) {
     return false;
 }
 
+/* Some other part of the table comes before this one. */
+static bool is_later_part(const ps_ascend_files *f, const char *name) {
+    int64_t part = ps_ascend_csv_part(name);
+    for (size_t i = 0; part >= 0 && i < f->n_names; i++) {
+        if (ps_ascend_csv_same_parts(name, f->names[i]) && ps_ascend_csv_part(f->names[i]) < part) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *next_part(const ps_ascend_files *f, const char *name, int64_t after,
+                             int64_t *part) {
+    const char *next = NULL;
+    for (size_t i = 0; i < f->n_names; i++) {
+        int64_t here = ps_ascend_csv_part(f->names[i]);
+        if (here > after && (next == NULL || here < *part) &&
+            ps_ascend_csv_same_parts(name, f->names[i])) {
+            next = f->names[i];
+            *part = here;
+        }
+    }
+    return next;
+}
+
+/* The parts behind the first one, by their numbers; one that is not there is counted. */
+static ps_code add_parts(ps_ascend_files *f, const char *name, ps_ascend_csv_src *src,
+                         ps_diag *diag, ps_err *err) {
+    int64_t last = ps_ascend_csv_part(name);
+    size_t n = 0;
+    const char **paths = NULL;
+    if (last < 0 || f->places.dir == NULL) {
+        return PS_OK;
+    }
+    paths = ps_arena_alloc(&f->arena, f->n_names * sizeof *paths);
+    if (last > 0) {
+        ps_diag_add(diag, PS_ODD_TABLE_MISSING, "parts of the table before %s", name);
+    }
+    int64_t part = 0;
+    const char *next = NULL;
+    while (paths != NULL && (next = next_part(f, name, last, &part)) != NULL) {
+        if (part > last + 1) {
+            ps_diag_add(diag, PS_ODD_TABLE_MISSING, "parts of the table before %s", next);
+        }
+        paths[n] = ps_path_join(&f->arena, f->places.dir, next);
+        paths = paths[n++] != NULL ? paths : NULL;
+        last = part;
+    }
+    src->more = paths;
+    src->n_more = n;
+    return paths != NULL ? PS_OK : ps_fail_nomem(err);
+}
+
 /* `path` NULL: the file of this name in the folder. */
 static ps_code add_csv(ps_ascend_files *f, const char *name, const char *path, ps_diag *diag,
                        ps_err *err) {
@@ -197,7 +250,7 @@ static ps_code add_csv(ps_ascend_files *f, const char *name, const char *path, p
     } else {
         ps_ascend_csv_table_name(name, file.table, sizeof file.table);
     }
-    if (is_table_taken(f, file.table)) { /* several slices of one table */
+    if (is_table_taken(f, file.table)) { /* another export */
         (void)snprintf(file.table, sizeof file.table, "%.*s", (int)(strlen(name) - 4), name);
     }
     bool is_wanted = (f->needs & PS_NEED_TABLES) != 0 ||
@@ -210,7 +263,10 @@ static ps_code add_csv(ps_ascend_files *f, const char *name, const char *path, p
         return PS_OK;
     }
     ps_ascend_csv_src src = {.path = file.path};
-    ps_code code = ps_ascend_csv_read(&src, file.table, diag, &file.csv, err);
+    ps_code code = add_parts(f, name, &src, diag, err);
+    if (code == PS_OK) {
+        code = ps_ascend_csv_read(&src, file.table, diag, &file.csv, err);
+    }
     if (code == PS_OK) {
         f->csvs[f->n_csvs++] = file;
     }
@@ -257,7 +313,7 @@ static ps_code read_csvs(ps_ascend_files *f, ps_diag *diag, ps_err *err) {
         return code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
     }
     for (size_t i = 0; code == PS_OK && i < f->n_names && f->n_csvs < MAX_FILES; i++) {
-        if (ps_ends_with(f->names[i], ".csv")) {
+        if (ps_ends_with(f->names[i], ".csv") && !is_later_part(f, f->names[i])) {
             code = add_csv(f, f->names[i], NULL, diag, err);
         }
     }

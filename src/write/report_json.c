@@ -89,6 +89,11 @@ ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *er
         ps_buf_add_str(out, ", \"comm_from_marks\": ");
         ps_buf_add_json_str(out, view->comm_from_marks, strlen(view->comm_from_marks));
     }
+    if (view->n_without_timeline > 0) {
+        ps_buf_addf(out, ", \"ranks_without_timeline\": %zu, \"missing_timeline\": ",
+                    view->n_without_timeline);
+        ps_buf_add_json_str(out, view->missing_timeline, strlen(view->missing_timeline));
+    }
     add_verdict(out, view);
     add_findings(out, view);
     add_table(out, "overview", view->overview);

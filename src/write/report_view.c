@@ -65,6 +65,13 @@ const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n
         return "Not judged: the times of the devices are the host's (no GPU was recorded), so nothing was launched "
                "and no device waited for the host.";
     }
+    if (section == 0 && view->n_without_timeline > 0) {
+        return view->n_without_timeline == view->n_ranks
+                   ? "Not judged: what the host did, launches and copies are only in the timeline, which is not there "
+                     "(trace_view.json, or msprof_*.json of msprof). Idle time of the device is all that is known."
+                   : "Of ranks without their timeline (trace_view.json, or msprof_*.json of msprof) nobody knows what the "
+                     "host did, launches and copies: only their idle time is judged.";
+    }
     if (section == 2 && view->comm_from_marks != NULL && view->comm_from_marks[0] != '\0') {
 #define HOST_MARKS                                                                                   \
     "The operators come from communication marks, times of the host: a send or a receive holds its " \

@@ -58,8 +58,9 @@ static ps_code read_tables(ps_ascend_text *r, const part tables[4], ps_err *err)
                                        tables[1].n, false, r->builder, err);
     for (int i = 0; code == PS_OK && i < 4; i += i == 0 ? 2 : 1) {
         (void)ps_ascend_table_of(tables[i].bytes, tables[i].n);
-        ps_ascend_csv_src src = {NAMES[i], tables[i].n > 0 ? (const void *)tables[i].bytes : "",
-                                 tables[i].n};
+        ps_ascend_csv_src src = {.path = NAMES[i],
+                                 .bytes = tables[i].n > 0 ? (const void *)tables[i].bytes : "",
+                                 .n_bytes = tables[i].n};
         const char *name = i == 2 && tables[i].n % 2 != 0 ? "step_trace" : NAMES[i];
         code = ps_ascend_csv_read(&src, name, r->diag, &csvs[i], err);
     }
@@ -77,7 +78,9 @@ static ps_code read_tables(ps_ascend_text *r, const part tables[4], ps_err *err)
 
 static ps_code read_all(ps_ascend_text *r, part trace, part csv, part json, ps_ascend_csv *kernels,
                         ps_err *err) {
-    ps_ascend_csv_src src = {"kernel_details.csv", csv.n > 0 ? (const void *)csv.bytes : "", csv.n};
+    ps_ascend_csv_src src = {.path = "kernel_details.csv",
+                             .bytes = csv.n > 0 ? (const void *)csv.bytes : "",
+                             .n_bytes = csv.n};
     ps_code code = ps_ascend_csv_read(&src, "kernel_details", r->diag, kernels, err);
     bool is_useless = false;
     if (code == PS_OK && kernels->table != NULL) {

@@ -17,7 +17,7 @@ static ps_table *read_buf(const ps_buf *text) {
     diag = (ps_diag){0};
     ps_err err = PS_ERR_INIT;
     ps_ascend_csv csv;
-    ps_ascend_csv_src src = {"x.csv", text->data, text->len};
+    ps_ascend_csv_src src = {.path = "x.csv", .bytes = text->data, .n_bytes = text->len};
     assert_int_equal(ps_ascend_csv_read(&src, "x", &diag, &csv, &err), PS_OK);
     assert_non_null(csv.table);
     return csv.table;

@@ -162,6 +162,51 @@ static void operators_alone(void **state) {
     ps_trace_free(t);
 }
 
+/* msprof cuts op_summary after so many rows: the parts are one table, in the order of their numbers (10 behind 2). A column is a
+ * number where it is one in all of them. */
+static void parts_of_op_summary(void **state) {
+    (void)state;
+    static const char HEAD[] =
+        "Device_id,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),note\n";
+    char text[512];
+    for (int part = 0; part < 12; part++) {
+        char name[96];
+        (void)snprintf(name, sizeof name, "op_summary_slice_%d_20250815013902.csv", part);
+        (void)snprintf(text, sizeof text,
+                       "%s0,Op%d,Add,AI_VECTOR_CORE,\"1736408883000%d.0\t\",1.5,%s\n", HEAD, part,
+                       100 + part, part == 11 ? "text" : "1");
+        put(name, text);
+    }
+    put("task_time_20250815013902_slice_1.csv",
+        "kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us)\n"
+        "Op1,AI_VECTOR_CORE,2,1,1.5,\"1736408883000101.0\t\"\n"
+        ",EVENT_RECORD,2,2,0.5,\"1736408883000300.0\t\"\n");
+    put("task_time_20250815013902_slice_0.csv",
+        "kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us)\n"
+        ",EVENT_RECORD,2,2,0.5,\"1736408883000200.0\t\"\n");
+    put("op_summary_slice_13_20250815013902.csv", "other,header\n1,2\n");
+    ps_trace *t = read_named("op_summary_slice_0_20250815013902.csv", EVERYTHING);
+    const ps_slices *s = ps_trace_slices(t);
+    assert_int_equal(s->n, 14);
+    for (uint32_t i = 0; i < 12; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof name, "Op%u", i);
+        assert_string_equal(ps_trace_text(t, s->name[i]), name);
+        assert_string_equal(ps_trace_arg_text(t, i, "note"), i == 11 ? "text" : "1");
+    }
+    const ps_table *table = ps_trace_side_table(t, "op_summary");
+    assert_non_null(table);
+    assert_int_equal(table->n_rows, 12);
+    const ps_diag *d = ps_trace_diag(t);
+    assert_int_equal(d->counts[PS_ODD_FILE], 1); /* the one with another header */
+    assert_int_equal(d->counts[PS_ODD_TABLE_MISSING] > 0, 1);
+    ps_trace_free(t);
+    /* A part that was named stands for all. */
+    t = read_named("op_summary_slice_11_20250815013902.csv", EVERYTHING);
+    assert_int_equal(ps_trace_slices(t)->n, 14);
+    ps_trace_free(t);
+}
+
 /* msprof: op_summary has what computes and communicates, task_time the rest, step_trace the iterations. */
 static void tables_of_msprof(void **state) {
     (void)state;
@@ -291,6 +336,7 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
         TEST(kernels_operators_and_steps),
+        TEST(parts_of_op_summary),
         TEST(steps_of_slices_without_arguments),
         TEST(level_0),
         TEST(odd_rows_are_counted),
