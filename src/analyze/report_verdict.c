@@ -53,7 +53,7 @@ static void add_first_sentence(sentence *s, const char *text) {
 
 static void add_advice(sentence *s, const ps_report *report, const ps_finding *f) {
     char advice[1024];
-    ps_rule_advice(ps_rule_of(f->rule), report->vendor, advice, sizeof advice);
+    ps_finding_advice(f, report->vendor, advice, sizeof advice);
     if (advice[0] != '\0') {
         add_text(s, " Try first: ");
         add_first_sentence(s, advice);
