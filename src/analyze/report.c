@@ -339,8 +339,11 @@ static const ps_column OVERVIEW[N_O] = {
 };
 
 static ps_code add_overview(const ps_report *report, ps_err *err) {
-    ps_table *t = ps_table_new("overview", "where a step of each rank goes, mean of its steps",
-                               OVERVIEW, N_O);
+    const char *title =
+        report->findings.is_of_part
+            ? "where a step of each rank goes by the events that are left, mean of its steps"
+            : "where a step of each rank goes, mean of its steps";
+    ps_table *t = ps_table_new("overview", title, OVERVIEW, N_O);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
@@ -438,6 +441,7 @@ static ps_code add_steps(const ps_report *report, ps_err *err) {
 /* --- reduce -------------------------------------------------------------------------------------------------------------- */
 
 static ps_code look_and_tell(ps_report *report, ps_err *err) {
+    ps_report_thinned(report);
     ps_report_dispatch(report);
     ps_code code = ps_report_compute(report, err);
     ps_report_units(report);

@@ -120,19 +120,21 @@ static const char *say_split(const ps_report_member *m, char *out, size_t size) 
     int64_t n = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
     bool is_idle = most <= s.idle;
     bool is_wait = !is_idle && most <= s.wait;
-    const char *where = is_idle   ? "idle: the tasks of the operators start late or wait for one another"
+    const char *where = is_idle
+                            ? "idle: the tasks of the operators start late or wait for one another"
                         : is_wait ? "waiting: other ranks come late"
                                   : "transit: the bandwidth decides";
     out[0] = '\0';
     if (most <= 0) {
         return NULL;
     }
-    (void)snprintf(out, size,
-                   " By the profiler its collectives are %s in transit, %s waiting, %s idle in a step. "
-                   "Most of it is %s.",
-                   ps_ns_text_of((int64_t)(s.transit * 1e6) / n).text,
-                   ps_ns_text_of((int64_t)(s.wait * 1e6) / n).text,
-                   ps_ns_text_of((int64_t)(s.idle * 1e6) / n).text, where);
+    (void)snprintf(
+        out, size,
+        " By the profiler its collectives are %s in transit, %s waiting, %s idle in a step. "
+        "Most of it is %s.",
+        ps_ns_text_of((int64_t)(s.transit * 1e6) / n).text,
+        ps_ns_text_of((int64_t)(s.wait * 1e6) / n).text,
+        ps_ns_text_of((int64_t)(s.idle * 1e6) / n).text, where);
     return is_idle   ? "Look at the launch of the operators (HCCL_OP_EXPANSION_MODE, the host)."
            : is_wait ? "Look at the ranks that come late: late-arrival, slow-rank."
                      : "Look at the links and at the size of messages: slow-link, small-packets.";
@@ -143,10 +145,11 @@ static void advise_exposed(ps_report *report, const char *by_split, int64_t clai
                            int64_t hidden_ns) {
     char advice[400];
     if (by_split != NULL || hidden_ns < claimed_ns / 2) {
-        (void)snprintf(advice, sizeof advice,
-                       "%s%sMake the communication itself less: larger microbatches between gradient "
-                       "reductions, groups inside one machine, 16-bit gradients.",
-                       by_split != NULL ? by_split : "", by_split != NULL ? " " : "");
+        (void)snprintf(
+            advice, sizeof advice,
+            "%s%sMake the communication itself less: larger microbatches between gradient "
+            "reductions, groups inside one machine, 16-bit gradients.",
+            by_split != NULL ? by_split : "", by_split != NULL ? " " : "");
         ps_findings_remedy(&report->findings, advice);
     }
 }
@@ -669,7 +672,9 @@ static void find_waiting(ps_report *report) {
         return;
     }
     for (size_t i = 0; i < report->n_members; i++) {
-        lists[report->members[i].index] = &report->members[i].facts->comm;
+        const ps_report_rank *facts = report->members[i].facts;
+        /* Of parts of two captures the n-th operators are not the same one. */
+        lists[report->members[i].index] = report->findings.is_of_part ? NULL : &facts->comm;
     }
     ps_late_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
     if (ps_late_measure(&in, &late, &err) == PS_OK) {

@@ -16,6 +16,7 @@
 #include "analyze/links.h"
 #include "analyze/overlap.h"
 #include "analyze/report_rules.h"
+#include "analyze/thinned.h"
 #include "analyze/topology.h"
 #include "base/arena.h"
 
@@ -157,6 +158,7 @@ typedef struct ps_report_rank {
     bool has_host_times;         /* what its devices did was timed on the host: it ran there */
     const char *comm_from_marks; /* ps_trace_comm_from_marks */
     ps_rank_facts facts;         /* where it stands */
+    ps_thinned thinned;
 
     int64_t origin_ns;
     ps_overlap *steps; /* times from the origin */

@@ -19,7 +19,8 @@ void ps_findings_fini(ps_findings *f) {
 }
 
 bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value) {
-    return value > f->thresholds[rule];
+    bool is_told = !f->is_of_part || !ps_rule_needs_all(rule);
+    return is_told && value > f->thresholds[rule];
 }
 
 void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {

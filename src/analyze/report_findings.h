@@ -49,13 +49,15 @@ typedef struct ps_findings {
     ps_evidence *evidence; /* in the order in which findings were added */
     size_t n_evidence, cap_evidence;
     const double *thresholds; /* [PS_N_RULES] */
+    bool
+        is_of_part; /* the capture holds a part of the events: rules that need all of them are silent */
     ps_arena arena;
     bool failed; /* memory ran out */
 } ps_findings;
 
 void ps_findings_fini(ps_findings *f);
 
-/* Whether `value` passes the rule's threshold. */
+/* Whether `value` passes the rule's threshold, and the capture can tell. */
 bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value);
 
 /* Adds a finding; the sentence is printf-like. What follows are its rows of evidence, at most PS_EVIDENCE_MAX (more are

@@ -139,6 +139,108 @@ static void delays_are_of_kernels(void **state) {
     report_fini(&o);
 }
 
+/* --- captures that hold a part ------------------------------------------------------------------------------------------- */
+
+/* 80 kernels of 5, each after a gap of 5; of every `keep` th the launch is there, and between two of them a launch of which
+ * the kernel is there is `lost_kernels` times without one. */
+static rig with_losses(int keep, int lost_kernels) {
+    rig r = rig_begin(1000);
+    for (int i = 0; i < 80; i++) {
+        int64_t at = 10 + 10 * i;
+        if (i % keep == 0) {
+            (void)rig_kernel(&r, "MatMul", "64,64", at - 2, at, at + 5);
+        } else {
+            (void)rig_slice(&r, PS_SLICE_KERNEL, r.stream, "MatMul", at, at + 5);
+        }
+        for (int k = 0; k < lost_kernels; k++) {
+            (void)rig_host(&r, PS_SLICE_CALL, "launch", at + k, at + k + 1);
+        }
+    }
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 820, 1000, 0);
+    return r;
+}
+
+static bool begins_with(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Whole: the host is late and communication stands alone. With launches or kernels missing nobody knows. */
+static void parts_are_not_judged(void **state) {
+    (void)state;
+    static const struct {
+        int keep, lost;
+        const char *says; /* NULL: it is whole */
+    } CASES[] = {{1, 0, NULL},
+                 {4, 0, "The capture of rank 0 holds only 20 of 77 launches of its kernels"},
+                 {1, 3, "The capture of rank 0 holds only 80 of 317 kernels of its launches"}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        rig r = with_losses(CASES[i].keep, CASES[i].lost);
+        report_one(&o, &r);
+        bool is_part = CASES[i].says != NULL;
+        assert_int_equal(report_fired(&o, PS_RULE_THINNED), is_part);
+        assert_int_equal(report_fired(&o, PS_RULE_FREE_SHARE), !is_part);
+        assert_int_equal(report_fired(&o, PS_RULE_LAUNCH_DELAY), !is_part);
+        assert_int_equal(report_fired(&o, PS_RULE_COMM_EXPOSED), !is_part);
+        if (is_part) {
+            assert_true(begins_with(report_text(&o, PS_RULE_THINNED), CASES[i].says));
+            assert_true(begins_with(text_of(&o, "verdict", 0, "verdict"), CASES[i].says));
+        }
+        report_fini(&o);
+    }
+}
+
+/* What was launched before the profiler began, and what ran after it stopped, is no loss. */
+static void ends_are_no_loss(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    for (int i = 0; i < 90; i++) {
+        int64_t at = 10 + 10 * i;
+        if (i < 45) {
+            (void)rig_slice(&r, PS_SLICE_KERNEL, r.stream, "MatMul", at, at + 5);
+        } else {
+            (void)rig_kernel(&r, "MatMul", "64,64", at - 440, at, at + 5);
+        }
+    }
+    for (int i = 0; i < 90; i++) {
+        (void)rig_host(&r, PS_SLICE_CALL, "launch", 901 + i, 902 + i);
+    }
+    report_one(&o, &r);
+    assert_false(report_fired(&o, PS_RULE_THINNED));
+    report_fini(&o);
+}
+
+/* Two samples are not the same work: that one computes longer says nothing. */
+static void samples_are_not_compared(void **state) {
+    (void)state;
+    for (int thinned = 0; thinned < 2; thinned++) {
+        ps_trace *traces[3];
+        report_run o;
+        for (int rank = 0; rank < 3; rank++) {
+            rig r = rig_begin(1000);
+            int64_t end = rank == 2 ? 800 : 500;
+            (void)rig_kernel(&r, "MatMul", "64,64", 0, 10, end);
+            (void)rig_comm(&r, "hcom_allReduce__1_0_1", end, 1000, 1024);
+            if (thinned && rank == 1) {
+                ps_builder_meta(r.b, "pipescope.thinned", "2402 of 238287");
+            }
+            traces[rank] = rig_seal(&r);
+        }
+        report_over(&o, traces, 3, NULL, NULL);
+        assert_int_equal(report_fired(&o, PS_RULE_SLOW_KERNEL), !thinned);
+        assert_int_equal(report_fired(&o, PS_RULE_SLOW_RANK), !thinned);
+        assert_int_equal(report_fired(&o, PS_RULE_LATE_ARRIVAL), !thinned);
+        if (thinned) {
+            assert_true(
+                begins_with(text_of(&o, "verdict", 0, "verdict"),
+                            "The capture of rank 1 holds only 2402 of 238287 events that its "
+                            "profiler numbered (1.01 %)"));
+        }
+        report_fini(&o);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(communication_hides_behind_what_is_left),
@@ -147,6 +249,9 @@ int main(void) {
         cmocka_unit_test(variables_have_no_duration),
         cmocka_unit_test(groups_are_no_ranks),
         cmocka_unit_test(delays_are_of_kernels),
+        cmocka_unit_test(parts_are_not_judged),
+        cmocka_unit_test(ends_are_no_loss),
+        cmocka_unit_test(samples_are_not_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
