@@ -241,6 +241,61 @@ static void samples_are_not_compared(void **state) {
     }
 }
 
+/* --- the roofline --------------------------------------------------------------------------------------------------------- */
+
+/* One product in a step of 10000, of `m` rows with a matrix of 4096 x 4096, that takes `length`. */
+static void run_product(report_run *o, int m, int64_t length, const char *chip, double peak) {
+    rig r = rig_begin(10000);
+    char in[96];
+    char out[64];
+    char properties[128];
+    (void)snprintf(in, sizeof in, "\"%d,4096;4096,4096\"", m);
+    (void)snprintf(out, sizeof out, "\"%d,4096\"", m);
+    uint32_t k = rig_kernel(&r, "MatMulV2", in, 0, 100, 100 + length);
+    rig_text(&r, k, "inputDataTypes", "DT_BF16;DT_BF16");
+    rig_text(&r, k, "inputFormats", "ND;ND");
+    rig_text(&r, k, "outputShapes", out);
+    rig_text(&r, k, "outputDataTypes", "DT_BF16");
+    if (chip != NULL) {
+        (void)snprintf(properties, sizeof properties, "[{\"id\": 0, \"name\": \"%s\"}]", chip);
+        ps_builder_meta(r.b, "deviceProperties", properties);
+    }
+    ps_trace *t = rig_seal(&r);
+    ps_analysis_opts opts = {.step_id = -1, .peak_tflops = peak};
+    report_over(o, &t, 1, &opts, NULL);
+    assert_int_equal(o->code, PS_OK);
+}
+
+/* An A100 does 312e12 / 1555e9 = 200 operations while its memory moves a byte. 16 rows: 537e6 operations on 33.8e6 bytes, 16
+ * a byte; 4096 rows: 1365 a byte, 137e9 in 4000 us are 11 % of the peak. */
+static void memory_is_not_low_mfu(void **state) {
+    (void)state;
+    report_run o;
+    run_product(&o, 16, 100, "NVIDIA A100-SXM4-40GB", 0);
+    assert_false(report_fired(&o, PS_RULE_LOW_MFU));
+    assert_true(report_fired(&o, PS_RULE_MEMORY_BOUND));
+    assert_int_equal(report_gain(&o, PS_RULE_MEMORY_BOUND), 0);
+    assert_null(strstr(advice(&o, PS_RULE_MEMORY_BOUND), "multiples of"));
+    report_fini(&o);
+    run_product(&o, 4096, 4000, "NVIDIA A100-SXM4-40GB", 0);
+    assert_true(report_fired(&o, PS_RULE_LOW_MFU));
+    assert_false(report_fired(&o, PS_RULE_MEMORY_BOUND));
+    assert_null(strstr(report_text(&o, PS_RULE_LOW_MFU), "Whether memory bounds"));
+    report_fini(&o);
+}
+
+/* Without the name of the chip nobody knows, and that is said. */
+static void unknown_bandwidth_is_said(void **state) {
+    (void)state;
+    report_run o;
+    run_product(&o, 16, 100, NULL, 312);
+    assert_true(report_fired(&o, PS_RULE_LOW_MFU));
+    assert_false(report_fired(&o, PS_RULE_MEMORY_BOUND));
+    assert_non_null(
+        strstr(report_text(&o, PS_RULE_LOW_MFU), "Whether memory bounds them is not known"));
+    report_fini(&o);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(communication_hides_behind_what_is_left),
@@ -252,6 +307,8 @@ int main(void) {
         cmocka_unit_test(parts_are_not_judged),
         cmocka_unit_test(ends_are_no_loss),
         cmocka_unit_test(samples_are_not_compared),
+        cmocka_unit_test(memory_is_not_low_mfu),
+        cmocka_unit_test(unknown_bandwidth_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
