@@ -241,6 +241,84 @@ static void samples_are_not_compared(void **state) {
     }
 }
 
+/* --- what the host waits for ---------------------------------------------------------------------------------------------- */
+
+/* Communication alone from 400 to 900 of a step of 1000, in which the host waits from 400 to 900. Something is launched behind
+ * it, or nothing is. The step after it has a step of its own. */
+static void a_wait_with_nothing_left_to_launch(void **state) {
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", 400, 900, 0);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::item", 395, 900);
+        if (more) {
+            (void)rig_kernel(&r, "Add", NULL, 920, 930, 1000);
+        }
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_HOST_WAITS_COMM), more);
+        report_fini(&o);
+    }
+}
+
+/* The profiler synchronises when it stops, from 1100 on, while work of the step still communicates; a thread that goes on
+ * launching belongs to nobody's step. */
+static void a_synchronisation_outside_is_not_the_steps(void **state) {
+    (void)state;
+    for (int64_t at = 400; at <= 1100; at += 700) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", 400, 1500, 0);
+        (void)rig_host(&r, PS_SLICE_CALL, "cudaDeviceSynchronize", at, at + 400);
+        (void)rig_kernel(&r, "Add", NULL, 990, 1500, 1510);
+        (void)rig_kernel(&r, "Add", NULL, 1600, 1610, 1620);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_HOST_WAITS_COMM), at == 400);
+        report_fini(&o);
+    }
+}
+
+/* aclopCompileAndExecute takes 200 of the gap from 400 to 700; of it 20 compile, or the capture does not say. */
+static void compiling_is_what_compiles(void **state) {
+    (void)state;
+    for (int inner = 0; inner < 2; inner++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+        (void)rig_host(&r, PS_SLICE_CALL, "aclopCompileAndExecute", 450, 650);
+        if (inner) {
+            (void)rig_host(&r, PS_SLICE_CALL, "opCompile", 500, 520);
+        }
+        (void)rig_kernel(&r, "Add", NULL, 690, 700, 1000);
+        report_one(&o, &r);
+        assert_int_equal(report_gain(&o, PS_RULE_JIT_COMPILE), inner ? 20 * US : 200 * US);
+        report_fini(&o);
+    }
+}
+
+/* Buffers are sent from 450 to 650 inside of DistributedDataParallel's forward; the same operators elsewhere are operators. */
+static void buffers_have_their_name(void **state) {
+    (void)state;
+    for (int is_ddp = 0; is_ddp < 2; is_ddp++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+        (void)rig_host(&r, PS_SLICE_ANNOTATION, is_ddp ? "DistributedDataParallel.forward" : "mine",
+                       410, 699);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::unflatten_dense_tensors", 450, 650);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::narrow", 460, 500);
+        (void)rig_kernel(&r, "Add", NULL, 690, 700, 1000);
+        report_one(&o, &r);
+        const char *text = report_text(&o, PS_RULE_FREE_SHARE);
+        assert_int_equal(strstr(text, "sending buffers of the model 200 us") != NULL, is_ddp);
+        assert_int_equal(strstr(text, "operators and Python 200 us") != NULL, !is_ddp);
+        assert_int_equal(report_fired(&o, PS_RULE_MODEL_BUFFERS), is_ddp);
+        report_fini(&o);
+    }
+}
+
 /* --- the roofline --------------------------------------------------------------------------------------------------------- */
 
 /* One product in a step of 10000, of `m` rows with a matrix of 4096 x 4096, that takes `length`. */
@@ -307,6 +385,10 @@ int main(void) {
         cmocka_unit_test(parts_are_not_judged),
         cmocka_unit_test(ends_are_no_loss),
         cmocka_unit_test(samples_are_not_compared),
+        cmocka_unit_test(a_wait_with_nothing_left_to_launch),
+        cmocka_unit_test(a_synchronisation_outside_is_not_the_steps),
+        cmocka_unit_test(compiling_is_what_compiles),
+        cmocka_unit_test(buffers_have_their_name),
         cmocka_unit_test(memory_is_not_low_mfu),
         cmocka_unit_test(unknown_bandwidth_is_said),
     };
