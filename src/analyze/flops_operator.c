@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyze/comm_list.h"
 #include "analyze/flops_attention.h"
 #include "analyze/flops_matmul.h"
 
@@ -124,6 +125,73 @@ double ps_flops_operator(const ps_operator_form *form, const ps_operator_call *c
         return PS_ATTENTION_BACKWARD * attend(form, call, scratch);
     }
     return 0;
+}
+
+/* --- bytes ------------------------------------------------------------------------------------------------------ */
+
+static double elements_of(const ps_shape *shape) {
+    double n = shape->n > 0 ? 1 : 0;
+    for (uint32_t i = 0; i < shape->n; i++) {
+        n *= shape->dims[i] > 0 ? (double)shape->dims[i] : 0;
+    }
+    return n;
+}
+
+/* Ascend writes "DT_BF16". */
+static double bytes_of_type(const char *types, size_t at) {
+    char name[64];
+    if (types == NULL || !ps_list_item(types, at, name, sizeof name)) {
+        return 0;
+    }
+    return (double)ps_data_type_bytes(strncmp(name, "DT_", 3) == 0 ? name + 3 : name);
+}
+
+double ps_tensors_bytes(const ps_shapes *shapes, size_t first, size_t n, const char *types) {
+    double sum = 0;
+    for (size_t i = first; i < first + n; i++) {
+        double elements = elements_of(ps_shapes_at(shapes, i));
+        double width = elements > 0 ? bytes_of_type(types, i) : 1;
+        if (width <= 0) {
+            return 0;
+        }
+        sum += elements * width;
+    }
+    return sum;
+}
+
+/* The shape of the result is not recorded: it follows from the operands and the FLOPs. Of a product a[m, k] b[k, n] with
+ * f = 2 m k n it is m n = f^2 / 4 a b, and no more with a batch. */
+static double result_elements(const ps_operator_form *form, const ps_shapes *in, double flops) {
+    const ps_shape *weight = ps_shapes_at(in, (size_t)form->first + 1);
+    double a = elements_of(ps_shapes_at(in, form->first));
+    double b = elements_of(weight);
+    double c = elements_of(ps_shapes_at(in, (size_t)form->first + 2));
+    if (a <= 0 || b <= 0) {
+        return 0;
+    }
+    switch (form->kind) {
+    case OP_PRODUCT:
+    case OP_LINEAR:
+        return flops / a / b * flops / 4;
+    case OP_CONVOLVE:
+        return flops / 2 / b * (double)weight->dims[0];
+    case OP_ATTENTION:
+        return a;
+    case OP_ATTENTION_BACKWARD:
+        return a + b + c;
+    }
+    return 0;
+}
+
+double ps_operator_bytes(const ps_operator_form *form, const ps_operator_call *call, double flops,
+                         ps_shapes *scratch) {
+    bool is_attention = form->kind == OP_ATTENTION || form->kind == OP_ATTENTION_BACKWARD;
+    if (flops <= 0 || !ps_shapes_parse(call->dims, scratch)) {
+        return 0;
+    }
+    double result = result_elements(form, scratch, flops) * bytes_of_type(call->types, form->first);
+    double in = ps_tensors_bytes(scratch, form->first, is_attention ? 3 : 2, call->types);
+    return in > 0 && result > 0 ? in + result : 0;
 }
 
 ps_product ps_operator_product(const char *name) {

@@ -37,4 +37,13 @@ typedef struct ps_operator_call {
 double ps_flops_operator(const ps_operator_form *form, const ps_operator_call *call,
                          ps_shapes *scratch, ps_flop_type *type);
 
+/* What tensors `first` to `first` + n - 1 of the list take, those without dimensions aside; 0 when the type of one of the
+ * others is not known. `types` is a list beside them (ps_list_item). */
+double ps_tensors_bytes(const ps_shapes *shapes, size_t first, size_t n, const char *types);
+
+/* What the operands and the result of a call with so many FLOPs take; 0 when it cannot be known. `scratch` is
+ * overwritten. */
+double ps_operator_bytes(const ps_operator_form *form, const ps_operator_call *call, double flops,
+                         ps_shapes *scratch);
+
 #endif

@@ -2,6 +2,7 @@
  * follows from its own name and its parent. The moments of a thread come from a stack of the slices that are open. */
 #include "analyze/host_activity.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +57,12 @@ static ps_activity listed_activity(const char *name, size_t n) {
         const char *name;
     } LISTED[] = {
 #define X(activity_, name_) {PS_ACTIVITY_##activity_, name_},
+#define AROUND(call_, inner_)
+#define INSIDE(activity_, name_, around_)
 #include "analyze/host_activity.def"
 #undef X
+#undef AROUND
+#undef INSIDE
     };
     for (size_t i = 0; i < sizeof LISTED / sizeof *LISTED; i++) {
         if (strlen(LISTED[i].name) == n && memcmp(LISTED[i].name, name, n) == 0) {
@@ -226,6 +231,85 @@ ps_activity ps_activity_of(ps_slice_kind kind, const char *name) {
     }
 }
 
+/* --- names by what is around or inside ----------------------------------------------------------------- */
+
+typedef struct around_rule {
+    const char *call, *inner;
+} around_rule;
+
+typedef struct inside_rule {
+    ps_activity activity;
+    const char *name, *around;
+} inside_rule;
+
+#define X(activity_, name_)
+#define INSIDE(activity_, name_, around_)
+#define AROUND(call_, inner_) {call_, inner_},
+static const around_rule AROUNDS[] = {
+#include "analyze/host_activity.def"
+};
+#undef INSIDE
+#undef AROUND
+#define AROUND(call_, inner_)
+#define INSIDE(activity_, name_, around_) {PS_ACTIVITY_##activity_, name_, around_},
+static const inside_rule INSIDES[] = {
+#include "analyze/host_activity.def"
+};
+#undef X
+#undef AROUND
+#undef INSIDE
+
+#define ASCENDCL "AscendCL@"
+
+/* Whether anything of the trace has this name, with or without the prefix. */
+static bool has_name(const ps_trace *trace, const char *name) {
+    char with[128];
+    (void)snprintf(with, sizeof with, ASCENDCL "%s", name);
+    return !ps_str_is_none(ps_trace_find_text(trace, name)) ||
+           !ps_str_is_none(ps_trace_find_text(trace, with));
+}
+
+/* A call that compiles and launches is no compiling where what compiles is there by itself. */
+static ps_activity without_around(const ps_trace *trace, const char *name, ps_activity own) {
+    name += begins(name, ASCENDCL) ? sizeof ASCENDCL - 1 : 0;
+    for (size_t i = 0; own == PS_ACTIVITY_COMPILE && i < sizeof AROUNDS / sizeof *AROUNDS; i++) {
+        if (strcmp(name, AROUNDS[i].call) == 0 && has_name(trace, AROUNDS[i].inner)) {
+            return PS_ACTIVITY_CALL;
+        }
+    }
+    return own;
+}
+
+#define MAY_BE_INSIDE                                                                              \
+    0x100 /* beside an activity: of a name whose meaning depends on what is around */
+
+static bool is_inside_name(const char *name) {
+    for (size_t i = 0; i < sizeof INSIDES / sizeof *INSIDES; i++) {
+        if (strcmp(INSIDES[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The activity that the operator has where a range of that name is around it; else `own`. */
+static ps_activity by_around(const ps_links *links, uint32_t slice, ps_activity own) {
+    const ps_slices *s = ps_trace_slices(links->trace);
+    const char *name = ps_trace_text(links->trace, s->name[slice]);
+    for (size_t i = 0; i < sizeof INSIDES / sizeof *INSIDES; i++) {
+        if (strcmp(INSIDES[i].name, name) != 0) {
+            continue;
+        }
+        uint32_t up = links->parent[slice];
+        while (up != PS_NONE &&
+               strcmp(ps_trace_text(links->trace, s->name[up]), INSIDES[i].around) != 0) {
+            up = links->parent[up];
+        }
+        return up != PS_NONE ? INSIDES[i].activity : own;
+    }
+    return own;
+}
+
 /* --- all slices ----------------------------------------------------------------------------------------- */
 
 /* A range that is a step's window says nothing of what is done in it. */
@@ -281,9 +365,14 @@ static bool classify(ps_host_activity *h) {
         uint64_t key = (uint64_t)s->name[i].id * PS_N_SLICE_KINDS + s->kind[i];
         uint32_t own = ps_idmap_get(&seen, key);
         if (own == PS_IDMAP_NONE) {
-            own = ps_activity_of((ps_slice_kind)s->kind[i],
-                                 ps_trace_text(h->links->trace, s->name[i]));
+            const char *name = ps_trace_text(h->links->trace, s->name[i]);
+            own = ps_activity_of((ps_slice_kind)s->kind[i], name);
+            own = without_around(h->links->trace, name, (ps_activity)own);
+            own |= is_inside_name(name) ? MAY_BE_INSIDE : 0;
             ok = ps_idmap_put(&seen, key, own);
+        }
+        if ((own & MAY_BE_INSIDE) != 0) {
+            own = by_around(h->links, i, (ps_activity)(own & ~(uint32_t)MAY_BE_INSIDE));
         }
         /* Old captures have their steps as operators. */
         bool may_be_step = own == PS_ACTIVITY_RANGE ||

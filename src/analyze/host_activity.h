@@ -20,6 +20,7 @@
     X(PS_ACTIVITY_CALL, 0, "calls into the driver")                                                \
     X(PS_ACTIVITY_RANGE, 0, "ranges that the program named")                                       \
     X(PS_ACTIVITY_OPTIMIZER, 1, "the optimiser's step")                                            \
+    X(PS_ACTIVITY_BUFFERS, 1, "sending buffers of the model")                                      \
     X(PS_ACTIVITY_COPY, 2, "blocking copies")                                                      \
     X(PS_ACTIVITY_SYNC, 2, "synchronising calls")                                                  \
     X(PS_ACTIVITY_RECEIVE, 2, "receives")                                                          \

@@ -128,6 +128,8 @@ ps_kernel_flops ps_mfu_of(const ps_mfu *m, uint32_t slice) {
     return (ps_kernel_flops){.flops = k->flops,
                              .shape_flops = k->shape_flops,
                              .peak_flop_s = ps_peak_for(&m->peak, k->type),
+                             .bytes = k->bytes,
+                             .bytes_s = m->peak.bytes_s,
                              .source = k->source};
 }
 
@@ -163,6 +165,13 @@ double ps_mfu_ratio(ps_kernel_flops f, int64_t dur_ns) {
     return f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0
                ? f.flops / ((double)dur_ns * 1e-9) / f.peak_flop_s
                : 0;
+}
+
+ps_roofline ps_mfu_roofline(ps_kernel_flops f) {
+    if (f.flops <= 0 || f.peak_flop_s <= 0 || f.bytes <= 0 || f.bytes_s <= 0) {
+        return PS_ROOFLINE_UNKNOWN;
+    }
+    return f.flops / f.bytes < f.peak_flop_s / f.bytes_s ? PS_ROOFLINE_MEMORY : PS_ROOFLINE_COMPUTE;
 }
 
 double ps_mfu_peak_flop_s(const ps_mfu *m, const char **how) {

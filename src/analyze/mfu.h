@@ -21,6 +21,9 @@ typedef struct ps_kernel_flops {
     double flops;       /* 0 unknown */
     double shape_flops; /* of RECORDED ones: what their shapes say, 0 unknown */
     double peak_flop_s; /* of the kernel's data type, 0 unknown */
+    double
+        bytes; /* that its tensors take by shapes and types, so that many move at least; 0 unknown */
+    double bytes_s; /* what the memory of the chip can move, 0 unknown */
     ps_flops_source source;
 } ps_kernel_flops;
 
@@ -47,6 +50,15 @@ ps_product ps_mfu_product_of(const ps_mfu *m, uint32_t slice);
 
 /* flops / seconds / peak, 0 when one of them is not known or the duration is 0. */
 double ps_mfu_ratio(ps_kernel_flops f, int64_t dur_ns);
+
+/* Whether memory decides how long the kernel takes at least, and not its operations: fewer operations for a byte than the
+ * chip does while its memory moves one (the ridge of the roofline). */
+typedef enum ps_roofline {
+    PS_ROOFLINE_UNKNOWN, /* bytes, bandwidth or peak are */
+    PS_ROOFLINE_COMPUTE,
+    PS_ROOFLINE_MEMORY
+} ps_roofline;
+ps_roofline ps_mfu_roofline(ps_kernel_flops f);
 
 /* Peak of 16-bit types; 0 unknown. `*how` says where it is from, for people ("24 cores at 1800 MHz"). */
 double ps_mfu_peak_flop_s(const ps_mfu *m, const char **how);

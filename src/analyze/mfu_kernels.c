@@ -110,6 +110,7 @@ static void find_keys(ps_mfu_work *w) {
         [PS_FACT_IN_TYPES] = {"inputDataTypes", "Input Data Types", NULL},
         [PS_FACT_IN_FORMATS] = {"inputFormats", "Input Formats", NULL},
         [PS_FACT_OUT_SHAPES] = {"outputShapes", "Output Shapes", NULL},
+        [PS_FACT_OUT_TYPES] = {"outputDataTypes", "Output Data Types", NULL},
         [PS_FACT_OUT_FORMATS] = {"outputFormats", "Output Formats", NULL}};
     for (size_t f = 0; f < PS_N_FACTS; f++) {
         for (size_t i = 0; i < 3; i++) {
@@ -227,6 +228,9 @@ static void from_own_shapes(ps_mfu_work *w, ps_matrix_kernel *k, const ps_kernel
     if (k->flops > 0) {
         k->source = PS_FLOPS_SHAPES;
         k->name = facts->text[PS_FACT_OP_TYPE];
+        double in = ps_tensors_bytes(w->in, 0, w->in->n, facts->text[PS_FACT_IN_TYPES]);
+        double out = ps_tensors_bytes(w->out, 0, w->out->n, facts->text[PS_FACT_OUT_TYPES]);
+        k->bytes = in > 0 && out > 0 ? in + out : 0;
     }
 }
 

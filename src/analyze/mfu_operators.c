@@ -44,11 +44,15 @@ static const char *first_text(const ps_trace *trace, uint32_t slice, const char 
     return text != NULL && strnlen(text, MAX_TEXT) < MAX_TEXT ? text : NULL;
 }
 
+static ps_operator_call call_of(const ps_mfu_work *w, uint32_t op) {
+    return (ps_operator_call){.dims = first_text(w->trace, op, "Input Dims", "inputShapes"),
+                              .types = first_text(w->trace, op, "Input type", "inputDtypes"),
+                              .values = first_text(w->trace, op, "Concrete Inputs", NULL)};
+}
+
 static double flops_of(const ps_mfu_work *w, const ps_operator_form *form, uint32_t op,
                        ps_flop_type *type) {
-    ps_operator_call call = {.dims = first_text(w->trace, op, "Input Dims", "inputShapes"),
-                             .types = first_text(w->trace, op, "Input type", "inputDtypes"),
-                             .values = first_text(w->trace, op, "Concrete Inputs", NULL)};
+    ps_operator_call call = call_of(w, op);
     return ps_flops_operator(form, &call, w->in, type);
 }
 
@@ -117,6 +121,8 @@ ps_code ps_mfu_operators(ps_mfu_work *w, ps_err *err) {
         if (i == 0 || claims[i - 1].op != op) {
             k->flops = flops_of(w, form_of(&f, w->slices->name[op]), op, &k->type);
             k->source = PS_FLOPS_SHAPES;
+            ps_operator_call call = call_of(w, op);
+            k->bytes = ps_operator_bytes(form_of(&f, w->slices->name[op]), &call, k->flops, w->in);
         } else {
             k->role =
                 PS_ROLE_NONE; /* another kernel has its operator's FLOPs: nothing is missing */

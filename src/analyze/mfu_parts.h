@@ -31,6 +31,7 @@ typedef struct ps_matrix_kernel {
     bool heads_hidden;
     double flops;       /* 0 unknown */
     double shape_flops; /* of recorded ones: what was worked out before; 0 unknown */
+    double bytes;       /* of its tensors; 0 unknown */
     const char *
         name; /* of the record, the operator or the type of kernel that gave the FLOPs; NULL. Of the trace */
 } ps_matrix_kernel;
@@ -41,6 +42,7 @@ enum {
     PS_FACT_IN_TYPES,
     PS_FACT_IN_FORMATS,
     PS_FACT_OUT_SHAPES,
+    PS_FACT_OUT_TYPES,
     PS_FACT_OUT_FORMATS,
     PS_N_FACTS
 };

@@ -43,9 +43,9 @@ static bool has_words(const char *text, const char *words) {
 bool ps_peak_of_chip(const char *name, ps_peak *out) {
     static const struct {
         const char *words;
-        double tflops, int8_factor, fp8_factor;
+        double tflops, int8_factor, fp8_factor, gb_s;
     } CHIPS[] = {
-#define X(words, tflops, int8, fp8) {words, tflops, int8, fp8},
+#define X(words, tflops, int8, fp8, gb_s) {words, tflops, int8, fp8, gb_s},
 #include "analyze/chips.def"
 #undef X
     };
@@ -58,7 +58,8 @@ bool ps_peak_of_chip(const char *name, ps_peak *out) {
         if (has_words(text, CHIPS[i].words)) {
             *out = (ps_peak){.flop_s = CHIPS[i].tflops * 1e12,
                              .int8_factor = CHIPS[i].int8_factor,
-                             .fp8_factor = CHIPS[i].fp8_factor};
+                             .fp8_factor = CHIPS[i].fp8_factor,
+                             .bytes_s = CHIPS[i].gb_s * 1e9};
             (void)snprintf(out->how, sizeof out->how, "data sheet of %.100s", name);
             return true;
         }
@@ -151,9 +152,15 @@ ps_code ps_peak_find(const ps_trace *trace, const ps_analysis_opts *opts, ps_pea
     ps_code code = name_in_properties(&arena, trace, device, &name, err);
     name = name == NULL ? name_in_meta(trace, device) : name;
     name = name == NULL ? name_in_table(trace, device) : name;
-    if (code == PS_OK && !from_cores(trace, out) && name != NULL && !ps_peak_of_chip(name, out)) {
-        (void)snprintf(out->how, sizeof out->how, "no peak is known of %.100s", name);
+    ps_peak by_name = {0};
+    bool is_listed = name != NULL && ps_peak_of_chip(name, &by_name);
+    if (code == PS_OK && !from_cores(trace, out)) {
+        *out = by_name;
+        if (name != NULL && !is_listed) {
+            (void)snprintf(out->how, sizeof out->how, "no peak is known of %.100s", name);
+        }
     }
+    out->bytes_s = by_name.bytes_s;
     if (code == PS_OK && opts != NULL && opts->peak_tflops > 0) {
         out->flop_s = opts->peak_tflops * 1e12;
         out->int8_factor = out->int8_factor > 0 ? out->int8_factor : 2;

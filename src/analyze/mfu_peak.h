@@ -20,7 +20,8 @@ typedef struct ps_peak {
     double flop_s;      /* of 16-bit types; 0 unknown */
     double int8_factor; /* 0 unknown */
     double fp8_factor;
-    char how[160]; /* where it is from, for people */
+    double bytes_s; /* of its memory, of chips.def only; 0 unknown */
+    char how[160];  /* where it is from, for people */
 } ps_peak;
 
 /* In this order: opts->peak_tflops; the metadata ai_core_num and aic_frequency_mhz, as cores x MHz x 8192, 2 x 16^3

@@ -346,8 +346,11 @@ static void set_known(ps_table *t, size_t column, int64_t ns, bool is_unknown) {
 }
 
 static ps_code add_overview(const ps_report *report, ps_err *err) {
-    ps_table *t = ps_table_new("overview", "where a step of each rank goes, mean of its steps",
-                               OVERVIEW, N_O);
+    const char *title =
+        report->findings.is_of_part
+            ? "where a step of each rank goes by the events that are left, mean of its steps"
+            : "where a step of each rank goes, mean of its steps";
+    ps_table *t = ps_table_new("overview", title, OVERVIEW, N_O);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
@@ -456,6 +459,7 @@ static ps_code add_steps(const ps_report *report, ps_err *err) {
 /* --- reduce -------------------------------------------------------------------------------------------------------------- */
 
 static ps_code look_and_tell(ps_report *report, ps_err *err) {
+    ps_report_thinned(report);
     ps_report_dispatch(report);
     ps_code code = ps_report_compute(report, err);
     ps_report_units(report);
@@ -515,12 +519,12 @@ static void free_partial(void *partial) {
     ps_report_rank_free(partial);
 }
 
-static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
-              PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS |
-              PS_NEED_UNIT_RATIOS,
-     .map = ps_report_map},
-    {.map = wait_for_chart, .reduce = reduce}};
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
+                                            PS_NEED_COMM_OPS | PS_NEED_COMM_HOST | PS_NEED_SLICES |
+                                            PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |
+                                            PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS,
+                                   .map = ps_report_map},
+                                  {.map = wait_for_chart, .reduce = reduce}};
 
 const ps_analysis ps_analysis_report = {
     .name = "report",

@@ -45,6 +45,10 @@ typedef struct ps_report {
         *comm_from_marks; /* ps_trace_comm_from_marks of the first rank that has it, or NULL */
 } ps_report;
 
+/* Before all others, which it may silence. */
+void ps_report_thinned(ps_report *report);
+/* " Rank 3 holds 1.0 % of ..."; false where no capture is known to be a part. */
+bool ps_report_say_thinned(const ps_report *report, char *out, size_t size);
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);

@@ -42,6 +42,18 @@ static int64_t late_wait_ns(const ps_report_member *m) {
     return m->collective_waits_ns < exposed_ns(m) ? m->collective_waits_ns : exposed_ns(m);
 }
 
+/* What computing of the rank's steps is left to hide of it: in each what no communication lies beside already. */
+static int64_t can_hide_ns(const ps_report_member *m) {
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < m->facts->n_steps; i++) {
+        const ps_overlap *step = &m->facts->steps[i];
+        int64_t left_ns = step->computing_ns - ps_overlap_overlapped_ns(step);
+        int64_t here_ns = step->exclude_receive_ns < left_ns ? step->exclude_receive_ns : left_ns;
+        sum_ns = ps_ns_add(sum_ns, here_ns > 0 ? here_ns : 0);
+    }
+    return per_step(m, sum_ns);
+}
+
 static void note_times(const ps_report_member *m, const ps_comm_op *op, char *out, size_t size) {
     const ps_comm_time *row = ps_report_comm_time(m, op);
     out[0] = '\0';
@@ -100,27 +112,45 @@ static comm_split split_of(const ps_report_member *m) {
     return s;
 }
 
-/* "" where the profile has no such table. */
-static void say_split(const ps_report_member *m, char *out, size_t size) {
+/* `out` is "" where the profile has no such table. What to try follows from it: NULL, nothing. */
+static const char *say_split(const ps_report_member *m, char *out, size_t size) {
     comm_split s = split_of(m);
     double most = s.transit > s.wait ? s.transit : s.wait;
     most = s.idle > most ? s.idle : most;
     int64_t n = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
-    const char *where =
-        most <= s.idle
-            ? "Most of it is idle: the tasks of the operators start late or wait for one "
-              "another. Look at their launch (HCCL_OP_EXPANSION_MODE, the host)."
-        : most <= s.wait
-            ? "Most of it is waiting: other ranks come late. Look at late-arrival, slow-rank."
-            : "Most of it is transit: the bandwidth decides. Look at slow-link, small-packets.";
+    bool is_idle = most <= s.idle;
+    bool is_wait = !is_idle && most <= s.wait;
+    const char *where = is_idle
+                            ? "idle: the tasks of the operators start late or wait for one another"
+                        : is_wait ? "waiting: other ranks come late"
+                                  : "transit: the bandwidth decides";
     out[0] = '\0';
-    if (most > 0) {
+    if (most <= 0) {
+        return NULL;
+    }
+    (void)snprintf(
+        out, size,
+        " By the profiler its collectives are %s in transit, %s waiting, %s idle in a step. "
+        "Most of it is %s.",
+        ps_ns_text_of((int64_t)(s.transit * 1e6) / n).text,
+        ps_ns_text_of((int64_t)(s.wait * 1e6) / n).text,
+        ps_ns_text_of((int64_t)(s.idle * 1e6) / n).text, where);
+    return is_idle   ? "Look at the launch of the operators (HCCL_OP_EXPANSION_MODE, the host)."
+           : is_wait ? "Look at the ranks that come late: late-arrival, slow-rank."
+                     : "Look at the links and at the size of messages: slow-link, small-packets.";
+}
+
+/* Overlapping is the first advice only where there is computing to overlap with. */
+static void advise_exposed(ps_report *report, const char *by_split, int64_t claimed_ns,
+                           int64_t hidden_ns) {
+    char advice[400];
+    if (by_split != NULL || hidden_ns < claimed_ns / 2) {
         (void)snprintf(
-            out, size,
-            " By the profiler its collectives are %s in transit, %s waiting, %s idle in a step. %s",
-            ps_ns_text_of((int64_t)(s.transit * 1e6) / n).text,
-            ps_ns_text_of((int64_t)(s.wait * 1e6) / n).text,
-            ps_ns_text_of((int64_t)(s.idle * 1e6) / n).text, where);
+            advice, sizeof advice,
+            "%s%sMake the communication itself less: larger microbatches between gradient "
+            "reductions, groups inside one machine, 16-bit gradients.",
+            by_split != NULL ? by_split : "", by_split != NULL ? " " : "");
+        ps_findings_remedy(&report->findings, advice);
     }
 }
 
@@ -139,7 +169,7 @@ static void find_exposed(ps_report *report) {
         return;
     }
     char parts[400];
-    say_split(worst, parts, sizeof parts);
+    const char *by_split = say_split(worst, parts, sizeof parts);
     char receives[96] = "";
     if (worst->receive_ns > 0) {
         (void)snprintf(receives, sizeof receives, "; receives (%s more) are left to the pipeline",
@@ -153,18 +183,27 @@ static void find_exposed(ps_report *report) {
             " For %s of it collectives wait for ranks that come later: that is not in the gain.",
             ps_ns_text_of(waits_ns).text);
     }
+    int64_t claimed_ns = exposed_ns(worst) - waits_ns;
+    int64_t hidden_ns = can_hide_ns(worst);
+    char left[128] = "";
+    if (hidden_ns < claimed_ns) {
+        (void)snprintf(left, sizeof left,
+                       " Computing is left to hide %s of it at most: the rest has to become less.",
+                       ps_ns_text_of(hidden_ns).text);
+    }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_COMM_EXPOSED,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = exposed_ns(worst) - waits_ns,
+                     .gain_ns = hidden_ns < claimed_ns ? hidden_ns : claimed_ns,
                      .value = share},
         "On rank %s the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
-        "Computing takes %s.%s%s",
+        "Computing takes %s.%s%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(exposed_ns(worst)).text,
         ps_ns_text_of(worst->step_ns).text, share, receives,
-        ps_ns_text_of(worst->computing_ns).text, waits, parts);
+        ps_ns_text_of(worst->computing_ns).text, left, waits, parts);
+    advise_exposed(report, by_split, claimed_ns, hidden_ns);
     show_longest(report, worst);
 }
 
@@ -280,16 +319,20 @@ static void find_heavy(ps_report *report) {
     }
     const ps_report_member *m = worst.member;
     const char *group = ps_comm_text(&m->facts->comm, worst.longest->group);
+    char others[96] = "";
+    if (worst.n_over > 1) { /* a group counts once on each of its ranks */
+        (void)snprintf(others, sizeof others, " So it is %zu times, each a group on a rank.",
+                       worst.n_over);
+    }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_COMM_OVER_COMPUTE,
                      .rank = m->rank,
                      .stage = m->stage,
                      .value = worst.share},
-        "On rank %s the operators of group %.80s take %s in a step, computing takes %s. So it is for "
-        "%zu group%s of a rank.",
+        "On rank %s the operators of group %.80s take %s in a step, computing takes %s.%s",
         PS_RANK(m->rank), group, ps_ns_text_of(per_step(m, worst.sum_ns)).text,
-        ps_ns_text_of(m->computing_ns).text, worst.n_over, worst.n_over == 1 ? "" : "s");
+        ps_ns_text_of(m->computing_ns).text, others);
     show_op(report, m, worst.longest, dur_of(worst.longest), "the longest one");
 }
 
@@ -629,7 +672,9 @@ static void find_waiting(ps_report *report) {
         return;
     }
     for (size_t i = 0; i < report->n_members; i++) {
-        lists[report->members[i].index] = &report->members[i].facts->comm;
+        const ps_report_rank *facts = report->members[i].facts;
+        /* Of parts of two captures the n-th operators are not the same one. */
+        lists[report->members[i].index] = report->findings.is_of_part ? NULL : &facts->comm;
     }
     ps_late_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
     if (ps_late_measure(&in, &late, &err) == PS_OK) {

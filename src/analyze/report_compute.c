@@ -77,6 +77,10 @@ static bool join(compute *c) {
         k->sum_ns = ps_ns_add(k->sum_ns, e->kernel->sum_ns);
         k->flops += e->kernel->flops;
         k->peak_flops += e->kernel->peak_flops;
+        k->memory_ns = ps_ns_add(k->memory_ns, e->kernel->memory_ns);
+        k->unknown_roofline_ns = ps_ns_add(k->unknown_roofline_ns, e->kernel->unknown_roofline_ns);
+        k->memory_bytes += e->kernel->memory_bytes;
+        k->memory_flops += e->kernel->memory_flops;
         for (size_t what = 0; what < PS_N_CONVERSIONS; what++) {
             k->conversion_ns[what] =
                 ps_ns_add(k->conversion_ns[what], e->kernel->conversion_ns[what]);
@@ -137,7 +141,7 @@ static ps_rule_id mfu_rule_of(const kind *k) {
 
 static bool is_low(const compute *c, ps_rule_id rule, const kind *k) {
     double limit = c->report->findings.thresholds[rule];
-    return mfu_rule_of(k) == rule && mfu_of(k, limit) < limit &&
+    return mfu_rule_of(k) == rule && mfu_of(k, limit) < limit && !ps_compute_is_memory_bound(k) &&
            ps_percent(k->sum_ns, c->sum_ns) > 1;
 }
 
@@ -149,11 +153,13 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     const kind *worst = NULL;
     int64_t worst_ns = 0;
     size_t n_low = 0;
+    bool is_unknown = false;
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
         if (!is_low(c, rule, k)) {
             continue;
         }
+        is_unknown = is_unknown || k->unknown_roofline_ns > 0;
         double saved = (double)k->sum_ns * (1 - mfu_of(k, limit) / limit);
         int64_t ns = saved < 9e18 ? (int64_t)saved : INT64_MAX;
         gain_ns = ps_ns_add(gain_ns, ns);
@@ -171,9 +177,13 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     ps_findings_add(
         f, (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = gain_ns, .value = mfu},
         "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%. At %.4g "
-        "%% they would take %s less in each step.",
+        "%% they would take %s less in each step.%s",
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
-        worst->one->shapes, mfu, limit, ps_ns_text_of(gain_ns).text);
+        worst->one->shapes, mfu, limit, ps_ns_text_of(gain_ns).text,
+        is_unknown
+            ? " Whether memory bounds them is not known: the bandwidth of the chip or the types "
+              "of tensors are not."
+            : "");
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
         char note[96];
@@ -595,6 +605,7 @@ ps_code ps_report_compute(ps_report *report, ps_err *err) {
         find_mfu(&c, PS_RULE_LOW_MFU_ATTENTION);
         find_mfu(&c, PS_RULE_LOW_MFU_CONVOLUTION);
         find_mfu(&c, PS_RULE_LOW_MFU_GROUPED);
+        ps_compute_find_memory_bound(&c);
         find_doubtful(&c);
         if (!find_varying(&c, true)) {
             (void)find_varying(&c, false);

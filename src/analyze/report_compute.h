@@ -10,6 +10,8 @@ typedef struct ps_compute_kind {
     const ps_report_member *where;
     int64_t n, sum_ns;
     double flops, peak_flops;
+    int64_t memory_ns, unknown_roofline_ns;
+    double memory_bytes, memory_flops;
     double odd_recorded, odd_shapes;
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS];
 } ps_compute_kind;
@@ -30,6 +32,9 @@ void ps_compute_show_kind(ps_compute *c, const ps_compute_kind *k, const char *n
 
 /* Rules over types, whatever the shapes. Memory that runs out is noted in the findings. */
 void ps_compute_find_top(ps_compute *c);
+/* Whether memory bounds most of its time: then its operations are not to blame. */
+bool ps_compute_is_memory_bound(const ps_compute_kind *k);
+void ps_compute_find_memory_bound(ps_compute *c);
 void ps_compute_find_conversion(ps_compute *c);
 
 #endif

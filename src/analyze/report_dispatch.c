@@ -129,6 +129,11 @@ static const ps_report_member *find_free(ps_report *report) {
         const ps_report_member *other = &report->members[i];
         n_over += ps_rule_fires(f, PS_RULE_FREE_SHARE, ps_percent(other->host_ns, other->step_ns));
     }
+    char ranks[80] = "";
+    if (report->n_members > 1) {
+        (void)snprintf(ranks, sizeof ranks, " %zu of %zu ranks are over the threshold.", n_over,
+                       report->n_members);
+    }
     char causes[700];
     say_causes(m, causes, sizeof causes);
     char bubble[96] = "";
@@ -145,9 +150,9 @@ static const ps_report_member *find_free(ps_report *report) {
                      .gain_ns = m->host_ns,
                      .value = share},
         "On rank %s the device is idle for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
-        "waits for the host. %zu of %zu ranks are over the threshold. %s",
+        "waits for the host.%s %s",
         PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(m->step_ns).text, bubble,
-        ps_ns_text_of(m->host_ns).text, share, n_over, report->n_members, causes);
+        ps_ns_text_of(m->host_ns).text, share, ranks, causes);
     show_gaps(report, m);
     claim_host_idle(report, m);
     return m;
@@ -281,7 +286,7 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
                      .stage = worst->stage,
                      .value = share},
         "On rank %s %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
-        "device was waiting for them. The median of all launched work is %s, 95 %% are below %s.%s",
+        "device was waiting for them. The median delay of kernels is %s, 95 %% are below %s.%s",
         PS_RANK(worst->rank), (long long)worst->facts->n_prompt,
         (long long)worst->facts->n_launches, share,
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
@@ -598,6 +603,7 @@ void ps_report_dispatch(ps_report *report) {
         {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY},
         {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC},
         {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER},
+        {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS},
         {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT},
         {PS_RULE_JIT_COMPILE, PS_ACTIVITY_COMPILE, PS_ACTIVITY_COMPILE},
         {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY},

@@ -16,6 +16,7 @@
 #include "analyze/links.h"
 #include "analyze/overlap.h"
 #include "analyze/report_rules.h"
+#include "analyze/thinned.h"
 #include "analyze/topology.h"
 #include "base/arena.h"
 
@@ -56,6 +57,11 @@ typedef struct ps_report_kernel {
     int64_t n_excess;
     double flops;      /* of those whose FLOPs are known, all together */
     double peak_flops; /* what the chip could have done in that time */
+    /* Of those with FLOPs: the time of those that memory bounds (ps_mfu_roofline), of those of which nobody knows, and
+     * what the former move at least. */
+    int64_t memory_ns, unknown_roofline_ns;
+    double memory_bytes, memory_flops;
+    double bytes_s; /* of the chip; 0 unknown */
     /* Recorded FLOPs that contradict the shapes, which are in neither of the above. */
     double odd_recorded_flops, odd_shape_flops;
     ps_product product; /* of those with FLOPs */
@@ -161,6 +167,7 @@ typedef struct ps_report_rank {
         has_no_ends; /* steps begin with their first work, end with their last: nobody says more */
     bool has_no_copies;  /* nobody says whether there were any */
     ps_rank_facts facts; /* where it stands */
+    ps_thinned thinned;
 
     int64_t origin_ns;
     ps_overlap *steps; /* times from the origin */

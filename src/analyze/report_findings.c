@@ -23,7 +23,8 @@ const char *ps_finding_title(const ps_finding *finding) {
 }
 
 bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value) {
-    return value > f->thresholds[rule];
+    bool is_told = !f->is_of_part || !ps_rule_needs_all(rule);
+    return is_told && value > f->thresholds[rule];
 }
 
 void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {
@@ -65,6 +66,22 @@ void ps_findings_evidence(ps_findings *f, ps_evidence e) {
 void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns) {
     if (!f->failed && f->n > 0 && end_ns > start_ns) {
         f->failed = !ps_intervals_add(&f->all[f->n - 1].spans, start_ns, end_ns);
+    }
+}
+
+void ps_findings_remedy(ps_findings *f, const char *remedy) {
+    if (!f->failed && f->n > 0) {
+        f->all[f->n - 1].remedy = copy(f, remedy);
+        f->failed = f->all[f->n - 1].remedy == NULL;
+    }
+}
+
+void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, size_t size) {
+    const ps_rule *rule = ps_rule_of(finding->rule);
+    if (finding->remedy != NULL) {
+        (void)snprintf(out, size, "%s", finding->remedy);
+    } else {
+        ps_rule_advice(rule, vendor, out, size);
     }
 }
 
@@ -159,7 +176,7 @@ static bool add_finding(ps_table *t, const ps_finding *x, size_t number, ps_vend
     ps_rule_value_text(rule, x->value, value, sizeof value);
     ps_rule_value_text(rule, threshold, limit, sizeof limit);
     ps_rule_text(rule, threshold, fires, sizeof fires);
-    ps_rule_advice(rule, vendor, advice, sizeof advice);
+    ps_finding_advice(x, vendor, advice, sizeof advice);
     const char *severity = ps_severity_of(x->gain_ns, step_ns);
     severity = x->is_assumed && strcmp(severity, "high") == 0 ? "medium" : severity;
     if (!ps_table_add_row(t)) {
@@ -208,7 +225,9 @@ static bool add_evidence(ps_table *t, const ps_evidence *e, size_t number, int64
             ps_table_set_int(t, E_SINCE, since);
         }
     }
-    ps_table_set_int(t, E_DURATION, e->dur_ns);
+    if (e->start_ns != PS_NO_START || e->dur_ns != 0) { /* else it is nothing that takes time */
+        ps_table_set_int(t, E_DURATION, e->dur_ns);
+    }
     return ps_table_set_text(t, E_NAME, e->name) && ps_table_set_text(t, E_NOTE, e->note);
 }
 

@@ -36,6 +36,7 @@ typedef struct ps_finding {
     double value;      /* what the rule compares, in its unit */
     bool is_assumed;   /* the gain rests on something that was not measured: medium at most */
     const char *text;
+    const char *remedy; /* what to try, where the finding knows better than its rule; else NULL */
     size_t first_evidence, n_evidence;
     ps_intervals spans; /* when that was on `rank`, epoch, over all steps; empty: not known */
     int64_t shared_ns;  /* per step, of the gain: what finding `shared_with` counts, too */
@@ -51,13 +52,15 @@ typedef struct ps_findings {
     ps_evidence *evidence; /* in the order in which findings were added */
     size_t n_evidence, cap_evidence;
     const double *thresholds; /* [PS_N_RULES] */
+    bool
+        is_of_part; /* the capture holds a part of the events: rules that need all of them are silent */
     ps_arena arena;
     bool failed; /* memory ran out */
 } ps_findings;
 
 void ps_findings_fini(ps_findings *f);
 
-/* Whether `value` passes the rule's threshold. */
+/* Whether `value` passes the rule's threshold, and the capture can tell. */
 bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value);
 
 /* Adds a finding; the sentence is printf-like. What follows are its rows of evidence, at most PS_EVIDENCE_MAX (more are
@@ -66,6 +69,11 @@ void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) P
 void ps_findings_evidence(ps_findings *f, ps_evidence e);
 /* Of the last finding: the cause held on its rank from start to end (epoch). */
 void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns);
+
+/* Of the last finding: what to try instead of what its rule advises. Copied. */
+void ps_findings_remedy(ps_findings *f, const char *remedy);
+/* What to try, wherever it is said: the finding's own remedy, else the advice of its rule. */
+void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, size_t size);
 
 /* "18.3 ms": three significant digits. */
 typedef struct ps_ns_text {

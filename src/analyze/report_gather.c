@@ -170,6 +170,7 @@ static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_r
                       ps_err *err) {
     ps_overlaps overlaps = {0};
     ps_code code = ps_overlaps_measure(links, -1, true, &overlaps, err);
+    code = code == PS_OK ? ps_thinned_measure(links, &r->thinned, err) : code;
     if (code == PS_OK) {
         code = gather_communication(in, r, err);
     }

@@ -18,7 +18,9 @@ typedef struct host {
     ps_report_rank *out;
     const ps_idle_piece **by_range; /* pieces of the host's, by the slice that they are due to */
     size_t n_pieces;
-    ps_intervals exposed; /* communication with no computing beside it */
+    ps_intervals exposed;   /* communication with no computing beside it */
+    ps_intervals windows;   /* of the steps, united; empty in a trace without */
+    int64_t last_launch_ns; /* when the last call that launched work of a step began */
 } host;
 
 static bool comes_before(const ps_report_event *a, const ps_report_event *b) {
@@ -110,40 +112,64 @@ static int64_t idle_for(const host *h, int activity) {
     return sum_ns;
 }
 
-static bool take_range(host *h, uint32_t i, ps_intervals *all) {
+/* What lies outside of all steps is none of theirs: a synchronisation when the profiler stops. */
+static bool is_outside(const host *h, int64_t start, int64_t end) {
+    return h->windows.n > 0 && end > start && ps_intervals_within_ns(&h->windows, start, end) == 0;
+}
+
+/* Communication alone while the host waits in it; none where nothing was left to launch behind it. */
+static int64_t waited_comm_ns(const host *h, int64_t start, int64_t end) {
+    return h->last_launch_ns >= end ? ps_intervals_within_ns(&h->exposed, start, end) : 0;
+}
+
+static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *waits) {
     int64_t start = h->s->start_ns[i];
     int64_t end = start + h->s->dur_ns[i];
     ps_report_stops *stops = &h->out->stops[h->activity->of[i]];
     ps_report_event e = {.start_ns = h->out->origin_ns + start,
                          .dur_ns = end - start,
                          .idle_ns = idle_of(h, i),
-                         .comm_ns = ps_intervals_within_ns(&h->exposed, start, end),
+                         .comm_ns = waited_comm_ns(h, start, end),
                          .step = ps_step_of(&h->links->steps, start, end)};
-    if (is_warm_up(h, h->activity->of[i], e.step)) {
+    if (is_warm_up(h, h->activity->of[i], e.step) || is_outside(h, start, end)) {
         return true;
     }
     stops->n++;
-    return ps_intervals_add(all, start, end) && keep(h, stops, e, i);
+    return ps_intervals_add(all, start, end) &&
+           (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep(h, stops, e, i);
+}
+
+/* The length of both; `of` is united for it. */
+static int64_t length_of_both_ns(ps_intervals *of, const ps_intervals *with, bool *ok) {
+    ps_intervals both = {0};
+    ps_intervals_unite(of);
+    *ok = *ok && ps_intervals_both(of, with, &both);
+    int64_t ns = ps_intervals_length_ns(&both);
+    ps_intervals_fini(&both);
+    return ns;
 }
 
 /* Threads may stop at the same time: how long they did is counted once, over the union. */
 static bool sum_activities(host *h) {
     ps_intervals all[PS_N_ACTIVITIES] = {{0}};
+    ps_intervals waits[PS_N_ACTIVITIES] = {{0}};
     bool ok = true;
     for (uint32_t i = 0; ok && i < h->s->n; i++) {
         uint8_t which = h->activity->of[i];
         ok = which < PS_ACTIVITY_RANGE || !ps_host_activity_begins(h->activity, i) ||
-             take_range(h, i, &all[which]);
+             take_range(h, i, &all[which], &waits[which]);
     }
     for (int which = 0; which < PS_N_ACTIVITIES; which++) {
         ps_report_stops *stops = &h->out->stops[which];
-        ps_intervals both = {0};
-        ps_intervals_unite(&all[which]);
-        stops->sum_ns = ps_intervals_length_ns(&all[which]);
-        ok = ok && ps_intervals_both(&all[which], &h->exposed, &both);
-        stops->comm_ns = ps_intervals_length_ns(&both);
+        if (h->windows.n > 0) {
+            stops->sum_ns = length_of_both_ns(&all[which], &h->windows, &ok);
+        } else {
+            ps_intervals_unite(&all[which]);
+            stops->sum_ns = ps_intervals_length_ns(&all[which]);
+        }
+        stops->comm_ns = length_of_both_ns(&waits[which], &h->exposed, &ok);
         stops->idle_ns = idle_for(h, which);
-        ps_intervals_fini(&both);
+        ps_intervals_fini(&waits[which]);
         ps_intervals_fini(&all[which]);
     }
     return ok;
@@ -162,6 +188,29 @@ static bool find_exposed(host *h, const ps_overlaps *overlaps) {
     }
     ps_intervals_unite(&h->exposed);
     return ok;
+}
+
+static bool find_windows(host *h) {
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(h->links->trace, &n);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = ps_intervals_add(&h->windows, steps[i].start_ns, steps[i].end_ns);
+    }
+    ps_intervals_unite(&h->windows);
+    return ok;
+}
+
+/* Of a kernel, a copy or an operator of communication; outside of steps nobody asks. */
+static void find_last_launch(host *h) {
+    h->last_launch_ns = INT64_MIN;
+    for (uint32_t i = 0; i < h->s->n; i++) {
+        uint32_t launch = ps_is_launched(h->s->kind[i]) ? h->links->call[i] : PS_NONE;
+        int64_t at = launch != PS_NONE ? h->s->start_ns[launch] : INT64_MIN;
+        if (at > h->last_launch_ns && !is_outside(h, at, at + 1)) {
+            h->last_launch_ns = at;
+        }
+    }
 }
 
 /* Where the device was idle, by cause; united, for other pieces to see what they share. */
@@ -202,12 +251,15 @@ bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *
               .links = activity->links,
               .s = ps_trace_slices(activity->links->trace),
               .out = r};
-    bool ok = sort_pieces(&h, idle) && find_exposed(&h, overlaps) && sum_causes(&h, idle) &&
-              sum_activities(&h);
+    bool ok = find_windows(&h);
+    find_last_launch(&h);
+    ok = ok && sort_pieces(&h, idle) && find_exposed(&h, overlaps) && sum_causes(&h, idle) &&
+         sum_activities(&h);
     if (ok) {
         count_launches(&h);
     }
     ps_free(h.by_range);
     ps_intervals_fini(&h.exposed);
+    ps_intervals_fini(&h.windows);
     return ok;
 }

@@ -72,6 +72,18 @@ static bool is_wide_float(const kernels *k, uint32_t slice) {
 
 #define FLOPS_DIFFER 1.5 /* times, between a record and the shapes */
 
+static void take_roofline(ps_kernel_flops f, int64_t dur_ns, ps_report_kernel *kind) {
+    ps_roofline bound = ps_mfu_roofline(f);
+    kind->bytes_s = f.bytes_s;
+    if (bound == PS_ROOFLINE_MEMORY) {
+        kind->memory_ns = ps_ns_add(kind->memory_ns, dur_ns);
+        kind->memory_bytes += f.bytes;
+        kind->memory_flops += f.flops;
+    } else if (bound == PS_ROOFLINE_UNKNOWN) {
+        kind->unknown_roofline_ns = ps_ns_add(kind->unknown_roofline_ns, dur_ns);
+    }
+}
+
 static void add_flops(const kernels *k, uint32_t slice, ps_report_kernel *kind) {
     ps_kernel_flops f = ps_mfu_of(k->mfu, slice);
     int64_t dur_ns = k->s->dur_ns[slice];
@@ -84,6 +96,7 @@ static void add_flops(const kernels *k, uint32_t slice, ps_report_kernel *kind) 
         kind->product = ps_mfu_product_of(k->mfu, slice);
         kind->flops += f.flops;
         kind->peak_flops += f.peak_flop_s * (double)dur_ns / 1e9;
+        take_roofline(f, dur_ns, kind);
     }
 }
 

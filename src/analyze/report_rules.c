@@ -39,6 +39,40 @@ static const char *unit_text(ps_rule_unit unit) {
     return UNITS[unit];
 }
 
+bool ps_rule_needs_all(ps_rule_id rule) {
+    static const bool NEEDS[PS_N_RULES] = {
+        [PS_RULE_FREE_SHARE] = true,
+        [PS_RULE_IDLE_DEVICE] = true,
+        [PS_RULE_BEFORE_FIRST_WORK] = true,
+        [PS_RULE_LAUNCH_DELAY] = true,
+        [PS_RULE_BLOCKING_COPY] = true,
+        [PS_RULE_BLOCKING_SYNC] = true,
+        [PS_RULE_HOST_WAITS_COMM] = true,
+        [PS_RULE_DATA_LOADING] = true,
+        [PS_RULE_HOST_OPTIMIZER] = true,
+        [PS_RULE_OTHER_WORK] = true,
+        [PS_RULE_EXPOSED_COPIES] = true,
+        [PS_RULE_JIT_COMPILE] = true,
+        [PS_RULE_ALLOCATION] = true,
+        [PS_RULE_OPTIMISER_LAUNCHES] = true,
+        [PS_RULE_GC_PAUSE] = true,
+        [PS_RULE_MODEL_BUFFERS] = true,
+        [PS_RULE_SLOW_KERNEL] = true,
+        [PS_RULE_COMM_EXPOSED] = true,
+        [PS_RULE_COMM_OVER_COMPUTE] = true,
+        [PS_RULE_LATE_ARRIVAL] = true,
+        [PS_RULE_SLOW_RANK] = true,
+        [PS_RULE_RECEIVE_WAIT] = true,
+        [PS_RULE_BUBBLE] = true,
+        [PS_RULE_STAGE_IMBALANCE] = true,
+        [PS_RULE_STAGE_WAIT] = true,
+        [PS_RULE_TRANSFER_WAIT] = true,
+        [PS_RULE_OTHER_STALL] = true,
+        [PS_RULE_OTHER_SCHEDULE] = true,
+    };
+    return NEEDS[rule];
+}
+
 void ps_rule_value_text(const ps_rule *rule, double value, char *out, size_t size) {
     (void)snprintf(out, size, "%.4g%s", value, unit_text(rule->unit));
 }

@@ -53,7 +53,7 @@ static void add_first_sentence(sentence *s, const char *text) {
 
 static void add_advice(sentence *s, const ps_report *report, const ps_finding *f) {
     char advice[1024];
-    ps_rule_advice(ps_rule_of(f->rule), report->vendor, advice, sizeof advice);
+    ps_finding_advice(f, report->vendor, advice, sizeof advice);
     if (advice[0] != '\0') {
         add_text(s, " Try first: ");
         add_first_sentence(s, advice);
@@ -137,10 +137,21 @@ static void say_parts(sentence *s, const ps_report *report) {
     }
 }
 
+/* What the capture cannot tell comes first. */
+static void say_thinned(sentence *s, const ps_report *report) {
+    char text[512];
+    if (report->findings.is_of_part && ps_report_say_thinned(report, text, sizeof text)) {
+        add_text(s, "%s ", text);
+    }
+}
+
 static void say_verdict(sentence *s, const ps_report *report) {
     const ps_findings *f = &report->findings;
+    say_thinned(s, report);
     if (f->n > 0 && f->all[0].gain_ns > 0) {
         say_largest(s, report, &f->all[0]);
+    } else if (f->is_of_part) {
+        add_text(s, "Collect again: finding 1 says how.");
     } else if (f->n > 0) {
         add_text(s, "Of no finding is it known what a step would gain; the first: %s.",
                  ps_finding_title(&f->all[0]));

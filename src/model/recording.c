@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "model/comm_marks.h"
 
 bool ps_trace_is_recording(const ps_trace *trace) {
@@ -21,4 +22,11 @@ const char *ps_trace_comm_from_marks(const ps_trace *trace) {
 
 const char *ps_trace_missing_timeline(const ps_trace *trace) {
     return ps_trace_meta(trace, PS_TIMELINE_KEY);
+}
+
+bool ps_trace_thinned(const ps_trace *trace, int64_t *n, int64_t *of) {
+    const char *text = ps_trace_meta(trace, PS_THINNED_KEY);
+    const char *rest = text != NULL ? strstr(text, " of ") : NULL;
+    return rest != NULL && ps_parse_i64(text, (size_t)(rest - text), n) &&
+           ps_parse_i64(rest + 4, strlen(rest + 4), of) && *n >= 0 && *of > *n;
 }

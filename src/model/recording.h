@@ -33,6 +33,13 @@ const char *ps_trace_comm_from_marks(const ps_trace *trace);
 /* Argument of a slice that no call launched: the step that its profiler gave it to. */
 #define PS_STEP_ARG "stepId"
 
+/* Somebody took events out of the file here and there before it was published: metadata "N of M", the events that are there
+ * and the numbers that their profiler gave. Only where arguments were read (PS_NEED_ARGS). */
+#define PS_THINNED_KEY "pipescope.thinned"
+
+/* False where no event is known to be missing. The trace needs PS_NEED_META. */
+bool ps_trace_thinned(const ps_trace *trace, int64_t *n, int64_t *of);
+
 /* A fact of side table "facts": which files are not there, and what cannot be told without them. */
 #define PS_FACT_MISSING "missing"
 

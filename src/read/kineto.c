@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/lit.h"
 #include "base/num.h"
+#include "model/recording.h"
 #include "read/trace_file.h"
 #include "read/trace_head.h"
 
@@ -73,7 +74,8 @@ typedef struct kineto {
     stream_row *streams; /* by thread */
     size_t n_streams, cap_streams;
     ps_kineto_links links;
-    ps_str correlation, device;
+    ps_kineto_numbers numbers;
+    ps_str correlation, device, number;
     int64_t last_ns; /* of all events that were placed */
     int64_t base_ns, rank;
     bool has_base, failed;
@@ -199,6 +201,10 @@ static void added(void *context, ps_builder *b, const ps_model_event *e, uint32_
     if ((k->needs & PS_NEED_FLOWS) != 0 && (kind == PS_SLICE_CALL || kind >= PS_SLICE_KERNEL) &&
         ps_model_arg_int(e, k->correlation, &correlation)) {
         ps_kineto_links_add(&k->links, b, slice, correlation);
+    }
+    int64_t number = 0;
+    if ((k->needs & PS_NEED_ARGS) != 0 && ps_model_arg_int(e, k->number, &number)) {
+        ps_kineto_numbers_add(&k->numbers, e->pid, e->thread, kind, number);
     }
 }
 
@@ -328,12 +334,25 @@ static void place_in_time(kineto *k) {
     }
 }
 
+/* Who reads the trace has to know that it is not all that happened. */
+static void note_thinned(kineto *k) {
+    uint64_t n = 0;
+    uint64_t of = 0;
+    if (ps_kineto_numbers_thinned(&k->numbers, &n, &of)) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%llu of %llu", (unsigned long long)n,
+                       (unsigned long long)of);
+        ps_builder_meta(k->builder, PS_THINNED_KEY, text);
+    }
+}
+
 static void kineto_fini(kineto *k) {
     ps_free(k->categories.values);
     ps_free(k->names.values);
     ps_free(k->flows.values);
     ps_free(k->streams);
     ps_kineto_links_fini(&k->links);
+    ps_kineto_numbers_fini(&k->numbers);
 }
 
 static ps_str word(ps_builder *b, const char *text) {
@@ -347,6 +366,7 @@ ps_code ps_kineto_read_input(ps_input *in, const char *path, uint32_t needs, siz
                 .needs = needs,
                 .correlation = word(b, "correlation"),
                 .device = word(b, "device"),
+                .number = word(b, "Ev Idx"),
                 .last_ns = INT64_MIN,
                 .rank = -1};
     ps_kineto_links_init(&k.links);
@@ -363,12 +383,13 @@ ps_code ps_kineto_read_input(ps_input *in, const char *path, uint32_t needs, siz
     ps_code code = ps_trace_model_read(in, &dialect, needs, WANTED, take_member, n_threads, b, err);
     if (code == PS_OK) {
         place_in_time(&k);
+        note_thinned(&k);
         k.rank = k.rank >= 0 ? k.rank : ps_kineto_rank_of_name(path);
         if (k.rank >= 0 && (needs & PS_NEED_META) != 0) {
             add_meta_int(&k, "rank", k.rank);
         }
     }
-    bool failed = k.failed || k.links.failed || ps_builder_failed(b);
+    bool failed = k.failed || k.links.failed || k.numbers.failed || ps_builder_failed(b);
     kineto_fini(&k);
     return code == PS_OK && failed ? ps_fail_nomem(err) : code;
 }

@@ -1,5 +1,5 @@
 /* The reader of Kineto traces (PyTorch profiler), in pieces: kineto.c (members of the file, the reading), kineto_kinds.c
- * (categories to kinds and tracks), kineto_link.c (calls and what they launched), kineto_rank.c (rank and host). */
+ * (categories to kinds and tracks), kineto_link.c (calls and what they launched), kineto_numbers.c (whether events were taken out), kineto_rank.c (rank and host). */
 #ifndef PS_READ_KINETO_H
 #define PS_READ_KINETO_H
 
@@ -71,6 +71,37 @@ void ps_kineto_links_join(ps_kineto_links *l, ps_builder *b);
 /* After joining: whether the flows of this id are there. Cheapest when asked in rising order. */
 bool ps_kineto_links_knows(ps_kineto_links *l, uint64_t id);
 bool ps_kineto_links_has(const ps_kineto_links *l, uint32_t slice);
+
+/* --- numbers ----------------------------------------------------------------------------------------------- */
+
+#define PS_KINETO_FEW_NUMBERS 32 /* fewer say nothing */
+#define PS_KINETO_MOST_NUMBERS ((int64_t)1 << 40)
+
+/* The numbers of a process lie between these. */
+typedef struct ps_kineto_process {
+    int64_t pid, first, last;
+} ps_kineto_process;
+
+/* The last number of a thread: of Python, of instants, of all else; INT64_MIN none. */
+typedef struct ps_kineto_last {
+    int64_t number[3];
+} ps_kineto_last;
+
+/* Zero it to begin. */
+typedef struct ps_kineto_numbers {
+    ps_kineto_process *processes;
+    ps_kineto_last *rows; /* by thread */
+    size_t n_processes, cap_processes, n_rows, cap_rows;
+    uint64_t n, n_neighbours;
+    bool failed;
+} ps_kineto_numbers;
+
+void ps_kineto_numbers_fini(ps_kineto_numbers *k);
+/* In file order. */
+void ps_kineto_numbers_add(ps_kineto_numbers *k, int64_t pid, uint32_t thread, ps_slice_kind kind,
+                           int64_t number);
+/* Whether events were taken out here and there: *n are there of *of numbers. */
+bool ps_kineto_numbers_thinned(const ps_kineto_numbers *k, uint64_t *n, uint64_t *of);
 
 /* --- rank -------------------------------------------------------------------------------------------------- */
 

@@ -176,7 +176,10 @@ static void put_evidence_row(page *p, size_t row) {
     int_text(t, row, "rank", rank);
     int_text(t, row, "step", step);
     place_text(t, row, place);
-    ps_view_duration(ps_view_int(t, row, "duration"), duration);
+    duration[0] = '\0';
+    if (!ps_view_is_null(t, row, "duration")) {
+        ps_view_duration(ps_view_int(t, row, "duration"), duration);
+    }
     const char *name = ps_text_clean(&p->arena, ps_view_text(t, row, "name"));
     const char *note = ps_text_clean(&p->arena, ps_view_text(t, row, "note"));
     if (name == NULL || note == NULL) {

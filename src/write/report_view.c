@@ -60,6 +60,16 @@ static bool has_exposed(const ps_report_view *view) {
     return false;
 }
 
+/* By the finding that says so. */
+static bool is_of_part(const ps_report_view *view) {
+    for (size_t r = 0; r < view->findings->n_rows; r++) {
+        if (strcmp(ps_view_text(view->findings, r, "rule"), "thinned") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n) {
     if (section == 0 && view->has_host_times) {
         return "Not judged: the times of the devices are the host's (no GPU was recorded), so nothing was launched "
@@ -87,6 +97,9 @@ const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n
     }
     if (section == PS_N_REPORT_SECTIONS - 1 && view->chart == NULL) {
         return "Nothing says that the ranks are a pipeline (pipescope chart tells what is looked for).";
+    }
+    if (section != 1 && is_of_part(view)) {
+        return "Not judged: the capture holds only a part of the events (see thinned).";
     }
     if (section == 2 && has_computing(view) && !has_exposed(view)) {
         return "No communication was recorded, or computing hides all of it.";

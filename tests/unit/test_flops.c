@@ -314,6 +314,37 @@ static void attention_operators(void **state) {
                  2.5 * 1073741824.0);
 }
 
+/* --- bytes ------------------------------------------------------------------------------------------------------ */
+
+static double operator_bytes(const char *name, const char *dims, const char *types, double flops) {
+    static ps_shapes scratch;
+    ps_operator_call call = {.dims = dims, .types = types};
+    for (size_t i = 0; ps_operator_form_at(i) != NULL; i++) {
+        if (strcmp(ps_operator_form_name(ps_operator_form_at(i)), name) == 0) {
+            return ps_operator_bytes(ps_operator_form_at(i), &call, flops, &scratch);
+        }
+    }
+    return -1;
+}
+
+/* Operands and result: [8, 4] x [4, 16] are 32 + 64 + 128 numbers of 2 bytes; of addmm the first tensor is no operand. A
+ * convolution of [2, 3, 10, 10] with [5, 3, 1, 1] is 600 + 15 + 1000 of 4. Attention of three [1, 2, 8, 4] writes one more. */
+static void bytes_of_operators(void **state) {
+    (void)state;
+    static const char HALF[] = "[\"c10::Half\", \"c10::Half\", \"c10::Half\"]";
+    double product = 2.0 * 8 * 4 * 16;
+    assert_true(operator_bytes("aten::mm", "[[8, 4], [4, 16]]", HALF, product) == 2 * 224);
+    assert_true(operator_bytes("aten::addmm", "[[16], [8, 4], [4, 16]]", HALF, product) == 2 * 224);
+    assert_true(operator_bytes("aten::conv2d", "[[2, 3, 10, 10], [5, 3, 1, 1]]",
+                               "[\"float\", \"float\"]", 2.0 * 2 * 5 * 3 * 100) == 4 * 1615);
+    assert_true(operator_bytes("aten::_scaled_dot_product_flash_attention",
+                               "[[1, 2, 8, 4], [1, 2, 8, 4], [1, 2, 8, 4]]", HALF,
+                               4096) == 2 * 256);
+    assert_true(operator_bytes("aten::mm", "[[8, 4], [4, 16]]", "[\"x\", \"x\"]", product) == 0);
+    assert_true(operator_bytes("aten::mm", "[[8, 4], [4, 16]]", NULL, product) == 0);
+    assert_true(operator_bytes("aten::mm", NULL, HALF, product) == 0);
+}
+
 /* --- peaks ---------------------------------------------------------------------------------------------------- */
 
 /* Tenths of TFLOPS. */
@@ -325,6 +356,8 @@ static double chip(const char *name) {
 static void chips(void **state) {
     (void)state;
     assert_true(chip("NVIDIA A100-SXM4-80GB") == 3120);
+    assert_true(chip("NVIDIA A800-SXM4-80GB") == 3120);
+    assert_true(chip("NVIDIA A100 80GB PCIe") == 3120);
     assert_true(chip("NVIDIA H100 80GB HBM3") == 9894);
     assert_true(chip("NVIDIA H100 PCIe") == 7565);
     assert_true(chip("NVIDIA H20") == 1480);
@@ -368,12 +401,19 @@ static void types(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shape_lists), cmocka_unit_test(items),
-        cmocka_unit_test(products),    cmocka_unit_test(no_products),
-        cmocka_unit_test(groups),      cmocka_unit_test(layouts),
-        cmocka_unit_test(masks),       cmocka_unit_test(sequences),
-        cmocka_unit_test(operators),   cmocka_unit_test(attention_operators),
-        cmocka_unit_test(chips),       cmocka_unit_test(types),
+        cmocka_unit_test(shape_lists),
+        cmocka_unit_test(items),
+        cmocka_unit_test(products),
+        cmocka_unit_test(no_products),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(masks),
+        cmocka_unit_test(sequences),
+        cmocka_unit_test(operators),
+        cmocka_unit_test(attention_operators),
+        cmocka_unit_test(bytes_of_operators),
+        cmocka_unit_test(chips),
+        cmocka_unit_test(types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -780,6 +780,49 @@ static void threads_change_nothing(void **state) {
     ps_buf_fini(&json);
 }
 
+/* --- thinned files -------------------------------------------------------------------------------------- */
+
+/* `n` operators on two threads, numbered `step` apart from 1000 on; `runs` of them one after the other. */
+static ps_trace *read_numbered(int n, int step, int runs) {
+    ps_buf json;
+    ps_buf_init(&json, 0);
+    ps_buf_add_str(&json, "{\"schemaVersion\":1,\"traceEvents\":[\n");
+    for (int i = 0; i < n; i++) {
+        int number = 1000 + (i / runs) * step + i % runs;
+        ps_buf_addf(
+            &json,
+            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":7,\"tid\":%d,\"ts\":%d,"
+            "\"dur\":2,\"args\":{\"Ev Idx\":%d}}%s\n",
+            i < n / 2, 10 + 10 * i, number, i == n - 1 ? "]}" : ",");
+    }
+    ps_err err = PS_ERR_INIT;
+    ps_trace *t = read_as("x", json.data, json.len, ALL, 1, &err);
+    assert_non_null(t);
+    ps_buf_fini(&json);
+    return t;
+}
+
+/* All numbers; most of them gone here and there; whole runs gone, as where a kind was left out; too few to tell. */
+static void thinned_files_are_noticed(void **state) {
+    (void)state;
+    static const struct {
+        int n, step, runs;
+        const char *said;
+    } CASES[] = {
+        {100, 1, 1, NULL}, {100, 7, 1, "100 of 694"}, {100, 100, 10, NULL}, {20, 100, 1, NULL}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        ps_trace *t = read_numbered(CASES[i].n, CASES[i].step, CASES[i].runs);
+        const char *said = ps_trace_meta(t, "pipescope.thinned");
+        if (CASES[i].said == NULL) {
+            assert_null(said);
+        } else {
+            assert_non_null(said);
+            assert_string_equal(said, CASES[i].said);
+        }
+        ps_trace_free(t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(categories_say_what_a_slice_is),
@@ -803,6 +846,7 @@ int main(void) {
         cmocka_unit_test(samples_hold_what_was_counted),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(thinned_files_are_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

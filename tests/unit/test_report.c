@@ -218,13 +218,13 @@ static void blocking_is_counted_once(void **state) {
     report_fini(&o);
 }
 
-/* item() from 400 to 600 while an allreduce runs alone; the same while a kernel runs beside it. */
+/* item() from 400 to 594 while an allreduce runs alone, with a launch behind it; the same while a kernel runs beside it. */
 static void host_waits_for_communication(void **state) {
     (void)state;
     report_run o;
     rig r = with_gap(600);
     (void)rig_comm(&r, "hcom_allReduce__1_0_1", 400, 600, 0);
-    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::item", 400, 600);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::item", 400, 594);
     report_one(&o, &r);
     assert_true(report_fired(&o, PS_RULE_HOST_WAITS_COMM));
     assert_false(report_fired(&o, PS_RULE_FREE_SHARE));

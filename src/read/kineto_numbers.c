@@ -1,0 +1,72 @@
+/* Whether a file holds all events that its profiler numbered ("Ev Idx"), or somebody thinned it before it was published.
+ *
+ * The profiler numbers what the host recorded, thread after thread and kind after kind, and a whole file has all numbers
+ * between the first and the last of a process but for a few. A file without one kind (no Python functions) lacks whole runs
+ * of numbers, and what is left stands in runs, too: only where most numbers are missing and most of those that are there
+ * have no neighbour either, events were taken out here and there. */
+#include "base/alloc.h"
+#include "read/kineto.h"
+
+#define MAX_ROWS ((size_t)1 << 28)
+
+void ps_kineto_numbers_fini(ps_kineto_numbers *k) {
+    ps_free(k->rows);
+    ps_free(k->processes);
+    *k = (ps_kineto_numbers){0};
+}
+
+static ps_kineto_process *process_of(ps_kineto_numbers *k, int64_t pid, int64_t number) {
+    for (size_t i = k->n_processes; i > 0; i--) { /* one, or a few in a file that was joined */
+        if (k->processes[i - 1].pid == pid) {
+            return &k->processes[i - 1];
+        }
+    }
+    if (!ps_grow(&k->processes, &k->cap_processes, k->n_processes + 1, MAX_ROWS,
+                 sizeof *k->processes)) {
+        k->failed = true;
+        return NULL;
+    }
+    k->processes[k->n_processes] = (ps_kineto_process){.pid = pid, .first = number, .last = number};
+    return &k->processes[k->n_processes++];
+}
+
+/* Each kind of a thread is numbered by itself, in the order of its events. */
+static bool has_neighbour(ps_kineto_numbers *k, uint32_t thread, ps_slice_kind kind,
+                          int64_t number) {
+    int what = kind == PS_SLICE_PYTHON ? 0 : kind == PS_SLICE_INSTANT ? 1 : 2;
+    if (thread >= k->n_rows) {
+        if (!ps_grow(&k->rows, &k->cap_rows, (size_t)thread + 1, PS_NONE, sizeof *k->rows)) {
+            k->failed = true;
+            return false;
+        }
+        for (; k->n_rows < k->cap_rows; k->n_rows++) {
+            k->rows[k->n_rows] = (ps_kineto_last){{INT64_MIN, INT64_MIN, INT64_MIN}};
+        }
+    }
+    int64_t last = k->rows[thread].number[what];
+    k->rows[thread].number[what] = number;
+    return last != INT64_MIN && (number == last + 1 || number == last - 1);
+}
+
+void ps_kineto_numbers_add(ps_kineto_numbers *k, int64_t pid, uint32_t thread, ps_slice_kind kind,
+                           int64_t number) {
+    if (number < 0 || number > PS_KINETO_MOST_NUMBERS) {
+        return; /* no number of an event */
+    }
+    ps_kineto_process *p = process_of(k, pid, number);
+    k->n_neighbours += has_neighbour(k, thread, kind, number);
+    if (p != NULL) {
+        p->first = number < p->first ? number : p->first;
+        p->last = number > p->last ? number : p->last;
+        k->n++;
+    }
+}
+
+bool ps_kineto_numbers_thinned(const ps_kineto_numbers *k, uint64_t *n, uint64_t *of) {
+    *n = k->n;
+    *of = 0;
+    for (size_t i = 0; i < k->n_processes; i++) {
+        *of += (uint64_t)(k->processes[i].last - k->processes[i].first) + 1;
+    }
+    return k->n >= PS_KINETO_FEW_NUMBERS && k->n < *of / 2 && k->n_neighbours < k->n / 2;
+}
