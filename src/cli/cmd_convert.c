@@ -16,7 +16,8 @@
 
 #define NEEDS                                                                                      \
     (PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |         \
-     PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS)
+     PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS |       \
+     PS_NEED_UNIT_RATIOS)
 
 typedef struct input {
     const ps_cluster_rank *rank;
