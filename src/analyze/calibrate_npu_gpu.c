@@ -70,7 +70,7 @@ static bool modules_of_rank(const ps_rank_capture *part, ps_arena *arena, module
         ok = s->class_ != PS_SUM_MODULE ||
              add_module(out, arena, ps_strpool_get(&part->sums.strings, s->name),
                         ps_strpool_get(&part->sums.strings, s->detail), s->time_ns, s->n,
-                        (int64_t)part->n_steps);
+                        (int64_t)part->overlaps.n);
     }
     if (ok) {
         qsort(out->at, out->n, sizeof *out->at, compare_modules);

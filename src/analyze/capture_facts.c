@@ -239,12 +239,17 @@ static ps_code add_modules(const ps_map_input *in, ps_named_sums *sums, ps_err *
 
 /* --- the rank ----------------------------------------------------------------------------------------------------- */
 
-static int64_t count_steps(const ps_overlaps *o) {
-    int64_t n = 0;
-    for (size_t i = 0; i < o->n; i++) {
-        n += i == 0 || o->at[i].device == o->at[0].device;
+/* Which of the rank's steps it is, from 0. */
+static size_t order_of_step(const ps_rank_capture *part, const ps_overlap *o) {
+    size_t low = 0;
+    size_t high = part->n_steps;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_before = part->step_starts_ns[middle] < o->step_start_ns;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
     }
-    return n;
+    return low;
 }
 
 ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
@@ -262,7 +267,11 @@ ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
     }
     code = code == PS_OK ? add_up(in, links, part, err) : code;
     code = code == PS_OK ? add_modules(in, &part->sums, err) : code;
-    part->n_steps = (size_t)count_steps(&part->overlaps);
+    if (code == PS_OK) {
+        part->step_starts_ns =
+            ps_overlap_step_starts(part->overlaps.at, part->overlaps.n, &part->n_steps);
+        code = part->step_starts_ns != NULL ? PS_OK : ps_fail_nomem(err);
+    }
     part->is_of_tables = ps_trace_missing_timeline(in->trace) != NULL;
     if (code != PS_OK) {
         ps_rank_capture_free(part);
@@ -277,6 +286,7 @@ void ps_rank_capture_free(void *partial) {
     if (part != NULL) {
         ps_named_sums_fini(&part->sums);
         ps_overlaps_fini(&part->overlaps);
+        ps_free(part->step_starts_ns);
         ps_free(part);
     }
 }
@@ -310,6 +320,7 @@ static const ps_column SIZE[PS_N_CZ] = {
     [PS_CZ_RANKS] = {.name = "ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
     [PS_CZ_RANK_STEPS] = {.name = "rank steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
     [PS_CZ_OF_TABLES] = {.name = "of tables", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [PS_CZ_HOST_STEPS] = {.name = "host steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
 };
 
 static ps_code put_sums(const ps_named_sums *sums, ps_result *out, ps_err *err) {
@@ -390,16 +401,12 @@ static ps_code reduce_steps(const ps_reduce_input *in, ps_result *out, ps_err *e
     }
     for (size_t r = 0; r < in->n_ranks; r++) {
         const ps_rank_capture *part = in->partials[r];
-        size_t order = 0;
         for (size_t i = 0; part != NULL && i < part->overlaps.n; i++) {
             const ps_overlap *o = &part->overlaps.at[i];
-            order = i > 0 && part->overlaps.at[i - 1].device != o->device ? 0 : order;
-            if (order < n) { /* a device with more steps than the first has no place in the order */
-                steps[order].values[PS_CT_ORDER] = (int64_t)order + 1;
-                steps[order].values[PS_CT_STEP] = o->step;
-                add_step(&steps[order], o);
-            }
-            order++;
+            size_t order = order_of_step(part, o);
+            steps[order].values[PS_CT_ORDER] = (int64_t)order + 1;
+            steps[order].values[PS_CT_STEP] = o->step;
+            add_step(&steps[order], o);
         }
     }
     ps_code code = put_steps(steps, n, out, err);
@@ -407,38 +414,36 @@ static ps_code reduce_steps(const ps_reduce_input *in, ps_result *out, ps_err *e
     return code;
 }
 
-static ps_code put_size(int64_t n_ranks, int64_t n_rank_steps, int64_t n_of_tables, ps_result *out,
-                        ps_err *err) {
+static ps_code put_size(const int64_t size[PS_N_CZ], ps_result *out, ps_err *err) {
     ps_table *t = ps_table_new("CaptureSize", "", SIZE, PS_N_CZ);
     if (t == NULL || !ps_table_add_row(t)) {
         ps_table_free(t);
         return ps_fail_nomem(err);
     }
-    ps_table_set_int(t, PS_CZ_RANKS, n_ranks);
-    ps_table_set_int(t, PS_CZ_RANK_STEPS, n_rank_steps);
-    ps_table_set_int(t, PS_CZ_OF_TABLES, n_of_tables);
+    for (size_t c = 0; c < PS_N_CZ; c++) {
+        ps_table_set_int(t, c, size[c]);
+    }
     return ps_result_add(out, t, err);
 }
 
 ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err) {
     ps_named_sums all;
     bool ok = ps_named_sums_init(&all);
-    int64_t n_ranks = 0;
-    int64_t n_rank_steps = 0;
-    int64_t n_of_tables = 0;
+    int64_t size[PS_N_CZ] = {0};
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
         const ps_rank_capture *part = in->partials[r];
         if (part != NULL) {
-            n_ranks++;
-            n_rank_steps += (int64_t)part->n_steps;
-            n_of_tables += part->is_of_tables;
+            size[PS_CZ_RANKS]++;
+            size[PS_CZ_RANK_STEPS] += (int64_t)part->overlaps.n;
+            size[PS_CZ_HOST_STEPS] += (int64_t)part->n_steps;
+            size[PS_CZ_OF_TABLES] += part->is_of_tables;
             ok = ps_named_sums_add(&all, &part->sums);
         }
     }
     ps_code code = ok ? put_sums(&all, out, err) : ps_fail_nomem(err);
     ps_named_sums_fini(&all);
     code = code == PS_OK ? reduce_steps(in, out, err) : code;
-    return code == PS_OK ? put_size(n_ranks, n_rank_steps, n_of_tables, out, err) : code;
+    return code == PS_OK ? put_size(size, out, err) : code;
 }
 
 const ps_table *ps_result_table(const ps_result *result, const char *name) {

@@ -12,7 +12,8 @@
 typedef struct ps_rank_capture {
     ps_named_sums sums;
     ps_overlaps overlaps;
-    size_t n_steps; /* in which its devices worked; 1 in a capture without steps */
+    int64_t *step_starts_ns; /* [n_steps] rising; of the steps in which any of its devices worked */
+    size_t n_steps; /* 1 in a capture without steps; overlaps.n counts each device of a step */
     bool
         is_of_tables; /* ps_trace_missing_timeline: no host, no copies, steps end with their last work */
 } ps_rank_capture;
@@ -25,8 +26,10 @@ void ps_rank_capture_free(void *partial);
 
 /* The tables that a capture is handed on as:
  *   CaptureSums (class, name, detail, count, time_ns)   totals over ranks and steps
- *   CaptureSteps (order, step, n_ranks, then the parts of a step's time in ns: sums over the ranks)
- *   CaptureSize (ranks, rank_steps, ranks whose timeline is made of tables)     what totals are divided by */
+ *   CaptureSteps (order, step, n_ranks, then the parts of a step's time in ns: sums over the ranks and their devices)
+ *   CaptureSize (ranks, rank_steps, ranks whose timeline is made of tables, host_steps)     what totals are divided by
+ * A step is that of one device everywhere (as in overlap.h): what devices do is divided by rank_steps, which counts each device of a
+ * rank's step; what the host does by host_steps, which counts a rank's step once. */
 enum { PS_CS_CLASS, PS_CS_NAME, PS_CS_DETAIL, PS_CS_COUNT, PS_CS_TIME, PS_N_CS };
 enum {
     PS_CT_ORDER,
@@ -43,7 +46,7 @@ enum {
     PS_CT_AFTER,
     PS_N_CT
 };
-enum { PS_CZ_RANKS, PS_CZ_RANK_STEPS, PS_CZ_OF_TABLES, PS_N_CZ };
+enum { PS_CZ_RANKS, PS_CZ_RANK_STEPS, PS_CZ_OF_TABLES, PS_CZ_HOST_STEPS, PS_N_CZ };
 
 PS_MUST_USE ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err);
 

@@ -12,7 +12,7 @@
 /* What totals of a side are divided by. */
 typedef struct side {
     const ps_table *sums, *steps, *size;
-    int64_t n_rank_steps;
+    int64_t n_rank_steps, n_host_steps; /* of devices; of the host */
     bool
         is_of_tables; /* of some rank, or of the other side: what only a timeline tells is not compared */
     bool is_mixed; /* of one side alone: communicators have other names there */
@@ -26,6 +26,7 @@ static bool side_of(const ps_result *result, side *out) {
         return false;
     }
     out->n_rank_steps = ps_table_cell(out->size, 0, PS_CZ_RANK_STEPS)->u.i;
+    out->n_host_steps = ps_table_cell(out->size, 0, PS_CZ_HOST_STEPS)->u.i;
     out->is_of_tables = ps_table_cell(out->size, 0, PS_CZ_OF_TABLES)->u.i > 0;
     return out->n_rank_steps > 0;
 }
@@ -249,6 +250,18 @@ static bool has_shapes(const side *s) {
     return false;
 }
 
+/* What the time of a class is divided by, and the count of it: operators and modules are counted on the host, their time is the
+ * devices'. */
+static int64_t steps_of_times(const side *s, int64_t class_) {
+    bool is_host = class_ == PS_SUM_OPERATOR_HOST || class_ == PS_SUM_CALL;
+    return is_host ? s->n_host_steps : s->n_rank_steps;
+}
+
+static int64_t steps_of_counts(const side *s, int64_t class_) {
+    bool is_host = class_ == PS_SUM_OPERATOR || class_ == PS_SUM_MODULE;
+    return is_host ? s->n_host_steps : steps_of_times(s, class_);
+}
+
 static size_t take(pair *pairs, size_t n, const side *s, size_t which, bool with_shapes) {
     for (size_t r = 0; r < s->sums->n_rows; r++) {
         pair *p = &pairs[n++];
@@ -259,7 +272,7 @@ static size_t take(pair *pairs, size_t n, const side *s, size_t which, bool with
                         (s->is_mixed && p->class_ == PS_SUM_COMMUNICATION);
         p->detail = is_apart ? "" : p->detail;
         p->count[which] = int_at(s->sums, r, PS_CS_COUNT);
-        p->time_ns[which] = per(int_at(s->sums, r, PS_CS_TIME), s->n_rank_steps);
+        p->time_ns[which] = per(int_at(s->sums, r, PS_CS_TIME), steps_of_times(s, p->class_));
     }
     return n;
 }
@@ -343,8 +356,10 @@ static bool put_pair(ps_table *t, const pair *p, const side *now, const side *ba
         (has_detail && !ps_table_set_text(t, P_DETAIL, p->detail))) {
         return false;
     }
-    ps_table_set_real(t, P_CALLS_NEW - left_out, (double)p->count[0] / (double)now->n_rank_steps);
-    ps_table_set_real(t, P_CALLS_BASE - left_out, (double)p->count[1] / (double)base->n_rank_steps);
+    ps_table_set_real(t, P_CALLS_NEW - left_out,
+                      (double)p->count[0] / (double)steps_of_counts(now, p->class_));
+    ps_table_set_real(t, P_CALLS_BASE - left_out,
+                      (double)p->count[1] / (double)steps_of_counts(base, p->class_));
     ps_table_set_int(t, P_NEW - left_out, p->time_ns[0]);
     ps_table_set_int(t, P_BASE - left_out, p->time_ns[1]);
     ps_table_set_int(t, P_LOST - left_out, lost(p));

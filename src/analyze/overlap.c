@@ -567,3 +567,26 @@ size_t ps_overlaps_share(const ps_overlaps *o, int64_t device, int64_t start_ns,
     }
     return n;
 }
+
+static int compare_starts(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+int64_t *ps_overlap_step_starts(const ps_overlap *at, size_t n, size_t *n_steps) {
+    int64_t *starts = ps_alloc((n + 1) * sizeof *starts);
+    *n_steps = 0;
+    for (size_t i = 0; starts != NULL && i < n; i++) {
+        starts[i] = at[i].step_start_ns;
+    }
+    if (starts != NULL && n > 1) {
+        qsort(starts, n, sizeof *starts, compare_starts);
+    }
+    for (size_t i = 0; starts != NULL && i < n; i++) {
+        if (*n_steps == 0 || starts[*n_steps - 1] != starts[i]) {
+            starts[(*n_steps)++] = starts[i];
+        }
+    }
+    return starts;
+}

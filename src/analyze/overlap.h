@@ -116,4 +116,8 @@ PS_MUST_USE ps_code ps_overlaps_measure(const ps_links *links, int64_t wanted_st
                                         ps_overlaps *out, ps_err *err);
 void ps_overlaps_fini(ps_overlaps *o);
 
+/* Starts of the steps of at[0..n), rising, each once: a step on which several devices worked is one step of the rank, though times
+ * are told, summed and divided by the step of one device. NULL when memory is out; to be freed with ps_free(). */
+int64_t *ps_overlap_step_starts(const ps_overlap *at, size_t n, size_t *n_steps);
+
 #endif

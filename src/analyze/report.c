@@ -208,7 +208,7 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
     report->step_ns = m->step_ns > report->step_ns ? m->step_ns : report->step_ns;
     bool first = report->n_members == 1 || facts->first_ns < report->start_ns;
     report->start_ns = first ? facts->first_ns : report->start_ns;
-    int64_t n_steps = (int64_t)facts->n_steps;
+    int64_t n_steps = (int64_t)facts->n_rank_steps;
     report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
     int64_t in_bubble_ns = 0;
     bool ok = true;
@@ -360,7 +360,7 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
         ok = ps_table_add_row(t);
         if (ok) {
             ps_table_set_int(t, O_RANK, m->rank);
-            ps_table_set_int(t, O_STEPS, (int64_t)m->facts->n_steps);
+            ps_table_set_int(t, O_STEPS, (int64_t)m->facts->n_rank_steps);
             ps_table_set_int(t, O_STEP, m->step_ns);
             set_known(t, O_BEFORE, m->before_ns, m->facts->has_no_starts);
             ps_table_set_int(t, O_COMPUTING, m->computing_ns);

@@ -170,8 +170,9 @@ typedef struct ps_report_rank {
     ps_thinned thinned;
 
     int64_t origin_ns;
-    ps_overlap *steps; /* times from the origin */
-    size_t n_steps;
+    ps_overlap *steps;   /* times from the origin */
+    size_t n_steps;      /* of all devices: what sums over them are divided by */
+    size_t n_rank_steps; /* of the rank: a step of several devices is one */
     ps_report_gap
         *gaps; /* between the first and the last work of steps, by start; the longest ones */
     size_t n_gaps, cap_gaps;

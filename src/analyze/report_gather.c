@@ -127,7 +127,10 @@ static bool keep_steps(const ps_overlaps *o, ps_report_rank *r) {
         r->steps[r->n_steps++] = *step;
         r->first_ns = step->has_step && first_ns < r->first_ns ? first_ns : r->first_ns;
     }
-    return r->steps != NULL;
+    int64_t *starts = ps_overlap_step_starts(o->at, o->n, &r->n_rank_steps);
+    bool ok = r->steps != NULL && starts != NULL;
+    ps_free(starts);
+    return ok;
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------------------- */

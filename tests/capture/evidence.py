@@ -21,8 +21,14 @@ def ranks_of(finding, item, traces):
 
 
 def fault_of_gap(item, trace):
+    """A gap is one of a device: where a rank has several, that of any of them."""
+    faults = [fault_of_gap_on(item, busy) for busy in trace.busy_by_device() or [[]]]
+    return None if None in faults else faults[0]
+
+
+def fault_of_gap_on(item, busy):
     at, end = int(item["at_ns"]), int(item["at_ns"]) + item["duration_ns"]
-    inside = [s for s in trace.busy() if s[0] < end and s[1] > at]
+    inside = [s for s in busy if s[0] < end and s[1] > at]
     if inside:
         s = inside[0]
         return "%s %s of it runs from %d to %d" % (s[3], s[2][:60], max(s[0], at), min(s[1], end))
@@ -30,7 +36,7 @@ def fault_of_gap(item, trace):
         told = item["name"][len("idle before "):]
         # What the host is to blame for ends with the launch: the work itself comes a little later. A copy whose launch is not known
         # does not tell what the host was about: then the work behind it does.
-        behind = sorted((s for s in trace.busy() if s[0] >= end), key=lambda s: (s[0], not alike(told, s), s[3] != "copy"))
+        behind = sorted((s for s in busy if s[0] >= end), key=lambda s: (s[0], not alike(told, s), s[3] != "copy"))
         found = next((s for s in behind if s[3] != "copy" or alike(told, s)), None)
         if found is None or not alike(told, found):
             return "the next work is no %s" % told[:60]

@@ -115,10 +115,10 @@ class Capture:
 
 
 class Trace:
-    """The slices of a rank: (start, end, name, kind, values of arguments), in ns since 1970."""
+    """The slices of a rank: (start, end, name, kind, values of arguments, device), in ns since 1970."""
 
     def __init__(self):
-        self.slices, self.steps, self.kinds = [], [], {}
+        self.slices, self.steps, self.kinds, self.devices = [], [], {}, {}
 
     def kind(self, event):
         return self.kinds.get((event.get("cat"), event["name"]), self.kinds.get((event.get("cat"), None), event.get("cat")))
@@ -129,6 +129,15 @@ class Trace:
     def busy(self):
         """What ran on the device at all: work and copies."""
         return self.work() + [s for s in self.slices if s[3] == "copy"]
+
+    def busy_by_device(self):
+        """The same, a list for each device. What stands on host threads is no work of a device, where others are known."""
+        found = {}
+        for s in self.busy():
+            found.setdefault(s[5], []).append(s)
+        if len(found) > 1:
+            found.pop(-1, None)
+        return list(found.values())
 
 
 def ns(value):
@@ -148,10 +157,12 @@ def read_traces(path):
                 trace.steps.append((args["id"], int(args["start_ns"]), int(args["end_ns"])))
             elif event["name"] == "pipescope_category":
                 trace.kinds[args["cat"], args.get("name")] = args["kind"]
+            elif event["name"] == "pipescope_track" and "tid" in event:
+                trace.devices[event["pid"], event["tid"]] = args["device"]
         elif event["ph"] == "X" and trace is not None:
             start = base + ns(event["ts"])
             trace.slices.append((start, start + ns(event.get("dur", 0)), event["name"], trace.kind(event),
-                                 event.get("args") or {}))
+                                 event.get("args") or {}, trace.devices.get((event["pid"], event["tid"]), -1)))
     for trace in traces.values():
         trace.slices.sort(key=lambda s: s[:2])
     return traces

@@ -204,6 +204,43 @@ static void steps_are_matched_by_their_order(void **state) {
     ps_result_fini(&base);
 }
 
+/* Steps [0 100) and [100 200); device 0 works in the second only, device 1 in both. */
+static ps_trace *two_devices(void) {
+    capture c = new_capture();
+    uint32_t other =
+        ps_builder_track(c.b, (ps_track){.kind = PS_TRACK_STREAM, .tid = 3, .device = 1});
+    ps_builder_step(c.b, 1, 0, 100);
+    ps_builder_step(c.b, 2, 100, 200);
+    launched(&c, "aten::mul", 1, PS_SLICE_KERNEL, other, "mul", 10, 30);
+    launched(&c, "aten::mul", 101, PS_SLICE_KERNEL, c.stream, "mul", 110, 140);
+    launched(&c, "aten::mul", 103, PS_SLICE_KERNEL, other, "mul", 110, 150);
+    return sealed(&c);
+}
+
+/* As in report: a step is that of one device; what the host does is divided by the steps of the rank. */
+static void a_step_of_several_devices(void **state) {
+    (void)state;
+    ps_result base;
+    ps_result out;
+    ps_trace *t = two_devices();
+    assert_int_equal(run_one("capture_facts", t, NULL, &base), PS_OK);
+    assert_int_equal(run_one("compare", t, &base, &out), PS_OK);
+    assert_int_equal(cell(&out, "OverallCompare", "step", "new")->u.i, 100);
+    assert_int_equal(cell(&out, "OverallCompare", "computing", "new")->u.i, (20 + 30 + 40) / 3);
+    assert_int_equal(cell(&out, "OperatorCompare", "aten::mul", "new")->u.i, (20 + 30 + 40) / 3);
+    assert_true(cell(&out, "OperatorCompare", "aten::mul", "calls new")->u.r == 1.5);
+    assert_true(cell(&out, "KernelCompare", "mul", "calls new")->u.r == 1);
+    assert_true(cell(&out, "OperatorHostCompare", "aten::mul", "calls new")->u.r == 1.5);
+    const ps_table *steps = ps_result_table(&out, "StepCompare");
+    assert_int_equal(steps->n_rows, 2);
+    for (size_t i = 0; i < 2; i++) { /* by the rank's steps, though device 0 has no first one */
+        assert_int_equal(ps_table_cell(steps, i, column_of(steps, "step new"))->u.i, i + 1);
+    }
+    ps_trace_free(t);
+    ps_result_fini(&out);
+    ps_result_fini(&base);
+}
+
 static void without_a_device_or_a_baseline_there_is_nothing(void **state) {
     (void)state;
     capture c = new_capture();
@@ -260,6 +297,7 @@ int main(void) {
         cmocka_unit_test(names_are_joined_and_the_largest_loss_comes_first),
         cmocka_unit_test(collectives_of_two_makers_have_one_name),
         cmocka_unit_test(steps_are_matched_by_their_order),
+        cmocka_unit_test(a_step_of_several_devices),
         cmocka_unit_test(without_a_device_or_a_baseline_there_is_nothing),
         cmocka_unit_test(kinds_of_work_are_told_by_names),
         cmocka_unit_test(text_and_json_hold_what_the_tables_do),
