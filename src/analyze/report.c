@@ -515,12 +515,12 @@ static void free_partial(void *partial) {
     ps_report_rank_free(partial);
 }
 
-static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
-              PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_STATISTICS |
-              PS_NEED_UNIT_RATIOS,
-     .map = ps_report_map},
-    {.map = wait_for_chart, .reduce = reduce}};
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
+                                            PS_NEED_COMM_OPS | PS_NEED_COMM_HOST | PS_NEED_SLICES |
+                                            PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |
+                                            PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS,
+                                   .map = ps_report_map},
+                                  {.map = wait_for_chart, .reduce = reduce}};
 
 const ps_analysis ps_analysis_report = {
     .name = "report",

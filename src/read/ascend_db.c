@@ -271,7 +271,8 @@ static ps_code read_parts(ps_ascend *a, ps_err *err) {
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_COUNTERS)) {
         code = ps_ascend_counters_read(a, err);
     }
-    if (code == PS_OK && ps_ascend_wants(a, PS_NEED_TABLES | PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS)) {
+    if (code == PS_OK &&
+        ps_ascend_wants(a, PS_NEED_TABLES | PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS)) {
         code = ps_ascend_tables_copy(a, err);
     }
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_INVENTORY)) {
