@@ -6,12 +6,15 @@
  *
  * What differs? From the collective backwards the kernels of both ranks are matched by name, until both ranks are less
  * than 1 ms apart: there the ways part. Of the matched ones, the kernel that took longest beside its counterpart, and
- * the one before which the slow rank fell back most. */
+ * the one before which the slow rank fell back most. Kernels of one name are the same work where their shapes are
+ * (alike.h): else the sentence says which shapes both had, or that nobody recorded them. */
 #include "analyze/bottleneck_cause.h"
 
 #include <string.h>
 
+#include "analyze/alike.h"
 #include "analyze/comm_list.h"
+#include "analyze/kernel_args.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -25,11 +28,14 @@ static bool add_kernel(const ps_links *l, uint32_t i, ps_way *out) {
     const char *name = ps_trace_text(l->trace, s->name[i]);
     uint32_t call = l->call[i];
     uint32_t op = l->op[i];
+    const char *shapes = ps_input_shapes(l->trace, i);
+    shapes = shapes == NULL && op != PS_NONE ? ps_input_shapes(l->trace, op) : shapes;
     ps_way_kernel k = {.start_ns = origin + s->start_ns[i],
                        .call_start_ns = PS_NO_TIME,
                        .call_end_ns = PS_NO_TIME,
                        .op_end_ns = PS_NO_TIME,
                        .name = ps_strpool_add(&out->names, name, strlen(name))};
+    k.shapes = shapes != NULL ? ps_strpool_add(&out->names, shapes, strlen(shapes)) : PS_STR_NONE;
     k.end_ns = k.start_ns + s->dur_ns[i];
     if (call != PS_NONE) {
         k.call_start_ns = origin + s->start_ns[call];
@@ -38,7 +44,7 @@ static bool add_kernel(const ps_links *l, uint32_t i, ps_way *out) {
     if (op != PS_NONE) {
         k.op_end_ns = origin + s->start_ns[op] + s->dur_ns[op];
     }
-    if (ps_str_is_none(k.name) ||
+    if (ps_str_is_none(k.name) || (shapes != NULL && ps_str_is_none(k.shapes)) ||
         !ps_grow(&out->kernels, &out->cap, out->n + 1, PS_WAY_KERNELS, sizeof *out->kernels)) {
         return false;
     }
@@ -142,10 +148,44 @@ static bool next_pair(const ps_lateness *l, size_t *i, size_t *j) {
     return false;
 }
 
+/* The i-th kernel of the slow one and the j-th of the fast one, which have one name. */
+static ps_alike alike(const ps_lateness *l, size_t i, size_t j) {
+    enum { ONE_NAME = 1, ONE_STAGE = 1 };
+    ps_str s = l->slow->kernels[i].shapes;
+    ps_str f = l->fast->kernels[j].shapes;
+    bool same = strcmp(ps_strpool_get(&l->slow->names, s), ps_strpool_get(&l->fast->names, f)) == 0;
+    return ps_alike_of((ps_alike_facts){ONE_NAME, ONE_STAGE, ps_str_is_none(s) ? -1 : 0},
+                       (ps_alike_facts){ONE_NAME, ONE_STAGE, ps_str_is_none(f) ? -1 : !same});
+}
+
+static void say_longer(const ps_lateness *l, size_t i, size_t j, int64_t longer_ns, ps_buf *out) {
+    const ps_way_kernel *s = &l->slow->kernels[i];
+    const ps_way_kernel *f = &l->fast->kernels[j];
+    ps_buf_addf(out, "; %.120s took %.3f us longer", ps_strpool_get(&l->slow->names, s->name),
+                us(longer_ns));
+    switch (alike(l, i, j)) {
+    case PS_ALIKE_SURE:
+        return;
+    case PS_ALIKE_UNSURE:
+        ps_buf_add_str(out, " (shapes were not recorded: that they are equal is assumed)");
+        return;
+    case PS_ALIKE_NOT:
+        if (ps_str_is_none(s->shapes) || ps_str_is_none(f->shapes)) {
+            ps_buf_add_str(out, " (shapes were recorded of one of the ranks only)");
+        } else {
+            ps_buf_addf(out, " (other work: shapes %.80s, on the other rank %.80s)",
+                        ps_strpool_get(&l->slow->names, s->shapes),
+                        ps_strpool_get(&l->fast->names, f->shapes));
+        }
+        return;
+    }
+}
+
 static void explain_kernels(const ps_lateness *l, ps_buf *out) {
     int64_t longer = 0; /* of the kernel that took longest beside its counterpart */
     int64_t fallen = 0; /* of the one before which the slow rank fell back most */
     size_t longest = 0;
+    size_t longest_fast = 0;
     size_t behind = 0;
     size_t i = 0;
     size_t j = 0;
@@ -164,6 +204,7 @@ static void explain_kernels(const ps_lateness *l, ps_buf *out) {
         if (difference > longer) {
             longer = difference;
             longest = i;
+            longest_fast = j;
         }
         if (lost > fallen) {
             fallen = lost;
@@ -179,8 +220,7 @@ static void explain_kernels(const ps_lateness *l, ps_buf *out) {
         return;
     }
     if (longer > 0) {
-        ps_buf_addf(out, "; %.120s took %.3f us longer",
-                    ps_strpool_get(&l->slow->names, l->slow->kernels[longest].name), us(longer));
+        say_longer(l, longest, longest_fast, longer, out);
     }
     if (fallen > 0) {
         ps_buf_addf(out, "; %.3f us were lost before %.120s", us(fallen),

@@ -17,7 +17,7 @@ typedef struct ps_way_kernel {
     int64_t start_ns, end_ns;
     int64_t call_start_ns, call_end_ns; /* of the call that launched it */
     int64_t op_end_ns;                  /* of the operator of the framework behind it */
-    ps_str name;                        /* of the way's pool */
+    ps_str name, shapes;                /* of the way's pool; shapes of the inputs, none unknown */
 } ps_way_kernel;
 
 /* The kernels of one rank before an operator, the nearest first; at most PS_WAY_KERNELS, none of an earlier step. */

@@ -71,6 +71,8 @@ typedef struct ps_report_kernel {
     int64_t bound_ns[PS_N_REPORT_BOUNDS]; /* of those with counters */
     int64_t few_blocks_ns;                /* of those with fewer blocks than the chip has cores */
     int64_t n_blocks, n_cores;            /* the most blocks of one; 0 unknown */
+    /* Of those of graphs: that ran with dynamic shapes, and of all whose state is known. */
+    int64_t dynamic_ns, n_dynamic, in_graph_ns;
 } ps_report_kernel;
 
 typedef struct ps_report_event {

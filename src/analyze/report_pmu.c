@@ -40,6 +40,8 @@ bool ps_bounds_init(ps_bounds *b, const ps_kernel_keys *keys, const ps_trace *tr
     if (cores == NULL || !ps_parse_i64(cores, strlen(cores), &b->n_cores) || b->n_cores < 0) {
         b->n_cores = 0;
     }
+    b->has_states = !ps_str_is_none(ps_trace_find_text(trace, "opState")) ||
+                    !ps_str_is_none(ps_trace_find_text(trace, "OP State"));
     if (!may_have_counters(trace)) {
         return true;
     }
@@ -97,15 +99,37 @@ static int64_t number_of(const ps_bounds *b, const ps_arg *field) {
     return ps_parse_i64(text, strlen(text), &value) ? value : 0;
 }
 
+#define SINGLE_OPERATOR INT64_C(4294967295) /* the model of a kernel that no graph launched */
+
+/* Outside of graphs dynamic is what operators are that need not be compiled for their shapes. */
+static void take_state(const ps_bounds *b, const ps_arg *fields, int64_t dur_ns,
+                       ps_report_kernel *kind) {
+    ps_str state = ps_kernel_text(b->keys, &fields[PS_KERNEL_STATE]);
+    int64_t model = number_of(b, &fields[PS_KERNEL_MODEL]);
+    bool in_graph =
+        !ps_str_is_none(fields[PS_KERNEL_MODEL].key) && model >= 0 && model < SINGLE_OPERATOR;
+    if (in_graph && !ps_str_is_none(state)) {
+        bool is_dynamic = strcmp(ps_trace_text(b->keys->trace, state), "dynamic") == 0;
+        kind->in_graph_ns = ps_ns_add(kind->in_graph_ns, dur_ns);
+        kind->dynamic_ns = ps_ns_add(kind->dynamic_ns, is_dynamic ? dur_ns : 0);
+        kind->n_dynamic += is_dynamic;
+    }
+}
+
 void ps_bounds_take(ps_bounds *b, uint32_t kernel, bool on_ai_core, ps_report_kernel *kind) {
     int64_t dur_ns = ps_trace_slices(b->keys->trace)->dur_ns[kernel];
     ps_report_bound bound = b->any ? bound_of_kernel(b, kernel) : PS_N_REPORT_BOUNDS;
     if (bound != PS_N_REPORT_BOUNDS) {
         kind->bound_ns[bound] = ps_ns_add(kind->bound_ns[bound], dur_ns);
     }
-    if (b->n_cores > 0 && on_ai_core) {
-        ps_arg fields[PS_N_KERNEL_FIELDS];
+    ps_arg fields[PS_N_KERNEL_FIELDS];
+    if (b->n_cores > 0 || b->has_states) {
         ps_kernel_read(b->keys, kernel, fields);
+    }
+    if (b->has_states) {
+        take_state(b, fields, dur_ns, kind);
+    }
+    if (b->n_cores > 0 && on_ai_core) {
         int64_t blocks = number_of(b, &fields[PS_KERNEL_BLOCK]);
         kind->few_blocks_ns =
             ps_ns_add(kind->few_blocks_ns, blocks > 0 && blocks < b->n_cores ? dur_ns : 0);

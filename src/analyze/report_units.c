@@ -1,4 +1,4 @@
-/* Which units bound the kernels, and which kernels use a part of the cores. */
+/* Which units bound the kernels, which kernels use a part of the cores, and which of graphs run with dynamic shapes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,9 @@ typedef struct unit_row {
 
 static int64_t moving_ns(const ps_report_kernel *k) {
     return ps_ns_add(k->bound_ns[PS_BOUND_MEMORY], k->bound_ns[PS_BOUND_SCALAR]);
+}
+static int64_t dynamic_ns(const ps_report_kernel *k) {
+    return k->dynamic_ns;
 }
 static int64_t few_blocks_ns(const ps_report_kernel *k) {
     return k->few_blocks_ns;
@@ -161,8 +164,46 @@ static void find_few_blocks(ps_report *r, int64_t all_ns) {
     ps_free(rows);
 }
 
+/* --- states ---------------------------------------------------------------------------------------------------------- */
+
+static void find_dynamic(ps_report *r, int64_t all_ns) {
+    int64_t sum_ns = 0;
+    int64_t in_graphs_ns = 0;
+    size_t n = 0;
+    unit_row *rows = rank_units(r, dynamic_ns, &n);
+    r->findings.failed = r->findings.failed || rows == NULL;
+    for (size_t i = 0; rows != NULL && i < n; i++) {
+        sum_ns = ps_ns_add(sum_ns, rows[i].ns);
+    }
+    double share = ps_percent(sum_ns, all_ns);
+    if (n == 0 || !ps_rule_fires(&r->findings, PS_RULE_DYNAMIC_SHAPES, share)) {
+        ps_free(rows);
+        return;
+    }
+    for (size_t m = 0; m < r->n_members; m++) {
+        for (size_t k = 0; k < r->members[m].facts->n_kernels; k++) {
+            in_graphs_ns = ps_ns_add(in_graphs_ns, r->members[m].facts->kernels[k].in_graph_ns);
+        }
+    }
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_DYNAMIC_SHAPES, .rank = -1, .stage = -1, .value = share},
+        "Kernels of graphs that ran with dynamic shapes take %.1f %% of the computing, and %.1f %% of that of graphs.",
+        share, ps_percent(sum_ns, in_graphs_ns));
+    for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
+        const ps_report_kernel *k = rows[i].kernel;
+        char note[220];
+        (void)snprintf(note, sizeof note, "%.80s: %lld dynamic of %lld, %s of %s", k->type,
+                       (long long)k->n_dynamic, (long long)k->n, ps_ns_text_of(k->dynamic_ns).text,
+                       ps_ns_text_of(k->sum_ns).text);
+        show_unit(r, &rows[i], note);
+    }
+    ps_free(rows);
+}
+
 void ps_report_units(ps_report *report) {
     int64_t all_ns = sum_computing_ns(report);
     find_units(report, all_ns);
+    find_dynamic(report, all_ns);
     find_few_blocks(report, all_ns);
 }

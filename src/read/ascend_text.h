@@ -109,7 +109,7 @@ typedef struct ps_ascend_kernel_row {
 /* kernel_details.csv, op_summary or task_time. Columns but for name, start and duration may be PS_NO_COLUMN. */
 typedef struct ps_ascend_kernels {
     const ps_table *table;
-    size_t name, start, duration, stream, core, type, step, device, task;
+    size_t name, start, duration, stream, core, type, step, device, task, model;
     ps_ascend_kernel_row *rows; /* by start */
     size_t n_rows;
     ps_str *keys; /* by column, none: not given as an argument */

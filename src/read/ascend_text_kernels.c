@@ -35,6 +35,7 @@ static bool find_columns(ps_ascend_kernels *k) {
     k->step = first_column(k->table, (const char *const[]){"Step Id", "Step ID", NULL});
     k->device = first_column(k->table, (const char *const[]){"Device_id", "Device ID", NULL});
     k->task = first_column(k->table, (const char *const[]){"Task ID", "Task Id", "task_id", NULL});
+    k->model = first_column(k->table, (const char *const[]){"Model ID", "Model Id", NULL});
     if (k->name == PS_NO_COLUMN || k->start == PS_NO_COLUMN || k->duration == PS_NO_COLUMN) {
         return false;
     }

@@ -170,7 +170,7 @@ typedef struct table_reading {
     table_step *steps; /* in the order of their first rows */
     size_t n_steps, cap_steps;
     ps_idmap step_rows; /* id -> row of steps */
-    ps_str hardware, comm, core_key, task_key, stream_key;
+    ps_str hardware, comm, core_key, task_key, stream_key, model_key;
     bool has_kernels;
 } table_reading;
 
@@ -519,6 +519,7 @@ static uint32_t track_of(table_reading *t, const kernel *k) {
 static void add_task_args(const table_reading *t, const ps_ascend_kernels *k, uint32_t slice,
                           uint32_t row, const kernel *from) {
     const ps_value *task = cell_of(k->table, row, k->task, PS_COL_INT);
+    const ps_value *model = cell_of(k->table, row, k->model, PS_COL_INT);
     if (from->kind == PS_SLICE_COMM_OP) {
         return;
     }
@@ -533,6 +534,10 @@ static void add_task_args(const table_reading *t, const ps_ascend_kernels *k, ui
     if (task != NULL) {
         ps_builder_arg(t->b, slice,
                        (ps_arg){.key = t->task_key, .type = PS_ARG_INT, .u.i = task->u.i});
+    }
+    if (model != NULL) {
+        ps_builder_arg(t->b, slice,
+                       (ps_arg){.key = t->model_key, .type = PS_ARG_INT, .u.i = model->u.i});
     }
 }
 
@@ -609,7 +614,8 @@ ps_code ps_ascend_tables_slices(ps_ascend_text *r, const ps_ascend_tables *table
                        .comm = word(b, "Communication"),
                        .core_key = r->words.task_type,
                        .task_key = r->words.hardware_task_id,
-                       .stream_key = r->words.physic_stream_id};
+                       .stream_key = r->words.physic_stream_id,
+                       .model_key = word(b, "Model Id")};
     ps_idmap_init(&t.step_rows);
     bool has_kernels = tables->kernels != NULL && tables->kernels->table != NULL;
     bool ok = collect_told_ops(&t) && add_kernel_table(&t, tables->kernels, false) &&

@@ -78,10 +78,45 @@ static void few_blocks(void **state) {
     }
 }
 
+/* Of 800 in graphs 600 are dynamic; single operators are as they should be. Text captures and databases have names of their own. */
+static void dynamic_shapes(void **state) {
+    (void)state;
+    static const struct {
+        const char *state_key, *model_key;
+        int64_t model;
+        bool fires;
+    } CASES[] = {{"OP State", "Model Id", 7, true},
+                 {"opState", "modelId", 1, true},
+                 {"OP State", "Model Id", 4294967295, false},
+                 {"OP State", NULL, 0, false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        for (int k = 0; k < 2; k++) {
+            uint32_t a = rig_kernel(&r, k == 0 ? "Mul" : "MatMul", "4,4", 0, k == 0 ? 100 : 700,
+                                    k == 0 ? 700 : 900);
+            rig_text(&r, a, CASES[i].state_key, k == 0 ? "dynamic" : "static");
+            if (CASES[i].model_key != NULL) {
+                ps_builder_arg_int(r.b, a, CASES[i].model_key, CASES[i].model);
+            }
+        }
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_DYNAMIC_SHAPES), CASES[i].fires);
+        if (CASES[i].fires) {
+            const char *text = report_text(&o, PS_RULE_DYNAMIC_SHAPES);
+            assert_non_null(
+                strstr(text, "take 75.0 % of the computing, and 75.0 % of that of graphs"));
+            assert_string_equal(evidence(&o, PS_RULE_DYNAMIC_SHAPES, 0, "name"), "Mul");
+        }
+        report_fini(&o);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unit_bound),
         cmocka_unit_test(few_blocks),
+        cmocka_unit_test(dynamic_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ def trace(rank):
         n[step] += 1
         slice_("aten::op", pid, pid, at, 10_000, cat="cpu_op", args={"Sequence number": -1})
         p, tid = (hardware, stream) if stream else (comm, 0)
-        args = {"Task Type": core, "Physic Stream Id": stream, "Task Id": i} if stream else {}
+        args = {"Model Id": 4294967295, "Task Type": core, "Physic Stream Id": stream, "Task Id": i} if stream else {}
         slice_(name, p, tid, start, dur if stream else dur + 0.25, args=args)
         for ph, where, ts in (("s", (pid, pid), at), ("f", (p, tid), start)):
             events.append({"ph": ph, "bp": "e", "name": "torch_to_npu", "cat": "async_npu", "id": T0 + start,
