@@ -813,6 +813,7 @@ static void thinned_files_are_noticed(void **state) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         ps_trace *t = read_numbered(CASES[i].n, CASES[i].step, CASES[i].runs);
         const char *said = ps_trace_meta(t, "pipescope.thinned");
+        assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_THINNED], CASES[i].said != NULL);
         if (CASES[i].said == NULL) {
             assert_null(said);
         } else {
