@@ -12,6 +12,7 @@
 #include "schedule/action.h"
 
 #define MAX_MOMENTS ((size_t)1 << 33)
+#define MAX_AROUND 256 /* ranges around an operator that are looked at */
 
 static const uint8_t TIERS[PS_N_ACTIVITIES] = {
 #define X(id, tier, text) [id] = (tier),
@@ -301,11 +302,12 @@ static ps_activity by_around(const ps_links *links, uint32_t slice, ps_activity 
             continue;
         }
         uint32_t up = links->parent[slice];
-        while (up != PS_NONE &&
-               strcmp(ps_trace_text(links->trace, s->name[up]), INSIDES[i].around) != 0) {
-            up = links->parent[up];
+        for (int k = 0; up != PS_NONE && k < MAX_AROUND; k++, up = links->parent[up]) {
+            if (strcmp(ps_trace_text(links->trace, s->name[up]), INSIDES[i].around) == 0) {
+                return INSIDES[i].activity;
+            }
         }
-        return up != PS_NONE ? INSIDES[i].activity : own;
+        return own;
     }
     return own;
 }

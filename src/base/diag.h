@@ -113,6 +113,9 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "lying inside it")                                                                           \
     X(PS_ODD_NO_CALL, PS_SEV_INFO, "kernel-without-call",                                          \
       "%llu device {slices name|slice names} a call that is not in the file")                      \
+    X(PS_ODD_THINNED, PS_SEV_LOSS, "thinned",                                                      \
+      "%llu {captures are|capture is} thinned out: most of the events that the profiler "          \
+      "numbered are missing in between")                                                           \
     X(PS_ODD_METADATA_EVENT, PS_SEV_INFO, "odd-metadata-event",                                    \
       "%llu metadata {events name something unknown and were|event names something unknown "       \
       "and was} left out")                                                                         \

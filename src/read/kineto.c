@@ -343,6 +343,7 @@ static void note_thinned(kineto *k) {
         (void)snprintf(text, sizeof text, "%llu of %llu", (unsigned long long)n,
                        (unsigned long long)of);
         ps_builder_meta(k->builder, PS_THINNED_KEY, text);
+        ps_diag_add(k->diag, PS_ODD_THINNED, "%s events", text);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "read/kineto.h"
 
 #define MAX_ROWS ((size_t)1 << 28)
+#define MAX_PROCESSES ((size_t)64) /* a rank has one or a few; the events of more are not counted */
 
 void ps_kineto_numbers_fini(ps_kineto_numbers *k) {
     ps_free(k->rows);
@@ -20,6 +21,9 @@ static ps_kineto_process *process_of(ps_kineto_numbers *k, int64_t pid, int64_t 
         if (k->processes[i - 1].pid == pid) {
             return &k->processes[i - 1];
         }
+    }
+    if (k->n_processes == MAX_PROCESSES) {
+        return NULL;
     }
     if (!ps_grow(&k->processes, &k->cap_processes, k->n_processes + 1, MAX_ROWS,
                  sizeof *k->processes)) {
@@ -54,8 +58,8 @@ void ps_kineto_numbers_add(ps_kineto_numbers *k, int64_t pid, uint32_t thread, p
         return; /* no number of an event */
     }
     ps_kineto_process *p = process_of(k, pid, number);
-    k->n_neighbours += has_neighbour(k, thread, kind, number);
     if (p != NULL) {
+        k->n_neighbours += has_neighbour(k, thread, kind, number);
         p->first = number < p->first ? number : p->first;
         p->last = number > p->last ? number : p->last;
         k->n++;

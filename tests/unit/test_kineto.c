@@ -597,17 +597,18 @@ static const struct sample {
     int64_t origin_ns; /* earliest slice, with the base of the file */
     const char *rank, *world_size;
     size_t n_steps;
+    bool is_thinned; /* known where arguments are read */
 } SAMPLES[] = {
     {"nccl/nccl_data.json.gz",
      "op 14346, annotation 42, call 8740, instant 2, derived 31, kernel 2679, communication-kernel 21, "
      "copy 1074, ",
-     3774, 543, 4966, 3566245788, INT64_C(1716423322388068751), "0", "2", 3},
+     3774, 543, 4966, 3566245788, INT64_C(1716423322388068751), "0", "2", 3, false},
     {"two_ranks/sampled_rank-0.json.gz",
      "op 2329, annotation 73, call 1204, derived 1, kernel 1144, communication-kernel 10, copy 50, ",
-     1204, 0, 0, 138930764, INT64_C(1682725897226747000), "0", "128", 2},
+     1204, 0, 0, 138930764, INT64_C(1682725897226747000), "0", "128", 2, true},
     {"two_ranks/sampled_rank-1.json.gz",
      "op 2302, annotation 65, call 1154, derived 1, kernel 1094, communication-kernel 10, copy 50, ",
-     1154, 0, 0, 130022334, INT64_C(1682725897227300000), "1", "128", 2},
+     1154, 0, 0, 130022334, INT64_C(1682725897227300000), "1", "128", 2, true},
 };
 
 static void count_kinds(const ps_trace *t, ps_buf *out) {
@@ -672,12 +673,16 @@ static void samples_hold_what_was_counted(void **state) {
             assert_string_equal(ps_buf_str(&kinds), SAMPLES[i].slices);
             ps_buf_clear(&kinds);
             lines_of_oddities(t, &kinds);
-            char half[64] = "";
+            char odd[64] = "";
+            assert_true(SAMPLES[i].n_half == 0 || !SAMPLES[i].is_thinned);
+            if (SAMPLES[i].is_thinned && k == 0) {
+                (void)snprintf(odd, sizeof odd, "odd thinned 1\n");
+            }
             if (SAMPLES[i].n_half > 0) {
-                (void)snprintf(half, sizeof half, "odd flow-one-sided %llu\n",
+                (void)snprintf(odd, sizeof odd, "odd flow-one-sided %llu\n",
                                (unsigned long long)SAMPLES[i].n_half);
             }
-            assert_string_equal(ps_buf_str(&kinds), half);
+            assert_string_equal(ps_buf_str(&kinds), odd);
             ps_buf_fini(&kinds);
             check_flows(t, &SAMPLES[i]);
             assert_true(ps_trace_origin_ns(t) == SAMPLES[i].origin_ns);
@@ -813,6 +818,7 @@ static void thinned_files_are_noticed(void **state) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         ps_trace *t = read_numbered(CASES[i].n, CASES[i].step, CASES[i].runs);
         const char *said = ps_trace_meta(t, "pipescope.thinned");
+        assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_THINNED], CASES[i].said != NULL);
         if (CASES[i].said == NULL) {
             assert_null(said);
         } else {
