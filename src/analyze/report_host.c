@@ -149,21 +149,6 @@ static bool sum_activities(host *h) {
     return ok;
 }
 
-static bool find_exposed(host *h, const ps_overlaps *overlaps) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < overlaps->n; i++) {
-        const ps_overlap_spans *spans = &overlaps->spans[i];
-        ps_intervals alone = {0};
-        ok = ps_intervals_minus(&spans->communication, &spans->computing, &alone);
-        for (size_t k = 0; ok && k < alone.n; k++) {
-            ok = ps_intervals_add(&h->exposed, alone.at[k].start_ns, alone.at[k].end_ns);
-        }
-        ps_intervals_fini(&alone);
-    }
-    ps_intervals_unite(&h->exposed);
-    return ok;
-}
-
 /* Where the device was idle, by cause; united, for other pieces to see what they share. */
 static bool sum_causes(host *h, const ps_idle *idle) {
     ps_report_rank *r = h->out;
@@ -202,7 +187,7 @@ bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *
               .links = activity->links,
               .s = ps_trace_slices(activity->links->trace),
               .out = r};
-    bool ok = sort_pieces(&h, idle) && find_exposed(&h, overlaps) && sum_causes(&h, idle) &&
+    bool ok = sort_pieces(&h, idle) && ps_overlaps_exposed(overlaps, &h.exposed) && sum_causes(&h, idle) &&
               sum_activities(&h);
     if (ok) {
         count_launches(&h);
