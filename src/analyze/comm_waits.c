@@ -40,13 +40,15 @@ typedef struct measuring {
     const ps_intervals *exposed;
     ps_comm_waits *out;
     ps_str keys[N_KEYS];
-    ps_idmap places;     /* communicator and device -> its number */
+    ps_idmap places; /* communicator and device -> its number */
     size_t n_places;
-    placed_op *ops;      /* by place, then as in the list: by start */
+    placed_op *ops; /* by place, then as in the list: by start */
     size_t n_ops;
-    size_t *first, *at;  /* [n_places + 1] where its operators begin; [n_places] the last one that began */
+    size_t *first,
+        *at; /* [n_places + 1] where its operators begin; [n_places] the last one that began */
     ps_comm_lane *lanes; /* [n_tracks] */
     ps_idmap peers;      /* group, peer -> row */
+    ps_idmap own_places; /* group -> row */
     comm_task *tasks;
     size_t n_tasks, cap_tasks;
     change *changes;
@@ -92,6 +94,25 @@ static void read_places(const measuring *m, uint32_t slice, int32_t *own, int32_
     }
 }
 
+static bool note_own(measuring *m, ps_str group, int32_t own) {
+    ps_comm_waits *out = m->out;
+    uint32_t row = own >= 0 ? ps_idmap_get(&m->own_places, group.id) : 0;
+    if (own < 0 || row != PS_IDMAP_NONE) {
+        ps_own_place *known = own >= 0 ? &out->places[row] : NULL;
+        if (known != NULL && known->place != own) {
+            known->place = -1;
+        }
+        return true;
+    }
+    if (!ps_grow(&out->places, &out->cap_own_places, out->n_own_places + 1, UINT32_MAX - 1,
+                 sizeof *out->places) ||
+        !ps_idmap_put(&m->own_places, group.id, (uint32_t)out->n_own_places)) {
+        return false;
+    }
+    out->places[out->n_own_places++] = (ps_own_place){group, own};
+    return true;
+}
+
 /* The row of whom the operator waits for. */
 static bool find_peer(measuring *m, ps_str group, int32_t own, int32_t peer, uint32_t *row) {
     ps_comm_waits *out = m->out;
@@ -99,8 +120,6 @@ static bool find_peer(measuring *m, ps_str group, int32_t own, int32_t peer, uin
     uint64_t key = (uint64_t)group.id << 32 | (uint32_t)peer;
     *row = ps_idmap_get(&m->peers, key);
     if (*row != PS_IDMAP_NONE) {
-        ps_peer_wait *p = &out->peers[*row];
-        p->own = p->own == own ? own : -1;
         return true;
     }
     *row = (uint32_t)out->n_peers;
@@ -109,7 +128,7 @@ static bool find_peer(measuring *m, ps_str group, int32_t own, int32_t peer, uin
         !ps_idmap_put(&m->peers, key, *row)) {
         return false;
     }
-    out->peers[out->n_peers++] = (ps_peer_wait){.group = group, .own = own, .peer = peer};
+    out->peers[out->n_peers++] = (ps_peer_wait){.group = group, .peer = peer};
     return true;
 }
 
@@ -178,10 +197,9 @@ static bool take_task(measuring *m, uint32_t slice) {
     const ps_track *t = &m->tracks[m->s->track[slice]];
     bool waits = ps_comm_task_waits(&m->lanes[m->s->track[slice]],
                                     ps_trace_text(m->trace, m->s->name[slice]));
-    uint32_t place = t->kind == PS_TRACK_COMM_PLANE ? ps_idmap_get(&m->places, place_key(t))
-                                                    : PS_IDMAP_NONE;
-    uint32_t op =
-        place != PS_IDMAP_NONE ? op_of_task(m, place, m->s->start_ns[slice]) : PS_NONE;
+    uint32_t place =
+        t->kind == PS_TRACK_COMM_PLANE ? ps_idmap_get(&m->places, place_key(t)) : PS_IDMAP_NONE;
+    uint32_t op = place != PS_IDMAP_NONE ? op_of_task(m, place, m->s->start_ns[slice]) : PS_NONE;
     if (op == PS_NONE) {
         return true;
     }
@@ -193,6 +211,9 @@ static bool take_task(measuring *m, uint32_t slice) {
     m->out->n_places = n_places > m->out->n_places ? n_places : m->out->n_places;
     m->out->ops[op].has_tasks = true;
     m->out->has_tasks = m->out->has_tasks || !m->list->ops[op].is_p2p;
+    if (!note_own(m, m->list->ops[op].group, own)) {
+        return false;
+    }
     if (m->s->dur_ns[slice] == 0) {
         return true;
     }
@@ -236,19 +257,18 @@ static int by_time(const void *a, const void *b) {
 /* What goes on in an operator at a moment of the walk over its changes. */
 typedef struct moment {
     ps_comm_op_waits *op;
-    bool counts;         /* of a collective */
+    bool counts; /* of a collective */
     uint32_t n_transfers;
-    uint32_t n_peers;    /* that are waited for */
-    uint64_t peers;      /* the sum of their rows: of one alone its row */
-    int64_t exposed_ns;  /* waited so far, where nothing hides it */
+    uint32_t n_peers;   /* that are waited for */
+    uint64_t peers;     /* the sum of their rows: of one alone its row */
+    int64_t exposed_ns; /* waited so far, where nothing hides it */
 } moment;
 
 static void pass(measuring *m, moment *now, int64_t from_ns, int64_t to_ns) {
     if (to_ns <= from_ns || (now->n_transfers == 0 && now->n_peers == 0)) {
         return;
     }
-    int64_t exposed_ns =
-        now->counts ? ps_intervals_within_ns(m->exposed, from_ns, to_ns) : 0;
+    int64_t exposed_ns = now->counts ? ps_intervals_within_ns(m->exposed, from_ns, to_ns) : 0;
     if (now->n_transfers > 0) {
         now->op->transfer_ns = ps_i64_plus(now->op->transfer_ns, to_ns - from_ns);
         m->out->transfer_ns = ps_i64_plus(m->out->transfer_ns, exposed_ns);
@@ -332,6 +352,7 @@ static bool begin(measuring *m) {
     m->tracks = ps_trace_tracks(m->trace, &m->n_tracks);
     ps_idmap_init(&m->places);
     ps_idmap_init(&m->peers);
+    ps_idmap_init(&m->own_places);
     for (size_t k = 0; k < N_KEYS; k++) {
         m->keys[k] = ps_trace_find_text(m->trace, KEYS[k]);
     }
@@ -350,6 +371,7 @@ ps_code ps_comm_waits_measure(const ps_trace *trace, const ps_comm_list *list,
     bool ok = begin(&m) && place_ops(&m) && take_tasks(&m) && sum_all(&m);
     ps_idmap_fini(&m.places);
     ps_idmap_fini(&m.peers);
+    ps_idmap_fini(&m.own_places);
     ps_free(m.ops);
     ps_free(m.first);
     ps_free(m.at);
@@ -365,5 +387,6 @@ ps_code ps_comm_waits_measure(const ps_trace *trace, const ps_comm_list *list,
 void ps_comm_waits_fini(ps_comm_waits *w) {
     ps_free(w->ops);
     ps_free(w->peers);
+    ps_free(w->places);
     *w = (ps_comm_waits){0};
 }

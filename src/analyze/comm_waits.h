@@ -33,10 +33,16 @@ bool ps_comm_task_waits(ps_comm_lane *lane, const char *name);
 /* The waits of a rank for one other in one communicator. Sums over the capture, of what nothing hides, of collectives only. */
 typedef struct ps_peer_wait {
     ps_str group;      /* as in the list */
-    int32_t own, peer; /* places in the communicator, -1 unknown; peer -1: for a signal of no other rank, or of nobody knows whom */
+    int32_t peer;      /* its place in the communicator; -1: no other rank, or nobody knows whom */
     int64_t waited_ns; /* several may be waited for at once */
     int64_t alone_ns;  /* of it, for nobody else */
 } ps_peer_wait;
+
+/* Where the rank stands in a communicator. */
+typedef struct ps_own_place {
+    ps_str group;
+    int32_t place; /* -1: its tasks name several */
+} ps_own_place;
 
 #define PS_NO_PEER UINT32_MAX
 
@@ -52,9 +58,13 @@ typedef struct ps_comm_waits {
     ps_comm_op_waits *ops; /* [list->n] */
     ps_peer_wait *peers;   /* in the order in which they were first waited for */
     size_t n_peers, cap_peers;
-    int64_t wait_ns, transfer_ns; /* of collectives, of what nothing hides; each moment once an operator */
-    int64_t n_places;             /* of the largest communicator, by the places that its tasks name; 0 unknown */
-    bool has_tasks;               /* of some collective */
+    ps_own_place *places; /* of those communicators whose tasks tell */
+    size_t n_own_places, cap_own_places;
+    int64_t wait_ns,
+        transfer_ns; /* of collectives, of what nothing hides; each moment once an operator */
+    int64_t
+        n_places;   /* of the largest communicator, by the places that its tasks name; 0 unknown */
+    bool has_tasks; /* of some collective */
 } ps_comm_waits;
 
 /* `exposed`: united, from the origin; when the device did nothing but communicate. Needs SLICES and ARGS. PS_NOMEM only; end with

@@ -379,16 +379,23 @@ static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_
                                 {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
                                 {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
                                 {.name = "device_times", .type = PS_COL_TEXT},
-                                {.name = "comm_from_marks", .type = PS_COL_TEXT}};
+                                {.name = "comm_from_marks", .type = PS_COL_TEXT},
+                                {.name = "job_ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+                                {.name = "job_ranks_are", .type = PS_COL_TEXT}};
 
 static ps_code add_job(const ps_report *report, ps_err *err) {
     ps_table *t = ps_table_new("job", "what shares and times are counted from", JOB,
                                sizeof JOB / sizeof *JOB);
     if (t == NULL || !ps_table_add_row(t) ||
         !ps_table_set_text(t, 3, report->has_host_times ? "host" : "device") ||
-        (report->comm_from_marks != NULL && !ps_table_set_text(t, 4, report->comm_from_marks))) {
+        (report->comm_from_marks != NULL && !ps_table_set_text(t, 4, report->comm_from_marks)) ||
+        (report->job.n_ranks > 0 &&
+         !ps_table_set_text(t, 6, report->job.is_least ? "at least" : "known"))) {
         ps_table_free(t);
         return ps_fail_nomem(err);
+    }
+    if (report->job.n_ranks > 0) {
+        ps_table_set_int(t, 5, report->job.n_ranks);
     }
     ps_table_set_int(t, 0, report->step_ns);
     ps_table_set_int(t, 1, report->start_ns);
@@ -438,6 +445,7 @@ static ps_code add_steps(const ps_report *report, ps_err *err) {
 /* --- reduce -------------------------------------------------------------------------------------------------------------- */
 
 static ps_code look_and_tell(ps_report *report, ps_err *err) {
+    ps_report_find_peers(report);
     ps_report_dispatch(report);
     ps_code code = ps_report_compute(report, err);
     ps_report_units(report);
@@ -481,6 +489,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     for (size_t i = 0; i < report.n_members; i++) {
         ps_intervals_fini(&report.members[i].bubbles);
     }
+    ps_free(report.waited);
     ps_free(report.members);
     ps_findings_fini(&report.findings);
     return code;

@@ -187,8 +187,8 @@ bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *
               .links = activity->links,
               .s = ps_trace_slices(activity->links->trace),
               .out = r};
-    bool ok = sort_pieces(&h, idle) && ps_overlaps_exposed(overlaps, &h.exposed) && sum_causes(&h, idle) &&
-              sum_activities(&h);
+    bool ok = sort_pieces(&h, idle) && ps_overlaps_exposed(overlaps, &h.exposed) &&
+              sum_causes(&h, idle) && sum_activities(&h);
     if (ok) {
         count_launches(&h);
     }
