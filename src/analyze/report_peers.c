@@ -192,9 +192,7 @@ static bool find_row(peers *p, uint32_t id, int32_t place, uint32_t *row) {
 static bool sum_member(peers *p, ps_report_member *m) {
     const ps_comm_waits *w = &m->facts->comm_waits;
     int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
-    uint32_t *rows =
-        ps_arena_alloc(&p->report->findings.arena, (w->n_peers + 1) * sizeof *m->waited_of);
-    m->waited_of = rows;
+    uint32_t *rows = ps_arena_alloc(&p->report->findings.arena, (w->n_peers + 1) * sizeof *rows);
     for (size_t i = 0; rows != NULL && i < w->n_peers; i++) {
         const ps_peer_wait *peer = &w->peers[i];
         uint32_t id = 0;
@@ -214,6 +212,7 @@ static bool sum_member(peers *p, ps_report_member *m) {
             x->worst_alone_ns = alone_ns;
         }
     }
+    m->waited_of = rows; /* whole, or not at all */
     return rows != NULL;
 }
 

@@ -503,7 +503,7 @@ static void put_count(page *p, size_t n, const char *what) {
 static void put_top(page *p) {
     const ps_report_view *v = p->view;
     char step[32];
-    char ranks[64];
+    char ranks[PS_RANKS_TEXT];
     ps_view_duration(v->step_ns, step);
     put_tag(p, "<h1>Report", v->title[0] != '\0' ? ": " : "", "");
     put_tag(p, "", v->title, "</h1>\n");

@@ -304,10 +304,10 @@ static void put_findings(page *p) {
 static void put_title(page *p) {
     const ps_report_view *v = p->view;
     char step[32];
-    char ranks[64];
+    char ranks[PS_RANKS_TEXT];
     char steps[64] = "steps";
     char found[128] = "nothing is over its threshold";
-    char line[512];
+    char line[640];
     ps_view_duration(v->step_ns, step);
     if (v->n_steps > 0) {
         (void)snprintf(steps, sizeof steps, "%zu step%s", v->n_steps, v->n_steps == 1 ? "" : "s");

@@ -128,7 +128,7 @@ void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_T
     }
 }
 
-void ps_view_ranks(const ps_report_view *view, bool with_number, char out[64]) {
+void ps_view_ranks(const ps_report_view *view, bool with_number, char out[PS_RANKS_TEXT]) {
     char number[24] = "";
     char of[40] = "";
     bool is_part = view->job_ranks > (int64_t)view->n_ranks;
@@ -139,7 +139,8 @@ void ps_view_ranks(const ps_report_view *view, bool with_number, char out[64]) {
         (void)snprintf(of, sizeof of, "of %s%lld ", view->job_ranks_are_least ? "at least " : "",
                        (long long)view->job_ranks);
     }
-    (void)snprintf(out, 64, "%s%srank%s", number, of, view->n_ranks == 1 && !is_part ? "" : "s");
+    (void)snprintf(out, PS_RANKS_TEXT, "%s%srank%s", number, of,
+                   view->n_ranks == 1 && !is_part ? "" : "s");
 }
 
 size_t ps_view_count(const ps_report_view *view, const char *severity) {

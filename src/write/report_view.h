@@ -79,7 +79,8 @@ void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, 
 void ps_view_duration(int64_t ns, char out[32]);
 
 /* "2 ranks", "2 of 8 ranks", "2 of at least 8 ranks"; without the number of those that were looked at as in "of 8 ranks". */
-void ps_view_ranks(const ps_report_view *view, bool with_number, char out[64]);
+enum { PS_RANKS_TEXT = 96 };
+void ps_view_ranks(const ps_report_view *view, bool with_number, char out[PS_RANKS_TEXT]);
 
 /* How many findings of the severity there are. */
 size_t ps_view_count(const ps_report_view *view, const char *severity);

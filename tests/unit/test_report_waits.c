@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
+
 typedef struct shape {
     const char *groups; /* parallel_group_info, or NULL */
     int64_t own[2];     /* places */
@@ -200,6 +202,45 @@ static void part_of_a_group(void **state) {
     }
 }
 
+/* The n-th allocation fails, for every n. */
+static void out_of_memory(void **state) {
+    (void)state;
+    const ps_analysis *analysis = ps_analysis_find("report");
+    const shape s = {.own = {0, 1}, .n_places = 4};
+    ps_trace *traces[2] = {one_rank(&s, 0), one_rank(&s, 1)};
+    ps_analysis_opts opts = {.step_id = -1};
+    ps_rank_info infos[2] = {{.rank = 0, .profiler = "Ascend"}, {.rank = 1, .profiler = "Ascend"}};
+    bool done = false;
+    for (int64_t n = 0; !done; n++) {
+        ps_diag diag = {0};
+        ps_diag *diags[2] = {&diag, &diag};
+        void *partials[2] = {NULL, NULL};
+        void *shared = NULL;
+        ps_result result = {0};
+        ps_err err = PS_ERR_INIT;
+        ps_code code = PS_OK;
+        (void)ps_alloc_fail_at(n);
+        for (size_t r = 0; code == PS_OK && r < 2; r++) {
+            ps_map_input in = {.trace = traces[r], .rank = &infos[r], .opts = &opts, .diag = &diag};
+            code = ps_round_map(&analysis->rounds[0], &in, &partials[r], &err);
+        }
+        ps_reduce_input in = {.ranks = infos,
+                              .partials = partials,
+                              .diags = diags,
+                              .n_ranks = 2,
+                              .opts = &opts,
+                              .result = &result};
+        code = code == PS_OK ? analysis->rounds[1].reduce(&in, &shared, &err) : code;
+        done = ps_alloc_fail_at(-1) <= n;
+        assert_int_equal(code, done ? PS_OK : PS_NOMEM);
+        analysis->free_partial(partials[0]);
+        analysis->free_partial(partials[1]);
+        ps_result_fini(&result);
+    }
+    ps_trace_free(traces[0]);
+    ps_trace_free(traces[1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(absent_rank),
@@ -210,6 +251,7 @@ int main(void) {
         cmocka_unit_test(hidden_waits_cost_nothing),
         cmocka_unit_test(waits_for_nobody_knows_whom),
         cmocka_unit_test(part_of_a_group),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
