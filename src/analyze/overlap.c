@@ -513,6 +513,20 @@ void ps_overlaps_fini(ps_overlaps *o) {
     *o = (ps_overlaps){0};
 }
 
+bool ps_overlaps_exposed(const ps_overlaps *o, ps_intervals *out) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < o->n; i++) {
+        ps_intervals alone = {0};
+        ok = ps_intervals_minus(&o->spans[i].communication, &o->spans[i].computing, &alone);
+        for (size_t k = 0; ok && k < alone.n; k++) {
+            ok = ps_intervals_add(out, alone.at[k].start_ns, alone.at[k].end_ns);
+        }
+        ps_intervals_fini(&alone);
+    }
+    ps_intervals_unite(out);
+    return ok;
+}
+
 /* --- whose time without work is -------------------------------------------------------------------------- */
 
 /* The last place of the device that began at `at_ns` or before; SIZE_MAX: none. *next: the one behind it, or n_places. */

@@ -115,6 +115,9 @@ size_t ps_overlaps_share(const ps_overlaps *o, int64_t device, int64_t start_ns,
 PS_MUST_USE ps_code ps_overlaps_measure(const ps_links *links, int64_t wanted_step, bool with_spans,
                                         ps_overlaps *out, ps_err *err);
 void ps_overlaps_fini(ps_overlaps *o);
+/* When the devices did nothing but communicate, united, over all steps that were measured, with spans. *out must be empty. False
+ * when memory is out. */
+bool ps_overlaps_exposed(const ps_overlaps *o, ps_intervals *out);
 
 /* Starts of the steps of at[0..n), rising, each once: a step on which several devices worked is one step of the rank, though times
  * are told, summed and divided by the step of one device. NULL when memory is out; to be freed with ps_free(). */

@@ -391,7 +391,9 @@ static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_
                                 {.name = "device_times", .type = PS_COL_TEXT},
                                 {.name = "comm_from_marks", .type = PS_COL_TEXT},
                                 {.name = "missing_timeline", .type = PS_COL_TEXT},
-                                {.name = "ranks_without_timeline", .type = PS_COL_INT}};
+                                {.name = "ranks_without_timeline", .type = PS_COL_INT},
+                                {.name = "job_ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+                                {.name = "job_ranks_are", .type = PS_COL_TEXT}};
 
 static ps_code add_job(const ps_report *report, ps_err *err) {
     const char *files = NULL; /* of the first rank without a timeline */
@@ -406,9 +408,14 @@ static ps_code add_job(const ps_report *report, ps_err *err) {
     if (t == NULL || !ps_table_add_row(t) ||
         !ps_table_set_text(t, 3, report->has_host_times ? "host" : "device") ||
         (report->comm_from_marks != NULL && !ps_table_set_text(t, 4, report->comm_from_marks)) ||
-        (files != NULL && !ps_table_set_text(t, 5, files))) {
+        (files != NULL && !ps_table_set_text(t, 5, files)) ||
+        (report->job.n_ranks > 0 &&
+         !ps_table_set_text(t, 8, report->job.is_least ? "at least" : "known"))) {
         ps_table_free(t);
         return ps_fail_nomem(err);
+    }
+    if (report->job.n_ranks > 0) {
+        ps_table_set_int(t, 7, report->job.n_ranks);
     }
     ps_table_set_int(t, 0, report->step_ns);
     ps_table_set_int(t, 1, report->start_ns);
@@ -460,6 +467,7 @@ static ps_code add_steps(const ps_report *report, ps_err *err) {
 
 static ps_code look_and_tell(ps_report *report, ps_err *err) {
     ps_report_thinned(report);
+    ps_report_find_peers(report);
     ps_report_dispatch(report);
     ps_code code = ps_report_compute(report, err);
     ps_report_units(report);
@@ -503,6 +511,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     for (size_t i = 0; i < report.n_members; i++) {
         ps_intervals_fini(&report.members[i].bubbles);
     }
+    ps_free(report.waited);
     ps_free(report.members);
     ps_findings_fini(&report.findings);
     return code;

@@ -27,7 +27,30 @@ typedef struct ps_report_member {
         collective_waits_ns; /* of exposed, mean per step: in collectives, for ranks that come later */
     int64_t waits_ns;        /* the same in receives, too (report_gains.h) */
     ps_intervals bubbles;    /* of the chart, epoch; owned */
+    const uint32_t
+        *waited_of; /* of each peer of facts->comm_waits its row in `waited`, PS_NO_PEER */
 } ps_report_member;
+
+/* Which ranks the job has, and which of them are here. */
+typedef struct ps_report_job {
+    int64_t n_ranks; /* 0 unknown */
+    size_t n_here;
+    bool is_least;   /* only known from communicators: there may be more */
+    bool is_partial; /* some are not here */
+} ps_report_job;
+
+/* A rank that the tasks of collectives wait for. Means per step. */
+typedef struct ps_report_waited {
+    int64_t rank; /* -1: only its place in the communicator is known */
+    int32_t place;
+    const char *group;
+    bool is_absent;                /* it was not captured */
+    bool is_assumed;               /* the number is that of the place */
+    int64_t alone_ns;              /* sum over the members: waited for it, and for nobody else */
+    size_t n_members;              /* that did */
+    const ps_report_member *worst; /* the one that did longest */
+    int64_t worst_alone_ns;
+} ps_report_waited;
 
 typedef struct ps_report {
     const ps_reduce_input *in;
@@ -36,9 +59,12 @@ typedef struct ps_report {
     size_t n_members;
     const ps_chart *chart;         /* or NULL */
     const ps_result *chart_tables; /* what came with it, or NULL */
-    int64_t start_ns;              /* of the capture, epoch */
-    int64_t step_ns;               /* of the job: the longest of its members, or of its chart */
-    int64_t n_steps;               /* of the rank with the most, or of the chart */
+    ps_report_job job;
+    ps_report_waited *waited; /* in the order of the members */
+    size_t n_waited;
+    int64_t start_ns; /* of the capture, epoch */
+    int64_t step_ns;  /* of the job: the longest of its members, or of its chart */
+    int64_t n_steps;  /* of the rank with the most, or of the chart */
     ps_vendor vendor;
     bool has_host_times; /* of some rank: then nothing is said of dispatch */
     const char
@@ -54,6 +80,22 @@ void ps_report_dispatch(ps_report *report);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
 void ps_report_environment(ps_report *report); /* after dispatch, whose findings it looks at */
 void ps_report_comm(ps_report *report);
+
+/* Fills `job`, `waited` and the members' `waited_of`; before all sections. */
+void ps_report_find_peers(ps_report *report);
+enum { PS_PARTIAL_TEXT = 96, PS_WAITED_TEXT = 192 };
+/* " Of the 8 ranks of the job 2 are here"; "" where all are, or nobody knows. */
+const char *ps_report_partial_text(const ps_report *report, char out[PS_PARTIAL_TEXT]);
+#define PS_OTHERS_UNKNOWN ": how the others do is not known, so no gain is told."
+/* Of one of the member's peers; NULL: no rank is named. */
+const ps_report_waited *ps_report_waited_by(const ps_report *report, const ps_report_member *m,
+                                            uint32_t peer);
+/* "rank 3,", "rank 6, which was not captured," */
+const char *ps_report_waited_text(const ps_report_waited *x, char out[PS_WAITED_TEXT]);
+/* What the tasks of the member's collectives wait for, a sentence; for comm, of a member with tasks that wait. */
+void ps_report_say_waits(const ps_report *report, const ps_report_member *m, char *out,
+                         size_t size);
+void ps_report_absent_rank(ps_report *report); /* a rank that was not captured, for comm */
 /* What the profile's tables say of the times of an operator; NULL when they do not have it. */
 const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm_op *op);
 void ps_report_units(ps_report *report);

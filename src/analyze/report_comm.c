@@ -19,6 +19,11 @@ static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
+/* Whether the tasks of the rank's collectives tell of waits, which are then in no time of an operator. */
+static bool knows_waits(const ps_report_member *m) {
+    return m->facts->comm_waits.n_peers > 0;
+}
+
 static void show_op(ps_report *report, const ps_report_member *m, const ps_comm_op *op,
                     int64_t dur_ns, const char *note) {
     ps_findings_evidence(&report->findings,
@@ -56,8 +61,12 @@ static int64_t can_hide_ns(const ps_report_member *m) {
 
 static void note_times(const ps_report_member *m, const ps_comm_op *op, char *out, size_t size) {
     const ps_comm_time *row = ps_report_comm_time(m, op);
+    const ps_comm_op_waits *tasks = &m->facts->comm_waits.ops[op - m->facts->comm.ops];
     out[0] = '\0';
-    if (row != NULL && row->transit >= 0 && row->wait >= 0 && row->idle >= 0) {
+    if (tasks->has_tasks && knows_waits(m)) {
+        (void)snprintf(out, size, "by its tasks transfer %s, wait %s",
+                       ps_ns_text_of(tasks->transfer_ns).text, ps_ns_text_of(tasks->wait_ns).text);
+    } else if (row != NULL && row->transit >= 0 && row->wait >= 0 && row->idle >= 0) {
         (void)snprintf(out, size, "transit %.3g ms, wait %.3g ms, idle %.3g ms", row->transit,
                        row->wait, row->idle);
     }
@@ -168,8 +177,14 @@ static void find_exposed(ps_report *report) {
     if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_COMM_EXPOSED, share)) {
         return;
     }
-    char parts[400];
-    const char *by_split = say_split(worst, parts, sizeof parts);
+    bool by_tasks = knows_waits(worst);
+    char parts[512];
+    const char *by_split = NULL;
+    if (by_tasks) { /* of all lanes, where the profiler looks at one */
+        ps_report_say_waits(report, worst, parts, sizeof parts);
+    } else {
+        by_split = say_split(worst, parts, sizeof parts);
+    }
     char receives[96] = "";
     if (worst->receive_ns > 0) {
         (void)snprintf(receives, sizeof receives, "; receives (%s more) are left to the pipeline",
@@ -177,7 +192,7 @@ static void find_exposed(ps_report *report) {
     }
     int64_t waits_ns = late_wait_ns(worst);
     char waits[128] = "";
-    if (waits_ns > 0) {
+    if (waits_ns > 0 && !by_tasks) {
         (void)snprintf(
             waits, sizeof waits,
             " For %s of it collectives wait for ranks that come later: that is not in the gain.",
@@ -209,15 +224,25 @@ static void find_exposed(ps_report *report) {
 
 /* --- kinds of operators ------------------------------------------------------------------------------------------------ */
 
+/* An operator and how long it takes without what it waits for other ranks, where its tasks say that. */
+typedef struct own_op {
+    const ps_comm_op *op;
+    int64_t ns;
+} own_op;
+
 /* Operators of a rank, sorted so that what is alike stands together. */
 typedef struct sorted {
-    const ps_comm_list *list;
-    const ps_comm_op **ops; /* no point-to-point ones */
+    own_op *ops; /* no point-to-point ones */
     size_t n;
 } sorted;
 
 static const ps_comm_op *at(const void *p) {
-    return *(const ps_comm_op *const *)p;
+    return ((const own_op *)p)->op;
+}
+
+static own_op own_of(const ps_report_member *m, const ps_comm_op *op) {
+    int64_t wait_ns = m->facts->comm_waits.ops[op - m->facts->comm.ops].wait_ns;
+    return (own_op){op, dur_of(op) > wait_ns ? dur_of(op) - wait_ns : 0};
 }
 
 /* By ids, which differ from run to run: only neighbourhood is used, never the order. */
@@ -239,8 +264,10 @@ static int by_kind(const void *a, const void *b) {
     if (x->size_bytes != y->size_bytes) {
         return x->size_bytes < y->size_bytes ? -1 : 1;
     }
-    if (dur_of(x) != dur_of(y)) {
-        return dur_of(x) < dur_of(y) ? -1 : 1;
+    int64_t x_ns = ((const own_op *)a)->ns;
+    int64_t y_ns = ((const own_op *)b)->ns;
+    if (x_ns != y_ns) {
+        return x_ns < y_ns ? -1 : 1;
     }
     return x->slice < y->slice ? -1 : x->slice > y->slice;
 }
@@ -252,11 +279,11 @@ static ps_alike alike(const ps_comm_op *x, const ps_comm_op *y) {
 
 static bool sort_ops(const ps_report_member *m, int (*compare)(const void *, const void *),
                      sorted *out) {
-    *out = (sorted){.list = &m->facts->comm};
+    *out = (sorted){.ops = NULL};
     out->ops = ps_calloc(m->facts->comm.n + 1, sizeof *out->ops);
     for (size_t i = 0; out->ops != NULL && i < m->facts->comm.n; i++) {
         if (!m->facts->comm.ops[i].is_p2p) {
-            out->ops[out->n++] = &m->facts->comm.ops[i];
+            out->ops[out->n++] = own_of(m, &m->facts->comm.ops[i]);
         }
     }
     if (out->n > 1) {
@@ -279,20 +306,22 @@ static void look_at_group(ps_report *report, const ps_report_member *m, const so
                           size_t from, size_t to, heavy *worst) {
     int64_t computing = 0;
     int64_t sum = 0;
-    const ps_comm_op *longest = s->ops[from];
+    own_op longest = s->ops[from];
     for (size_t i = 0; i < m->facts->n_steps; i++) {
         computing = ps_ns_add(computing, m->facts->steps[i].computing_ns);
     }
     for (size_t i = from; i < to; i++) {
-        sum = ps_ns_add(sum, dur_of(s->ops[i]));
-        longest = dur_of(s->ops[i]) > dur_of(longest) ? s->ops[i] : longest;
+        sum = ps_ns_add(sum, s->ops[i].ns);
+        longest = s->ops[i].ns > longest.ns ? s->ops[i] : longest;
     }
     double share = ps_percent(sum, computing);
     worst->n_over += ps_rule_fires(&report->findings, PS_RULE_COMM_OVER_COMPUTE, share);
     if (share > worst->share) {
-        *worst = (heavy){m, longest, sum, share, worst->n_over};
+        *worst = (heavy){m, longest.op, sum, share, worst->n_over};
     }
 }
+
+#define WITHOUT_WAITS " without what they wait for other ranks"
 
 static void find_heavy(ps_report *report) {
     heavy worst = {0};
@@ -304,10 +333,10 @@ static void find_heavy(ps_report *report) {
         }
         for (size_t i = 0; i < s.n;) {
             size_t end = i + 1;
-            while (end < s.n && s.ops[end]->group.id == s.ops[i]->group.id) {
+            while (end < s.n && s.ops[end].op->group.id == s.ops[i].op->group.id) {
                 end++;
             }
-            if (!ps_str_is_none(s.ops[i]->group)) { /* what names none may be several */
+            if (!ps_str_is_none(s.ops[i].op->group)) { /* what names none may be several */
                 look_at_group(report, &report->members[k], &s, i, end, &worst);
             }
             i = end;
@@ -330,28 +359,28 @@ static void find_heavy(ps_report *report) {
                      .rank = m->rank,
                      .stage = m->stage,
                      .value = worst.share},
-        "On rank %s the operators of group %.80s take %s in a step, computing takes %s.%s",
+        "On rank %s the operators of group %.80s take %s in a step%s, computing takes %s.%s",
         PS_RANK(m->rank), group, ps_ns_text_of(per_step(m, worst.sum_ns)).text,
-        ps_ns_text_of(m->computing_ns).text, others);
+        knows_waits(m) ? WITHOUT_WAITS : "", ps_ns_text_of(m->computing_ns).text, others);
     show_op(report, m, worst.longest, dur_of(worst.longest), "the longest one");
 }
 
 /* --- outliers ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct outlier {
-    const ps_comm_op *op;
+    own_op own;
     int64_t median_ns;
 } outlier;
 
 static int longest_first(const void *a, const void *b) {
     const outlier *x = a;
     const outlier *y = b;
-    int64_t ex = dur_of(x->op) - x->median_ns;
-    int64_t ey = dur_of(y->op) - y->median_ns;
+    int64_t ex = x->own.ns - x->median_ns;
+    int64_t ey = y->own.ns - y->median_ns;
     if (ex != ey) {
         return ex > ey ? -1 : 1;
     }
-    return x->op->slice < y->op->slice ? -1 : x->op->slice > y->op->slice;
+    return x->own.op->slice < y->own.op->slice ? -1 : x->own.op->slice > y->own.op->slice;
 }
 
 /* Lengths of what is alike, and of what each is an outlier. */
@@ -364,7 +393,7 @@ static bool comes_back(const ps_report_member *m, const outlier *all, size_t n) 
     size_t n_steps = 0;
     for (size_t s = 0; s < m->facts->n_steps; s++) {
         size_t i = 0;
-        while (i < n && all[i].op->step != m->facts->steps[s].step) {
+        while (i < n && all[i].own.op->step != m->facts->steps[s].step) {
             i++;
         }
         n_steps += i < n;
@@ -379,13 +408,13 @@ static size_t outliers_of(const ps_report *report, const ps_report_member *m, co
     size_t n = 0;
     *excess_ns = 0;
     for (size_t i = 0, end = 0; i < s->n; i = end) {
-        for (end = i + 1; end < s->n && alike(s->ops[end], s->ops[i]) != PS_ALIKE_NOT;) {
+        for (end = i + 1; end < s->n && alike(s->ops[end].op, s->ops[i].op) != PS_ALIKE_NOT;) {
             end++;
         }
         for (size_t k = i; k < end; k++) {
-            l->ns[k] = dur_of(s->ops[k]);
+            l->ns[k] = s->ops[k].ns;
         }
-        if (alike(s->ops[i], s->ops[i]) != sure ||
+        if (alike(s->ops[i].op, s->ops[i].op) != sure ||
             ps_outliers_find(l->ns + i, end - i, times, l->like_ns + i) == 0) {
             continue;
         }
@@ -397,7 +426,7 @@ static size_t outliers_of(const ps_report *report, const ps_report_member *m, co
         }
         n = sure == PS_ALIKE_UNSURE && comes_back(m, out + before, n - before) ? before : n;
         for (size_t k = before; k < n; k++) {
-            *excess_ns = ps_ns_add(*excess_ns, dur_of(out[k].op) - out[k].median_ns);
+            *excess_ns = ps_ns_add(*excess_ns, out[k].own.ns - out[k].median_ns);
         }
     }
     return n;
@@ -406,14 +435,13 @@ static size_t outliers_of(const ps_report *report, const ps_report_member *m, co
 static void say_outliers(ps_report *report, const ps_report_member *m, ps_alike sure, outlier *all,
                          size_t n, int64_t gain_ns) {
     qsort(all, n, sizeof *all, longest_first);
-    double times =
-        (double)dur_of(all[0].op) / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
-    const char *like = sure == PS_ALIKE_SURE              ? "kind, group and size"
-                       : ps_str_is_none(all[0].op->group) ? "kind"
-                                                          : "kind and group";
+    double times = (double)all[0].own.ns / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
+    const char *like = sure == PS_ALIKE_SURE                  ? "kind, group and size"
+                       : ps_str_is_none(all[0].own.op->group) ? "kind"
+                                                              : "kind and group";
     const char *unsure =
         sure == PS_ALIKE_SURE ? ""
-        : ps_str_is_none(all[0].op->group)
+        : ps_str_is_none(all[0].own.op->group)
             ? " The profile does not name their group: they may be different things."
             : " Their size is unknown: they may be different things.";
     ps_findings_add(
@@ -424,13 +452,14 @@ static void say_outliers(ps_report *report, const ps_report_member *m, ps_alike 
                      .gain_ns = sure == PS_ALIKE_SURE ? gain_ns : 0,
                      .value = times},
         "On rank %s %zu operator%s took far longer than the others of the same %s: %s in "
-        "each step.%s",
-        PS_RANK(m->rank), n, n == 1 ? "" : "s", like, ps_ns_text_of(gain_ns).text, unsure);
+        "each step%s.%s",
+        PS_RANK(m->rank), n, n == 1 ? "" : "s", like, ps_ns_text_of(gain_ns).text,
+        knows_waits(m) ? WITHOUT_WAITS : "", unsure);
     for (size_t i = 0; i < n; i++) {
         char note[96];
         (void)snprintf(note, sizeof note, "median of its like %s",
                        ps_ns_text_of(all[i].median_ns).text);
-        show_op(report, m, all[i].op, dur_of(all[i].op), note);
+        show_op(report, m, all[i].own.op, all[i].own.ns, note);
     }
 }
 
@@ -492,9 +521,35 @@ static const ps_report_member *member_of(const ps_report *report, uint32_t index
     return NULL;
 }
 
-/* The rank for which others waited longest in sum, and how long; collectives or receives. */
+/* Of the times for which a rank was late those in which it waited itself, by its tasks. */
+typedef struct lateness {
+    int64_t
+        overtaken_ns; /* for one that is not here: that came later still, so nobody waited for this one */
+    int64_t doubtful_ns; /* longer than it was late, and its tasks do not say for whom */
+    int64_t sure_ns;     /* for nobody that is not here, which its tasks would say */
+} lateness;
+
+/* Of each rank ([n_ranks], by index). Waits inside of an operator are short beside. */
+static void sum_overtaken(const ps_report *report, const ps_late *late, lateness *out) {
+    for (size_t i = 0; i < late->n_meetings; i++) {
+        const ps_meeting *x = &late->meetings[i];
+        const ps_meeting_part *last = &late->parts[x->last];
+        const ps_report_member *m = member_of(report, last->rank);
+        const ps_comm_op_waits *w = m != NULL ? &m->facts->comm_waits.ops[last->op] : NULL;
+        const ps_report_waited *whom = w != NULL ? ps_report_waited_by(report, m, w->most) : NULL;
+        if (whom != NULL && whom->is_absent && w->most_ns > x->late_ns / 10) {
+            out[last->rank].overtaken_ns = ps_ns_add(out[last->rank].overtaken_ns, x->late_ns);
+        } else if (whom == NULL && w != NULL && w->wait_ns > x->late_ns) {
+            out[last->rank].doubtful_ns = ps_ns_add(out[last->rank].doubtful_ns, x->late_ns);
+        } else if (w != NULL && w->has_tasks && m->facts->comm_waits.n_own_places > 0) {
+            out[last->rank].sure_ns = ps_ns_add(out[last->rank].sure_ns, x->late_ns);
+        }
+    }
+}
+
+/* The rank for which others waited longest in sum, and how long; collectives or receives. `less` (or NULL) is not counted. */
 static const ps_report_member *most_late(const ps_report *report, const ps_late *late, bool p2p,
-                                         int64_t *late_ns) {
+                                         const lateness *less, int64_t *late_ns) {
     const ps_report_member *worst = NULL;
     *late_ns = 0;
     for (size_t i = 0; i < report->n_members; i++) {
@@ -505,6 +560,7 @@ static const ps_report_member *most_late(const ps_report *report, const ps_late 
                                      ? row->late_ns
                                      : 0);
         }
+        sum -= less != NULL ? less[report->members[i].index].overtaken_ns : 0;
         if (sum > *late_ns) {
             *late_ns = sum;
             worst = &report->members[i];
@@ -553,23 +609,26 @@ static void show_meetings(ps_report *report, const ps_late *late, const ps_repor
     ps_free(own);
 }
 
-/* How many ranks the job has, where the captures say so and some are not here; else 0. */
-static int64_t size_of_partial_job(const ps_report *report) {
-    int64_t size = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        int64_t here = report->members[i].facts->facts.world_size;
-        size = here > size ? here : size;
+/* Why no gain is told of a rank that comes late; "" where one is. */
+static void say_late_doubt(const ps_report *report, int64_t late_ns, const lateness *l,
+                           char out[256]) {
+    char partial[PS_PARTIAL_TEXT];
+    (void)ps_report_partial_text(report, partial);
+    out[0] = '\0';
+    if (report->job.is_partial && l->sure_ns < late_ns) {
+        (void)snprintf(
+            out, 256,
+            "%s: whether all wait for one of the others is not known, so no gain is told.",
+            partial);
+    } else if (report->job.n_ranks == 0 && l->doubtful_ns > late_ns / 2) {
+        (void)snprintf(out, 256,
+                       " It waits still longer there itself, and its tasks do not say for whom: "
+                       "one that is not here may come later, so no gain is told.");
     }
-    return size > (int64_t)report->in->n_ranks ? size : 0;
 }
 
-static void find_late(ps_report *report, const ps_late *late) {
-    int64_t late_ns = 0;
-    const ps_report_member *m = most_late(report, late, false, &late_ns);
-    double share = m != NULL ? ps_percent(per_step(m, late_ns), report->step_ns) : 0;
-    if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_LATE_ARRIVAL, share)) {
-        return;
-    }
+static void tell_late(ps_report *report, const ps_late *late, const ps_report_member *m,
+                      int64_t late_ns, const lateness *l) {
     size_t n_last = 0;
     size_t n = 0;
     for (size_t r = 0; r < late->n_rows; r++) {
@@ -577,33 +636,44 @@ static void find_late(ps_report *report, const ps_late *late) {
         n_last += own ? late->rows[r].n_last : 0;
         n += own ? late->rows[r].n : 0;
     }
-    int64_t job_size = size_of_partial_job(report);
-    char partial[160] = "";
-    if (job_size > 0) {
-        (void)snprintf(
-            partial, sizeof partial,
-            " Of the %lld ranks of the job %zu are here: whether all wait for one of the others is not "
-            "known, so no gain is told.",
-            (long long)job_size, report->in->n_ranks);
-    }
     char unmatched[96] = "";
     if (late->n_unmatched > 0) {
         (void)snprintf(unmatched, sizeof unmatched,
                        " %zu operators of all ranks are matched with none of another rank.",
                        late->n_unmatched);
     }
+    char doubt[256];
+    double share = ps_percent(per_step(m, late_ns), report->step_ns);
+    say_late_doubt(report, late_ns, l, doubt);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_LATE_ARRIVAL,
                      .rank = m->rank,
                      .stage = m->stage,
-                     .gain_ns = job_size > 0 ? 0 : per_step(m, late_ns),
+                     .gain_ns = doubt[0] != '\0' ? 0 : per_step(m, late_ns),
                      .value = share},
-        "Rank %lld comes last to %zu of its %zu %scollectives; the others wait %s in each step for it alone "
+        "Rank %lld comes last to %zu of its %zu %scollectives; the others wait %s in each step for it%s "
         "(%.1f %%).%s%s",
         (long long)m->rank, n_last, n, late->n_unmatched > 0 ? "matched " : "",
-        ps_ns_text_of(per_step(m, late_ns)).text, share, unmatched, partial);
+        ps_ns_text_of(per_step(m, late_ns)).text, doubt[0] != '\0' ? "" : " alone", share,
+        unmatched, doubt);
     show_meetings(report, late, m, late_ns);
+}
+
+static void find_late(ps_report *report, const ps_late *late) {
+    int64_t late_ns = 0;
+    lateness *less = ps_calloc(report->in->n_ranks + 1, sizeof *less);
+    if (less == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    sum_overtaken(report, late, less);
+    const ps_report_member *m = most_late(report, late, false, less, &late_ns);
+    double share = m != NULL ? ps_percent(per_step(m, late_ns), report->step_ns) : 0;
+    if (m != NULL && ps_rule_fires(&report->findings, PS_RULE_LATE_ARRIVAL, share)) {
+        tell_late(report, late, m, late_ns, &less[m->index]);
+    }
+    ps_free(less);
 }
 
 static int most_waited(const void *a, const void *b) {
@@ -643,7 +713,7 @@ static void show_receives(ps_report *report, const ps_late *late, const ps_repor
 /* Part of it is the bubble that every schedule has: no gain is told. */
 static void find_receives(ps_report *report, const ps_late *late) {
     int64_t late_ns = 0;
-    const ps_report_member *m = most_late(report, late, true, &late_ns);
+    const ps_report_member *m = most_late(report, late, true, NULL, &late_ns);
     double share = m != NULL ? ps_percent(per_step(m, late_ns), report->step_ns) : 0;
     if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_RECEIVE_WAIT, share)) {
         return;
@@ -770,21 +840,26 @@ static void find_spread(ps_report *report, const metric *x) {
         return;
     }
     const ps_report_member *slow = x->most_is_slow ? worst.most : worst.least;
+    char partial[PS_PARTIAL_TEXT];
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_SLOW_RANK,
                      .rank = slow->rank,
                      .stage = slow->stage,
-                     .gain_ns = x->most_is_slow ? x->of(worst.most) - worst.mean_ns : 0,
+                     .gain_ns = x->most_is_slow && !report->job.is_partial
+                                    ? x->of(worst.most) - worst.mean_ns
+                                    : 0,
                      .value = worst.share,
                      .is_assumed = slow->stage < 0},
-        "%s differs by %.1f %% over %zu ranks%s: rank %s %s, rank %s %s in a step.%s%s", x->what,
-        worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "", PS_RANK(worst.most->rank),
-        ps_ns_text_of(x->of(worst.most)).text, PS_RANK(worst.least->rank),
-        ps_ns_text_of(x->of(worst.least)).text,
-        x->most_is_slow ? "" : " The one with the least is the one that the others wait for.",
-        slow->stage >= 0 ? ""
-                         : " Their stages are unknown: that they do the same work is assumed.");
+        "%s differs by %.1f %% over %zu ranks%s: rank %s %s, rank %s %s in a step.%s%s%s%s",
+        x->what, worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "",
+        PS_RANK(worst.most->rank), ps_ns_text_of(x->of(worst.most)).text,
+        PS_RANK(worst.least->rank), ps_ns_text_of(x->of(worst.least)).text,
+        x->most_is_slow || report->job.is_partial
+            ? ""
+            : " The one with the least is the one that the others wait for.",
+        slow->stage >= 0 ? "" : " Their stages are unknown: that they do the same work is assumed.",
+        ps_report_partial_text(report, partial), report->job.is_partial ? PS_OTHERS_UNKNOWN : "");
     show_ranks(report, &worst, x);
 }
 
@@ -798,6 +873,7 @@ void ps_report_comm(ps_report *report) {
     }
     find_waiting(report);
     find_exposed(report); /* knows who waits by then */
+    ps_report_absent_rank(report);
     for (size_t i = 0; i < sizeof METRICS / sizeof *METRICS; i++) {
         find_spread(report, &METRICS[i]);
     }

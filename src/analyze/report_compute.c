@@ -452,20 +452,22 @@ static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t e
     if (!ps_rule_fires(&r->findings, PS_RULE_SLOW_KERNEL, share)) {
         return;
     }
+    char partial[PS_PARTIAL_TEXT];
     bool is_unsure = extra_without_shapes(all, n, member) > extra_ns / 2;
     ps_findings_add(
         &r->findings,
         (ps_finding){.rule = PS_RULE_SLOW_KERNEL,
                      .rank = m->rank,
                      .stage = m->stage,
-                     .gain_ns = extra_ns,
+                     .gain_ns = r->job.is_partial ? 0 : extra_ns,
                      .value = share,
                      .is_assumed = is_unsure},
         "The kernels of rank %s take %s longer in each step (%.1f %%) than the median of the same ones of the "
-        "other ranks of its stage.%s",
+        "other ranks of its stage.%s%s%s",
         PS_RANK(m->rank), ps_ns_text_of(extra_ns).text, share,
         is_unsure ? " For most of it shapes were not recorded: that the sizes are equal is assumed."
-                  : "");
+                  : "",
+        ps_report_partial_text(r, partial), r->job.is_partial ? PS_OTHERS_UNKNOWN : "");
     qsort(all, n, sizeof *all, most_extra);
     for (size_t i = 0; i < n && all[i].extra_ns > 0; i++) {
         char note[128];

@@ -9,6 +9,7 @@
 #include "analyze/analysis.h"
 #include "analyze/comm_list.h"
 #include "analyze/comm_part.h"
+#include "analyze/comm_waits.h"
 #include "analyze/dispatch.h"
 #include "analyze/flops_operator.h"
 #include "analyze/host_activity.h"
@@ -211,6 +212,7 @@ typedef struct ps_report_rank {
 
     ps_comm_part *part; /* operators, and what the profiler says of them; NULL without a device */
     ps_comm_list comm;  /* that of the part: not owned */
+    ps_comm_waits comm_waits; /* of its operators */
     ps_report_packets packets[8];
     size_t n_packets;
     ps_report_doubt doubts[PS_REPORT_DOUBTS_KEPT]; /* the most time first */

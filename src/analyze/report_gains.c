@@ -15,11 +15,14 @@ typedef struct rank_waits {
     int64_t collectives_ns, receives_ns;
 } rank_waits;
 
-/* A wait that computing hides is none: no more than what is exposed. */
+/* A wait that computing hides is none: no more than what is exposed. Where tasks wait they say how long, and that for ranks that
+ * are not here, too; else the starts of the ranks that are here do. */
 static void note_member_waits(ps_report_member *m, const rank_waits *w) {
+    const ps_comm_waits *tasks = &m->facts->comm_waits;
     int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
-    int64_t collectives_ns = w->collectives_ns / n_steps;
-    int64_t all_ns = ps_ns_add(w->collectives_ns, w->receives_ns) / n_steps;
+    int64_t sum_ns = tasks->n_peers > 0 ? tasks->wait_ns : w->collectives_ns;
+    int64_t collectives_ns = sum_ns / n_steps;
+    int64_t all_ns = ps_ns_add(sum_ns, w->receives_ns) / n_steps;
     m->collective_waits_ns = collectives_ns < m->exposed_ns ? collectives_ns : m->exposed_ns;
     m->waits_ns = all_ns < m->exposed_ns ? all_ns : m->exposed_ns;
 }
@@ -98,6 +101,7 @@ static rule_time time_of_rule(ps_rule_id rule) {
         [PS_RULE_COMM_EXPOSED] = {TIME_COMMUNICATION, FREES_ALL},
         [PS_RULE_COMM_OUTLIER] = {TIME_COMMUNICATION, FREES_ALL},
         [PS_RULE_SLOW_LINK] = {TIME_COMMUNICATION, FREES_ALL},
+        [PS_RULE_ABSENT_RANK] = {TIME_OTHER, FREES_NONE}, /* waiting is in no other gain */
         [PS_RULE_LATE_ARRIVAL] = {TIME_OF_RANK, FREES_RANK},
         [PS_RULE_SLOW_RANK] = {TIME_OF_RANK, FREES_RANK},
         [PS_RULE_BUBBLE] = {TIME_BUBBLE, FREES_ALL},

@@ -149,6 +149,16 @@ static ps_code gather_communication(const ps_map_input *in, ps_report_rank *r, p
     return code == PS_NOTHING ? PS_OK : code;
 }
 
+static ps_code gather_comm_waits(const ps_map_input *in, const ps_overlaps *overlaps,
+                                 ps_report_rank *r, ps_err *err) {
+    ps_intervals exposed = {0};
+    ps_code code = ps_overlaps_exposed(overlaps, &exposed)
+                       ? ps_comm_waits_measure(in->trace, &r->comm, &exposed, &r->comm_waits, err)
+                       : ps_fail_nomem(err);
+    ps_intervals_fini(&exposed);
+    return code;
+}
+
 /* What the host did, and the device for want of it. */
 static ps_code gather_idle(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r,
                            ps_err *err) {
@@ -176,6 +186,9 @@ static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_r
     code = code == PS_OK ? ps_thinned_measure(links, &r->thinned, err) : code;
     if (code == PS_OK) {
         code = gather_communication(in, r, err);
+    }
+    if (code == PS_OK) {
+        code = gather_comm_waits(in, &overlaps, r, err);
     }
     if (code == PS_OK) {
         bool ok = keep_steps(&overlaps, r) && ps_report_gather_kernels(in, links, r, err) &&

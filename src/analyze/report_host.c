@@ -175,21 +175,6 @@ static bool sum_activities(host *h) {
     return ok;
 }
 
-static bool find_exposed(host *h, const ps_overlaps *overlaps) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < overlaps->n; i++) {
-        const ps_overlap_spans *spans = &overlaps->spans[i];
-        ps_intervals alone = {0};
-        ok = ps_intervals_minus(&spans->communication, &spans->computing, &alone);
-        for (size_t k = 0; ok && k < alone.n; k++) {
-            ok = ps_intervals_add(&h->exposed, alone.at[k].start_ns, alone.at[k].end_ns);
-        }
-        ps_intervals_fini(&alone);
-    }
-    ps_intervals_unite(&h->exposed);
-    return ok;
-}
-
 static bool find_windows(host *h) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(h->links->trace, &n);
@@ -253,8 +238,8 @@ bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *
               .out = r};
     bool ok = find_windows(&h);
     find_last_launch(&h);
-    ok = ok && sort_pieces(&h, idle) && find_exposed(&h, overlaps) && sum_causes(&h, idle) &&
-         sum_activities(&h);
+    ok = ok && sort_pieces(&h, idle) && ps_overlaps_exposed(overlaps, &h.exposed) &&
+         sum_causes(&h, idle) && sum_activities(&h);
     if (ok) {
         count_launches(&h);
     }

@@ -1,8 +1,8 @@
 #include "analyze/view_comm_split.h"
 
 #include <string.h>
-#include <strings.h>
 
+#include "analyze/comm_waits.h"
 #include "analyze/view_time.h"
 #include "base/alloc.h"
 
@@ -86,31 +86,7 @@ bool ps_comm_split_add(ps_comm_split *c, size_t group, const ps_intervals *hidde
 
 /* --- tasks ------------------------------------------------------------------------------------------------------------- */
 
-/* What ran on a plane last. */
-typedef struct plane {
-    uint32_t n_sends, n_waits; /* RDMASend in a row, and the waits behind them */
-} plane;
-
-static bool is_wait(const char *name) {
-    return strncasecmp(name, "Notify_Wait", 11) == 0 || strncasecmp(name, "Notify Wait", 11) == 0 ||
-           strncasecmp(name, "NotifyWait", 10) == 0;
-}
-
-static bool waits(plane *p, const char *name) {
-    if (strncasecmp(name, "RDMASend", 8) == 0) {
-        p->n_sends = p->n_waits > 0 ? 1 : p->n_sends + 1;
-        p->n_waits = 0;
-        return false;
-    }
-    if (!is_wait(name)) {
-        *p = (plane){0};
-        return false;
-    }
-    p->n_waits++;
-    return p->n_sends < 2 || p->n_waits > 2;
-}
-
-static bool take_tasks(ps_comm_split *c, plane *planes) {
+static bool take_tasks(ps_comm_split *c, ps_comm_lane *lanes) {
     const ps_trace *t = c->in->trace;
     const ps_slices *s = ps_trace_slices(t);
     bool ok = true;
@@ -120,7 +96,7 @@ static bool take_tasks(ps_comm_split *c, plane *planes) {
         }
         const ps_track *track = &c->tracks[s->track[i]];
         uint32_t row = ps_idmap_get(&c->rows, track->name.id);
-        bool is_waiting = waits(&planes[s->track[i]], ps_trace_text(t, s->name[i]));
+        bool is_waiting = ps_comm_task_waits(&lanes[s->track[i]], ps_trace_text(t, s->name[i]));
         if (row == PS_IDMAP_NONE || track->kind != PS_TRACK_COMM_PLANE) {
             continue;
         }
@@ -153,11 +129,11 @@ static bool measure(ps_comm_split_group_times *g) {
 bool ps_comm_split_finish(ps_comm_split *c) {
     size_t n_tracks = 0;
     (void)ps_trace_tracks(c->in->trace, &n_tracks);
-    plane *planes = ps_calloc(n_tracks + 1, sizeof *planes);
-    bool ok = planes != NULL && take_tasks(c, planes);
+    ps_comm_lane *lanes = ps_calloc(n_tracks + 1, sizeof *lanes);
+    bool ok = lanes != NULL && take_tasks(c, lanes);
     for (size_t i = 0; ok && i < c->n_groups; i++) {
         ok = measure(&c->groups[i]);
     }
-    ps_free(planes);
+    ps_free(lanes);
     return ok;
 }

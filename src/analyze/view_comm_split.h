@@ -1,8 +1,7 @@
 /* Communication that nothing hides, by communicator: how long something was transmitted, and how long its tasks waited.
  *
  * Transmit: at least one plane of the communicator runs a task that is no wait. Wait: none does, and at least one waits.
- * Idle: no task at all. A Notify_Wait right behind two RDMASend is part of their transfer, and so is a second one behind
- * that. Without tasks (collection level 0, NCCL) there is nothing to split. */
+ * Idle: no task at all. Which task waits, comm_waits.h says. Without tasks (collection level 0, NCCL) there is nothing to split. */
 #ifndef PS_ANALYZE_VIEW_COMM_SPLIT_H
 #define PS_ANALYZE_VIEW_COMM_SPLIT_H
 

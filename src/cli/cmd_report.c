@@ -239,6 +239,8 @@ static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     }
     view.step_ns = ps_view_int(job, 0, "step");
     view.n_steps = (size_t)ps_view_int(job, 0, "steps");
+    view.job_ranks = ps_view_int(job, 0, "job_ranks");
+    view.job_ranks_are_least = strcmp(ps_view_text(job, 0, "job_ranks_are"), "at least") == 0;
     view.has_host_times = strcmp(ps_view_text(job, 0, "device_times"), "host") == 0;
     view.comm_from_marks = ps_view_text(job, 0, "comm_from_marks");
     view.missing_timeline = ps_view_text(job, 0, "missing_timeline");

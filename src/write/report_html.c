@@ -503,6 +503,7 @@ static void put_count(page *p, size_t n, const char *what) {
 static void put_top(page *p) {
     const ps_report_view *v = p->view;
     char step[32];
+    char ranks[PS_RANKS_TEXT];
     ps_view_duration(v->step_ns, step);
     put_tag(p, "<h1>Report", v->title[0] != '\0' ? ": " : "", "");
     put_tag(p, "", v->title, "</h1>\n");
@@ -511,7 +512,8 @@ static void put_top(page *p) {
     }
     ps_buf_add_str(p->out, "<div class=tiles>\n");
     put_tile(p, step, "a step");
-    put_count(p, v->n_ranks, v->n_ranks == 1 ? "rank" : "ranks");
+    ps_view_ranks(v, false, ranks);
+    put_count(p, v->n_ranks, ranks);
     put_count(p, v->n_steps, v->n_steps == 1 ? "step" : "steps");
     put_count(p, ps_view_count(v, "high"), "high");
     put_count(p, ps_view_count(v, "medium"), "medium");

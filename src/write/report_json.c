@@ -82,6 +82,11 @@ ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *er
     ps_buf_add_json_str(out, view->title, strlen(view->title));
     ps_buf_addf(out, ",\n \"n_ranks\": %zu, \"n_steps\": %zu, \"step_ns\": %lld", view->n_ranks,
                 view->n_steps, (long long)view->step_ns);
+    if (view->job_ranks > 0) {
+        ps_buf_addf(out, ", \"%s\": %lld",
+                    view->job_ranks_are_least ? "job_ranks_at_least" : "job_ranks",
+                    (long long)view->job_ranks);
+    }
     if (view->has_host_times) {
         ps_buf_add_str(out, ", \"device_times\": \"host\"");
     }

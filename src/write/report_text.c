@@ -307,9 +307,10 @@ static void put_findings(page *p) {
 static void put_title(page *p) {
     const ps_report_view *v = p->view;
     char step[32];
+    char ranks[PS_RANKS_TEXT];
     char steps[64] = "steps";
     char found[128] = "nothing is over its threshold";
-    char line[512];
+    char line[640];
     ps_view_duration(v->step_ns, step);
     if (v->n_steps > 0) {
         (void)snprintf(steps, sizeof steps, "%zu step%s", v->n_steps, v->n_steps == 1 ? "" : "s");
@@ -320,9 +321,9 @@ static void put_title(page *p) {
             v->findings->n_rows, v->findings->n_rows == 1 ? "" : "s", ps_view_count(v, "high"),
             ps_view_count(v, "medium"), ps_view_count(v, "low"), ps_view_count(v, "info"));
     }
-    (void)snprintf(line, sizeof line, "%.200s%s%zu rank%s, %s of %s: %s.", v->title,
-                   v->title[0] != '\0' ? ": " : "", v->n_ranks, v->n_ranks == 1 ? "" : "s", steps,
-                   step, found);
+    ps_view_ranks(v, true, ranks);
+    (void)snprintf(line, sizeof line, "%.200s%s%s, %s of %s: %s.", v->title,
+                   v->title[0] != '\0' ? ": " : "", ranks, steps, step, found);
     wrap(p, line, 0);
     ps_buf_add_char(p->out, '\n');
     if (v->verdict != NULL && v->verdict->n_rows > 0) {

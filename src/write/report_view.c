@@ -148,6 +148,21 @@ void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_T
     }
 }
 
+void ps_view_ranks(const ps_report_view *view, bool with_number, char out[PS_RANKS_TEXT]) {
+    char number[24] = "";
+    char of[40] = "";
+    bool is_part = view->job_ranks > (int64_t)view->n_ranks;
+    if (with_number) {
+        (void)snprintf(number, sizeof number, "%zu ", view->n_ranks);
+    }
+    if (is_part) {
+        (void)snprintf(of, sizeof of, "of %s%lld ", view->job_ranks_are_least ? "at least " : "",
+                       (long long)view->job_ranks);
+    }
+    (void)snprintf(out, PS_RANKS_TEXT, "%s%srank%s", number, of,
+                   view->n_ranks == 1 && !is_part ? "" : "s");
+}
+
 size_t ps_view_count(const ps_report_view *view, const char *severity) {
     size_t n = 0;
     for (size_t r = 0; r < view->findings->n_rows; r++) {

@@ -13,9 +13,11 @@
 #include "write/text_style.h"
 
 typedef struct ps_report_view {
-    const char *title;       /* where it comes from; "" */
-    size_t n_ranks, n_steps; /* that were looked at; steps: of the rank with the most */
-    int64_t step_ns;         /* that shares are of */
+    const char *title;        /* where it comes from; "" */
+    size_t n_ranks, n_steps;  /* that were looked at; steps: of the rank with the most */
+    int64_t job_ranks;        /* that the job has, 0 unknown */
+    bool job_ranks_are_least; /* it may have more */
+    int64_t step_ns;          /* that shares are of */
     bool has_host_times; /* what the devices did was timed on the host: dispatch is not judged */
     const char *
         comm_from_marks; /* "host" or "stream": communication was made from marks with these times; "" it was not */
@@ -77,6 +79,10 @@ bool ps_view_is_null(const ps_table *t, size_t row, const char *column);
 void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to);
 /* "18.3 ms": three significant digits. */
 void ps_view_duration(int64_t ns, char out[32]);
+
+/* "2 ranks", "2 of 8 ranks", "2 of at least 8 ranks"; without the number of those that were looked at as in "of 8 ranks". */
+enum { PS_RANKS_TEXT = 96 };
+void ps_view_ranks(const ps_report_view *view, bool with_number, char out[PS_RANKS_TEXT]);
 
 /* How many findings of the severity there are. */
 size_t ps_view_count(const ps_report_view *view, const char *severity);
