@@ -33,7 +33,8 @@ typedef struct ps_analysis_opts {
     bool pp_before_dp;   /* rank order tp-cp-ep-pp-dp instead of tp-cp-ep-dp-pp */
     const char *pp_type; /* schedule name */
     int64_t n_microbatches;
-    bool in_full; /* pp_chart: critical path, waits and other schedules too */
+    bool in_full;        /* pp_chart: critical path, waits and other schedules too */
+    bool one_of_several; /* report: the run looks at one rank, and others may have been captured */
     /* pp_labels: rules for names of ranges, POSIX extended; the first group of a match is the microbatch */
     const char *forward_re, *backward_re, *microbatch_re;
     int64_t

@@ -53,7 +53,7 @@ static ps_report_job job_of(const ps_report *report) {
     }
     job.is_least = of_groups > job.n_ranks;
     job.n_ranks = larger(job.n_ranks, of_groups);
-    job.is_partial = job.n_ranks > (int64_t)job.n_here;
+    job.is_partial = job.n_ranks > (int64_t)job.n_here && !report->in->opts->one_of_several;
     return job;
 }
 
@@ -160,7 +160,8 @@ static void find_rank(peers *p, uint32_t id, int32_t place, ps_report_waited *ou
         out->rank = by_place ? place : out->rank;
         out->is_assumed = by_place && place > g->highest;
     }
-    out->is_absent = out->rank >= 0 ? !is_here(p->report, out->rank) : p->all_tell;
+    bool is_absent = out->rank >= 0 ? !is_here(p->report, out->rank) : p->all_tell;
+    out->is_absent = is_absent && !p->report->in->opts->one_of_several;
 }
 
 /* --- who is waited for ----------------------------------------------------------------------------------------------------- */

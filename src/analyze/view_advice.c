@@ -156,7 +156,7 @@ static bool put_findings(const ps_trace *trace, const ps_result *report, ps_tabl
 /* All rounds of the report over this one rank. PS_NOTHING when nothing ran on a device. */
 static ps_code run_report(const ps_view_input *in, ps_result *out, ps_err *err) {
     const ps_analysis *report = ps_analysis_find("report");
-    const ps_analysis_opts opts = {.step_id = -1};
+    const ps_analysis_opts opts = {.step_id = -1, .one_of_several = true};
     ps_rank_info info = {.rank = -1, .machine = -1, .profiler = ""};
     ps_diag *diag = ps_calloc(1, sizeof *diag);
     void *partial = NULL;

@@ -202,6 +202,23 @@ static void part_of_a_group(void **state) {
     }
 }
 
+/* The viewer asks about one rank: others may be there, too. */
+static void one_of_several(void **state) {
+    (void)state;
+    report_run o;
+    const shape s = {.own = {0, 1}, .n_places = 4};
+    for (int is_one = 0; is_one < 2; is_one++) {
+        ps_trace *trace = one_rank(&s, 0);
+        ps_analysis_opts opts = {.step_id = -1, .one_of_several = is_one};
+        report_over(&o, &trace, 1, &opts, NULL);
+        assert_int_equal(report_fired(&o, PS_RULE_ABSENT_RANK), !is_one);
+        const char *text = report_text(&o, PS_RULE_COMM_EXPOSED);
+        assert_int_equal(strstr(text, "not captured") != NULL, !is_one);
+        assert_non_null(strstr(text, "the rank at place 3 of group world"));
+        report_fini(&o);
+    }
+}
+
 /* The n-th allocation fails, for every n. */
 static void out_of_memory(void **state) {
     (void)state;
@@ -251,6 +268,7 @@ int main(void) {
         cmocka_unit_test(hidden_waits_cost_nothing),
         cmocka_unit_test(waits_for_nobody_knows_whom),
         cmocka_unit_test(part_of_a_group),
+        cmocka_unit_test(one_of_several),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
