@@ -217,7 +217,7 @@ static void find_exposed(ps_report *report) {
         "Computing takes %s.%s%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(exposed_ns(worst)).text,
         ps_ns_text_of(worst->step_ns).text, share, receives,
-        ps_ns_text_of(worst->computing_ns).text, left, waits, parts);
+        ps_ns_text_of(worst->computing_ns).text, waits, left, parts);
     advise_exposed(report, by_split, claimed_ns, hidden_ns);
     show_longest(report, worst);
 }
