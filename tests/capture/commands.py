@@ -121,9 +121,10 @@ def chart_and_report(capture):
     for row, wait in zip(report["PipelineBubble"], report.get("PipelineWaits") or []):
         if row["bubble_ns"] is None:
             continue
-        if row["busy_ns"] + row["bubble_ns"] not in steps.get(row["step"], ()):
-            faults.append("rank %s step %s: busy + bubble is %s, PipelineStep says %s"
-                          % (row["rank"], row["step"], row["busy_ns"] + row["bubble_ns"], sorted(steps.get(row["step"], ()))))
+        whole = row["busy_ns"] + row["bubble_ns"] + (row.get("other work_ns") or 0)
+        if whole not in steps.get(row["step"], ()):
+            faults.append("rank %s step %s: busy + bubble + other work is %s, PipelineStep says %s"
+                          % (row["rank"], row["step"], whole, sorted(steps.get(row["step"], ()))))
         told = wait["for_stages_ns"] + wait["for_transfer_ns"] + wait["other_ns"]
         if (wait["step"], wait["stage"]) == (row["step"], row["stage"]) and told != row["stall_ns"]:
             faults.append("rank %s step %s: waits add up to %s, its stall is %s" % (row["rank"], row["step"], told, row["stall_ns"]))
