@@ -116,6 +116,21 @@ static int find_inputs(conversion *c) {
     return PS_EXIT_OK;
 }
 
+static bool is_same_rank(const conversion *c, size_t i, size_t k) {
+    return c->inputs[i].rank->rank == c->inputs[k].rank->rank;
+}
+
+/* The name from when the file was made by convert: of a rank without a number, and where the same rank is in that file again. */
+static const char *kept_title(const conversion *c, size_t i, bool is_twin) {
+    const ps_cluster_rank *r = c->inputs[i].rank;
+    bool is_wanted = is_twin || r->rank < 0;
+    bool is_clear = true;
+    for (size_t k = 0; is_wanted && is_clear && k < c->n_inputs; k++) {
+        is_clear = !is_same_rank(c, i, k) || strcmp(c->inputs[k].rank->path, r->path) == 0;
+    }
+    return is_wanted && is_clear ? r->told_title : NULL;
+}
+
 /* "rank 3"; with the file where that does not tell ranks apart. */
 static bool name_sources(conversion *c) {
     ps_buf title;
@@ -123,13 +138,16 @@ static bool name_sources(conversion *c) {
     bool ok = true;
     for (size_t i = 0; ok && i < c->n_inputs; i++) {
         const ps_cluster_rank *r = c->inputs[i].rank;
-        bool is_twin = (i > 0 && c->inputs[i - 1].rank->rank == r->rank) ||
-                       (i + 1 < c->n_inputs && c->inputs[i + 1].rank->rank == r->rank);
+        bool is_twin = (i > 0 && is_same_rank(c, i, i - 1)) ||
+                       (i + 1 < c->n_inputs && is_same_rank(c, i, i + 1));
+        const char *kept = kept_title(c, i, is_twin);
         ps_buf_clear(&title);
-        if (r->rank >= 0) {
+        if (kept != NULL) {
+            ps_buf_add_str(&title, kept);
+        } else if (r->rank >= 0) {
             ps_buf_addf(&title, "rank %s", PS_RANK(r->rank));
         }
-        if (r->rank < 0 || is_twin) {
+        if (kept == NULL && (r->rank < 0 || is_twin)) {
             ps_buf_addf(&title, "%s%s", title.len > 0 ? " of " : "",
                         is_twin ? r->path : ps_path_base(r->path));
         }

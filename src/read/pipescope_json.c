@@ -780,7 +780,10 @@ static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, 
         const char *profiler = ps_lit_str(ps_lit_get(r, "profiler"));
         part.profiler =
             profiler != NULL ? ps_arena_strndup(arena, profiler, strlen(profiler)) : NULL;
-        if (part.host == NULL || (profiler != NULL && part.profiler == NULL)) {
+        const char *title = ps_lit_str(ps_lit_get(r, "title"));
+        part.title = title != NULL ? ps_arena_strndup(arena, title, strlen(title)) : NULL;
+        if (part.host == NULL || (profiler != NULL && part.profiler == NULL) ||
+            (title != NULL && part.title == NULL)) {
             return ps_fail_nomem(err);
         }
         (void)ps_lit_int(ps_lit_get(r, "rank"), &part.rank);

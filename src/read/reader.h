@@ -32,6 +32,7 @@ typedef struct ps_part {
     int32_t machine;  /* its number in a job of several, -1 unknown */
     const char
         *profiler; /* that wrote it, where the file tells of another than the reader does; NULL */
+    const char *title; /* what the file calls it; NULL */
 } ps_part;
 
 struct ps_reader {

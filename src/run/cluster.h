@@ -43,6 +43,7 @@ typedef struct ps_cluster_rank {
     int32_t machine;           /* number of the machine in a job of several, -1 unknown */
     const char *host;          /* its name where the list of parts has it; NULL unknown */
     const char *told_profiler; /* who wrote it, where the list of parts has it; NULL */
+    const char *told_title;    /* what its file calls it, where that is said there; NULL */
 } ps_cluster_rank;
 
 /* What ps_read() takes. */

@@ -122,6 +122,7 @@ static ps_code add_file(ps_cluster *c, const char *path, const ps_reader *wanted
         found.host = parts[i].host[0] != '\0' ? parts[i].host : NULL;
         found.machine = parts[i].machine >= 0 ? parts[i].machine : machine_of_dir(dir);
         found.told_profiler = parts[i].profiler;
+        found.told_title = parts[i].title;
         found.rank = parts[i].rank >= 0 || n > 1 ? parts[i].rank : found.rank;
         code = ps_cluster_add(c, found);
     }

@@ -9,7 +9,12 @@ SUMMARY = "ClusterTimeSummary/cluster_time_summary"
 
 
 def by_rank_and_step(rows, rank, step):
-    return {(str(row[rank]), str(row[step])): row for row in rows if row.get("type", "rank") == "rank"}
+    """Lists: a step on which several devices worked has a row for each of them."""
+    found = {}
+    for row in rows:
+        if row.get("type", "rank") == "rank":
+            found.setdefault((str(row[rank]), str(row[step])), []).append(row)
+    return found
 
 
 def mean(rows, columns):
@@ -66,34 +71,42 @@ def steps_and_summary(capture):
         return None
     a = by_rank_and_step(all_tables[STEPS], "index", "step")
     b = by_rank_and_step(all_tables[SUMMARY], "rank", "step")
-    faults = ["%s: rank %s step %s is only in one of %s and %s" % (("row",) + key + (STEPS, SUMMARY)) for key in set(a) ^ set(b)]
+    faults = ["rank %s step %s: %d rows in %s, %d in %s" % (key + (len(a.get(key, [])), STEPS, len(b.get(key, [])), SUMMARY))
+              for key in sorted(set(a) | set(b)) if len(a.get(key, [])) != len(b.get(key, []))]
     pairs = (("computing", "computation"), ("communication", "communication"), ("overlapped", "communicationOverlapComputation"),
              ("communication_not_overlapped", "communicationNotOverlapComputation"))
     for key in sorted(set(a) & set(b)):
-        for mine, other in pairs:
-            if number(a[key][mine]) != number(b[key][other]):
-                faults.append("rank %s step %s: %s %s is %s, %s %s is %s"
-                              % (key + (STEPS, mine, a[key][mine], SUMMARY, other, b[key][other])))
-        if number(b[key]["free"]) > number(a[key]["free"]):
-            faults.append("rank %s step %s: free without copies %s is above free %s" % (key + (b[key]["free"], a[key]["free"])))
+        for one, two in zip(a[key], b[key]):
+            for mine, other in pairs:
+                if number(one[mine]) != number(two[other]):
+                    faults.append("rank %s step %s: %s %s is %s, %s %s is %s" % (key + (STEPS, mine, one[mine], SUMMARY, other, two[other])))
+            if number(two["free"]) > number(one["free"]):
+                faults.append("rank %s step %s: free without copies %s is above free %s" % (key + (two["free"], one["free"])))
     return faults
 
 
 def steps_and_free(capture):
+    """free_summary has the rows of step_trace_time, and one without a step that is the sum of the rank's."""
     all_tables = tables.of_capture(capture)
     rows = all_tables.get("FreeAnalysis/free_summary")
     if not all_tables.get(STEPS) or not rows:
         return None
     a = by_rank_and_step(all_tables[STEPS], "index", "step")
     b = by_rank_and_step(rows, "rankId", "step")
-    faults = []
-    for key in sorted(set(a) & set(b)):
-        for mine, other in (("free", "free"), ("preparing", "preparing")):
-            if a[key][mine] is not None and b[key][other] is not None and number(a[key][mine]) != number(b[key][other]):
-                faults.append("rank %s step %s: %s %s is %s, free_summary %s is %s" % (key + (STEPS, mine, a[key][mine], other, b[key][other])))
-        busy = number(a[key]["computing"]) + number(a[key]["communication_not_overlapped"])
-        if busy != number(b[key]["busy"]):
-            faults.append("rank %s step %s: computing + not overlapped is %s, free_summary busy is %s" % (key + (busy, b[key]["busy"])))
+    faults, all_of = [], {}
+    for (rank, _), mine in a.items():
+        all_of.setdefault(rank, []).extend(mine)
+    for key in sorted(b):
+        whole = [all_of.get(key[0], [])] if key[1] == "None" else [[row] for row in a.get(key, [])]
+        if len(whole) != len(b[key]):
+            faults.append("rank %s step %s: %d rows in %s, %d in free_summary" % (key + (len(whole), STEPS, len(b[key]))))
+        for parts, row in zip(whole, b[key]):
+            for names, other in ((("free",), "free"), (("preparing",), "preparing"),
+                                 (("computing", "communication_not_overlapped"), "busy")):
+                cells = [part[name] for part in parts for name in names]
+                if None not in cells and row[other] is not None and sum(number(c) for c in cells) != number(row[other]):
+                    faults.append("rank %s step %s: %s of %s is %s, free_summary %s is %s"
+                                  % (key + (" + ".join(names), STEPS, sum(number(c) for c in cells), other, row[other])))
     return faults
 
 
@@ -121,9 +134,10 @@ def chart_and_report(capture):
     for row, wait in zip(report["PipelineBubble"], report.get("PipelineWaits") or []):
         if row["bubble_ns"] is None:
             continue
-        if row["busy_ns"] + row["bubble_ns"] not in steps.get(row["step"], ()):
-            faults.append("rank %s step %s: busy + bubble is %s, PipelineStep says %s"
-                          % (row["rank"], row["step"], row["busy_ns"] + row["bubble_ns"], sorted(steps.get(row["step"], ()))))
+        whole = row["busy_ns"] + row["bubble_ns"] + (row.get("other_work_ns") or 0)
+        if whole not in steps.get(row["step"], ()):
+            faults.append("rank %s step %s: busy + bubble + other work is %s, PipelineStep says %s"
+                          % (row["rank"], row["step"], whole, sorted(steps.get(row["step"], ()))))
         told = wait["for_stages_ns"] + wait["for_transfer_ns"] + wait["other_ns"]
         if (wait["step"], wait["stage"]) == (row["step"], row["stage"]) and told != row["stall_ns"]:
             faults.append("rank %s step %s: waits add up to %s, its stall is %s" % (row["rank"], row["step"], told, row["stall_ns"]))

@@ -84,4 +84,54 @@ def page_and_commands(capture):
     return faults
 
 
-CHECKS = [("the page shows what the commands write", page_and_commands)]
+# Columns of the page's overview, each the mean of a rank's steps: those of step_trace_time.
+OVERVIEW = {"pure computing": ("computing", "-overlapped"), "overlapped": ("overlapped",),
+            "not overlapped": ("communication_not_overlapped",), "computing": ("computing",), "communication": ("communication",)}
+
+
+def mean_of(rows, columns):
+    cells = [(number(row[c.lstrip("-")]), c[0] == "-") for row in rows for c in columns]
+    if any(value is None for value, _ in cells):
+        return None
+    return sum(-value if is_minus else value for value, is_minus in cells) * 1000 / len(rows)  # us; the page has ns
+
+
+def overview_faults(shown, written):
+    faults = []
+    for row in shown:
+        mine = [r for r in written if r["type"] == "rank" and r["index"] == str(row["rank_id"])]
+        for column, parts in OVERVIEW.items():
+            told, want = number(row.get(column)), mean_of(mine, parts) if mine else None
+            if column not in row or (told is None) != (want is None) or (told is not None and abs(told - want) > 1):
+                faults.append("overview of the page: rank %s: %s is %s, the mean of its steps %s" % (row["rank_id"], column, told, want))
+    return faults
+
+
+def view_rows(server, name):
+    reply = server.get("/api/view?name=%s&limit=%d" % (name, MOST))
+    if reply.status != 200:
+        return None
+    table = json.loads(reply.body, parse_float=Decimal)
+    return [dict(zip([column[0] for column in table["columns"]], row)) for row in table["rows"]]
+
+
+def summary_and_commands(capture):
+    """The page's Summary: its overview is the mean of step_trace_time; the tables of steps are those that the commands write."""
+    written = capture.tables()
+    steps = (written or {}).get("StepTraceTime/cluster_step_trace_time")
+    if not steps:
+        return None
+    faults = []
+    with Server(capture.path) as server:
+        server.post("/api/load", {"all": True})
+        server.wait_for(("ready", "failed"))
+        overview = view_rows(server, "overview")
+        faults += ["overview: not on the page"] if overview is None else overview_faults(overview, steps)
+        for view, file in (("step_times", "StepTraceTime/cluster_step_trace_time"), ("time_summary", "ClusterTimeSummary/cluster_time_summary")):
+            rows = view_rows(server, view)
+            if written.get(file):
+                faults += ["%s: not on the page" % view] if rows is None else row_faults(view, rows, written[file])
+    return faults
+
+
+CHECKS = [("the page's Summary shows what the commands write", summary_and_commands), ("the page shows what the commands write", page_and_commands)]

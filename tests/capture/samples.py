@@ -39,12 +39,18 @@ GROUPS = {
                   ("dualpipev", data("torch_pipeline", "dualpipev")), ("kineto_dualpipe", data("kineto_dualpipe")),
                   ("convert", data("convert", "everything.json"))],
     "paddle": [(name, data("paddle_logs", name)) for name in ("pp4_1f1b_2x2", "pir_1f1b_pp2", "pp2_vpp2_1x2", "default_job", "odd_names")],
+    # Also a capture without a rank.
+    "paddle_more": [(name, shared("paddle_logs", name)) for name in ("appended_runs", "legacy_2023_nvtx", "pp2_fthenb_1x2", "pp4_zbh1_1x4")] +
+                   [("timeline-ST", shared("whatif", "timeline-ST.json.gz"))],
     "simulated": [
         ("sim-1f1b", simulated("1f1b", "1f1b", "--pp", "4", "--microbatches", "8", "--p2p-us", "500", "--steps", "2", "--jitter", "5",
                                "--filler", "40", "--dp", "2", "--slow-stage", "2:1.3")),
         ("sim-interleaved", simulated("interleaved", "interleaved", "--pp", "2", "--microbatches", "4", "--filler", "40")),
         ("sim-zb-h1", simulated("zb-h1", "zb-h1", "--pp", "3", "--microbatches", "6", "--steps", "2", "--filler", "20")),
         ("sim-dualpipev", simulated("dualpipev", "dualpipev", "--pp", "4", "--microbatches", "10", "--jitter", "3")),
+        ("sim-other-work", simulated("other-work", "dualpipev", "--pp", "2", "--microbatches", "6", "--tp", "2", "--filler", "10")),
+        ("sim-zb-jitter", simulated("zb-jitter", "zb-h1", "--pp", "4", "--microbatches", "8", "--p2p-us", "900", "--jitter", "10",
+                                    "--steps", "3")),
         ("sim-tp2", simulated("tp2", "gpipe", "--pp", "2", "--tp", "2", "--microbatches", "4", "--filler", "30", "--drop-marks", "2")),
     ],
 }
