@@ -53,6 +53,7 @@ void ps_report_comm(ps_report *report);
 /* What the profile's tables say of the times of an operator; NULL when they do not have it. */
 const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm_op *op);
 void ps_report_units(ps_report *report);
+void ps_report_fusions(ps_report *report);
 void ps_report_optimiser_launches(ps_report *report);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 void ps_report_doubts(ps_report *report);  /* computing or communication, for comm */
