@@ -471,6 +471,7 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
     ps_report_dispatch(report);
     ps_code code = ps_report_compute(report, err);
     ps_report_units(report);
+    ps_report_fusions(report);
     ps_report_optimiser_launches(report);
     ps_report_comm(report);
     ps_report_pipeline(report);

@@ -99,6 +99,7 @@ void ps_report_absent_rank(ps_report *report); /* a rank that was not captured, 
 /* What the profile's tables say of the times of an operator; NULL when they do not have it. */
 const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm_op *op);
 void ps_report_units(ps_report *report);
+void ps_report_fusions(ps_report *report);
 void ps_report_optimiser_launches(ps_report *report);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 void ps_report_doubts(ps_report *report);  /* computing or communication, for comm */

@@ -158,6 +158,18 @@ typedef struct ps_report_optimiser {
     int64_t n_kernels, kernels_ns; /* that it launched */
 } ps_report_optimiser;
 
+/* Sequences of kernels that one operator could replace: report_fusion.def. */
+enum {
+    PS_N_FUSIONS = 0
+#define X(types, fused, from, read) +1
+#include "analyze/report_fusion.def"
+#undef X
+};
+typedef struct ps_report_fusion {
+    int64_t n, ns; /* of all kernels in them */
+    int64_t longest_ns, longest_start_ns /* epoch */, longest_step;
+} ps_report_fusion;
+
 typedef struct ps_report_rank {
     ps_arena arena;
     ps_vendor vendor;
@@ -219,6 +231,7 @@ typedef struct ps_report_rank {
     size_t n_doubts;
     ps_report_event retransmitted; /* the longest transit over RDMA; dur_ns 0: none */
     ps_report_optimiser optimiser;
+    ps_report_fusion fusions[PS_N_FUSIONS];
 } ps_report_rank;
 
 void ps_report_rank_free(ps_report_rank *r); /* NULL is fine */
@@ -232,6 +245,7 @@ bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, 
                             ps_report_rank *r, ps_err *err);
 bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
+bool ps_report_gather_fusions(const ps_links *links, ps_report_rank *r);
 bool ps_report_gather_optimiser(const ps_links *links, ps_report_rank *r);
 bool ps_report_gather_links(ps_report_rank *r); /* after the part */
 bool ps_report_gather_doubts(const ps_links *links, ps_report_rank *r);

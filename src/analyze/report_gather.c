@@ -193,7 +193,8 @@ static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_r
     if (code == PS_OK) {
         bool ok = keep_steps(&overlaps, r) && ps_report_gather_kernels(in, links, r, err) &&
                   ps_report_gather_counters(in->trace, r) && ps_report_gather_links(r) &&
-                  ps_report_gather_doubts(links, r) && ps_report_gather_optimiser(links, r);
+                  ps_report_gather_doubts(links, r) && ps_report_gather_optimiser(links, r) &&
+                  ps_report_gather_fusions(links, r);
         code = ok ? gather_idle(links, &overlaps, r, err) : ps_fail_nomem(err);
     }
     ps_overlaps_fini(&overlaps);

@@ -112,11 +112,47 @@ static void dynamic_shapes(void **state) {
     }
 }
 
+/* A sequence of RMSNorm and one of SwiGLU, 8 + 2 kernels of 10, in 400 of computing: 25 %. With a kernel between, on two streams, or of
+ * other types nothing is said. */
+static void fusible(void **state) {
+    (void)state;
+    static const char *const TYPES[] = {"Cast", "Pows", "ReduceMean", "Add",   "Rsqrt",
+                                        "Mul",  "Cast", "Mul",        "Swish", "Mul"};
+    for (int odd = 0; odd < 3; odd++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        uint32_t first = r.stream;
+        uint32_t second =
+            ps_builder_track(r.b, (ps_track){.kind = PS_TRACK_STREAM, .tid = 3, .device = 0});
+        int64_t at = 100;
+        for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++, at += 10) {
+            bool is_apart = odd > 0 && (i == 3 || i == 9);
+            const char *type = odd == 1 && is_apart ? "Sub" : TYPES[i];
+            r.stream = odd == 2 && is_apart ? second : first;
+            (void)rig_kernel(&r, type, "4,4", 0, at, at + 10);
+        }
+        (void)rig_kernel(&r, "MatMul", "4,4", 0, 300, 600);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_FUSIBLE), odd == 0);
+        if (odd == 0) {
+            assert_non_null(strstr(report_text(&o, PS_RULE_FUSIBLE), "2 sequences"));
+            assert_non_null(
+                strstr(report_text(&o, PS_RULE_FUSIBLE), "take 25.0 % of the computing"));
+            assert_string_equal(evidence(&o, PS_RULE_FUSIBLE, 0, "name"),
+                                "Cast,Pows,ReduceMean,Add,Rsqrt,Mul,Cast,Mul");
+            assert_string_equal(evidence(&o, PS_RULE_FUSIBLE, 1, "name"), "Swish,Mul");
+            assert_int_equal(report_gain(&o, PS_RULE_FUSIBLE), 0);
+        }
+        report_fini(&o);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unit_bound),
         cmocka_unit_test(few_blocks),
         cmocka_unit_test(dynamic_shapes),
+        cmocka_unit_test(fusible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
