@@ -33,6 +33,7 @@ typedef struct search {
     const uint32_t *parent;
     size_t n_tracks;
     thread *threads;
+    bool has_engine;
     uint8_t *is_end; /* bit by slice: a flow of kind fwdbwd ends here */
     uint8_t *inside; /* bit by slice: of the backward pass, or inside of what is */
     ps_str forward_thread[2];
@@ -144,6 +145,7 @@ static void read_threads(search *x) {
         bool named = x->tracks[k].kind == PS_TRACK_HOST_THREAD && !ps_str_is_none(label) &&
                      is_engines_name(ps_trace_text(x->trace, label));
         t->is_engine = named || (t->n_nodes > 0 && t->n_others <= t->n_nodes / NODES_TO_OTHERS);
+        x->has_engine = x->has_engine || t->is_engine;
     }
 }
 
@@ -154,7 +156,7 @@ static bool is_outermost_of_engine(const search *x, uint32_t i) {
 
 static bool list_outermost(search *x) {
     size_t n = 0;
-    for (uint32_t i = 0; i < x->s->n; i++) {
+    for (uint32_t i = 0; x->has_engine && i < x->s->n; i++) {
         n += is_outermost_of_engine(x, i);
     }
     x->out->at = n > 0 ? ps_alloc(n * sizeof *x->out->at) : NULL;

@@ -37,15 +37,10 @@ static uint32_t *new_column(uint32_t n) {
     return column;
 }
 
-/* What the walks up need of each host slice, found once: the innermost operator at or around it on its thread, and where
- * a queue lies around it the operator behind that. */
-typedef struct behind {
-    uint32_t *op, *queue; /* [n_slices] */
-} behind;
-
 /* A slice that ends before a later one ends holds nothing that the later one does not hold: it leaves the stack, so that
- * slices that overlap in part cost no more than others. */
-static bool find_parents(ps_links *l, const ps_slices *s, behind *back) {
+ * slices that overlap in part cost no more than others. `op` of host slices is the innermost operator at or around them
+ * until clear_host_ops(): only launched slices, marks and instants keep one, so no further column is needed. */
+static bool find_parents(ps_links *l, const ps_slices *s) {
     size_t n_tracks = 0;
     (void)ps_trace_tracks(l->trace, &n_tracks);
     uint32_t *top = new_column((uint32_t)n_tracks);
@@ -60,9 +55,7 @@ static bool find_parents(ps_links *l, const ps_slices *s, behind *back) {
         }
         l->parent[i] = around;
         top[s->track[i]] = is_range ? i : around;
-        back->op[i] = s->kind[i] == PS_SLICE_HOST_OP ? i
-                      : around != PS_NONE            ? back->op[around]
-                                                     : PS_NONE;
+        l->op[i] = s->kind[i] == PS_SLICE_HOST_OP ? i : around != PS_NONE ? l->op[around] : PS_NONE;
     }
     ps_free(top);
     return top != NULL;
@@ -87,20 +80,47 @@ static void take_flow(ps_links *l, const ps_slices *s, const ps_flow *flow) {
     }
 }
 
-/* back->queue of each dequeue and of what lies inside of it. */
-static void look_behind_queues(const ps_links *l, const ps_slices *s, behind *back) {
+/* Of each dequeue and of what lies inside of it the operator behind its enqueue, in a column of its own: NULL where no flow
+ * joins queues. False when memory is out. */
+static bool look_behind_queues(const ps_links *l, const ps_slices *s, uint32_t **queue) {
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(l->trace, &n);
     for (size_t i = 0; i < n; i++) {
         uint32_t to = flows[i].to;
-        bool queues = s->kind[flows[i].from] == PS_SLICE_QUEUE && s->kind[to] == PS_SLICE_QUEUE;
-        if (queues && back->queue[to] == PS_NONE) {
-            back->queue[to] = back->op[flows[i].from];
+        if (s->kind[flows[i].from] != PS_SLICE_QUEUE || s->kind[to] != PS_SLICE_QUEUE) {
+            continue;
+        }
+        *queue = *queue != NULL ? *queue : new_column(s->n);
+        if (*queue == NULL) {
+            return false;
+        }
+        (*queue)[to] = (*queue)[to] == PS_NONE ? l->op[flows[i].from] : (*queue)[to];
+    }
+    for (uint32_t i = 0; *queue != NULL && i < s->n; i++) { /* parents come first */
+        if ((*queue)[i] == PS_NONE && l->parent[i] != PS_NONE) {
+            (*queue)[i] = (*queue)[l->parent[i]];
         }
     }
-    for (uint32_t i = 0; i < s->n; i++) { /* parents come first */
-        if (back->queue[i] == PS_NONE && l->parent[i] != PS_NONE) {
-            back->queue[i] = back->queue[l->parent[i]];
+    return true;
+}
+
+static void take_ops_of_calls(ps_links *l, const ps_slices *s, const uint32_t *queue) {
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (l->op[i] != PS_NONE) {
+            continue;
+        }
+        bool is_mark = s->kind[i] == PS_SLICE_MARK_HOST || s->kind[i] == PS_SLICE_INSTANT;
+        uint32_t call = is_mark ? i : l->call[i];
+        if (call != PS_NONE) {
+            l->op[i] = l->op[call] != PS_NONE ? l->op[call] : queue != NULL ? queue[call] : PS_NONE;
+        }
+    }
+}
+
+static void clear_host_ops(ps_links *l, const ps_slices *s) {
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (ps_is_host_range(s->kind[i]) && s->kind[i] != PS_SLICE_MARK_HOST) {
+            l->op[i] = PS_NONE;
         }
     }
 }
@@ -112,28 +132,21 @@ ps_code ps_links_init(ps_links *l, const ps_trace *trace, ps_err *err) {
                     .parent = new_column(s->n),
                     .call = new_column(s->n),
                     .op = new_column(s->n)};
-    behind back = {new_column(s->n), new_column(s->n)};
-    bool ok = l->parent != NULL && l->call != NULL && l->op != NULL && back.op != NULL &&
-              back.queue != NULL;
-    ok = ps_step_index_init(&l->steps, trace) && ok && find_parents(l, s, &back) &&
+    uint32_t *queue = NULL;
+    bool ok = l->parent != NULL && l->call != NULL && l->op != NULL;
+    ok = ps_step_index_init(&l->steps, trace) && ok && find_parents(l, s) &&
          ps_callers_find(trace, l->parent, &l->callers);
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(trace, &n);
     for (size_t i = 0; ok && i < n; i++) {
         take_flow(l, s, &flows[i]);
     }
+    ok = ok && look_behind_queues(l, s, &queue);
     if (ok) {
-        look_behind_queues(l, s, &back);
+        take_ops_of_calls(l, s, queue);
+        clear_host_ops(l, s);
     }
-    for (uint32_t i = 0; ok && i < s->n; i++) {
-        bool is_mark = s->kind[i] == PS_SLICE_MARK_HOST || s->kind[i] == PS_SLICE_INSTANT;
-        uint32_t call = is_mark ? i : l->call[i];
-        if (l->op[i] == PS_NONE && call != PS_NONE) {
-            l->op[i] = back.op[call] != PS_NONE ? back.op[call] : back.queue[call];
-        }
-    }
-    ps_free(back.op);
-    ps_free(back.queue);
+    ps_free(queue);
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 

@@ -383,6 +383,10 @@ static bool set_places(const measure *m, ps_overlaps *out) {
         bool before = i > 0 && p[-1].device == p->device && p[-1].latest_ns > p->last_ns;
         p->latest_ns = before ? p[-1].latest_ns : p->last_ns;
         p->latest = before ? p[-1].latest : i;
+        p->longer = i > 0 && p[-1].device == p->device ? i - 1 : SIZE_MAX;
+        while (p->longer != SIZE_MAX && out->places[p->longer].last_ns <= p->last_ns) {
+            p->longer = out->places[p->longer].longer;
+        }
     }
     return out->places != NULL;
 }
@@ -562,7 +566,7 @@ size_t ps_overlaps_share(const ps_overlaps *o, int64_t device, int64_t start_ns,
     const ps_overlap_place *latest = begun != SIZE_MAX ? &o->places[begun] : NULL;
     if (latest != NULL && latest->latest_ns >= end_ns) { /* somebody's work goes on */
         while (latest->last_ns < end_ns) {
-            latest--;
+            latest = &o->places[latest->longer];
         }
         return put_share(latest, PS_SHARE_FREE, start_ns, end_ns, out);
     }

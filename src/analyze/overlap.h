@@ -78,6 +78,7 @@ typedef struct ps_overlap_place {
     int64_t device, first_ns, last_ns, step_start_ns, step_end_ns;
     int64_t latest_ns; /* the latest end of work of those that began no later */
     size_t latest;     /* whose it is */
+    size_t longer;     /* the last one before that works longer than this one; SIZE_MAX */
     size_t row;        /* in `at`; SIZE_MAX: of a step that was not asked for */
     bool has_step;
 } ps_overlap_place;

@@ -1,5 +1,6 @@
 #include "model/comm_kernels.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <strings.h>
 
@@ -173,18 +174,33 @@ static void read_pattern(const char *text, path *out) {
     }
 }
 
-/* Most patterns are told apart by the first letter of the function. */
-static bool may_match(const char *text, const path *name) {
-    const char *colon = strrchr(text, ':');
-    char first = colon != NULL ? colon[1] : text[0];
-    return name->n > 0 && (first == '*' || first == name->parts[name->n - 1].text[0]);
+/* Most patterns are told apart by their last component, which names the function or how it begins. Those of the table are
+ * looked up once, since every operator of a capture may have a name of its own. */
+static part last_part(const char *pattern) {
+    const char *colon = strrchr(pattern, ':');
+    const char *text = colon != NULL ? colon + 1 : pattern;
+    return (part){text, strlen(text)};
+}
+
+static part last_of_row[N(TABLE)];
+static pthread_once_t last_of_row_once = PTHREAD_ONCE_INIT;
+
+static void fill_last_of_row(void) {
+    for (size_t i = 0; i < N(TABLE); i++) {
+        last_of_row[i] = last_part(TABLE[i].pattern);
+    }
+}
+
+static bool may_match(part last, const path *name) {
+    if (last.text[0] == '*') {
+        return name->n > 1; /* of a namespace; no pattern stands for every name */
+    }
+    return name->n > 0 && last.text[0] == name->parts[name->n - 1].text[0] &&
+           part_matches(last, name->parts[name->n - 1]);
 }
 
 static bool pattern_matches(const char *text, const path *name) {
     path pattern;
-    if (!may_match(text, name)) {
-        return false;
-    }
     bool is_whole = strncmp(text, "::", 2) == 0;
     read_pattern(text, &pattern);
     const part *last = &pattern.parts[pattern.n > 0 ? pattern.n - 1 : 0];
@@ -212,13 +228,15 @@ ps_comm_what ps_comm_of_kernel(const char *name, const char **library) {
     *library = NULL;
     read_path(name, &p);
     for (size_t i = 0; rules_in_use != NULL && i < rules_in_use->n; i++) {
-        if (pattern_matches(rules_in_use->rules[i].pattern, &p)) {
+        const char *pattern = rules_in_use->rules[i].pattern;
+        if (may_match(last_part(pattern), &p) && pattern_matches(pattern, &p)) {
             *library = "rule";
             return rules_in_use->rules[i].what;
         }
     }
+    (void)pthread_once(&last_of_row_once, fill_last_of_row);
     for (size_t i = 0; i < N(TABLE); i++) {
-        if (pattern_matches(TABLE[i].pattern, &p)) {
+        if (may_match(last_of_row[i], &p) && pattern_matches(TABLE[i].pattern, &p)) {
             *library = TABLE[i].library;
             return TABLE[i].what;
         }

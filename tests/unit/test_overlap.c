@@ -248,6 +248,29 @@ static void ends_of_steps(void **state) {
     ps_trace_free(t);
 }
 
+/* Work of step 0 before and behind that of all others: each gap between these is its Free, found without a walk over those
+ * that ended before. */
+static void a_step_around_many(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    maker m = begin();
+    for (int64_t i = 0; i <= N; i++) {
+        ps_builder_step(m.b, i, i * 100, i * 100 + 100);
+        launch(&m, i * 100, i * 100 + 10, i * 100 + 70);
+    }
+    launch(&m, 50, N * 100 + 90, N * 100 + 95);
+    ps_trace *t = seal(&m);
+    ps_overlaps o;
+    measure(t, -1, false, &o);
+    assert_int_equal(o.n, N + 1);
+    assert_int_equal(o.at[0].free_ns, N * 40 + 20);
+    for (size_t i = 1; i < o.n; i++) {
+        assert_int_equal(o.at[i].free_ns + o.at[i].before_ns + o.at[i].after_ns, 0);
+    }
+    ps_overlaps_fini(&o);
+    ps_trace_free(t);
+}
+
 /* Two receives under a kernel, at the same time: nothing of communication is alone. */
 static void receives_under_computing(void **state) {
     (void)state;
@@ -601,6 +624,7 @@ int main(void) {
         cmocka_unit_test(jobs_where_there_are_no_kernels),
         cmocka_unit_test(a_deep_queue),
         cmocka_unit_test(ends_of_steps),
+        cmocka_unit_test(a_step_around_many),
         cmocka_unit_test(receives_under_computing),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(as_the_collector_at_level0),
