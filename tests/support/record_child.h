@@ -37,6 +37,9 @@ long long record_child_query(const char *dir, size_t folder, const char *sql);
 /* `normal`, or fewer in builds that are slow. */
 unsigned record_child_rounds(unsigned normal, unsigned sanitized);
 
+/* Whether a thread of this process has given itself this name. */
+bool record_child_has_thread(const char *name);
+
 /* Under the thread sanitizer, which takes the threads of a parent for those of its child. */
 bool record_child_thread_sanitizer(void);
 
