@@ -270,11 +270,13 @@ static ps_code project_ranges(collector *c, ps_err *err) {
     for (uint32_t i = 0; code == PS_OK && i < c->s->n; i++) {
         if (!ps_str_is_none(c->names[i])) {
             c->device[i] = (uint32_t)n;
-            spans[n++] =
-                (ps_host_span){c->s->start_ns[i], c->s->start_ns[i] + c->s->dur_ns[i], i, false};
+            spans[n++] = (ps_host_span){.start_ns = c->s->start_ns[i],
+                                        .end_ns = c->s->start_ns[i] + c->s->dur_ns[i],
+                                        .slice = i,
+                                        .track = c->s->track[i]};
         }
     }
-    code = code == PS_OK ? ps_project(c->trace, spans, n, extents, err) : code;
+    code = code == PS_OK ? ps_project(c->links, spans, n, extents, c->diag, err) : code;
     if (code == PS_OK) {
         add_inner_extents(c, spans, n, extents);
     }

@@ -82,7 +82,7 @@ static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
         code = read_host(in->trace, part) ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK) {
-        code = ps_rank_labels_read(in->trace, in->opts, &part->labels, in->diag, err);
+        code = ps_rank_labels_read(in, &part->labels, err);
     }
     if (code == PS_OK) {
         code = ps_transfers_collect(in->trace, in->opts, in->rank->rank, &part->facts,

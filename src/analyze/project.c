@@ -1,8 +1,5 @@
-/* Flows are sorted by the slice they come from, and slices by start: the launches come in time order, and one pass with
- * the spans that are open suffices.
- *
- * A device slice may have several causes (an operator of the framework, the call into the driver). Where the framework
- * queues its launches for another thread, the call comes late: the operator counts, when there is one. */
+/* A device slice may have several causes (an operator of the framework, the call into the driver). The call says best when it was
+ * launched, unless it comes from a queue: the thread that takes from a queue comes late, and the operator counts. */
 #include "analyze/project.h"
 
 #include <string.h>
@@ -47,31 +44,14 @@ bool ps_trace_has_device(const ps_trace *trace) {
     return false;
 }
 
-static bool is_host(uint8_t kind) {
-    return kind < PS_SLICE_KERNEL && kind != PS_SLICE_MARK_DEVICE && kind != PS_SLICE_DERIVED &&
-           kind != PS_SLICE_COMM_OP;
-}
-
-/* cause[device slice]: the flow that stands for its launch, PS_NONE. */
-static uint32_t *find_causes(const ps_trace *trace) {
-    const ps_slices *s = ps_trace_slices(trace);
-    size_t n = 0;
-    const ps_flow *flows = ps_trace_flows(trace, &n);
-    uint32_t *cause = ps_alloc(((size_t)s->n + 1) * sizeof *cause);
-    for (uint32_t i = 0; cause != NULL && i < s->n; i++) {
-        cause[i] = PS_NONE;
-    }
-    for (size_t i = 0; cause != NULL && i < n; i++) {
-        uint32_t from = flows[i].from;
-        uint32_t to = flows[i].to;
-        if (value_of(s->kind[to]) == NOTHING || !is_host(s->kind[from])) {
-            continue;
-        }
-        bool better = cause[to] == PS_NONE || (s->kind[from] == PS_SLICE_HOST_OP &&
-                                               s->kind[flows[cause[to]].from] != PS_SLICE_HOST_OP);
-        cause[to] = better ? (uint32_t)i : cause[to];
-    }
-    return cause;
+/* The host slice that stands for a device slice's launch, PS_NONE. */
+static uint32_t launch_of(const ps_links *links, uint32_t to) {
+    const ps_slices *s = ps_trace_slices(links->trace);
+    uint32_t call = links->call[to];
+    uint32_t op = links->op[to];
+    bool is_queued = call != PS_NONE && op != PS_NONE &&
+                     !ps_same_thread(links->trace, s->track[call], s->track[op]);
+    return call == PS_NONE || is_queued ? op : call;
 }
 
 static void extend(ps_extent *e, uint8_t value, bool is_part, int64_t start_ns, int64_t end_ns) {
@@ -90,51 +70,31 @@ static void extend(ps_extent *e, uint8_t value, bool is_part, int64_t start_ns, 
     }
 }
 
-/* Spans begun and not yet known to be over, innermost on top. */
-typedef struct open_spans {
-    const ps_host_span *spans;
-    uint32_t *stack;
-    size_t n_stack, next, n;
-} open_spans;
-
-/* The span that contains `at` and began last, PS_NONE when there is none. `at` never goes back. */
-static uint32_t span_at(open_spans *o, int64_t at) {
-    while (o->next < o->n && o->spans[o->next].start_ns <= at) {
-        o->stack[o->n_stack++] = (uint32_t)o->next++;
-    }
-    while (o->n_stack > 0 && o->spans[o->stack[o->n_stack - 1]].end_ns < at) {
-        o->n_stack--;
-    }
-    return o->n_stack > 0 ? o->stack[o->n_stack - 1] : PS_NONE;
-}
-
-ps_code ps_project(const ps_trace *trace, const ps_host_span *spans, size_t n, ps_extent *out,
-                   ps_err *err) {
-    const ps_slices *s = ps_trace_slices(trace);
-    size_t n_flows = 0;
-    const ps_flow *flows = ps_trace_flows(trace, &n_flows);
-    uint32_t *cause = find_causes(trace);
-    open_spans open = {.spans = spans, .n = n};
-    open.stack = ps_calloc(n, sizeof *open.stack);
-    bool ok = cause != NULL && open.stack != NULL;
+ps_code ps_project(const ps_links *links, const ps_host_span *spans, size_t n, ps_extent *out,
+                   ps_diag *diag, ps_err *err) {
+    const ps_slices *s = ps_trace_slices(links->trace);
+    ps_span_index index;
+    uint64_t n_open = 0;
+    bool ok = ps_span_index_init(&index, links, spans, n);
     for (size_t i = 0; i < n; i++) {
         out[i] = (ps_extent){0};
     }
-    for (size_t i = 0; ok && i < n_flows; i++) {
-        uint32_t to = flows[i].to;
+    for (uint32_t to = 0; ok && to < s->n; to++) {
         uint8_t value = value_of(s->kind[to]);
-        if (value == NOTHING || cause[to] != i) {
+        uint32_t launch = value != NOTHING ? launch_of(links, to) : PS_NONE;
+        if (launch == PS_NONE) {
             continue;
         }
-        uint32_t span = span_at(&open, s->start_ns[flows[i].from]);
-        bool own =
-            value != OWN_DEVICE_SIDE || (span != PS_NONE && spans[span].slice == flows[i].from);
+        bool is_open = false;
+        uint32_t span = ps_span_holding(&index, launch, &is_open);
+        bool own = value != OWN_DEVICE_SIDE || (span != PS_NONE && spans[span].slice == launch);
+        n_open += is_open && own;
         if (span != PS_NONE && own) {
             extend(&out[span], value, spans[span].is_part, s->start_ns[to],
                    s->start_ns[to] + s->dur_ns[to]);
         }
     }
-    ps_free(cause);
-    ps_free(open.stack);
+    ps_diag_count(diag, PS_ODD_LAUNCH_OPEN, n_open);
+    ps_span_index_fini(&index);
     return ok ? PS_OK : ps_fail_nomem(err);
 }

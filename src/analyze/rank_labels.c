@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/derived.h"
 #include "analyze/host_parts.h"
 #include "analyze/infer_flows.h"
 #include "analyze/jobs.h"
 #include "analyze/label_steps.h"
 #include "analyze/project.h"
+#include "analyze/span_index.h"
 #include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
@@ -98,13 +100,16 @@ static bool add_range(const ps_trace *trace, const ps_host_range *range, const p
 /* Ranges and parts in the order of starts, longer first. */
 typedef struct projecting {
     const ps_trace *trace;
+    const ps_links *links;
     const ps_host_ranges *ranges;
     const ps_host_parts *parts;
     ps_host_span *spans; /* [n] */
     ps_extent *extents;  /* [n] */
     uint32_t *range_at;  /* [ranges->n] row in spans */
     uint32_t *part_at;   /* [parts->n] row in spans */
-    uint32_t *range_of;  /* [parts->n] the range that a part begins in, PS_NONE */
+    uint32_t *range_of;  /* [parts->n] the range that holds a part, PS_NONE */
+    uint32_t *first;     /* [ranges->n + 1] of `held`: where the parts of a range begin */
+    uint32_t *held;      /* parts that a range holds, by range, then in start order */
     size_t n;
 } projecting;
 
@@ -118,23 +123,67 @@ static bool is_range_next(const projecting *p, size_t r, size_t k) {
                                              : range->end_ns >= part->end_ns;
 }
 
+static ps_host_span span_of_range(const ps_host_range *range) {
+    return (ps_host_span){range->start_ns, range->end_ns, range->slice, range->track, false};
+}
+
 static void list_spans(projecting *p) {
     size_t r = 0;
     size_t k = 0;
     while (p->n < p->ranges->n + p->parts->n) {
         if (is_range_next(p, r, k)) {
-            const ps_host_range *range = &p->ranges->ranges[r];
-            p->range_at[r++] = (uint32_t)p->n;
-            p->spans[p->n++] = (ps_host_span){range->start_ns, range->end_ns, range->slice, false};
+            p->range_at[r] = (uint32_t)p->n;
+            p->spans[p->n++] = span_of_range(&p->ranges->ranges[r++]);
         } else {
             const ps_host_part *part = &p->parts->at[k];
-            p->range_of[k] = r > 0 && p->ranges->ranges[r - 1].end_ns >= part->end_ns
-                                 ? (uint32_t)r - 1
-                                 : PS_NONE;
             p->part_at[k++] = (uint32_t)p->n;
-            p->spans[p->n++] = (ps_host_span){part->start_ns, part->end_ns, part->slice, true};
+            p->spans[p->n++] =
+                (ps_host_span){part->start_ns, part->end_ns, part->slice, part->track, true};
         }
     }
+}
+
+/* Ranges of several threads take turns, and so do their parts. */
+static void group_parts(projecting *p) {
+    for (size_t k = 0; k < p->parts->n; k++) {
+        if (p->range_of[k] != PS_NONE) {
+            p->first[p->range_of[k] + 1]++;
+        }
+    }
+    for (size_t r = 0; r < p->ranges->n; r++) {
+        p->first[r + 1] += p->first[r];
+    }
+    uint32_t n_held = p->first[p->ranges->n];
+    for (size_t k = p->parts->n; k > 0; k--) { /* the end of a range's parts moves to their begin */
+        if (p->range_of[k - 1] != PS_NONE) {
+            p->held[--p->first[p->range_of[k - 1] + 1]] = (uint32_t)k - 1;
+        }
+    }
+    for (size_t r = 0; r < p->ranges->n; r++) {
+        p->first[r] = p->first[r + 1];
+    }
+    p->first[p->ranges->n] = n_held;
+}
+
+/* The ranges alone, so that a part does not hold itself. False when memory is out. */
+static bool find_ranges_of_parts(projecting *p) {
+    ps_span_index index;
+    for (size_t r = 0; r < p->ranges->n; r++) {
+        p->spans[r] = span_of_range(&p->ranges->ranges[r]);
+    }
+    bool ok = ps_span_index_init(&index, p->links, p->spans, p->ranges->n);
+    for (size_t k = 0; ok && k < p->parts->n; k++) {
+        const ps_host_part *part = &p->parts->at[k];
+        bool is_open = false;
+        uint32_t range = ps_span_holding(&index, part->slice, &is_open);
+        bool holds = range != PS_NONE && p->ranges->ranges[range].end_ns >= part->end_ns;
+        p->range_of[k] = holds ? range : PS_NONE;
+    }
+    ps_span_index_fini(&index);
+    if (ok) {
+        group_parts(p);
+    }
+    return ok;
 }
 
 /* An op lies from the first start to the last end of all that its parts did, and of what it did beside them. */
@@ -155,19 +204,27 @@ static void join_extents(projecting *p) {
 }
 
 /* False when memory is out. */
-static bool project_all(projecting *p) {
+static bool project_all(projecting *p, ps_diag *diag) {
     size_t n = p->ranges->n + p->parts->n;
     p->spans = ps_calloc(n, sizeof *p->spans);
     p->extents = ps_calloc(n, sizeof *p->extents);
     p->range_at = ps_calloc(p->ranges->n, sizeof *p->range_at);
     p->part_at = ps_calloc(p->parts->n, sizeof *p->part_at);
     p->range_of = ps_calloc(p->parts->n, sizeof *p->range_of);
+    p->first = ps_calloc(p->ranges->n + 1, sizeof *p->first);
+    p->held = ps_calloc(p->parts->n, sizeof *p->held);
     if (p->spans == NULL || p->extents == NULL || p->range_at == NULL || p->part_at == NULL ||
-        p->range_of == NULL) {
+        p->range_of == NULL || p->first == NULL || p->held == NULL) {
+        return false;
+    }
+    if (n == 0) {
+        return true;
+    }
+    if (!find_ranges_of_parts(p)) {
         return false;
     }
     list_spans(p);
-    if (n > 0 && ps_project(p->trace, p->spans, n, p->extents, NULL) != PS_OK) {
+    if (ps_project(p->links, p->spans, n, p->extents, diag, NULL) != PS_OK) {
         return false;
     }
     join_extents(p);
@@ -180,43 +237,46 @@ static void projecting_fini(projecting *p) {
     ps_free(p->range_at);
     ps_free(p->part_at);
     ps_free(p->range_of);
+    ps_free(p->first);
+    ps_free(p->held);
 }
 
-/* The parts [*k, ...) of a range behind the op that was added for it. A part that did nothing on the device is none. */
-static bool add_parts(const projecting *p, size_t range, size_t *k, ps_rank_labels *out,
-                      bool is_op) {
-    const ps_slices *s = ps_trace_slices(p->trace);
+/* A part behind the others of the op that was added last. One that did nothing on the device is none. */
+static bool add_part(const projecting *p, uint32_t k, ps_rank_labels *out) {
+    const ps_host_part *part = &p->parts->at[k];
+    const ps_extent *e = &p->extents[p->part_at[k]];
     int64_t origin = ps_trace_origin_ns(p->trace);
-    uint32_t first = (uint32_t)out->n_parts;
-    while (*k < p->parts->n && (p->range_of[*k] == PS_NONE || p->range_of[*k] <= range)) {
-        const ps_host_part *part = &p->parts->at[*k];
-        const ps_extent *e = &p->extents[p->part_at[*k]];
-        bool wanted =
-            is_op && p->range_of[*k] == range && part->slice != p->ranges->ranges[range].slice;
-        (*k)++;
-        if (!wanted || (e->n_kernels == 0 && !out->host_times)) {
-            continue;
-        }
-        const char *name = ps_trace_text(p->trace, s->name[part->slice]);
-        name = ps_arena_strndup(&out->arena, name, strlen(name));
-        if (name == NULL || !ps_grow(&out->parts, &out->cap_parts, out->n_parts + 1, UINT32_MAX - 1,
-                                     sizeof *out->parts)) {
-            return false;
-        }
-        bool projected = e->n_kernels > 0;
-        out->parts[out->n_parts++] =
-            (ps_given_part){.start_ns = origin + (projected ? e->start_ns : part->start_ns),
-                            .end_ns = origin + (projected ? e->end_ns : part->end_ns),
-                            .name = name,
-                            .kind = (uint8_t)part->kind,
-                            .communicates = projected && e->communication_ns > e->all_ns / 2};
+    if (e->n_kernels == 0 && !out->host_times) {
+        return true;
     }
-    if (is_op) {
-        ps_labelled *op = &out->ops[out->n - 1];
-        op->first_part = first;
-        op->n_parts = (uint32_t)out->n_parts - first;
+    const char *name = ps_trace_text(p->trace, ps_trace_slices(p->trace)->name[part->slice]);
+    name = ps_arena_strndup(&out->arena, name, strlen(name));
+    if (name == NULL || !ps_grow(&out->parts, &out->cap_parts, out->n_parts + 1, UINT32_MAX - 1,
+                                 sizeof *out->parts)) {
+        return false;
     }
+    bool projected = e->n_kernels > 0;
+    out->parts[out->n_parts++] =
+        (ps_given_part){.start_ns = origin + (projected ? e->start_ns : part->start_ns),
+                        .end_ns = origin + (projected ? e->end_ns : part->end_ns),
+                        .name = name,
+                        .kind = (uint8_t)part->kind,
+                        .communicates = projected && e->communication_ns > e->all_ns / 2};
     return true;
+}
+
+/* The parts of a range, of the op that was added for it. */
+static bool add_parts(const projecting *p, size_t range, ps_rank_labels *out) {
+    uint32_t first = (uint32_t)out->n_parts;
+    bool ok = true;
+    for (uint32_t at = p->first[range]; ok && at < p->first[range + 1]; at++) {
+        bool is_itself = p->parts->at[p->held[at]].slice == p->ranges->ranges[range].slice;
+        ok = is_itself || add_part(p, p->held[at], out);
+    }
+    ps_labelled *op = &out->ops[out->n - 1];
+    op->first_part = first;
+    op->n_parts = (uint32_t)out->n_parts - first;
+    return ok;
 }
 
 static ps_code collect_ranges(const ps_trace *trace, const ps_label_rules *rules,
@@ -234,18 +294,23 @@ static ps_code collect_ranges(const ps_trace *trace, const ps_label_rules *rules
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
-static ps_code read_ranges(const ps_trace *trace, const ps_label_rules *rules, ps_rank_labels *out,
-                           ps_diag *diag, ps_err *err) {
+static ps_code read_ranges(const ps_map_input *in, const ps_label_rules *rules, ps_rank_labels *out,
+                           ps_err *err) {
+    const ps_trace *trace = in->trace;
+    ps_diag *diag = in->diag;
     ps_host_ranges found = {.family = PS_N_FAMILIES};
     ps_host_parts parts = {0};
     ps_code code = collect_ranges(trace, rules, &found, &parts, diag, err);
     projecting p = {.trace = trace, .ranges = &found, .parts = &parts};
-    bool ok = code == PS_OK && project_all(&p);
-    size_t part = 0;
+    if (code == PS_OK && found.n + parts.n > 0) {
+        p.links = ps_derived_links(in->derived, err);
+        code = p.links != NULL ? PS_OK : PS_NOMEM;
+    }
+    bool ok = code == PS_OK && project_all(&p, diag);
     for (size_t i = 0; ok && i < found.n; i++) {
         size_t before = out->n;
         ok = add_range(trace, &found.ranges[i], &p.extents[p.range_at[i]], out, diag) &&
-             add_parts(&p, i, &part, out, out->n > before);
+             (out->n == before || add_parts(&p, i, out));
     }
     out->source = source_of(found.family);
     projecting_fini(&p);
@@ -254,7 +319,8 @@ static ps_code read_ranges(const ps_trace *trace, const ps_label_rules *rules, p
     return code == PS_OK && !ok ? ps_fail_nomem(err) : code;
 }
 
-static ps_code read_flows(const ps_trace *trace, ps_rank_labels *out, ps_diag *diag, ps_err *err) {
+static ps_code read_flows(const ps_map_input *in, ps_rank_labels *out, ps_err *err) {
+    const ps_trace *trace = in->trace;
     ps_inferred_list found;
     ps_code code = ps_infer_from_flows(trace, &found, err);
     if (code != PS_OK) {
@@ -264,13 +330,18 @@ static ps_code read_flows(const ps_trace *trace, ps_rank_labels *out, ps_diag *d
     ps_extent *extents = ps_calloc(found.n, sizeof *extents);
     bool ok = spans != NULL && extents != NULL;
     for (size_t i = 0; ok && i < found.n; i++) {
-        spans[i] = (ps_host_span){found.ops[i].start_ns, found.ops[i].end_ns, PS_NONE, false};
+        spans[i] =
+            (ps_host_span){found.ops[i].start_ns, found.ops[i].end_ns, PS_NONE, PS_NONE, false};
     }
-    ok = ok && (found.n == 0 || ps_project(trace, spans, found.n, extents, NULL) == PS_OK);
+    if (ok && found.n > 0) {
+        const ps_links *links = ps_derived_links(in->derived, NULL);
+        ok = links != NULL && ps_project(links, spans, found.n, extents, in->diag, NULL) == PS_OK;
+    }
     for (size_t i = 0; ok && i < found.n; i++) {
         const ps_inferred *f = &found.ops[i];
         ps_op_kind kind = f->is_backward != 0 ? PS_OP_B : PS_OP_F;
-        if (is_lost(out, &extents[i], kind, diag, f->is_backward != 0 ? "backward" : "forward")) {
+        if (is_lost(out, &extents[i], kind, in->diag,
+                    f->is_backward != 0 ? "backward" : "forward")) {
             continue;
         }
         ps_labelled op = {.mark = mark_of(trace, f->start_ns, f->end_ns, &extents[i], kind),
@@ -490,39 +561,38 @@ bool ps_rank_labels_split(ps_rank_labels *r) {
 
 /* --- all together -------------------------------------------------------------------------------------------- */
 
-static ps_code read_frameworks(const ps_trace *trace, const ps_analysis_opts *opts,
-                               ps_rank_labels *out, ps_diag *diag, ps_err *err) {
+static ps_code read_frameworks(const ps_map_input *in, ps_rank_labels *out, ps_err *err) {
     bool any_job = false;
-    ps_code code = read_marks(trace, opts, out, diag, err);
+    ps_code code = read_marks(in->trace, in->opts, out, in->diag, err);
     if (code == PS_OK && out->source == PS_LABELS_NONE) {
-        code = read_ranges(trace, NULL, out, diag, err);
+        code = read_ranges(in, NULL, out, err);
     }
     if (code == PS_OK && out->source == PS_LABELS_NONE) {
         out->n = 0;
-        code = ps_jobs_collect(trace, out, &any_job) ? PS_OK : ps_fail_nomem(err);
+        code = ps_jobs_collect(in->trace, out, &any_job) ? PS_OK : ps_fail_nomem(err);
         out->source = any_job ? PS_LABELS_JOB : PS_LABELS_NONE;
         out->host_times = out->host_times && !any_job; /* a job's times are the device's */
     }
     if (code == PS_OK && out->source == PS_LABELS_NONE) {
         out->n = 0;
-        code = read_flows(trace, out, diag, err);
+        code = read_flows(in, out, err);
     }
     return code;
 }
 
-ps_code ps_rank_labels_read(const ps_trace *trace, const ps_analysis_opts *opts,
-                            ps_rank_labels *out, ps_diag *diag, ps_err *err) {
+ps_code ps_rank_labels_read(const ps_map_input *in, ps_rank_labels *out, ps_err *err) {
+    const ps_trace *trace = in->trace;
     *out = (ps_rank_labels){.source = PS_LABELS_NONE};
     ps_arena_init(&out->arena);
     out->host_times = !ps_trace_has_device(trace) || ps_trace_has_host_times(trace);
     ps_code code = PS_OK;
-    if (ps_label_rules_given(opts)) {
+    if (ps_label_rules_given(in->opts)) {
         ps_label_rules rules;
-        code = ps_label_rules_init(&rules, opts, err);
-        code = code == PS_OK ? read_ranges(trace, &rules, out, diag, err) : code;
+        code = ps_label_rules_init(&rules, in->opts, err);
+        code = code == PS_OK ? read_ranges(in, &rules, out, err) : code;
         ps_label_rules_fini(&rules);
     } else {
-        code = read_frameworks(trace, opts, out, diag, err);
+        code = read_frameworks(in, out, err);
     }
     if (code != PS_OK || out->source == PS_LABELS_NONE) {
         return code;
@@ -531,7 +601,7 @@ ps_code ps_rank_labels_read(const ps_trace *trace, const ps_analysis_opts *opts,
         if (out->n > 1) {
             qsort(out->ops, out->n, sizeof *out->ops, by_host);
         }
-        if (!settle_steps(trace, out, diag)) {
+        if (!settle_steps(trace, out, in->diag)) {
             return ps_fail_nomem(err);
         }
     }

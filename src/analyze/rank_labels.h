@@ -60,8 +60,7 @@ typedef struct ps_rank_labels {
 
 /* The best source that the trace has; PS_LABELS_NONE when it has none. With rules of the user nothing else is looked
  * at. PS_NOMEM, or PS_USAGE for a rule that is no expression. End with ps_rank_labels_fini(), also after a failure. */
-PS_MUST_USE ps_code ps_rank_labels_read(const ps_trace *trace, const ps_analysis_opts *opts,
-                                        ps_rank_labels *out, ps_diag *diag, ps_err *err);
+PS_MUST_USE ps_code ps_rank_labels_read(const ps_map_input *in, ps_rank_labels *out, ps_err *err);
 /* Steps by the labels instead of the windows, of a rank whose windows hold several. False when memory is out. */
 bool ps_rank_labels_split(ps_rank_labels *labels);
 void ps_rank_labels_fini(ps_rank_labels *labels);

@@ -140,6 +140,9 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     /* charts of other profiles */                                                                 \
     X(PS_ODD_RANGE_NO_KERNEL, PS_SEV_LOSS, "range-without-kernel",                                 \
       "%llu labelled {ranges|range} launched nothing on the device: left out")                     \
+    X(PS_ODD_LAUNCH_OPEN, PS_SEV_LOSS, "launch-of-no-range",                                       \
+      "%llu {kernels were|kernel was} launched by a thread without ranges while several threads "  \
+      "were in one: {they count|it counts} in none")                                               \
     X(PS_ODD_CLOCKS, PS_SEV_LOSS, "clocks-disagree",                                               \
       "%llu {ranks have clocks that disagree|rank has a clock that disagrees} with the order "     \
       "of sends and receives (see --align)")                                                       \
