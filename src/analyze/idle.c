@@ -1,4 +1,5 @@
-/* One pass in time order: of each device the end of all it did so far. What begins later ends a stretch. */
+/* One pass in time order: of each device the end of all it did so far. What begins later ends a stretch. Stretches of nothing but
+ * communication are those of the overlaps; what computes next ends them. */
 #include "analyze/idle.h"
 
 #include <stdlib.h>
@@ -262,6 +263,116 @@ static bool walk(search *x) {
     return ok;
 }
 
+/* --- nothing but communication ---------------------------------------------------------------------------- */
+
+/* What a device computes, by device and start. */
+typedef struct computing {
+    int64_t device, start_ns;
+    uint32_t slice;
+} computing;
+
+static int by_device_and_start(const void *a, const void *b) {
+    const computing *x = a;
+    const computing *y = b;
+    if (x->device != y->device) {
+        return x->device < y->device ? -1 : 1;
+    }
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    return x->slice < y->slice ? -1 : x->slice > y->slice;
+}
+
+/* Receives that the device shows are under way, too: in such a moment nobody waits for the host. */
+static computing *list_computing(search *x, size_t *n) {
+    computing *all = ps_calloc((size_t)x->s->n + 1, sizeof *all);
+    bool ok = all != NULL;
+    *n = 0;
+    for (uint32_t i = 0; ok && i < x->s->n; i++) {
+        ps_part part = x->s->dur_ns[i] > 0 ? ps_work_part(&x->work, i) : PS_PART_NONE;
+        if (part == PS_PART_COMPUTING) {
+            all[(*n)++] = (computing){ps_work_device(&x->work, i), x->s->start_ns[i], i};
+        } else if (part == PS_PART_RECEIVING) {
+            ok = ps_intervals_add(&x->first[0], x->s->start_ns[i], end_of(x, i));
+        }
+    }
+    ps_intervals_unite(&x->first[0]);
+    if (ok && *n > 1) {
+        qsort(all, *n, sizeof *all, by_device_and_start);
+    }
+    if (!ok) {
+        ps_free(all);
+        return NULL;
+    }
+    return all;
+}
+
+/* The first that the device begins behind `at_ns`; NULL: none. */
+static const computing *computes_behind(const computing *all, size_t n, int64_t device,
+                                        int64_t at_ns) {
+    size_t low = 0;
+    size_t high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const computing *c = &all[middle];
+        if (c->device < device || (c->device == device && c->start_ns <= at_ns)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < n && all[low].device == device ? &all[low] : NULL;
+}
+
+/* One span of a row; another step may compute in it. */
+static bool add_comm(search *x, const computing *all, size_t n, size_t row, ps_interval span) {
+    bool ok = true;
+    while (ok && span.start_ns < span.end_ns) {
+        const computing *next = computes_behind(all, n, x->overlaps->at[row].device, span.start_ns);
+        if (next == NULL) {
+            return true;
+        }
+        int64_t end_ns = next->start_ns < span.end_ns ? next->start_ns : span.end_ns;
+        ok = add_outside(x,
+                         (ps_idle_piece){.start_ns = span.start_ns,
+                                         .end_ns = end_ns,
+                                         .row = (uint32_t)row,
+                                         .from = PS_NONE,
+                                         .next = next->slice},
+                         0);
+        span.start_ns = end_ns;
+    }
+    return ok;
+}
+
+static bool add_exposed(search *x, const computing *all, size_t n) {
+    bool ok = true;
+    for (size_t row = 0; ok && row < x->overlaps->n; row++) {
+        const ps_overlap_spans *spans = &x->overlaps->spans[row];
+        ps_intervals alone = {0};
+        ok = ps_intervals_minus(&spans->communication, &spans->computing, &alone);
+        for (size_t k = 0; ok && k < alone.n; k++) {
+            ok = add_comm(x, all, n, row, alone.at[k]);
+        }
+        ps_intervals_fini(&alone);
+    }
+    return ok;
+}
+
+static bool walk_exposed(search *x) {
+    ps_idle *whole = x->out;
+    ps_idle found = {.at = NULL};
+    size_t n = 0;
+    computing *all = list_computing(x, &n);
+    x->out = &found;
+    bool ok = all != NULL && add_exposed(x, all, n);
+    x->out = whole;
+    whole->comm = found.at;
+    whole->n_comm = found.n;
+    ps_free(all);
+    return ok;
+}
+
 static void find_windows(search *x) {
     const ps_step_index *steps = &x->links->steps;
     for (size_t i = 0; i < steps->n; i++) {
@@ -285,7 +396,7 @@ ps_code ps_idle_measure(const ps_links *links, const ps_overlaps *overlaps,
     ps_idmap_init(&x.row_of);
     ps_idmap_init(&x.behind);
     find_windows(&x);
-    bool ok = list_first(&x) && look_behind_copies(&x) && walk(&x);
+    bool ok = list_first(&x) && look_behind_copies(&x) && walk(&x) && walk_exposed(&x);
     ps_intervals_fini(&x.first[0]);
     ps_intervals_fini(&x.first[1]);
     ps_free(x.devices);
@@ -296,5 +407,6 @@ ps_code ps_idle_measure(const ps_links *links, const ps_overlaps *overlaps,
 
 void ps_idle_fini(ps_idle *idle) {
     ps_free(idle->at);
+    ps_free(idle->comm);
     *idle = (ps_idle){.at = NULL};
 }

@@ -221,9 +221,14 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
             per_step(facts, ps_ns_add(waits[PS_SHARE_BEFORE], waits[PS_SHARE_AFTER]));
     }
     int64_t host_ns = 0;
+    int64_t late_comm_ns = 0;
     for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
-        host_ns = ps_ns_add(host_ns, ps_idle_is_hosts(cause) ? ps_report_idle_ns(facts, cause) : 0);
+        bool is_hosts = ps_idle_is_hosts(cause);
+        host_ns = ps_ns_add(host_ns, is_hosts ? ps_report_idle_ns(facts, cause) : 0);
+        late_comm_ns = ps_ns_add(late_comm_ns, is_hosts ? facts->late_comm_ns[cause] : 0);
     }
+    late_comm_ns = per_step(facts, late_comm_ns);
+    m->late_comm_ns = late_comm_ns < m->exposed_ns ? late_comm_ns : m->exposed_ns;
     m->host_ns = host_ns > in_bubble_ns ? per_step(facts, host_ns - in_bubble_ns) : 0;
     m->host_ns = m->computing_ns > 0 ? m->host_ns : 0; /* else nobody knows when it was idle */
     return ok;

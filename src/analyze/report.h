@@ -21,7 +21,8 @@ typedef struct ps_report_member {
         after_ns; /* of the step's window, before the first and after the last work */
     int64_t
         host_ns; /* of before, free and after: the device waited for the host, outside of the pipeline bubble */
-    int64_t bubble_ns;      /* of free: the pipeline bubble, mean per step */
+    int64_t late_comm_ns; /* of exposed: nothing to compute was launched yet, for the host's sake */
+    int64_t bubble_ns;    /* of free: the pipeline bubble, mean per step */
     int64_t edge_bubble_ns; /* the same of before and after */
     int64_t
         collective_waits_ns; /* of exposed, mean per step: in collectives, for ranks that come later */

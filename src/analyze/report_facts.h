@@ -203,7 +203,10 @@ typedef struct ps_report_rank {
     size_t n_host_gaps, cap_host_gaps;
     /* Of all steps: the device did nothing, by cause (idle.h) and part of the step. They add up to what the steps say. */
     int64_t idle_ns[PS_N_IDLE_CAUSES][PS_N_SHARES];
-    ps_intervals idle_spans[PS_N_IDLE_CAUSES];      /* where, epoch, united; of many the longest */
+    ps_intervals idle_spans[PS_N_IDLE_CAUSES]; /* where, epoch, united; of many the longest */
+    /* Of all steps: the device did nothing but communicate, and what it computes next was not launched yet (ps_idle.comm). */
+    int64_t late_comm_ns[PS_N_IDLE_CAUSES];
+    ps_intervals late_comm_spans[PS_N_IDLE_CAUSES];
     int64_t short_gaps_ns;                          /* of the host's, in stretches under 20 us */
     ps_report_copies copies[PS_REPORT_COPIES_KEPT]; /* by time alone, the most first */
     size_t n_copies;
