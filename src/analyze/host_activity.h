@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/host_phases.h"
 #include "analyze/links.h"
 #include "base/err.h"
 #include "model/trace.h"
@@ -64,6 +65,7 @@ typedef struct ps_host_activity {
     ps_host_thread *threads; /* those that launch work, most launches first */
     size_t n_threads;
     uint32_t *thread_of; /* [n_tracks] row in threads, PS_NONE */
+    ps_host_phases phases;
 } ps_host_activity;
 
 /* PS_NOMEM only; end with ps_host_activity_fini() in any case. The links must outlive it. Needs SLICES, FLOWS, STEPS. */

@@ -135,7 +135,7 @@ static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *wai
         return true;
     }
     stops->n++;
-    return ps_intervals_add(all, start, end) &&
+    return ps_intervals_add(all, ps_host_phase_start_ns(&h->activity->phases, i), end) &&
            (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep(h, stops, e, i);
 }
 

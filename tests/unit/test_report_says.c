@@ -319,6 +319,43 @@ static void buffers_have_their_name(void **state) {
     }
 }
 
+/* Copies within the device, or from the host, that a call of 1 us inside of aten::copy_ launches. */
+static void write_back(rig *r, int64_t at, const char *copy) {
+    (void)rig_host(r, PS_SLICE_HOST_OP, "aten::copy_", at, at + 30);
+    uint32_t from = rig_host(r, PS_SLICE_CALL, "cudaMemcpyAsync", at + 10, at + 11);
+    ps_builder_flow(r->b, from, rig_slice(r, PS_SLICE_COPY, r->stream, copy, at + 12, at + 13));
+}
+
+/* Buffers are taken apart from 450 to 500 and copied back by two operators of 30, at 510 and 550; a call lies between, and
+ * after them the first operator of the model, which may copy what it is given: it comes behind one that launches a
+ * kernel, or from the host. The phase goes from 450 to 580: the device copies for 2 of it, and for 2 more a copy that was launched had not begun. */
+static void buffers_are_copied_back(void **state) {
+    (void)state;
+    static const char *const WITHIN = "Memcpy DtoD (Device -> Device)";
+    for (int of_model = 0; of_model < 2; of_model++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+        (void)rig_host(&r, PS_SLICE_ANNOTATION, "DistributedDataParallel.forward", 410, 699);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::unflatten_dense_tensors", 450, 500);
+        write_back(&r, 510, WITHIN);
+        (void)rig_host(&r, PS_SLICE_CALL, "cudaEventRecord", 543, 545);
+        write_back(&r, 550, WITHIN);
+        if (of_model == 0) {
+            (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::conv2d", 590, 620);
+            (void)rig_kernel(&r, "Conv", NULL, 600, 612, 614);
+            write_back(&r, 630, WITHIN);
+        } else {
+            write_back(&r, 590, "Memcpy HtoD (Pageable -> Device)");
+        }
+        (void)rig_kernel(&r, "Add", NULL, 690, 700, 1000);
+        report_one(&o, &r);
+        assert_int_equal(report_gain(&o, PS_RULE_MODEL_BUFFERS), 126 * US);
+        assert_non_null(strstr(report_text(&o, PS_RULE_MODEL_BUFFERS), "130 us in all"));
+        report_fini(&o);
+    }
+}
+
 /* --- the roofline --------------------------------------------------------------------------------------------------------- */
 
 /* One product in a step of 10000, of `m` rows with a matrix of 4096 x 4096, that takes `length`. */
@@ -389,6 +426,7 @@ int main(void) {
         cmocka_unit_test(a_synchronisation_outside_is_not_the_steps),
         cmocka_unit_test(compiling_is_what_compiles),
         cmocka_unit_test(buffers_have_their_name),
+        cmocka_unit_test(buffers_are_copied_back),
         cmocka_unit_test(memory_is_not_low_mfu),
         cmocka_unit_test(unknown_bandwidth_is_said),
     };
