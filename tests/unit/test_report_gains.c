@@ -152,6 +152,27 @@ static void verdict_names_the_largest(void **state) {
     report_fini(&o);
 }
 
+/* A gap of 300, of which the host is in the optimiser for 120; a conversion of 60. The larger one comes next, though it is a part of
+ * the first: 1 + 296, and 120 of it. */
+static void verdict_tells_what_comes_next(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+    (void)rig_host(&r, PS_SLICE_ANNOTATION, "Optimizer.step#SGD.step", 420, 540);
+    (void)rig_kernel(&r, "TransData", NULL, 695, 700, 760);
+    (void)rig_kernel(&r, "Add", NULL, 696, 760, 1000);
+    ps_trace *t = rig_seal(&r);
+    report_over(&o, &t, 1, NULL, NULL);
+    const ps_table *verdict = report_table(&o, "verdict");
+    assert_true(report_fired(&o, PS_RULE_CONVERSION));
+    assert_non_null(
+        strstr(ps_table_cell(verdict, 0, 0)->u.text,
+               "Next: The optimiser's step waits for the host, at most 120 us (finding 2), "
+               "which counts in finding 1, too."));
+    report_fini(&o);
+}
+
 /* One kernel that fills its step: nothing to find. */
 static void nothing_to_say(void **state) {
     (void)state;
@@ -201,6 +222,7 @@ int main(void) {
         cmocka_unit_test(findings_rank_by_gain),
         cmocka_unit_test(shared_time_is_said),
         cmocka_unit_test(verdict_names_the_largest),
+        cmocka_unit_test(verdict_tells_what_comes_next),
         cmocka_unit_test(nothing_to_say),
         cmocka_unit_test(stages_add_up),
     };
