@@ -102,6 +102,9 @@ const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm
 void ps_report_units(ps_report *report);
 void ps_report_fusions(ps_report *report);
 void ps_report_optimiser_launches(ps_report *report);
+/* What to try where the host is late in the optimiser's step and its kernels are few already; false: what the rule says. */
+bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
+                                size_t size);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 void ps_report_doubts(ps_report *report);  /* computing or communication, for comm */
 void ps_report_pipeline(ps_report *report);

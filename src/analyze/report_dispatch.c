@@ -421,6 +421,11 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
         "%s.%s",
         PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops,
         comm_alone_text(comm_ns, comm));
+    char remedy[400];
+    if (rule->rule == PS_RULE_HOST_OPTIMIZER &&
+        ps_report_optimiser_remedy(report, worst, remedy, sizeof remedy)) {
+        ps_findings_remedy(&report->findings, remedy);
+    }
     show_stops(report, worst, rule);
     claim_idle(report, worst, rule->first, rule->last);
 }

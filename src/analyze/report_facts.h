@@ -151,11 +151,20 @@ typedef struct ps_report_packets {
     double all_mb, small_mb;
 } ps_report_packets;
 
+/* By which operators an optimiser launches most of its kernels: by the operator that launches, not one around it, since a
+ * foreach operator may launch kernels one by one, too. */
+typedef enum ps_optimiser_way {
+    PS_OPTIMISER_PLAIN,
+    PS_OPTIMISER_FOREACH, /* aten::_foreach_add_ ... */
+    PS_OPTIMISER_FUSED    /* aten::_fused_adamw_ ... */
+} ps_optimiser_way;
+
 /* The optimiser's range on the host ("Optimizer.step#AdamW.step") that launches most kernels. */
 typedef struct ps_report_optimiser {
     const char *name; /* NULL: none launches any */
     int64_t start_ns, dur_ns, step;
     int64_t n_kernels, kernels_ns; /* that it launched */
+    ps_optimiser_way way;
 } ps_report_optimiser;
 
 /* Sequences of kernels that one operator could replace: report_fusion.def. */
