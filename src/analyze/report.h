@@ -74,7 +74,7 @@ typedef struct ps_report {
 
 /* Before all others, which it may silence. */
 void ps_report_thinned(ps_report *report);
-/* " Rank 3 holds 1.0 % of ..."; false where no capture is known to be a part. */
+/* "The capture of rank 3 holds only ...: what ran in between is unknown", without its full stop; false where no capture is known to be a part. */
 bool ps_report_say_thinned(const ps_report *report, char *out, size_t size);
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);

@@ -174,12 +174,16 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     }
     double mfu = 100 * worst->flops / worst->peak_flops;
     gain_ns = ps_compute_mean_step_ns(c, gain_ns);
+    char less[96] = "";
+    if (!f->is_of_part) { /* else there are more of them */
+        (void)snprintf(less, sizeof less, " At %.4g %% they would take %s less in each step.",
+                       limit, ps_ns_text_of(gain_ns).text);
+    }
     ps_findings_add(
         f, (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = gain_ns, .value = mfu},
-        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%. At %.4g "
-        "%% they would take %s less in each step.%s",
+        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%.%s%s",
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
-        worst->one->shapes, mfu, limit, ps_ns_text_of(gain_ns).text,
+        worst->one->shapes, mfu, less,
         is_unknown
             ? " Whether memory bounds them is not known: the bandwidth of the chip or the types "
               "of tensors are not."
@@ -572,7 +576,10 @@ static const ps_column KERNELS[N_K] = {
 };
 
 static ps_code add_table(compute *c, ps_err *err) {
-    ps_table *t = ps_table_new("kernels", "top kernels, mean of ranks and steps", KERNELS, N_K);
+    const char *title = c->report->findings.is_of_part
+                            ? "top kernels of the events that are left, mean of ranks and steps"
+                            : "top kernels, mean of ranks and steps";
+    ps_table *t = ps_table_new("kernels", title, KERNELS, N_K);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < c->n_kinds && i < 10; i++) {
         const kind *k = &c->kinds[i];

@@ -225,7 +225,7 @@ static void bound_by_replay(ps_report *report, ps_finding *f) {
 
 /* The finding was made before it was known what its rank waits for others. */
 static void bound_comm(const ps_report *report, ps_finding *f) {
-    for (size_t i = 0; f->comm_ns > 0 && i < report->n_members; i++) {
+    for (size_t i = 0; f->gain_ns > 0 && f->comm_ns > 0 && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
         int64_t most_ns = hidden_in_time_ns(m);
         if (m->rank == f->rank && f->comm_ns > most_ns) {
@@ -237,6 +237,9 @@ static void bound_comm(const ps_report *report, ps_finding *f) {
 
 static void bound_gain(ps_report *report, ps_finding *f) {
     int64_t left_ns = 0;
+    if (report->findings.is_of_part) {
+        f->gain_ns = 0; /* how much more of it there is nobody knows */
+    }
     bound_comm(report, f);
     const ps_report_member *longest = f->gain_ns > 0 ? longest_without(report, f, &left_ns) : NULL;
     int64_t most_ns = report->step_ns > left_ns ? report->step_ns - left_ns : 0;

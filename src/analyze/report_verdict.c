@@ -154,11 +154,19 @@ static void say_parts(sentence *s, const ps_report *report) {
     }
 }
 
+static size_t number_of_thinned(const ps_report *report) {
+    size_t i = 0;
+    while (i < report->findings.n && report->findings.all[i].rule != PS_RULE_THINNED) {
+        i++;
+    }
+    return i + 1;
+}
+
 /* What the capture cannot tell comes first. */
 static void say_thinned(sentence *s, const ps_report *report) {
     char text[512];
     if (report->findings.is_of_part && ps_report_say_thinned(report, text, sizeof text)) {
-        add_text(s, "%s ", text);
+        add_text(s, "%s, and much is not judged (finding %zu). ", text, number_of_thinned(report));
     }
 }
 
@@ -168,7 +176,7 @@ static void say_verdict(sentence *s, const ps_report *report) {
     if (f->n > 0 && f->all[0].gain_ns > 0) {
         say_largest(s, report, &f->all[0]);
     } else if (f->is_of_part) {
-        add_text(s, "Collect again: finding 1 says how.");
+        add_text(s, "Collect again: the finding says how.");
     } else if (f->n > 0) {
         add_text(s, "Of no finding is it known what a step would gain; the first: %s.",
                  ps_finding_title(&f->all[0]));

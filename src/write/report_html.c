@@ -413,7 +413,8 @@ static void put_silence(page *p, size_t section) {
     for (size_t r = 0; r < t->n_rows; r++) {
         n += strcmp(ps_view_text(t, r, "section"), name) == 0;
     }
-    const char *silence = ps_view_silence(p->view, section, n);
+    char text[PS_SILENCE_TEXT];
+    const char *silence = ps_view_silence(p->view, section, n, text);
     if (silence != NULL) {
         ps_buf_addf(p->out, "<p class=quiet>%c%s: ", name[0] - 'a' + 'A', name + 1);
         put_tag(p, "", silence, "</p>\n");

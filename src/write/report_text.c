@@ -285,7 +285,8 @@ static void put_silence(page *p, size_t section) {
     for (size_t r = 0; r < t->n_rows; r++) {
         n += strcmp(ps_view_text(t, r, "section"), name) == 0;
     }
-    const char *silence = ps_view_silence(p->view, section, n);
+    char text[PS_SILENCE_TEXT];
+    const char *silence = ps_view_silence(p->view, section, n, text);
     if (silence != NULL) {
         (void)snprintf(line, sizeof line, "%c%s: %s", name[0] - 'a' + 'A', name + 1, silence);
         wrap(p, line, 0);

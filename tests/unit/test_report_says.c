@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "write/report_view.h"
+
 static void report_one(report_run *out, rig *r) {
     ps_trace *t = rig_seal(r);
     report_over(out, &t, 1, NULL, NULL);
@@ -186,6 +188,38 @@ static void parts_are_not_judged(void **state) {
             assert_true(begins_with(report_text(&o, PS_RULE_THINNED), CASES[i].says));
             assert_true(begins_with(text_of(&o, "verdict", 0, "verdict"), CASES[i].says));
         }
+        report_fini(&o);
+    }
+}
+
+/* Shares of what is left are no shares: nothing is said of them, nor what a step would gain; and each page says so where it would say
+ * that nothing is over its threshold. */
+static void shares_of_a_part_are_none(void **state) {
+    (void)state;
+    for (int thinned = 0; thinned < 2; thinned++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", "64,64", 0, 10, 500);
+        (void)rig_kernel(&r, "TransData", "64,64", 0, 500, 900);
+        if (thinned) {
+            ps_builder_meta(r.b, "pipescope.thinned", "2402 of 238287");
+        }
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_TOP_KERNEL), !thinned);
+        assert_int_equal(report_fired(&o, PS_RULE_CONVERSION), !thinned);
+        ps_report_view view = {.title = "",
+                               .n_ranks = 1,
+                               .findings = report_table(&o, "findings"),
+                               .evidence = report_table(&o, "evidence"),
+                               .overview = report_table(&o, "overview"),
+                               .pipeline = -1};
+        char text[PS_SILENCE_TEXT];
+        const char *silence = ps_view_silence(&view, 1, thinned ? 0 : 2, text);
+        assert_int_equal(silence != NULL, thinned);
+        assert_true(!thinned || begins_with(silence, "Not judged: the capture holds only a part of "
+                                                     "the events (finding 1), so what part"));
+        bool is_left = strstr(report_table(&o, "kernels")->title, "that are left") != NULL;
+        assert_int_equal(is_left, thinned);
         report_fini(&o);
     }
 }
@@ -420,6 +454,7 @@ int main(void) {
         cmocka_unit_test(groups_are_no_ranks),
         cmocka_unit_test(delays_are_of_kernels),
         cmocka_unit_test(parts_are_not_judged),
+        cmocka_unit_test(shares_of_a_part_are_none),
         cmocka_unit_test(ends_are_no_loss),
         cmocka_unit_test(samples_are_not_compared),
         cmocka_unit_test(a_wait_with_nothing_left_to_launch),

@@ -86,10 +86,11 @@ static void json_is_json(void **state) {
     assert_string_equal(ps_lit_str(ps_lit_get(doc, "format")), "pipescope-report");
     assert_string_equal(ps_lit_str(ps_lit_get(doc, "title")), view.title);
     assert_null(ps_lit_get(doc, "device_times"));
-    assert_null(ps_view_silence(&view, 0, 1));
+    char silence[PS_SILENCE_TEXT];
+    assert_null(ps_view_silence(&view, 0, 1, silence));
     view.has_host_times = true;
-    assert_non_null(strstr(ps_view_silence(&view, 0, 0), "Not judged"));
-    assert_null(ps_view_silence(&view, 2, 1));
+    assert_non_null(strstr(ps_view_silence(&view, 0, 0, silence), "Not judged"));
+    assert_null(ps_view_silence(&view, 2, 1, silence));
     view.has_host_times = false;
     size_t n = 0;
     for (const ps_lit *f = ps_lit_get(doc, "findings")->child; f != NULL; f = f->next) {
