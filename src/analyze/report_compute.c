@@ -73,6 +73,8 @@ static bool join(compute *c) {
             c->kinds[c->n_kinds++] = (kind){.one = e->kernel, .where = &r->members[e->member]};
         }
         kind *k = &c->kinds[c->n_kinds - 1];
+        bool is_next = k->n_ranks == 0 || e->member != c->entries[i - 1].member;
+        k->n_ranks += is_next; /* the entries of a member stand together */
         k->n += e->kernel->n;
         k->sum_ns = ps_ns_add(k->sum_ns, e->kernel->sum_ns);
         k->flops += e->kernel->flops;
@@ -562,11 +564,12 @@ static void find_frequency(compute *c) {
 
 /* --- the table ----------------------------------------------------------------------------------------------------------- */
 
-enum { K_TYPE, K_SHAPES, K_CALLS, K_STEP, K_SHARE, K_MEAN, K_LONGEST, K_MFU, N_K };
+enum { K_TYPE, K_SHAPES, K_RANKS, K_CALLS, K_STEP, K_SHARE, K_MEAN, K_LONGEST, K_MFU, N_K };
 
 static const ps_column KERNELS[N_K] = {
     [K_TYPE] = {.name = "kernel", .type = PS_COL_TEXT},
     [K_SHAPES] = {.name = "shapes", .type = PS_COL_TEXT},
+    [K_RANKS] = {.name = "ranks", .type = PS_COL_INT},
     [K_CALLS] = {.name = "calls", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
     [K_STEP] = {.name = "in a step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [K_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
@@ -587,6 +590,9 @@ static ps_code add_table(compute *c, ps_err *err) {
              ps_table_set_text(t, K_SHAPES, k->one->shapes);
         if (ok) {
             ps_table_set_int(t, K_CALLS, k->n);
+            if (c->report->n_members > 1) { /* a mean over ranks may be that of one */
+                ps_table_set_int(t, K_RANKS, k->n_ranks);
+            }
             ps_table_set_int(t, K_STEP, ps_compute_mean_step_ns(c, k->sum_ns));
             ps_table_set_real(t, K_SHARE, ps_percent(k->sum_ns, c->sum_ns));
             ps_table_set_int(t, K_MEAN, k->n > 0 ? k->sum_ns / k->n : 0);

@@ -194,6 +194,20 @@ static void nothing_to_say(void **state) {
     report_fini(&o);
 }
 
+/* MatMul ran on three ranks, Add on one: a mean over ranks does not hide it. */
+static void kernels_say_on_how_many_ranks(void **state) {
+    (void)state;
+    report_run o;
+    run_unequal(&o, 10);
+    const ps_table *t = report_table(&o, "kernels");
+    size_t ranks = ps_table_column(t, "ranks");
+    assert_int_equal(t->n_rows, 2);
+    assert_true(ranks != SIZE_MAX);
+    assert_int_equal(ps_table_cell(t, 0, ranks)->u.i, 3);
+    assert_int_equal(ps_table_cell(t, 1, ranks)->u.i, 1);
+    report_fini(&o);
+}
+
 /* The parts of a row add up; the busiest rank is the one that works most itself. */
 static void stages_add_up(void **state) {
     (void)state;
@@ -224,6 +238,7 @@ int main(void) {
         cmocka_unit_test(verdict_names_the_largest),
         cmocka_unit_test(verdict_tells_what_comes_next),
         cmocka_unit_test(nothing_to_say),
+        cmocka_unit_test(kernels_say_on_how_many_ranks),
         cmocka_unit_test(stages_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
