@@ -151,7 +151,11 @@ enum { INDENT = 4, WHAT = 44 }; /* where the names begin */
 static void place_text(const ps_table *t, size_t row, char out[32]) {
     (void)snprintf(out, 32, "%s", "");
     if (!ps_view_is_null(t, row, "from start")) {
-        int64_t us = ps_view_int(t, row, "from start") / 1000;
+        int64_t ns = ps_view_int(t, row, "from start");
+        int64_t half = ns % 1000 >= 500    ? 1
+                       : ns % 1000 <= -500 ? -1
+                                           : 0; /* rounded as lengths are */
+        int64_t us = ns / 1000 + half;
         (void)snprintf(out, 32, "%s%lld.%03lld", us < 0 ? "-" : "",
                        (long long)(us < 0 ? -us : us) / 1000,
                        (long long)(us < 0 ? -us : us) % 1000);
