@@ -506,9 +506,10 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     if (code == PS_OK && report.n_members == 0 && report.chart == NULL) {
         code = ps_fail(
             err, PS_NOTHING,
-            "no rank ran anything on a device, and there is no pipeline of the host: collect with the "
-            "activities of the device (pipescope record: --backend cupti on a machine with a GPU, or "
-            "pipescope.record_ops() for operators of the CPU)");
+            "nothing ran on a device, and no ranges of the host tell of a pipeline: collect with the "
+            "activities of the device (PyTorch: ProfilerActivity.CUDA or NPU; pipescope record: "
+            "--backend cupti on a machine with a GPU, or pipescope.record_ops() for operators of the "
+            "CPU)");
     }
     if (code == PS_OK) {
         look_at_chart(&report);
