@@ -111,8 +111,8 @@ static void show_gaps(ps_report *report, const ps_report_member *m) {
 
 /* Idle time by cause, the most first; what has none is left out. The parts add up to all of it. */
 static void say_causes(const ps_report_member *m, char *out, size_t size) {
-    static const char *const OTHERS[] = {"work that was launched and started later",
-                                         "what nobody knows the launch of"};
+    static const char *const OTHERS[] = {"launched work that waited on the device",
+                                         "work whose launch is not known"};
     const ps_report_rank *r = m->facts;
     int64_t n = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
     bool said[PS_N_IDLE_CAUSES] = {false};
@@ -321,6 +321,11 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
     if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_LAUNCH_DELAY, share)) {
         return;
     }
+    char where[128] = "";
+    if (worst == shown) {
+        (void)snprintf(where, sizeof where, " Where that cost most: the finding \"%s\".",
+                       ps_rule_of(PS_RULE_FREE_SHARE)->title);
+    }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_LAUNCH_DELAY,
@@ -332,8 +337,7 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
         PS_RANK(worst->rank), (long long)worst->facts->n_prompt,
         (long long)worst->facts->n_launches, share,
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
-        ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text,
-        worst == shown ? " Where that cost most stands with free-share." : "");
+        ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text, where);
     if (worst != shown) {
         show_gaps(report, worst);
     }

@@ -138,6 +138,9 @@ static void delays_are_of_kernels(void **state) {
     assert_non_null(strstr(report_text(&o, PS_RULE_LAUNCH_DELAY), "3 of 3 kernels"));
     assert_non_null(
         strstr(report_text(&o, PS_RULE_LAUNCH_DELAY), "The median delay of kernels is 4.00 us"));
+    /* A finding is named as it is printed. */
+    assert_non_null(strstr(report_text(&o, PS_RULE_LAUNCH_DELAY),
+                           "Where that cost most: the finding \"The device waits for the host\"."));
     report_fini(&o);
 }
 
@@ -346,7 +349,7 @@ static void buffers_have_their_name(void **state) {
         (void)rig_kernel(&r, "Add", NULL, 690, 700, 1000);
         report_one(&o, &r);
         const char *text = report_text(&o, PS_RULE_FREE_SHARE);
-        assert_int_equal(strstr(text, "sending buffers of the model 200 us") != NULL, is_ddp);
+        assert_int_equal(strstr(text, "sending the model's buffers 200 us") != NULL, is_ddp);
         assert_int_equal(strstr(text, "operators and Python 200 us") != NULL, !is_ddp);
         assert_int_equal(report_fired(&o, PS_RULE_MODEL_BUFFERS), is_ddp);
         report_fini(&o);
