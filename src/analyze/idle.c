@@ -283,52 +283,55 @@ static int by_device_and_start(const void *a, const void *b) {
     return x->slice < y->slice ? -1 : x->slice > y->slice;
 }
 
+typedef struct computing_list {
+    computing *at;
+    size_t n, cap;
+} computing_list;
+
 /* Receives that the device shows are under way, too: in such a moment nobody waits for the host. */
-static computing *list_computing(search *x, size_t *n) {
-    computing *all = ps_calloc((size_t)x->s->n + 1, sizeof *all);
-    bool ok = all != NULL;
-    *n = 0;
+static bool list_computing(search *x, computing_list *all) {
+    bool ok = true;
     for (uint32_t i = 0; ok && i < x->s->n; i++) {
         ps_part part = x->s->dur_ns[i] > 0 ? ps_work_part(&x->work, i) : PS_PART_NONE;
-        if (part == PS_PART_COMPUTING) {
-            all[(*n)++] = (computing){ps_work_device(&x->work, i), x->s->start_ns[i], i};
-        } else if (part == PS_PART_RECEIVING) {
+        if (part == PS_PART_RECEIVING) {
             ok = ps_intervals_add(&x->first[0], x->s->start_ns[i], end_of(x, i));
+        }
+        if (part != PS_PART_COMPUTING) {
+            continue;
+        }
+        ok = ps_grow(&all->at, &all->cap, all->n + 1, MAX_PIECES, sizeof *all->at);
+        if (ok) {
+            all->at[all->n++] = (computing){ps_work_device(&x->work, i), x->s->start_ns[i], i};
         }
     }
     ps_intervals_unite(&x->first[0]);
-    if (ok && *n > 1) {
-        qsort(all, *n, sizeof *all, by_device_and_start);
+    if (all->n > 1) {
+        qsort(all->at, all->n, sizeof *all->at, by_device_and_start);
     }
-    if (!ok) {
-        ps_free(all);
-        return NULL;
-    }
-    return all;
+    return ok;
 }
 
 /* The first that the device begins behind `at_ns`; NULL: none. */
-static const computing *computes_behind(const computing *all, size_t n, int64_t device,
-                                        int64_t at_ns) {
+static const computing *computes_behind(const computing_list *all, int64_t device, int64_t at_ns) {
     size_t low = 0;
-    size_t high = n;
+    size_t high = all->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const computing *c = &all[middle];
+        const computing *c = &all->at[middle];
         if (c->device < device || (c->device == device && c->start_ns <= at_ns)) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < n && all[low].device == device ? &all[low] : NULL;
+    return low < all->n && all->at[low].device == device ? &all->at[low] : NULL;
 }
 
 /* One span of a row; another step may compute in it. */
-static bool add_comm(search *x, const computing *all, size_t n, size_t row, ps_interval span) {
+static bool add_comm(search *x, const computing_list *all, size_t row, ps_interval span) {
     bool ok = true;
     while (ok && span.start_ns < span.end_ns) {
-        const computing *next = computes_behind(all, n, x->overlaps->at[row].device, span.start_ns);
+        const computing *next = computes_behind(all, x->overlaps->at[row].device, span.start_ns);
         if (next == NULL) {
             return true;
         }
@@ -345,31 +348,41 @@ static bool add_comm(search *x, const computing *all, size_t n, size_t row, ps_i
     return ok;
 }
 
-static bool add_exposed(search *x, const computing *all, size_t n) {
+static bool add_exposed(search *x, const computing_list *all) {
     bool ok = true;
     for (size_t row = 0; ok && row < x->overlaps->n; row++) {
         const ps_overlap_spans *spans = &x->overlaps->spans[row];
         ps_intervals alone = {0};
         ok = ps_intervals_minus(&spans->communication, &spans->computing, &alone);
         for (size_t k = 0; ok && k < alone.n; k++) {
-            ok = add_comm(x, all, n, row, alone.at[k]);
+            ok = add_comm(x, all, row, alone.at[k]);
         }
         ps_intervals_fini(&alone);
     }
     return ok;
 }
 
+static bool any_exposed(const ps_overlaps *o) {
+    bool any = false;
+    for (size_t row = 0; row < o->n; row++) {
+        any = any || o->at[row].not_overlapped_ns > 0;
+    }
+    return any;
+}
+
 static bool walk_exposed(search *x) {
     ps_idle *whole = x->out;
     ps_idle found = {.at = NULL};
-    size_t n = 0;
-    computing *all = list_computing(x, &n);
+    computing_list all = {.at = NULL};
+    if (!any_exposed(x->overlaps)) {
+        return true;
+    }
     x->out = &found;
-    bool ok = all != NULL && add_exposed(x, all, n);
+    bool ok = list_computing(x, &all) && add_exposed(x, &all);
     x->out = whole;
     whole->comm = found.at;
     whole->n_comm = found.n;
-    ps_free(all);
+    ps_free(all.at);
     return ok;
 }
 
