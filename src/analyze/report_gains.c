@@ -284,6 +284,10 @@ static bool may_share(const ps_finding *x, const ps_finding *y) {
     time_kind kx = time_of_rule(x->rule).kind;
     time_kind ky = time_of_rule(y->rule).kind;
     bool of_one_rank = x->rank >= 0 && x->rank == y->rank;
+    if ((x->comm_ns > 0 && ky == TIME_COMMUNICATION) ||
+        (y->comm_ns > 0 && kx == TIME_COMMUNICATION)) {
+        return x->rank < 0 || y->rank < 0 || of_one_rank;
+    }
     return (kx == TIME_OF_RANK || ky == TIME_OF_RANK) ? of_one_rank : kx == ky && kx != TIME_OTHER;
 }
 

@@ -79,6 +79,25 @@ static void late_launches_leave_communication_alone(void **state) {
     }
 }
 
+/* Of 300 of communication alone a late host leaves all: that it is in two findings is said. */
+static void communication_in_two_findings_is_said(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 10, 300);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 300, 600, 1024);
+    (void)rig_kernel(&r, "Add", NULL, 800, 805, 1000);
+    ps_trace *t = rig_seal(&r);
+    report_over(&o, &t, 1, NULL, NULL);
+    size_t row = report_row(&o, PS_RULE_COMM_EXPOSED);
+    const ps_table *findings = report_table(&o, "findings");
+    assert_int_equal(report_row(&o, PS_RULE_FREE_SHARE), 0);
+    assert_true(row != SIZE_MAX);
+    assert_int_equal(ps_table_cell(findings, row, ps_table_column(findings, "shared with"))->u.i,
+                     1);
+    report_fini(&o);
+}
+
 /* Rank 0 computes 10 to 200 and 805 to 1000, launched at 800, and communicates 200 to 300. Rank 1 computes the same but launched in time, and
  * communicates alone for 200 to 800 by what it waits for in its queue: it still works 190 + 600 + 195 = 985 less what it
  * waits for rank 0 whatever the host of rank 0 does. */
@@ -232,6 +251,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_rank_has_as_much_to_do),
         cmocka_unit_test(late_launches_leave_communication_alone),
+        cmocka_unit_test(communication_in_two_findings_is_said),
         cmocka_unit_test(other_ranks_still_bound_a_late_host),
         cmocka_unit_test(findings_rank_by_gain),
         cmocka_unit_test(shared_time_is_said),
