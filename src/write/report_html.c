@@ -349,10 +349,12 @@ static void put_overview(page *p) {
         int64_t ns = ps_view_int(t, r, "step");
         longest_ns = ns > longest_ns ? ns : longest_ns;
     }
+    ps_buf_addf(p->out, "<h2>Where a step goes</h2>\n<p class=quiet>%c",
+                t->title[0] >= 'a' && t->title[0] <= 'z' ? t->title[0] - 'a' + 'A' : t->title[0]);
+    put(p, t->title[0] != '\0' ? t->title + 1 : ""); /* of what it is: a capture may hold a part */
     ps_buf_add_str(
         p->out,
-        "<h2>Where a step goes</h2>\n<p class=quiet>Mean of the steps of each rank."
-        "<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
+        ".<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
         "communication<span class=\"key w\"></span>receives, bubble<span class=\"key "
         "k\"></span>copies<span class=\"key f\"></span>free<span class=\"key b\"></span>before, after</p>\n<div class=scroll><table><tr><th class=n>rank</th>");
     bool stages = !ps_view_is_null(t, 0, "stage");

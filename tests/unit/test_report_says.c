@@ -223,6 +223,14 @@ static void shares_of_a_part_are_none(void **state) {
                                                      "the events (finding 1), so what part"));
         bool is_left = strstr(report_table(&o, "kernels")->title, "that are left") != NULL;
         assert_int_equal(is_left, thinned);
+        is_left = strstr(report_table(&o, "overview_stages")->title, "that are left") != NULL;
+        assert_int_equal(is_left, thinned);
+        ps_buf page;
+        ps_buf_init(&page, 0);
+        assert_int_equal(ps_write_report_html(&view, &page, NULL), PS_OK);
+        assert_int_equal(strstr(ps_buf_str(&page), "goes by the events that are left") != NULL,
+                         thinned);
+        ps_buf_fini(&page);
         report_fini(&o);
     }
 }
