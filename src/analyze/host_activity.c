@@ -12,7 +12,6 @@
 #include "schedule/action.h"
 
 #define MAX_MOMENTS ((size_t)1 << 33)
-#define MAX_AROUND 256 /* ranges around an operator that are looked at */
 
 static const uint8_t TIERS[PS_N_ACTIVITIES] = {
 #define X(id, tier, text) [id] = (tier),
@@ -60,10 +59,12 @@ static ps_activity listed_activity(const char *name, size_t n) {
 #define X(activity_, name_) {PS_ACTIVITY_##activity_, name_},
 #define AROUND(call_, inner_)
 #define INSIDE(activity_, name_, around_)
+#define BEHIND(activity_, name_)
 #include "analyze/host_activity.def"
 #undef X
 #undef AROUND
 #undef INSIDE
+#undef BEHIND
     };
     for (size_t i = 0; i < sizeof LISTED / sizeof *LISTED; i++) {
         if (strlen(LISTED[i].name) == n && memcmp(LISTED[i].name, name, n) == 0) {
@@ -232,33 +233,23 @@ ps_activity ps_activity_of(ps_slice_kind kind, const char *name) {
     }
 }
 
-/* --- names by what is around or inside ----------------------------------------------------------------- */
+/* --- names by what is inside ---------------------------------------------------------------------------- */
 
 typedef struct around_rule {
     const char *call, *inner;
 } around_rule;
 
-typedef struct inside_rule {
-    ps_activity activity;
-    const char *name, *around;
-} inside_rule;
-
 #define X(activity_, name_)
 #define INSIDE(activity_, name_, around_)
+#define BEHIND(activity_, name_)
 #define AROUND(call_, inner_) {call_, inner_},
 static const around_rule AROUNDS[] = {
-#include "analyze/host_activity.def"
-};
-#undef INSIDE
-#undef AROUND
-#define AROUND(call_, inner_)
-#define INSIDE(activity_, name_, around_) {PS_ACTIVITY_##activity_, name_, around_},
-static const inside_rule INSIDES[] = {
 #include "analyze/host_activity.def"
 };
 #undef X
 #undef AROUND
 #undef INSIDE
+#undef BEHIND
 
 #define ASCENDCL "AscendCL@"
 
@@ -277,37 +268,6 @@ static ps_activity without_around(const ps_trace *trace, const char *name, ps_ac
         if (strcmp(name, AROUNDS[i].call) == 0 && has_name(trace, AROUNDS[i].inner)) {
             return PS_ACTIVITY_CALL;
         }
-    }
-    return own;
-}
-
-#define MAY_BE_INSIDE                                                                              \
-    0x100 /* beside an activity: of a name whose meaning depends on what is around */
-
-static bool is_inside_name(const char *name) {
-    for (size_t i = 0; i < sizeof INSIDES / sizeof *INSIDES; i++) {
-        if (strcmp(INSIDES[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The activity that the operator has where a range of that name is around it; else `own`. */
-static ps_activity by_around(const ps_links *links, uint32_t slice, ps_activity own) {
-    const ps_slices *s = ps_trace_slices(links->trace);
-    const char *name = ps_trace_text(links->trace, s->name[slice]);
-    for (size_t i = 0; i < sizeof INSIDES / sizeof *INSIDES; i++) {
-        if (strcmp(INSIDES[i].name, name) != 0) {
-            continue;
-        }
-        uint32_t up = links->parent[slice];
-        for (int k = 0; up != PS_NONE && k < MAX_AROUND; k++, up = links->parent[up]) {
-            if (strcmp(ps_trace_text(links->trace, s->name[up]), INSIDES[i].around) == 0) {
-                return INSIDES[i].activity;
-            }
-        }
-        return own;
     }
     return own;
 }
@@ -358,7 +318,7 @@ static bool classify(ps_host_activity *h) {
     ps_idmap_init(&seen);
     h->of = ps_calloc((size_t)s->n + 1, sizeof *h->of);
     h->from = ps_alloc(((size_t)s->n + 1) * sizeof *h->from);
-    bool ok = h->of != NULL && h->from != NULL;
+    bool ok = h->of != NULL && h->from != NULL && ps_host_phases_init(&h->phases, h->links);
     for (uint32_t i = 0; ok && i < s->n; i++) {
         h->from[i] = PS_NONE;
         if (!ps_is_host_range(s->kind[i])) {
@@ -370,12 +330,10 @@ static bool classify(ps_host_activity *h) {
             const char *name = ps_trace_text(h->links->trace, s->name[i]);
             own = ps_activity_of((ps_slice_kind)s->kind[i], name);
             own = without_around(h->links->trace, name, (ps_activity)own);
-            own |= is_inside_name(name) ? MAY_BE_INSIDE : 0;
             ok = ps_idmap_put(&seen, key, own);
         }
-        if ((own & MAY_BE_INSIDE) != 0) {
-            own = by_around(h->links, i, (ps_activity)(own & ~(uint32_t)MAY_BE_INSIDE));
-        }
+        uint8_t of_phase = ps_host_phase_of(&h->phases, i);
+        own = of_phase != 0 ? of_phase : own;
         /* Old captures have their steps as operators. */
         bool may_be_step = own == PS_ACTIVITY_RANGE ||
                            (own == PS_ACTIVITY_FRAMEWORK && h->links->parent[i] == PS_NONE);
@@ -457,6 +415,26 @@ static bool close_until(const ps_host_activity *h, ps_host_thread *t, uint32_t *
     return ok;
 }
 
+/* The slice of the phase in which a moment lies; PS_NONE. */
+static uint32_t phase_at(const ps_host_activity *h, const ps_moment *m) {
+    uint32_t from = m->slice != PS_NONE ? h->from[m->slice] : PS_NONE;
+    return from != PS_NONE && ps_host_phase_of(&h->phases, from) == h->of[m->slice] ? from
+                                                                                    : PS_NONE;
+}
+
+/* Between two slices of a phase the host is in it, too. */
+static void fill_phases(const ps_host_activity *h, ps_host_thread *t) {
+    const uint32_t *parent = h->links->parent;
+    for (size_t k = 1; k + 1 < t->n; k++) {
+        uint32_t before = phase_at(h, &t->moments[k - 1]);
+        uint32_t behind = phase_at(h, &t->moments[k + 1]);
+        if (before != PS_NONE && behind != PS_NONE && h->phases.before[behind] == before &&
+            t->moments[k].slice == parent[before]) {
+            t->moments[k].slice = before;
+        }
+    }
+}
+
 static bool list_moments(ps_host_activity *h) {
     const ps_slices *s = ps_trace_slices(h->links->trace);
     uint32_t *top = ps_alloc((h->n_threads + 1) * sizeof *top);
@@ -474,6 +452,7 @@ static bool list_moments(ps_host_activity *h) {
     }
     for (size_t k = 0; ok && k < h->n_threads; k++) {
         ok = close_until(h, &h->threads[k], &top[k], INT64_MAX);
+        fill_phases(h, &h->threads[k]);
     }
     ps_free(top);
     return ok;
@@ -492,6 +471,7 @@ void ps_host_activity_fini(ps_host_activity *h) {
     ps_free(h->thread_of);
     ps_free(h->of);
     ps_free(h->from);
+    ps_host_phases_fini(&h->phases);
     *h = (ps_host_activity){.links = NULL};
 }
 

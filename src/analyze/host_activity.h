@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/host_phases.h"
 #include "analyze/links.h"
 #include "base/err.h"
 #include "model/trace.h"
@@ -15,12 +16,12 @@
 /* X(id, tier, what the host is in). Of ranges inside of one another the higher tier counts; of one tier the outer range, of
  * tier 0 the inner one. */
 #define PS_ACTIVITIES(X)                                                                           \
-    X(PS_ACTIVITY_NONE, 0, "nothing that was recorded")                                            \
+    X(PS_ACTIVITY_NONE, 0, "no recorded activity")                                                 \
     X(PS_ACTIVITY_FRAMEWORK, 0, "operators and Python")                                            \
     X(PS_ACTIVITY_CALL, 0, "calls into the driver")                                                \
-    X(PS_ACTIVITY_RANGE, 0, "ranges that the program named")                                       \
+    X(PS_ACTIVITY_RANGE, 0, "ranges that the program or its framework named")                      \
     X(PS_ACTIVITY_OPTIMIZER, 1, "the optimiser's step")                                            \
-    X(PS_ACTIVITY_BUFFERS, 1, "sending buffers of the model")                                      \
+    X(PS_ACTIVITY_BUFFERS, 1, "sending the model's buffers")                                       \
     X(PS_ACTIVITY_COPY, 2, "blocking copies")                                                      \
     X(PS_ACTIVITY_SYNC, 2, "synchronising calls")                                                  \
     X(PS_ACTIVITY_RECEIVE, 2, "receives")                                                          \
@@ -64,6 +65,7 @@ typedef struct ps_host_activity {
     ps_host_thread *threads; /* those that launch work, most launches first */
     size_t n_threads;
     uint32_t *thread_of; /* [n_tracks] row in threads, PS_NONE */
+    ps_host_phases phases;
 } ps_host_activity;
 
 /* PS_NOMEM only; end with ps_host_activity_fini() in any case. The links must outlive it. Needs SLICES, FLOWS, STEPS. */

@@ -1,4 +1,5 @@
-/* One pass in time order: of each device the end of all it did so far. What begins later ends a stretch. */
+/* One pass in time order: of each device the end of all it did so far. What begins later ends a stretch. Stretches of nothing but
+ * communication are those of the overlaps; what computes next ends them. */
 #include "analyze/idle.h"
 
 #include <stdlib.h>
@@ -262,6 +263,129 @@ static bool walk(search *x) {
     return ok;
 }
 
+/* --- nothing but communication ---------------------------------------------------------------------------- */
+
+/* What a device computes, by device and start. */
+typedef struct computing {
+    int64_t device, start_ns;
+    uint32_t slice;
+} computing;
+
+static int by_device_and_start(const void *a, const void *b) {
+    const computing *x = a;
+    const computing *y = b;
+    if (x->device != y->device) {
+        return x->device < y->device ? -1 : 1;
+    }
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    return x->slice < y->slice ? -1 : x->slice > y->slice;
+}
+
+typedef struct computing_list {
+    computing *at;
+    size_t n, cap;
+} computing_list;
+
+/* Receives that the device shows are under way, too: in such a moment nobody waits for the host. */
+static bool list_computing(search *x, computing_list *all) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < x->s->n; i++) {
+        ps_part part = x->s->dur_ns[i] > 0 ? ps_work_part(&x->work, i) : PS_PART_NONE;
+        if (part == PS_PART_RECEIVING) {
+            ok = ps_intervals_add(&x->first[0], x->s->start_ns[i], end_of(x, i));
+        }
+        if (part != PS_PART_COMPUTING) {
+            continue;
+        }
+        ok = ps_grow(&all->at, &all->cap, all->n + 1, MAX_PIECES, sizeof *all->at);
+        if (ok) {
+            all->at[all->n++] = (computing){ps_work_device(&x->work, i), x->s->start_ns[i], i};
+        }
+    }
+    ps_intervals_unite(&x->first[0]);
+    if (all->n > 1) {
+        qsort(all->at, all->n, sizeof *all->at, by_device_and_start);
+    }
+    return ok;
+}
+
+/* The first that the device begins behind `at_ns`; NULL: none. */
+static const computing *computes_behind(const computing_list *all, int64_t device, int64_t at_ns) {
+    size_t low = 0;
+    size_t high = all->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const computing *c = &all->at[middle];
+        if (c->device < device || (c->device == device && c->start_ns <= at_ns)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < all->n && all->at[low].device == device ? &all->at[low] : NULL;
+}
+
+/* One span of a row; another step may compute in it. */
+static bool add_comm(search *x, const computing_list *all, size_t row, ps_interval span) {
+    bool ok = true;
+    while (ok && span.start_ns < span.end_ns) {
+        const computing *next = computes_behind(all, x->overlaps->at[row].device, span.start_ns);
+        if (next == NULL) {
+            return true;
+        }
+        int64_t end_ns = next->start_ns < span.end_ns ? next->start_ns : span.end_ns;
+        ok = add_outside(x,
+                         (ps_idle_piece){.start_ns = span.start_ns,
+                                         .end_ns = end_ns,
+                                         .row = (uint32_t)row,
+                                         .from = PS_NONE,
+                                         .next = next->slice},
+                         0);
+        span.start_ns = end_ns;
+    }
+    return ok;
+}
+
+static bool add_exposed(search *x, const computing_list *all) {
+    bool ok = true;
+    for (size_t row = 0; ok && row < x->overlaps->n; row++) {
+        const ps_overlap_spans *spans = &x->overlaps->spans[row];
+        ps_intervals alone = {0};
+        ok = ps_intervals_minus(&spans->communication, &spans->computing, &alone);
+        for (size_t k = 0; ok && k < alone.n; k++) {
+            ok = add_comm(x, all, row, alone.at[k]);
+        }
+        ps_intervals_fini(&alone);
+    }
+    return ok;
+}
+
+static bool any_exposed(const ps_overlaps *o) {
+    bool any = false;
+    for (size_t row = 0; row < o->n; row++) {
+        any = any || o->at[row].not_overlapped_ns > 0;
+    }
+    return any;
+}
+
+static bool walk_exposed(search *x) {
+    ps_idle *whole = x->out;
+    ps_idle found = {.at = NULL};
+    computing_list all = {.at = NULL};
+    if (!any_exposed(x->overlaps)) {
+        return true;
+    }
+    x->out = &found;
+    bool ok = list_computing(x, &all) && add_exposed(x, &all);
+    x->out = whole;
+    whole->comm = found.at;
+    whole->n_comm = found.n;
+    ps_free(all.at);
+    return ok;
+}
+
 static void find_windows(search *x) {
     const ps_step_index *steps = &x->links->steps;
     for (size_t i = 0; i < steps->n; i++) {
@@ -285,7 +409,7 @@ ps_code ps_idle_measure(const ps_links *links, const ps_overlaps *overlaps,
     ps_idmap_init(&x.row_of);
     ps_idmap_init(&x.behind);
     find_windows(&x);
-    bool ok = list_first(&x) && look_behind_copies(&x) && walk(&x);
+    bool ok = list_first(&x) && look_behind_copies(&x) && walk(&x) && walk_exposed(&x);
     ps_intervals_fini(&x.first[0]);
     ps_intervals_fini(&x.first[1]);
     ps_free(x.devices);
@@ -296,5 +420,6 @@ ps_code ps_idle_measure(const ps_links *links, const ps_overlaps *overlaps,
 
 void ps_idle_fini(ps_idle *idle) {
     ps_free(idle->at);
+    ps_free(idle->comm);
     *idle = (ps_idle){.at = NULL};
 }

@@ -5,7 +5,11 @@
  * host, and what the host did is the cause (host_activity.h): until the operator behind the launch ended its thread counts,
  * then, where another thread makes the call, that one. A thread of which nothing is recorded at that moment leaves it to the other threads that launch work.
  * From the launch on the work stood in a queue. Garbage collection on any thread stops all of Python, and a receive that
- * is under way is a pipeline bubble: both count before all else. */
+ * is under way is a pipeline bubble: both count before all else.
+ *
+ * While the device does nothing but communicate it may wait in the same way: as long as the launch of what it computes next
+ * had not returned nothing to compute was queued, and who launches late is the reason that nothing hides the communication.
+ * Such moments are no idle time; they have causes of the same kind, in a list of their own. */
 #ifndef PS_ANALYZE_IDLE_H
 #define PS_ANALYZE_IDLE_H
 
@@ -37,9 +41,13 @@ typedef struct ps_idle_piece {
 typedef struct ps_idle {
     ps_idle_piece *at; /* of each device by start */
     size_t n, cap;
+    /* While nothing but communication ran, by row and start; `next` is what computes behind it, and `part` says nothing. Without
+     * what nothing computes behind: nobody knows then. */
+    ps_idle_piece *comm;
+    size_t n_comm;
 } ps_idle;
 
-/* PS_NOMEM only; end with ps_idle_fini() in any case. Needs SLICES, FLOWS, STEPS. */
+/* Of overlaps with spans. PS_NOMEM only; end with ps_idle_fini() in any case. Needs SLICES, FLOWS, STEPS. */
 PS_MUST_USE ps_code ps_idle_measure(const ps_links *links, const ps_overlaps *overlaps,
                                     const ps_host_activity *host, ps_idle *out, ps_err *err);
 void ps_idle_fini(ps_idle *idle);

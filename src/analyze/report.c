@@ -221,9 +221,14 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
             per_step(facts, ps_ns_add(waits[PS_SHARE_BEFORE], waits[PS_SHARE_AFTER]));
     }
     int64_t host_ns = 0;
+    int64_t late_comm_ns = 0;
     for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
-        host_ns = ps_ns_add(host_ns, ps_idle_is_hosts(cause) ? ps_report_idle_ns(facts, cause) : 0);
+        bool is_hosts = ps_idle_is_hosts(cause);
+        host_ns = ps_ns_add(host_ns, is_hosts ? ps_report_idle_ns(facts, cause) : 0);
+        late_comm_ns = ps_ns_add(late_comm_ns, is_hosts ? facts->late_comm_ns[cause] : 0);
     }
+    late_comm_ns = per_step(facts, late_comm_ns);
+    m->late_comm_ns = late_comm_ns < m->exposed_ns ? late_comm_ns : m->exposed_ns;
     m->host_ns = host_ns > in_bubble_ns ? per_step(facts, host_ns - in_bubble_ns) : 0;
     m->host_ns = m->computing_ns > 0 ? m->host_ns : 0; /* else nobody knows when it was idle */
     return ok;
@@ -501,9 +506,10 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     if (code == PS_OK && report.n_members == 0 && report.chart == NULL) {
         code = ps_fail(
             err, PS_NOTHING,
-            "no rank ran anything on a device, and there is no pipeline of the host: collect with the "
-            "activities of the device (pipescope record: --backend cupti on a machine with a GPU, or "
-            "pipescope.record_ops() for operators of the CPU)");
+            "nothing ran on a device, and no ranges of the host tell of a pipeline: collect with the "
+            "activities of the device (PyTorch: ProfilerActivity.CUDA or NPU; pipescope record: "
+            "--backend cupti on a machine with a GPU, or pipescope.record_ops() for operators of the "
+            "CPU)");
     }
     if (code == PS_OK) {
         look_at_chart(&report);

@@ -21,7 +21,8 @@ typedef struct ps_report_member {
         after_ns; /* of the step's window, before the first and after the last work */
     int64_t
         host_ns; /* of before, free and after: the device waited for the host, outside of the pipeline bubble */
-    int64_t bubble_ns;      /* of free: the pipeline bubble, mean per step */
+    int64_t late_comm_ns; /* of exposed: nothing to compute was launched yet, for the host's sake */
+    int64_t bubble_ns;    /* of free: the pipeline bubble, mean per step */
     int64_t edge_bubble_ns; /* the same of before and after */
     int64_t
         collective_waits_ns; /* of exposed, mean per step: in collectives, for ranks that come later */
@@ -73,7 +74,7 @@ typedef struct ps_report {
 
 /* Before all others, which it may silence. */
 void ps_report_thinned(ps_report *report);
-/* " Rank 3 holds 1.0 % of ..."; false where no capture is known to be a part. */
+/* "The capture of rank 3 holds only ...: what ran in between is unknown", without its full stop; false where no capture is known to be a part. */
 bool ps_report_say_thinned(const ps_report *report, char *out, size_t size);
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);
@@ -101,6 +102,9 @@ const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm
 void ps_report_units(ps_report *report);
 void ps_report_fusions(ps_report *report);
 void ps_report_optimiser_launches(ps_report *report);
+/* What to try where the host is late in the optimiser's step and its kernels are few already; false: what the rule says. */
+bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
+                                size_t size);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 void ps_report_doubts(ps_report *report);  /* computing or communication, for comm */
 void ps_report_pipeline(ps_report *report);

@@ -73,6 +73,8 @@ static bool join(compute *c) {
             c->kinds[c->n_kinds++] = (kind){.one = e->kernel, .where = &r->members[e->member]};
         }
         kind *k = &c->kinds[c->n_kinds - 1];
+        bool is_next = k->n_ranks == 0 || e->member != c->entries[i - 1].member;
+        k->n_ranks += is_next; /* the entries of a member stand together */
         k->n += e->kernel->n;
         k->sum_ns = ps_ns_add(k->sum_ns, e->kernel->sum_ns);
         k->flops += e->kernel->flops;
@@ -174,12 +176,16 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     }
     double mfu = 100 * worst->flops / worst->peak_flops;
     gain_ns = ps_compute_mean_step_ns(c, gain_ns);
+    char less[96] = "";
+    if (!f->is_of_part) { /* else there are more of them */
+        (void)snprintf(less, sizeof less, " At %.4g %% they would take %s less in each step.",
+                       limit, ps_ns_text_of(gain_ns).text);
+    }
     ps_findings_add(
         f, (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = gain_ns, .value = mfu},
-        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%. At %.4g "
-        "%% they would take %s less in each step.%s",
+        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%.%s%s",
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
-        worst->one->shapes, mfu, limit, ps_ns_text_of(gain_ns).text,
+        worst->one->shapes, mfu, less,
         is_unknown
             ? " Whether memory bounds them is not known: the bandwidth of the chip or the types "
               "of tensors are not."
@@ -558,11 +564,12 @@ static void find_frequency(compute *c) {
 
 /* --- the table ----------------------------------------------------------------------------------------------------------- */
 
-enum { K_TYPE, K_SHAPES, K_CALLS, K_STEP, K_SHARE, K_MEAN, K_LONGEST, K_MFU, N_K };
+enum { K_TYPE, K_SHAPES, K_RANKS, K_CALLS, K_STEP, K_SHARE, K_MEAN, K_LONGEST, K_MFU, N_K };
 
 static const ps_column KERNELS[N_K] = {
     [K_TYPE] = {.name = "kernel", .type = PS_COL_TEXT},
     [K_SHAPES] = {.name = "shapes", .type = PS_COL_TEXT},
+    [K_RANKS] = {.name = "ranks", .type = PS_COL_INT},
     [K_CALLS] = {.name = "calls", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
     [K_STEP] = {.name = "in a step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [K_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
@@ -572,7 +579,10 @@ static const ps_column KERNELS[N_K] = {
 };
 
 static ps_code add_table(compute *c, ps_err *err) {
-    ps_table *t = ps_table_new("kernels", "top kernels, mean of ranks and steps", KERNELS, N_K);
+    const char *title = c->report->findings.is_of_part
+                            ? "top kernels of the events that are left, mean of ranks and steps"
+                            : "top kernels, mean of ranks and steps";
+    ps_table *t = ps_table_new("kernels", title, KERNELS, N_K);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < c->n_kinds && i < 10; i++) {
         const kind *k = &c->kinds[i];
@@ -580,6 +590,9 @@ static ps_code add_table(compute *c, ps_err *err) {
              ps_table_set_text(t, K_SHAPES, k->one->shapes);
         if (ok) {
             ps_table_set_int(t, K_CALLS, k->n);
+            if (c->report->n_members > 1) { /* a mean over ranks may be that of one */
+                ps_table_set_int(t, K_RANKS, k->n_ranks);
+            }
             ps_table_set_int(t, K_STEP, ps_compute_mean_step_ns(c, k->sum_ns));
             ps_table_set_real(t, K_SHARE, ps_percent(k->sum_ns, c->sum_ns));
             ps_table_set_int(t, K_MEAN, k->n > 0 ? k->sum_ns / k->n : 0);

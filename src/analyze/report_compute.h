@@ -9,6 +9,7 @@ typedef struct ps_compute_kind {
     const ps_report_kernel *one; /* of the rank on which it took longest */
     const ps_report_member *where;
     int64_t n, sum_ns;
+    int64_t n_ranks; /* that ran any */
     double flops, peak_flops;
     int64_t memory_ns, unknown_roofline_ns;
     double memory_bytes, memory_flops;

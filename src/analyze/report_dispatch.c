@@ -19,12 +19,23 @@ static void show_event(ps_report *report, const ps_report_member *m, const ps_re
 
 /* --- free ---------------------------------------------------------------------------------------------------------- */
 
+/* Where the host waits in a blocking call it waits for the communication, and not the device for the host: host-waits-comm. */
+static bool leaves_comm_alone(int cause) {
+    return ps_idle_is_hosts(cause) && cause != PS_ACTIVITY_COPY && cause != PS_ACTIVITY_SYNC;
+}
+
+static void claim_spans(ps_report *report, const ps_intervals *spans) {
+    for (size_t i = 0; i < spans->n; i++) {
+        ps_findings_span(&report->findings, spans->at[i].start_ns, spans->at[i].end_ns);
+    }
+}
+
 /* The last finding counts what these causes cost the device of the rank; causes are activities of the host, then ps_idle_cause. */
 static void claim_idle(ps_report *report, const ps_report_member *m, int first, int last) {
     for (int cause = first; cause <= last; cause++) {
-        const ps_intervals *spans = &m->facts->idle_spans[cause];
-        for (size_t i = 0; i < spans->n; i++) {
-            ps_findings_span(&report->findings, spans->at[i].start_ns, spans->at[i].end_ns);
+        claim_spans(report, &m->facts->idle_spans[cause]);
+        if (leaves_comm_alone(cause)) {
+            claim_spans(report, &m->facts->late_comm_spans[cause]);
         }
     }
 }
@@ -35,6 +46,38 @@ static void claim_host_idle(ps_report *report, const ps_report_member *m) {
             claim_idle(report, m, cause, cause);
         }
     }
+}
+
+static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
+    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+}
+
+/* Of these causes, per step: communication alone before the next computing was launched, outside of the pipeline bubble. */
+static int64_t comm_alone_ns(const ps_report_member *m, int first, int last) {
+    int64_t sum_ns = 0;
+    for (int cause = first; cause <= last; cause++) {
+        sum_ns = ps_ns_add(sum_ns, leaves_comm_alone(cause) ? m->facts->late_comm_ns[cause] : 0);
+        for (size_t i = 0; leaves_comm_alone(cause) && i < m->bubbles.n; i++) {
+            const ps_interval *b = &m->bubbles.at[i];
+            sum_ns -=
+                ps_intervals_within_ns(&m->facts->late_comm_spans[cause], b->start_ns, b->end_ns);
+        }
+    }
+    return sum_ns > 0 ? per_step(m, sum_ns) : 0;
+}
+
+enum { COMM_TEXT = 192 };
+
+/* A sentence; "" where it is none. */
+static const char *comm_alone_text(int64_t ns, char out[COMM_TEXT]) {
+    out[0] = '\0';
+    if (ns > 0) {
+        (void)snprintf(out, COMM_TEXT,
+                       " For %s more it does nothing but communicate with nothing to compute "
+                       "launched yet, which a host in time may hide.",
+                       ps_ns_text_of(ns).text);
+    }
+    return out;
 }
 
 static bool in_bubble(const ps_report_member *m, const ps_report_wait *w) {
@@ -68,8 +111,8 @@ static void show_gaps(ps_report *report, const ps_report_member *m) {
 
 /* Idle time by cause, the most first; what has none is left out. The parts add up to all of it. */
 static void say_causes(const ps_report_member *m, char *out, size_t size) {
-    static const char *const OTHERS[] = {"work that was launched and started later",
-                                         "what nobody knows the launch of"};
+    static const char *const OTHERS[] = {"launched work that waited on the device",
+                                         "work whose launch is not known"};
     const ps_report_rank *r = m->facts;
     int64_t n = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
     bool said[PS_N_IDLE_CAUSES] = {false};
@@ -142,17 +185,20 @@ static const ps_report_member *find_free(ps_report *report) {
         (void)snprintf(bubble, sizeof bubble, " (%s of it in the pipeline bubble)",
                        ps_ns_text_of(bubble_ns).text);
     }
+    char comm[COMM_TEXT];
+    int64_t comm_ns = comm_alone_ns(m, 0, PS_N_ACTIVITIES - 1);
     ps_findings_add(
         f,
         (ps_finding){.rule = PS_RULE_FREE_SHARE,
                      .rank = m->rank,
                      .stage = m->stage,
-                     .gain_ns = m->host_ns,
+                     .gain_ns = ps_ns_add(m->host_ns, comm_ns),
+                     .comm_ns = comm_ns,
                      .value = share},
         "On rank %s the device is idle for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
-        "waits for the host.%s %s",
+        "waits for the host.%s%s %s",
         PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(m->step_ns).text, bubble,
-        ps_ns_text_of(m->host_ns).text, share, ranks, causes);
+        ps_ns_text_of(m->host_ns).text, share, comm_alone_text(comm_ns, comm), ranks, causes);
     show_gaps(report, m);
     claim_host_idle(report, m);
     return m;
@@ -162,10 +208,6 @@ static const ps_report_member *find_free(ps_report *report) {
 static int64_t other_idle_ns(const ps_report_member *m) {
     int64_t known_ns = ps_ns_add(ps_ns_add(m->bubble_ns, m->edge_bubble_ns), m->host_ns);
     return m->computing_ns > 0 && idle_ns(m) > known_ns ? idle_ns(m) - known_ns : 0;
-}
-
-static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
-    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
 /* Most of it stands before work whose launch the capture has: else nobody knows that it is not the host's. */
@@ -279,6 +321,11 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
     if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_LAUNCH_DELAY, share)) {
         return;
     }
+    char where[128] = "";
+    if (worst == shown) {
+        (void)snprintf(where, sizeof where, " Where that cost most: the finding \"%s\".",
+                       ps_rule_of(PS_RULE_FREE_SHARE)->title);
+    }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_LAUNCH_DELAY,
@@ -290,8 +337,7 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
         PS_RANK(worst->rank), (long long)worst->facts->n_prompt,
         (long long)worst->facts->n_launches, share,
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
-        ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text,
-        worst == shown ? " Where that cost most stands with free-share." : "");
+        ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text, where);
     if (worst != shown) {
         show_gaps(report, worst);
     }
@@ -364,17 +410,26 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
         return;
     }
     char stops[400] = "";
+    char comm[COMM_TEXT];
+    int64_t comm_ns = comm_alone_ns(worst, rule->first, rule->last);
     say_stops(worst, rule, stops, sizeof stops);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = most_ns,
+                     .gain_ns = ps_ns_add(most_ns, comm_ns),
+                     .comm_ns = comm_ns,
                      .value = share},
         "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-        "%s.",
-        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops);
+        "%s.%s",
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops,
+        comm_alone_text(comm_ns, comm));
+    char remedy[400];
+    if (rule->rule == PS_RULE_HOST_OPTIMIZER &&
+        ps_report_optimiser_remedy(report, worst, remedy, sizeof remedy)) {
+        ps_findings_remedy(&report->findings, remedy);
+    }
     show_stops(report, worst, rule);
     claim_idle(report, worst, rule->first, rule->last);
 }
@@ -398,18 +453,21 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
     }
     const ps_report_stops *stops = &worst->facts->stops[rule->first];
     int64_t lost_ns = stopped_ns(worst, rule);
+    char comm[COMM_TEXT];
+    int64_t comm_ns = comm_alone_ns(worst, rule->first, rule->last);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = lost_ns,
+                     .gain_ns = ps_ns_add(lost_ns, comm_ns),
+                     .comm_ns = comm_ns,
                      .value = ms},
         "On rank %s %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
-        "each step.",
+        "each step.%s",
         PS_RANK(worst->rank), ps_activity_text((ps_activity)rule->first),
         ps_ns_text_of(longest->dur_ns).text, (long long)stops->n, ps_ns_text_of(stops->sum_ns).text,
-        ps_ns_text_of(lost_ns).text);
+        ps_ns_text_of(lost_ns).text, comm_alone_text(comm_ns, comm));
     show_stops(report, worst, rule);
     claim_idle(report, worst, rule->first, rule->last);
 }

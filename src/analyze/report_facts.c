@@ -12,6 +12,7 @@ void ps_report_rank_free(ps_report_rank *r) {
         ps_free(r->host_gaps);
         for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
             ps_intervals_fini(&r->idle_spans[cause]);
+            ps_intervals_fini(&r->late_comm_spans[cause]);
         }
         ps_intervals_fini(&r->copy_spans);
         ps_free(r->kernels);

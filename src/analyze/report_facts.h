@@ -151,11 +151,20 @@ typedef struct ps_report_packets {
     double all_mb, small_mb;
 } ps_report_packets;
 
+/* By which operators an optimiser launches most of its kernels: by the operator that launches, not one around it, since a
+ * foreach operator may launch kernels one by one, too. */
+typedef enum ps_optimiser_way {
+    PS_OPTIMISER_PLAIN,
+    PS_OPTIMISER_FOREACH, /* aten::_foreach_add_ ... */
+    PS_OPTIMISER_FUSED    /* aten::_fused_adamw_ ... */
+} ps_optimiser_way;
+
 /* The optimiser's range on the host ("Optimizer.step#AdamW.step") that launches most kernels. */
 typedef struct ps_report_optimiser {
     const char *name; /* NULL: none launches any */
     int64_t start_ns, dur_ns, step;
     int64_t n_kernels, kernels_ns; /* that it launched */
+    ps_optimiser_way way;
 } ps_report_optimiser;
 
 /* Sequences of kernels that one operator could replace: report_fusion.def. */
@@ -203,7 +212,10 @@ typedef struct ps_report_rank {
     size_t n_host_gaps, cap_host_gaps;
     /* Of all steps: the device did nothing, by cause (idle.h) and part of the step. They add up to what the steps say. */
     int64_t idle_ns[PS_N_IDLE_CAUSES][PS_N_SHARES];
-    ps_intervals idle_spans[PS_N_IDLE_CAUSES];      /* where, epoch, united; of many the longest */
+    ps_intervals idle_spans[PS_N_IDLE_CAUSES]; /* where, epoch, united; of many the longest */
+    /* Of all steps: the device did nothing but communicate, and what it computes next was not launched yet (ps_idle.comm). */
+    int64_t late_comm_ns[PS_N_IDLE_CAUSES];
+    ps_intervals late_comm_spans[PS_N_IDLE_CAUSES];
     int64_t short_gaps_ns;                          /* of the host's, in stretches under 20 us */
     ps_report_copies copies[PS_REPORT_COPIES_KEPT]; /* by time alone, the most first */
     size_t n_copies;

@@ -121,9 +121,19 @@ int64_t ps_report_own_ns(const ps_report_member *m) {
     return work_ns > m->waits_ns ? work_ns - m->waits_ns : 0;
 }
 
+/* What of its exposed communication computing may stand beside once the host is in time, at most. The device does not do itself
+ * what it waits there for other ranks. */
+static int64_t hidden_in_time_ns(const ps_report_member *m) {
+    int64_t own_ns = m->exposed_ns - m->waits_ns;
+    return m->late_comm_ns < own_ns ? m->late_comm_ns : own_ns;
+}
+
 /* What the device of the member works less without the cause, at most. */
 static int64_t removed_ns(const ps_finding *f, const ps_report_member *m) {
     rule_time time = time_of_rule(f->rule);
+    if (time.kind == TIME_IDLE) {
+        return hidden_in_time_ns(m);
+    }
     int64_t most_ns = time.kind == TIME_COMPUTING       ? m->computing_ns
                       : time.kind == TIME_COMMUNICATION ? m->exposed_ns
                       : time.kind == TIME_COPIES        ? m->copies_ns
@@ -213,8 +223,24 @@ static void bound_by_replay(ps_report *report, ps_finding *f) {
     append_text(&report->findings, f, more);
 }
 
+/* The finding was made before it was known what its rank waits for others. */
+static void bound_comm(const ps_report *report, ps_finding *f) {
+    for (size_t i = 0; f->gain_ns > 0 && f->comm_ns > 0 && i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        int64_t most_ns = hidden_in_time_ns(m);
+        if (m->rank == f->rank && f->comm_ns > most_ns) {
+            f->gain_ns -= f->comm_ns - most_ns;
+            f->comm_ns = most_ns;
+        }
+    }
+}
+
 static void bound_gain(ps_report *report, ps_finding *f) {
     int64_t left_ns = 0;
+    if (report->findings.is_of_part) {
+        f->gain_ns = 0; /* how much more of it there is nobody knows */
+    }
+    bound_comm(report, f);
     const ps_report_member *longest = f->gain_ns > 0 ? longest_without(report, f, &left_ns) : NULL;
     int64_t most_ns = report->step_ns > left_ns ? report->step_ns - left_ns : 0;
     most_ns = most_ns < report->step_ns ? most_ns : report->step_ns;
@@ -258,6 +284,10 @@ static bool may_share(const ps_finding *x, const ps_finding *y) {
     time_kind kx = time_of_rule(x->rule).kind;
     time_kind ky = time_of_rule(y->rule).kind;
     bool of_one_rank = x->rank >= 0 && x->rank == y->rank;
+    if ((x->comm_ns > 0 && ky == TIME_COMMUNICATION) ||
+        (y->comm_ns > 0 && kx == TIME_COMMUNICATION)) {
+        return x->rank < 0 || y->rank < 0 || of_one_rank;
+    }
     return (kx == TIME_OF_RANK || ky == TIME_OF_RANK) ? of_one_rank : kx == ky && kx != TIME_OTHER;
 }
 

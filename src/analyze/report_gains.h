@@ -7,7 +7,8 @@
  *   own(r)   = computing(r) + exposed communication(r) + copies(r) - waits(r)   waits: in collectives and receives, for ranks that come later
  *   gain    <= step - max over r of (own(r) - removes(r))           removes: what rank r works less without the cause, at most
  *
- * removes is 0 for causes of idle time, and else the gain that the rule claims, never more than r's computing (or exposed
+ * removes is, for causes of idle time, what the device communicates while nothing to compute was launched yet (idle.h): that a host in
+ * time may hide, on every rank; and else the gain that the rule claims, never more than r's computing (or exposed
  * communication, as the rule counts); for causes that lie in one rank alone it is 0 on all others.
  *
  * What is gained in the pipeline (bubble, stalls) is bounded by the fastest of the schedules that were replayed with the measured

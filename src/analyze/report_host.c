@@ -135,7 +135,7 @@ static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *wai
         return true;
     }
     stops->n++;
-    return ps_intervals_add(all, start, end) &&
+    return ps_intervals_add(all, ps_host_phase_start_ns(&h->activity->phases, i), end) &&
            (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep(h, stops, e, i);
 }
 
@@ -198,7 +198,7 @@ static void find_last_launch(host *h) {
     }
 }
 
-/* Where the device was idle, by cause; united, for other pieces to see what they share. */
+/* Where the device was idle or only communicated, by cause; united, for other pieces to see what they share. */
 static bool sum_causes(host *h, const ps_idle *idle) {
     ps_report_rank *r = h->out;
     bool ok = true;
@@ -209,8 +209,15 @@ static bool sum_causes(host *h, const ps_idle *idle) {
         ok = ps_intervals_add(&r->idle_spans[p->cause], r->origin_ns + p->start_ns,
                               r->origin_ns + p->end_ns);
     }
+    for (size_t i = 0; ok && i < idle->n_comm; i++) {
+        const ps_idle_piece *p = &idle->comm[i];
+        r->late_comm_ns[p->cause] = ps_ns_add(r->late_comm_ns[p->cause], p->end_ns - p->start_ns);
+        ok = ps_intervals_add(&r->late_comm_spans[p->cause], r->origin_ns + p->start_ns,
+                              r->origin_ns + p->end_ns);
+    }
     for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
         ps_report_limit_spans(&r->idle_spans[cause]);
+        ps_report_limit_spans(&r->late_comm_spans[cause]);
     }
     return ok;
 }

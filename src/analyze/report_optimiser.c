@@ -23,6 +23,7 @@ static bool is_optimiser(const ps_trace *t, const ps_slices *s, uint32_t slice) 
 typedef struct optimiser_run {
     uint32_t slice;
     int64_t n, ns;
+    int64_t n_foreach, n_fused; /* of n */
 } optimiser_run;
 
 typedef struct optimisers {
@@ -32,6 +33,17 @@ typedef struct optimisers {
     size_t n, cap;
     ps_idmap rows; /* slice -> run */
 } optimisers;
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void note_way(const optimisers *o, uint32_t kernel, optimiser_run *run) {
+    uint32_t op = o->links->op[kernel];
+    const char *name = op != PS_NONE ? ps_trace_text(o->links->trace, o->s->name[op]) : "";
+    run->n_foreach += begins(name, "aten::_foreach_");
+    run->n_fused += begins(name, "aten::_fused_");
+}
 
 static bool note_kernel(optimisers *o, uint32_t kernel) {
     const ps_trace *t = o->links->trace;
@@ -53,6 +65,7 @@ static bool note_kernel(optimisers *o, uint32_t kernel) {
         o->runs[o->n++] = (optimiser_run){.slice = at};
     }
     o->runs[row].n++;
+    note_way(o, kernel, &o->runs[row]);
     o->runs[row].ns = ps_ns_add(o->runs[row].ns, o->s->dur_ns[kernel]);
     return true;
 }
@@ -75,7 +88,10 @@ static bool take_most(const optimisers *o, ps_report_rank *r) {
                               .dur_ns = dur,
                               .step = ps_step_of(&o->links->steps, start, start + dur),
                               .n_kernels = most->n,
-                              .kernels_ns = most->ns};
+                              .kernels_ns = most->ns,
+                              .way = most->n_fused > most->n / 2     ? PS_OPTIMISER_FUSED
+                                     : most->n_foreach > most->n / 2 ? PS_OPTIMISER_FOREACH
+                                                                     : PS_OPTIMISER_PLAIN};
     return r->optimiser.name != NULL;
 }
 
@@ -121,6 +137,47 @@ static const char *fused_twin(const char *range, ps_vendor vendor) {
     return NULL;
 }
 
+static const char *const WAYS[] = {[PS_OPTIMISER_PLAIN] = "",
+                                   [PS_OPTIMISER_FOREACH] = ", with foreach operators already",
+                                   [PS_OPTIMISER_FUSED] = ", with fused operators already"};
+
+/* What would launch fewer: nothing that is in use already. */
+static const char *fewer_text(const ps_report_optimiser *o, ps_vendor vendor, char out[160]) {
+    const char *twin = fused_twin(o->name, vendor);
+    bool is_foreach = twin != NULL && strstr(twin, "foreach=True") != NULL;
+    if (o->way == PS_OPTIMISER_FUSED) {
+        return "What would launch fewer is not known.";
+    }
+    if (twin == NULL || (is_foreach && o->way == PS_OPTIMISER_FOREACH)) {
+        twin = o->way == PS_OPTIMISER_FOREACH ? "A fused optimiser"
+                                              : "An optimiser with foreach or fused";
+    }
+    (void)snprintf(out, 160, "%s updates all parameters in a few.", twin);
+    return out;
+}
+
+bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
+                                size_t size) {
+    const ps_report_optimiser *o = &m->facts->optimiser;
+    double limit = report->findings.thresholds[PS_RULE_OPTIMISER_LAUNCHES];
+    if (o->name == NULL || (double)o->n_kernels > limit) {
+        return false;
+    }
+    bool is_nvidia = report->vendor == PS_VENDOR_NVIDIA;
+    bool is_fused = o->way == PS_OPTIMISER_FUSED;
+    (void)snprintf(out, size,
+                   "%s%sA step launches %lld kernel%s%s: what takes time is what the host does "
+                   "around them.",
+                   is_fused    ? "Fewer parameter groups"
+                   : is_nvidia ? "fused=True where the optimiser has it"
+                   : report->vendor == PS_VENDOR_ASCEND
+                       ? "Fused optimisers of torch_npu (NpuFusedAdamW ...)"
+                       : "A fused optimiser",
+                   is_nvidia ? "; capturable=True with CUDA graphs. " : ". ",
+                   (long long)o->n_kernels, o->n_kernels == 1 ? "" : "s", WAYS[o->way]);
+    return true;
+}
+
 void ps_report_optimiser_launches(ps_report *r) {
     const ps_report_member *worst = NULL;
     for (size_t i = 0; i < r->n_members; i++) {
@@ -134,17 +191,25 @@ void ps_report_optimiser_launches(ps_report *r) {
         return;
     }
     const ps_report_optimiser *o = &worst->facts->optimiser;
-    const char *twin = fused_twin(o->name, r->vendor);
+    char than[160];
     ps_findings_add(
         &r->findings,
         (ps_finding){.rule = PS_RULE_OPTIMISER_LAUNCHES,
+                     .title = o->way == PS_OPTIMISER_PLAIN ? NULL
+                                                           : "The optimiser launches many kernels",
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .value = (double)o->n_kernels},
-        "On rank %s one %.120s launches %lld kernels of %s on average. %s updates all parameters in a few.",
-        PS_RANK(worst->rank), o->name, (long long)o->n_kernels,
-        ps_ns_text_of(o->kernels_ns / o->n_kernels).text,
-        twin != NULL ? twin : "An optimiser with foreach or fused");
+        "On rank %s one %.120s launches %lld kernels of %s on average%s. %s", PS_RANK(worst->rank),
+        o->name, (long long)o->n_kernels, ps_ns_text_of(o->kernels_ns / o->n_kernels).text,
+        WAYS[o->way], fewer_text(o, r->vendor, than));
+    if (o->way != PS_OPTIMISER_PLAIN) {
+        ps_findings_remedy(&r->findings,
+                           o->way == PS_OPTIMISER_FUSED
+                               ? "Fewer parameters: flatten those of a layer into one, or fewer "
+                                 "parameter groups."
+                               : "Take the fused one of its kind.");
+    }
     ps_findings_evidence(&r->findings, (ps_evidence){.rank = worst->rank,
                                                      .step = o->step,
                                                      .start_ns = o->start_ns,

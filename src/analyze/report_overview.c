@@ -88,8 +88,11 @@ ps_code ps_report_add_stages(const ps_report *report, ps_err *err) {
     }
     /* Row 0 is of the ranks whose stage is not known. */
     stage_sums *sums = ps_calloc((size_t)n_stages + 1, sizeof *sums);
-    ps_table *t = ps_table_new("overview_stages", "where a step goes, mean of the ranks of a stage",
-                               STAGES, N_S);
+    const char *title =
+        report->findings.is_of_part
+            ? "where a step goes by the events that are left, mean of the ranks of a stage"
+            : "where a step goes, mean of the ranks of a stage";
+    ps_table *t = ps_table_new("overview_stages", title, STAGES, N_S);
     bool ok = sums != NULL && t != NULL;
     for (size_t i = 0; ok && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];

@@ -336,8 +336,8 @@ void ps_report_absent_rank(ps_report *report) {
         report->n_members, ps_report_partial_text(report, partial),
         report->job.is_partial ? "." : "",
         x->is_assumed
-            ? " Its number is that of its place in the group: other ranks of the group stand at "
-              "theirs."
+            ? " Its number is not recorded: it is taken to be its place in the group, as it is for "
+              "the ranks that are here."
             : "");
     show_waits(report, m, x);
 }

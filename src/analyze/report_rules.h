@@ -48,8 +48,8 @@ const char *ps_section_name(ps_report_section section); /* "dispatch" */
 /* The defaults. */
 void ps_thresholds_default(double out[PS_N_RULES]);
 
-/* Whether the rule looks at what lies between events (idle time, what runs beside what) or compares ranks: of a capture that
- * holds a part of the events it can say nothing. */
+/* Whether the rule looks at what lies between events (idle time, what runs beside what), at shares of all work, or compares ranks: of
+ * a capture that holds a part of the events it can say nothing. */
 bool ps_rule_needs_all(ps_rule_id rule);
 /* The value with the rule's unit: "10 %", "1 ms", "3 times". */
 void ps_rule_value_text(const ps_rule *rule, double value, char *out, size_t size);

@@ -50,11 +50,9 @@ bool ps_report_say_thinned(const ps_report *report, char *out, size_t size) {
     }
     char parts[256];
     say_parts(&m->facts->thinned, limit, parts, sizeof parts);
-    (void)snprintf(
-        out, size,
-        "The capture of rank %s holds only %s: what ran in between is unknown, so idle time and "
-        "its causes, exposed communication, and differences between ranks are not judged.",
-        PS_RANK(m->rank), parts);
+    (void)snprintf(out, size,
+                   "The capture of rank %s holds only %s: what ran in between is unknown",
+                   PS_RANK(m->rank), parts);
     return true;
 }
 
@@ -76,5 +74,7 @@ void ps_report_thinned(ps_report *report) {
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_THINNED, .rank = m->rank, .stage = m->stage, .value = missing},
-        "%s%s", text, ranks);
+        "%s, so idle time and its causes, exposed communication, shares of the computing, and "
+        "differences between ranks are not judged.%s",
+        text, ranks);
 }

@@ -60,18 +60,6 @@ static void add_advice(sentence *s, const ps_report *report, const ps_finding *f
     }
 }
 
-/* The next finding that counts other time than the first. */
-static void add_next(sentence *s, const ps_findings *all) {
-    for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
-        const ps_finding *f = &all->all[i];
-        if (f->shared_with == 0) {
-            add_text(s, " Next: %s, at most %s (finding %zu).", ps_finding_title(f),
-                     ps_ns_text_of(f->gain_ns).text, i + 1);
-            return;
-        }
-    }
-}
-
 /* The finding that says more of the same time as the first, where there is one: what most of it is, or how it can be won. 0:
  * none. The ends of a step are a place and no cause. */
 static size_t detail_of_first(const ps_findings *all, bool *is_most) {
@@ -87,8 +75,8 @@ static size_t detail_of_first(const ps_findings *all, bool *is_most) {
     return 0;
 }
 
-/* Then what to try: by the detail, if it is the cause of most of it. */
-static void add_detail(sentence *s, const ps_report *report) {
+/* Then what to try: by the detail, if it is the cause of most of it. Which finding that is, 0: none. */
+static size_t add_detail(sentence *s, const ps_report *report) {
     const ps_findings *all = &report->findings;
     bool is_most = false;
     size_t detail = detail_of_first(all, &is_most);
@@ -101,6 +89,35 @@ static void add_detail(sentence *s, const ps_report *report) {
                  ps_ns_text_of(f->gain_ns).text, ps_finding_title(f));
     }
     add_advice(s, report, is_most ? f : &all->all[0]);
+    return detail;
+}
+
+/* What of the finding stands in one before it. */
+static void add_shared(sentence *s, const ps_finding *f) {
+    if (f->shared_with > 0 && f->shared_ns == 0) {
+        add_text(s, ", which may count time of finding %zu, too", f->shared_with);
+    } else if (f->shared_with > 0 && f->shared_ns >= f->gain_ns) {
+        add_text(s, ", which counts in finding %zu, too", f->shared_with);
+    } else if (f->shared_with > 0) {
+        add_text(s, ", of which %s count in finding %zu, too", ps_ns_text_of(f->shared_ns).text,
+                 f->shared_with);
+    }
+}
+
+/* The next largest, but for `detail`, which was told. The ends of a step are a place, and no more than the first where that has
+ * them, too. */
+static void add_next(sentence *s, const ps_findings *all, size_t detail) {
+    for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
+        const ps_finding *f = &all->all[i];
+        bool is_told = i == detail || (f->rule == PS_RULE_BEFORE_FIRST_WORK && f->shared_with > 0);
+        if (!is_told) {
+            add_text(s, " Next: %s, at most %s (finding %zu)", ps_finding_title(f),
+                     ps_ns_text_of(f->gain_ns).text, i + 1);
+            add_shared(s, f);
+            add_text(s, ".");
+            return;
+        }
+    }
 }
 
 static void say_largest(sentence *s, const ps_report *report, const ps_finding *f) {
@@ -113,8 +130,8 @@ static void say_largest(sentence *s, const ps_report *report, const ps_finding *
         ps_ns_text_of(f->gain_ns).text, ps_ns_text_of(report->step_ns).text,
         ps_percent(f->gain_ns, report->step_ns), ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
         f->is_assumed ? ", if what was not measured is as assumed" : "");
-    add_detail(s, report);
-    add_next(s, &report->findings);
+    size_t detail = add_detail(s, report);
+    add_next(s, &report->findings, detail);
 }
 
 static const ps_report_member *longest_member(const ps_report *report) {
@@ -137,11 +154,19 @@ static void say_parts(sentence *s, const ps_report *report) {
     }
 }
 
+static size_t number_of_thinned(const ps_report *report) {
+    size_t i = 0;
+    while (i < report->findings.n && report->findings.all[i].rule != PS_RULE_THINNED) {
+        i++;
+    }
+    return i + 1;
+}
+
 /* What the capture cannot tell comes first. */
 static void say_thinned(sentence *s, const ps_report *report) {
     char text[512];
     if (report->findings.is_of_part && ps_report_say_thinned(report, text, sizeof text)) {
-        add_text(s, "%s ", text);
+        add_text(s, "%s, and much is not judged (finding %zu). ", text, number_of_thinned(report));
     }
 }
 
@@ -151,7 +176,7 @@ static void say_verdict(sentence *s, const ps_report *report) {
     if (f->n > 0 && f->all[0].gain_ns > 0) {
         say_largest(s, report, &f->all[0]);
     } else if (f->is_of_part) {
-        add_text(s, "Collect again: finding 1 says how.");
+        add_text(s, "Collect again: the finding says how.");
     } else if (f->n > 0) {
         add_text(s, "Of no finding is it known what a step would gain; the first: %s.",
                  ps_finding_title(&f->all[0]));

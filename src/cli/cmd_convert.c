@@ -203,12 +203,8 @@ static void take_turn(void *context, size_t item) {
 }
 
 static void finish_input(conversion *c, input *in) {
-    char who[64];
-    if (in->rank->rank >= 0) {
-        (void)snprintf(who, sizeof who, "rank %s", PS_RANK(in->rank->rank));
-    } else {
-        (void)snprintf(who, sizeof who, "%s", ps_path_base(in->rank->path));
-    }
+    char text[PS_WHO_TEXT];
+    const char *who = ps_cli_who(in->rank, text);
     if (in->trace != NULL) {
         ps_diag_merge(c->diag, ps_trace_diag(in->trace), who);
     }

@@ -253,8 +253,8 @@ static void print_steps(ps_cli *cli, const ps_inventory *inv) {
 }
 
 static int print_example(ps_cli *cli, const ps_info_rank *r) {
-    ps_cli_print(cli, "\nrank %s (%s) holds\n\n", PS_RANK(r->rank->rank),
-                 ps_cluster_format(r->rank));
+    char who[PS_WHO_TEXT];
+    ps_cli_print(cli, "\n%s (%s) holds\n\n", ps_cli_who(r->rank, who), ps_cluster_format(r->rank));
     int status = print_content(cli, r->inventory);
     static const char *const FACTS[] = {"profiler level", "device", "host", "schema version",
                                         "mstx"};
@@ -367,7 +367,8 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
         if (ps_info_was_read(r)) {
             ps_buf_clear(&text);
             ps_info_missing(r, &text);
-            ps_cli_print(cli, "missing on rank %s  %s\n", PS_RANK(r->rank->rank),
+            char who[PS_WHO_TEXT];
+            ps_cli_print(cli, "missing on %s  %s\n", ps_cli_who(r->rank, who),
                          text.len > 0 ? ps_buf_str(&text) : "nothing");
         }
     }
@@ -418,9 +419,8 @@ static int report(ps_cli *cli, const ps_info *info) {
             (void)ps_cli_fail(cli, r->inventory != NULL ? &r->inventory->err : &nomem);
             n_failed++;
         } else if (all != NULL) {
-            char who[32];
-            (void)snprintf(who, sizeof who, "rank %s", PS_RANK(r->rank->rank));
-            ps_diag_merge(all, &r->inventory->diag, who);
+            char who[PS_WHO_TEXT];
+            ps_diag_merge(all, &r->inventory->diag, ps_cli_who(r->rank, who));
         }
     }
     if (all != NULL) {

@@ -76,12 +76,23 @@ void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster) {
     report_oddities(cli, &cluster->diag, cluster->left_out != NULL ? PS_ODD_RANK_DUPLICATE : -1);
 }
 
+const char *ps_cli_who(const ps_cluster_rank *rank, char out[PS_WHO_TEXT]) {
+    if (rank->rank >= 0) {
+        (void)snprintf(out, PS_WHO_TEXT, "rank %s", PS_RANK(rank->rank));
+    } else {
+        (void)snprintf(out, PS_WHO_TEXT, "%.*s", PS_WHO_TEXT - 1, ps_path_base(rank->path));
+    }
+    return out;
+}
+
 static void report_rank(const ps_cli *cli, const ps_rank_report *r) {
     char text[1024];
+    char who[PS_WHO_TEXT];
     ps_err_format(&r->err, text, sizeof text);
     const char *where = r->err.file[0] == '\0' ? r->rank->path : "";
-    ps_cli_warn(cli, "rank %s: %s%s%s", PS_RANK(r->rank->rank), where, where[0] != '\0' ? ": " : "",
-                text);
+    bool is_named = r->rank->rank >= 0 || where[0] == '\0'; /* else the path does */
+    ps_cli_warn(cli, "%s%s%s%s%s", is_named ? ps_cli_who(r->rank, who) : "", is_named ? ": " : "",
+                where, where[0] != '\0' ? ": " : "", text);
 }
 
 static void report_all_oddities(const ps_cli *cli, const ps_run *run) {
@@ -90,9 +101,8 @@ static void report_all_oddities(const ps_cli *cli, const ps_run *run) {
         return;
     }
     for (size_t r = 0; r < run->n_ranks; r++) {
-        char who[32];
-        (void)snprintf(who, sizeof who, "rank %s", PS_RANK(run->ranks[r].rank->rank));
-        ps_diag_merge(all, &run->ranks[r].diag, who);
+        char who[PS_WHO_TEXT];
+        ps_diag_merge(all, &run->ranks[r].diag, ps_cli_who(run->ranks[r].rank, who));
     }
     ps_report_oddities(cli, all);
     ps_free(all);
@@ -193,7 +203,8 @@ static size_t name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first)
         n++;
     }
     if (n == 1) {
-        ps_buf_addf(out, "rank %s", ps_buf_str(&names));
+        char who[PS_WHO_TEXT];
+        ps_buf_add_str(out, ps_cli_who(run->ranks[first].rank, who));
     } else if (n == run->n_ranks) {
         ps_buf_addf(out, "all %zu ranks", n);
     } else {

@@ -46,4 +46,8 @@ PS_MUST_USE ps_code ps_report_json(const char *path, const ps_cluster *cluster, 
                                    const ps_analysis *const *analyses, int exit_status,
                                    ps_err *err);
 
+/* "rank 3"; of a profile that does not say its rank the name of its file. */
+enum { PS_WHO_TEXT = 256 };
+const char *ps_cli_who(const ps_cluster_rank *rank, char out[PS_WHO_TEXT]);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/version.h"
 #include "write/chart_svg.h"
 #include "write/number_text.h"
@@ -15,6 +16,7 @@ typedef struct page {
     const ps_report_view *view;
     ps_buf *out;
     bool failed; /* memory ran out outside of `out` */
+    ps_arena arena;
 } page;
 
 /* --- text ------------------------------------------------------------------------------------------------------------ */
@@ -186,27 +188,47 @@ static bool says_something(const ps_table *t, size_t column, size_t from, size_t
 
 enum { NAME_COLUMNS = 40 };
 
-/* Long names differ at both ends: they are cut in the middle. */
-static void put_middle(page *p, const char *name) {
+/* Long names differ at both ends: they are cut in the middle, or where they differ. */
+static void put_cut(page *p, const char *name, size_t place) {
     ps_buf cut;
     ps_buf_init(&cut, 0);
-    ps_text_middle(&cut, name, NAME_COLUMNS, true);
+    ps_text_cut(&cut, name, NAME_COLUMNS, place, true);
     put(p, ps_buf_str(&cut));
     p->failed = p->failed || !ps_buf_ok(&cut);
     ps_buf_fini(&cut);
 }
 
-static void put_cell(page *p, const ps_column *c, const ps_value *v, unit u) {
+static bool is_name(const ps_column *c) {
+    return is_text(c) && (strcmp(c->name, "name") == 0 || strcmp(c->name, "kernel") == 0 ||
+                          strcmp(c->name, "shapes") == 0);
+}
+
+/* Where the names of a column are cut (ps_cut_places); NULL for other columns. */
+static const size_t *name_places(page *p, const ps_table *t, size_t column, size_t from,
+                                 size_t to) {
+    if (!is_name(&t->columns[column])) {
+        return NULL;
+    }
+    const char **names = ps_arena_alloc(&p->arena, (to - from + 1) * sizeof *names);
+    for (size_t i = 0; names != NULL && i < to - from; i++) {
+        const ps_value *v = ps_table_cell(t, from + i, column);
+        names[i] = v->is_null ? "" : v->u.text;
+    }
+    const size_t *places =
+        names != NULL ? ps_cut_places(&p->arena, names, to - from, 1, NAME_COLUMNS, true) : NULL;
+    p->failed = p->failed || places == NULL;
+    return places;
+}
+
+static void put_cell(page *p, const ps_column *c, const ps_value *v, unit u, size_t place) {
     char text[PS_NUMBER_TEXT];
     if (v->is_null) {
         ps_buf_add_str(p->out, "<td class=n>");
     } else if (is_text(c)) {
-        bool is_name = strcmp(c->name, "name") == 0 || strcmp(c->name, "kernel") == 0 ||
-                       strcmp(c->name, "shapes") == 0;
-        ps_buf_addf(p->out, "<td class=%s title=\"", is_name ? "name" : "wide");
+        ps_buf_addf(p->out, "<td class=%s title=\"", is_name(c) ? "name" : "wide");
         put_tag(p, "", v->u.text, "\">");
-        if (is_name) {
-            put_middle(p, v->u.text);
+        if (is_name(c)) {
+            put_cut(p, v->u.text, place);
         } else {
             put(p, v->u.text);
         }
@@ -243,6 +265,7 @@ enum { MAX_COLUMNS = 24, MAX_ROWS = 500 };
 static void put_table(page *p, const ps_table *t, size_t from, size_t to, size_t skip) {
     unit units[MAX_COLUMNS] = {{0}};
     bool shown[MAX_COLUMNS] = {false};
+    const size_t *places[MAX_COLUMNS] = {NULL};
     size_t n = t->n_columns < MAX_COLUMNS ? t->n_columns : MAX_COLUMNS;
     size_t end = to - from > MAX_ROWS ? from + MAX_ROWS : to;
     ps_buf_add_str(p->out, "<div class=scroll><table><tr>");
@@ -251,6 +274,7 @@ static void put_table(page *p, const ps_table *t, size_t from, size_t to, size_t
         units[c] = is_time(&t->columns[c]) ? unit_of(t, c, from, end) : (unit){"", 1, 0};
         if (shown[c]) {
             put_header(p, &t->columns[c], units[c]);
+            places[c] = name_places(p, t, c, from, end);
         }
     }
     ps_buf_add_str(p->out, "</tr>\n");
@@ -258,7 +282,8 @@ static void put_table(page *p, const ps_table *t, size_t from, size_t to, size_t
         ps_buf_add_str(p->out, "<tr>");
         for (size_t c = skip; c < n; c++) {
             if (shown[c]) {
-                put_cell(p, &t->columns[c], ps_table_cell(t, r, c), units[c]);
+                put_cell(p, &t->columns[c], ps_table_cell(t, r, c), units[c],
+                         places[c] != NULL ? places[c][r - from] : 0);
             }
         }
         ps_buf_add_str(p->out, "</tr>\n");
@@ -324,10 +349,12 @@ static void put_overview(page *p) {
         int64_t ns = ps_view_int(t, r, "step");
         longest_ns = ns > longest_ns ? ns : longest_ns;
     }
+    ps_buf_addf(p->out, "<h2>Where a step goes</h2>\n<p class=quiet>%c",
+                t->title[0] >= 'a' && t->title[0] <= 'z' ? t->title[0] - 'a' + 'A' : t->title[0]);
+    put(p, t->title[0] != '\0' ? t->title + 1 : ""); /* of what it is: a capture may hold a part */
     ps_buf_add_str(
         p->out,
-        "<h2>Where a step goes</h2>\n<p class=quiet>Mean of the steps of each rank."
-        "<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
+        ".<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
         "communication<span class=\"key w\"></span>receives, bubble<span class=\"key "
         "k\"></span>copies<span class=\"key f\"></span>free<span class=\"key b\"></span>before, after</p>\n<div class=scroll><table><tr><th class=n>rank</th>");
     bool stages = !ps_view_is_null(t, 0, "stage");
@@ -344,13 +371,13 @@ static void put_overview(page *p) {
         ps_buf_addf(p->out, "<tr><td class=n>%lld</td>", (long long)ps_view_int(t, r, "rank"));
         if (stages) {
             size_t stage = ps_table_column(t, "stage");
-            put_cell(p, &t->columns[stage], ps_table_cell(t, r, stage), scale);
+            put_cell(p, &t->columns[stage], ps_table_cell(t, r, stage), scale, 0);
         }
         put_bar(p, t, r, longest_ns);
         for (size_t c = 0; c < N_NUMBERS; c++) {
             size_t column = ps_table_column(t, NUMBERS[c]);
             if (!is_nothing(t, NUMBERS[c])) {
-                put_cell(p, &t->columns[column], ps_table_cell(t, r, column), scale);
+                put_cell(p, &t->columns[column], ps_table_cell(t, r, column), scale, 0);
             }
         }
         ps_buf_add_str(p->out, "</tr>\n");
@@ -413,7 +440,8 @@ static void put_silence(page *p, size_t section) {
     for (size_t r = 0; r < t->n_rows; r++) {
         n += strcmp(ps_view_text(t, r, "section"), name) == 0;
     }
-    const char *silence = ps_view_silence(p->view, section, n);
+    char text[PS_SILENCE_TEXT];
+    const char *silence = ps_view_silence(p->view, section, n, text);
     if (silence != NULL) {
         ps_buf_addf(p->out, "<p class=quiet>%c%s: ", name[0] - 'a' + 'A', name + 1);
         put_tag(p, "", silence, "</p>\n");
@@ -532,7 +560,8 @@ static void put_kernels(page *p) {
 }
 
 ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *err) {
-    page p = {view, out, false};
+    page p = {.view = view, .out = out};
+    ps_arena_init(&p.arena);
     ps_buf_add_str(
         out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -551,6 +580,7 @@ ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *er
     }
     put_kernels(&p);
     ps_code code = put_pipeline(&p, err);
+    ps_arena_fini(&p.arena);
     ps_buf_add_str(out, "</main>\n</body>\n</html>\n");
     return code == PS_OK && (p.failed || !ps_buf_ok(out)) ? ps_fail_nomem(err) : code;
 }

@@ -151,7 +151,11 @@ enum { INDENT = 4, WHAT = 44 }; /* where the names begin */
 static void place_text(const ps_table *t, size_t row, char out[32]) {
     (void)snprintf(out, 32, "%s", "");
     if (!ps_view_is_null(t, row, "from start")) {
-        int64_t us = ps_view_int(t, row, "from start") / 1000;
+        int64_t ns = ps_view_int(t, row, "from start");
+        int64_t half = ns % 1000 >= 500    ? 1
+                       : ns % 1000 <= -500 ? -1
+                                           : 0; /* rounded as lengths are */
+        int64_t us = ns / 1000 + half;
         (void)snprintf(out, 32, "%s%lld.%03lld", us < 0 ? "-" : "",
                        (long long)(us < 0 ? -us : us) / 1000,
                        (long long)(us < 0 ? -us : us) % 1000);
@@ -165,14 +169,18 @@ static void int_text(const ps_table *t, size_t row, const char *column, char out
     }
 }
 
-/* What there is to say of a row stands behind its name where it fits, else on a line of its own. */
-static void put_evidence_row(page *p, size_t row) {
+static size_t room_of_names(const page *p) {
+    return p->width - WHAT > 8 ? p->width - WHAT : 8;
+}
+
+/* What there is to say of a row stands behind its name, cut at `cut` (ps_text_cut), where it fits, else on a line of its own. */
+static void put_evidence_row(page *p, size_t row, const char *name, size_t cut) {
     const ps_table *t = p->view->evidence;
     char rank[32];
     char step[32];
     char place[32];
     char duration[32];
-    size_t room = p->width - WHAT > 8 ? p->width - WHAT : 8;
+    size_t room = room_of_names(p);
     int_text(t, row, "rank", rank);
     int_text(t, row, "step", step);
     place_text(t, row, place);
@@ -180,9 +188,8 @@ static void put_evidence_row(page *p, size_t row) {
     if (!ps_view_is_null(t, row, "duration")) {
         ps_view_duration(ps_view_int(t, row, "duration"), duration);
     }
-    const char *name = ps_text_clean(&p->arena, ps_view_text(t, row, "name"));
     const char *note = ps_text_clean(&p->arena, ps_view_text(t, row, "note"));
-    if (name == NULL || note == NULL) {
+    if (note == NULL) {
         p->failed = true;
         return;
     }
@@ -190,7 +197,7 @@ static void put_evidence_row(page *p, size_t row) {
     size_t note_columns = ps_utf8_columns(note, strlen(note));
     bool beside = note_columns > 0 && name_columns + 2 + note_columns <= room;
     ps_buf_addf(p->out, "%*s%5s  %5s  %14s  %8s  ", INDENT, "", rank, step, place, duration);
-    ps_text_middle(p->out, name, room, p->style->utf8);
+    ps_text_cut(p->out, name, room, cut, p->style->utf8);
     if (beside) {
         ps_buf_addf(p->out, "  %s%s%s", quiet(p, true), note, quiet(p, false));
     }
@@ -206,10 +213,22 @@ static void put_evidence(page *p, size_t from, size_t to) {
     if (from == to) {
         return;
     }
+    const char **names = ps_arena_alloc(&p->arena, (to - from) * sizeof *names);
+    for (size_t i = 0; names != NULL && i < to - from; i++) {
+        names[i] = ps_text_clean(&p->arena, ps_view_text(p->view->evidence, from + i, "name"));
+        names = names[i] != NULL ? names : NULL;
+    }
+    const size_t *cuts = names != NULL ? ps_cut_places(&p->arena, names, to - from, 1,
+                                                       room_of_names(p), p->style->utf8)
+                                       : NULL;
+    if (cuts == NULL) {
+        p->failed = true;
+        return;
+    }
     ps_buf_addf(p->out, "\n%*s%s%5s  %5s  %14s  %8s  %s%s\n", INDENT, "", bold(p, true), "rank",
                 "step", "from start, ms", "duration", "what", bold(p, false));
     for (size_t row = from; row < to; row++) {
-        put_evidence_row(p, row);
+        put_evidence_row(p, row, names[row - from], cuts[row - from]);
     }
 }
 
@@ -285,7 +304,8 @@ static void put_silence(page *p, size_t section) {
     for (size_t r = 0; r < t->n_rows; r++) {
         n += strcmp(ps_view_text(t, r, "section"), name) == 0;
     }
-    const char *silence = ps_view_silence(p->view, section, n);
+    char text[PS_SILENCE_TEXT];
+    const char *silence = ps_view_silence(p->view, section, n, text);
     if (silence != NULL) {
         (void)snprintf(line, sizeof line, "%c%s: %s", name[0] - 'a' + 'A', name + 1, silence);
         wrap(p, line, 0);

@@ -60,17 +60,38 @@ static bool has_exposed(const ps_report_view *view) {
     return false;
 }
 
-/* By the finding that says so. */
-static bool is_of_part(const ps_report_view *view) {
+/* The number of the finding that says so; 0: it holds all. */
+static int64_t is_of_part(const ps_report_view *view) {
     for (size_t r = 0; r < view->findings->n_rows; r++) {
         if (strcmp(ps_view_text(view->findings, r, "rule"), "thinned") == 0) {
-            return true;
+            return ps_view_int(view->findings, r, "finding");
         }
     }
-    return false;
+    return 0;
 }
 
-const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n) {
+/* What of a section a part of the events cannot tell; NULL: nothing is to be said of it. */
+static const char *silence_of_part(size_t section, size_t n, int64_t finding,
+                                   char out[PS_SILENCE_TEXT]) {
+    if (section != 1 && n > 0) {
+        return NULL;
+    }
+    (void)snprintf(
+        out, PS_SILENCE_TEXT,
+        n > 0
+            ? "The capture holds only a part of the events (finding %lld): what part of the computing a "
+              "kernel takes, and what a step would gain, is not judged."
+        : section == 1
+            ? "Not judged: the capture holds only a part of the events (finding %lld), so what part of the "
+              "computing a kernel takes is not known."
+            : "Not judged: the capture holds only a part of the events (finding %lld).",
+        (long long)finding);
+    return out;
+}
+
+const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n,
+                            char out[PS_SILENCE_TEXT]) {
+    int64_t part = is_of_part(view);
     if (section == 0 && view->has_host_times) {
         return "Not judged: the times of the devices are the host's (no GPU was recorded), so nothing was launched "
                "and no device waited for the host.";
@@ -92,14 +113,14 @@ const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n
                : is_host ? "Nothing is over its threshold. " HOST_MARKS
                          : "Nothing is over its threshold. " STREAM_MARKS;
     }
-    if (n > 0) {
-        return NULL;
-    }
-    if (section == PS_N_REPORT_SECTIONS - 1 && view->chart == NULL) {
+    if (n == 0 && section == PS_N_REPORT_SECTIONS - 1 && view->chart == NULL) {
         return "Nothing says that the ranks are a pipeline (pipescope chart tells what is looked for).";
     }
-    if (section != 1 && is_of_part(view)) {
-        return "Not judged: the capture holds only a part of the events (see thinned).";
+    if (part != 0) {
+        return silence_of_part(section, n, part, out);
+    }
+    if (n > 0) {
+        return NULL;
     }
     if (section == 2 && has_computing(view) && !has_exposed(view)) {
         return "No communication was recorded, or computing hides all of it.";

@@ -66,8 +66,10 @@ const char *ps_report_section_name(size_t section);
 /* Which other finding counts the same time; "" none. */
 void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_TEXT]);
 
-/* What there is to say of a section with `n` findings; NULL: nothing. */
-const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n);
+enum { PS_SILENCE_TEXT = 320 };
+/* What there is to say of a section with `n` findings; NULL: nothing. It may stand in `out`. */
+const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n,
+                            char out[PS_SILENCE_TEXT]);
 
 /* A cell by the name of its column; "" and 0 for NULL and for columns that are not there. */
 const char *ps_view_text(const ps_table *t, size_t row, const char *column);

@@ -16,4 +16,12 @@ const char *ps_text_clean(ps_arena *arena, const char *text);
  * be one column narrower where a wide character stands at the cut. */
 void ps_text_middle(ps_buf *out, const char *text, size_t width, bool utf8);
 
+/* Where texts differ that read alike when each is cut in its middle: of texts[0], texts[stride] ... texts[(n - 1) * stride] the
+ * byte at which each begins to differ from those like it; 0 where nothing is like it. In the arena; NULL when memory is out. */
+const size_t *ps_cut_places(ps_arena *arena, const char *const *texts, size_t n, size_t stride,
+                            size_t width, bool utf8);
+
+/* As ps_text_middle(), but showing what stands at `place`, one of ps_cut_places(): "void spl…cta_per…" beside "void spl…warp_p…". */
+void ps_text_cut(ps_buf *out, const char *text, size_t width, size_t place, bool utf8);
+
 #endif

@@ -32,10 +32,11 @@ typedef struct column_look {
     unsigned decimals;
     bool as_is; /* exact values */
     bool is_text;
-    size_t natural; /* columns of the widest cell or header */
-    size_t widest;  /* cell */
-    size_t least;   /* that it can make do with */
-    size_t width;   /* granted */
+    size_t natural;       /* columns of the widest cell or header */
+    size_t widest;        /* cell */
+    size_t least;         /* that it can make do with */
+    size_t width;         /* granted */
+    const size_t *places; /* of texts, where each is cut: ps_cut_places() */
 } column_look;
 
 typedef struct layout {
@@ -47,6 +48,7 @@ typedef struct layout {
     size_t note;        /* the last column where it is a note, else SIZE_MAX */
     ps_arena arena;
     ps_buf *out;
+    bool failed; /* memory ran out outside of `out` */
 } layout;
 
 /* --- numbers ----------------------------------------------------------------------------------------------- */
@@ -496,7 +498,7 @@ static void settle_widths(layout *l, const block *b) {
 
 /* --- output ------------------------------------------------------------------------------------------------ */
 
-static void put_text(layout *l, size_t c, const char *text, bool last) {
+static void put_text(layout *l, size_t c, const char *text, size_t place, bool last) {
     const column_look *look = &l->looks[c];
     size_t before = l->out->len;
     size_t columns = columns_of(text);
@@ -504,7 +506,7 @@ static void put_text(layout *l, size_t c, const char *text, bool last) {
     if (!look->is_text) {
         ps_buf_add_fill(l->out, ' ', pad);
     }
-    ps_text_middle(l->out, text, look->width, l->style->utf8);
+    ps_text_cut(l->out, text, look->width, place, l->style->utf8);
     if (look->is_text && !last && ps_buf_ok(l->out)) {
         /* Cutting wide characters can leave one column more. */
         columns = ps_utf8_columns(l->out->data + before, l->out->len - before);
@@ -534,7 +536,7 @@ static void put_note(layout *l, const block *b, const char *text) {
     for (int line = 0; line < NOTE_LINES; line++) {
         size_t n = piece(text, width, line + 1 == NOTE_LINES);
         const char *part = ps_arena_strndup(&l->arena, text, n);
-        put_text(l, l->note, part != NULL ? part : "", true);
+        put_text(l, l->note, part != NULL ? part : "", 0, true);
         text += n;
         text += strspn(text, " ");
         if (*text == '\0') {
@@ -554,9 +556,10 @@ static void put_row(layout *l, const block *b, size_t row) {
             put_note(l, b, l->texts[row * l->table->n_columns + c]);
             continue;
         }
+        const size_t *places = row != SIZE_MAX ? l->looks[c].places : NULL;
         put_text(l, c,
                  row == SIZE_MAX ? l->looks[c].header : l->texts[row * l->table->n_columns + c],
-                 last);
+                 places != NULL ? places[row] : 0, last);
     }
 }
 
@@ -571,6 +574,18 @@ static void put_header(layout *l, const block *b) {
     ps_buf_add_str(l->out, colour ? "\033[0m\n" : "\n");
 }
 
+static void find_places(layout *l, const block *b) {
+    size_t n = l->table->n_columns;
+    for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
+        column_look *look = &l->looks[c];
+        bool is_cut = look->is_text && c != l->note && look->width < look->natural;
+        look->places = is_cut ? ps_cut_places(&l->arena, l->texts + c, l->table->n_rows, n,
+                                              look->width, l->style->utf8)
+                              : NULL;
+        l->failed = l->failed || (is_cut && look->places == NULL);
+    }
+}
+
 static void put_table(layout *l) {
     const char *title = ps_text_clean(&l->arena, l->table->title);
     if (title != NULL && title[0] != '\0') {
@@ -582,6 +597,7 @@ static void put_table(layout *l) {
     for (bool first = true; first || from < l->table->n_columns; first = false) {
         block b = cut_block(l, from);
         settle_widths(l, &b);
+        find_places(l, &b);
         ps_buf_add_str(l->out, first ? "" : "\n");
         put_header(l, &b);
         for (size_t r = 0; r < l->table->n_rows; r++) {
@@ -605,5 +621,5 @@ ps_code ps_write_table_text(const ps_table *table, const ps_text_style *style, p
         put_table(&l);
     }
     ps_arena_fini(&l.arena);
-    return ok && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+    return ok && !l.failed && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
 }

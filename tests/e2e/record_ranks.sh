@@ -47,7 +47,8 @@ says_out 'one process, one stage'
 
 # People read "?" where programs read -1.
 run 0 info host
-says_out 'rank ? (ascend-db) holds'
+says_out '   ?  ascend-db'
+says_out '.db (ascend-db) holds'
 run 0 cluster -m pp_chart -d again
 if grep -q -- ' -1 ' "$T/stdout"; then
     fail "a rank -1: $(cat "$T/stdout")"

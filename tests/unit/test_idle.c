@@ -50,12 +50,13 @@ typedef struct measured {
     ps_overlaps overlaps;
     ps_host_activity host;
     ps_idle idle;
-    int64_t ns[PS_N_IDLE_CAUSES];
+    int64_t ns[PS_N_IDLE_CAUSES], comm_ns[PS_N_IDLE_CAUSES];
 } measured;
 
 /* Parts are the whole: the causes of each step add up to its idle time, and no moment stands twice. */
 static void check(measured *x) {
     memset(x->ns, 0, sizeof x->ns);
+    memset(x->comm_ns, 0, sizeof x->comm_ns);
     for (size_t row = 0; row < x->overlaps.n; row++) {
         const ps_overlap *o = &x->overlaps.at[row];
         int64_t sum = 0;
@@ -72,6 +73,19 @@ static void check(measured *x) {
         assert_true(p->end_ns > p->start_ns);
         assert_true(i == 0 || p->start_ns >= x->idle.at[i - 1].end_ns);
         x->ns[p->cause] += p->end_ns - p->start_ns;
+    }
+    for (size_t i = 0; i < x->idle.n_comm; i++) {
+        const ps_idle_piece *p = &x->idle.comm[i];
+        assert_true(p->end_ns > p->start_ns);
+        x->comm_ns[p->cause] += p->end_ns - p->start_ns;
+    }
+    for (size_t row = 0; row < x->overlaps.n; row++) {
+        int64_t sum = 0;
+        for (size_t i = 0; i < x->idle.n_comm; i++) {
+            const ps_idle_piece *p = &x->idle.comm[i];
+            sum += p->row == row ? p->end_ns - p->start_ns : 0;
+        }
+        assert_in_range(sum, 0, x->overlaps.at[row].not_overlapped_ns);
     }
 }
 
@@ -134,6 +148,38 @@ static void every_moment_has_one_cause(void **state) {
     assert_int_equal(x.ns[PS_ACTIVITY_OPTIMIZER], 50);
     assert_int_equal(x.ns[PS_ACTIVITY_NONE], 10 + 1 + 40);
     assert_int_equal(x.ns[PS_IDLE_QUEUED], 8 + 8 + 8);
+    finish(&x);
+}
+
+/* Communication beside which nothing computes, 100 - 200: what computes next is launched at 160 by a call of 2, from a range of 150 -
+ * 170 behind an operator of 90 - 140; the rest it waits in its queue. A receive, 320 - 360, is no late host. Behind 500 - 600
+ * nothing computes: nobody knows. */
+static void communication_alone_has_causes(void **state) {
+    (void)state;
+    maker m = begin();
+    ps_builder_step(m.b, 3, 0, 700);
+    (void)add(&m, PS_SLICE_HOST_OP, m.host, "origin", 0, 1);
+    launch(&m, m.host, 5, PS_SLICE_KERNEL, 10, 100);
+    (void)add(&m, PS_SLICE_HOST_OP, m.host, "aten::mm", 90, 140);
+    (void)add(&m, PS_SLICE_COMM_KERNEL, m.stream, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100,
+              200);
+    (void)add(&m, PS_SLICE_ANNOTATION, m.host, "mine", 150, 170);
+    launch(&m, m.host, 160, PS_SLICE_KERNEL, 200, 300);
+    (void)add(&m, PS_SLICE_COMM_KERNEL, m.stream, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 310,
+              400);
+    (void)add(&m, PS_SLICE_ANNOTATION, m.host, "PP:1RECV_F0", 320, 360);
+    launch(&m, m.host, 398, PS_SLICE_KERNEL, 410, 500);
+    (void)add(&m, PS_SLICE_COMM_KERNEL, m.stream, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 500,
+              600);
+    measured x;
+    measure(&x, &m);
+    assert_int_equal(x.overlaps.at[0].not_overlapped_ns, 100 + 90 + 100);
+    assert_int_equal(x.comm_ns[PS_ACTIVITY_FRAMEWORK], 40);
+    assert_int_equal(x.comm_ns[PS_ACTIVITY_RANGE], 10);
+    assert_int_equal(x.comm_ns[PS_ACTIVITY_CALL], 2 + 2);
+    assert_int_equal(x.comm_ns[PS_ACTIVITY_RECEIVE], 40);
+    assert_int_equal(x.comm_ns[PS_ACTIVITY_NONE], 10 + 10 + 38);
+    assert_int_equal(x.comm_ns[PS_IDLE_QUEUED], 38);
     finish(&x);
 }
 
@@ -299,6 +345,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_moment_has_one_cause),
+        cmocka_unit_test(communication_alone_has_causes),
         cmocka_unit_test(receives_and_the_unknown),
         cmocka_unit_test(names_are_whole),
         cmocka_unit_test(a_queue_between_the_threads),

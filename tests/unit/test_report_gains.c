@@ -42,6 +42,81 @@ static void another_rank_has_as_much_to_do(void **state) {
     report_fini(&o);
 }
 
+/* MatMul 10 to 300, communication alone from 300 to 400, Add launched at `call` that runs 705 to 1000. Launched at 700 the device
+ * waits 301 + 1 for the host, and 100 of communication stand alone because nothing else was launched: a step of 1000 may save 402,
+ * and computes 585 in any case. Launched at 349, so that the launch returned at 350, 50 of it were. Launched before it the communication is what
+ * the Add waits for. Where the host waits for the communication itself that is not the host's either. */
+static void late_launches_leave_communication_alone(void **state) {
+    (void)state;
+    static const struct {
+        int64_t call, gain, comm;
+        bool waits;
+    } CASES[] = {{700, 301 + 1 + 100, 100, false},
+                 {349, 0, 50, false},
+                 {5, 0, 0, false},
+                 {700, 302, 0, true}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        double always[PS_N_RULES];
+        ps_thresholds_default(always);
+        always[PS_RULE_FREE_SHARE] = 0;
+        ps_analysis_opts opts = {.step_id = -1, .thresholds = always};
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 10, 300);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", 300, 400, 1024);
+        if (CASES[i].waits) {
+            (void)rig_host(&r, PS_SLICE_CALL, "cudaStreamSynchronize", 290, 400);
+        }
+        (void)rig_kernel(&r, "Add", NULL, CASES[i].call, 705, 1000);
+        ps_trace *t = rig_seal(&r);
+        report_over(&o, &t, 1, &opts, NULL);
+        int64_t idle = CASES[i].gain > 0 ? CASES[i].gain : 1 + CASES[i].comm;
+        assert_int_equal(report_gain(&o, PS_RULE_FREE_SHARE), idle * US);
+        assert_int_equal(strstr(report_text(&o, PS_RULE_FREE_SHARE),
+                                "nothing but communicate with nothing to compute launched") != NULL,
+                         CASES[i].comm > 0);
+        report_fini(&o);
+    }
+}
+
+/* Of 300 of communication alone a late host leaves all: that it is in two findings is said. */
+static void communication_in_two_findings_is_said(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 10, 300);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 300, 600, 1024);
+    (void)rig_kernel(&r, "Add", NULL, 800, 805, 1000);
+    ps_trace *t = rig_seal(&r);
+    report_over(&o, &t, 1, NULL, NULL);
+    size_t row = report_row(&o, PS_RULE_COMM_EXPOSED);
+    const ps_table *findings = report_table(&o, "findings");
+    assert_int_equal(report_row(&o, PS_RULE_FREE_SHARE), 0);
+    assert_true(row != SIZE_MAX);
+    assert_int_equal(ps_table_cell(findings, row, ps_table_column(findings, "shared with"))->u.i,
+                     1);
+    report_fini(&o);
+}
+
+/* Rank 0 computes 10 to 200 and 805 to 1000, launched at 800, and communicates 200 to 300. Rank 1 computes the same but launched in time, and
+ * communicates alone for 200 to 800 by what it waits for in its queue: it still works 190 + 600 + 195 = 985 less what it
+ * waits for rank 0 whatever the host of rank 0 does. */
+static void other_ranks_still_bound_a_late_host(void **state) {
+    (void)state;
+    ps_trace *traces[2];
+    for (int rank = 0; rank < 2; rank++) {
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 10, 200);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", 200, rank == 0 ? 300 : 800, 1024);
+        (void)rig_kernel(&r, "Add", NULL, rank == 0 ? 800 : 5, 805, 1000);
+        traces[rank] = rig_seal(&r);
+    }
+    report_run o;
+    report_over(&o, traces, 2, NULL, NULL);
+    assert_int_equal(report_gain(&o, PS_RULE_FREE_SHARE), (1000 - 985) * US);
+    report_fini(&o);
+}
+
 static int64_t gain_at(const ps_table *t, size_t row) {
     const ps_value *v = ps_table_cell(t, row, ps_table_column(t, "gain"));
     return v->is_null ? 0 : v->u.i;
@@ -96,6 +171,27 @@ static void verdict_names_the_largest(void **state) {
     report_fini(&o);
 }
 
+/* A gap of 300, of which the host is in the optimiser for 120; a conversion of 60. The larger one comes next, though it is a part of
+ * the first: 1 + 296, and 120 of it. */
+static void verdict_tells_what_comes_next(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+    (void)rig_host(&r, PS_SLICE_ANNOTATION, "Optimizer.step#SGD.step", 420, 540);
+    (void)rig_kernel(&r, "TransData", NULL, 695, 700, 760);
+    (void)rig_kernel(&r, "Add", NULL, 696, 760, 1000);
+    ps_trace *t = rig_seal(&r);
+    report_over(&o, &t, 1, NULL, NULL);
+    const ps_table *verdict = report_table(&o, "verdict");
+    assert_true(report_fired(&o, PS_RULE_CONVERSION));
+    assert_non_null(
+        strstr(ps_table_cell(verdict, 0, 0)->u.text,
+               "Next: The optimiser's step waits for the host, at most 120 us (finding 2), "
+               "which counts in finding 1, too."));
+    report_fini(&o);
+}
+
 /* One kernel that fills its step: nothing to find. */
 static void nothing_to_say(void **state) {
     (void)state;
@@ -114,6 +210,20 @@ static void nothing_to_say(void **state) {
         ps_table_cell(report_table(&o, "verdict"), 0, 0)->u.text,
         "Nothing is over its threshold. Computing takes 80.0 % of the step of rank 0 "
         "(1.00 ms).");
+    report_fini(&o);
+}
+
+/* MatMul ran on three ranks, Add on one: a mean over ranks does not hide it. */
+static void kernels_say_on_how_many_ranks(void **state) {
+    (void)state;
+    report_run o;
+    run_unequal(&o, 10);
+    const ps_table *t = report_table(&o, "kernels");
+    size_t ranks = ps_table_column(t, "ranks");
+    assert_int_equal(t->n_rows, 2);
+    assert_true(ranks != SIZE_MAX);
+    assert_int_equal(ps_table_cell(t, 0, ranks)->u.i, 3);
+    assert_int_equal(ps_table_cell(t, 1, ranks)->u.i, 1);
     report_fini(&o);
 }
 
@@ -140,10 +250,15 @@ static void stages_add_up(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_rank_has_as_much_to_do),
+        cmocka_unit_test(late_launches_leave_communication_alone),
+        cmocka_unit_test(communication_in_two_findings_is_said),
+        cmocka_unit_test(other_ranks_still_bound_a_late_host),
         cmocka_unit_test(findings_rank_by_gain),
         cmocka_unit_test(shared_time_is_said),
         cmocka_unit_test(verdict_names_the_largest),
+        cmocka_unit_test(verdict_tells_what_comes_next),
         cmocka_unit_test(nothing_to_say),
+        cmocka_unit_test(kernels_say_on_how_many_ranks),
         cmocka_unit_test(stages_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

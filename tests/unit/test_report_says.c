@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "write/report_view.h"
+
 static void report_one(report_run *out, rig *r) {
     ps_trace *t = rig_seal(r);
     report_over(out, &t, 1, NULL, NULL);
@@ -136,6 +138,9 @@ static void delays_are_of_kernels(void **state) {
     assert_non_null(strstr(report_text(&o, PS_RULE_LAUNCH_DELAY), "3 of 3 kernels"));
     assert_non_null(
         strstr(report_text(&o, PS_RULE_LAUNCH_DELAY), "The median delay of kernels is 4.00 us"));
+    /* A finding is named as it is printed. */
+    assert_non_null(strstr(report_text(&o, PS_RULE_LAUNCH_DELAY),
+                           "Where that cost most: the finding \"The device waits for the host\"."));
     report_fini(&o);
 }
 
@@ -186,6 +191,46 @@ static void parts_are_not_judged(void **state) {
             assert_true(begins_with(report_text(&o, PS_RULE_THINNED), CASES[i].says));
             assert_true(begins_with(text_of(&o, "verdict", 0, "verdict"), CASES[i].says));
         }
+        report_fini(&o);
+    }
+}
+
+/* Shares of what is left are no shares: nothing is said of them, nor what a step would gain; and each page says so where it would say
+ * that nothing is over its threshold. */
+static void shares_of_a_part_are_none(void **state) {
+    (void)state;
+    for (int thinned = 0; thinned < 2; thinned++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", "64,64", 0, 10, 500);
+        (void)rig_kernel(&r, "TransData", "64,64", 0, 500, 900);
+        if (thinned) {
+            ps_builder_meta(r.b, "pipescope.thinned", "2402 of 238287");
+        }
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_TOP_KERNEL), !thinned);
+        assert_int_equal(report_fired(&o, PS_RULE_CONVERSION), !thinned);
+        ps_report_view view = {.title = "",
+                               .n_ranks = 1,
+                               .findings = report_table(&o, "findings"),
+                               .evidence = report_table(&o, "evidence"),
+                               .overview = report_table(&o, "overview"),
+                               .pipeline = -1};
+        char text[PS_SILENCE_TEXT];
+        const char *silence = ps_view_silence(&view, 1, thinned ? 0 : 2, text);
+        assert_int_equal(silence != NULL, thinned);
+        assert_true(!thinned || begins_with(silence, "Not judged: the capture holds only a part of "
+                                                     "the events (finding 1), so what part"));
+        bool is_left = strstr(report_table(&o, "kernels")->title, "that are left") != NULL;
+        assert_int_equal(is_left, thinned);
+        is_left = strstr(report_table(&o, "overview_stages")->title, "that are left") != NULL;
+        assert_int_equal(is_left, thinned);
+        ps_buf page;
+        ps_buf_init(&page, 0);
+        assert_int_equal(ps_write_report_html(&view, &page, NULL), PS_OK);
+        assert_int_equal(strstr(ps_buf_str(&page), "goes by the events that are left") != NULL,
+                         thinned);
+        ps_buf_fini(&page);
         report_fini(&o);
     }
 }
@@ -312,9 +357,46 @@ static void buffers_have_their_name(void **state) {
         (void)rig_kernel(&r, "Add", NULL, 690, 700, 1000);
         report_one(&o, &r);
         const char *text = report_text(&o, PS_RULE_FREE_SHARE);
-        assert_int_equal(strstr(text, "sending buffers of the model 200 us") != NULL, is_ddp);
+        assert_int_equal(strstr(text, "sending the model's buffers 200 us") != NULL, is_ddp);
         assert_int_equal(strstr(text, "operators and Python 200 us") != NULL, !is_ddp);
         assert_int_equal(report_fired(&o, PS_RULE_MODEL_BUFFERS), is_ddp);
+        report_fini(&o);
+    }
+}
+
+/* Copies within the device, or from the host, that a call of 1 us inside of aten::copy_ launches. */
+static void write_back(rig *r, int64_t at, const char *copy) {
+    (void)rig_host(r, PS_SLICE_HOST_OP, "aten::copy_", at, at + 30);
+    uint32_t from = rig_host(r, PS_SLICE_CALL, "cudaMemcpyAsync", at + 10, at + 11);
+    ps_builder_flow(r->b, from, rig_slice(r, PS_SLICE_COPY, r->stream, copy, at + 12, at + 13));
+}
+
+/* Buffers are taken apart from 450 to 500 and copied back by two operators of 30, at 510 and 550; a call lies between, and
+ * after them the first operator of the model, which may copy what it is given: it comes behind one that launches a
+ * kernel, or from the host. The phase goes from 450 to 580: the device copies for 2 of it, and for 2 more a copy that was launched had not begun. */
+static void buffers_are_copied_back(void **state) {
+    (void)state;
+    static const char *const WITHIN = "Memcpy DtoD (Device -> Device)";
+    for (int of_model = 0; of_model < 2; of_model++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+        (void)rig_host(&r, PS_SLICE_ANNOTATION, "DistributedDataParallel.forward", 410, 699);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::unflatten_dense_tensors", 450, 500);
+        write_back(&r, 510, WITHIN);
+        (void)rig_host(&r, PS_SLICE_CALL, "cudaEventRecord", 543, 545);
+        write_back(&r, 550, WITHIN);
+        if (of_model == 0) {
+            (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::conv2d", 590, 620);
+            (void)rig_kernel(&r, "Conv", NULL, 600, 612, 614);
+            write_back(&r, 630, WITHIN);
+        } else {
+            write_back(&r, 590, "Memcpy HtoD (Pageable -> Device)");
+        }
+        (void)rig_kernel(&r, "Add", NULL, 690, 700, 1000);
+        report_one(&o, &r);
+        assert_int_equal(report_gain(&o, PS_RULE_MODEL_BUFFERS), 126 * US);
+        assert_non_null(strstr(report_text(&o, PS_RULE_MODEL_BUFFERS), "130 us in all"));
         report_fini(&o);
     }
 }
@@ -383,12 +465,14 @@ int main(void) {
         cmocka_unit_test(groups_are_no_ranks),
         cmocka_unit_test(delays_are_of_kernels),
         cmocka_unit_test(parts_are_not_judged),
+        cmocka_unit_test(shares_of_a_part_are_none),
         cmocka_unit_test(ends_are_no_loss),
         cmocka_unit_test(samples_are_not_compared),
         cmocka_unit_test(a_wait_with_nothing_left_to_launch),
         cmocka_unit_test(a_synchronisation_outside_is_not_the_steps),
         cmocka_unit_test(compiling_is_what_compiles),
         cmocka_unit_test(buffers_have_their_name),
+        cmocka_unit_test(buffers_are_copied_back),
         cmocka_unit_test(memory_is_not_low_mfu),
         cmocka_unit_test(unknown_bandwidth_is_said),
     };

@@ -89,7 +89,7 @@ static void absent_rank(void **state) {
     expect_said(&o, PS_RULE_ABSENT_RANK, "On rank 0 collectives wait 500 us");
     expect_said(&o, PS_RULE_ABSENT_RANK, "So it is for 2 of 2 ranks.");
     expect_said(&o, PS_RULE_ABSENT_RANK, "Of at least 4 ranks of the job 2 are here.");
-    expect_said(&o, PS_RULE_ABSENT_RANK, "Its number is that of its place");
+    expect_said(&o, PS_RULE_ABSENT_RANK, "Its number is not recorded: it is taken to be its place");
     assert_int_equal(report_gain(&o, PS_RULE_ABSENT_RANK), 400 * US);
     assert_false(report_fired(&o, PS_RULE_LATE_ARRIVAL));
     assert_int_equal(report_gain(&o, PS_RULE_COMM_EXPOSED), 100 * US);

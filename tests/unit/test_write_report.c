@@ -30,6 +30,15 @@ static void make(report_run *o, ps_report_view *view) {
     assert_true(view->findings->n_rows >= 4);
 }
 
+static ps_table *report_table_to_change(report_run *run, const char *name) {
+    for (size_t i = 0; i < run->result.n_tables; i++) {
+        if (strcmp(run->result.tables[i]->name, name) == 0) {
+            return run->result.tables[i];
+        }
+    }
+    return NULL;
+}
+
 static void text_fits_the_terminal(void **state) {
     (void)state;
     static const uint32_t WIDTHS[] = {60, 80, 100, 140};
@@ -54,6 +63,35 @@ static void text_fits_the_terminal(void **state) {
         ps_buf_fini(&out);
     }
     report_fini(&o);
+}
+
+/* A place is rounded to the microsecond, as lengths are: 37.8779 ms is 37.878, also before the start. */
+static void places_are_rounded(void **state) {
+    (void)state;
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } CASES[] = {{37877900, " 37.878 "},
+                 {37877499, " 37.877 "},
+                 {-37877900, "-37.878 "},
+                 {999500, " 1.000 "}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        ps_report_view view;
+        make(&o, &view);
+        ps_table *evidence = report_table_to_change(&o, "evidence");
+        for (size_t r = 0; r < evidence->n_rows; r++) {
+            evidence->cells[r * evidence->n_columns + ps_table_column(evidence, "from start")] =
+                (ps_value){.u = {.i = CASES[i].ns}};
+        }
+        ps_buf out;
+        ps_buf_init(&out, 0);
+        ps_text_style style = {.width = 100, .utf8 = true};
+        assert_int_equal(ps_write_report_text(&view, &style, &out, NULL), PS_OK);
+        assert_non_null(strstr(ps_buf_str(&out), CASES[i].text));
+        ps_buf_fini(&out);
+        report_fini(&o);
+    }
 }
 
 static void text_has_colours_when_asked(void **state) {
@@ -86,10 +124,11 @@ static void json_is_json(void **state) {
     assert_string_equal(ps_lit_str(ps_lit_get(doc, "format")), "pipescope-report");
     assert_string_equal(ps_lit_str(ps_lit_get(doc, "title")), view.title);
     assert_null(ps_lit_get(doc, "device_times"));
-    assert_null(ps_view_silence(&view, 0, 1));
+    char silence[PS_SILENCE_TEXT];
+    assert_null(ps_view_silence(&view, 0, 1, silence));
     view.has_host_times = true;
-    assert_non_null(strstr(ps_view_silence(&view, 0, 0), "Not judged"));
-    assert_null(ps_view_silence(&view, 2, 1));
+    assert_non_null(strstr(ps_view_silence(&view, 0, 0, silence), "Not judged"));
+    assert_null(ps_view_silence(&view, 2, 1, silence));
     view.has_host_times = false;
     size_t n = 0;
     for (const ps_lit *f = ps_lit_get(doc, "findings")->child; f != NULL; f = f->next) {
@@ -157,9 +196,9 @@ static void out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_fits_the_terminal), cmocka_unit_test(text_has_colours_when_asked),
-        cmocka_unit_test(json_is_json),           cmocka_unit_test(page_needs_nothing_else),
-        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(text_fits_the_terminal),      cmocka_unit_test(places_are_rounded),
+        cmocka_unit_test(text_has_colours_when_asked), cmocka_unit_test(json_is_json),
+        cmocka_unit_test(page_needs_nothing_else),     cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

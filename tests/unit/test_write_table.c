@@ -51,6 +51,48 @@ static void expect_text(const ps_table *t, ps_text_style style, const char *text
     ps_buf_fini(&b);
 }
 
+/* Names that begin and end alike are cut where they differ; equal ones stay equal. Two differ at a letter of several bytes. */
+static void texts_that_differ_do_not_read_alike(void **context) {
+    (void)context;
+    static const char HEAD[] =
+        "void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel_";
+    static const char END[] = "_per_row_1<float, 32>(at::GenericPackedTensorAccessor<float, 2ul>)";
+    static const char *const MIDDLES[] = {"cta", "warp", "cta", "warp_of_more", "块", "坏"};
+    enum { N = 6 };
+    ps_table *t = ps_table_new("names", "", COLUMNS + 1, 2);
+    assert_non_null(t);
+    for (int i = 0; i < N; i++) {
+        char name[256];
+        (void)snprintf(name, sizeof name, "%s%s%s", HEAD, MIDDLES[i], END);
+        assert_true(ps_table_add_row(t) && ps_table_set_text(t, 0, name));
+        ps_table_set_int(t, 1, 1000);
+    }
+    for (uint32_t width = 40; width < 130; width += 7) {
+        char lines[N][512];
+        ps_buf b;
+        ps_buf_init(&b, 0);
+        ps_text_style style = {.width = width, .utf8 = width % 2 == 0};
+        assert_int_equal(ps_write_table_text(t, &style, &b, NULL), PS_OK);
+        const char *line = ps_buf_str(&b);
+        for (int i = -2; i < N; i++) {
+            size_t n = strcspn(line, "\n");
+            assert_true(ps_utf8_columns(line, n) <= width);
+            if (i >= 0) {
+                (void)snprintf(lines[i], sizeof lines[i], "%.*s", (int)n, line);
+            }
+            line += n + 1;
+        }
+        for (int i = 0; i < N; i++) {
+            for (int k = 0; k < i; k++) {
+                assert_int_equal(strcmp(lines[i], lines[k]) == 0,
+                                 strcmp(MIDDLES[i], MIDDLES[k]) == 0);
+            }
+        }
+        ps_buf_fini(&b);
+    }
+    ps_table_free(t);
+}
+
 static void test_text(void **context) {
     (void)context;
     ps_table *t = sample();
@@ -447,12 +489,19 @@ static void test_made_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),          cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_blocks),        cmocka_unit_test(test_headers_differ),
-        cmocka_unit_test(test_width_is_kept), cmocka_unit_test(test_units),
-        cmocka_unit_test(test_made_rows),     cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_hostile_text),  cmocka_unit_test(test_scaled),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(texts_that_differ_do_not_read_alike),
+        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_headers_differ),
+        cmocka_unit_test(test_width_is_kept),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_made_rows),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_scaled),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
