@@ -5,19 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analyze/job_clock.h"
 #include "base/err.h"
 #include "model/chart.h"
 
-/* Two events of which the first, on rank row `from`, cannot have happened after the second; times from the chart's
- * origin. For what a chart has no ops for, as collectives. */
-typedef struct ps_clock_order {
-    int64_t from_ns, to_ns;
-    uint32_t from, to; /* rows in the chart's ranks */
-} ps_clock_order;
-
 typedef struct ps_chart_clock_opts {
-    const ps_clock_order *orders;
-    size_t n_orders;
+    /* Collectives, which a chart has no ops for: rows in its ranks, times from its origin. */
+    const ps_clock_meeting *meetings;
+    size_t n_meetings;
     bool
         ends_only; /* ranges of the host, which hold waiting: only that one began before the other ended is certain */
     bool

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/recorded_clock.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -541,7 +542,7 @@ ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links, ps_co
     ps_idmap_init(&c.group_of);
     bool ok = ps_strpool_init(&out->strings) && collect(&c);
     ps_idmap_fini(&c.group_of);
-    return ok ? PS_OK : ps_fail_nomem(err);
+    return ok ? ps_recorded_clock_read(trace, &out->recorded_clock, err) : ps_fail_nomem(err);
 }
 
 void ps_comm_list_fini(ps_comm_list *list) {

@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/strpool.h"
+#include "model/clock.h"
 #include "model/trace.h"
 
 #define PS_NO_TIME INT64_MIN
@@ -45,6 +46,7 @@ typedef struct ps_comm_list {
     ps_comm_op *ops; /* by start, then slice */
     size_t n, cap;
     ps_strpool strings;
+    ps_recorded_clock recorded_clock; /* what the capture says of the clock of these times */
 } ps_comm_list;
 
 /* From slices of kind COMM_OP, and where there are none from COMM_KERNEL ones (their collective arguments: "Collective

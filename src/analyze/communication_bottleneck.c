@@ -9,6 +9,7 @@
 #include "analyze/derived.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/num.h"
 
 #define DEFAULT_TOP 10
 /* Durations that differ by less say nothing. */
@@ -22,7 +23,8 @@ typedef struct bottleneck {
     bool is_matched, is_late;
     uint32_t slow, fast; /* indices of ranks */
     ps_comm_op slow_op, fast_op;
-    double share; /* of the wait in the longest duration */
+    int64_t shift_ns; /* clock of the fast one minus that of the slow one */
+    double share;     /* of the wait in the longest duration */
 } bottleneck;
 
 typedef struct bottlenecks {
@@ -115,6 +117,17 @@ static bool find_longest(const ps_comm_list *list, int64_t top, bottlenecks *out
     return ok;
 }
 
+/* By the clocks of the job. Where nothing connects the two, all leave a collective together. */
+static void set_shift(bottleneck *b, const ps_late *late) {
+    const ps_rank_clock *slow = &late->clocks[b->slow];
+    const ps_rank_clock *fast = &late->clocks[b->fast];
+    if (slow->reference == fast->reference) {
+        b->shift_ns = ps_i64_minus(fast->offset_ns, slow->offset_ns);
+    } else if (!b->fast_op.is_p2p) {
+        b->shift_ns = ps_i64_minus(b->fast_op.end_ns, b->slow_op.end_ns);
+    }
+}
+
 /* The one that waited longest, and the one that everybody waited for. */
 static void take_meeting(bottleneck *b, const ps_late *late, const ps_meeting *m,
                          const ps_comm_list *const *lists) {
@@ -134,9 +147,10 @@ static void take_meeting(bottleneck *b, const ps_late *late, const ps_meeting *m
     int64_t longest = duration_of(&b->fast_op);
     b->share = longest > 0 ? (double)(longest - duration_of(&b->slow_op)) / (double)longest : 0;
     b->is_late = b->share >= LEAST_SHARE;
+    set_shift(b, late);
 }
 
-static void take_receive(bottleneck *b, const ps_late_receive *r,
+static void take_receive(bottleneck *b, const ps_late *late, const ps_late_receive *r,
                          const ps_comm_list *const *lists) {
     b->is_matched = true;
     b->slow = r->sender;
@@ -146,6 +160,7 @@ static void take_receive(bottleneck *b, const ps_late_receive *r,
     int64_t duration = duration_of(&b->fast_op);
     b->share = duration > 0 ? (double)r->waited_ns / (double)duration : 0;
     b->is_late = b->share >= LEAST_SHARE;
+    set_shift(b, late);
 }
 
 /* of_op[operator of the rank] = bottleneck. */
@@ -167,7 +182,7 @@ static void take_all(bottlenecks *b, const ps_late *late, const ps_comm_list *co
         uint32_t op = r->receiver == b->rank ? r->receive_op : r->send_op;
         bool is_own = r->receiver == b->rank || r->sender == b->rank;
         if (is_own && of_op[op] != NULL) {
-            take_receive(of_op[op], r, lists);
+            take_receive(of_op[op], late, r, lists);
         }
     }
 }
@@ -189,7 +204,7 @@ static ps_code find_late(const ps_reduce_input *in, const ps_comm_list *const *l
     int64_t top = in->opts->top_num > 0 ? in->opts->top_num : DEFAULT_TOP;
     bottleneck **of_op = ps_calloc(lists[out->rank]->n + 1, sizeof(bottleneck *));
     ps_late late = {0};
-    ps_late_input input = {lists, in->ranks, in->n_ranks, -1};
+    ps_late_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
     ps_code code =
         of_op != NULL && find_longest(lists[out->rank], top, out) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
@@ -319,7 +334,7 @@ static void explain(const ps_reduce_input *in, const bottleneck *b, size_t i, ps
                      .fast_rank = in->ranks[b->fast].rank,
                      .slow_start_ns = b->slow_op.start_ns,
                      .fast_start_ns = b->fast_op.start_ns,
-                     .shift_ns = b->fast_op.is_p2p ? 0 : b->fast_op.end_ns - b->slow_op.end_ns};
+                     .shift_ns = b->shift_ns};
     ps_buf_addf(out, "[Completed] ");
     ps_lateness_explain(&l, out);
 }

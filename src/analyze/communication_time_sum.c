@@ -239,7 +239,7 @@ static ps_code find_waits(const ps_reduce_input *in, const ps_comm_list *const *
         w->block[i] = -1;
     }
     ps_late late;
-    ps_late_input input = {lists, in->ranks, in->n_ranks, -1};
+    ps_late_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
     ps_code code = ps_late_measure(&input, &late, err);
     for (size_t i = 0; code == PS_OK && i < late.n_meetings; i++) {
         take_meeting(w, &late, &late.meetings[i], lists);

@@ -276,8 +276,9 @@ ps_code ps_late_measure(const ps_late_input *in, ps_late *out, ps_err *err) {
     *out = (ps_late){0};
     ps_late_work w = {.in = in, .out = out};
     bool ok = ps_strpool_init(&out->strings) && ps_late_gather(&w) && ps_late_match(&w) &&
-              ps_late_clocks(&w) && (w.n_loose == 0 || match_anew(&w)) && ps_late_receives(&w);
+              ps_late_receives(&w) && ps_late_clocks(&w) && (w.n_loose == 0 || match_anew(&w));
     if (ok) {
+        ps_late_wait(&w);
         measure_all(&w);
         ok = sum_up(&w);
     }

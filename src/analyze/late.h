@@ -8,9 +8,9 @@
  * what cannot have been one collective: somebody left it before the last one came, and the ends are more than a
  * millisecond apart, so that no clock explains it.
  *
- * Clocks: those of different machines (or of ranks whose machine is unknown) are brought together by the ends of
- * collectives in which nobody can finish before everybody has begun. All end at about the same time, so the median of
- * the differences of ends is the difference of the clocks. Where nothing connects two clocks, they are taken as they are.
+ * Clocks: those of different machines (or of ranks whose machine is unknown) are brought together by collectives in which nobody
+ * can finish before everybody has begun, by transfers, and by what recordings say (job_clock.h). Where nothing connects two
+ * clocks, they are taken as they are.
  *
  * For slow_rank and the report. Any input; nothing here looks at a trace. */
 #ifndef PS_ANALYZE_LATE_H
@@ -22,6 +22,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/comm_list.h"
+#include "analyze/job_clock.h"
 #include "base/strpool.h"
 
 /* Ranks are indices into the run: lists[rank], ranks[rank]. */
@@ -29,7 +30,8 @@ typedef struct ps_late_input {
     const ps_comm_list *const *lists; /* [n_ranks], NULL for ranks without */
     const ps_rank_info *ranks;        /* [n_ranks] */
     size_t n_ranks;
-    int64_t step; /* only of this one; -1: all */
+    int64_t step;             /* only of this one; -1: all */
+    int64_t start_ns, end_ns; /* of all whose clocks matter, epoch; both 0: of the operators */
 } ps_late_input;
 
 /* One rank in one collective. */
@@ -80,10 +82,11 @@ typedef struct ps_late_row {
     int64_t waited_ns;  /* what it waited itself for others; as receiver for its senders */
 } ps_late_row;
 
-typedef struct ps_late_clock {
-    int64_t offset_ns;  /* this rank's clock minus that of the lowest rank it is connected to */
-    uint32_t reference; /* that rank; itself where nothing connects it */
-} ps_late_clock;
+/* What the clocks stand on. */
+typedef struct ps_late_evidence {
+    size_t n_collectives, n_transfers; /* that tell of a difference of clocks */
+    ps_clock_notes clocks;
+} ps_late_evidence;
 
 typedef struct ps_late {
     ps_meeting *meetings;   /* by start, group, name */
@@ -93,7 +96,8 @@ typedef struct ps_late {
     size_t n_receives;
     ps_late_row *rows; /* by rank, group, collectives first */
     size_t n_rows;
-    ps_late_clock *clocks; /* [n_ranks] */
+    ps_rank_clock *clocks; /* [n_ranks] */
+    ps_late_evidence evidence;
     size_t
         n_unmatched; /* operators that could not be matched though other ranks have some of that type */
     ps_strpool strings;

@@ -37,12 +37,14 @@ bool ps_late_match(ps_late_work *w);
 /* Numbers a stretch of one unnamed group, step and type anew by time; it was numbered by counting, and is sorted by that.
  * Wants the clocks. False when memory is out. */
 bool ps_late_refit(ps_late_work *w, ps_late_entry *e, size_t n);
-/* Fills out->clocks from these. */
+/* Fills out->clocks and its evidence from these and from the receives. */
 bool ps_late_clocks(ps_late_work *w);
 /* Nobody can finish before everybody has begun. */
 bool ps_late_is_symmetric(const ps_late_work *w, const ps_meeting *m);
-/* Receives with their sends; wants the clocks. */
+/* Receives with their sends. */
 bool ps_late_receives(ps_late_work *w);
+/* How long they waited; wants the clocks. */
+void ps_late_wait(ps_late_work *w);
 
 static inline const ps_comm_op *ps_late_op(const ps_late_input *in, uint32_t rank, uint32_t op) {
     return &in->lists[rank]->ops[op];

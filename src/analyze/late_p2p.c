@@ -135,19 +135,6 @@ static bool find_transfers(matching *m) {
 
 /* --- pairs ---------------------------------------------------------------------------------------------------- */
 
-static int64_t wait_of(const ps_late_work *w, const transfer *receive, const transfer *send) {
-    const ps_late_clock *clocks = w->out->clocks;
-    const ps_comm_op *r = ps_late_op(w->in, receive->receiver, receive->op);
-    const ps_comm_op *s = ps_late_op(w->in, send->sender, send->op);
-    int64_t duration = ps_late_minus(r->end_ns, r->start_ns);
-    int64_t wait = ps_late_minus(duration, ps_late_minus(s->end_ns, s->start_ns));
-    if (clocks[send->sender].reference == clocks[receive->receiver].reference) {
-        wait = ps_late_minus(ps_late_time(w->out, send->sender, s->start_ns),
-                             ps_late_time(w->out, receive->receiver, r->start_ns));
-    }
-    return wait < 0 ? 0 : wait > duration ? duration : wait;
-}
-
 /* Transfers of one direction: receives first, as many as sends. */
 static void pair(ps_late_work *w, const transfer *t, size_t n) {
     size_t n_receives = 0;
@@ -160,14 +147,12 @@ static void pair(ps_late_work *w, const transfer *t, size_t n) {
     }
     for (size_t i = 0; i < n_receives; i++) {
         const transfer *send = &t[n_receives + i];
-        w->out->receives[w->out->n_receives++] =
-            (ps_late_receive){.sender = send->sender,
-                              .receiver = t[i].receiver,
-                              .send_op = send->op,
-                              .receive_op = t[i].op,
-                              .group = w->plain[t[i].group],
-                              .step = t[i].step,
-                              .waited_ns = wait_of(w, &t[i], send)};
+        w->out->receives[w->out->n_receives++] = (ps_late_receive){.sender = send->sender,
+                                                                   .receiver = t[i].receiver,
+                                                                   .send_op = send->op,
+                                                                   .receive_op = t[i].op,
+                                                                   .group = w->plain[t[i].group],
+                                                                   .step = t[i].step};
     }
 }
 
@@ -194,4 +179,25 @@ bool ps_late_receives(ps_late_work *w) {
     ps_idmap_fini(&m.by_rank);
     ps_idmap_fini(&m.by_place);
     return ok;
+}
+
+/* --- waits ---------------------------------------------------------------------------------------------------- */
+
+static int64_t wait_of(const ps_late_work *w, const ps_late_receive *receive) {
+    const ps_rank_clock *clocks = w->out->clocks;
+    const ps_comm_op *r = ps_late_op(w->in, receive->receiver, receive->receive_op);
+    const ps_comm_op *s = ps_late_op(w->in, receive->sender, receive->send_op);
+    int64_t duration = ps_late_minus(r->end_ns, r->start_ns);
+    int64_t wait = ps_late_minus(duration, ps_late_minus(s->end_ns, s->start_ns));
+    if (clocks[receive->sender].reference == clocks[receive->receiver].reference) {
+        wait = ps_late_minus(ps_late_time(w->out, receive->sender, s->start_ns),
+                             ps_late_time(w->out, receive->receiver, r->start_ns));
+    }
+    return wait < 0 ? 0 : wait > duration ? duration : wait;
+}
+
+void ps_late_wait(ps_late_work *w) {
+    for (size_t i = 0; i < w->out->n_receives; i++) {
+        w->out->receives[i].waited_ns = wait_of(w, &w->out->receives[i]);
+    }
 }

@@ -551,44 +551,28 @@ static int compare_members(const void *a, const void *b) {
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* What is known of two ranks is one bound: the tightest. */
-typedef struct orders {
-    ps_clock_order *all;
+typedef struct meetings {
+    ps_clock_meeting *all;
     size_t n, cap;
-    ps_idmap by_pair; /* from << 32 | to -> row */
-} orders;
+} meetings;
 
-static bool add_order(orders *o, ps_clock_order order) {
-    uint64_t key = (uint64_t)order.from << 32 | order.to;
-    uint32_t row = ps_idmap_get(&o->by_pair, key);
-    if (row != PS_IDMAP_NONE) {
-        ps_clock_order *old = &o->all[row];
-        int64_t slack = 0;
-        int64_t least = 0;
-        bool says = !__builtin_sub_overflow(order.to_ns, order.from_ns, &slack);
-        bool said = !__builtin_sub_overflow(old->to_ns, old->from_ns, &least);
-        bool tighter = says && (!said || slack < least);
-        *old = tighter ? order : *old;
+static bool add_meeting(meetings *o, const member *a, const member *b, int64_t origin) {
+    if (a->rank == b->rank) {
         return true;
     }
-    if (!ps_grow(&o->all, &o->cap, o->n + 1, UINT32_MAX - 1, sizeof *o->all) ||
-        !ps_idmap_put(&o->by_pair, key, (uint32_t)o->n)) {
+    if (!ps_grow(&o->all, &o->cap, o->n + 1, UINT32_MAX - 1, sizeof *o->all)) {
         return false;
     }
-    o->all[o->n++] = order;
+    o->all[o->n++] = (ps_clock_meeting){.a = a->rank,
+                                        .b = b->rank,
+                                        .a_start_ns = a->start_ns - origin,
+                                        .a_end_ns = a->end_ns - origin,
+                                        .b_start_ns = b->start_ns - origin,
+                                        .b_end_ns = b->end_ns - origin};
     return true;
 }
 
-/* Nobody leaves a collective before everybody has entered: each began before any other ended. */
-static bool add_both(orders *o, const member *a, const member *b, int64_t origin) {
-    return a->rank == b->rank ||
-           (add_order(
-                o, (ps_clock_order){a->start_ns - origin, b->end_ns - origin, a->rank, b->rank}) &&
-            add_order(
-                o, (ps_clock_order){b->start_ns - origin, a->end_ns - origin, b->rank, a->rank}));
-}
-
-static bool find_orders(const job *j, int64_t origin, orders *o) {
+static bool find_meetings(const job *j, int64_t origin, meetings *o) {
     size_t n_members = 0;
     for (size_t r = 0; r < j->in->n_ranks; r++) {
         n_members += j->row_of[r] != PS_NO_INDEX ? part_of(j, r)->transfers.collectives.n : 0;
@@ -614,8 +598,8 @@ static bool find_orders(const job *j, int64_t origin, orders *o) {
         size_t end = i + 1;
         while (ok && end < n_members && members[end].sequence == members[i].sequence &&
                strcmp(members[end].key, members[i].key) == 0) {
-            ok = add_both(o, &members[i], &members[end], origin) &&
-                 (end == i + 1 || add_both(o, &members[end - 1], &members[end], origin));
+            ok = add_meeting(o, &members[i], &members[end], origin) &&
+                 (end == i + 1 || add_meeting(o, &members[end - 1], &members[end], origin));
             end++;
         }
         i = end;
@@ -673,13 +657,12 @@ static bool find_pieces(const job *j, ps_model_places *out, int32_t **table) {
 static ps_code report(job *j, ps_err *err) {
     ps_chart *chart = j->in->result->chart;
     const char *pp_type = j->job.pp_type;
-    orders found = {.n = 0};
+    meetings found = {.n = 0};
     ps_model_places places;
     int32_t *table = NULL;
     bool clocks = ps_chart_has_machines(chart) || j->in->opts->align;
-    ps_idmap_init(&found.by_pair);
-    if (!find_pieces(j, &places, &table) || (clocks && !find_orders(j, chart->origin_ns, &found))) {
-        ps_idmap_fini(&found.by_pair);
+    if (!find_pieces(j, &places, &table) ||
+        (clocks && !find_meetings(j, chart->origin_ns, &found))) {
         ps_free(found.all);
         ps_free(table);
         return ps_fail_nomem(err);
@@ -694,15 +677,14 @@ static ps_code report(job *j, ps_err *err) {
                              .unexplained_percent = (double)j->in->opts->unexplained,
                              .in_full = j->in->opts->in_full,
                              .places = places,
-                             .clocks = {.orders = found.all,
-                                        .n_orders = found.n,
+                             .clocks = {.meetings = found.all,
+                                        .n_meetings = found.n,
                                         .ends_only = j->any_host_times,
                                         .each_rank = j->in->opts->align,
                                         .align = j->in->opts->align},
                              .replay = {.max_activations = j->in->opts->max_activations}};
     ps_pipeline_notes notes;
     ps_code code = ps_pipeline_report(chart, &opts, j->in->result, &notes, err);
-    ps_idmap_fini(&found.by_pair);
     ps_free(found.all);
     ps_free(table);
     if (code == PS_OK && j->diag != NULL) {

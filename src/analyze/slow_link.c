@@ -69,7 +69,8 @@ static bool take_meeting(finding *f, const ps_late *late, const ps_meeting *m) {
 
 static ps_code take_all(finding *f, ps_err *err) {
     ps_late late;
-    ps_late_input input = {f->lists, f->in->ranks, f->in->n_ranks, -1};
+    ps_late_input input = {
+        .lists = f->lists, .ranks = f->in->ranks, .n_ranks = f->in->n_ranks, .step = -1};
     ps_code code = ps_late_measure(&input, &late, err);
     if (code == PS_OK) {
         f->samples = ps_calloc(late.n_parts + 1, sizeof *f->samples);

@@ -231,7 +231,7 @@ static const char *label_of(const judging *j, const char *group) {
 }
 
 static bool put_late(ps_table *t, const judging *j, const ps_late_row *row) {
-    const ps_late_clock *clock = &j->late.clocks[row->rank];
+    const ps_rank_clock *clock = &j->late.clocks[row->rank];
     const char *group = ps_strpool_get(&j->late.strings, row->group);
     if (!ps_table_add_row(t) || !ps_table_set_text(t, L_GROUP, group) ||
         !ps_table_set_text(t, L_LABEL, label_of(j, group)) ||
@@ -308,7 +308,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     }
     const ps_comm_list **lists = ps_comm_lists(in);
     judging j = {.in = in, .lists = lists};
-    ps_late_input input = {lists, in->ranks, in->n_ranks, -1};
+    ps_late_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
     if (lists == NULL) {
         return ps_fail_nomem(err);
     }

@@ -15,6 +15,8 @@
 #define PS_CLOCK_LOW_OPEN INT64_MIN
 #define PS_CLOCK_HIGH_OPEN INT64_MAX
 
+#define PS_CLOCK_UNBOUNDED (-1)
+
 /* What tells how far clocks lie apart. */
 enum {
     PS_CLOCK_BY_ORDER = 1,    /* events that cannot have happened in the other order */
@@ -27,13 +29,17 @@ typedef struct ps_clock_interval {
     uint32_t a, b;
     int64_t low_ns, high_ns;
     uint32_t by; /* PS_CLOCK_BY_... of its ends; of the caller, for ps_clock_offset.by */
+    bool has_likely;
+    int64_t
+        likely_ns; /* what the difference probably is: taken where it lies inside, or where nothing bounds it */
 } ps_clock_interval;
 
 /* A machine's clock against that of the first machine of its connected part. */
 typedef struct ps_clock_offset {
-    int64_t offset_ns;      /* clock(machine) - clock(first) */
-    int64_t uncertainty_ns; /* the true offset differs by no more */
-    uint32_t first;         /* itself where nothing connects it to an earlier one */
+    int64_t offset_ns; /* clock(machine) - clock(first) */
+    int64_t
+        uncertainty_ns; /* the true offset differs by no more; PS_CLOCK_UNBOUNDED: it is only likely */
+    uint32_t first;     /* itself where nothing connects it to an earlier one */
     bool is_known; /* of the first one: 0 with no uncertainty, when anything is connected to it */
     uint32_t by;   /* of all intervals on the way from there */
 } ps_clock_offset;
@@ -73,7 +79,8 @@ static inline bool ps_clock_is_empty(const ps_clock_interval *i) {
  * the two have nothing in common. */
 bool ps_clock_narrow(ps_clock_interval *i, int64_t low_ns, int64_t high_ns, uint32_t by);
 
-/* out[n_machines]: along the ways of least uncertainty over the closed intervals that are not empty. PS_NOMEM only. */
+/* out[n_machines]: along the ways of least uncertainty over the closed intervals that are not empty; where none lead, over those
+ * with a likely difference. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_clock_solve(uint32_t n_machines, const ps_clock_interval *intervals,
                                    size_t n_intervals, ps_clock_offset *out, ps_err *err);
 

@@ -130,7 +130,7 @@ static ps_code measure(const ps_peer_rank *ranks, size_t n, ps_late *late, ps_er
         infos[i] = ranks[i].info;
     }
     if (code == PS_OK) {
-        ps_late_input in = {lists, infos, n, -1};
+        ps_late_input in = {.lists = lists, .ranks = infos, .n_ranks = n, .step = -1};
         code = ps_late_measure(&in, late, err);
     }
     ps_free(lists);

@@ -69,8 +69,9 @@ static ps_code add_rank(company *c, size_t i, ps_err *err) {
                          .loaded = l,
                          .info = {.rank = e->rank->rank, .profiler = ps_cluster_profiler(e->rank)}};
     const ps_trace *trace = ps_loaded_layer(l, PS_LAYER_PROFILE)->trace;
-    ps_code code = ps_recorded_clock_read(trace, &r->recorded, err);
-    if (code == PS_OK && !machine_of(c, e, trace, &r->recorded, &r->info.machine)) {
+    ps_recorded_clock recorded;
+    ps_code code = ps_recorded_clock_read(trace, &recorded, err);
+    if (code == PS_OK && !machine_of(c, e, trace, &recorded, &r->info.machine)) {
         code = ps_fail_nomem(err);
     }
     if (code != PS_OK) {
@@ -108,31 +109,33 @@ static void release(company *c) {
 
 /* --- the reply ------------------------------------------------------------------------------------------------------- */
 
-static void put_how(ps_buf *out, const ps_align_evidence *e) {
+static void put_how(ps_buf *out, const ps_late_evidence *e) {
+    size_t n_clocks = e->clocks.n_clocks;
+    size_t n_contradicted = e->clocks.n_contradicted + e->clocks.n_disagree;
     ps_buf text;
     ps_buf_init(&text, 0);
-    if (e->n_clocks < 2) {
+    if (n_clocks < 2) {
         ps_buf_add_str(&text, "all ranks are of one machine, and share its clock");
-    } else if (e->n_collectives + e->n_transfers == 0 && e->n_recorded > 0) {
+    } else if (e->n_collectives + e->n_transfers == 0 && e->clocks.n_recorded > 0) {
         ps_buf_addf(&text, "%zu clocks, brought together by messages exchanged while recording",
-                    e->n_clocks);
+                    n_clocks);
     } else if (e->n_collectives + e->n_transfers == 0) {
         ps_buf_addf(&text,
                     "nothing connects the %zu clocks: there is no communication between them, or "
                     "it could not be matched",
-                    e->n_clocks);
+                    n_clocks);
     } else {
         ps_buf_addf(&text,
                     "%zu clocks, brought together by %zu collectives and %zu sends and receives "
                     "that cannot have happened in the other order",
-                    e->n_clocks, e->n_collectives, e->n_transfers);
-        if (e->n_recorded > 0) {
+                    n_clocks, e->n_collectives, e->n_transfers);
+        if (e->clocks.n_recorded > 0) {
             ps_buf_add_str(&text, ", and by messages exchanged while recording");
         }
     }
-    if (e->n_contradicted > 0) {
+    if (n_contradicted > 0) {
         ps_buf_addf(&text, "; the bounds of %zu pair%s of clocks contradict one another",
-                    e->n_contradicted, e->n_contradicted == 1 ? "" : "s");
+                    n_contradicted, n_contradicted == 1 ? "" : "s");
     }
     ps_buf_add_json_str(out, ps_buf_str(&text), text.len);
     ps_buf_fini(&text);
@@ -172,22 +175,24 @@ static void put_offsets(ps_buf *out, const company *c) {
 }
 
 /* Each path that is served is a job of its own, whose ranks are moved to its first one. */
-static ps_code align_clocks(company *c, ps_align_evidence *sum, ps_err *err) {
+static ps_code align_clocks(company *c, ps_late_evidence *sum, ps_err *err) {
     ps_code code = PS_OK;
-    *sum = (ps_align_evidence){0};
+    *sum = (ps_late_evidence){0};
     for (size_t i = 0, end = 0; code == PS_OK && i < c->n; i = end) {
         while (end < c->n && c->clusters[end] == c->clusters[i]) {
             end++;
         }
-        ps_align_evidence e;
+        ps_late_evidence e;
         code = ps_align_clocks(&c->ranks[i], end - i, &e, err);
         sum->n_collectives += e.n_collectives;
         sum->n_transfers += e.n_transfers;
-        sum->n_recorded += e.n_recorded;
-        sum->n_contradicted += e.n_contradicted;
-        sum->n_clocks += e.n_clocks - (e.n_clocks > 0); /* that had to be moved to another one */
+        ps_clock_notes *clocks = &sum->clocks;
+        clocks->n_recorded += e.clocks.n_recorded;
+        clocks->n_contradicted += e.clocks.n_contradicted;
+        clocks->n_disagree += e.clocks.n_disagree;
+        clocks->n_clocks += e.clocks.n_clocks - (e.clocks.n_clocks > 0); /* moved to another one */
     }
-    sum->n_clocks++;
+    sum->clocks.n_clocks++;
     return code;
 }
 
@@ -207,7 +212,7 @@ static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *er
                             "same time\"");
         put_notes(out, c, "shares no step with the first rank: it stays where it is");
     } else {
-        ps_align_evidence evidence;
+        ps_late_evidence evidence;
         ps_code code = align_clocks(c, &evidence, err);
         if (code != PS_OK) {
             return code;

@@ -11,7 +11,12 @@
 #include "model/clock.h"
 
 static ps_clock_interval open_interval(uint32_t a, uint32_t b) {
-    return (ps_clock_interval){a, b, PS_CLOCK_LOW_OPEN, PS_CLOCK_HIGH_OPEN, 0};
+    return (ps_clock_interval){
+        .a = a, .b = b, .low_ns = PS_CLOCK_LOW_OPEN, .high_ns = PS_CLOCK_HIGH_OPEN};
+}
+
+static ps_clock_interval between(uint32_t a, uint32_t b, int64_t low_ns, int64_t high_ns) {
+    return (ps_clock_interval){.a = a, .b = b, .low_ns = low_ns, .high_ns = high_ns};
 }
 
 /* b's clock is 100 ahead. Sent on a at 10, there on b at 118 (8 later): difference <= 108. Sent on b at 150 (50 on a's
@@ -38,7 +43,7 @@ static void test_one_pair(void **context) {
 /* An odd width rounds so that both ends stay inside: [0, 5] is 2 +- 3. */
 static void test_rounding_keeps_both_ends(void **context) {
     (void)context;
-    ps_clock_interval i = {0, 1, 0, 5, 0};
+    ps_clock_interval i = between(0, 1, 0, 5);
     ps_clock_offset out[2];
     assert_int_equal(ps_clock_solve(2, &i, 1, out, NULL), PS_OK);
     assert_true(out[1].offset_ns - out[1].uncertainty_ns <= 0);
@@ -48,8 +53,8 @@ static void test_rounding_keeps_both_ends(void **context) {
 /* 0 - 1 by 10 +- 2, 1 - 2 by 20 +- 3, 0 - 2 directly by 35 +- 50: the way over 1 is better. 3 - 4 are apart. */
 static void test_the_best_way(void **context) {
     (void)context;
-    const ps_clock_interval all[] = {
-        {0, 2, -15, 85, 0}, {1, 2, 17, 23, 0}, {0, 1, 8, 12, 0}, {3, 4, -4, -2, 0}};
+    const ps_clock_interval all[] = {between(0, 2, -15, 85), between(1, 2, 17, 23),
+                                     between(0, 1, 8, 12), between(3, 4, -4, -2)};
     ps_clock_offset out[6];
     assert_int_equal(ps_clock_solve(6, all, 4, out, NULL), PS_OK);
     assert_int_equal(out[1].offset_ns, 10);
@@ -65,7 +70,7 @@ static void test_the_best_way(void **context) {
 /* What contradicts itself or is bounded on one side only connects nothing. */
 static void test_useless_intervals(void **context) {
     (void)context;
-    const ps_clock_interval all[] = {{0, 1, 5, 4, 0}, {1, 2, PS_CLOCK_LOW_OPEN, 9, 0}};
+    const ps_clock_interval all[] = {between(0, 1, 5, 4), between(1, 2, PS_CLOCK_LOW_OPEN, 9)};
     ps_clock_offset out[3];
     assert_true(ps_clock_is_empty(&all[0]));
     assert_int_equal(ps_clock_solve(3, all, 2, out, NULL), PS_OK);
@@ -80,7 +85,7 @@ static void test_extreme_times(void **context) {
     ps_clock_before(&i, true, INT64_MIN, INT64_MAX);
     ps_clock_before(&i, false, INT64_MAX, INT64_MIN);
     assert_false(ps_clock_is_closed(&i));
-    const ps_clock_interval wide = {0, 1, INT64_MIN + 1, INT64_MAX - 1, 0};
+    const ps_clock_interval wide = between(0, 1, INT64_MIN + 1, INT64_MAX - 1);
     ps_clock_offset out[2];
     assert_int_equal(ps_clock_solve(2, &wide, 1, out, NULL), PS_OK);
     assert_int_equal(out[1].first, 1); /* nothing connects it */
@@ -203,17 +208,17 @@ static void test_unknown_machines(void **context) {
 }
 
 /* Without links, a collective bounds both sides: 0..100 on machine 0, 1040..1110 on machine 1; each began before the
- * other ended: difference <= 1110 - 0 and >= 1040 - 100. So 1025 +- 85. */
+ * other ended: difference <= 1110 - 0 and >= 1040 - 100. They end together, at 1110 - 100 = 1010, which is 100 from one end. */
 static void test_collectives(void **context) {
     (void)context;
     ps_chart *c = two_machines();
-    const ps_clock_order orders[] = {{0, 1110, 0, 1}, {1040, 100, 1, 0}};
-    const ps_chart_clock_opts opts = {.orders = orders, .n_orders = 2};
+    const ps_clock_meeting meeting = {0, 1, 0, 100, 1040, 1110};
+    const ps_chart_clock_opts opts = {.meetings = &meeting, .n_meetings = 1};
     ps_chart_clock_notes notes = {.n_empty = 0};
     c->n_links = 0;
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
-    assert_int_equal(c->ranks[1].clock_offset_ns, 1025);
-    assert_int_equal(c->ranks[1].clock_uncertainty_ns, 85);
+    assert_int_equal(c->ranks[1].clock_offset_ns, 1010);
+    assert_int_equal(c->ranks[1].clock_uncertainty_ns, 100);
     ps_chart_free(c);
 }
 

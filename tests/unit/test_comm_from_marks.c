@@ -321,7 +321,7 @@ static void a_receive_waits_for_its_send(void **state) {
     }
     const ps_comm_list *both[2] = {&lists[0], &lists[1]};
     const ps_rank_info ranks[2] = {{.rank = 0}, {.rank = 1}}; /* of one machine */
-    ps_late_input in = {both, ranks, 2, -1};
+    ps_late_input in = {.lists = both, .ranks = ranks, .n_ranks = 2, .step = -1};
     ps_late late;
     assert_int_equal(ps_late_measure(&in, &late, NULL), PS_OK);
     assert_int_equal(late.n_receives, 1);
