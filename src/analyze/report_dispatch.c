@@ -159,6 +159,11 @@ static const ps_report_member *worst_free(const ps_report *report, double *share
     return worst;
 }
 
+/* Fewer launches help where launching is what takes the time: that is not known of a host that nobody recorded. */
+static const char UNRECORDED_HOST[] =
+    "Look at what the program does between its operators: for most of this time the capture holds nothing of the host. Python "
+    "frames (with_stack=True) or ranges of your own (record_function, mstx, NVTX) would show it.";
+
 /* NULL when it does not fire. */
 static const ps_report_member *find_free(ps_report *report) {
     double share = 0;
@@ -201,6 +206,9 @@ static const ps_report_member *find_free(ps_report *report) {
         ps_ns_text_of(m->host_ns).text, share, comm_alone_text(comm_ns, comm), ranks, causes);
     show_gaps(report, m);
     claim_host_idle(report, m);
+    if (per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) > m->host_ns / 2) {
+        ps_findings_remedy(f, UNRECORDED_HOST);
+    }
     return m;
 }
 

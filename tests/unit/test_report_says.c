@@ -84,6 +84,26 @@ static void ranks_are_counted_where_there_are_several(void **state) {
     }
 }
 
+/* Launching less helps a host that launches: of one that the capture does not show that is not known. */
+static void advice_for_a_host_that_nobody_recorded(void **state) {
+    (void)state;
+    for (int with_operator = 0; with_operator < 2; with_operator++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+        if (with_operator == 1) {
+            (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::stack", 400, 594);
+        }
+        (void)rig_kernel(&r, "Add", NULL, 595, 600, 1000);
+        report_one(&o, &r);
+        const char *try = advice(&o, PS_RULE_FREE_SHARE);
+        assert_int_equal(strstr(try, "the capture holds nothing of the host") != NULL,
+                         with_operator == 0);
+        assert_int_equal(strstr(try, "fewer and larger kernels") != NULL, with_operator == 1);
+        report_fini(&o);
+    }
+}
+
 /* A variable of the environment takes no time: its row has no duration. */
 static void variables_have_no_duration(void **state) {
     (void)state;
@@ -461,6 +481,7 @@ int main(void) {
         cmocka_unit_test(communication_hides_behind_what_is_left),
         cmocka_unit_test(verdict_and_finding_say_the_same),
         cmocka_unit_test(ranks_are_counted_where_there_are_several),
+        cmocka_unit_test(advice_for_a_host_that_nobody_recorded),
         cmocka_unit_test(variables_have_no_duration),
         cmocka_unit_test(groups_are_no_ranks),
         cmocka_unit_test(delays_are_of_kernels),
