@@ -297,12 +297,12 @@ static void find_edges(ps_report *report) {
                      .stage = worst->stage,
                      .gain_ns = edges_ns(worst),
                      .value = share},
-        "On rank %s a step of %s begins with %s without any work on the device%s%s (%.1f %% of the "
-        "step%s).%s",
-        PS_RANK(worst->rank), ps_ns_text_of(worst->step_ns).text,
-        ps_ns_text_of(worst->before_ns).text, ends ? ", and ends with " : "",
-        ends ? ps_ns_text_of(worst->after_ns).text : "", share, bubble,
-        ends ? "" : " How long it goes on behind its last work is told by no table.");
+        "On rank %s the device is idle for %s of a step of %s before its first computing or "
+        "communication%s%s%s (%.1f %% of the step%s).%s",
+        PS_RANK(worst->rank), ps_ns_text_of(worst->before_ns).text,
+        ps_ns_text_of(worst->step_ns).text, ends ? ", and for " : "",
+        ends ? ps_ns_text_of(worst->after_ns).text : "", ends ? " after the last" : "", share,
+        bubble, ends ? "" : " How long it goes on behind its last work is told by no table.");
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");
     for (size_t i = 0; i < worst->facts->n_edges; i++) {
