@@ -213,6 +213,11 @@ static ps_clock_interval interval_of(ps_pair_clock *pair, ps_clock_notes *notes)
     return i;
 }
 
+/* Orders alone say that clocks differ where they exclude that they do not. */
+static bool allows_equal(const ps_clock_interval *i) {
+    return ps_clock_is_closed(i) && i->low_ns <= 0 && i->high_ns >= 0;
+}
+
 /* Each clock that a recording tells of is paired with the first such one. */
 static bool pair_recorded(ps_job_clock *c) {
     uint32_t first = PS_NO_CLOCK;
@@ -243,10 +248,11 @@ static ps_clock_interval *list_intervals(ps_job_clock *c, ps_clock_notes *notes)
         all[k] = interval_of(&c->pairs[k], notes);
         const ps_clock_state *a = &c->recorded[all[k].a];
         const ps_clock_state *b = &c->recorded[all[k].b];
-        if (a->is_known && b->is_known) {
-            bool agrees = ps_recorded_clocks_narrow(&all[k], a, b);
-            notes->n_recorded += agrees;
-            notes->n_disagree += !agrees;
+        bool agrees = a->is_known && b->is_known && ps_recorded_clocks_narrow(&all[k], a, b);
+        notes->n_recorded += agrees;
+        notes->n_disagree += a->is_known && b->is_known && !agrees;
+        if (!agrees && !all[k].has_likely) {
+            all[k].has_likely = allows_equal(&all[k]);
         }
     }
     if (all != NULL && c->n_pairs > 1) {

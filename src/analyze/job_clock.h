@@ -5,8 +5,8 @@
  *   orders      what one rank sent, another cannot have had before; nobody leaves a collective before all have come to it
  *   recordings  messages exchanged to measure the clocks, and PTP (recorded_clock.h), where they do not contradict the orders
  *
- * and inside of it the difference is the median of those of events that happen nearly together (ends of collectives), else the
- * middle. Where nothing bounds a pair, the median alone connects it: the difference is likely, and its uncertainty unknown.
+ * and inside of it the difference is the median of those of events that happen nearly together (ends of collectives). Without any it
+ * is 0 where the interval is of orders alone and allows that, else the middle. Where nothing bounds a pair, the median alone connects it: the difference is likely, and its uncertainty unknown.
  *
  * A recording that has nothing in common with the orders does not count: the events show the clocks themselves, an exchange looked at
  * them at other moments, and PTP is a promise only.

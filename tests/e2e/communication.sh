@@ -47,7 +47,7 @@ db=$T/level0/cluster_analysis_output/cluster_analysis.db
 says 'carry no statistics of communication'
 [ "$(sql "$db" 'SELECT rank_id, round(elapsed_time, 3), transit_time, round(wait_time, 4) FROM ClusterCommunicationTime
     WHERE hccl_op_name = '"'hcom_allReduce__576_0_1'"' ORDER BY 1')" = '0|75.074||0.0
-1|79.189||4.1131' ] || fail "$(sql "$db" 'SELECT * FROM ClusterCommunicationTime')"
+1|79.189||4.1136' ] || fail "$(sql "$db" 'SELECT * FROM ClusterCommunicationTime')"
 run 3 -m communication_matrix_sum -d "$shared/ascend/db/level0" -o "$T/none"
 says 'no matrix of links'
 

@@ -42,6 +42,21 @@ static void ends_count_inside_of_the_bounds(void **state) {
     }
 }
 
+/* One transfer there and one back bound the difference to [-210, 220]: nothing says that the clocks differ. [30, 220] says so. */
+static void equal_clocks_stay_equal(void **state) {
+    (void)state;
+    for (int differ = 0; differ < 2; differ++) {
+        ps_job_clock c;
+        ps_clock_notes notes;
+        assert_true(ps_job_clock_init(&c, TWO, 2, (ps_clock_span){.end_ns = 2000}, false));
+        assert_true(ps_job_clock_before(&c, 0, 100, 1, 320));
+        assert_true(ps_job_clock_before(&c, 1, 500, 0, differ == 0 ? 710 : 470));
+        ps_rank_clock second = solved(&c, &notes);
+        assert_int_equal(second.offset_ns, differ == 0 ? 0 : 125);
+        assert_int_equal(second.uncertainty_ns, differ == 0 ? 220 : 95);
+    }
+}
+
 /* Bounds that exclude one another leave what is likely. */
 static void contradicted_bounds(void **state) {
     (void)state;
@@ -219,6 +234,7 @@ static void every_command_has_one_answer(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_count_inside_of_the_bounds),
+        cmocka_unit_test(equal_clocks_stay_equal),
         cmocka_unit_test(contradicted_bounds),
         cmocka_unit_test(sure_times_stay),
         cmocka_unit_test(very_many_ends),
