@@ -110,13 +110,13 @@ async function ready(page) {
   const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   assert.equal(await ground(), "rgb(20, 24, 29)", "the look of the system at first");
   await page.keyboard.press("Shift+D");
-  assert.equal(await ground(), "rgb(255, 255, 255)");
+  await until(async () => await ground() === "rgb(255, 255, 255)", "the other look by its key");
   await page.getByRole("button", { name: "Light or dark" }).click();
   await page.getByRole("menuitemradio", { name: "Dark" }).click();
-  assert.equal(await ground(), "rgb(20, 24, 29)");
+  await until(async () => await ground() === "rgb(20, 24, 29)", "the look by the menu");
 
   await page.getByRole("button", { name: "English / 中文" }).click();
-  assert.equal(await page.evaluate(() => document.documentElement.lang), "zh-CN");
+  await page.waitForFunction(() => document.documentElement.lang === "zh-CN");
   assert.deepEqual((await texts(page, "header [role=tab]")).slice(0, 2), ["时间线", "流水线"]);
   await page.reload();
   await page.waitForSelector(".tabs");
@@ -168,12 +168,12 @@ async function ready(page) {
   await page.keyboard.press("Control+k");
   await page.keyboard.type("page: mem");
   await page.keyboard.press("Enter");
-  assert.equal(await page.locator("header [role=tab][aria-selected=true]").innerText(), "Memory");
+  await until(async () => await page.locator("header [role=tab][aria-selected=true]").innerText() === "Memory", "the palette opens the page");
   await page.keyboard.press("Control+k");
   await page.keyboard.type("1ms..2ms");
   assert.match(await page.locator(".palette-item[aria-selected=true]").innerText(), /Show 1.00 ms to 2.00 ms/);
   await page.keyboard.press("Enter");
-  assert.equal(await page.locator("header [role=tab][aria-selected=true]").innerText(), "Timeline");
+  await until(async () => await page.locator("header [role=tab][aria-selected=true]").innerText() === "Timeline", "the palette opens the page");
   await page.keyboard.press("Control+k");
   await page.keyboard.type("stream");
   await page.waitForFunction(() => [...document.querySelectorAll(".palette-group")].some((g) => g.textContent === "lane"));
@@ -200,16 +200,16 @@ async function ready(page) {
   await page.keyboard.press("Enter");
   await shot(page, "settings.png");
   await page.getByRole("button", { name: "All colours as they were" }).click();
-  assert.equal(await computing(), before);
+  await until(async () => await computing() === before, "the colours are as they were");
   await page.keyboard.press("Escape");
 
   await page.locator(".bell").click();
-  assert.match(await page.locator("dialog").innerText(), /Missing in the capture, and how to collect it/);
+  await until(async () => /Missing in the capture, and how to collect it/.test(await page.locator("dialog").innerText()), "what is missing");
   await shot(page, "notes.png");
   await page.keyboard.press("Escape");
   await page.locator(".chip").click();
   await rowsOf(page, "dialog").first().click();
-  assert.match(await page.locator("dialog").innerText(), /In memory: /);
+  await until(async () => /In memory: /.test(await page.locator("dialog").innerText()), "what a rank takes");
   await own.close();
 }
 
@@ -246,7 +246,7 @@ async function ready(page) {
   assert.ok(!address.includes(TOKEN));
   const again = await open(own, `${new URL(address).hash.slice(1)}`);
   await again.waitForSelector(`${details} .grid-row`);
-  assert.equal(await again.getByRole("textbox", { name: "Filter of Name" }).last().inputValue(), wanted);
+  await until(async () => await again.getByRole("textbox", { name: "Filter of Name" }).last().inputValue() === wanted, "the address brings the filter");
   await again.close();
   await page.locator("header [role=tab]", { hasText: "Memory" }).click();
   await page.locator("header [role=tab]", { hasText: "Communication" }).click();
@@ -254,7 +254,7 @@ async function ready(page) {
   await page.waitForSelector("header [role=tab][aria-selected=true]:has-text('Memory')");
   await page.goBack();
   await page.waitForSelector("header [role=tab][aria-selected=true]:has-text('Operator')");
-  assert.equal(await page.getByRole("textbox", { name: "Filter of Name" }).last().inputValue(), wanted, "the filter is still there");
+  await until(async () => await page.getByRole("textbox", { name: "Filter of Name" }).last().inputValue() === wanted, "the filter is still there");
 
   // A filter that nothing passes, and one that is not understood.
   await page.getByRole("textbox", { name: "Filter of Duration" }).last().fill("> 1e9 s");
@@ -286,7 +286,7 @@ async function ready(page) {
   await page.locator(`${details} .grid`).focus();
   await page.keyboard.press("Home");
   await page.keyboard.press("Shift+ArrowDown");
-  assert.equal(await page.locator(`${details} .grid-row[aria-selected=true]`).count(), 2);
+  await until(async () => await page.locator(`${details} .grid-row[aria-selected=true]`).count() === 2, "two rows are selected");
   await page.keyboard.press("Control+c");
   await page.waitForSelector(".toast");
   assert.match(await page.locator(".toast").first().innerText(), /Copied 2 rows/);
@@ -294,7 +294,7 @@ async function ready(page) {
   await page.locator(details).getByRole("button", { name: "Columns", exact: true }).click();
   await page.locator(".menu-box label", { hasText: /^Wait$/ }).click();
   await page.keyboard.press("Escape");
-  assert.equal(await page.locator(`${details} .head-name`, { hasText: /^Wait$/ }).count(), 0);
+  await until(async () => await page.locator(`${details} .head-name`, { hasText: /^Wait$/ }).count() === 0, "the column is gone");
   await page.locator(`${details} .grid`).focus();
   await page.keyboard.press("Home");
   await page.keyboard.press("Enter");
@@ -308,16 +308,17 @@ for (const [look, locale] of [["light", "en-US"], ["dark", "zh-CN"]]) {
   const own = await context({ colorScheme: look, locale });
   const page = await open(own, "tab=summary");
   await page.waitForSelector("#page-summary .chart-box canvas");
-  assert.ok(await rowsOf(page, "#page-summary").count() > 0);
+  await until(async () => await rowsOf(page, "#page-summary").count() > 0, "the summary has rows");
   if (locale === "en-US") {
     const pp = page.getByRole("spinbutton", { name: "PP", exact: true });
-    assert.equal(await pp.inputValue(), "4", "the sizes that the profile carries");
+    await until(async () => await pp.inputValue() === "4", "the sizes that the profile carries");
     await pp.fill("2");
-    assert.match(await page.locator("#page-summary form").innerText(), /must be at least the 4 ranks/);
-    assert.ok(await page.getByRole("button", { name: "Generate" }).isDisabled());
+    const form = () => page.locator("#page-summary form").innerText();
+    await until(async () => /must be at least the 4 ranks/.test(await form()), "too few ranks are refused");
+    await until(() => page.getByRole("button", { name: "Generate" }).isDisabled(), "and not asked for");
     await pp.fill("8");
     await page.getByRole("button", { name: "Generate" }).click();
-    assert.match(await page.locator("#page-summary form").innerText(), /not what the profile says: PP 4 → 8/);
+    await until(async () => /not what the profile says: PP 4 → 8/.test(await form()), "other sizes are said");
     await pp.fill("4");
     await page.getByRole("button", { name: "Generate" }).click();
     await page.waitForFunction(() => location.hash.includes("sum.setup"));
