@@ -91,11 +91,37 @@ void ps_buf_add_fixed(ps_buf *b, double value, unsigned decimals) {
     }
 }
 
+static bool is_plain(unsigned char c) {
+    static const uint64_t PLAIN[4] = {~UINT64_C(0) << 0x20 & ~(UINT64_C(1) << '"'),
+                                      ~(UINT64_C(1) << ('\\' - 64))};
+    return (PLAIN[c >> 6] >> (c & 63) & 1) != 0;
+}
+
+/* The high bit of some byte is set when one of them may be below `low`. */
+static uint64_t below(uint64_t word, unsigned char low) {
+    return (word - UINT64_C(0x0101010101010101) * low) & ~word;
+}
+
+/* Of 8 bytes. */
+static bool all_plain(const char *s) {
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t word = 0;
+    memcpy(&word, s, sizeof word);
+    uint64_t odd = word | below(word, 0x20) | below(word ^ ones * '"', 1) |
+                   below(word ^ ones * '\\', 1);
+    return (odd & ones << 7) == 0;
+}
+
 /* Bytes up to the first that a JSON string may not hold as it is, or that is not ASCII. */
 static size_t n_plain(const char *s, size_t n) {
     size_t i = 0;
-    while (i < n && (unsigned char)s[i] >= 0x20 && (unsigned char)s[i] < 0x80 && s[i] != '"' &&
-           s[i] != '\\') {
+    while (n - i >= 8 && all_plain(s + i)) {
+        i += 8;
+    }
+    if (n >= 8 && n - i < 8 && all_plain(s + n - 8)) {
+        return n;
+    }
+    while (i < n && is_plain((unsigned char)s[i])) {
         i++;
     }
     return i;
@@ -119,14 +145,23 @@ static size_t add_special(ps_buf *b, const char *s, size_t n) {
 }
 
 void ps_buf_add_json_str(ps_buf *b, const char *s, size_t n) {
-    ps_buf_add(b, "\"", 1);
-    for (size_t i = 0; i < n;) {
+    size_t i = n_plain(s, n);
+    char *at = ps_buf_room(b, i + 2); /* the quotes; mostly that is all */
+    if (at == NULL) {
+        return;
+    }
+    at[0] = '"';
+    memcpy(at + 1, s, i);
+    at[i + 1] = '"';
+    ps_buf_wrote(b, i + (i == n ? 2 : 1));
+    if (i == n) {
+        return;
+    }
+    while (i < n) {
+        i += add_special(b, s + i, n - i);
         size_t plain = n_plain(s + i, n - i);
         ps_buf_add(b, s + i, plain);
         i += plain;
-        if (i < n) {
-            i += add_special(b, s + i, n - i);
-        }
     }
     ps_buf_add(b, "\"", 1);
 }
