@@ -107,8 +107,8 @@ static bool all_plain(const char *s) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     uint64_t word = 0;
     memcpy(&word, s, sizeof word);
-    uint64_t odd = word | below(word, 0x20) | below(word ^ ones * '"', 1) |
-                   below(word ^ ones * '\\', 1);
+    uint64_t odd =
+        word | below(word, 0x20) | below(word ^ ones * '"', 1) | below(word ^ ones * '\\', 1);
     return (odd & ones << 7) == 0;
 }
 

@@ -214,8 +214,7 @@ bool ps_json_is_value(const char *s, size_t n, int open) {
 }
 
 size_t ps_json_tidy(const char *s, size_t n, char *out, unsigned *odd) {
-    walk w = {
-        .at = s, .end = s + n, .out = out, .is_tidy = true, .max_depth = PS_JSON_MAX_DEPTH};
+    walk w = {.at = s, .end = s + n, .out = out, .is_tidy = true, .max_depth = PS_JSON_MAX_DEPTH};
     (void)walk_all(&w);
     *odd = w.odd;
     return w.n_out;

@@ -42,7 +42,8 @@ static void nested(void **state) {
     ps_json_raw(&j, "[1]", 3);
     ps_json_close(&j);
     assert_int_equal(j.depth, 0);
-    expect(&out, "{\"rank\":3,\"empty\":{},\"a\\\"b\":[[],null,true,false,{\"x\":null}],\"raw\":[1]}");
+    expect(&out,
+           "{\"rank\":3,\"empty\":{},\"a\\\"b\":[[],null,true,false,{\"x\":null}],\"raw\":[1]}");
 }
 
 /* As people read it: a space behind commas and colons, and lines where they are asked for. */
@@ -93,8 +94,10 @@ static void numbers(void **state) {
     ps_json_us(&j, INT64_MIN);
     ps_json_numberf(&j, "%.2f", 1.005);
     ps_json_close(&j);
-    expect(&out, "[0,-9223372036854775808,9223372036854775807,\"-9223372036854775808\",\"7\",0.000,-0.001,"
-                 "1234.567,-9223372036854775.808,1.00]");
+    expect(
+        &out,
+        "[0,-9223372036854775808,9223372036854775807,\"-9223372036854775808\",\"7\",0.000,-0.001,"
+        "1234.567,-9223372036854775.808,1.00]");
 }
 
 static void texts(void **state) {
@@ -110,8 +113,10 @@ static void texts(void **state) {
     ps_json_str(&j, "\xC3(\xFF");
     ps_json_str_n(&j, "a\0b", 3);
     ps_json_close(&j);
-    expect(&out, "[\"\",\"a\\\"b\\\\c/d\",\"\\u000a\\u0009\\u0001\x7f\",\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\","
-                 "\"\xEF\xBF\xBD(\xEF\xBF\xBD\",\"a\\u0000b\"]");
+    expect(
+        &out,
+        "[\"\",\"a\\\"b\\\\c/d\",\"\\u000a\\u0009\\u0001\x7f\",\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\","
+        "\"\xEF\xBF\xBD(\xEF\xBF\xBD\",\"a\\u0000b\"]");
 }
 
 static void deepest(void **state) {
@@ -193,11 +198,8 @@ static void misuse_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nested),
-        cmocka_unit_test(spaced),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(texts),
-        cmocka_unit_test(deepest),
+        cmocka_unit_test(nested),       cmocka_unit_test(spaced),  cmocka_unit_test(numbers),
+        cmocka_unit_test(texts),        cmocka_unit_test(deepest),
 #ifdef NDEBUG
         cmocka_unit_test(misuse_fails),
 #endif

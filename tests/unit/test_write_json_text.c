@@ -153,8 +153,10 @@ static void long_outputs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reals),        cmocka_unit_test(reals_read_back),
-        cmocka_unit_test(what_is_json), cmocka_unit_test(long_outputs),
+        cmocka_unit_test(reals),
+        cmocka_unit_test(reals_read_back),
+        cmocka_unit_test(what_is_json),
+        cmocka_unit_test(long_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
