@@ -7,7 +7,7 @@
 enum { MAX_DIGITS = 20 };
 
 static void ps_json_misuse(ps_json *j) {
-    assert(!"JSON that is written out of order");
+    assert(false && "JSON that is written out of order");
     j->out->failed = true;
 }
 
