@@ -25,21 +25,22 @@ void ps_buf_clear(ps_buf *b) {
     }
 }
 
-static bool make_room(ps_buf *b, size_t n) {
+char *ps_buf_more_room(ps_buf *b, size_t n) {
     if (b->failed || n > b->max - b->len ||
         !ps_grow(&b->data, &b->cap, b->len + n + 1, b->max + 1, 1)) {
         b->failed = true;
+        return NULL;
     }
-    return !b->failed;
+    return b->data + b->len;
 }
 
 void ps_buf_add(ps_buf *b, const void *bytes, size_t n) {
-    if (make_room(b, n)) {
+    char *at = ps_buf_room(b, n);
+    if (at != NULL) {
         if (n > 0) {
-            memcpy(b->data + b->len, bytes, n);
+            memcpy(at, bytes, n);
         }
-        b->len += n;
-        b->data[b->len] = '\0';
+        ps_buf_wrote(b, n);
     }
 }
 
@@ -52,10 +53,10 @@ void ps_buf_add_char(ps_buf *b, char c) {
 }
 
 void ps_buf_add_fill(ps_buf *b, char c, size_t n) {
-    if (make_room(b, n)) {
-        memset(b->data + b->len, c, n);
-        b->len += n;
-        b->data[b->len] = '\0';
+    char *at = ps_buf_room(b, n);
+    if (at != NULL) {
+        memset(at, c, n);
+        ps_buf_wrote(b, n);
     }
 }
 
@@ -64,7 +65,7 @@ void ps_buf_addf(ps_buf *b, const char *fmt, ...) {
     va_start(ap, fmt);
     int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    if (n < 0 || !make_room(b, (size_t)n)) {
+    if (n < 0 || ps_buf_room(b, (size_t)n) == NULL) {
         b->failed = true;
         return;
     }
@@ -90,45 +91,79 @@ void ps_buf_add_fixed(ps_buf *b, double value, unsigned decimals) {
     }
 }
 
+static bool is_plain(unsigned char c) {
+    static const uint64_t PLAIN[4] = {~UINT64_C(0) << 0x20 & ~(UINT64_C(1) << '"'),
+                                      ~(UINT64_C(1) << ('\\' - 64))};
+    return (PLAIN[c >> 6] >> (c & 63) & 1) != 0;
+}
+
+/* The high bit of some byte is set when one of them may be below `low`. */
+static uint64_t below(uint64_t word, unsigned char low) {
+    return (word - UINT64_C(0x0101010101010101) * low) & ~word;
+}
+
+/* Of 8 bytes. */
+static bool all_plain(const char *s) {
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t word = 0;
+    memcpy(&word, s, sizeof word);
+    uint64_t odd =
+        word | below(word, 0x20) | below(word ^ ones * '"', 1) | below(word ^ ones * '\\', 1);
+    return (odd & ones << 7) == 0;
+}
+
 /* Bytes up to the first that a JSON string may not hold as it is, or that is not ASCII. */
 static size_t n_plain(const char *s, size_t n) {
     size_t i = 0;
-    while (i < n && (unsigned char)s[i] >= 0x20 && (unsigned char)s[i] < 0x80 && s[i] != '"' &&
-           s[i] != '\\') {
+    while (n - i >= 8 && all_plain(s + i)) {
+        i += 8;
+    }
+    if (n >= 8 && n - i < 8 && all_plain(s + n - 8)) {
+        return n;
+    }
+    while (i < n && is_plain((unsigned char)s[i])) {
         i++;
     }
     return i;
 }
 
+/* One character that is not plain; returns how many bytes it was. */
+static size_t add_special(ps_buf *b, const char *s, size_t n) {
+    static const char HEX[] = "0123456789abcdef";
+    unsigned char c = (unsigned char)s[0];
+    if (c == '"' || c == '\\') {
+        ps_buf_add(b, (char[]){'\\', (char)c}, 2);
+        return 1;
+    }
+    if (c < 0x20) {
+        ps_buf_add(b, (char[]){'\\', 'u', '0', '0', HEX[c >> 4], HEX[c & 15]}, 6);
+        return 1;
+    }
+    size_t len = ps_utf8_len(s, n);
+    ps_buf_add(b, len > 0 ? s : "\xEF\xBF\xBD", len > 0 ? len : 3);
+    return len > 0 ? len : 1;
+}
+
 void ps_buf_add_json_str(ps_buf *b, const char *s, size_t n) {
-    ps_buf_add_char(b, '"');
-    size_t i = 0;
+    size_t i = n_plain(s, n);
+    char *at = ps_buf_room(b, i + 2); /* the quotes; mostly that is all */
+    if (at == NULL) {
+        return;
+    }
+    at[0] = '"';
+    memcpy(at + 1, s, i);
+    at[i + 1] = '"';
+    ps_buf_wrote(b, i + (i == n ? 2 : 1));
+    if (i == n) {
+        return;
+    }
     while (i < n) {
+        i += add_special(b, s + i, n - i);
         size_t plain = n_plain(s + i, n - i);
         ps_buf_add(b, s + i, plain);
         i += plain;
-        if (i == n) {
-            break;
-        }
-        unsigned char c = (unsigned char)s[i];
-        if (c == '"' || c == '\\') {
-            ps_buf_addf(b, "\\%c", c);
-            i++;
-        } else if (c < 0x20) {
-            ps_buf_addf(b, "\\u%04x", c);
-            i++;
-        } else {
-            size_t len = ps_utf8_len(s + i, n - i);
-            if (len == 0) {
-                ps_buf_add_str(b, "\xEF\xBF\xBD");
-                i++;
-            } else {
-                ps_buf_add(b, s + i, len);
-                i += len;
-            }
-        }
     }
-    ps_buf_add_char(b, '"');
+    ps_buf_add(b, "\"", 1);
 }
 
 bool ps_buf_ok(const ps_buf *b) {

@@ -23,6 +23,18 @@ void ps_buf_fini(ps_buf *b);
 /* Empties the buffer and forgets a failure; memory is kept. */
 void ps_buf_clear(ps_buf *b);
 
+/* Where `n` bytes may be written, NULL when there are none; say afterwards how many with ps_buf_wrote. */
+char *ps_buf_more_room(ps_buf *b, size_t n);
+
+static inline char *ps_buf_room(ps_buf *b, size_t n) {
+    return n < b->cap - b->len && !b->failed ? b->data + b->len : ps_buf_more_room(b, n);
+}
+
+static inline void ps_buf_wrote(ps_buf *b, size_t n) {
+    b->len += n;
+    b->data[b->len] = '\0';
+}
+
 void ps_buf_add(ps_buf *b, const void *bytes, size_t n);
 void ps_buf_add_str(ps_buf *b, const char *s);
 void ps_buf_add_char(ps_buf *b, char c);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of what is read and what is written. */
 #define PS_JSON_MAX_DEPTH 64
 
 typedef enum ps_json_status {
@@ -42,6 +43,10 @@ static inline bool ps_json_is_word_byte(char c) {
 
 ps_json_word ps_json_word_of(const char *s, size_t n);
 
+static inline bool ps_json_is_number(const char *s, size_t n) {
+    return ps_json_word_of(s, n) == PS_JSON_NUMBER;
+}
+
 /* A JSON number times 10^shift as an integer, rounded half to even. False when it does not fit int64. `*rounded`:
  * something was cut off. */
 bool ps_json_scaled(const char *s, size_t n, int shift, int64_t *out, bool *rounded);
@@ -74,6 +79,10 @@ ps_json_status ps_json_skip_value(const char **p, const char *end, int depth);
 /* Whether an array or object is JSON, but for what ps_json_tidy mends. *is_tidy: there is nothing to mend; *n_tidy: what
  * ps_json_tidy will write. */
 bool ps_json_check(const char *s, size_t n, bool *is_tidy, size_t *n_tidy);
+
+/* Whether the text is one value of any kind that needs no mending, with space around it or not, and may stand where `open`
+ * levels are open already. */
+bool ps_json_is_value(const char *s, size_t n, int open);
 
 /* Writes an array or object that was checked so that every reader takes it: commas before a closing bracket go, NaN and
  * its kind become null, bytes that are no character U+FFFD; control characters and stray backslashes in strings are

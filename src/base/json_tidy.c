@@ -13,7 +13,7 @@ typedef struct walk {
     unsigned odd;
     bool is_tidy;
     uint64_t objects; /* bit per open level: an object */
-    int depth;
+    int depth, max_depth;
 } walk;
 
 static void put(walk *w, const char *s, size_t n) {
@@ -127,7 +127,7 @@ static bool take_value(walk *w, bool *is_container) {
     }
     if (*w->at == '{' || *w->at == '[') {
         *is_container = true;
-        if (w->depth == PS_JSON_MAX_DEPTH) {
+        if (w->depth >= w->max_depth) {
             return false;
         }
         w->objects = w->objects << 1 | (*w->at == '{');
@@ -191,15 +191,30 @@ static bool walk_all(walk *w) {
 }
 
 bool ps_json_check(const char *s, size_t n, bool *is_tidy, size_t *n_tidy) {
-    walk w = {.at = s, .end = s + n, .is_tidy = true};
+    walk w = {.at = s, .end = s + n, .is_tidy = true, .max_depth = PS_JSON_MAX_DEPTH};
     bool ok = walk_all(&w);
     *is_tidy = w.is_tidy;
     *n_tidy = w.n_out;
     return ok;
 }
 
+bool ps_json_is_value(const char *s, size_t n, int open) {
+    while (n > 0 && ps_json_is_space(s[n - 1])) {
+        n--;
+    }
+    while (n > 0 && ps_json_is_space(*s)) {
+        s++;
+        n--;
+    }
+    walk w = {.at = s, .end = s + n, .is_tidy = true, .max_depth = PS_JSON_MAX_DEPTH - open};
+    bool ok = n > 0 && (*s == '{' || *s == '[' ? walk_all(&w)
+                        : *s == '"'            ? take_string(&w)
+                                               : take_word(&w));
+    return ok && w.at == w.end && w.is_tidy;
+}
+
 size_t ps_json_tidy(const char *s, size_t n, char *out, unsigned *odd) {
-    walk w = {.at = s, .end = s + n, .out = out, .is_tidy = true};
+    walk w = {.at = s, .end = s + n, .out = out, .is_tidy = true, .max_depth = PS_JSON_MAX_DEPTH};
     (void)walk_all(&w);
     *odd = w.odd;
     return w.n_out;

@@ -1,64 +1,67 @@
+#include <stdio.h>
 #include <string.h>
 
+#include "base/json_write.h"
 #include "cli/info.h"
 
-static void add_text(ps_buf *out, const char *key, const char *value) {
-    ps_buf_addf(out, ", \"%s\": ", key);
-    if (value != NULL) {
-        ps_buf_add_json_str(out, value, strlen(value));
-    } else {
-        ps_buf_add_str(out, "null");
-    }
+static void add_text(ps_json *j, const char *key, const char *value) {
+    ps_json_name(j, key, strlen(key));
+    ps_json_str(j, value);
 }
 
-static void add_list(ps_buf *out, const char *key, const ps_named_list *list) {
-    ps_buf_addf(out, ", \"%s\": {", key);
+static void add_list(ps_json *j, const char *key, const ps_named_list *list) {
+    ps_json_name(j, key, strlen(key));
+    ps_json_object(j);
     for (size_t i = 0; i < list->n; i++) {
         const ps_named *item = &list->items[i];
-        ps_buf_add_str(out, i > 0 ? ", " : "");
-        ps_buf_add_json_str(out, item->name, strlen(item->name));
-        ps_buf_add_str(out, ": ");
+        ps_json_name(j, item->name, strlen(item->name));
         if (item->text != NULL) {
-            ps_buf_add_json_str(out, item->text, strlen(item->text));
+            ps_json_str(j, item->text);
         } else {
-            ps_buf_addf(out, "%lld", (long long)item->count);
+            ps_json_int(j, item->count);
         }
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(j);
 }
 
 /* Epochs do not fit a double: as text. */
-static void add_span(ps_buf *out, const char *what, const ps_span *span) {
+static void add_time(ps_json *j, const char *what, const char *edge, int64_t ns) {
+    char key[32];
+    (void)snprintf(key, sizeof key, "%s_%s_ns", what, edge);
+    ps_json_name(j, key, strlen(key));
+    ps_json_int_text(j, ns);
+}
+
+static void add_span(ps_json *j, const char *what, const ps_span *span) {
     if (span->known) {
-        ps_buf_addf(out, ", \"%s_start_ns\": \"%lld\", \"%s_end_ns\": \"%lld\"", what,
-                    (long long)span->start_ns, what, (long long)span->end_ns);
+        add_time(j, what, "start", span->start_ns);
+        add_time(j, what, "end", span->end_ns);
     }
 }
 
-static void add_slices(ps_buf *out, const ps_inventory *inv) {
-    const char *comma = "";
-    ps_buf_add_str(out, ", \"slices\": {");
+static void add_count(ps_json *j, const char *name, uint64_t n) {
+    if (n > 0) {
+        ps_json_name(j, name, strlen(name));
+        ps_json_uint(j, n);
+    }
+}
+
+static void add_slices(ps_json *j, const ps_inventory *inv) {
+    ps_json_key(j, "slices");
+    ps_json_object(j);
     for (int k = 0; k < PS_N_SLICE_KINDS; k++) {
-        if (inv->n_slices[k] > 0) {
-            ps_buf_addf(out, "%s\"%s\": %llu", comma, ps_slice_kind_name((ps_slice_kind)k),
-                        (unsigned long long)inv->n_slices[k]);
-            comma = ", ";
-        }
+        add_count(j, ps_slice_kind_name((ps_slice_kind)k), inv->n_slices[k]);
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(j);
 }
 
-static void add_oddities(ps_buf *out, const ps_diag *d) {
-    const char *comma = "";
-    ps_buf_add_str(out, ", \"oddities\": {");
+static void add_oddities(ps_json *j, const ps_diag *d) {
+    ps_json_key(j, "oddities");
+    ps_json_object(j);
     for (int k = 0; k < PS_N_ODDITIES; k++) {
-        if (d->counts[k] > 0) {
-            ps_buf_addf(out, "%s\"%s\": %llu", comma, ps_oddity_name((ps_oddity)k),
-                        (unsigned long long)d->counts[k]);
-            comma = ", ";
-        }
+        add_count(j, ps_oddity_name((ps_oddity)k), d->counts[k]);
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(j);
 }
 
 static const char *fact(const ps_inventory *inv, const char *name) {
@@ -66,63 +69,83 @@ static const char *fact(const ps_inventory *inv, const char *name) {
     return item != NULL ? item->text : NULL;
 }
 
-static void add_inventory(ps_buf *out, const ps_info_rank *r) {
+static void add_inventory(ps_json *j, const ps_info_rank *r) {
     const ps_inventory *inv = r->inventory;
-    add_span(out, "host", &inv->host);
-    add_span(out, "device", &inv->device);
-    add_text(out, "level", fact(inv, "profiler level"));
-    add_text(out, "device", fact(inv, "device"));
-    add_text(out, "host", fact(inv, "host"));
+    add_span(j, "host", &inv->host);
+    add_span(j, "device", &inv->device);
+    add_text(j, "level", fact(inv, "profiler level"));
+    add_text(j, "device", fact(inv, "device"));
+    add_text(j, "host", fact(inv, "host"));
     if (inv->comm_from_marks != NULL) {
-        add_text(out, "comm_from_marks", inv->comm_from_marks);
+        add_text(j, "comm_from_marks", inv->comm_from_marks);
     }
-    ps_buf_add_str(out, ", \"steps\": [");
+    ps_json_key(j, "steps");
+    ps_json_array(j);
     for (size_t i = 0; i < inv->n_steps; i++) {
-        ps_buf_addf(out, "%s%lld", i > 0 ? ", " : "", (long long)inv->steps[i]);
+        ps_json_int(j, inv->steps[i]);
     }
-    ps_buf_add_char(out, ']');
-    add_slices(out, inv);
-    add_list(out, "flows", &inv->flows);
-    ps_buf_addf(out, ", \"counters\": {\"series\": %zu, \"values\": %llu}", inv->n_counter_tracks,
-                (unsigned long long)inv->n_counter_values);
-    add_list(out, "tables", &inv->tables);
-    add_list(out, "side_tables", &inv->side_tables);
-    add_list(out, "metadata", &inv->metas); /* values as they stand: JSON text */
-    add_oddities(out, &inv->diag);
+    ps_json_close(j);
+    add_slices(j, inv);
+    add_list(j, "flows", &inv->flows);
+    ps_json_key(j, "counters");
+    ps_json_object(j);
+    ps_json_key(j, "series");
+    ps_json_uint(j, inv->n_counter_tracks);
+    ps_json_key(j, "values");
+    ps_json_uint(j, inv->n_counter_values);
+    ps_json_close(j);
+    add_list(j, "tables", &inv->tables);
+    add_list(j, "side_tables", &inv->side_tables);
+    add_list(j, "metadata", &inv->metas); /* values as they stand: JSON text */
+    add_oddities(j, &inv->diag);
     ps_buf lacks;
     ps_buf_init(&lacks, 0);
     ps_info_missing(r, &lacks);
-    add_text(out, "missing", lacks.len > 0 ? ps_buf_str(&lacks) : NULL);
+    add_text(j, "missing", lacks.len > 0 ? ps_buf_str(&lacks) : NULL);
     ps_buf_fini(&lacks);
 }
 
-static void add_rank(ps_buf *out, const ps_info_rank *r) {
-    ps_buf_addf(out, "  {\"rank\": %lld", (long long)r->rank->rank);
-    add_text(out, "format", ps_cluster_format(r->rank));
-    add_text(out, "profiler", ps_cluster_profiler(r->rank));
-    add_text(out, "file", r->rank->rel_path);
+static void add_rank(ps_json *j, const ps_info_rank *r) {
+    ps_json_line(j, 2);
+    ps_json_object(j);
+    ps_json_key(j, "rank");
+    ps_json_int(j, r->rank->rank);
+    add_text(j, "format", ps_cluster_format(r->rank));
+    add_text(j, "profiler", ps_cluster_profiler(r->rank));
+    add_text(j, "file", r->rank->rel_path);
     if (ps_info_was_read(r)) {
-        add_inventory(out, r);
+        add_inventory(j, r);
+        ps_json_close(j);
         return;
     }
     ps_err nomem;
     (void)ps_fail_nomem(&nomem);
     char text[1024];
     ps_err_format(r->inventory != NULL ? &r->inventory->err : &nomem, text, sizeof text);
-    add_text(out, "error", text);
+    add_text(j, "error", text);
+    ps_json_close(j);
 }
 
 int ps_info_put_json(ps_cli *cli, const ps_info *info) {
     ps_buf out;
     ps_buf_init(&out, 0);
-    ps_buf_add_str(&out, "{\"format\": \"pipescope-info\", \"version\": 2, \"path\": ");
-    ps_buf_add_json_str(&out, info->cluster->root, strlen(info->cluster->root));
-    ps_buf_add_str(&out, ", \"ranks\": [\n");
+    ps_json j = ps_json_spaced_to(&out);
+    ps_json_object(&j);
+    ps_json_key(&j, "format");
+    ps_json_str(&j, "pipescope-info");
+    ps_json_key(&j, "version");
+    ps_json_int(&j, 2);
+    ps_json_key(&j, "path");
+    ps_json_str(&j, info->cluster->root);
+    ps_json_key(&j, "ranks");
+    ps_json_array(&j);
     for (size_t i = 0; i < info->n; i++) {
-        add_rank(&out, &info->ranks[i]);
-        ps_buf_add_str(&out, i + 1 < info->n ? "},\n" : "}\n");
+        add_rank(&j, &info->ranks[i]);
     }
-    ps_buf_add_str(&out, "]}\n");
+    ps_json_line(&j, 0);
+    ps_json_close(&j);
+    ps_json_close(&j);
+    ps_buf_add_char(&out, '\n');
     ps_cli_put(cli, ps_buf_str(&out), out.len);
     bool ok = ps_buf_ok(&out);
     ps_buf_fini(&out);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/fs.h"
+#include "base/json_write.h"
 #include "base/num.h"
 #include "cli/record_folders.h"
 #include "model/chart_groups.h"
@@ -517,172 +518,196 @@ void ps_cli_say_what_else(ps_cli *cli, const ps_chart *chart) {
 
 /* --- JSON ---------------------------------------------------------------------------------------------------- */
 
-static void add_str(ps_buf *out, const char *key, const char *value) {
-    ps_buf_addf(out, "\"%s\": ", key);
-    if (value != NULL) {
-        ps_buf_add_json_str(out, value, strlen(value));
-    } else {
-        ps_buf_add_str(out, "null");
+/* null when there is none. */
+#define add_str(j, key, value) (ps_json_key((j), key), ps_json_str((j), (value)))
+
+static void add_oddity(ps_json *j, const ps_diag *d, ps_oddity k) {
+    static const char *const SEVERITIES[] = {"info", "loss", "error"};
+    ps_json_name(j, ps_oddity_name(k), strlen(ps_oddity_name(k)));
+    ps_json_object(j);
+    ps_json_key(j, "count");
+    ps_json_uint(j, d->counts[k]);
+    add_str(j, "severity", SEVERITIES[ps_oddity_severity(k)]);
+    ps_json_key(j, "places");
+    ps_json_array(j);
+    for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
+        ps_json_str(j, d->places[k][i]);
     }
+    ps_json_close(j);
+    ps_json_close(j);
 }
 
-static void add_diag(ps_buf *out, const ps_diag *d) {
-    ps_buf_add_char(out, '{');
-    const char *comma = "";
+static void add_diag(ps_json *j, const ps_diag *d) {
+    ps_json_object(j);
     for (int k = 0; k < PS_N_ODDITIES; k++) {
-        if (d->counts[k] == 0) {
-            continue;
+        if (d->counts[k] > 0) {
+            add_oddity(j, d, (ps_oddity)k);
         }
-        static const char *const SEVERITIES[] = {"info", "loss", "error"};
-        ps_buf_addf(out, "%s\"%s\": {\"count\": %llu, \"severity\": \"%s\", \"places\": [", comma,
-                    ps_oddity_name((ps_oddity)k), (unsigned long long)d->counts[k],
-                    SEVERITIES[ps_oddity_severity((ps_oddity)k)]);
-        for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
-            ps_buf_add_str(out, i > 0 ? ", " : "");
-            ps_buf_add_json_str(out, d->places[k][i], strlen(d->places[k][i]));
-        }
-        ps_buf_add_str(out, "]}");
-        comma = ", ";
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(j);
 }
 
-static void add_rank(ps_buf *out, const ps_rank_report *r) {
+static void add_rank(ps_json *j, const ps_rank_report *r) {
     static const char *const STATUSES[] = {"done", "nothing", "failed"};
-    ps_buf_addf(out, "    {\"rank\": %lld, \"status\": \"%s\", ", (long long)r->rank->rank,
-                STATUSES[r->status]);
-    add_str(out, "profiler", ps_cluster_profiler(r->rank));
-    ps_buf_add_str(out, ", ");
-    add_str(out, "input", r->rank->path);
-    ps_buf_add_str(out, ", ");
-    add_str(out, "written", r->written);
-    ps_buf_add_str(out, ", ");
+    ps_json_line(j, 4);
+    ps_json_object(j);
+    ps_json_key(j, "rank");
+    ps_json_int(j, r->rank->rank);
+    add_str(j, "status", STATUSES[r->status]);
+    add_str(j, "profiler", ps_cluster_profiler(r->rank));
+    add_str(j, "input", r->rank->path);
+    add_str(j, "written", r->written);
     char text[1024] = "";
     ps_err_format(&r->err, text, sizeof text);
-    add_str(out, "message", r->err.code != PS_OK ? text : NULL);
-    ps_buf_add_str(out, ",\n     \"oddities\": ");
-    add_diag(out, &r->diag);
-    ps_buf_add_char(out, '}');
+    add_str(j, "message", r->err.code != PS_OK ? text : NULL);
+    ps_json_line(j, 5);
+    ps_json_key(j, "oddities");
+    add_diag(j, &r->diag);
+    ps_json_close(j);
 }
 
 /* The tables of the cluster that were written, and what their files could not hold. */
-static void add_tables(ps_buf *out, const ps_run *run, const ps_analysis *const *analyses) {
-    ps_buf_add_str(out, ",\n  \"tables\": [");
+static void add_tables(ps_json *j, const ps_run *run, const ps_analysis *const *analyses) {
+    ps_json_line(j, 2);
+    ps_json_key(j, "tables");
+    ps_json_array(j);
     for (size_t i = 0; i < run->n_written; i++) {
         const ps_written *w = &run->written[i];
-        ps_buf_add_str(out, i > 0 ? ",\n    {" : "\n    {");
-        add_str(out, "mode", analyses[w->analysis]->name);
-        ps_buf_add_str(out, ", ");
-        add_str(out, "name", w->table->name);
-        ps_buf_addf(out, ", \"rows\": %zu, ", w->table->n_rows);
-        add_str(out, "path", w->path);
-        ps_buf_add_char(out, '}');
+        ps_json_line(j, 4);
+        ps_json_object(j);
+        add_str(j, "mode", analyses[w->analysis]->name);
+        add_str(j, "name", w->table->name);
+        ps_json_key(j, "rows");
+        ps_json_uint(j, w->table->n_rows);
+        add_str(j, "path", w->path);
+        ps_json_close(j);
     }
-    ps_buf_add_str(out, "],\n  \"notes\": [");
+    ps_json_close(j);
+    ps_json_line(j, 2);
+    ps_json_key(j, "notes");
+    ps_json_array(j);
     for (size_t i = 0; i < run->n_notes; i++) {
-        ps_buf_add_str(out, i > 0 ? ", " : "");
-        ps_buf_add_json_str(out, run->notes[i], strlen(run->notes[i]));
+        ps_json_str(j, run->notes[i]);
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
-/* What each mode lacks, with the ranks, and modes that failed. */
-static void add_missing(ps_buf *out, const ps_run *run, const ps_analysis *const *analyses) {
-    ps_buf_add_str(out, ",\n  \"missing\": [");
-    const char *comma = "";
-    for (size_t a = 0; a < run->n_analyses; a++) {
-        for (size_t r = 0; r < run->n_ranks; r++) {
-            const char *sentence = run->ranks[r].missing[a];
-            if (sentence == NULL || was_said(run, a, r)) {
-                continue;
-            }
-            ps_buf_addf(out, "%s\n    {", comma);
-            comma = ",";
-            add_str(out, "mode", analyses[a]->name);
-            ps_buf_add_str(out, ", ");
-            ps_buf message;
-            ps_buf_init(&message, 0);
-            add_sentence(&message, run, a, r);
-            add_str(out, "message", ps_buf_str(&message));
-            ps_buf_fini(&message);
-            ps_buf_addf(out, ", \"ranks\": [%lld", (long long)run->ranks[r].rank->rank);
-            for (size_t k = r + 1; k < run->n_ranks; k++) {
-                const char *other = run->ranks[k].missing[a];
-                if (other != NULL && is_same_cause(other, sentence)) {
-                    ps_buf_addf(out, ", %lld", (long long)run->ranks[k].rank->rank);
-                }
-            }
-            ps_buf_add_str(out, "]}");
+/* What a mode lacks, with the ranks from `r` on that lack it for the same cause. */
+static void add_lack(ps_json *j, const ps_run *run, const ps_analysis *analysis, size_t a,
+                     size_t r) {
+    ps_buf message;
+    ps_buf_init(&message, 0);
+    add_sentence(&message, run, a, r);
+    ps_json_line(j, 4);
+    ps_json_object(j);
+    add_str(j, "mode", analysis->name);
+    add_str(j, "message", ps_buf_str(&message));
+    ps_buf_fini(&message);
+    ps_json_key(j, "ranks");
+    ps_json_array(j);
+    for (size_t k = r; k < run->n_ranks; k++) {
+        const char *other = run->ranks[k].missing[a];
+        if (other != NULL && (k == r || is_same_cause(other, run->ranks[r].missing[a]))) {
+            ps_json_int(j, run->ranks[k].rank->rank);
         }
     }
-    ps_buf_add_str(out, "],\n  \"failed_modes\": [");
-    comma = "";
+    ps_json_close(j);
+    ps_json_close(j);
+}
+
+static void add_missing(ps_json *j, const ps_run *run, const ps_analysis *const *analyses) {
+    ps_json_line(j, 2);
+    ps_json_key(j, "missing");
+    ps_json_array(j);
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        for (size_t r = 0; r < run->n_ranks; r++) {
+            if (run->ranks[r].missing[a] != NULL && !was_said(run, a, r)) {
+                add_lack(j, run, analyses[a], a, r);
+            }
+        }
+    }
+    ps_json_close(j);
+    ps_json_line(j, 2);
+    ps_json_key(j, "failed_modes");
+    ps_json_array(j);
     for (size_t a = 0; a < run->n_analyses; a++) {
         const ps_err *err = &run->errors[a];
         if (err->code != PS_OK && err->code != PS_NOTHING) {
             char text[1024];
             ps_err_format(err, text, sizeof text);
-            ps_buf_addf(out, "%s{", comma);
-            comma = ", ";
-            add_str(out, "mode", analyses[a]->name);
-            ps_buf_add_str(out, ", ");
-            add_str(out, "message", text);
-            ps_buf_add_char(out, '}');
+            ps_json_object(j);
+            add_str(j, "mode", analyses[a]->name);
+            add_str(j, "message", text);
+            ps_json_close(j);
         }
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
-static void add_counts(ps_buf *out, const ps_run *run, const ps_cluster *cluster) {
-    ps_buf_addf(out,
-                "\"done\": %zu, \"nothing\": %zu, \"failed\": %zu,\n  \"search\": ", run->n_done,
-                run->n_nothing, run->n_failed);
-    add_diag(out, &cluster->diag);
+static void add_counts(ps_json *j, const ps_run *run, const ps_cluster *cluster) {
+    ps_json_key(j, "done");
+    ps_json_uint(j, run->n_done);
+    ps_json_key(j, "nothing");
+    ps_json_uint(j, run->n_nothing);
+    ps_json_key(j, "failed");
+    ps_json_uint(j, run->n_failed);
+    ps_json_line(j, 2);
+    ps_json_key(j, "search");
+    add_diag(j, &cluster->diag);
 }
 
-static void add_rank_list(ps_buf *out, const ps_run *run) {
-    ps_buf_add_str(out, "\"ranks\": [\n");
+static void add_rank_list(ps_json *j, const ps_run *run) {
+    ps_json_key(j, "ranks");
+    ps_json_array(j);
     for (size_t r = 0; r < run->n_ranks; r++) {
-        add_rank(out, &run->ranks[r]);
-        ps_buf_add_str(out, r + 1 < run->n_ranks ? ",\n" : "\n");
+        add_rank(j, &run->ranks[r]);
     }
-    ps_buf_add_str(out, "  ]");
+    ps_json_line(j, 2);
+    ps_json_close(j);
 }
 
 /* null when none of the modes compares. */
-static void add_baseline(ps_buf *out, const ps_run *run) {
-    ps_buf_add_str(out, ",\n  \"baseline\": ");
+static void add_baseline(ps_json *j, const ps_run *run) {
+    ps_json_line(j, 2);
+    ps_json_key(j, "baseline");
     if (run->baseline == NULL) {
-        ps_buf_add_str(out, "null");
+        ps_json_null(j);
         return;
     }
-    ps_buf_add_char(out, '{');
-    add_str(out, "path", run->baseline_cluster->root);
-    ps_buf_add_str(out, ", ");
-    add_counts(out, run->baseline, run->baseline_cluster);
-    ps_buf_add_str(out, ", ");
-    add_rank_list(out, run->baseline);
-    ps_buf_add_char(out, '}');
+    ps_json_object(j);
+    add_str(j, "path", run->baseline_cluster->root);
+    add_counts(j, run->baseline, run->baseline_cluster);
+    add_rank_list(j, run->baseline);
+    ps_json_close(j);
 }
 
 ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,
                        const ps_analysis *const *analyses, int exit_status, ps_err *err) {
     ps_buf out;
     ps_buf_init(&out, 0);
-    ps_buf_add_str(&out, "{\"format\": \"pipescope-summary\", \"version\": 1, ");
-    add_str(&out, "path", cluster->root);
-    ps_buf_addf(&out, ", \"exit_status\": %d,\n  \"modes\": [", exit_status);
+    ps_json j = ps_json_spaced_to(&out);
+    ps_json_object(&j);
+    add_str(&j, "format", "pipescope-summary");
+    ps_json_key(&j, "version");
+    ps_json_int(&j, 1);
+    add_str(&j, "path", cluster->root);
+    ps_json_key(&j, "exit_status");
+    ps_json_int(&j, exit_status);
+    ps_json_line(&j, 2);
+    ps_json_key(&j, "modes");
+    ps_json_array(&j);
     for (size_t a = 0; a < run->n_analyses; a++) {
-        ps_buf_addf(&out, "%s\"%s\"", a > 0 ? ", " : "", analyses[a]->name);
+        ps_json_str(&j, analyses[a]->name);
     }
-    ps_buf_add_str(&out, "], ");
-    add_counts(&out, run, cluster);
-    add_tables(&out, run, analyses);
-    add_missing(&out, run, analyses);
-    add_baseline(&out, run);
-    ps_buf_add_str(&out, ",\n  ");
-    add_rank_list(&out, run);
-    ps_buf_add_str(&out, "}\n");
+    ps_json_close(&j);
+    add_counts(&j, run, cluster);
+    add_tables(&j, run, analyses);
+    add_missing(&j, run, analyses);
+    add_baseline(&j, run);
+    ps_json_line(&j, 2);
+    add_rank_list(&j, run);
+    ps_json_close(&j);
+    ps_buf_add_char(&out, '\n');
     ps_sink sink = {0};
     ps_code code = ps_buf_ok(&out) ? ps_sink_open_file(&sink, path, err) : ps_fail_nomem(err);
     code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, err) : code;

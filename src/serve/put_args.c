@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/json.h"
 #include "base/num.h"
-#include "write/json_text.h"
 #include "write/number_text.h"
 
 #define EXACT ((int64_t)1 << 53)
@@ -72,7 +72,7 @@ static void put_value(ps_buf *out, const ps_trace *t, const ps_arg *arg) {
     size_t n = ps_trace_text_len(t, arg->u.s);
     if (arg->type == PS_ARG_NUMBER) {
         put_number(out, text, n);
-    } else if (arg->type == PS_ARG_JSON && ps_json_is_value(text, n)) {
+    } else if (arg->type == PS_ARG_JSON && ps_json_is_value(text, n, 0)) {
         ps_buf_add(out, text, n);
     } else {
         ps_buf_add_json_str(out, text, n);

@@ -5,18 +5,13 @@
 
 #include "base/alloc.h"
 #include "base/diag.h"
+#include "base/json_write.h"
 #include "model/recording.h"
 #include "serve/loaded.h"
 #include "serve/missing.h"
 
-static void put_text(ps_buf *out, const char *key, const char *text) {
-    ps_buf_addf(out, ",\"%s\":", key);
-    ps_buf_add_json_str(out, text, strlen(text));
-}
-
-static void put_int(ps_buf *out, const char *key, int64_t value) {
-    ps_buf_addf(out, ",\"%s\":%lld", key, (long long)value);
-}
+#define put_text(j, key, text) (ps_json_key((j), key), ps_json_str((j), (text)))
+#define put_int(j, key, value) (ps_json_key((j), key), ps_json_int((j), (int64_t)(value)))
 
 static const char *state_name(ps_rank_state state) {
     static const char *const NAMES[] = {"waiting", "queued", "reading", "ready", "failed"};
@@ -25,15 +20,19 @@ static const char *state_name(ps_rank_state state) {
 
 /* --- of a rank that is ready -------------------------------------------------------------------------------------- */
 
-static void put_steps(ps_buf *out, const ps_trace *t) {
+static void put_steps(ps_json *j, const ps_trace *t) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(t, &n);
-    ps_buf_add_str(out, ",\"steps\":[");
+    ps_json_key(j, "steps");
+    ps_json_array(j);
     for (size_t i = 0; i < n; i++) {
-        ps_buf_addf(out, "%s[%lld,%lld,%lld]", i > 0 ? "," : "", (long long)steps[i].id,
-                    (long long)steps[i].start_ns, (long long)steps[i].end_ns);
+        ps_json_array(j);
+        ps_json_int(j, steps[i].id);
+        ps_json_int(j, steps[i].start_ns);
+        ps_json_int(j, steps[i].end_ns);
+        ps_json_close(j);
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
 static int by_number(const void *a, const void *b) {
@@ -43,7 +42,7 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* Those that have lanes, each once, by number. False when memory is out. */
-static bool put_devices(ps_buf *out, const ps_loaded *l) {
+static bool put_devices(ps_json *j, const ps_loaded *l) {
     const ps_lanes *lanes = ps_loaded_layer(l, PS_LAYER_PROFILE)->lanes;
     int64_t *devices = ps_calloc(lanes->n_nodes + 1, sizeof *devices);
     if (devices == NULL) {
@@ -60,88 +59,96 @@ static bool put_devices(ps_buf *out, const ps_loaded *l) {
     if (n > 1) {
         qsort(devices, n, sizeof *devices, by_number);
     }
-    ps_buf_add_str(out, ",\"devices\":[");
+    ps_json_key(j, "devices");
+    ps_json_array(j);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || devices[i] != devices[i - 1]) {
-            ps_buf_addf(out, "%s%lld", i > 0 ? "," : "", (long long)devices[i]);
+            ps_json_int(j, devices[i]);
         }
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
     ps_free(devices);
     return true;
 }
 
-static void put_bytes(ps_buf *out, const ps_loaded *l) {
+static void put_bytes(ps_json *j, const ps_loaded *l) {
     ps_loaded_bytes b = ps_loaded_size(l);
-    ps_buf_addf(out,
-                ",\"bytes\":{\"columns\":%zu,\"index\":%zu,\"args\":%zu,\"names\":%zu,"
-                "\"flows\":%zu,\"counters\":%zu,\"tables\":%zu}",
-                b.columns, b.index, b.args, b.names, b.flows, b.counters, b.tables);
+    ps_json_key(j, "bytes");
+    ps_json_object(j);
+    put_int(j, "columns", b.columns);
+    put_int(j, "index", b.index);
+    put_int(j, "args", b.args);
+    put_int(j, "names", b.names);
+    put_int(j, "flows", b.flows);
+    put_int(j, "counters", b.counters);
+    put_int(j, "tables", b.tables);
+    ps_json_close(j);
 }
 
-static void put_missing(ps_buf *out, const ps_loaded *l, const char *format) {
-    const char *comma = "";
-    ps_buf_add_str(out, ",\"has\":[");
+static void put_missing(ps_json *j, const ps_loaded *l, const char *format) {
+    ps_json_key(j, "has");
+    ps_json_array(j);
     for (int i = 0; i < PS_N_CAPTURE_PARTS; i++) {
         if (ps_capture_has(l, (ps_part_of_capture)i)) {
-            ps_buf_addf(out, "%s\"%s\"", comma, ps_capture_name((ps_part_of_capture)i));
-            comma = ",";
+            ps_json_str(j, ps_capture_name((ps_part_of_capture)i));
         }
     }
-    ps_buf_add_str(out, "],\"missing\":[");
-    comma = "";
+    ps_json_close(j);
+    ps_json_key(j, "missing");
+    ps_json_array(j);
     for (int i = 0; i < PS_N_CAPTURE_PARTS; i++) {
         ps_missing missing;
         if (ps_capture_misses(l, format, (ps_part_of_capture)i, &missing)) {
-            ps_buf_addf(out, "%s{\"what\":", comma);
-            ps_buf_add_json_str(out, missing.what, strlen(missing.what));
-            put_text(out, "remedy", missing.remedy);
-            ps_buf_add_char(out, '}');
-            comma = ",";
+            ps_json_object(j);
+            put_text(j, "what", missing.what);
+            put_text(j, "remedy", missing.remedy);
+            ps_json_close(j);
         }
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
-static void put_oddities(ps_buf *out, const ps_diag *d) {
+static void put_oddities(ps_json *j, const ps_diag *d) {
     static const char *const SEVERITIES[] = {"info", "loss", "error"};
-    const char *comma = "";
-    ps_buf_add_str(out, ",\"oddities\":[");
+    ps_json_key(j, "oddities");
+    ps_json_array(j);
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         if (d->counts[k] == 0) {
             continue;
         }
         char text[256];
         ps_oddity_text((ps_oddity)k, d->counts[k], text, sizeof text);
-        ps_buf_addf(out, "%s{\"severity\":\"%s\",\"text\":", comma,
-                    SEVERITIES[ps_oddity_severity((ps_oddity)k)]);
-        ps_buf_add_json_str(out, text, strlen(text));
-        ps_buf_addf(out, ",\"n\":%llu,\"places\":[", (unsigned long long)d->counts[k]);
+        ps_json_object(j);
+        put_text(j, "severity", SEVERITIES[ps_oddity_severity((ps_oddity)k)]);
+        put_text(j, "text", text);
+        put_int(j, "n", d->counts[k]);
+        ps_json_key(j, "places");
+        ps_json_array(j);
         for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
-            ps_buf_add_str(out, i > 0 ? "," : "");
-            ps_buf_add_json_str(out, d->places[k][i], strlen(d->places[k][i]));
+            ps_json_str(j, d->places[k][i]);
         }
-        ps_buf_add_str(out, "]}");
-        comma = ",";
+        ps_json_close(j);
+        ps_json_close(j);
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
-static bool put_ready(ps_buf *out, const ps_loaded *l, const char *format) {
+static bool put_ready(ps_json *j, const ps_loaded *l, const char *format) {
     const ps_trace *t = ps_loaded_layer(l, PS_LAYER_PROFILE)->trace;
     const ps_loaded_facts *facts = ps_loaded_facts_of(l);
-    ps_buf_addf(out, ",\"origin_ns\":\"%lld\"", (long long)ps_trace_origin_ns(t));
-    put_int(out, "start", facts->start_ns);
-    put_int(out, "end", facts->end_ns);
-    put_int(out, "slices", ps_trace_slices(t)->n);
-    put_steps(out, t);
-    bool ok = put_devices(out, l);
-    put_bytes(out, l);
+    ps_json_key(j, "origin_ns");
+    ps_json_int_text(j, ps_trace_origin_ns(t));
+    put_int(j, "start", facts->start_ns);
+    put_int(j, "end", facts->end_ns);
+    put_int(j, "slices", ps_trace_slices(t)->n);
+    put_steps(j, t);
+    bool ok = put_devices(j, l);
+    put_bytes(j, l);
     if (ps_trace_comm_from_marks(t) != NULL) {
-        put_text(out, "comm_from_marks", ps_trace_comm_from_marks(t));
+        put_text(j, "comm_from_marks", ps_trace_comm_from_marks(t));
     }
-    put_missing(out, l, format);
-    put_oddities(out, ps_trace_diag(t));
+    put_missing(j, l, format);
+    put_oddities(j, ps_trace_diag(t));
     return ok;
 }
 
@@ -171,23 +178,26 @@ ps_code ps_put_rank(ps_buf *out, ps_store *store, size_t i, ps_err *err) {
         now.state = now.state == PS_STATE_READY ? PS_STATE_WAITING : now.state;
     }
     const char *format = ps_cluster_format(e->rank);
-    ps_buf_add_str(out, "{\"key\":");
-    ps_buf_add_json_str(out, e->key, strlen(e->key));
-    put_int(out, "rank", e->rank->rank);
-    put_text(out, "label", e->label);
-    put_text(out, "host", host_of(e, l));
-    put_text(out, "format", format);
-    put_text(out, "profiler", ps_cluster_profiler(e->rank));
-    put_text(out, "file", e->rank->rel_path);
-    put_text(out, "state", state_name(now.state));
-    ps_buf_addf(out, ",\"progress\":%.4g", now.state == PS_STATE_READY ? 1.0 : now.progress);
+    ps_json w = ps_json_to(out);
+    ps_json *j = &w;
+    ps_json_object(j);
+    put_text(j, "key", e->key);
+    put_int(j, "rank", e->rank->rank);
+    put_text(j, "label", e->label);
+    put_text(j, "host", host_of(e, l));
+    put_text(j, "format", format);
+    put_text(j, "profiler", ps_cluster_profiler(e->rank));
+    put_text(j, "file", e->rank->rel_path);
+    put_text(j, "state", state_name(now.state));
+    ps_json_key(j, "progress");
+    ps_json_numberf(j, "%.4g", now.state == PS_STATE_READY ? 1.0 : now.progress);
     char why[1024] = "";
     if (now.state == PS_STATE_FAILED) {
         ps_err_format(&now.err, why, sizeof why);
     }
-    put_text(out, "error", why);
-    bool ok = l == NULL || put_ready(out, l, format);
-    ps_buf_add_char(out, '}');
+    put_text(j, "error", why);
+    bool ok = l == NULL || put_ready(j, l, format);
+    ps_json_close(j);
     ps_loaded_release(l);
     return ok && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
 }

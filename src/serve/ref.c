@@ -1,8 +1,8 @@
 /* Ranks and slices as requests name them and replies tell them. */
 #include <string.h>
 
+#include "base/json_write.h"
 #include "serve/route.h"
-#include "write/number_text.h"
 
 /* The sentence of a rank that cannot be looked at yet; somebody wants it now. */
 static bool refuse_rank(const ps_request *q, ps_reply *r, size_t i, const ps_err *err) {
@@ -44,11 +44,7 @@ bool ps_ask_slice(const ps_request *q, ps_reply *r, const ps_loaded *l, uint32_t
     return true;
 }
 
-static void put_number(ps_buf *out, const char *before, int64_t value) {
-    char digits[PS_NUMBER_TEXT];
-    ps_buf_add_str(out, before);
-    ps_buf_add(out, digits, ps_int_text(value, digits));
-}
+#define put_int(j, key, value) (ps_json_key((j), key), ps_json_int((j), (value)))
 
 ps_code ps_put_ref(ps_buf *out, const char *rank_key, const ps_loaded *l, uint32_t slice,
                    ps_err *err) {
@@ -65,16 +61,20 @@ ps_code ps_put_ref(ps_buf *out, const char *rank_key, const ps_loaded *l, uint32
     const ps_trace *trace = ref.layer->trace;
     const ps_slices *s = ps_trace_slices(trace);
     ps_str name = s->name[ref.slice];
-    ps_buf_add_str(out, "{\"rank\":");
-    ps_buf_add_json_str(out, rank_key, strlen(rank_key));
-    put_number(out, ",\"slice\":", slice);
-    put_number(out, ",\"lane\":", lane == PS_NONE ? -1 : (int64_t)lane);
-    put_number(out, ",\"row\":", row);
-    put_number(out, ",\"start\":", s->start_ns[ref.slice]);
-    put_number(out, ",\"dur\":", s->dur_ns[ref.slice]);
-    ps_buf_add_str(out, ",\"name\":");
-    ps_buf_add_json_str(out, ps_trace_text(trace, name), ps_trace_text_len(trace, name));
-    put_number(out, ",\"tint\":", ps_loaded_tint(ref.layer, name));
-    ps_buf_addf(out, ",\"kind\":\"%s\"}", ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice]));
+    ps_json j = ps_json_to(out);
+    ps_json_object(&j);
+    ps_json_key(&j, "rank");
+    ps_json_str(&j, rank_key);
+    put_int(&j, "slice", slice);
+    put_int(&j, "lane", lane == PS_NONE ? -1 : (int64_t)lane);
+    put_int(&j, "row", row);
+    put_int(&j, "start", s->start_ns[ref.slice]);
+    put_int(&j, "dur", s->dur_ns[ref.slice]);
+    ps_json_key(&j, "name");
+    ps_json_str_n(&j, ps_trace_text(trace, name), ps_trace_text_len(trace, name));
+    put_int(&j, "tint", ps_loaded_tint(ref.layer, name));
+    ps_json_key(&j, "kind");
+    ps_json_str(&j, ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice]));
+    ps_json_close(&j);
     return PS_OK;
 }

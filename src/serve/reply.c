@@ -1,8 +1,8 @@
 /* What a route gives back. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/json_write.h"
 #include "serve/route.h"
 
 void ps_reply_init(ps_reply *r) {
@@ -27,9 +27,12 @@ void ps_reply_fail(ps_reply *r, unsigned status, const char *fmt, ...) {
     r->file_name = NULL;
     r->is_immutable = false;
     ps_buf_clear(&r->body);
-    ps_buf_add_str(&r->body, "{\"error\":");
-    ps_buf_add_json_str(&r->body, text, strlen(text));
-    ps_buf_add_str(&r->body, "}\n");
+    ps_json j = ps_json_to(&r->body);
+    ps_json_object(&j);
+    ps_json_key(&j, "error");
+    ps_json_str(&j, text);
+    ps_json_close(&j);
+    ps_buf_add_char(&r->body, '\n');
 }
 
 void ps_reply_err(ps_reply *r, const ps_err *err) {

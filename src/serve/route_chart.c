@@ -105,17 +105,19 @@ static const char *place_of(const ps_store *store, const ps_cluster *cluster, co
 }
 
 /* "places":[["KEY",clock_ns],...]: the chart's times + clock_ns are those of the rank. */
-static void put_places(const ps_request *q, size_t cluster, const ps_chart *chart, ps_buf *out) {
-    ps_buf_add_str(out, "\"places\":[");
+static void put_places(const ps_request *q, size_t cluster, const ps_chart *chart, ps_json *j) {
+    ps_json_key(j, "places");
+    ps_json_array(j);
     for (size_t i = 0; i < chart->n_ranks; i++) {
         const ps_chart_rank *rank = &chart->ranks[i];
         const char *key = place_of(q->store, ps_store_cluster(q->store, cluster), chart, rank);
         bool moved = chart->is_aligned && rank->has_clock;
-        ps_buf_add_str(out, i > 0 ? ",[" : "[");
-        ps_buf_add_json_str(out, key != NULL ? key : "", key != NULL ? strlen(key) : 0);
-        ps_buf_addf(out, ",%lld]", moved ? (long long)rank->clock_offset_ns : 0LL);
+        ps_json_array(j);
+        ps_json_str(j, key != NULL ? key : "");
+        ps_json_int(j, moved ? rank->clock_offset_ns : 0);
+        ps_json_close(j);
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
 static ps_code put_file(const asked *a, const ps_chart_page *page, ps_reply *r, ps_err *err) {
@@ -155,11 +157,17 @@ static ps_code put_chart(const ps_request *q, const asked *a, const ps_pipelines
     if (code != PS_OK || strcmp(a->format, "page") != 0) {
         return code == PS_OK ? put_file(a, &page, r, err) : code;
     }
-    ps_buf_add_char(&r->body, '{');
-    code = ps_page_put_chart(&page, &r->body, err);
-    ps_buf_add_str(&r->body, against != NULL ? ",\n" : ",\n\"against\":null,\n");
-    put_places(q, a->pipelines.cluster, p->chart, &r->body);
-    ps_buf_add_char(&r->body, '}');
+    ps_json j = ps_json_to(&r->body);
+    ps_json_object(&j);
+    code = ps_page_put_chart(&page, &j, err);
+    ps_json_line(&j, 0);
+    if (against == NULL) {
+        ps_json_key(&j, "against");
+        ps_json_null(&j);
+        ps_json_line(&j, 0);
+    }
+    put_places(q, a->pipelines.cluster, p->chart, &j);
+    ps_json_close(&j);
     return code == PS_OK && !ps_buf_ok(&r->body) ? ps_fail_nomem(err) : code;
 }
 

@@ -7,62 +7,53 @@
 #include "write/chart_page.h"
 #include "write/theme.h"
 
-static void put_colour(ps_buf *out, bool is_first, ps_rgb c) {
-    ps_buf_addf(out, "%s\"#%02x%02x%02x\"", is_first ? "" : ",", c.r, c.g, c.b);
-}
-
 /* The theme of charts, and what the timeline has beyond that. */
-static void put_theme(ps_reply *r, bool dark) {
-    ps_buf page;
-    ps_buf_init(&page, 0);
-    ps_page_put_theme(&page, dark);
-    if (page.len > 0) {
-        ps_buf_add(&r->body, page.data, page.len - 1); /* but for its last brace */
-    }
-    ps_buf_add_str(&r->body, ",\"lanes\":[");
+static void put_theme(ps_json *j, bool dark) {
+    ps_json_object(j);
+    ps_page_put_theme(j, dark);
+    ps_json_key(j, "lanes");
+    ps_json_array(j);
     for (int i = 0; i < PS_N_LANES; i++) {
-        put_colour(&r->body, i == 0, ps_theme_lane((ps_lane)i, dark));
+        ps_page_put_colour(j, ps_theme_lane((ps_lane)i, dark));
     }
-    ps_buf_add_str(&r->body, "],\"tints\":[");
+    ps_json_close(j);
+    ps_json_key(j, "tints");
+    ps_json_array(j);
     for (int i = 0; i < PS_N_TINTS; i++) {
-        put_colour(&r->body, i == 0, ps_theme_tint(i, dark));
+        ps_page_put_colour(j, ps_theme_tint(i, dark));
     }
-    ps_buf_add_str(&r->body, "]}");
-    r->body.failed = r->body.failed || !ps_buf_ok(&page);
-    ps_buf_fini(&page);
+    ps_json_close(j);
+    ps_json_close(j);
 }
 
-static void put_oddities(ps_buf *out, const ps_diag *d) {
-    const char *comma = "";
-    for (int k = 0; k < PS_N_ODDITIES; k++) {
-        if (d->counts[k] > 0) {
-            char text[256];
-            ps_oddity_text((ps_oddity)k, d->counts[k], text, sizeof text);
-            ps_buf_add_str(out, comma);
-            ps_buf_add_json_str(out, text, strlen(text));
-            comma = ",";
-        }
-    }
-}
-
-static void put_cluster(ps_buf *out, const ps_cluster *c) {
-    ps_buf_add_str(out, "{\"path\":");
-    ps_buf_add_json_str(out, c->path, strlen(c->path));
-    ps_buf_add_str(out, ",\"notes\":[");
+static void put_cluster(ps_json *j, const ps_cluster *c) {
+    ps_json_object(j);
+    ps_json_key(j, "path");
+    ps_json_str(j, c->path);
+    ps_json_key(j, "notes");
+    ps_json_array(j);
     if (c->left_out != NULL) {
-        ps_buf_add_json_str(out, c->left_out, strlen(c->left_out));
+        ps_json_str(j, c->left_out);
     }
     for (size_t i = 0; i < c->n_notes; i++) {
-        ps_buf_add_str(out, i > 0 || c->left_out != NULL ? "," : "");
-        ps_buf_add_json_str(out, c->notes[i], strlen(c->notes[i]));
+        ps_json_str(j, c->notes[i]);
     }
-    ps_buf_add_str(out, "],\"oddities\":[");
-    put_oddities(out, &c->diag);
-    ps_buf_add_str(out, "]}");
+    ps_json_close(j);
+    ps_json_key(j, "oddities");
+    ps_json_array(j);
+    for (int k = 0; k < PS_N_ODDITIES; k++) {
+        if (c->diag.counts[k] > 0) {
+            char text[256];
+            ps_oddity_text((ps_oddity)k, c->diag.counts[k], text, sizeof text);
+            ps_json_str(j, text);
+        }
+    }
+    ps_json_close(j);
+    ps_json_close(j);
 }
 
 /* What the page calls itself: the folder or file that is served. */
-static void put_title(ps_buf *out, const ps_store *store) {
+static void put_title(ps_json *j, const ps_store *store) {
     const char *path = ps_store_n_clusters(store) > 0 ? ps_store_cluster(store, 0)->root : "";
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') {
@@ -73,35 +64,47 @@ static void put_title(ps_buf *out, const ps_store *store) {
         from--;
     }
     bool is_told = n > from && strncmp(path + from, ".", n - from) != 0;
-    ps_buf_add_json_str(out, is_told ? path + from : "pipescope", is_told ? n - from : 9);
+    ps_json_str_n(j, is_told ? path + from : "pipescope", is_told ? n - from : 9);
 }
 
-static void put_schedules(ps_buf *out) {
+static void put_schedules(ps_json *j) {
     const ps_schedule *const *all = ps_schedules();
     for (size_t i = 0; all[i] != NULL; i++) {
-        ps_buf_addf(out, "%s{\"name\":\"%s\",\"summary\":", i > 0 ? "," : "", all[i]->name);
-        ps_buf_add_json_str(out, all[i]->summary, strlen(all[i]->summary));
-        ps_buf_add_char(out, '}');
+        ps_json_object(j);
+        ps_json_key(j, "name");
+        ps_json_str(j, all[i]->name);
+        ps_json_key(j, "summary");
+        ps_json_str(j, all[i]->summary);
+        ps_json_close(j);
     }
 }
 
 static void answer(const ps_request *q, ps_reply *r) {
-    ps_buf_addf(&r->body, "{\"version\":\"%s\",\"title\":", PIPESCOPE_VERSION);
-    put_title(&r->body, q->store);
-    ps_buf_add_str(&r->body, ",\"theme\":{\"light\":");
-    put_theme(r, false);
-    ps_buf_add_str(&r->body, ",\"dark\":");
-    put_theme(r, true);
-    ps_buf_add_str(&r->body, "},");
-    ps_page_put_words(&r->body);
-    ps_buf_add_str(&r->body, ",\"clusters\":[");
+    ps_json j = ps_json_to(&r->body);
+    ps_json_object(&j);
+    ps_json_key(&j, "version");
+    ps_json_str(&j, PIPESCOPE_VERSION);
+    ps_json_key(&j, "title");
+    put_title(&j, q->store);
+    ps_json_key(&j, "theme");
+    ps_json_object(&j);
+    ps_json_key(&j, "light");
+    put_theme(&j, false);
+    ps_json_key(&j, "dark");
+    put_theme(&j, true);
+    ps_json_close(&j);
+    ps_page_put_words(&j);
+    ps_json_key(&j, "clusters");
+    ps_json_array(&j);
     for (size_t i = 0; i < ps_store_n_clusters(q->store); i++) {
-        ps_buf_add_str(&r->body, i > 0 ? "," : "");
-        put_cluster(&r->body, ps_store_cluster(q->store, i));
+        put_cluster(&j, ps_store_cluster(q->store, i));
     }
-    ps_buf_add_str(&r->body, "],\"schedules\":[");
-    put_schedules(&r->body);
-    ps_buf_add_str(&r->body, "]}");
+    ps_json_close(&j);
+    ps_json_key(&j, "schedules");
+    ps_json_array(&j);
+    put_schedules(&j);
+    ps_json_close(&j);
+    ps_json_close(&j);
 }
 
 const ps_route ps_route_session = {.path = "/api/session", .method = "GET", .answer = answer};

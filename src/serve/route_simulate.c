@@ -513,21 +513,38 @@ static void fini(const ps_request *q, simulation *s) {
 /* --- what is answered -------------------------------------------------------------------------------------------- */
 
 /* "used":{...}: what the form shows. Times of a stage are those before its factor. */
-static void put_used(const asked *a, const simulation *s, ps_buf *out) {
+static void put_used(const asked *a, const simulation *s, ps_json *j) {
     const ps_schedule *schedule = s->plan->schedule;
-    ps_buf_addf(out,
-                ",\n\"used\":{\"schedule\":\"%s\",\"stages\":%d,\"microbatches\":%d,\"chunks\":%d,"
-                "\"p2p_ns\":%lld,\"splits\":%s,\"pairs\":%s,\"times\":[",
-                schedule != NULL ? schedule->name : "", (int)a->params.n_stages,
-                (int)a->params.n_microbatches, (int)s->plan->lists.n_chunks, (long long)s->p2p_ns,
-                ps_sim_uses(s->plan, PS_OP_BI) ? "true" : "false",
-                ps_sim_uses(s->plan, PS_OP_FB) ? "true" : "false");
+    ps_json_line(j, 0);
+    ps_json_key(j, "used");
+    ps_json_object(j);
+    ps_json_key(j, "schedule");
+    ps_json_str(j, schedule != NULL ? schedule->name : "");
+    ps_json_key(j, "stages");
+    ps_json_int(j, a->params.n_stages);
+    ps_json_key(j, "microbatches");
+    ps_json_int(j, a->params.n_microbatches);
+    ps_json_key(j, "chunks");
+    ps_json_int(j, s->plan->lists.n_chunks);
+    ps_json_key(j, "p2p_ns");
+    ps_json_int(j, s->p2p_ns);
+    ps_json_key(j, "splits");
+    ps_json_bool(j, ps_sim_uses(s->plan, PS_OP_BI));
+    ps_json_key(j, "pairs");
+    ps_json_bool(j, ps_sim_uses(s->plan, PS_OP_FB));
+    ps_json_key(j, "times");
+    ps_json_array(j);
     for (int32_t d = 0; d < a->params.n_stages; d++) {
         const op_times *t = &s->times[d];
-        ps_buf_addf(out, "%s[%lld,%lld,%lld,%lld]", d > 0 ? "," : "", (long long)t->f_ns,
-                    (long long)t->b_ns, (long long)t->w_ns, (long long)t->fb_ns);
+        ps_json_array(j);
+        ps_json_int(j, t->f_ns);
+        ps_json_int(j, t->b_ns);
+        ps_json_int(j, t->w_ns);
+        ps_json_int(j, t->fb_ns);
+        ps_json_close(j);
     }
-    ps_buf_add_str(out, "]}");
+    ps_json_close(j);
+    ps_json_close(j);
 }
 
 /* The most activations that a stage holds, in microbatches of the whole stage. */
@@ -558,11 +575,18 @@ static ps_code put_page(const asked *a, const simulation *s, ps_buf *out, ps_err
         busy += (double)s->report.stages[i].busy_ns;
     }
     double all = (double)step_ns * a->params.n_stages;
-    ps_buf_addf(out, "{\"step_ns\":%lld,\"bubble\":%.6f,\"activations\":%.2f,\n",
-                (long long)step_ns, all > 0 ? 1 - busy / all : 0.0, most_activations(s));
-    code = ps_page_put_chart(&page, out, err);
-    put_used(a, s, out);
-    ps_buf_add_char(out, '}');
+    ps_json j = ps_json_to(out);
+    ps_json_object(&j);
+    ps_json_key(&j, "step_ns");
+    ps_json_int(&j, step_ns);
+    ps_json_key(&j, "bubble");
+    ps_json_numberf(&j, "%.6f", all > 0 ? 1 - busy / all : 0.0);
+    ps_json_key(&j, "activations");
+    ps_json_numberf(&j, "%.2f", most_activations(s));
+    ps_json_line(&j, 0);
+    code = ps_page_put_chart(&page, &j, err);
+    put_used(a, s, &j);
+    ps_json_close(&j);
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }
 

@@ -1,8 +1,10 @@
 /* GET /api/summary: the parallel sizes of a job, what is wrong with them, and where its ranks stand. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
 #include "serve/cluster_views.h"
 #include "serve/modes.h"
 #include "serve/parallel.h"
@@ -73,39 +75,46 @@ static ps_code collect(const ps_request *q, asked *a, ps_err *err) {
 
 /* --- the reply ---------------------------------------------------------------------------------------------------------- */
 
-static void put_size(ps_buf *out, bool *first, const char *name, int64_t size) {
-    if (size > 0) {
-        ps_buf_addf(out, "%s\"%s\":%" PRId64, *first ? "" : ",", name, size);
-        *first = false;
-    }
+#define put_int(j, key, value) (ps_json_key((j), key), ps_json_int((j), (value)))
+#define put_text(j, key, text) (ps_json_key((j), key), ps_json_str((j), (text)))
+
+#define put_size(j, key, size)                                                                     \
+    do {                                                                                           \
+        if ((size) > 0) {                                                                          \
+            put_int(j, key, size);                                                                 \
+        }                                                                                          \
+    } while (0)
+
+static void put_sizes(ps_json *j, const ps_parallel *p) {
+    ps_json_object(j);
+    put_size(j, "tp", p->tp);
+    put_size(j, "cp", p->cp);
+    put_size(j, "dp", p->dp);
+    put_size(j, "pp", p->pp);
+    put_size(j, "ep", p->ep);
+    put_size(j, "moe_tp", p->moe_tp);
+    ps_json_close(j);
 }
 
-static void put_sizes(ps_buf *out, const ps_parallel *p) {
-    bool first = true;
-    ps_buf_add_char(out, '{');
-    put_size(out, &first, "tp", p->tp);
-    put_size(out, &first, "cp", p->cp);
-    put_size(out, &first, "dp", p->dp);
-    put_size(out, &first, "pp", p->pp);
-    put_size(out, &first, "ep", p->ep);
-    put_size(out, &first, "moe_tp", p->moe_tp);
-    ps_buf_add_char(out, '}');
-}
-
-static void put_layouts(ps_buf *out) {
-    ps_buf_add_str(out, ",\"algorithms\":[");
+static void put_layouts(ps_json *j) {
+    ps_json_key(j, "algorithms");
+    ps_json_array(j);
     for (size_t i = 0; i < PS_N_LAYOUTS; i++) {
         ps_layout l = (ps_layout)i;
-        ps_buf_addf(out, "%s{\"name\":\"%s\",\"title\":\"%s\",\"has_cp\":%s,\"has_moe_tp\":%s}",
-                    i > 0 ? "," : "", ps_layout_name(l), ps_layout_title(l),
-                    ps_layout_has_cp(l) ? "true" : "false",
-                    ps_layout_has_moe_tp(l) ? "true" : "false");
+        ps_json_object(j);
+        put_text(j, "name", ps_layout_name(l));
+        put_text(j, "title", ps_layout_title(l));
+        ps_json_key(j, "has_cp");
+        ps_json_bool(j, ps_layout_has_cp(l));
+        ps_json_key(j, "has_moe_tp");
+        ps_json_bool(j, ps_layout_has_moe_tp(l));
+        ps_json_close(j);
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
 /* "dp0-pp1": the dimensions that have more than one place. */
-static void put_name(ps_buf *out, const asked *a, const ps_parallel_place *at) {
+static void put_name(ps_json *j, const asked *a, const ps_parallel_place *at) {
     const struct {
         const char *name;
         int64_t size, place;
@@ -113,30 +122,37 @@ static void put_name(ps_buf *out, const asked *a, const ps_parallel_place *at) {
                  {"pp", a->sizes.pp, at->pp},
                  {"cp", a->sizes.cp, at->cp},
                  {"tp", a->sizes.tp, at->tp}};
-    bool first = true;
-    ps_buf_add_char(out, '"');
+    char name[128] = "";
+    size_t n = 0;
     for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
         if (PARTS[i].size > 1) {
-            ps_buf_addf(out, "%s%s%" PRId64, first ? "" : "-", PARTS[i].name, PARTS[i].place);
-            first = false;
+            n += (size_t)snprintf(name + n, sizeof name - n, "%s%s%" PRId64, n > 0 ? "-" : "",
+                                  PARTS[i].name, PARTS[i].place);
         }
     }
-    ps_buf_add_char(out, '"');
+    put_text(j, "name", name);
 }
 
-static void put_place(ps_buf *out, const asked *a, int64_t rank, const char *key) {
+static void put_place(ps_json *j, const asked *a, int64_t rank, const char *key) {
     ps_parallel_place at = ps_parallel_place_of(a->layout, &a->sizes, rank);
     int64_t x = 0;
     int64_t y = 0;
     ps_parallel_position(a->layout, &a->sizes, &at, &x, &y);
-    ps_buf_addf(out, "%s{\"rank\":%" PRId64 ",\"key\":", rank > 0 ? ",\n" : "", rank);
-    ps_buf_add_json_str(out, key, strlen(key));
-    ps_buf_addf(out, ",\"x\":%" PRId64 ",\"y\":%" PRId64 ",\"name\":", x, y);
-    put_name(out, a, &at);
-    ps_buf_addf(out,
-                ",\"dp\":%" PRId64 ",\"pp\":%" PRId64 ",\"cp\":%" PRId64 ",\"tp\":%" PRId64
-                ",\"ep\":%" PRId64 "}",
-                at.dp, at.pp, at.cp, at.tp, at.ep);
+    if (rank > 0) {
+        ps_json_line(j, 0);
+    }
+    ps_json_object(j);
+    put_int(j, "rank", rank);
+    put_text(j, "key", key);
+    put_int(j, "x", x);
+    put_int(j, "y", y);
+    put_name(j, a, &at);
+    put_int(j, "dp", at.dp);
+    put_int(j, "pp", at.pp);
+    put_int(j, "cp", at.cp);
+    put_int(j, "tp", at.tp);
+    put_int(j, "ep", at.ep);
+    ps_json_close(j);
 }
 
 /* The key of each rank of the job, by number; "" where the capture has none or several of it. */
@@ -153,33 +169,34 @@ static const char **list_keys(const ps_request *q, const asked *a, int64_t n) {
     return keys;
 }
 
-static void put_groups(ps_buf *out, const asked *a, int64_t n) {
-    bool first = true;
-    ps_buf_add_str(out, "],\"groups\":{");
+static void put_groups(ps_json *j, const asked *a, int64_t n) {
+    ps_json_key(j, "groups");
+    ps_json_object(j);
     for (size_t k = 0; k < PS_N_GROUP_KINDS; k++) {
         ps_group_kind kind = (ps_group_kind)k;
         if (!ps_parallel_has_group(a->layout, &a->sizes, kind)) {
             continue;
         }
-        ps_buf_addf(out, "%s\"%s\":[", first ? "" : ",", ps_group_kind_name(kind));
+        ps_json_name(j, ps_group_kind_name(kind), strlen(ps_group_kind_name(kind)));
+        ps_json_array(j);
         for (int64_t rank = 0; rank < n; rank++) {
-            ps_buf_addf(out, "%s%" PRId64, rank > 0 ? "," : "",
-                        ps_parallel_group_of(a->layout, &a->sizes, kind, rank));
+            ps_json_int(j, ps_parallel_group_of(a->layout, &a->sizes, kind, rank));
         }
-        ps_buf_add_char(out, ']');
-        first = false;
+        ps_json_close(j);
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(j);
 }
 
-static bool put_places(const ps_request *q, const asked *a, ps_buf *out) {
+static bool put_places(const ps_request *q, const asked *a, ps_json *j) {
     int64_t n = ps_parallel_ranks(a->layout, &a->sizes);
     const char **keys = list_keys(q, a, n);
-    ps_buf_add_str(out, ",\"places\":[");
+    ps_json_key(j, "places");
+    ps_json_array(j);
     for (int64_t rank = 0; keys != NULL && rank < n; rank++) {
-        put_place(out, a, rank, keys[rank] != NULL ? keys[rank] : "");
+        put_place(j, a, rank, keys[rank] != NULL ? keys[rank] : "");
     }
-    put_groups(out, a, n);
+    ps_json_close(j);
+    put_groups(j, a, n);
     ps_free(keys);
     return keys != NULL;
 }
@@ -195,30 +212,32 @@ static void answer(const ps_request *q, ps_reply *r) {
         ps_reply_err(r, &err);
         return;
     }
-    ps_buf *out = &r->body;
     size_t n = ps_parallel_check(a.layout, &a.sizes, a.n_ranks, problems);
-    ps_buf_addf(out,
-                "{\"algorithm\":\"%s\",\"ranks\":%" PRId64 ",\"sizes\":", ps_layout_name(a.layout),
-                a.n_ranks);
-    put_sizes(out, &a.sizes);
-    ps_buf_add_str(out, ",\"collected\":");
+    ps_json w = ps_json_to(&r->body);
+    ps_json *j = &w;
+    ps_json_object(j);
+    put_text(j, "algorithm", ps_layout_name(a.layout));
+    put_int(j, "ranks", a.n_ranks);
+    ps_json_key(j, "sizes");
+    put_sizes(j, &a.sizes);
+    ps_json_key(j, "collected");
     if (a.is_collected) {
-        put_sizes(out, &a.collected);
+        put_sizes(j, &a.collected);
     } else {
-        ps_buf_add_str(out, "null");
+        ps_json_null(j);
     }
-    put_layouts(out);
-    ps_buf_add_str(out, ",\"problems\":[");
+    put_layouts(j);
+    ps_json_key(j, "problems");
+    ps_json_array(j);
     for (size_t i = 0; i < n; i++) {
-        ps_buf_add_str(out, i > 0 ? "," : "");
-        ps_buf_add_json_str(out, problems[i], strlen(problems[i]));
+        ps_json_str(j, problems[i]);
     }
-    ps_buf_add_char(out, ']');
-    if (n == 0 && !put_places(q, &a, out)) {
+    ps_json_close(j);
+    if (n == 0 && !put_places(q, &a, j)) {
         ps_reply_fail(r, 507, "not enough memory for this reply");
         return;
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(j);
 }
 
 const ps_route ps_route_summary = {

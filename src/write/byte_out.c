@@ -1,14 +1,13 @@
 #include "write/byte_out.h"
 
-#include "base/alloc.h"
-
-#define BUFFER_BYTES ((size_t)1 << 20)
+/* Of one piece between two looks at how much there is. */
+#define MAX_BYTES ((size_t)1 << 40)
 
 ps_code ps_byte_out_init(ps_byte_out *out, ps_sink *sink, bool gzip, ps_err *err) {
-    *out = (ps_byte_out){.cap = BUFFER_BYTES, .sink = sink, .err = PS_ERR_INIT};
-    out->data = ps_alloc(BUFFER_BYTES);
+    *out = (ps_byte_out){.sink = sink, .err = PS_ERR_INIT};
+    ps_buf_init(&out->buf, MAX_BYTES);
     out->gzip = gzip ? ps_gzip_new() : NULL;
-    if (out->data == NULL || (gzip && out->gzip == NULL)) {
+    if (ps_buf_room(&out->buf, PS_BYTE_OUT_BYTES) == NULL || (gzip && out->gzip == NULL)) {
         ps_byte_out_fini(out);
         return ps_fail_nomem(err);
     }
@@ -16,7 +15,7 @@ ps_code ps_byte_out_init(ps_byte_out *out, ps_sink *sink, bool gzip, ps_err *err
 }
 
 void ps_byte_out_fini(ps_byte_out *out) {
-    ps_free(out->data);
+    ps_buf_fini(&out->buf);
     ps_gzip_free(out->gzip);
     *out = (ps_byte_out){.err = PS_ERR_INIT};
 }
@@ -34,18 +33,16 @@ static void hand_on(ps_byte_out *out, const void *bytes, size_t n) {
 }
 
 void ps_byte_out_flush(ps_byte_out *out) {
-    hand_on(out, out->data, out->n);
-    out->n = 0;
+    if (out->buf.failed && !ps_byte_out_failed(out)) {
+        out->err.code = ps_fail_nomem(&out->err);
+    }
+    hand_on(out, out->buf.data, out->buf.len);
+    ps_buf_clear(&out->buf);
 }
 
 void ps_byte_out_add_long(ps_byte_out *out, const void *bytes, size_t n) {
     ps_byte_out_flush(out);
-    if (n <= out->cap) {
-        memcpy(out->data, bytes, n);
-        out->n = n;
-    } else {
-        hand_on(out, bytes, n);
-    }
+    hand_on(out, bytes, n);
 }
 
 ps_code ps_byte_out_end(ps_byte_out *out, ps_err *err) {

@@ -3,6 +3,7 @@
  *
  *   ps_byte_out_init(&out, &sink, gzip)
  *   ps_byte_out_add(&out, bytes, n) ...      any number of times
+ *   ps_json_int(&json, 1) ...                or into out.buf, with ps_byte_out_relieve now and then
  *   code = ps_byte_out_end(&out, err)        everything has reached the sink; the caller commits it
  *   ps_byte_out_fini(&out)
  */
@@ -12,23 +13,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "write/gzip_sink.h"
 #include "write/sink.h"
 
 typedef struct ps_byte_out {
-    char *data;
-    size_t n, cap;
+    ps_buf buf;
     uint64_t n_flushed; /* bytes handed on, before gzip */
     ps_sink *sink;      /* borrowed */
     ps_gzip *gzip;      /* NULL: plain */
     ps_err err;         /* the first failure; code PS_OK */
 } ps_byte_out;
 
-/* What one call of ps_byte_out_room may ask for. */
-#define PS_BYTE_OUT_ROOM ((size_t)4096)
+#define PS_BYTE_OUT_BYTES ((size_t)1 << 20)
 
 /* PS_NOMEM on failure; then nothing needs to be freed. */
 PS_MUST_USE ps_code ps_byte_out_init(ps_byte_out *out, ps_sink *sink, bool gzip, ps_err *err);
@@ -44,29 +43,20 @@ static inline bool ps_byte_out_failed(const ps_byte_out *out) {
     return out->err.code != PS_OK;
 }
 
+/* Hands on what was written into `buf` when that is much. */
+static inline void ps_byte_out_relieve(ps_byte_out *out) {
+    if (out->buf.len >= PS_BYTE_OUT_BYTES || out->buf.failed) {
+        ps_byte_out_flush(out);
+    }
+}
+
 static inline void ps_byte_out_add(ps_byte_out *out, const void *bytes, size_t n) {
-    if (n <= out->cap - out->n) {
-        memcpy(out->data + out->n, bytes, n);
-        out->n += n;
+    if (n <= PS_BYTE_OUT_BYTES) {
+        ps_buf_add(&out->buf, bytes, n);
+        ps_byte_out_relieve(out);
     } else {
         ps_byte_out_add_long(out, bytes, n);
     }
-}
-
-static inline void ps_byte_out_add_str(ps_byte_out *out, const char *s) {
-    ps_byte_out_add(out, s, strlen(s));
-}
-
-/* Where up to PS_BYTE_OUT_ROOM bytes may be written; say afterwards how many with ps_byte_out_wrote. */
-static inline char *ps_byte_out_room(ps_byte_out *out) {
-    if (out->cap - out->n < PS_BYTE_OUT_ROOM) {
-        ps_byte_out_flush(out);
-    }
-    return out->data + out->n;
-}
-
-static inline void ps_byte_out_wrote(ps_byte_out *out, size_t n) {
-    out->n += n;
 }
 
 #endif

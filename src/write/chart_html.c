@@ -41,15 +41,27 @@ static void add_html_text(ps_buf *out, const char *s) {
 }
 
 static ps_code put_data(const ps_chart_page *page, ps_buf *out, ps_err *err) {
-    ps_buf_add_str(out, "<script type=\"application/json\" id=\"data\">\n{\"theme\":{\"light\":");
-    ps_page_put_theme(out, false);
-    ps_buf_add_str(out, ",\n\"dark\":");
-    ps_page_put_theme(out, true);
-    ps_buf_add_str(out, "},\n");
-    ps_page_put_words(out);
-    ps_buf_add_str(out, ",\n");
-    ps_code code = ps_page_put_chart(page, out, err);
-    ps_buf_add_str(out, "}\n</script>\n");
+    ps_json j = ps_json_to(out);
+    ps_buf_add_str(out, "<script type=\"application/json\" id=\"data\">\n");
+    ps_json_object(&j);
+    ps_json_key(&j, "theme");
+    ps_json_object(&j);
+    ps_json_key(&j, "light");
+    ps_json_object(&j);
+    ps_page_put_theme(&j, false);
+    ps_json_close(&j);
+    ps_json_line(&j, 0);
+    ps_json_key(&j, "dark");
+    ps_json_object(&j);
+    ps_page_put_theme(&j, true);
+    ps_json_close(&j);
+    ps_json_close(&j);
+    ps_json_line(&j, 0);
+    ps_page_put_words(&j);
+    ps_json_line(&j, 0);
+    ps_code code = ps_page_put_chart(page, &j, err);
+    ps_json_close(&j);
+    ps_buf_add_str(out, "\n</script>\n");
     return code;
 }
 

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
 #include "write/chart_clocks.h"
 #include "write/writers.h"
 
@@ -27,7 +28,7 @@ typedef struct job {
     int64_t step;
     int32_t pipeline;
     uint32_t *row_of; /* [n_ops] index in the output, PS_NO_INDEX left out */
-    ps_buf *out;
+    ps_json *json;
 } job;
 
 const char *ps_op_source_name(ps_op_source source) {
@@ -47,186 +48,206 @@ static bool is_in(const job *j, uint32_t rank, int64_t step) {
     return rank_is_in(j, rank) && (j->step == PS_EVERY_STEP || step == j->step);
 }
 
-static void add_str(ps_buf *out, const char *key, const char *s) {
-    ps_buf_addf(out, "\"%s\":", key);
-    ps_buf_add_json_str(out, s, strlen(s));
+#define add_str(j, key, s) (ps_json_key((j), key), ps_json_str((j), (s)))
+#define add_int(j, key, value) (ps_json_key((j), key), ps_json_int((j), (value)))
+
+/* Nothing when it is unknown. */
+#define add_known(j, key, value)                                                                   \
+    do {                                                                                           \
+        if ((value) >= 0) {                                                                        \
+            add_int((j), key, (value));                                                            \
+        }                                                                                          \
+    } while (0)
+
+/* Opens an object on a line of its own. */
+static void add_line(ps_json *j) {
+    ps_json_line(j, 0);
+    ps_json_object(j);
 }
 
-static void add_int(ps_buf *out, const char *key, int64_t value) {
-    ps_buf_addf(out, ",\"%s\":%lld", key, (long long)value);
+static void end_list(ps_json *j) {
+    ps_json_line(j, 0);
+    ps_json_close(j);
 }
 
-static void add_known(ps_buf *out, const char *key, int64_t value) {
-    if (value >= 0) {
-        add_int(out, key, value);
-    }
-}
-
-/* Opens a line of a list: its comma and line end. */
-static void add_line(ps_buf *out, bool *first) {
-    ps_buf_add_str(out, *first ? "\n{" : ",\n{");
-    *first = false;
-}
+#define begin_list(j, key) (ps_json_line((j), 0), ps_json_key((j), key), ps_json_array((j)))
 
 /* Where it is not the order of events alone. */
-static void put_clock_source(ps_buf *out, const ps_chart_rank *rank) {
+static void put_clock_source(ps_json *w, const ps_chart_rank *rank) {
     if ((rank->clock_by & ~(uint32_t)PS_CLOCK_BY_ORDER) != 0) {
-        ps_buf_addf(out, ",\"clock_by\":\"%s\"", ps_chart_clock_source(rank));
+        add_str(w, "clock_by", ps_chart_clock_source(rank));
     }
     if (rank->clock_drift_ppb != 0) {
-        add_int(out, "clock_drift_ppb", rank->clock_drift_ppb);
+        add_int(w, "clock_drift_ppb", rank->clock_drift_ppb);
     }
 }
 
 static void put_ranks(const job *j) {
-    bool first = true;
+    ps_json *w = j->json;
     bool with_machines = ps_chart_has_machines(j->chart);
-    ps_buf_add_str(j->out, "\n\"ranks\":[");
+    begin_list(w, "ranks");
     for (size_t i = 0; i < j->chart->n_ranks; i++) {
         const ps_chart_rank *rank = &j->chart->ranks[i];
         if (rank_is_in(j, (uint32_t)i)) {
-            add_line(j->out, &first);
-            ps_buf_addf(j->out, "\"rank\":%d", (int)rank->rank);
-            add_known(j->out, "stage", rank->stage);
-            add_int(j->out, "pipeline", rank->pipeline);
+            add_line(w);
+            add_int(w, "rank", rank->rank);
+            add_known(w, "stage", rank->stage);
+            add_int(w, "pipeline", rank->pipeline);
             if (with_machines) {
-                add_known(j->out, "machine", rank->machine);
+                add_known(w, "machine", rank->machine);
             }
             if (rank->has_clock) {
-                add_int(j->out, "clock_offset_ns", rank->clock_offset_ns);
-                add_int(j->out, "clock_uncertainty_ns", rank->clock_uncertainty_ns);
-                put_clock_source(j->out, rank);
+                add_int(w, "clock_offset_ns", rank->clock_offset_ns);
+                add_int(w, "clock_uncertainty_ns", rank->clock_uncertainty_ns);
+                put_clock_source(w, rank);
             }
-            ps_buf_add_char(j->out, '}');
+            ps_json_close(w);
         }
     }
-    ps_buf_add_str(j->out, "\n]");
+    end_list(w);
 }
 
-static void put_op(ps_buf *out, const ps_chart_rank *rank, const ps_op *op) {
-    ps_buf_addf(out, "\"rank\":%d", (int)rank->rank);
-    add_known(out, "stage", rank->stage);
-    ps_buf_addf(out, ",\"kind\":\"%s\"", ps_op_kind_name((ps_op_kind)op->kind));
-    add_known(out, "chunk", op->chunk);
-    add_known(out, "microbatch", op->microbatch);
+static void put_op(ps_json *w, const ps_chart_rank *rank, const ps_op *op) {
+    add_int(w, "rank", rank->rank);
+    add_known(w, "stage", rank->stage);
+    add_str(w, "kind", ps_op_kind_name((ps_op_kind)op->kind));
+    add_known(w, "chunk", op->chunk);
+    add_known(w, "microbatch", op->microbatch);
     if (op->kind == PS_OP_FB) {
-        add_known(out, "chunk2", op->chunk2);
-        add_known(out, "microbatch2", op->microbatch2);
+        add_known(w, "chunk2", op->chunk2);
+        add_known(w, "microbatch2", op->microbatch2);
     }
-    add_known(out, "phase", op->phase);
-    ps_buf_add_char(out, ',');
-    add_str(out, "name", op->name);
-    add_int(out, "start_ns", op->start_ns);
-    add_int(out, "end_ns", op->end_ns);
+    add_known(w, "phase", op->phase);
+    add_str(w, "name", op->name);
+    add_int(w, "start_ns", op->start_ns);
+    add_int(w, "end_ns", op->end_ns);
     if (op->has_host) {
-        add_int(out, "host_start_ns", op->host_start_ns);
-        add_int(out, "host_end_ns", op->host_end_ns);
+        add_int(w, "host_start_ns", op->host_start_ns);
+        add_int(w, "host_end_ns", op->host_end_ns);
     }
-    add_int(out, "step", op->step);
-    ps_buf_addf(out, ",\"source\":\"%s\"}", ps_op_source_name((ps_op_source)op->source));
+    add_int(w, "step", op->step);
+    add_str(w, "source", ps_op_source_name((ps_op_source)op->source));
+    ps_json_close(w);
 }
 
 /* Returns how many ops were written. */
 static uint32_t put_ops(const job *j) {
-    bool first = true;
+    ps_json *w = j->json;
     uint32_t n = 0;
-    ps_buf_add_str(j->out, ",\n\"ops\":[");
+    begin_list(w, "ops");
     for (size_t i = 0; i < j->chart->n_ops; i++) {
         const ps_op *op = &j->chart->ops[i];
         bool in = is_in(j, op->rank, op->step);
         j->row_of[i] = in ? n++ : PS_NO_INDEX;
         if (in) {
-            add_line(j->out, &first);
-            put_op(j->out, &j->chart->ranks[op->rank], op);
+            add_line(w);
+            put_op(w, &j->chart->ranks[op->rank], op);
         }
     }
-    ps_buf_add_str(j->out, "\n]");
+    end_list(w);
     return n;
 }
 
 static void put_links(const job *j) {
-    bool first = true;
-    ps_buf_add_str(j->out, ",\n\"links\":[");
+    ps_json *w = j->json;
+    begin_list(w, "links");
     for (size_t i = 0; i < j->chart->n_links; i++) {
         uint32_t from = j->row_of[j->chart->links[i].from];
         uint32_t to = j->row_of[j->chart->links[i].to];
         if (from != PS_NO_INDEX && to != PS_NO_INDEX) {
-            add_line(j->out, &first);
-            ps_buf_addf(j->out, "\"from\":%u,\"to\":%u}", from, to);
+            add_line(w);
+            add_int(w, "from", from);
+            add_int(w, "to", to);
+            ps_json_close(w);
         }
     }
-    ps_buf_add_str(j->out, "\n]");
+    end_list(w);
 }
 
 /* Where the program named any. */
 static void put_parts(const job *j) {
-    bool first = true;
+    bool is_open = false;
+    ps_json *w = j->json;
     for (size_t i = 0; i < j->chart->n_parts; i++) {
         const ps_chart_part *part = &j->chart->parts[i];
         if (j->row_of[part->op] == PS_NO_INDEX) {
             continue;
         }
-        ps_buf_add_str(j->out, first ? ",\n\"parts\":[" : "");
-        add_line(j->out, &first);
-        ps_buf_addf(j->out, "\"op\":%u,", j->row_of[part->op]);
-        add_str(j->out, "name", part->name);
-        ps_buf_addf(j->out, ",\"kind\":\"%s\"", ps_op_kind_name((ps_op_kind)part->kind));
-        ps_buf_add_str(j->out, part->communicates ? ",\"communicates\":true" : "");
-        add_int(j->out, "start_ns", part->start_ns);
-        add_int(j->out, "end_ns", part->end_ns);
-        ps_buf_add_char(j->out, '}');
+        if (!is_open) {
+            begin_list(w, "parts");
+            is_open = true;
+        }
+        add_line(w);
+        add_int(w, "op", j->row_of[part->op]);
+        add_str(w, "name", part->name);
+        add_str(w, "kind", ps_op_kind_name((ps_op_kind)part->kind));
+        if (part->communicates) {
+            ps_json_key(w, "communicates");
+            ps_json_bool(w, true);
+        }
+        add_int(w, "start_ns", part->start_ns);
+        add_int(w, "end_ns", part->end_ns);
+        ps_json_close(w);
     }
-    ps_buf_add_str(j->out, first ? "" : "\n]");
+    if (is_open) {
+        end_list(w);
+    }
 }
 
 /* Of ranks whose device is known: step = busy + other + bubble; without a bubble where none is told. */
 static void put_work(const job *j) {
-    bool first = true;
+    bool is_open = false;
+    ps_json *w = j->json;
     for (size_t i = 0; i < j->chart->n_figures; i++) {
         const ps_chart_figure *f = &j->chart->figures[i];
         const ps_chart_rank *rank = &j->chart->ranks[f->rank];
         if (!rank->has_work || !is_in(j, f->rank, f->step)) {
             continue;
         }
-        ps_buf_add_str(j->out, first ? ",\n\"work\":[" : "");
-        add_line(j->out, &first);
-        ps_buf_addf(j->out, "\"rank\":%d", (int)rank->rank);
-        add_known(j->out, "stage", rank->stage);
-        add_int(j->out, "step", f->step);
-        add_int(j->out, "step_ns", f->step_ns);
-        add_int(j->out, "busy_ns", f->busy_ns);
-        add_int(j->out, "other_ns", f->other_ns);
-        if (f->is_told) {
-            add_int(j->out, "bubble_ns", f->bubble_ns);
+        if (!is_open) {
+            begin_list(w, "work");
+            is_open = true;
         }
-        add_int(j->out, "work_ns", f->work_ns);
-        ps_buf_add_char(j->out, '}');
+        add_line(w);
+        add_int(w, "rank", rank->rank);
+        add_known(w, "stage", rank->stage);
+        add_int(w, "step", f->step);
+        add_int(w, "step_ns", f->step_ns);
+        add_int(w, "busy_ns", f->busy_ns);
+        add_int(w, "other_ns", f->other_ns);
+        if (f->is_told) {
+            add_int(w, "bubble_ns", f->bubble_ns);
+        }
+        add_int(w, "work_ns", f->work_ns);
+        ps_json_close(w);
     }
-    ps_buf_add_str(j->out, first ? "" : "\n]");
+    if (is_open) {
+        end_list(w);
+    }
 }
 
 static void put_bubbles(const job *j) {
-    bool first = true;
-    ps_buf_add_str(j->out, ",\n\"bubble\":[");
+    ps_json *w = j->json;
+    begin_list(w, "bubble");
     for (size_t i = 0; i < j->chart->n_bubbles; i++) {
         const ps_bubble *b = &j->chart->bubbles[i];
         if (!is_in(j, b->rank, b->step)) {
             continue;
         }
         const ps_chart_rank *rank = &j->chart->ranks[b->rank];
-        add_line(j->out, &first);
-        ps_buf_addf(j->out, "\"rank\":%d", (int)rank->rank);
-        add_known(j->out, "stage", rank->stage);
-        add_int(j->out, "step", b->step);
-        ps_buf_addf(j->out, ",\"cause\":\"%s\"", ps_bubble_cause_name((ps_bubble_cause)b->cause));
-        add_int(j->out, "start_ns", b->start_ns);
-        add_int(j->out, "end_ns", b->end_ns);
+        add_line(w);
+        add_int(w, "rank", rank->rank);
+        add_known(w, "stage", rank->stage);
+        add_int(w, "step", b->step);
+        add_str(w, "cause", ps_bubble_cause_name((ps_bubble_cause)b->cause));
+        add_int(w, "start_ns", b->start_ns);
+        add_int(w, "end_ns", b->end_ns);
         if (b->waits_for != PS_NO_INDEX && j->row_of[b->waits_for] != PS_NO_INDEX) {
-            add_int(j->out, "waits_for", j->row_of[b->waits_for]);
+            add_int(w, "waits_for", j->row_of[b->waits_for]);
         }
-        ps_buf_add_char(j->out, '}');
+        ps_json_close(w);
     }
-    ps_buf_add_str(j->out, "\n]");
+    end_list(w);
 }
 
 static int64_t first_step(const ps_chart *chart) {
@@ -239,7 +260,8 @@ static int64_t first_step(const ps_chart *chart) {
 
 ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opts, ps_buf *out,
                             ps_err *err) {
-    job j = {.chart = chart, .step = PS_EVERY_STEP, .pipeline = -1, .out = out};
+    ps_json w = ps_json_to(out);
+    job j = {.chart = chart, .step = PS_EVERY_STEP, .pipeline = -1, .json = &w};
     if (opts != NULL) {
         j.step = opts->step == PS_FIRST_STEP ? first_step(chart) : opts->step;
         j.pipeline = opts->pipeline;
@@ -248,31 +270,33 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
     if (j.row_of == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_buf_add_str(out, "{\"format\":\"pipescope-chart\",\"version\":1,\n");
-    add_str(out, "title", chart->title);
-    ps_buf_add_char(out, ',');
-    add_str(out, "schedule", chart->schedule);
-    ps_buf_add_char(out, ',');
-    add_str(out, "schedule_how", chart->schedule_how);
+    ps_json_object(&w);
+    ps_json_pair(&w, "format", "pipescope-chart");
+    add_int(&w, "version", 1);
+    ps_json_line(&w, 0);
+    add_str(&w, "title", chart->title);
+    add_str(&w, "schedule", chart->schedule);
+    add_str(&w, "schedule_how", chart->schedule_how);
     if (chart->labels[0] != '\0') {
-        ps_buf_add_char(out, ',');
-        add_str(out, "labels", chart->labels);
+        add_str(&w, "labels", chart->labels);
     }
     if (chart->untold[0] != '\0') {
-        ps_buf_add_char(out, ',');
-        add_str(out, "untold", chart->untold);
+        add_str(&w, "untold", chart->untold);
     }
     if (chart->is_aligned) {
-        ps_buf_add_str(out, ",\"aligned\":true");
+        ps_json_key(&w, "aligned");
+        ps_json_bool(&w, true);
     }
-    ps_buf_addf(out, ",\"origin_ns\":\"%lld\",", (long long)chart->origin_ns);
+    ps_json_key(&w, "origin_ns");
+    ps_json_int_text(&w, chart->origin_ns);
     put_ranks(&j);
     uint32_t n = put_ops(&j);
     put_links(&j);
     put_parts(&j);
     put_bubbles(&j);
     put_work(&j);
-    ps_buf_add_str(out, "}\n");
+    ps_json_close(&w);
+    ps_buf_add_char(out, '\n');
     ps_free(j.row_of);
     if (n == 0 && (j.step != PS_EVERY_STEP || j.pipeline >= 0)) {
         return ps_fail(err, PS_NOTHING, "the chart has no ops of that step and pipeline");

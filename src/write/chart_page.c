@@ -1,11 +1,12 @@
 #include "write/chart_page.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "write/chart_json.h"
 #include "write/chart_pack.h"
-#include "write/number_text.h"
+#include "write/json_text.h"
 #include "write/theme.h"
 
 /* --- colours ----------------------------------------------------------------------------------------------- */
@@ -40,51 +41,64 @@ void ps_page_put_variables(ps_buf *out, bool dark) {
     ps_buf_addf(out, "color-scheme:%s", dark ? "dark" : "light");
 }
 
-void ps_page_put_theme(ps_buf *out, bool dark) {
+void ps_page_put_colour(ps_json *j, ps_rgb c) {
+    char text[8];
+    (void)snprintf(text, sizeof text, "#%02x%02x%02x", c.r, c.g, c.b);
+    ps_json_str(j, text);
+}
+
+void ps_page_put_theme(ps_json *j, bool dark) {
     surface_entry surfaces[N_SURFACES];
     list_surfaces(dark, surfaces);
-    ps_buf_add_str(out, "{");
     for (size_t i = 0; i < N_SURFACES; i++) {
-        ps_buf_addf(out, "\"%s\":\"", surfaces[i].name);
-        add_rgb(out, surfaces[i].colour);
-        ps_buf_add_str(out, "\",");
+        ps_json_name(j, surfaces[i].name, strlen(surfaces[i].name));
+        ps_page_put_colour(j, surfaces[i].colour);
     }
-    ps_buf_add_str(out, "\"kinds\":[");
+    ps_json_key(j, "kinds");
+    ps_json_array(j);
     for (int i = 0; i < PS_N_OP_KINDS; i++) {
-        ps_buf_add_str(out, i > 0 ? ",\"" : "\"");
-        add_rgb(out, dark ? ps_theme_kind_dark((ps_op_kind)i) : ps_theme_kind((ps_op_kind)i));
-        ps_buf_add_char(out, '"');
+        ps_op_kind kind = (ps_op_kind)i;
+        ps_page_put_colour(j, dark ? ps_theme_kind_dark(kind) : ps_theme_kind(kind));
     }
-    ps_buf_add_str(out, "],\"phases\":[");
+    ps_json_close(j);
+    ps_json_key(j, "phases");
+    ps_json_array(j);
     for (int i = 0; i < PS_N_PHASES; i++) {
-        ps_buf_add_str(out, i > 0 ? ",\"" : "\"");
-        add_rgb(out, dark ? ps_theme_phase_dark(i) : ps_theme_phase(i));
-        ps_buf_add_char(out, '"');
+        ps_page_put_colour(j, dark ? ps_theme_phase_dark(i) : ps_theme_phase(i));
     }
-    ps_buf_add_str(out, "]}");
+    ps_json_close(j);
 }
 
 /* --- words ------------------------------------------------------------------------------------------------- */
 
-void ps_page_put_words(ps_buf *out) {
-    ps_buf_add_str(out, "\"kinds\":[");
+void ps_page_put_words(ps_json *j) {
+    ps_json_key(j, "kinds");
+    ps_json_array(j);
     for (int i = 0; i < PS_N_OP_KINDS; i++) {
-        ps_buf_addf(out, "%s[\"%s\",\"%s\"]", i > 0 ? "," : "", ps_op_kind_name((ps_op_kind)i),
-                    ps_kind_text((ps_op_kind)i));
+        ps_json_array(j);
+        ps_json_str(j, ps_op_kind_name((ps_op_kind)i));
+        ps_json_str(j, ps_kind_text((ps_op_kind)i));
+        ps_json_close(j);
     }
-    ps_buf_add_str(out, "],\"phases\":[");
+    ps_json_close(j);
+    ps_json_key(j, "phases");
+    ps_json_array(j);
     for (int i = 0; i < PS_N_PHASES; i++) {
-        ps_buf_addf(out, "%s\"%s\"", i > 0 ? "," : "", ps_phase_name(i));
+        ps_json_str(j, ps_phase_name(i));
     }
-    ps_buf_add_str(out, "],\"causes\":[");
+    ps_json_close(j);
+    ps_json_key(j, "causes");
+    ps_json_array(j);
     for (int i = 0; i < PS_N_BUBBLE_CAUSES; i++) {
-        ps_buf_addf(out, "%s\"%s\"", i > 0 ? "," : "", ps_bubble_cause_name((ps_bubble_cause)i));
+        ps_json_str(j, ps_bubble_cause_name((ps_bubble_cause)i));
     }
-    ps_buf_add_str(out, "],\"sources\":[");
+    ps_json_close(j);
+    ps_json_key(j, "sources");
+    ps_json_array(j);
     for (int i = PS_SOURCE_MARK; i <= PS_SOURCE_SIMULATED; i++) {
-        ps_buf_addf(out, "%s\"%s\"", i > 0 ? "," : "", ps_op_source_name((ps_op_source)i));
+        ps_json_str(j, ps_op_source_name((ps_op_source)i));
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
 /* --- tables ------------------------------------------------------------------------------------------------ */
@@ -93,44 +107,54 @@ static const char *type_name(ps_col_type type) {
     return type == PS_COL_INT ? "int" : type == PS_COL_REAL ? "real" : "text";
 }
 
-static void put_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
-    char real[PS_NUMBER_TEXT];
-    if (cell->is_null || (column->type == PS_COL_REAL && !isfinite(cell->u.r))) {
-        ps_buf_add_str(out, "null");
+static void put_script_str(ps_json *j, const char *s) {
+    ps_json_value(j);
+    ps_add_script_str(j->out, s);
+}
+
+static void put_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
+    if (cell->is_null) {
+        ps_json_null(j);
     } else if (column->type == PS_COL_INT) {
-        ps_buf_addf(out, "%lld", (long long)cell->u.i);
+        ps_json_int(j, cell->u.i);
     } else if (column->type == PS_COL_REAL) {
-        ps_real_shortest(cell->u.r, real);
-        ps_buf_add_str(out, real);
+        ps_json_short_real(j, cell->u.r);
     } else {
-        ps_add_script_str(out, cell->u.text);
+        put_script_str(j, cell->u.text);
     }
 }
 
 /* {"name","title","columns":[["busy","int","ns",exact]],"rows":[[...]]} */
-static void put_table(ps_buf *out, const ps_table *table) {
-    ps_buf_add_str(out, "{\"name\":");
-    ps_add_script_str(out, table->name);
-    ps_buf_add_str(out, ",\"title\":");
-    ps_add_script_str(out, table->title);
-    ps_buf_add_str(out, ",\"columns\":[");
+static void put_table(ps_json *j, const ps_table *table) {
+    ps_json_object(j);
+    ps_json_key(j, "name");
+    put_script_str(j, table->name);
+    ps_json_key(j, "title");
+    put_script_str(j, table->title);
+    ps_json_key(j, "columns");
+    ps_json_array(j);
     for (size_t c = 0; c < table->n_columns; c++) {
         const ps_column *column = &table->columns[c];
-        ps_buf_add_str(out, c > 0 ? ",[" : "[");
-        ps_add_script_str(out, column->name);
-        ps_buf_addf(out, ",\"%s\",\"%s\",%s]", type_name(column->type), ps_unit_name(column->unit),
-                    column->exact ? "true" : "false");
+        ps_json_array(j);
+        put_script_str(j, column->name);
+        ps_json_str(j, type_name(column->type));
+        ps_json_str(j, ps_unit_name(column->unit));
+        ps_json_bool(j, column->exact);
+        ps_json_close(j);
     }
-    ps_buf_add_str(out, "],\"rows\":[");
+    ps_json_close(j);
+    ps_json_key(j, "rows");
+    ps_json_array(j);
     for (size_t r = 0; r < table->n_rows; r++) {
-        ps_buf_add_str(out, r > 0 ? ",\n[" : "\n[");
+        ps_json_line(j, 0);
+        ps_json_array(j);
         for (size_t c = 0; c < table->n_columns; c++) {
-            ps_buf_add_str(out, c > 0 ? "," : "");
-            put_cell(out, &table->columns[c], ps_table_cell(table, r, c));
+            put_cell(j, &table->columns[c], ps_table_cell(table, r, c));
         }
-        ps_buf_add_char(out, ']');
+        ps_json_close(j);
     }
-    ps_buf_add_str(out, "]}");
+    ps_json_close(j);
+    ps_json_close(j);
 }
 
 /* --- the chart --------------------------------------------------------------------------------------------- */
@@ -160,24 +184,35 @@ ps_code ps_page_choose(ps_chart_page *view, ps_err *err) {
                  : ps_fail(err, PS_NOTHING, "the chart has no ops of that step and pipeline");
 }
 
-void ps_page_put_tables(const ps_table *const *tables, size_t n_tables, ps_buf *out) {
-    ps_buf_add_str(out, "\"tables\":[");
+static void put_tables(ps_json *j, const ps_table *const *tables, size_t n_tables) {
+    ps_json_line(j, 0);
+    ps_json_key(j, "tables");
+    ps_json_array(j);
     for (size_t i = 0; i < n_tables; i++) {
-        ps_buf_add_str(out, i > 0 ? ",\n" : "\n");
-        put_table(out, tables[i]);
+        ps_json_line(j, 0);
+        put_table(j, tables[i]);
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
-ps_code ps_page_put_chart(const ps_chart_page *page, ps_buf *out, ps_err *err) {
-    ps_buf_addf(out, "\"view\":{\"step\":%lld,\"pipeline\":%d},\n\"chart\":", (long long)page->step,
-                (int)page->pipeline);
-    ps_code code = ps_chart_pack(page->chart, out, err);
+ps_code ps_page_put_chart(const ps_chart_page *page, ps_json *j, ps_err *err) {
+    ps_json_key(j, "view");
+    ps_json_object(j);
+    ps_json_key(j, "step");
+    ps_json_int(j, page->step);
+    ps_json_key(j, "pipeline");
+    ps_json_int(j, page->pipeline);
+    ps_json_close(j);
+    ps_json_line(j, 0);
+    ps_json_key(j, "chart");
+    ps_json_value(j);
+    ps_code code = ps_chart_pack(page->chart, j->out, err);
     if (code == PS_OK && page->against != NULL) {
-        ps_buf_add_str(out, ",\n\"against\":");
-        code = ps_chart_pack(page->against, out, err);
+        ps_json_line(j, 0);
+        ps_json_key(j, "against");
+        ps_json_value(j);
+        code = ps_chart_pack(page->against, j->out, err);
     }
-    ps_buf_add_str(out, ",\n");
-    ps_page_put_tables(page->tables, page->n_tables, out);
+    put_tables(j, page->tables, page->n_tables);
     return code;
 }

@@ -9,8 +9,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "model/chart.h"
 #include "model/table.h"
+#include "write/theme.h"
 
 typedef struct ps_chart_page {
     const ps_chart *chart;
@@ -24,16 +26,17 @@ typedef struct ps_chart_page {
 /* Fills step and pipeline with the first ones that have ops, of those asked for. PS_NOTHING when there are none. */
 PS_MUST_USE ps_code ps_page_choose(ps_chart_page *page, ps_err *err);
 
-/* "view":{...},"chart":{...},"against":{...},"tables":[...] without braces around them; no "against" without one. */
-PS_MUST_USE ps_code ps_page_put_chart(const ps_chart_page *page, ps_buf *out, ps_err *err);
-/* "tables":[...] alone. */
-void ps_page_put_tables(const ps_table *const *tables, size_t n_tables, ps_buf *out);
+/* All of these write members into the object that is open. */
 
-/* {"page":"#ffffff",...,"kinds":[...],"phases":[...]}: the colours of theme.h. */
-void ps_page_put_theme(ps_buf *out, bool dark);
+/* "view":{...},"chart":{...},"against":{...},"tables":[...]; no "against" without one. */
+PS_MUST_USE ps_code ps_page_put_chart(const ps_chart_page *page, ps_json *j, ps_err *err);
+/* "page":"#ffffff",...,"kinds":[...],"phases":[...]: the colours of theme.h. */
+void ps_page_put_theme(ps_json *j, bool dark);
+/* One of them, as a value. */
+void ps_page_put_colour(ps_json *j, ps_rgb c);
 /* The same surfaces as variables of a style: "--page:#ffffff;--panel:..." */
 void ps_page_put_variables(ps_buf *out, bool dark);
-/* "kinds":[...],"phases":[...],"causes":[...],"sources":[...]: the words of the field, without braces. */
-void ps_page_put_words(ps_buf *out);
+/* "kinds":[...],"phases":[...],"causes":[...],"sources":[...]: the words of the field. */
+void ps_page_put_words(ps_json *j);
 
 #endif

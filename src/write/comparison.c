@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
 #include "write/number_text.h"
 #include "write/writers.h"
 
@@ -221,22 +222,39 @@ ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_te
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
 
 ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *err) {
-    ps_buf_add_str(out, "{\"format\": \"pipescope-compare\", \"version\": 1,\n\"new\": ");
-    ps_buf_add_json_str(out, c->new_name, strlen(c->new_name));
-    ps_buf_add_str(out, ", \"base\": ");
-    ps_buf_add_json_str(out, c->base_name, strlen(c->base_name));
+    ps_json j = ps_json_spaced_to(out);
+    ps_json_object(&j);
+    ps_json_pair(&j, "format", "pipescope-compare");
+    ps_json_key(&j, "version");
+    ps_json_int(&j, 1);
+    ps_json_line(&j, 0);
+    ps_json_key(&j, "new");
+    ps_json_str(&j, c->new_name);
+    ps_json_key(&j, "base");
+    ps_json_str(&j, c->base_name);
     for (size_t side = 0; side < 2 && c->n_ranks[side] > 0; side++) {
-        ps_buf_addf(out, ",\n\"%s_size\": {\"ranks\": %zu, \"steps\": %zu}",
-                    side == 0 ? "new" : "base", c->n_ranks[side], count_steps(c, side));
+        const char *key = side == 0 ? "new_size" : "base_size";
+        ps_json_line(&j, 0);
+        ps_json_name(&j, key, strlen(key));
+        ps_json_object(&j);
+        ps_json_key(&j, "ranks");
+        ps_json_uint(&j, c->n_ranks[side]);
+        ps_json_key(&j, "steps");
+        ps_json_uint(&j, count_steps(c, side));
+        ps_json_close(&j);
     }
-    ps_buf_add_str(out, ",\n\"tables\": {");
+    ps_json_line(&j, 0);
+    ps_json_key(&j, "tables");
+    ps_json_object(&j);
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {
-        ps_buf_add_str(out, i > 0 ? ",\n" : "\n");
-        ps_buf_add_json_str(out, c->tables[i]->name, strlen(c->tables[i]->name));
-        ps_buf_add_str(out, ": ");
+        ps_json_line(&j, 0);
+        ps_json_name(&j, c->tables[i]->name, strlen(c->tables[i]->name));
+        ps_json_value(&j);
         code = ps_write_table_json(c->tables[i], out, err);
     }
-    ps_buf_add_str(out, "}}\n");
+    ps_json_close(&j);
+    ps_json_close(&j);
+    ps_buf_add_char(out, '\n');
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }

@@ -29,7 +29,7 @@
 #define HOUR_NS INT64_C(3600000000000)
 typedef struct chrome {
     ps_trace_job *job;
-    const char *separator; /* before the next event */
+    ps_json json; /* of the whole file, into the buffer of the output */
     bool has_begun;
     int64_t base_ns;
     uint64_t next_flow;
@@ -40,6 +40,7 @@ typedef struct chrome {
 typedef struct chrome_rank {
     chrome *c;
     ps_byte_out *out;
+    ps_json *j;
     const ps_trace *t;
     const ps_trace_source *source;
     size_t part;
@@ -51,77 +52,85 @@ typedef struct chrome_rank {
 
 /* --- small pieces -------------------------------------------------------------------------------------- */
 
-static void put(chrome_rank *r, const char *s) {
-    ps_byte_out_add_str(r->out, s);
-}
-
-static void put_piece(chrome_rank *r, ps_json_piece f) {
-    ps_byte_out_add(r->out, f.text, f.n);
-}
-
 static void put_text(chrome_rank *r, ps_str s) {
-    ps_json_put_str(r->out, ps_trace_text(r->t, s), ps_trace_text_len(r->t, s));
+    ps_json_str_n(r->j, ps_trace_text(r->t, s), ps_trace_text_len(r->t, s));
 }
 
-static void put_key_text(chrome_rank *r, const char *key, const char *text) {
-    put(r, key);
-    ps_json_put_str(r->out, text, strlen(text));
+static void put_scratch(chrome_rank *r) {
+    ps_json_str_n(r->j, ps_buf_str(&r->scratch), r->scratch.len);
+    ps_buf_clear(&r->scratch);
 }
 
-/* ,"key":"text", or nothing when there is none. */
-static void put_optional(chrome_rank *r, const char *key, ps_str s) {
-    if (!ps_str_is_none(s)) {
-        put(r, key);
-        put_text(r, s);
-    }
-}
+#define put_key_text(r, key, text) (ps_json_key((r)->j, key), ps_json_str((r)->j, (text)))
+#define put_key_int(r, key, value) (ps_json_key((r)->j, key), ps_json_int((r)->j, (value)))
 
-static void put_key_int(chrome_rank *r, const char *key, int64_t value) {
-    put(r, key);
-    ps_json_put_i64(r->out, value);
+/* Nothing when there is no text. */
+#define put_optional(r, key, text)                                                                 \
+    do {                                                                                           \
+        if (!ps_str_is_none(text)) {                                                               \
+            ps_json_key((r)->j, key);                                                              \
+            put_text((r), (text));                                                                 \
+        }                                                                                          \
+    } while (0)
+
+/* On a line of its own. */
+static void begin_event(chrome_rank *r) {
+    ps_byte_out_relieve(r->out);
+    ps_json_line(r->j, 0);
+    ps_json_object(r->j);
 }
 
 /* Begins a metadata event; its args are open. `ids` says where it belongs. */
 static void begin_meta(chrome_rank *r, const char *name, ps_json_piece ids) {
-    put(r, r->c->separator);
-    r->c->separator = ",\n";
-    put(r, "{\"ph\":\"M\",\"name\":\"");
-    put(r, name);
-    put(r, "\"");
-    put_piece(r, ids);
-    put(r, ",\"args\":{");
+    begin_event(r);
+    ps_json_pair(r->j, "ph", "M");
+    put_key_text(r, "name", name);
+    ps_json_members(r->j, ids.text, ids.n);
+    ps_json_key(r->j, "args");
+    ps_json_object(r->j);
 }
 
 static void end_meta(chrome_rank *r) {
-    put(r, "}}");
+    ps_json_close(r->j);
+    ps_json_close(r->j);
 }
 
 /* --- what stands before the events --------------------------------------------------------------------- */
 
 static void put_head(chrome_rank *r) {
     const ps_trace_job *job = r->c->job;
-    put(r, "{\"pipescope\":{\"version\":1,\"ranks\":[");
+    ps_json_object(r->j);
+    ps_json_key(r->j, "pipescope");
+    ps_json_object(r->j);
+    put_key_int(r, "version", 1);
+    ps_json_key(r->j, "ranks");
+    ps_json_array(r->j);
     for (size_t i = 0; i < job->n_sources; i++) {
         const ps_trace_source *s = &job->sources[i];
-        put(r, i > 0 ? "," : "");
-        put_key_int(r, "{\"part\":", (int64_t)i);
-        put_key_int(r, ",\"rank\":", s->rank);
-        put_key_text(r, ",\"host\":", s->host);
+        ps_json_object(r->j);
+        put_key_int(r, "part", (int64_t)i);
+        put_key_int(r, "rank", s->rank);
+        put_key_text(r, "host", s->host);
         if (s->machine >= 0) {
-            put_key_int(r, ",\"machine\":", s->machine);
+            put_key_int(r, "machine", s->machine);
         }
-        put_key_text(r, ",\"title\":", s->title);
+        put_key_text(r, "title", s->title);
         if (s->profiler != NULL) {
-            put_key_text(r, ",\"profiler\":", s->profiler);
+            put_key_text(r, "profiler", s->profiler);
         }
-        put(r, "}");
+        ps_json_close(r->j);
     }
+    ps_json_close(r->j);
+    ps_json_close(r->j);
     int64_t origin = ps_trace_origin_ns(r->t);
     int64_t base = (origin - HOUR_NS) / BASE_STEP_NS;
     base -= origin < 0 && base * BASE_STEP_NS > origin - HOUR_NS ? 1 : 0;
     r->c->base_ns = base * BASE_STEP_NS;
-    put_key_int(r, "]},\n\"baseTimeNanoseconds\":", r->c->base_ns);
-    put(r, ",\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+    ps_json_line(r->j, 0);
+    put_key_int(r, "baseTimeNanoseconds", r->c->base_ns);
+    ps_json_pair(r->j, "displayTimeUnit", "ns");
+    ps_json_key(r->j, "traceEvents");
+    ps_json_array(r->j);
     r->c->has_begun = true;
 }
 
@@ -131,7 +140,7 @@ static ps_json_piece first_ids(const chrome_rank *r) {
             return r->names.lanes[lane];
         }
     }
-    static const char NOBODY[] = ",\"pid\":0,\"tid\":0";
+    static const char NOBODY[] = "\"pid\":0,\"tid\":0";
     return (ps_json_piece){NOBODY, sizeof NOBODY - 1};
 }
 
@@ -139,37 +148,37 @@ static ps_json_piece first_ids(const chrome_rank *r) {
 static void put_category(chrome_rank *r, const ps_chrome_category *c, ps_str name,
                          ps_json_piece ids) {
     begin_meta(r, "pipescope_category", ids);
-    put(r, "\"cat\":");
-    put_piece(r, c->shown);
-    put_optional(r, ",\"name\":", name);
-    put_key_text(r, ",\"kind\":", ps_slice_kind_name(c->kind));
-    put_optional(r, ",\"category\":", c->name);
+    ps_json_key(r->j, "cat");
+    ps_json_raw(r->j, c->shown.text, c->shown.n);
+    put_optional(r, "name", name);
+    put_key_text(r, "kind", ps_slice_kind_name(c->kind));
+    put_optional(r, "category", c->name);
     end_meta(r);
 }
 
 static void put_facts(chrome_rank *r) {
     ps_json_piece ids = first_ids(r);
     begin_meta(r, "pipescope_rank", ids);
-    put_key_int(r, "\"part\":", (int64_t)r->part);
-    put_key_int(r, ",\"rank\":", r->source->rank);
-    put_key_int(r, ",\"has\":", ps_trace_has(r->t));
-    put_key_text(r, ",\"no_kind\":", r->names.no_kind);
+    put_key_int(r, "part", (int64_t)r->part);
+    put_key_int(r, "rank", r->source->rank);
+    put_key_int(r, "has", ps_trace_has(r->t));
+    put_key_text(r, "no_kind", r->names.no_kind);
     end_meta(r);
     size_t n = 0;
     const ps_meta *metas = ps_trace_metas(r->t, &n);
     for (size_t i = 0; i < n; i++) {
         begin_meta(r, "pipescope_meta", ids);
-        put_key_text(r, "\"key\":", metas[i].key);
-        put_key_text(r, ",\"value\":", metas[i].value);
+        put_key_text(r, "key", metas[i].key);
+        put_key_text(r, "value", metas[i].value);
         end_meta(r);
     }
     const ps_step *steps = ps_trace_steps(r->t, &n);
     int64_t origin = ps_trace_origin_ns(r->t);
     for (size_t i = 0; i < n; i++) {
         begin_meta(r, "pipescope_step", ids);
-        put_key_int(r, "\"id\":", steps[i].id);
-        put_key_int(r, ",\"start_ns\":", steps[i].start_ns + origin);
-        put_key_int(r, ",\"end_ns\":", steps[i].end_ns + origin);
+        put_key_int(r, "id", steps[i].id);
+        put_key_int(r, "start_ns", steps[i].start_ns + origin);
+        put_key_int(r, "end_ns", steps[i].end_ns + origin);
         end_meta(r);
     }
     for (size_t i = 0; i < r->names.n_categories; i++) {
@@ -184,7 +193,7 @@ static void put_facts(chrome_rank *r) {
     }
     for (size_t i = 0; i < r->keys.n_time_keys; i++) {
         begin_meta(r, "pipescope_time", ids);
-        put(r, "\"arg\":");
+        ps_json_key(r->j, "arg");
         put_text(r, r->keys.time_keys[i]);
         end_meta(r);
     }
@@ -193,44 +202,47 @@ static void put_facts(chrome_rank *r) {
 /* "integer", "real, ns" */
 static void put_column_type(chrome_rank *r, const ps_column *c) {
     const char *unit = ps_unit_name(c->unit);
-    put(r, c->type == PS_COL_INT ? ":\"integer" : c->type == PS_COL_REAL ? ":\"real" : ":\"text");
-    put(r, unit[0] != '\0' ? ", " : "");
-    put(r, unit);
-    put(r, "\"");
+    ps_buf_addf(&r->scratch, "%s%s%s",
+                c->type == PS_COL_INT    ? "integer"
+                : c->type == PS_COL_REAL ? "real"
+                                         : "text",
+                unit[0] != '\0' ? ", " : "", unit);
+    put_scratch(r);
 }
 
 static void put_cell(chrome_rank *r, const ps_table *t, size_t row, size_t column) {
     const ps_value *cell = ps_table_cell(t, row, column);
     ps_col_type type = t->columns[column].type;
     if (cell->is_null || (type == PS_COL_REAL && cell->u.r - cell->u.r != 0)) {
-        put(r, "null"); /* JSON has no number that is infinite, or none */
+        ps_json_null(r->j); /* JSON has no number that is infinite, or none */
     } else if (type == PS_COL_INT) {
-        ps_json_put_i64(r->out, cell->u.i);
+        ps_json_int(r->j, cell->u.i);
     } else if (type == PS_COL_REAL) {
-        ps_json_put_real(r->out, cell->u.r);
+        ps_json_typed_real(r->j, cell->u.r);
     } else {
-        ps_json_put_str(r->out, cell->u.text, strlen(cell->u.text));
+        ps_json_str(r->j, cell->u.text);
     }
 }
 
 static void put_table(chrome_rank *r, const ps_table *t, ps_json_piece ids) {
     begin_meta(r, "pipescope_table", ids);
-    put_key_text(r, "\"table\":", t->name);
-    put(r, ",\"columns\":");
+    put_key_text(r, "table", t->name);
+    ps_json_key(r->j, "columns");
+    ps_json_object(r->j);
     for (size_t c = 0; c < t->n_columns; c++) {
-        put(r, c == 0 ? "{" : ",");
-        ps_json_put_str(r->out, t->columns[c].name, strlen(t->columns[c].name));
+        ps_json_name(r->j, t->columns[c].name, strlen(t->columns[c].name));
         put_column_type(r, &t->columns[c]);
     }
-    put(r, "}");
+    ps_json_close(r->j);
     end_meta(r);
     for (size_t row = 0; row < t->n_rows && !ps_byte_out_failed(r->out); row++) {
         begin_meta(r, "pipescope_row", ids);
+        ps_json_key(r->j, "cells");
+        ps_json_array(r->j);
         for (size_t c = 0; c < t->n_columns; c++) {
-            put(r, c == 0 ? "\"cells\":[" : ",");
             put_cell(r, t, row, c);
         }
-        put(r, "]");
+        ps_json_close(r->j);
         end_meta(r);
     }
 }
@@ -261,13 +273,16 @@ static void put_processes(chrome_rank *r) {
     for (size_t i = 0; i < n; i++) {
         const ps_process *p = &processes[i];
         begin_meta(r, "pipescope_process", ids);
-        put_key_int(r, "\"pid\":", p->pid);
-        put_optional(r, ",\"name\":", p->name);
-        put_optional(r, ",\"labels\":", p->labels);
+        put_key_int(r, "pid", p->pid);
+        put_optional(r, "name", p->name);
+        put_optional(r, "labels", p->labels);
         if (p->order != PS_NO_ORDER) {
-            put_key_int(r, ",\"order\":", p->order);
+            put_key_int(r, "order", p->order);
         }
-        put(r, p->pid_is_text ? ",\"text\":true" : "");
+        if (p->pid_is_text) {
+            ps_json_key(r->j, "text");
+            ps_json_bool(r->j, true);
+        }
         end_meta(r);
     }
     for (size_t g = 0; g < r->layout.n_groups; g++) {
@@ -277,18 +292,17 @@ static void put_processes(chrome_rank *r) {
         }
         ps_trace_group_title(r->t, group, &r->scratch);
         begin_meta(r, "process_name", r->names.pids[g]);
-        put(r, "\"name\":");
-        ps_json_put_str(r->out, ps_buf_str(&r->scratch), r->scratch.len);
-        ps_buf_clear(&r->scratch);
+        ps_json_key(r->j, "name");
+        put_scratch(r);
         end_meta(r);
         if (group->process != NULL && !ps_str_is_none(group->process->labels)) {
             begin_meta(r, "process_labels", r->names.pids[g]);
-            put(r, "\"labels\":");
+            ps_json_key(r->j, "labels");
             put_text(r, group->process->labels);
             end_meta(r);
         }
         begin_meta(r, "process_sort_index", r->names.pids[g]);
-        put_key_int(r, "\"sort_index\":", r->c->next_order++);
+        put_key_int(r, "sort_index", r->c->next_order++);
         end_meta(r);
     }
 }
@@ -315,20 +329,20 @@ static const char *track_kind_name(ps_track_kind kind) {
 static void put_track(chrome_rank *r, uint32_t row, ps_json_piece ids) {
     const ps_track *track = track_of(r, row);
     begin_meta(r, "pipescope_track", ids);
-    put_key_int(r, "\"row\":", row);
-    put_key_text(r, ",\"kind\":", track_kind_name(track->kind));
-    put_key_int(r, ",\"pid\":", track->pid);
-    put_key_int(r, ",\"tid\":", track->tid);
-    put_key_int(r, ",\"device\":", track->device);
-    put_optional(r, ",\"name\":", track->name);
-    put_optional(r, ",\"label\":", track->label);
-    put_optional(r, ",\"unit\":", track->unit);
+    put_key_int(r, "row", row);
+    put_key_text(r, "kind", track_kind_name(track->kind));
+    put_key_int(r, "pid", track->pid);
+    put_key_int(r, "tid", track->tid);
+    put_key_int(r, "device", track->device);
+    put_optional(r, "name", track->name);
+    put_optional(r, "label", track->label);
+    put_optional(r, "unit", track->unit);
     if (track->order != PS_NO_ORDER) {
-        put_key_int(r, ",\"order\":", track->order);
+        put_key_int(r, "order", track->order);
     }
     if (r->names.counters[row].text != NULL) {
-        put(r, ",\"counter\":");
-        put_piece(r, r->names.counters[row]);
+        ps_json_key(r->j, "counter");
+        ps_json_raw(r->j, r->names.counters[row].text, r->names.counters[row].n);
     }
     end_meta(r);
 }
@@ -352,12 +366,11 @@ static void put_tracks(chrome_rank *r) {
             }
             ps_trace_lane_title(r->t, &l->lanes[lane], &r->scratch);
             begin_meta(r, "thread_name", r->names.lanes[lane]);
-            put(r, "\"name\":");
-            ps_json_put_str(r->out, ps_buf_str(&r->scratch), r->scratch.len);
-            ps_buf_clear(&r->scratch);
+            ps_json_key(r->j, "name");
+            put_scratch(r);
             end_meta(r);
             begin_meta(r, "thread_sort_index", r->names.lanes[lane]);
-            put_key_int(r, "\"sort_index\":", order++);
+            put_key_int(r, "sort_index", order++);
             end_meta(r);
         }
     }
@@ -370,19 +383,19 @@ static void put_value(chrome_rank *r, const ps_arg *arg) {
     size_t n = 0;
     switch (arg->type) {
     case PS_ARG_INT:
-        ps_json_put_i64(r->out, arg->u.i);
+        ps_json_int(r->j, arg->u.i);
         break;
     case PS_ARG_TIME:
-        ps_json_put_i64(r->out, arg->u.i + ps_trace_origin_ns(r->t));
+        ps_json_int(r->j, arg->u.i + ps_trace_origin_ns(r->t));
         break;
     case PS_ARG_REAL:
-        ps_json_put_real(r->out, arg->u.r);
+        ps_json_typed_real(r->j, arg->u.r);
         break;
     case PS_ARG_BOOL:
-        put(r, arg->u.i != 0 ? "true" : "false");
+        ps_json_bool(r->j, arg->u.i != 0);
         break;
     case PS_ARG_NULL:
-        put(r, "null");
+        ps_json_null(r->j);
         break;
     case PS_ARG_STR:
         put_text(r, arg->u.s);
@@ -391,10 +404,11 @@ static void put_value(chrome_rank *r, const ps_arg *arg) {
     case PS_ARG_JSON:
         text = ps_trace_text(r->t, arg->u.s);
         n = ps_trace_text_len(r->t, arg->u.s);
-        if (arg->type == PS_ARG_JSON ? ps_json_is_value(text, n) : ps_json_is_number(text, n)) {
-            ps_byte_out_add(r->out, text, n);
+        if (arg->type == PS_ARG_JSON ? ps_json_is_value(text, n, r->j->depth)
+                                     : ps_json_is_number(text, n)) {
+            ps_json_raw(r->j, text, n);
         } else {
-            ps_json_put_str(r->out, text, n);
+            ps_json_str_n(r->j, text, n);
         }
         break;
     }
@@ -403,11 +417,11 @@ static void put_value(chrome_rank *r, const ps_arg *arg) {
 /* `names` NULL: none stands twice. */
 static bool put_arg_key(chrome_rank *r, ps_str key, ps_arg_names *names) {
     if (names == NULL) {
-        put_text(r, key);
+        ps_json_name(r->j, ps_trace_text(r->t, key), ps_trace_text_len(r->t, key));
         return true;
     }
     bool ok = ps_arg_names_next(names, r->t, key, &r->scratch);
-    ps_json_put_str(r->out, ps_buf_str(&r->scratch), r->scratch.len);
+    ps_json_name(r->j, ps_buf_str(&r->scratch), r->scratch.len);
     ps_buf_clear(&r->scratch);
     return ok;
 }
@@ -420,15 +434,13 @@ static bool put_args(chrome_rank *r, uint32_t row) {
     bool repeats = ps_arg_keys_repeat(&r->keys, &iter);
     ps_arg_names names;
     bool ok = !repeats || ps_arg_names_init(&names, r->t, iter);
-    put(r, ",\"args\":{");
-    const char *comma = "";
-    for (ps_arg arg; ok && ps_arg_next(&iter, &arg); comma = ",") {
-        put(r, comma);
+    ps_json_key(r->j, "args");
+    ps_json_object(r->j);
+    for (ps_arg arg; ok && ps_arg_next(&iter, &arg);) {
         ok = put_arg_key(r, arg.key, repeats ? &names : NULL);
-        put(r, ":");
         put_value(r, &arg);
     }
-    put(r, "}");
+    ps_json_close(r->j);
     if (repeats) {
         ps_arg_names_fini(&names);
     }
@@ -447,45 +459,58 @@ static bool put_slices(chrome_rank *r) {
         }
         uint32_t lane = r->layout.lane_of[row];
         bool is_point = s->kind[row] == PS_SLICE_INSTANT && s->dur_ns[row] == 0;
-        put(r, r->c->separator);
-        r->c->separator = ",\n";
-        put(r, is_point ? "{\"ph\":\"i\",\"s\":\"t\",\"name\":" : "{\"ph\":\"X\",\"name\":");
+        begin_event(r);
+        if (is_point) {
+            ps_json_pair(r->j, "ph", "i");
+            ps_json_pair(r->j, "s", "t");
+        } else {
+            ps_json_pair(r->j, "ph", "X");
+        }
+        ps_json_key(r->j, "name");
         put_text(r, s->name[row]);
-        put(r, ",\"cat\":");
-        put_piece(r, cat->shown);
-        put_piece(r, r->names.lanes[lane]);
-        put(r, ",\"ts\":");
-        ps_json_put_us(r->out, s->start_ns[row] + from_base);
+        ps_json_key(r->j, "cat");
+        ps_json_raw(r->j, cat->shown.text, cat->shown.n);
+        ps_json_members(r->j, r->names.lanes[lane].text, r->names.lanes[lane].n);
+        ps_json_key(r->j, "ts");
+        ps_json_us(r->j, s->start_ns[row] + from_base);
         if (!is_point) {
-            put(r, ",\"dur\":");
-            ps_json_put_us(r->out, s->dur_ns[row]);
+            ps_json_key(r->j, "dur");
+            ps_json_us(r->j, s->dur_ns[row]);
         }
         ok = put_args(r, row);
-        put(r, "}");
+        ps_json_close(r->j);
         written->n_crossing += r->layout.lanes[lane].number > 0;
     }
     written->n_slices += s->n;
     return ok;
 }
 
-static void put_flow_end(chrome_rank *r, const char *begin, const ps_flow *flow, uint32_t slice) {
+static void put_flow_end(chrome_rank *r, bool is_start, const ps_flow *flow, uint32_t slice) {
     const ps_slices *s = ps_trace_slices(r->t);
-    put(r, r->c->separator);
-    r->c->separator = ",\n";
-    put(r, begin);
-    ps_json_put_i64(r->out, (int64_t)r->c->next_flow);
-    if (ps_str_is_none(flow->kind)) {
-        put_key_text(r, ",\"name\":", r->names.no_kind);
-        put_key_text(r, ",\"cat\":", r->names.no_kind);
+    const ps_json_piece ids = r->names.lanes[r->layout.lane_of[slice]];
+    begin_event(r);
+    if (is_start) {
+        ps_json_pair(r->j, "ph", "s");
     } else {
-        put_optional(r, ",\"name\":", flow->kind);
-        put_optional(r, ",\"cat\":", flow->kind);
+        ps_json_pair(r->j, "ph", "f");
+        ps_json_pair(r->j, "bp", "e");
     }
-    put_piece(r, r->names.lanes[r->layout.lane_of[slice]]);
-    put(r, ",\"ts\":");
-    ps_json_put_us(r->out, s->start_ns[slice] + ps_trace_origin_ns(r->t) - r->c->base_ns);
-    put_key_int(r, ",\"args\":{\"slice\":", slice);
-    put(r, "}}");
+    put_key_int(r, "id", (int64_t)r->c->next_flow);
+    if (ps_str_is_none(flow->kind)) {
+        put_key_text(r, "name", r->names.no_kind);
+        put_key_text(r, "cat", r->names.no_kind);
+    } else {
+        put_optional(r, "name", flow->kind);
+        put_optional(r, "cat", flow->kind);
+    }
+    ps_json_members(r->j, ids.text, ids.n);
+    ps_json_key(r->j, "ts");
+    ps_json_us(r->j, s->start_ns[slice] + ps_trace_origin_ns(r->t) - r->c->base_ns);
+    ps_json_key(r->j, "args");
+    ps_json_object(r->j);
+    put_key_int(r, "slice", slice);
+    ps_json_close(r->j);
+    ps_json_close(r->j);
 }
 
 static void put_flows(chrome_rank *r) {
@@ -493,8 +518,8 @@ static void put_flows(chrome_rank *r) {
     const ps_flow *flows = ps_trace_flows(r->t, &n);
     for (size_t i = 0; i < n && !ps_byte_out_failed(r->out); i++) {
         r->c->next_flow++;
-        put_flow_end(r, "{\"ph\":\"s\",\"id\":", &flows[i], flows[i].from);
-        put_flow_end(r, "{\"ph\":\"f\",\"bp\":\"e\",\"id\":", &flows[i], flows[i].to);
+        put_flow_end(r, true, &flows[i], flows[i].from);
+        put_flow_end(r, false, &flows[i], flows[i].to);
     }
     r->c->job->written.n_flows += n;
 }
@@ -507,28 +532,31 @@ static void put_counters(chrome_rank *r) {
         uint32_t track = c->track[row];
         ps_str unit = track_of(r, track)->unit;
         double value = c->value[row];
-        put(r, r->c->separator);
-        r->c->separator = ",\n";
-        put(r, "{\"ph\":\"C\",\"name\":");
-        put_piece(r, r->names.counters[track]);
-        put_piece(r, r->names.pids[r->layout.group_of[track]]);
-        put(r, ",\"ts\":");
-        ps_json_put_us(r->out, c->time_ns[row] + from_base);
-        put(r, ",\"args\":{");
+        const ps_json_piece name = r->names.counters[track];
+        const ps_json_piece ids = r->names.pids[r->layout.group_of[track]];
+        begin_event(r);
+        ps_json_pair(r->j, "ph", "C");
+        ps_json_key(r->j, "name");
+        ps_json_raw(r->j, name.text, name.n);
+        ps_json_members(r->j, ids.text, ids.n);
+        ps_json_key(r->j, "ts");
+        ps_json_us(r->j, c->time_ns[row] + from_base);
+        ps_json_key(r->j, "args");
+        ps_json_object(r->j);
         if (ps_str_is_none(unit)) {
-            put(r, "\"value\"");
+            ps_json_key(r->j, "value");
         } else {
-            put_text(r, unit);
+            ps_json_name(r->j, ps_trace_text(r->t, unit), ps_trace_text_len(r->t, unit));
         }
-        put(r, ":");
         if (value - value != 0) { /* infinite, or not a number */
-            put(r, "null");
+            ps_json_null(r->j);
         } else if (value >= -9e15 && value <= 9e15 && (double)(int64_t)value == value) {
-            ps_json_put_i64(r->out, (int64_t)value);
+            ps_json_int(r->j, (int64_t)value);
         } else {
-            ps_json_put_real(r->out, value);
+            ps_json_typed_real(r->j, value);
         }
-        put(r, "}}");
+        ps_json_close(r->j);
+        ps_json_close(r->j);
     }
     r->c->job->written.n_values += c->n;
 }
@@ -545,6 +573,7 @@ static void release(chrome_rank *r) {
 static ps_code write_rank(void *state, size_t source, const ps_trace *t, ps_err *err) {
     chrome *c = state;
     chrome_rank r = {.c = c, .out = c->job->out, .t = t, .source = &c->job->sources[source]};
+    r.j = &c->json;
     r.part = source;
     bool several = c->job->n_sources > 1;
     ps_code code = ps_trace_layout_init(&r.layout, t, err);
@@ -575,7 +604,7 @@ static ps_code write_rank(void *state, size_t source, const ps_trace *t, ps_err 
 static void *begin(ps_trace_job *job) {
     chrome *c = ps_calloc(1, sizeof *c);
     if (c != NULL) {
-        *c = (chrome){.job = job, .separator = "", .next_pid = 1};
+        *c = (chrome){.job = job, .json = ps_json_to(&job->out->buf), .next_pid = 1};
     }
     return c;
 }
@@ -583,7 +612,17 @@ static void *begin(ps_trace_job *job) {
 /* Without a single rank: still a document. */
 static void end(void *state) {
     chrome *c = state;
-    ps_byte_out_add_str(c->job->out, c->has_begun ? "\n]}\n" : "{\"traceEvents\":[]}\n");
+    ps_json *j = &c->json;
+    if (c->has_begun) {
+        ps_json_line(j, 0);
+    } else {
+        ps_json_object(j);
+        ps_json_key(j, "traceEvents");
+        ps_json_array(j);
+    }
+    ps_json_close(j);
+    ps_json_close(j);
+    ps_buf_add_char(j->out, '\n');
 }
 
 static const char *const SUFFIXES[] = {".json", ".json.gz", NULL};

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/json_write.h"
 #include "base/utf8.h"
 
 /* Numbers of processes that the trace has no number for. */
@@ -67,19 +68,20 @@ static bool name_processes(ps_chrome_names *m) {
     }
     for (size_t g = 0; g < l->n_groups && !nomem; g++) {
         const ps_trace_group *group = &l->groups[g];
-        ps_buf_add_str(&m->scratch, ",\"pid\":");
+        ps_json j = ps_json_members_to(&m->scratch);
+        ps_json_key(&j, "pid");
         if (is_several(m)) {
-            ps_buf_addf(&m->scratch, "%lld", (long long)(*m->next_pid)++);
+            ps_json_int(&j, (*m->next_pid)++);
         } else if (group->is_split) {
             while (!take_number(m, ALL_GROUPS, made, &nomem)) {
                 made++;
             }
-            ps_buf_addf(&m->scratch, "%lld", (long long)made);
+            ps_json_int(&j, made);
         } else if (group->process != NULL && group->process->pid_is_text) {
-            ps_buf_add_json_str(&m->scratch, ps_trace_text(m->t, group->process->name),
-                                ps_trace_text_len(m->t, group->process->name));
+            ps_json_str_n(&j, ps_trace_text(m->t, group->process->name),
+                          ps_trace_text_len(m->t, group->process->name));
         } else {
-            ps_buf_addf(&m->scratch, "%lld", (long long)group->pid);
+            ps_json_int(&j, group->pid);
         }
         m->pids[g] = keep(m);
         nomem = nomem || m->pids[g].text == NULL;
@@ -91,9 +93,11 @@ static const ps_track *track_of(const ps_chrome_names *m, uint32_t row) {
     return &ps_trace_tracks(m->t, &(size_t){0})[row];
 }
 
-static void begin_lane_ids(ps_chrome_names *m, uint32_t group) {
-    ps_buf_add(&m->scratch, m->pids[group].text, m->pids[group].n);
-    ps_buf_add_str(&m->scratch, ",\"tid\":");
+static ps_json begin_lane_ids(ps_chrome_names *m, uint32_t group) {
+    ps_json j = ps_json_members_to(&m->scratch);
+    ps_json_members(&j, m->pids[group].text, m->pids[group].n);
+    ps_json_key(&j, "tid");
+    return j;
 }
 
 /* The number or text of the track itself, when nobody has it yet. */
@@ -109,11 +113,11 @@ static bool name_as_is(ps_chrome_names *m, uint32_t row, bool *nomem) {
     if (!is_text && !take_number(m, group, track->tid, nomem)) {
         return false;
     }
-    begin_lane_ids(m, group);
+    ps_json j = begin_lane_ids(m, group);
     if (is_text) {
-        ps_buf_add_json_str(&m->scratch, name, n);
+        ps_json_str_n(&j, name, n);
     } else {
-        ps_buf_addf(&m->scratch, "%lld", (long long)track->tid);
+        ps_json_int(&j, track->tid);
     }
     m->lanes[row] = keep(m);
     *nomem = *nomem || m->lanes[row].text == NULL;
@@ -145,8 +149,8 @@ static bool name_lanes(ps_chrome_names *m) {
             do {
                 next[group]++;
             } while (!take_number(m, group, next[group], &nomem));
-            begin_lane_ids(m, group);
-            ps_buf_addf(&m->scratch, "%lld", (long long)next[group]);
+            ps_json j = begin_lane_ids(m, group);
+            ps_json_int(&j, next[group]);
             m->lanes[lane] = keep(m);
             nomem = nomem || m->lanes[lane].text == NULL;
         }

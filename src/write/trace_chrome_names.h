@@ -41,8 +41,8 @@ typedef struct ps_chrome_named {
 typedef struct ps_chrome_names {
     const ps_trace *t;
     const ps_trace_layout *layout;
-    ps_json_piece *pids;     /* [n_groups] ,"pid":1 */
-    ps_json_piece *lanes;    /* [n_lanes] ,"pid":1,"tid":2; none for counters */
+    ps_json_piece *pids;     /* [n_groups] "pid":1 */
+    ps_json_piece *lanes;    /* [n_lanes] "pid":1,"tid":2; none for counters */
     ps_json_piece *counters; /* [n_tracks] a JSON string; none for others */
     ps_chrome_category *categories;
     size_t n_categories, cap_categories;

@@ -14,8 +14,8 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/json.h"
 #include "write/arg_keys.h"
-#include "write/json_text.h"
 #include "write/protobuf.h"
 #include "write/trace_layout.h"
 #include "write/trace_writer.h"
@@ -412,7 +412,7 @@ static bool is_text_value(const perfetto_rank *r, const ps_arg *arg) {
     }
     const char *text = ps_trace_text(r->t, arg->u.s);
     size_t n = ps_trace_text_len(r->t, arg->u.s);
-    return arg->type == PS_ARG_NUMBER || !ps_json_is_value(text, n);
+    return arg->type == PS_ARG_NUMBER || !ps_json_is_value(text, n, 0);
 }
 
 /* All strings of a slice, before its event. */
