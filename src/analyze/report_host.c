@@ -123,8 +123,8 @@ static int64_t waited_comm_ns(const host *h, int64_t start, int64_t end) {
 }
 
 static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *waits) {
-    int64_t start = h->s->start_ns[i];
-    int64_t end = start + h->s->dur_ns[i];
+    int64_t end = h->s->start_ns[i] + h->s->dur_ns[i];
+    int64_t start = ps_host_phase_start_ns(&h->activity->phases, i); /* as its idle time counts */
     ps_report_stops *stops = &h->out->stops[h->activity->of[i]];
     ps_report_event e = {.start_ns = h->out->origin_ns + start,
                          .dur_ns = end - start,
@@ -135,7 +135,7 @@ static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *wai
         return true;
     }
     stops->n++;
-    return ps_intervals_add(all, ps_host_phase_start_ns(&h->activity->phases, i), end) &&
+    return ps_intervals_add(all, start, end) &&
            (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep(h, stops, e, i);
 }
 
