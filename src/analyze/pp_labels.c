@@ -91,6 +91,14 @@ static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
     if (code == PS_OK) {
         code = explain_work(in->trace, part, err);
     }
+    if (code == PS_OK && part->labels.is_merged) {
+        part->labels.n = 0;
+        part->labels.source = PS_LABELS_NONE;
+        return ps_fail(
+            err, PS_NOTHING,
+            "it holds several workers of a job, for its forwards (or backwards) run on several "
+            "threads at once, and nothing tells which is whose: give a file for each rank");
+    }
     if (code == PS_OK && part->labels.n == 0) {
         code = ps_fail(
             err, PS_NOTHING, "%s",

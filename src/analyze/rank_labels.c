@@ -279,6 +279,52 @@ static bool add_parts(const projecting *p, size_t range, ps_rank_labels *out) {
     return ok;
 }
 
+/* Of one kind: the op that is open longest, and the one that is on another thread than it. */
+typedef struct open_ops {
+    int64_t end_ns[2];
+    uint32_t track[2];
+} open_ops;
+
+static bool is_beside_another(const open_ops *o, uint32_t track, int64_t start_ns) {
+    return (o->track[0] != track && o->end_ns[0] > start_ns) ||
+           (o->track[1] != track && o->end_ns[1] > start_ns);
+}
+
+static void open_op(open_ops *o, uint32_t track, int64_t end_ns) {
+    if (track == o->track[0] || end_ns > o->end_ns[0]) {
+        if (track != o->track[0]) {
+            o->end_ns[1] = o->end_ns[0];
+            o->track[1] = o->track[0];
+        }
+        o->end_ns[0] = end_ns > o->end_ns[0] || track == o->track[0] ? end_ns : o->end_ns[0];
+        o->track[0] = track;
+    } else if (end_ns > o->end_ns[1] || track == o->track[1]) {
+        o->end_ns[1] = end_ns;
+        o->track[1] = track;
+    }
+}
+
+/* A worker runs one forward at a time. Where more than a quarter begin beside another one of another thread (of two workers half can), the trace holds several, and
+ * nothing here tells which op is whose. */
+static bool are_of_several_workers(const ps_host_ranges *r) {
+    open_ops open[PS_N_OP_KINDS];
+    size_t n_ops = 0;
+    size_t n_beside = 0;
+    for (size_t k = 0; k < PS_N_OP_KINDS; k++) {
+        open[k] = (open_ops){{INT64_MIN, INT64_MIN}, {PS_NONE, PS_NONE}};
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        const ps_host_range *range = &r->ranges[i];
+        if (!ps_label_is_op(range->label.kind)) {
+            continue;
+        }
+        n_ops++;
+        n_beside += is_beside_another(&open[range->label.kind], range->track, range->start_ns);
+        open_op(&open[range->label.kind], range->track, range->end_ns);
+    }
+    return n_beside * 4 > n_ops;
+}
+
 static ps_code collect_ranges(const ps_trace *trace, const ps_label_rules *rules,
                               ps_host_ranges *found, ps_host_parts *parts, ps_diag *diag,
                               ps_err *err) {
@@ -302,6 +348,7 @@ static ps_code read_ranges(const ps_map_input *in, const ps_label_rules *rules, 
     ps_host_parts parts = {0};
     ps_code code = collect_ranges(trace, rules, &found, &parts, diag, err);
     projecting p = {.trace = trace, .ranges = &found, .parts = &parts};
+    out->is_merged = code == PS_OK && are_of_several_workers(&found);
     if (code == PS_OK && found.n + parts.n > 0) {
         p.links = ps_derived_links(in->derived, err);
         code = p.links != NULL ? PS_OK : PS_NOMEM;

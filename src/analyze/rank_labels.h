@@ -48,12 +48,13 @@ typedef struct ps_rank_labels {
     size_t n, cap;
     ps_given_part *parts; /* of the ops, epoch ns; grouped by op */
     size_t n_parts, cap_parts;
-    bool host_times;           /* the trace has no device: device times are those of the host */
-    bool is_numbered;          /* every op has its microbatch */
-    bool has_windows;          /* the steps are those of the trace, not of the labels */
-    bool is_always_twice;      /* labels stand twice in every window */
-    size_t n_twice;            /* ops whose label their window had before */
-    int32_t n_chunks;          /* of USER: model pieces that its numbers tell apart */
+    bool host_times;      /* the trace has no device: device times are those of the host */
+    bool is_numbered;     /* every op has its microbatch */
+    bool has_windows;     /* the steps are those of the trace, not of the labels */
+    bool is_always_twice; /* labels stand twice in every window */
+    size_t n_twice;       /* ops whose label their window had before */
+    bool is_merged;   /* ops of one kind run on several threads at once: those of several workers */
+    int32_t n_chunks; /* of USER: model pieces that its numbers tell apart */
     bool has_i, has_w, has_bw; /* actions seen: which revision of the names it is */
     ps_arena arena;            /* names */
 } ps_rank_labels;

@@ -120,7 +120,8 @@ void ps_report_environment(ps_report *report) {
             continue;
         }
         const char *value = value_of(where[i]->facts->environment, VARIABLES[i].name, room);
-        (void)snprintf(name, sizeof name, "%s=%.40s", VARIABLES[i].name, value);
+        (void)snprintf(name, sizeof name, value[0] != '\0' ? "%s=%.40s" : "%s is not set%.40s",
+                       VARIABLES[i].name, value);
         ps_findings_evidence(f, (ps_evidence){.rank = where[i]->rank,
                                               .step = PS_STEP_OUTSIDE,
                                               .start_ns = PS_NO_START,

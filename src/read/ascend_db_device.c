@@ -252,7 +252,8 @@ static bool add_other(tasks *t, const task *k) {
         return ps_ascend_add_end(t->a, ps_cell_int(&k->b->columns[CONNECTION], k->i, -1), slice);
     }
     add_args(t, k, slice, copy != NULL ? &t->copies : NULL, copy, 0);
-    return true;
+    return kind != PS_SLICE_COPY ||
+           ps_ascend_add_end(t->a, ps_cell_int(&k->b->columns[CONNECTION], k->i, -1), slice);
 }
 
 static ps_code take_task(tasks *t, const task *k, ps_err *err) {

@@ -1,6 +1,6 @@
 /* The database has no flows: slices that carry the same number belong together.
  *
- *   HostToDevice      CANN_API.connectionId = that of a kernel or communication operator
+ *   HostToDevice      CANN_API.connectionId = that of a kernel, a copy or a communication operator
  *   async_npu         the same number among those that CONNECTION_IDS gives to a row of PYTORCH_API
  *   async_task_queue  one number of an Enqueue and a Dequeue
  *   fwdbwd            one number of two operators: the pairing number of forward and backward
@@ -215,6 +215,11 @@ static void add_groups(const flows *f) {
 
 /* --- calls -------------------------------------------------------------------------------------------- */
 
+/* Copies and tasks are driven by the runtime as well, without a call that is recorded. */
+static bool is_wanted_call(ps_slice_kind kind) {
+    return kind != PS_SLICE_TASK && kind != PS_SLICE_COPY;
+}
+
 static void add_calls(const flows *f) {
     const ps_ascend *a = f->a;
     bool has_calls = ps_db_has_table(a->db, "CANN_API");
@@ -223,7 +228,7 @@ static void add_calls(const flows *f) {
         if (call != PS_IDMAP_NONE) {
             flow(f, call, a->ends[i].slice, f->to_device);
         } else if (has_calls &&
-                   ps_builder_slice_kind(a->builder, a->ends[i].slice) != PS_SLICE_TASK) {
+                   is_wanted_call(ps_builder_slice_kind(a->builder, a->ends[i].slice))) {
             ps_diag_add(a->diag, PS_ODD_NO_CALL, "connection %lld",
                         (long long)a->ends[i].connection);
         }

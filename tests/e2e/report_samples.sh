@@ -81,7 +81,8 @@ for name in ("level1", "level0", "text", "kineto", "nccl"):
 worst = load("level1")["overview"][level1["free-share"]["rank"]]
 idle = sum(worst[k] for k in ("before_ns", "free_ns", "after_ns"))
 host = float(level1["free-share"]["value"].split()[0]) / 100 * worst["step_ns"]
-assert 0.8 * idle < host < idle - 4e6, (level1["free-share"], idle)
+# The first copy of the step had been launched 4.08 ms before it began: that is no wait for the host.
+assert 34.8e6 < host < 35.0e6 and idle > host + 9e6, (level1["free-share"], idle)
 # Beside it stands what it leaves alone of the communication: no more than what is exposed without waiting for others.
 assert host - 1e5 < level1["free-share"]["gain_ns"] < host + exposed["gain_ns"], level1["free-share"]
 assert level1["before-first-work"]["gain_ns"] > 18e6

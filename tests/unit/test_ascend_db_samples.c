@@ -38,13 +38,13 @@ typedef struct sample {
     }
 
 static const sample SAMPLES[] = {
-    {"ascend/db/level0/rank0" DB "0.db", REAL_KINDS(713, 17, 0), 159, 27, 191, 191, 0, 6457, 1, 184,
+    {"ascend/db/level0/rank0" DB "0.db", REAL_KINDS(713, 17, 0), 159, 27, 191, 215, 0, 6457, 1, 184,
      990, 114, 0, 0, 1, 0},
-    {"ascend/db/level0/rank1" DB "1.db", REAL_KINDS(712, 17, 0), 159, 27, 191, 191, 0, 6646, 1, 184,
+    {"ascend/db/level0/rank1" DB "1.db", REAL_KINDS(712, 17, 0), 159, 27, 191, 215, 0, 6646, 1, 184,
      990, 114, 0, 0, 1, 0},
-    {"ascend/db/level1/rank0" DB "0.db", REAL_KINDS(710, 19, 382), 159, 27, 191, 191, 0, 7075, 1,
+    {"ascend/db/level1/rank0" DB "0.db", REAL_KINDS(710, 19, 382), 159, 27, 191, 215, 0, 7075, 1,
      184, 990, 114, 5180, 48, 1, 0},
-    {"ascend/db/level1/rank1" DB "1.db", REAL_KINDS(709, 19, 0), 159, 27, 191, 191, 0, 7072, 1, 184,
+    {"ascend/db/level1/rank1" DB "1.db", REAL_KINDS(709, 19, 0), 159, 27, 191, 215, 0, 7072, 1, 184,
      990, 114, 5180, 48, 1, 0},
     {.path = "cluster/pp2_dp4/input/rank0" DB "0.db",
      .kinds = {[PS_SLICE_COMM_OP] = 18,
@@ -338,6 +338,9 @@ static void list_flows(const ps_trace *t, const char *kind, ps_buf *out) {
 #define DEVICE_ENDS /* %s: SCHEDULES or nothing */                                                 \
     "(SELECT connectionId AS number, 'kernel ' || TASK.rowid AS what FROM TASK "                   \
     "JOIN COMPUTE_TASK_INFO USING (globalTaskId) UNION ALL "                                       \
+    "SELECT connectionId, 'copy ' || TASK.rowid FROM TASK JOIN STRING_IDS ON id = taskType "       \
+    "WHERE value LIKE 'MEMCPY%%' AND connectionId NOT IN "                                         \
+    "(SELECT connectionId FROM COMMUNICATION_OP) UNION ALL "                                       \
     "%s SELECT connectionId, 'communication ' || opId FROM COMMUNICATION_OP)"
 #define SCHEDULES                                                                                  \
     "SELECT connectionId, 'task ' || TASK.rowid FROM TASK "                                        \

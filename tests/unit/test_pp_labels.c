@@ -573,6 +573,30 @@ static void test_what_an_extent_is_made_of(void **context) {
     ps_trace_free(trace);
 }
 
+/* Workers of a job merged into one file: forwards of two threads at a time are no stage. A backward beside a forward may be. */
+static void test_several_workers_in_one_file(void **context) {
+    (void)context;
+    static const char *const OTHERS[] = {"forward-compute", "backward-compute"};
+    for (size_t k = 0; k < N(OTHERS); k++) {
+        pp_tiny t = pp_tiny_new();
+        ps_trace *trace = NULL;
+        pp_outcome o;
+        uint32_t other = ps_builder_track(
+            t.b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .pid = 1, .tid = 99, .device = -1});
+        for (int64_t at = 0; at < 400; at += 100) {
+            pp_tiny_range(&t, "forward-compute", at, at + 90);
+            (void)ps_builder_slice(t.b, PS_SLICE_ANNOTATION, other,
+                                   ps_builder_str(t.b, OTHERS[k], strlen(OTHERS[k])), at + 10,
+                                   at + 80, 0);
+        }
+        tiny_run(&t, &o, &trace, NULL);
+        assert_int_equal(o.map_codes[0], k == 0 ? PS_NOTHING : PS_OK);
+        assert_true((o.result.chart == NULL) == (k == 0));
+        pp_outcome_fini(&o);
+        ps_trace_free(trace);
+    }
+}
+
 /* A pair without labels inside is one op; with labels it is those. */
 static void test_pairs_with_labels_inside(void **context) {
     (void)context;
@@ -776,6 +800,7 @@ int main(void) {
         cmocka_unit_test(test_what_agrees_with_nothing_takes_no_name),
         cmocka_unit_test(test_flows_alone_are_no_pipeline),
         cmocka_unit_test(test_what_an_extent_is_made_of),
+        cmocka_unit_test(test_several_workers_in_one_file),
         cmocka_unit_test(test_pairs_with_labels_inside),
         cmocka_unit_test(test_layers_make_ops),
         cmocka_unit_test(test_nested_and_wrapping_functions),

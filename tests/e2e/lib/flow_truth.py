@@ -44,9 +44,12 @@ def database(path, rank):
         by_value[value].extend(framework.get(key, []))
     compute = {task: text[name] for task, name in rows("COMPUTE_TASK_INFO", "globalTaskId, name")}
     device = collections.defaultdict(list)  # connection -> what ran
-    for start, connection, task in rows("TASK", "startNs, connectionId, globalTaskId"):
+    of_communication = {task for task, in rows("COMMUNICATION_TASK_INFO", "globalTaskId")}
+    for start, connection, task, kind in rows("TASK", "startNs, connectionId, globalTaskId, taskType"):
         if task in compute:
             device[connection].append((start, compute[task]))
+        elif text[kind].startswith("MEMCPY") and task not in of_communication:
+            device[connection].append((start, text[kind]))
     operators = rows("COMMUNICATION_OP", "startNs, connectionId, opName, groupName, opId")
     for start, connection, name, _, _ in operators:
         device[connection].append((start, text[name]))
