@@ -114,6 +114,10 @@ class Flows(Case):
         for row, start, connection in db.execute(
                 "SELECT t.rowid, t.startNs, t.connectionId FROM TASK t JOIN COMPUTE_TASK_INFO c USING (globalTaskId)"):
             on_device[connection].append((int(start), row))
+        for row, start, connection in db.execute(
+                "SELECT t.rowid, t.startNs, t.connectionId FROM TASK t JOIN STRING_IDS s ON s.id = t.taskType"
+                " WHERE s.value LIKE 'MEMCPY%' AND t.globalTaskId NOT IN (SELECT globalTaskId FROM COMMUNICATION_TASK_INFO)"):
+            on_device[connection].append((int(start), row))
         if "COMMUNICATION_OP" in tables:
             for row, start, connection in db.execute("SELECT rowid, startNs, connectionId FROM COMMUNICATION_OP"):
                 on_device[connection].append((int(start), row))
