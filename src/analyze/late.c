@@ -262,7 +262,7 @@ static bool match_anew(ps_late_work *w) {
     w->meeting_groups = NULL;
     out->n_meetings = 0;
     out->n_parts = 0;
-    out->n_unmatched = 0;
+    out->n_unmatched = w->n_apart;
     w->has_clocks = true;
     bool ok = ps_late_match(w);
     ps_free(out->clocks);
@@ -275,8 +275,9 @@ static bool match_anew(ps_late_work *w) {
 ps_code ps_late_measure(const ps_late_input *in, ps_late *out, ps_err *err) {
     *out = (ps_late){0};
     ps_late_work w = {.in = in, .out = out};
-    bool ok = ps_strpool_init(&out->strings) && ps_late_gather(&w) && ps_late_match(&w) &&
-              ps_late_receives(&w) && ps_late_clocks(&w) && (w.n_loose == 0 || match_anew(&w));
+    bool ok = ps_strpool_init(&out->strings) && ps_late_gather(&w) && ps_late_receives(&w);
+    w.n_apart = out->n_unmatched;
+    ok = ok && ps_late_match(&w) && ps_late_clocks(&w) && (w.n_loose == 0 || match_anew(&w));
     if (ok) {
         ps_late_wait(&w);
         measure_all(&w);

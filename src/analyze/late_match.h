@@ -23,6 +23,7 @@ typedef struct ps_late_work {
     ps_str *plain; /* [n_plain] by group: its name without members */
     size_t n_plain, cap_plain;
     uint32_t *meeting_groups; /* [n_meetings] while they are sorted by group */
+    size_t n_apart;           /* unmatched that are no collectives: these are matched once only */
     bool has_clocks;          /* the result's; then loose stretches are matched anew */
     size_t n_loose;           /* stretches of collectives in which nothing names group or number */
 } ps_late_work;

@@ -76,6 +76,18 @@ static ps_code explain_work(const ps_trace *trace, partial *part, ps_err *err) {
     return code == PS_OK && !ok ? ps_fail_nomem(err) : code;
 }
 
+static const char *why_no_labels(const ps_map_input *in, const ps_rank_labels *labels) {
+    if (labels->is_merged) {
+        return "it holds several workers of a job, for its forwards (or backwards) run on several threads "
+               "at once, and nothing tells which is whose: give a file for each rank";
+    }
+    if (ps_label_rules_given(in->opts)) {
+        return "no range matches --forward-re or --backward-re";
+    }
+    return "nothing says what is a forward and what a backward: no marks, no labels, no jobs of a "
+           "pipeline, no forward-backward flows (docs/marks.md)";
+}
+
 static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
     ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
     if (code == PS_OK) {
@@ -91,21 +103,8 @@ static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
     if (code == PS_OK) {
         code = explain_work(in->trace, part, err);
     }
-    if (code == PS_OK && part->labels.is_merged) {
-        part->labels.n = 0;
-        part->labels.source = PS_LABELS_NONE;
-        return ps_fail(
-            err, PS_NOTHING,
-            "it holds several workers of a job, for its forwards (or backwards) run on several "
-            "threads at once, and nothing tells which is whose: give a file for each rank");
-    }
     if (code == PS_OK && part->labels.n == 0) {
-        code = ps_fail(
-            err, PS_NOTHING, "%s",
-            ps_label_rules_given(in->opts)
-                ? "no range matches --forward-re or --backward-re"
-                : "nothing says what is a forward and what a backward: no marks, no "
-                  "labels, no jobs of a pipeline, no forward-backward flows (docs/marks.md)");
+        code = ps_fail(err, PS_NOTHING, "%s", why_no_labels(in, &part->labels));
     }
     return code;
 }

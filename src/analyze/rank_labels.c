@@ -291,16 +291,17 @@ static bool is_beside_another(const open_ops *o, uint32_t track, int64_t start_n
 }
 
 static void open_op(open_ops *o, uint32_t track, int64_t end_ns) {
-    if (track == o->track[0] || end_ns > o->end_ns[0]) {
-        if (track != o->track[0]) {
-            o->end_ns[1] = o->end_ns[0];
-            o->track[1] = o->track[0];
-        }
-        o->end_ns[0] = end_ns > o->end_ns[0] || track == o->track[0] ? end_ns : o->end_ns[0];
+    if (track != o->track[0] && end_ns > o->end_ns[0]) {
+        o->end_ns[1] = o->end_ns[0];
+        o->track[1] = o->track[0];
+        o->end_ns[0] = end_ns;
         o->track[0] = track;
-    } else if (end_ns > o->end_ns[1] || track == o->track[1]) {
-        o->end_ns[1] = end_ns;
-        o->track[1] = track;
+    } else {
+        int at = track == o->track[0] ? 0 : 1;
+        if (end_ns > o->end_ns[at]) {
+            o->end_ns[at] = end_ns;
+            o->track[at] = track;
+        }
     }
 }
 
@@ -640,6 +641,10 @@ ps_code ps_rank_labels_read(const ps_map_input *in, ps_rank_labels *out, ps_err 
         ps_label_rules_fini(&rules);
     } else {
         code = read_frameworks(in, out, err);
+    }
+    if (code == PS_OK && out->is_merged) { /* ops of nobody that can be told */
+        out->source = PS_LABELS_NONE;
+        out->n = 0;
     }
     if (code != PS_OK || out->source == PS_LABELS_NONE) {
         return code;

@@ -53,8 +53,9 @@ typedef struct ps_rank_labels {
     bool has_windows;     /* the steps are those of the trace, not of the labels */
     bool is_always_twice; /* labels stand twice in every window */
     size_t n_twice;       /* ops whose label their window had before */
-    bool is_merged;   /* ops of one kind run on several threads at once: those of several workers */
-    int32_t n_chunks; /* of USER: model pieces that its numbers tell apart */
+    bool
+        is_merged; /* ops of one kind run on several threads at once, of several workers: no source, no ops */
+    int32_t n_chunks;          /* of USER: model pieces that its numbers tell apart */
     bool has_i, has_w, has_bw; /* actions seen: which revision of the names it is */
     ps_arena arena;            /* names */
 } ps_rank_labels;

@@ -120,8 +120,9 @@ void ps_report_environment(ps_report *report) {
             continue;
         }
         const char *value = value_of(where[i]->facts->environment, VARIABLES[i].name, room);
-        (void)snprintf(name, sizeof name, value[0] != '\0' ? "%s=%.40s" : "%s is not set%.40s",
-                       VARIABLES[i].name, value);
+        bool is_set = value[0] != '\0';
+        (void)snprintf(name, sizeof name, "%s%s%.40s", VARIABLES[i].name, is_set ? "=" : "",
+                       is_set ? value : " is not set");
         ps_findings_evidence(f, (ps_evidence){.rank = where[i]->rank,
                                               .step = PS_STEP_OUTSIDE,
                                               .start_ns = PS_NO_START,

@@ -78,6 +78,12 @@ ps_severity ps_oddity_severity(ps_oddity kind) {
     return KINDS[kind].severity;
 }
 
+const char *ps_oddity_severity_name(ps_oddity kind) {
+    static const char *const NAMES[] = {
+        [PS_SEV_INFO] = "info", [PS_SEV_LOSS] = "loss", [PS_SEV_ERROR] = "error"};
+    return NAMES[ps_oddity_severity(kind)];
+}
+
 const char *ps_oddity_name(ps_oddity kind) {
     return KINDS[kind].name;
 }

@@ -240,6 +240,8 @@ bool ps_diag_has_more_places(const ps_diag *d, ps_oddity kind);
 void ps_diag_merge(ps_diag *into, const ps_diag *from, const char *who);
 
 ps_severity ps_oddity_severity(ps_oddity kind);
+/* "info", "loss" or "error", as JSON has it. */
+const char *ps_oddity_severity_name(ps_oddity kind);
 const char *ps_oddity_name(ps_oddity kind);
 /* The sentence with the count filled in. */
 void ps_oddity_text(ps_oddity kind, uint64_t count, char *out, size_t size);

@@ -86,6 +86,12 @@ void ps_json_members(ps_json *j, const char *text, size_t n);
 /* What follows into the buffer is one value, written by somebody else. */
 void ps_json_value(ps_json *j);
 
+/* A key and its value. */
+#define ps_json_key_str(j, key, s) (ps_json_key((j), key), ps_json_str((j), (s)))
+#define ps_json_key_int(j, key, value) (ps_json_key((j), key), ps_json_int((j), (value)))
+#define ps_json_key_uint(j, key, value) (ps_json_key((j), key), ps_json_uint((j), (value)))
+#define ps_json_key_bool(j, key, value) (ps_json_key((j), key), ps_json_bool((j), (value)))
+
 /* Parts of the above for what is on the path of every event. */
 void ps_json_key_slow(ps_json *j, const char *quoted, size_t n);
 

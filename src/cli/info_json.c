@@ -89,10 +89,8 @@ static void add_inventory(ps_json *j, const ps_info_rank *r) {
     add_list(j, "flows", &inv->flows);
     ps_json_key(j, "counters");
     ps_json_object(j);
-    ps_json_key(j, "series");
-    ps_json_uint(j, inv->n_counter_tracks);
-    ps_json_key(j, "values");
-    ps_json_uint(j, inv->n_counter_values);
+    ps_json_key_uint(j, "series", inv->n_counter_tracks);
+    ps_json_key_uint(j, "values", inv->n_counter_values);
     ps_json_close(j);
     add_list(j, "tables", &inv->tables);
     add_list(j, "side_tables", &inv->side_tables);
@@ -108,8 +106,7 @@ static void add_inventory(ps_json *j, const ps_info_rank *r) {
 static void add_rank(ps_json *j, const ps_info_rank *r) {
     ps_json_line(j, 2);
     ps_json_object(j);
-    ps_json_key(j, "rank");
-    ps_json_int(j, r->rank->rank);
+    ps_json_key_int(j, "rank", r->rank->rank);
     add_text(j, "format", ps_cluster_format(r->rank));
     add_text(j, "profiler", ps_cluster_profiler(r->rank));
     add_text(j, "file", r->rank->rel_path);
@@ -131,12 +128,9 @@ int ps_info_put_json(ps_cli *cli, const ps_info *info) {
     ps_buf_init(&out, 0);
     ps_json j = ps_json_spaced_to(&out);
     ps_json_object(&j);
-    ps_json_key(&j, "format");
-    ps_json_str(&j, "pipescope-info");
-    ps_json_key(&j, "version");
-    ps_json_int(&j, 2);
-    ps_json_key(&j, "path");
-    ps_json_str(&j, info->cluster->root);
+    ps_json_key_str(&j, "format", "pipescope-info");
+    ps_json_key_int(&j, "version", 2);
+    ps_json_key_str(&j, "path", info->cluster->root);
     ps_json_key(&j, "ranks");
     ps_json_array(&j);
     for (size_t i = 0; i < info->n; i++) {

@@ -519,15 +519,12 @@ void ps_cli_say_what_else(ps_cli *cli, const ps_chart *chart) {
 /* --- JSON ---------------------------------------------------------------------------------------------------- */
 
 /* null when there is none. */
-#define add_str(j, key, value) (ps_json_key((j), key), ps_json_str((j), (value)))
 
 static void add_oddity(ps_json *j, const ps_diag *d, ps_oddity k) {
-    static const char *const SEVERITIES[] = {"info", "loss", "error"};
     ps_json_name(j, ps_oddity_name(k), strlen(ps_oddity_name(k)));
     ps_json_object(j);
-    ps_json_key(j, "count");
-    ps_json_uint(j, d->counts[k]);
-    add_str(j, "severity", SEVERITIES[ps_oddity_severity(k)]);
+    ps_json_key_uint(j, "count", d->counts[k]);
+    ps_json_key_str(j, "severity", ps_oddity_severity_name(k));
     ps_json_key(j, "places");
     ps_json_array(j);
     for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
@@ -551,15 +548,14 @@ static void add_rank(ps_json *j, const ps_rank_report *r) {
     static const char *const STATUSES[] = {"done", "nothing", "failed"};
     ps_json_line(j, 4);
     ps_json_object(j);
-    ps_json_key(j, "rank");
-    ps_json_int(j, r->rank->rank);
-    add_str(j, "status", STATUSES[r->status]);
-    add_str(j, "profiler", ps_cluster_profiler(r->rank));
-    add_str(j, "input", r->rank->path);
-    add_str(j, "written", r->written);
+    ps_json_key_int(j, "rank", r->rank->rank);
+    ps_json_key_str(j, "status", STATUSES[r->status]);
+    ps_json_key_str(j, "profiler", ps_cluster_profiler(r->rank));
+    ps_json_key_str(j, "input", r->rank->path);
+    ps_json_key_str(j, "written", r->written);
     char text[1024] = "";
     ps_err_format(&r->err, text, sizeof text);
-    add_str(j, "message", r->err.code != PS_OK ? text : NULL);
+    ps_json_key_str(j, "message", r->err.code != PS_OK ? text : NULL);
     ps_json_line(j, 5);
     ps_json_key(j, "oddities");
     add_diag(j, &r->diag);
@@ -575,11 +571,10 @@ static void add_tables(ps_json *j, const ps_run *run, const ps_analysis *const *
         const ps_written *w = &run->written[i];
         ps_json_line(j, 4);
         ps_json_object(j);
-        add_str(j, "mode", analyses[w->analysis]->name);
-        add_str(j, "name", w->table->name);
-        ps_json_key(j, "rows");
-        ps_json_uint(j, w->table->n_rows);
-        add_str(j, "path", w->path);
+        ps_json_key_str(j, "mode", analyses[w->analysis]->name);
+        ps_json_key_str(j, "name", w->table->name);
+        ps_json_key_uint(j, "rows", w->table->n_rows);
+        ps_json_key_str(j, "path", w->path);
         ps_json_close(j);
     }
     ps_json_close(j);
@@ -600,8 +595,8 @@ static void add_lack(ps_json *j, const ps_run *run, const ps_analysis *analysis,
     add_sentence(&message, run, a, r);
     ps_json_line(j, 4);
     ps_json_object(j);
-    add_str(j, "mode", analysis->name);
-    add_str(j, "message", ps_buf_str(&message));
+    ps_json_key_str(j, "mode", analysis->name);
+    ps_json_key_str(j, "message", ps_buf_str(&message));
     ps_buf_fini(&message);
     ps_json_key(j, "ranks");
     ps_json_array(j);
@@ -636,8 +631,8 @@ static void add_missing(ps_json *j, const ps_run *run, const ps_analysis *const 
             char text[1024];
             ps_err_format(err, text, sizeof text);
             ps_json_object(j);
-            add_str(j, "mode", analyses[a]->name);
-            add_str(j, "message", text);
+            ps_json_key_str(j, "mode", analyses[a]->name);
+            ps_json_key_str(j, "message", text);
             ps_json_close(j);
         }
     }
@@ -645,12 +640,9 @@ static void add_missing(ps_json *j, const ps_run *run, const ps_analysis *const 
 }
 
 static void add_counts(ps_json *j, const ps_run *run, const ps_cluster *cluster) {
-    ps_json_key(j, "done");
-    ps_json_uint(j, run->n_done);
-    ps_json_key(j, "nothing");
-    ps_json_uint(j, run->n_nothing);
-    ps_json_key(j, "failed");
-    ps_json_uint(j, run->n_failed);
+    ps_json_key_uint(j, "done", run->n_done);
+    ps_json_key_uint(j, "nothing", run->n_nothing);
+    ps_json_key_uint(j, "failed", run->n_failed);
     ps_json_line(j, 2);
     ps_json_key(j, "search");
     add_diag(j, &cluster->diag);
@@ -675,7 +667,7 @@ static void add_baseline(ps_json *j, const ps_run *run) {
         return;
     }
     ps_json_object(j);
-    add_str(j, "path", run->baseline_cluster->root);
+    ps_json_key_str(j, "path", run->baseline_cluster->root);
     add_counts(j, run->baseline, run->baseline_cluster);
     add_rank_list(j, run->baseline);
     ps_json_close(j);
@@ -687,12 +679,10 @@ ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run
     ps_buf_init(&out, 0);
     ps_json j = ps_json_spaced_to(&out);
     ps_json_object(&j);
-    add_str(&j, "format", "pipescope-summary");
-    ps_json_key(&j, "version");
-    ps_json_int(&j, 1);
-    add_str(&j, "path", cluster->root);
-    ps_json_key(&j, "exit_status");
-    ps_json_int(&j, exit_status);
+    ps_json_key_str(&j, "format", "pipescope-summary");
+    ps_json_key_int(&j, "version", 1);
+    ps_json_key_str(&j, "path", cluster->root);
+    ps_json_key_int(&j, "exit_status", exit_status);
     ps_json_line(&j, 2);
     ps_json_key(&j, "modes");
     ps_json_array(&j);

@@ -10,9 +10,6 @@
 #include "serve/loaded.h"
 #include "serve/missing.h"
 
-#define put_text(j, key, text) (ps_json_key((j), key), ps_json_str((j), (text)))
-#define put_int(j, key, value) (ps_json_key((j), key), ps_json_int((j), (int64_t)(value)))
-
 static const char *state_name(ps_rank_state state) {
     static const char *const NAMES[] = {"waiting", "queued", "reading", "ready", "failed"};
     return NAMES[state];
@@ -75,13 +72,13 @@ static void put_bytes(ps_json *j, const ps_loaded *l) {
     ps_loaded_bytes b = ps_loaded_size(l);
     ps_json_key(j, "bytes");
     ps_json_object(j);
-    put_int(j, "columns", b.columns);
-    put_int(j, "index", b.index);
-    put_int(j, "args", b.args);
-    put_int(j, "names", b.names);
-    put_int(j, "flows", b.flows);
-    put_int(j, "counters", b.counters);
-    put_int(j, "tables", b.tables);
+    ps_json_key_uint(j, "columns", b.columns);
+    ps_json_key_uint(j, "index", b.index);
+    ps_json_key_uint(j, "args", b.args);
+    ps_json_key_uint(j, "names", b.names);
+    ps_json_key_uint(j, "flows", b.flows);
+    ps_json_key_uint(j, "counters", b.counters);
+    ps_json_key_uint(j, "tables", b.tables);
     ps_json_close(j);
 }
 
@@ -100,8 +97,8 @@ static void put_missing(ps_json *j, const ps_loaded *l, const char *format) {
         ps_missing missing;
         if (ps_capture_misses(l, format, (ps_part_of_capture)i, &missing)) {
             ps_json_object(j);
-            put_text(j, "what", missing.what);
-            put_text(j, "remedy", missing.remedy);
+            ps_json_key_str(j, "what", missing.what);
+            ps_json_key_str(j, "remedy", missing.remedy);
             ps_json_close(j);
         }
     }
@@ -109,7 +106,6 @@ static void put_missing(ps_json *j, const ps_loaded *l, const char *format) {
 }
 
 static void put_oddities(ps_json *j, const ps_diag *d) {
-    static const char *const SEVERITIES[] = {"info", "loss", "error"};
     ps_json_key(j, "oddities");
     ps_json_array(j);
     for (int k = 0; k < PS_N_ODDITIES; k++) {
@@ -119,9 +115,9 @@ static void put_oddities(ps_json *j, const ps_diag *d) {
         char text[256];
         ps_oddity_text((ps_oddity)k, d->counts[k], text, sizeof text);
         ps_json_object(j);
-        put_text(j, "severity", SEVERITIES[ps_oddity_severity((ps_oddity)k)]);
-        put_text(j, "text", text);
-        put_int(j, "n", d->counts[k]);
+        ps_json_key_str(j, "severity", ps_oddity_severity_name((ps_oddity)k));
+        ps_json_key_str(j, "text", text);
+        ps_json_key_uint(j, "n", d->counts[k]);
         ps_json_key(j, "places");
         ps_json_array(j);
         for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
@@ -138,14 +134,14 @@ static bool put_ready(ps_json *j, const ps_loaded *l, const char *format) {
     const ps_loaded_facts *facts = ps_loaded_facts_of(l);
     ps_json_key(j, "origin_ns");
     ps_json_int_text(j, ps_trace_origin_ns(t));
-    put_int(j, "start", facts->start_ns);
-    put_int(j, "end", facts->end_ns);
-    put_int(j, "slices", ps_trace_slices(t)->n);
+    ps_json_key_int(j, "start", facts->start_ns);
+    ps_json_key_int(j, "end", facts->end_ns);
+    ps_json_key_int(j, "slices", ps_trace_slices(t)->n);
     put_steps(j, t);
     bool ok = put_devices(j, l);
     put_bytes(j, l);
     if (ps_trace_comm_from_marks(t) != NULL) {
-        put_text(j, "comm_from_marks", ps_trace_comm_from_marks(t));
+        ps_json_key_str(j, "comm_from_marks", ps_trace_comm_from_marks(t));
     }
     put_missing(j, l, format);
     put_oddities(j, ps_trace_diag(t));
@@ -181,21 +177,21 @@ ps_code ps_put_rank(ps_buf *out, ps_store *store, size_t i, ps_err *err) {
     ps_json w = ps_json_to(out);
     ps_json *j = &w;
     ps_json_object(j);
-    put_text(j, "key", e->key);
-    put_int(j, "rank", e->rank->rank);
-    put_text(j, "label", e->label);
-    put_text(j, "host", host_of(e, l));
-    put_text(j, "format", format);
-    put_text(j, "profiler", ps_cluster_profiler(e->rank));
-    put_text(j, "file", e->rank->rel_path);
-    put_text(j, "state", state_name(now.state));
+    ps_json_key_str(j, "key", e->key);
+    ps_json_key_int(j, "rank", e->rank->rank);
+    ps_json_key_str(j, "label", e->label);
+    ps_json_key_str(j, "host", host_of(e, l));
+    ps_json_key_str(j, "format", format);
+    ps_json_key_str(j, "profiler", ps_cluster_profiler(e->rank));
+    ps_json_key_str(j, "file", e->rank->rel_path);
+    ps_json_key_str(j, "state", state_name(now.state));
     ps_json_key(j, "progress");
     ps_json_numberf(j, "%.4g", now.state == PS_STATE_READY ? 1.0 : now.progress);
     char why[1024] = "";
     if (now.state == PS_STATE_FAILED) {
         ps_err_format(&now.err, why, sizeof why);
     }
-    put_text(j, "error", why);
+    ps_json_key_str(j, "error", why);
     bool ok = l == NULL || put_ready(j, l, format);
     ps_json_close(j);
     ps_loaded_release(l);

@@ -44,8 +44,6 @@ bool ps_ask_slice(const ps_request *q, ps_reply *r, const ps_loaded *l, uint32_t
     return true;
 }
 
-#define put_int(j, key, value) (ps_json_key((j), key), ps_json_int((j), (value)))
-
 ps_code ps_put_ref(ps_buf *out, const char *rank_key, const ps_loaded *l, uint32_t slice,
                    ps_err *err) {
     ps_ref ref;
@@ -63,18 +61,16 @@ ps_code ps_put_ref(ps_buf *out, const char *rank_key, const ps_loaded *l, uint32
     ps_str name = s->name[ref.slice];
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
-    ps_json_key(&j, "rank");
-    ps_json_str(&j, rank_key);
-    put_int(&j, "slice", slice);
-    put_int(&j, "lane", lane == PS_NONE ? -1 : (int64_t)lane);
-    put_int(&j, "row", row);
-    put_int(&j, "start", s->start_ns[ref.slice]);
-    put_int(&j, "dur", s->dur_ns[ref.slice]);
+    ps_json_key_str(&j, "rank", rank_key);
+    ps_json_key_int(&j, "slice", slice);
+    ps_json_key_int(&j, "lane", lane == PS_NONE ? -1 : (int64_t)lane);
+    ps_json_key_int(&j, "row", row);
+    ps_json_key_int(&j, "start", s->start_ns[ref.slice]);
+    ps_json_key_int(&j, "dur", s->dur_ns[ref.slice]);
     ps_json_key(&j, "name");
     ps_json_str_n(&j, ps_trace_text(trace, name), ps_trace_text_len(trace, name));
-    put_int(&j, "tint", ps_loaded_tint(ref.layer, name));
-    ps_json_key(&j, "kind");
-    ps_json_str(&j, ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice]));
+    ps_json_key_int(&j, "tint", ps_loaded_tint(ref.layer, name));
+    ps_json_key_str(&j, "kind", ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice]));
     ps_json_close(&j);
     return PS_OK;
 }

@@ -29,8 +29,7 @@ void ps_reply_fail(ps_reply *r, unsigned status, const char *fmt, ...) {
     ps_buf_clear(&r->body);
     ps_json j = ps_json_to(&r->body);
     ps_json_object(&j);
-    ps_json_key(&j, "error");
-    ps_json_str(&j, text);
+    ps_json_key_str(&j, "error", text);
     ps_json_close(&j);
     ps_buf_add_char(&r->body, '\n');
 }

@@ -28,8 +28,7 @@ static void put_theme(ps_json *j, bool dark) {
 
 static void put_cluster(ps_json *j, const ps_cluster *c) {
     ps_json_object(j);
-    ps_json_key(j, "path");
-    ps_json_str(j, c->path);
+    ps_json_key_str(j, "path", c->path);
     ps_json_key(j, "notes");
     ps_json_array(j);
     if (c->left_out != NULL) {
@@ -71,10 +70,8 @@ static void put_schedules(ps_json *j) {
     const ps_schedule *const *all = ps_schedules();
     for (size_t i = 0; all[i] != NULL; i++) {
         ps_json_object(j);
-        ps_json_key(j, "name");
-        ps_json_str(j, all[i]->name);
-        ps_json_key(j, "summary");
-        ps_json_str(j, all[i]->summary);
+        ps_json_key_str(j, "name", all[i]->name);
+        ps_json_key_str(j, "summary", all[i]->summary);
         ps_json_close(j);
     }
 }
@@ -82,8 +79,7 @@ static void put_schedules(ps_json *j) {
 static void answer(const ps_request *q, ps_reply *r) {
     ps_json j = ps_json_to(&r->body);
     ps_json_object(&j);
-    ps_json_key(&j, "version");
-    ps_json_str(&j, PIPESCOPE_VERSION);
+    ps_json_key_str(&j, "version", PIPESCOPE_VERSION);
     ps_json_key(&j, "title");
     put_title(&j, q->store);
     ps_json_key(&j, "theme");

@@ -518,20 +518,13 @@ static void put_used(const asked *a, const simulation *s, ps_json *j) {
     ps_json_line(j, 0);
     ps_json_key(j, "used");
     ps_json_object(j);
-    ps_json_key(j, "schedule");
-    ps_json_str(j, schedule != NULL ? schedule->name : "");
-    ps_json_key(j, "stages");
-    ps_json_int(j, a->params.n_stages);
-    ps_json_key(j, "microbatches");
-    ps_json_int(j, a->params.n_microbatches);
-    ps_json_key(j, "chunks");
-    ps_json_int(j, s->plan->lists.n_chunks);
-    ps_json_key(j, "p2p_ns");
-    ps_json_int(j, s->p2p_ns);
-    ps_json_key(j, "splits");
-    ps_json_bool(j, ps_sim_uses(s->plan, PS_OP_BI));
-    ps_json_key(j, "pairs");
-    ps_json_bool(j, ps_sim_uses(s->plan, PS_OP_FB));
+    ps_json_key_str(j, "schedule", schedule != NULL ? schedule->name : "");
+    ps_json_key_int(j, "stages", a->params.n_stages);
+    ps_json_key_int(j, "microbatches", a->params.n_microbatches);
+    ps_json_key_int(j, "chunks", s->plan->lists.n_chunks);
+    ps_json_key_int(j, "p2p_ns", s->p2p_ns);
+    ps_json_key_bool(j, "splits", ps_sim_uses(s->plan, PS_OP_BI));
+    ps_json_key_bool(j, "pairs", ps_sim_uses(s->plan, PS_OP_FB));
     ps_json_key(j, "times");
     ps_json_array(j);
     for (int32_t d = 0; d < a->params.n_stages; d++) {
@@ -577,8 +570,7 @@ static ps_code put_page(const asked *a, const simulation *s, ps_buf *out, ps_err
     double all = (double)step_ns * a->params.n_stages;
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
-    ps_json_key(&j, "step_ns");
-    ps_json_int(&j, step_ns);
+    ps_json_key_int(&j, "step_ns", step_ns);
     ps_json_key(&j, "bubble");
     ps_json_numberf(&j, "%.6f", all > 0 ? 1 - busy / all : 0.0);
     ps_json_key(&j, "activations");

@@ -75,13 +75,10 @@ static ps_code collect(const ps_request *q, asked *a, ps_err *err) {
 
 /* --- the reply ---------------------------------------------------------------------------------------------------------- */
 
-#define put_int(j, key, value) (ps_json_key((j), key), ps_json_int((j), (value)))
-#define put_text(j, key, text) (ps_json_key((j), key), ps_json_str((j), (text)))
-
 #define put_size(j, key, size)                                                                     \
     do {                                                                                           \
         if ((size) > 0) {                                                                          \
-            put_int(j, key, size);                                                                 \
+            ps_json_key_int(j, key, size);                                                         \
         }                                                                                          \
     } while (0)
 
@@ -102,12 +99,10 @@ static void put_layouts(ps_json *j) {
     for (size_t i = 0; i < PS_N_LAYOUTS; i++) {
         ps_layout l = (ps_layout)i;
         ps_json_object(j);
-        put_text(j, "name", ps_layout_name(l));
-        put_text(j, "title", ps_layout_title(l));
-        ps_json_key(j, "has_cp");
-        ps_json_bool(j, ps_layout_has_cp(l));
-        ps_json_key(j, "has_moe_tp");
-        ps_json_bool(j, ps_layout_has_moe_tp(l));
+        ps_json_key_str(j, "name", ps_layout_name(l));
+        ps_json_key_str(j, "title", ps_layout_title(l));
+        ps_json_key_bool(j, "has_cp", ps_layout_has_cp(l));
+        ps_json_key_bool(j, "has_moe_tp", ps_layout_has_moe_tp(l));
         ps_json_close(j);
     }
     ps_json_close(j);
@@ -130,7 +125,7 @@ static void put_name(ps_json *j, const asked *a, const ps_parallel_place *at) {
                                   PARTS[i].name, PARTS[i].place);
         }
     }
-    put_text(j, "name", name);
+    ps_json_key_str(j, "name", name);
 }
 
 static void put_place(ps_json *j, const asked *a, int64_t rank, const char *key) {
@@ -142,16 +137,16 @@ static void put_place(ps_json *j, const asked *a, int64_t rank, const char *key)
         ps_json_line(j, 0);
     }
     ps_json_object(j);
-    put_int(j, "rank", rank);
-    put_text(j, "key", key);
-    put_int(j, "x", x);
-    put_int(j, "y", y);
+    ps_json_key_int(j, "rank", rank);
+    ps_json_key_str(j, "key", key);
+    ps_json_key_int(j, "x", x);
+    ps_json_key_int(j, "y", y);
     put_name(j, a, &at);
-    put_int(j, "dp", at.dp);
-    put_int(j, "pp", at.pp);
-    put_int(j, "cp", at.cp);
-    put_int(j, "tp", at.tp);
-    put_int(j, "ep", at.ep);
+    ps_json_key_int(j, "dp", at.dp);
+    ps_json_key_int(j, "pp", at.pp);
+    ps_json_key_int(j, "cp", at.cp);
+    ps_json_key_int(j, "tp", at.tp);
+    ps_json_key_int(j, "ep", at.ep);
     ps_json_close(j);
 }
 
@@ -216,8 +211,8 @@ static void answer(const ps_request *q, ps_reply *r) {
     ps_json w = ps_json_to(&r->body);
     ps_json *j = &w;
     ps_json_object(j);
-    put_text(j, "algorithm", ps_layout_name(a.layout));
-    put_int(j, "ranks", a.n_ranks);
+    ps_json_key_str(j, "algorithm", ps_layout_name(a.layout));
+    ps_json_key_int(j, "ranks", a.n_ranks);
     ps_json_key(j, "sizes");
     put_sizes(j, &a.sizes);
     ps_json_key(j, "collected");

@@ -48,14 +48,11 @@ static bool is_in(const job *j, uint32_t rank, int64_t step) {
     return rank_is_in(j, rank) && (j->step == PS_EVERY_STEP || step == j->step);
 }
 
-#define add_str(j, key, s) (ps_json_key((j), key), ps_json_str((j), (s)))
-#define add_int(j, key, value) (ps_json_key((j), key), ps_json_int((j), (value)))
-
 /* Nothing when it is unknown. */
 #define add_known(j, key, value)                                                                   \
     do {                                                                                           \
         if ((value) >= 0) {                                                                        \
-            add_int((j), key, (value));                                                            \
+            ps_json_key_int((j), key, (value));                                                    \
         }                                                                                          \
     } while (0)
 
@@ -75,10 +72,10 @@ static void end_list(ps_json *j) {
 /* Where it is not the order of events alone. */
 static void put_clock_source(ps_json *w, const ps_chart_rank *rank) {
     if ((rank->clock_by & ~(uint32_t)PS_CLOCK_BY_ORDER) != 0) {
-        add_str(w, "clock_by", ps_chart_clock_source(rank));
+        ps_json_key_str(w, "clock_by", ps_chart_clock_source(rank));
     }
     if (rank->clock_drift_ppb != 0) {
-        add_int(w, "clock_drift_ppb", rank->clock_drift_ppb);
+        ps_json_key_int(w, "clock_drift_ppb", rank->clock_drift_ppb);
     }
 }
 
@@ -90,15 +87,15 @@ static void put_ranks(const job *j) {
         const ps_chart_rank *rank = &j->chart->ranks[i];
         if (rank_is_in(j, (uint32_t)i)) {
             add_line(w);
-            add_int(w, "rank", rank->rank);
+            ps_json_key_int(w, "rank", rank->rank);
             add_known(w, "stage", rank->stage);
-            add_int(w, "pipeline", rank->pipeline);
+            ps_json_key_int(w, "pipeline", rank->pipeline);
             if (with_machines) {
                 add_known(w, "machine", rank->machine);
             }
             if (rank->has_clock) {
-                add_int(w, "clock_offset_ns", rank->clock_offset_ns);
-                add_int(w, "clock_uncertainty_ns", rank->clock_uncertainty_ns);
+                ps_json_key_int(w, "clock_offset_ns", rank->clock_offset_ns);
+                ps_json_key_int(w, "clock_uncertainty_ns", rank->clock_uncertainty_ns);
                 put_clock_source(w, rank);
             }
             ps_json_close(w);
@@ -108,9 +105,9 @@ static void put_ranks(const job *j) {
 }
 
 static void put_op(ps_json *w, const ps_chart_rank *rank, const ps_op *op) {
-    add_int(w, "rank", rank->rank);
+    ps_json_key_int(w, "rank", rank->rank);
     add_known(w, "stage", rank->stage);
-    add_str(w, "kind", ps_op_kind_name((ps_op_kind)op->kind));
+    ps_json_key_str(w, "kind", ps_op_kind_name((ps_op_kind)op->kind));
     add_known(w, "chunk", op->chunk);
     add_known(w, "microbatch", op->microbatch);
     if (op->kind == PS_OP_FB) {
@@ -118,15 +115,15 @@ static void put_op(ps_json *w, const ps_chart_rank *rank, const ps_op *op) {
         add_known(w, "microbatch2", op->microbatch2);
     }
     add_known(w, "phase", op->phase);
-    add_str(w, "name", op->name);
-    add_int(w, "start_ns", op->start_ns);
-    add_int(w, "end_ns", op->end_ns);
+    ps_json_key_str(w, "name", op->name);
+    ps_json_key_int(w, "start_ns", op->start_ns);
+    ps_json_key_int(w, "end_ns", op->end_ns);
     if (op->has_host) {
-        add_int(w, "host_start_ns", op->host_start_ns);
-        add_int(w, "host_end_ns", op->host_end_ns);
+        ps_json_key_int(w, "host_start_ns", op->host_start_ns);
+        ps_json_key_int(w, "host_end_ns", op->host_end_ns);
     }
-    add_int(w, "step", op->step);
-    add_str(w, "source", ps_op_source_name((ps_op_source)op->source));
+    ps_json_key_int(w, "step", op->step);
+    ps_json_key_str(w, "source", ps_op_source_name((ps_op_source)op->source));
     ps_json_close(w);
 }
 
@@ -156,8 +153,8 @@ static void put_links(const job *j) {
         uint32_t to = j->row_of[j->chart->links[i].to];
         if (from != PS_NO_INDEX && to != PS_NO_INDEX) {
             add_line(w);
-            add_int(w, "from", from);
-            add_int(w, "to", to);
+            ps_json_key_int(w, "from", from);
+            ps_json_key_int(w, "to", to);
             ps_json_close(w);
         }
     }
@@ -178,15 +175,14 @@ static void put_parts(const job *j) {
             is_open = true;
         }
         add_line(w);
-        add_int(w, "op", j->row_of[part->op]);
-        add_str(w, "name", part->name);
-        add_str(w, "kind", ps_op_kind_name((ps_op_kind)part->kind));
+        ps_json_key_int(w, "op", j->row_of[part->op]);
+        ps_json_key_str(w, "name", part->name);
+        ps_json_key_str(w, "kind", ps_op_kind_name((ps_op_kind)part->kind));
         if (part->communicates) {
-            ps_json_key(w, "communicates");
-            ps_json_bool(w, true);
+            ps_json_key_bool(w, "communicates", true);
         }
-        add_int(w, "start_ns", part->start_ns);
-        add_int(w, "end_ns", part->end_ns);
+        ps_json_key_int(w, "start_ns", part->start_ns);
+        ps_json_key_int(w, "end_ns", part->end_ns);
         ps_json_close(w);
     }
     if (is_open) {
@@ -209,16 +205,16 @@ static void put_work(const job *j) {
             is_open = true;
         }
         add_line(w);
-        add_int(w, "rank", rank->rank);
+        ps_json_key_int(w, "rank", rank->rank);
         add_known(w, "stage", rank->stage);
-        add_int(w, "step", f->step);
-        add_int(w, "step_ns", f->step_ns);
-        add_int(w, "busy_ns", f->busy_ns);
-        add_int(w, "other_ns", f->other_ns);
+        ps_json_key_int(w, "step", f->step);
+        ps_json_key_int(w, "step_ns", f->step_ns);
+        ps_json_key_int(w, "busy_ns", f->busy_ns);
+        ps_json_key_int(w, "other_ns", f->other_ns);
         if (f->is_told) {
-            add_int(w, "bubble_ns", f->bubble_ns);
+            ps_json_key_int(w, "bubble_ns", f->bubble_ns);
         }
-        add_int(w, "work_ns", f->work_ns);
+        ps_json_key_int(w, "work_ns", f->work_ns);
         ps_json_close(w);
     }
     if (is_open) {
@@ -236,14 +232,14 @@ static void put_bubbles(const job *j) {
         }
         const ps_chart_rank *rank = &j->chart->ranks[b->rank];
         add_line(w);
-        add_int(w, "rank", rank->rank);
+        ps_json_key_int(w, "rank", rank->rank);
         add_known(w, "stage", rank->stage);
-        add_int(w, "step", b->step);
-        add_str(w, "cause", ps_bubble_cause_name((ps_bubble_cause)b->cause));
-        add_int(w, "start_ns", b->start_ns);
-        add_int(w, "end_ns", b->end_ns);
+        ps_json_key_int(w, "step", b->step);
+        ps_json_key_str(w, "cause", ps_bubble_cause_name((ps_bubble_cause)b->cause));
+        ps_json_key_int(w, "start_ns", b->start_ns);
+        ps_json_key_int(w, "end_ns", b->end_ns);
         if (b->waits_for != PS_NO_INDEX && j->row_of[b->waits_for] != PS_NO_INDEX) {
-            add_int(w, "waits_for", j->row_of[b->waits_for]);
+            ps_json_key_int(w, "waits_for", j->row_of[b->waits_for]);
         }
         ps_json_close(w);
     }
@@ -272,20 +268,19 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
     }
     ps_json_object(&w);
     ps_json_pair(&w, "format", "pipescope-chart");
-    add_int(&w, "version", 1);
+    ps_json_key_int(&w, "version", 1);
     ps_json_line(&w, 0);
-    add_str(&w, "title", chart->title);
-    add_str(&w, "schedule", chart->schedule);
-    add_str(&w, "schedule_how", chart->schedule_how);
+    ps_json_key_str(&w, "title", chart->title);
+    ps_json_key_str(&w, "schedule", chart->schedule);
+    ps_json_key_str(&w, "schedule_how", chart->schedule_how);
     if (chart->labels[0] != '\0') {
-        add_str(&w, "labels", chart->labels);
+        ps_json_key_str(&w, "labels", chart->labels);
     }
     if (chart->untold[0] != '\0') {
-        add_str(&w, "untold", chart->untold);
+        ps_json_key_str(&w, "untold", chart->untold);
     }
     if (chart->is_aligned) {
-        ps_json_key(&w, "aligned");
-        ps_json_bool(&w, true);
+        ps_json_key_bool(&w, "aligned", true);
     }
     ps_json_key(&w, "origin_ns");
     ps_json_int_text(&w, chart->origin_ns);

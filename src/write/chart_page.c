@@ -198,10 +198,8 @@ static void put_tables(ps_json *j, const ps_table *const *tables, size_t n_table
 ps_code ps_page_put_chart(const ps_chart_page *page, ps_json *j, ps_err *err) {
     ps_json_key(j, "view");
     ps_json_object(j);
-    ps_json_key(j, "step");
-    ps_json_int(j, page->step);
-    ps_json_key(j, "pipeline");
-    ps_json_int(j, page->pipeline);
+    ps_json_key_int(j, "step", page->step);
+    ps_json_key_int(j, "pipeline", page->pipeline);
     ps_json_close(j);
     ps_json_line(j, 0);
     ps_json_key(j, "chart");

@@ -225,22 +225,17 @@ ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *er
     ps_json j = ps_json_spaced_to(out);
     ps_json_object(&j);
     ps_json_pair(&j, "format", "pipescope-compare");
-    ps_json_key(&j, "version");
-    ps_json_int(&j, 1);
+    ps_json_key_int(&j, "version", 1);
     ps_json_line(&j, 0);
-    ps_json_key(&j, "new");
-    ps_json_str(&j, c->new_name);
-    ps_json_key(&j, "base");
-    ps_json_str(&j, c->base_name);
+    ps_json_key_str(&j, "new", c->new_name);
+    ps_json_key_str(&j, "base", c->base_name);
     for (size_t side = 0; side < 2 && c->n_ranks[side] > 0; side++) {
         const char *key = side == 0 ? "new_size" : "base_size";
         ps_json_line(&j, 0);
         ps_json_name(&j, key, strlen(key));
         ps_json_object(&j);
-        ps_json_key(&j, "ranks");
-        ps_json_uint(&j, c->n_ranks[side]);
-        ps_json_key(&j, "steps");
-        ps_json_uint(&j, count_steps(c, side));
+        ps_json_key_uint(&j, "ranks", c->n_ranks[side]);
+        ps_json_key_uint(&j, "steps", count_steps(c, side));
         ps_json_close(&j);
     }
     ps_json_line(&j, 0);

@@ -82,17 +82,12 @@ static void add_findings(ps_json *j, const ps_report_view *view) {
 
 static void add_head(ps_json *j, const ps_report_view *view) {
     ps_json_pair(j, "format", "pipescope-report");
-    ps_json_key(j, "version");
-    ps_json_int(j, 1);
-    ps_json_key(j, "title");
-    ps_json_str(j, view->title);
+    ps_json_key_int(j, "version", 1);
+    ps_json_key_str(j, "title", view->title);
     ps_json_line(j, 1);
-    ps_json_key(j, "n_ranks");
-    ps_json_uint(j, view->n_ranks);
-    ps_json_key(j, "n_steps");
-    ps_json_uint(j, view->n_steps);
-    ps_json_key(j, "step_ns");
-    ps_json_int(j, view->step_ns);
+    ps_json_key_uint(j, "n_ranks", view->n_ranks);
+    ps_json_key_uint(j, "n_steps", view->n_steps);
+    ps_json_key_int(j, "step_ns", view->step_ns);
     if (view->job_ranks > 0) {
         const char *key = view->job_ranks_are_least ? "job_ranks_at_least" : "job_ranks";
         ps_json_name(j, key, strlen(key));
@@ -102,14 +97,11 @@ static void add_head(ps_json *j, const ps_report_view *view) {
         ps_json_pair(j, "device_times", "host");
     }
     if (view->comm_from_marks != NULL && view->comm_from_marks[0] != '\0') {
-        ps_json_key(j, "comm_from_marks");
-        ps_json_str(j, view->comm_from_marks);
+        ps_json_key_str(j, "comm_from_marks", view->comm_from_marks);
     }
     if (view->n_without_timeline > 0) {
-        ps_json_key(j, "ranks_without_timeline");
-        ps_json_uint(j, view->n_without_timeline);
-        ps_json_key(j, "missing_timeline");
-        ps_json_str(j, view->missing_timeline);
+        ps_json_key_uint(j, "ranks_without_timeline", view->n_without_timeline);
+        ps_json_key_str(j, "missing_timeline", view->missing_timeline);
     }
 }
 

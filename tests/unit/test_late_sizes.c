@@ -55,7 +55,45 @@ static void by_size(void **state) {
     expect_meetings("aaaa", "aaa", 0);
 }
 
+/* A send that nobody received, beside kernels whose group and number nothing names: those are matched twice, the send is
+ * counted once all the same. */
+static void unmatched_sends_stay_counted(void **state) {
+    (void)state;
+    ps_comm_list lists[2];
+    for (int r = 0; r < 2; r++) {
+        ps_diag diag = {0};
+        ps_builder *b = ps_builder_new();
+        uint32_t stream = small_stream(b, 7);
+        for (int64_t i = 0; i < 4; i++) {
+            (void)small_slice(b, PS_SLICE_COMM_KERNEL, stream,
+                              "ncclDevKernel_AllReduce_Sum_f32_RING_LL(int)", 100000 * i,
+                              100000 * i + 10000);
+        }
+        if (r == 0) {
+            uint32_t k = small_slice(b, PS_SLICE_COMM_KERNEL, stream, "ncclDevKernel_SendRecv(int)",
+                                     500000, 510000);
+            small_arg(b, k, "Collective name", "send");
+            small_arg(b, k, "Process Group Name", "5");
+            ps_builder_arg_int(b, k, "Dst Rank", 1);
+        }
+        ps_trace *t = small_seal(b);
+        assert_int_equal(ps_comm_list_collect(t, NULL, &lists[r], &diag, NULL), PS_OK);
+        ps_trace_free(t);
+    }
+    const ps_comm_list *const both[] = {&lists[0], &lists[1]};
+    const ps_rank_info ranks[2] = {{.rank = 0}, {.rank = 1}};
+    ps_late late = {0};
+    ps_late_input in = {.lists = both, .ranks = ranks, .n_ranks = 2, .step = -1};
+    assert_int_equal(ps_late_measure(&in, &late, NULL), PS_OK);
+    assert_int_equal(late.n_meetings, 4);
+    assert_int_equal(late.n_unmatched, 1);
+    ps_late_fini(&late);
+    ps_comm_list_fini(&lists[0]);
+    ps_comm_list_fini(&lists[1]);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_size)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_size),
+                                       cmocka_unit_test(unmatched_sends_stay_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
