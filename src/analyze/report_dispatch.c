@@ -298,11 +298,11 @@ static void find_edges(ps_report *report) {
                      .gain_ns = edges_ns(worst),
                      .value = share},
         "On rank %s the device is idle for %s of a step of %s before its first computing or "
-        "communication%s%s%s (%.1f %% of the step%s).%s",
+        "communication%s%s%s (%s%.1f %% of the step%s).%s",
         PS_RANK(worst->rank), ps_ns_text_of(worst->before_ns).text,
         ps_ns_text_of(worst->step_ns).text, ends ? ", and for " : "",
-        ends ? ps_ns_text_of(worst->after_ns).text : "", ends ? " after the last" : "", share,
-        bubble,
+        ends ? ps_ns_text_of(worst->after_ns).text : "", ends ? " after the last" : "",
+        ends ? "together " : "", share, bubble,
         worst->facts->has_no_ends ? " How long it goes on behind its last work is told by no table."
                                   : "");
     show_edge(report, worst, worst->facts->before, "before the first work");

@@ -54,7 +54,7 @@ static void say_links(ps_report *report, const ps_slow_links *found) {
                      .stage = m->stage,
                      .gain_ns = ms_to_ns(worst->time * (1 - share / 100)) / n_steps,
                      .value = share},
-        "%zu link%s slower than the median of the same transport and size; the slowest, %.32s from rank "
+        "%zu link%s far below the median of the same transport and size; the slowest, %.32s from rank "
         "%lld to rank %s, reaches %.3g of %.3g GB/s.",
         found->n, found->n == 1 ? " is" : "s are", worst->transport, (long long)worst->source,
         PS_RANK(worst->destination), worst->bandwidth, worst->median);
