@@ -165,16 +165,15 @@ bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member 
     }
     bool is_nvidia = report->vendor == PS_VENDOR_NVIDIA;
     bool is_fused = o->way == PS_OPTIMISER_FUSED;
-    (void)snprintf(out, size,
-                   "%s%sA step launches %lld kernel%s%s: what takes time is what the host does "
-                   "around them.",
-                   is_fused    ? "Fewer parameter groups"
-                   : is_nvidia ? "fused=True where the optimiser has it"
-                   : report->vendor == PS_VENDOR_ASCEND
-                       ? "Fused optimisers of torch_npu (NpuFusedAdamW ...)"
-                       : "A fused optimiser",
-                   is_nvidia ? "; capturable=True with CUDA graphs. " : ". ",
-                   (long long)o->n_kernels, o->n_kernels == 1 ? "" : "s", WAYS[o->way]);
+    (void)snprintf(
+        out, size,
+        "%s%sA step launches %lld kernel%s%s: it is not their number that takes the time.",
+        is_fused                             ? "Fewer parameter groups"
+        : is_nvidia                          ? "fused=True where the optimiser has it"
+        : report->vendor == PS_VENDOR_ASCEND ? "Fused optimisers of torch_npu (NpuFusedAdamW ...)"
+                                             : "A fused optimiser",
+        is_nvidia ? "; capturable=True with CUDA graphs. " : ". ", (long long)o->n_kernels,
+        o->n_kernels == 1 ? "" : "s", WAYS[o->way]);
     return true;
 }
 

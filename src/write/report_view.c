@@ -61,7 +61,7 @@ static bool has_exposed(const ps_report_view *view) {
 }
 
 /* The number of the finding that says so; 0: it holds all. */
-static int64_t is_of_part(const ps_report_view *view) {
+static int64_t part_finding(const ps_report_view *view) {
     for (size_t r = 0; r < view->findings->n_rows; r++) {
         if (strcmp(ps_view_text(view->findings, r, "rule"), "thinned") == 0) {
             return ps_view_int(view->findings, r, "finding");
@@ -91,7 +91,7 @@ static const char *silence_of_part(size_t section, size_t n, int64_t finding,
 
 const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n,
                             char out[PS_SILENCE_TEXT]) {
-    int64_t part = is_of_part(view);
+    int64_t part = part_finding(view);
     if (section == 0 && view->has_host_times) {
         return "Not judged: the times of the devices are the host's (no GPU was recorded), so nothing was launched "
                "and no device waited for the host.";
