@@ -3,7 +3,6 @@
 
 #include <strings.h>
 
-#include "analyze/derived.h"
 #include "base/alloc.h"
 
 #define X(symbol) extern const ps_analysis ps_analysis_##symbol;
@@ -29,17 +28,6 @@ const ps_analysis *ps_analysis_find(const char *name) {
         }
     }
     return NULL;
-}
-
-ps_code ps_round_map(const ps_round *round, const ps_map_input *in, void **partial, ps_err *err) {
-    if (in->derived != NULL || in->trace == NULL) {
-        return round->map(in, partial, err);
-    }
-    ps_map_input own = *in;
-    own.derived = ps_derived_new(in->trace, in->opts, in->diag, err);
-    ps_code code = own.derived != NULL ? round->map(&own, partial, err) : PS_NOMEM;
-    ps_derived_free(own.derived);
-    return code;
 }
 
 ps_code ps_result_add(ps_result *r, ps_table *table, ps_err *err) {

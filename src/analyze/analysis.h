@@ -100,9 +100,6 @@ typedef struct ps_round {
     ps_code (*reduce)(const ps_reduce_input *in, void **shared, ps_err *err);
 } ps_round;
 
-/* Runs the map of a round; without `in->derived` the trace gets its own for that long. */
-ps_code ps_round_map(const ps_round *round, const ps_map_input *in, void **partial, ps_err *err);
-
 /* Where rank-homed tables go. The last two need databases of ranks: other formats are not read for them. */
 typedef enum ps_writes {
     PS_WRITES_CLUSTER,  /* it makes none: the ranks may be of any format */

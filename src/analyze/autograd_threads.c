@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "analyze/links.h"
 #include "base/alloc.h"
 
 /* Threads that may be callers; of more the first ones in the capture. */

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/marks.h"
 #include "analyze/step_index.h"
 #include "model/recording.h"
 

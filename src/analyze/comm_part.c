@@ -1,11 +1,12 @@
 #include "analyze/comm_part.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analyze/derived.h"
 #include "analyze/links.h"
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/lit.h"
 #include "model/group_hash.h"
@@ -149,13 +150,26 @@ static ps_comm_part *new_part(const ps_map_input *in, ps_err *err) {
     return part;
 }
 
+static_assert((PS_COMM_TIMES | PS_COMM_BANDWIDTHS | PS_COMM_LINKS) < PS_N_COMM_SLOTS,
+              "a slot for each set of tables");
+
+static ps_comm_part *kept_part(const ps_map_input *in, uint32_t tables) {
+    return ps_derived_slot_at(in->derived, PS_SLOT_COMM + tables)->value;
+}
+
+static ps_comm_part *keep_part(const ps_map_input *in, uint32_t tables, ps_comm_part *part) {
+    *ps_derived_slot_at(in->derived, PS_SLOT_COMM + tables) =
+        (ps_derived_slot){.value = part, .free_value = ps_comm_part_free};
+    return part;
+}
+
 /* The part without tables, whose list all others share; kept with the derived facts. NULL when memory is out. */
 static ps_comm_part *base_part(const ps_map_input *in, ps_err *err) {
-    ps_comm_part **kept = ps_derived_comm(in->derived, 0);
-    if (*kept != NULL) {
-        return *kept;
+    ps_comm_part *part = kept_part(in, 0);
+    if (part != NULL) {
+        return part;
     }
-    ps_comm_part *part = new_part(in, err);
+    part = new_part(in, err);
     ps_code code = part == NULL            ? PS_NOMEM
                    : read_groups(in, part) ? read_list(in, part, err)
                                            : ps_fail_nomem(err);
@@ -163,19 +177,15 @@ static ps_comm_part *base_part(const ps_map_input *in, ps_err *err) {
         ps_comm_part_free(part);
         return NULL;
     }
-    *kept = part;
-    return part;
+    return keep_part(in, 0, part);
 }
 
 static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *err) {
     ps_comm_part *base = base_part(in, err);
-    ps_comm_part **kept = ps_derived_comm(in->derived, tables);
-    if (base == NULL || *kept != NULL) {
-        return base != NULL ? *kept : NULL;
-    }
-    ps_comm_part *part = new_part(in, err);
+    ps_comm_part *kept = base != NULL ? kept_part(in, tables) : NULL;
+    ps_comm_part *part = base != NULL && kept == NULL ? new_part(in, err) : NULL;
     if (part == NULL) {
-        return NULL;
+        return kept;
     }
     part->list = base->list;
     part->list_of = base;
@@ -184,8 +194,7 @@ static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *
         (void)ps_fail_nomem(err);
     } else if (ps_comm_tables_read(in->trace, tables, in->opts->step_id, &part->tables, err) ==
                PS_OK) {
-        *kept = part;
-        return part;
+        return keep_part(in, tables, part);
     }
     ps_comm_part_free(part);
     return NULL;

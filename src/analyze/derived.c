@@ -2,8 +2,6 @@
 
 #include "base/alloc.h"
 
-enum { N_COMM_TABLES = (PS_COMM_TIMES | PS_COMM_BANDWIDTHS | PS_COMM_LINKS) + 1 };
-
 typedef struct modules {
     ps_module_tree tree;
     bool is_made;
@@ -19,7 +17,7 @@ struct ps_derived {
     ps_mfu *mfu;
     bool has_links, has_overlaps;
     modules modules[2]; /* [marks_too] */
-    ps_comm_part *comm[N_COMM_TABLES];
+    ps_derived_slot slots[PS_N_SLOTS];
 };
 
 ps_derived *ps_derived_new(const ps_trace *trace, const ps_analysis_opts *opts, ps_diag *diag,
@@ -37,8 +35,10 @@ ps_derived *ps_derived_new(const ps_trace *trace, const ps_analysis_opts *opts, 
 
 void ps_derived_free(ps_derived *d) {
     if (d != NULL) {
-        for (size_t i = 0; i < N_COMM_TABLES; i++) {
-            ps_comm_part_free(d->comm[i]);
+        for (size_t i = 0; i < PS_N_SLOTS; i++) {
+            if (d->slots[i].value != NULL) {
+                d->slots[i].free_value(d->slots[i].value);
+            }
         }
         ps_module_tree_fini(&d->modules[0].tree);
         ps_module_tree_fini(&d->modules[1].tree);
@@ -117,6 +117,17 @@ ps_code ps_derived_modules(ps_derived *d, bool marks_too, const ps_module_tree *
     return PS_OK;
 }
 
-ps_comm_part **ps_derived_comm(ps_derived *d, uint32_t tables) {
-    return &d->comm[tables];
+ps_derived_slot *ps_derived_slot_at(ps_derived *d, size_t slot) {
+    return &d->slots[slot];
+}
+
+ps_code ps_round_map(const ps_round *round, const ps_map_input *in, void **partial, ps_err *err) {
+    if (in->derived != NULL || in->trace == NULL) {
+        return round->map(in, partial, err);
+    }
+    ps_map_input own = *in;
+    own.derived = ps_derived_new(in->trace, in->opts, in->diag, err);
+    ps_code code = own.derived != NULL ? round->map(&own, partial, err) : PS_NOMEM;
+    ps_derived_free(own.derived);
+    return code;
 }

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "analyze/analysis.h"
-#include "analyze/comm_part.h"
 #include "analyze/links.h"
 #include "analyze/mfu.h"
 #include "analyze/module_tree.h"
@@ -32,7 +31,23 @@ const ps_overlaps *ps_derived_overlaps(ps_derived *d, ps_err *err);
 PS_MUST_USE ps_code ps_derived_modules(ps_derived *d, bool marks_too, const ps_module_tree **out,
                                        ps_err *err);
 
-/* Where the communication with these tables (ps_comm_table bits) is kept once it was read; ps_comm_part_read() uses it. */
-ps_comm_part **ps_derived_comm(ps_derived *d, uint32_t tables);
+/* What one piece of code above keeps with the derived facts: it alone knows the type. NULL until it puts a value there;
+ * `free_value` is called with it when the facts end. */
+typedef struct ps_derived_slot {
+    void *value;
+    void (*free_value)(void *value);
+} ps_derived_slot;
+
+enum {
+    PS_SLOT_COMM = 0, /* ps_comm_part_read(): a slot for each set of tables */
+    PS_N_COMM_SLOTS = 8,
+    PS_N_SLOTS = PS_SLOT_COMM + PS_N_COMM_SLOTS
+};
+
+/* `slot` < PS_N_SLOTS. Borrowed. */
+ps_derived_slot *ps_derived_slot_at(ps_derived *d, size_t slot);
+
+/* Runs the map of a round; without `in->derived` the trace gets its own for that long. */
+ps_code ps_round_map(const ps_round *round, const ps_map_input *in, void **partial, ps_err *err);
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analyze/host_activity.h"
-#include "analyze/marks.h"
 #include "analyze/stats.h"
+#include "analyze/step_index.h"
 #include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/idmap.h"

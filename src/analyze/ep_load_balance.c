@@ -7,7 +7,7 @@
 #include "analyze/analysis.h"
 #include "analyze/derived.h"
 #include "analyze/kernel_args.h"
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/lit.h"

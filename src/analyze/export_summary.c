@@ -7,7 +7,7 @@
 #include "analyze/analysis.h"
 #include "analyze/call_sums.h"
 #include "analyze/kernel_details.h"
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 
 typedef struct partial {

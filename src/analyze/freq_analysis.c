@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/idmap.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/host_phases.h"
+#include "analyze/host_activity_phases.h"
 #include "analyze/links.h"
 #include "base/err.h"
 #include "model/trace.h"

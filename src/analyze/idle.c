@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/idmap.h"

@@ -9,8 +9,8 @@
 
 #include "analyze/derived.h"
 #include "analyze/kernel_args.h"
+#include "analyze/kernel_facts.h"
 #include "analyze/links.h"
-#include "analyze/view_kernel.h"
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
@@ -391,7 +391,7 @@ static bool add_row(lister *l, uint32_t slice, bool is_kernel) {
 }
 
 static bool list_all(lister *l) {
-    ps_slice_kind communication = ps_view_communication(l->s);
+    ps_slice_kind communication = ps_communication_kind(l->s);
     bool ok = ps_kernel_keys_init(&l->wanted, l->trace);
     l->op_type = ps_trace_find_text(l->trace, "opType");
     for (uint32_t i = 0; ok && i < l->s->n; i++) {

@@ -2,28 +2,9 @@
  * "one below" is the parent. Every step is linear in slices and flows, however deep they nest. */
 #include "analyze/links.h"
 
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "model/recording.h"
-
-bool ps_is_host_range(uint8_t kind) {
-    switch (kind) {
-    case PS_SLICE_MARK_HOST:
-    case PS_SLICE_HOST_OP:
-    case PS_SLICE_ANNOTATION:
-    case PS_SLICE_QUEUE:
-    case PS_SLICE_CALL:
-    case PS_SLICE_PYTHON:
-    case PS_SLICE_HOST_OTHER:
-        return true;
-    default:
-        return false;
-    }
-}
-
-bool ps_is_launched(uint8_t kind) {
-    return kind >= PS_SLICE_KERNEL || kind == PS_SLICE_MARK_DEVICE || kind == PS_SLICE_COMM_OP;
-}
 
 static int64_t end_of(const ps_slices *s, uint32_t i) {
     return s->start_ns[i] + s->dur_ns[i];

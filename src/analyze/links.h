@@ -34,11 +34,6 @@ typedef struct ps_links {
 PS_MUST_USE ps_code ps_links_init(ps_links *links, const ps_trace *trace, ps_err *err);
 void ps_links_fini(ps_links *links);
 
-/* Whether a slice ran on a host thread with a beginning and an end (operators, calls, annotations, Python, marks), and
- * whether it is work that was launched (kernels, copies, tasks, waits, device marks, communication operators). */
-bool ps_is_host_range(uint8_t kind);
-bool ps_is_launched(uint8_t kind);
-
 /* What is around a host slice: its parent; of the outermost slices of a thread that runs backward operators, the range in
  * which another thread waits for them, where that is known. Whoever asks what a slice belongs to walks up by this,
  * whoever asks what its own thread does by `parent`. */

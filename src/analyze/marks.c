@@ -115,33 +115,6 @@ static bool classify(classes *c, const ps_trace *trace, ps_str name, uint32_t *r
     return ps_idmap_put(&c->by_name, name.id, *row);
 }
 
-/* --- steps ------------------------------------------------------------------------------------------- */
-
-ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err) {
-    size_t n = 0;
-    const ps_step *steps = ps_trace_steps(trace, &n);
-    if (wanted < 0) {
-        return PS_OK;
-    }
-    if (n == 0) {
-        return ps_fail(err, PS_NOTHING,
-                       "no steps recorded (STEP_TIME is empty): leave out --step_id");
-    }
-    char have[160] = "";
-    size_t len = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (steps[i].id == wanted) {
-            return PS_OK;
-        }
-        if (len < sizeof have - 32) {
-            len += (size_t)snprintf(have + len, sizeof have - len, "%s%lld", i > 0 ? ", " : "",
-                                    (long long)steps[i].id);
-        }
-    }
-    return ps_fail(err, PS_NOTHING, "step %lld is not recorded; there are: %s", (long long)wanted,
-                   have);
-}
-
 /* --- wrappers and nested marks ----------------------------------------------------------------------- */
 
 static int compare_groups(const void *a, const void *b) {

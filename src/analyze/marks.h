@@ -10,8 +10,6 @@
 #include "analyze/analysis.h"
 #include "model/chart.h"
 
-#define PS_STEP_OUTSIDE INT64_MIN /* the mark lies in no step */
-
 typedef struct ps_mark {
     int64_t start_ns, end_ns; /* device time, epoch */
     int64_t host_start_ns, host_end_ns;
@@ -32,9 +30,6 @@ typedef struct ps_mark_list {
  * substring, any case: "WeightGradStore?pop" BW, both words FB, "forward" F, "backward" B. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_mark_classify(const char *message, bool *is_mark, ps_op_kind *kind,
                                      int32_t *microbatch, ps_err *err);
-
-/* PS_NOTHING with a sentence when the trace has no step of that id; PS_OK when `wanted` is negative. */
-PS_MUST_USE ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err);
 
 /* All marks with a device side. With opts->step_id >= 0 only those of that step; PS_NOTHING with a sentence
  * when the rank has no such step. The caller ends with ps_mark_list_fini(). */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/idmap.h"

@@ -5,9 +5,9 @@
 #include "analyze/analysis.h"
 #include "analyze/derived.h"
 #include "analyze/links.h"
-#include "analyze/marks.h"
 #include "analyze/mfu.h"
 #include "analyze/module_partial.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 
 /* What one map makes on the way to its partial. */

@@ -2,7 +2,7 @@
  * database. */
 #include "analyze/analysis.h"
 #include "analyze/commop.h"
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 
 typedef struct partial {

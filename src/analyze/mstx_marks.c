@@ -15,9 +15,9 @@
 
 #include "analyze/derived.h"
 #include "analyze/links.h"
-#include "analyze/marks.h"
 #include "analyze/overlap.h"
 #include "analyze/project.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/hash.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analyze/give.h"
-#include "analyze/marks.h"
 #include "analyze/stats.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 
 /* --- one rank ------------------------------------------------------------------------------------------- */

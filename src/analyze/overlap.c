@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "analyze/work.h"
 #include "base/alloc.h"
 #include "base/idmap.h"

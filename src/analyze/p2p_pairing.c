@@ -1,8 +1,8 @@
 /* p2p_pairing: gives every send and its receive the same COMMUNICATION_OP.opConnectionId, which is how
  * MindStudio Insight draws the arrow between them. */
 #include "analyze/analysis.h"
-#include "analyze/marks.h"
 #include "analyze/p2p.h"
+#include "analyze/step_index.h"
 #include "analyze/topology.h"
 #include "base/alloc.h"
 

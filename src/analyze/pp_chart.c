@@ -18,6 +18,7 @@
 #include "analyze/p2p.h"
 #include "analyze/pipeline.h"
 #include "analyze/recorded_clock.h"
+#include "analyze/step_index.h"
 #include "analyze/topology.h"
 #include "base/alloc.h"
 #include "base/num.h"

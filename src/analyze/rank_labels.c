@@ -1,5 +1,5 @@
 /* Steps are the windows of the trace that hold the host start of an op. Without windows the labels tell
- * (label_steps.h). */
+ * (rank_labels_steps.h). */
 #include "analyze/rank_labels.h"
 
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "analyze/derived.h"
 #include "analyze/host_parts.h"
 #include "analyze/infer_flows.h"
-#include "analyze/jobs.h"
-#include "analyze/label_steps.h"
 #include "analyze/project.h"
+#include "analyze/rank_labels_jobs.h"
+#include "analyze/rank_labels_steps.h"
 #include "analyze/span_index.h"
 #include "analyze/step_index.h"
 #include "base/alloc.h"

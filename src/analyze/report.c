@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/marks.h"
 #include "analyze/report_gains.h"
 #include "analyze/report_gather.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/num.h"
 

@@ -5,9 +5,9 @@
 
 #include "analyze/alike.h"
 #include "analyze/late.h"
-#include "analyze/marks.h"
 #include "analyze/report.h"
 #include "analyze/report_gains.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/num.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/marks.h"
 #include "analyze/report.h"
+#include "analyze/step_index.h"
 #include "base/num.h"
 
 static void show_event(ps_report *report, const ps_report_member *m, const ps_report_event *e,

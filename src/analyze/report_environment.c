@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/marks.h"
 #include "analyze/report.h"
+#include "analyze/step_index.h"
 #include "base/lit.h"
 #include "base/num.h"
 

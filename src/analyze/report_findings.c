@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 
 void ps_findings_fini(ps_findings *f) {

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "analyze/kernel_args.h"
-#include "analyze/marks.h"
 #include "analyze/report.h"
 #include "base/alloc.h"
 

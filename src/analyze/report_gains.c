@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/marks.h"
 #include "base/alloc.h"
 #include "base/num.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/marks.h"
 #include "analyze/report_facts.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 
 #define PROMPT_NS 20000

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "analyze/alike.h"
-#include "analyze/marks.h"
 #include "analyze/report.h"
 #include "analyze/slow_link_matrix.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/num.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/marks.h"
 #include "analyze/report.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"

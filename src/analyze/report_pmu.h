@@ -2,8 +2,8 @@
 #ifndef PS_ANALYZE_REPORT_PMU_H
 #define PS_ANALYZE_REPORT_PMU_H
 
+#include "analyze/kernel_pmu.h"
 #include "analyze/report_facts.h"
-#include "analyze/view_pmu.h"
 
 typedef struct ps_bounds {
     ps_pmu pmu;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/marks.h"
 #include "analyze/report.h"
 #include "base/alloc.h"
 #include "base/num.h"

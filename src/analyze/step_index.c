@@ -1,6 +1,7 @@
 #include "analyze/step_index.h"
 
-#include "analyze/marks.h"
+#include <stdio.h>
+
 #include "base/alloc.h"
 
 bool ps_step_index_init(ps_step_index *x, const ps_trace *trace) {
@@ -61,4 +62,29 @@ int64_t ps_step_of(const ps_step_index *x, int64_t host_start, int64_t host_end)
 void ps_step_index_fini(ps_step_index *x) {
     ps_free(x->latest_end);
     *x = (ps_step_index){.n_leaves = 1};
+}
+
+ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err) {
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(trace, &n);
+    if (wanted < 0) {
+        return PS_OK;
+    }
+    if (n == 0) {
+        return ps_fail(err, PS_NOTHING,
+                       "no steps recorded (STEP_TIME is empty): leave out --step_id");
+    }
+    char have[160] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (steps[i].id == wanted) {
+            return PS_OK;
+        }
+        if (len < sizeof have - 32) {
+            len += (size_t)snprintf(have + len, sizeof have - len, "%s%lld", i > 0 ? ", " : "",
+                                    (long long)steps[i].id);
+        }
+    }
+    return ps_fail(err, PS_NOTHING, "step %lld is not recorded; there are: %s", (long long)wanted,
+                   have);
 }

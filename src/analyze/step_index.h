@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "model/trace.h"
+
+#define PS_STEP_OUTSIDE INT64_MIN /* in no step */
 
 /* Steps with the latest end of each stretch of them, as a binary tree: node k covers nodes 2k and 2k + 1, the leaves
  * are the steps. The last one that contains a range is found in logarithmic time. */
@@ -24,5 +27,8 @@ void ps_step_index_fini(ps_step_index *x);
 /* The id of the last step that starts at or before the range and ends no earlier than it: times from the trace's
  * origin. PS_STEP_OUTSIDE when there is none; 0 in a trace without steps. */
 int64_t ps_step_of(const ps_step_index *x, int64_t start_ns, int64_t end_ns);
+
+/* PS_NOTHING with a sentence when the trace has no step of that id; PS_OK when `wanted` is negative. */
+PS_MUST_USE ps_code ps_check_step(const ps_trace *trace, int64_t wanted, ps_err *err);
 
 #endif

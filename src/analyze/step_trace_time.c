@@ -9,11 +9,11 @@
 
 #include "analyze/analysis.h"
 #include "analyze/derived.h"
-#include "analyze/marks.h"
 #include "analyze/overlap.h"
 #include "analyze/overlap_lanes.h"
 #include "analyze/stage_groups.h"
 #include "analyze/step_facts.h"
+#include "analyze/step_index.h"
 #include "analyze/topology.h"
 #include "base/alloc.h"
 #include "model/recording.h"

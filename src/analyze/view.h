@@ -101,17 +101,4 @@ typedef struct ps_slice_list {
 } ps_slice_list;
 bool ps_slice_list_add(ps_slice_list *list, uint32_t slice); /* false: memory is out */
 
-/* Cells of a row on demand. NULL and "" leave it NULL. */
-static inline void ps_cell_int_set(ps_value *cell, int64_t value) {
-    *cell = (ps_value){.u.i = value};
-}
-static inline void ps_cell_real_set(ps_value *cell, double value) {
-    *cell = (ps_value){.u.r = value};
-}
-static inline void ps_cell_text_set(ps_value *cell, const char *text) {
-    if (text != NULL && text[0] != '\0') {
-        *cell = (ps_value){.u.text = text};
-    }
-}
-
 #endif

@@ -6,6 +6,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/capture_facts.h"
+#include "analyze/derived.h"
 #include "analyze/view.h"
 #include "base/alloc.h"
 #include "base/num.h"

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/kernel_facts.h"
+#include "analyze/kernel_pmu.h"
 #include "analyze/view.h"
-#include "analyze/view_kernel.h"
-#include "analyze/view_pmu.h"
 #include "base/alloc.h"
 
 enum {
@@ -85,7 +85,7 @@ typedef struct details {
     const ps_trace *trace;
     const ps_slices *s;
     const ps_track *tracks;
-    ps_view_kernels kernels;
+    ps_kernel_source kernels;
     ps_pmu pmu;
     row *rows;
     size_t n, cap;
@@ -95,7 +95,7 @@ typedef struct details {
 static void free_details(void *context) {
     details *d = context;
     if (d != NULL) {
-        ps_view_kernels_fini(&d->kernels);
+        ps_kernel_source_fini(&d->kernels);
         ps_pmu_fini(&d->pmu);
         ps_free(d->rows);
         ps_free(d->columns);
@@ -121,8 +121,8 @@ static void make_row(const void *context, size_t i, ps_value *cells, char room[P
     const details *d = context;
     uint32_t slice = d->rows[i].slice;
     const ps_track *track = &d->tracks[d->s->track[slice]];
-    ps_view_kernel k;
-    ps_view_kernel_read(&d->kernels, slice, &k);
+    ps_kernel_facts k;
+    ps_kernel_facts_read(&d->kernels, slice, &k);
     ps_cell_int_set(&cells[C_SLICE], slice);
     ps_cell_text_set(&cells[C_NAME], ps_trace_text(d->trace, d->s->name[slice]));
     ps_cell_text_set(&cells[C_TYPE], ps_trace_text(d->trace, k.type));
@@ -171,7 +171,7 @@ static int64_t wait_before(device_end *ends, size_t *n, int64_t device, int64_t 
 }
 
 static bool list_rows(details *d, const ps_view_input *in) {
-    ps_slice_kind communication = ps_view_communication(d->s);
+    ps_slice_kind communication = ps_communication_kind(d->s);
     device_end ends[MAX_DEVICES];
     size_t n_ends = 0;
     bool ok = true;
@@ -221,7 +221,7 @@ static ps_table *make_details(const ps_view_input *in, const ps_view *view, ps_e
         d->trace = in->trace;
         d->s = ps_trace_slices(in->trace);
         d->tracks = ps_trace_tracks(in->trace, &n_tracks);
-        ok = ps_view_kernels_init(&d->kernels, in->links);
+        ok = ps_kernel_source_init(&d->kernels, in->links);
         ok = ps_pmu_init(&d->pmu, &d->kernels.keys, in->trace) && ok && list_rows(d, in);
     }
     if (!ok || d->n == 0) {

@@ -1,8 +1,8 @@
 /* Summaries by name: what the host called, what the device ran, what communicated. Of each slice what lies in the span. */
 #include <string.h>
 
+#include "analyze/kernel_facts.h"
 #include "analyze/view.h"
-#include "analyze/view_kernel.h"
 #include "analyze/view_sums.h"
 #include "base/alloc.h"
 
@@ -34,7 +34,7 @@ typedef struct adder {
     const sums_spec *what;
     const ps_slices *s;
     const ps_track *tracks;
-    ps_view_kernels kernels; /* with links */
+    ps_kernel_source kernels; /* with links */
     ps_str op_type, group;
     ps_view_sums sums;
 } adder;
@@ -66,13 +66,13 @@ static ps_str comm_type_of(const adder *a, uint32_t slice) {
 }
 
 static bool add_slice(adder *a, uint32_t i, bool is_comm) {
-    ps_view_kernel k = {0};
+    ps_kernel_facts k = {0};
     ps_str keys[PS_VIEW_KEYS] = {{0}};
     bool reads = false;
     for (size_t n = 0; n < a->what->n_keys; n++) {
         key_of key = a->what->keys[n];
         if (key >= KEY_TYPE && key <= KEY_SHAPES && !is_comm && !reads) {
-            ps_view_kernel_read(&a->kernels, i, &k);
+            ps_kernel_facts_read(&a->kernels, i, &k);
             reads = true;
         }
         keys[n] = key == KEY_NAME              ? a->s->name[i]
@@ -91,7 +91,7 @@ static bool add_slice(adder *a, uint32_t i, bool is_comm) {
 
 static bool add_all(adder *a) {
     bool is_comm = a->what->kinds == 0;
-    uint32_t kinds = is_comm ? KIND(ps_view_communication(a->s)) : a->what->kinds;
+    uint32_t kinds = is_comm ? KIND(ps_communication_kind(a->s)) : a->what->kinds;
     bool ok = true;
     for (uint32_t i = 0; ok && i < a->s->n && a->s->start_ns[i] < a->in->to_ns; i++) {
         bool wanted = (kinds & KIND(a->s->kind[i])) != 0 &&
@@ -116,7 +116,7 @@ static ps_table *make_sums(const ps_view_input *in, const sums_spec *what, ps_er
     if (ps_str_is_none(a.op_type)) {
         a.op_type = ps_trace_find_text(in->trace, "Collective name");
     }
-    bool ok = (in->links == NULL || ps_view_kernels_init(&a.kernels, in->links)) && add_all(&a);
+    bool ok = (in->links == NULL || ps_kernel_source_init(&a.kernels, in->links)) && add_all(&a);
     ps_table *t = NULL;
     if (!ok) {
         (void)ps_fail_nomem(err);
@@ -127,7 +127,7 @@ static ps_table *make_sums(const ps_view_input *in, const sums_spec *what, ps_er
                                what->key_names, what->n_keys, 0, err);
     }
     if (in->links != NULL) {
-        ps_view_kernels_fini(&a.kernels);
+        ps_kernel_source_fini(&a.kernels);
     }
     ps_view_sums_fini(&a.sums);
     return t;

@@ -1,6 +1,6 @@
 #include "analyze/view_time.h"
 
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 
 typedef struct reach {

@@ -81,6 +81,19 @@ typedef struct ps_value {
     bool is_null;
 } ps_value;
 
+/* Cells of a row on demand. NULL and "" leave it NULL. */
+static inline void ps_cell_int_set(ps_value *cell, int64_t value) {
+    *cell = (ps_value){.u.i = value};
+}
+static inline void ps_cell_real_set(ps_value *cell, double value) {
+    *cell = (ps_value){.u.r = value};
+}
+static inline void ps_cell_text_set(ps_value *cell, const char *text) {
+    if (text != NULL && text[0] != '\0') {
+        *cell = (ps_value){.u.text = text};
+    }
+}
+
 /* Rows on demand. */
 #define PS_ROW_ROOM 256
 typedef struct ps_row_maker {

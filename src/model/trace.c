@@ -57,6 +57,25 @@ const char *ps_slice_kind_name(ps_slice_kind kind) {
     return NAMES[kind];
 }
 
+bool ps_is_host_range(uint8_t kind) {
+    switch (kind) {
+    case PS_SLICE_MARK_HOST:
+    case PS_SLICE_HOST_OP:
+    case PS_SLICE_ANNOTATION:
+    case PS_SLICE_QUEUE:
+    case PS_SLICE_CALL:
+    case PS_SLICE_PYTHON:
+    case PS_SLICE_HOST_OTHER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool ps_is_launched(uint8_t kind) {
+    return kind >= PS_SLICE_KERNEL || kind == PS_SLICE_MARK_DEVICE || kind == PS_SLICE_COMM_OP;
+}
+
 ps_builder *ps_builder_new(void) {
     ps_builder *b = ps_calloc(1, sizeof *b);
     ps_trace *t = ps_calloc(1, sizeof *t);

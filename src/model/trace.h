@@ -83,6 +83,11 @@ typedef enum ps_slice_kind {
 /* "kernel" ... */
 const char *ps_slice_kind_name(ps_slice_kind kind);
 
+/* Whether a slice ran on a host thread with a beginning and an end (operators, calls, annotations, Python, marks), and
+ * whether it is work that was launched (kernels, copies, tasks, waits, device marks, communication operators). */
+bool ps_is_host_range(uint8_t kind);
+bool ps_is_launched(uint8_t kind);
+
 /* Columns of the slice table. Sorted by start, longer first, then input order. */
 #define PS_SLICE_COLS(X)                                                                           \
     X(int64_t, start_ns)   /* from the trace's origin */                                           \

@@ -1,7 +1,7 @@
 /* GET /api/slice: everything that is known of one slice. */
 #include <string.h>
 
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "serve/around.h"
 #include "serve/flows.h"
 #include "serve/put_args.h"

@@ -1,4 +1,5 @@
 #include "support/pp_trace.h"
+#include "analyze/derived.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 #include "support/report_run.h"
+#include "analyze/derived.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 #include "support/small_runs.h"
+#include "analyze/derived.h"
 
 #include <string.h>
 

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "analyze/capture_facts.h"
+#include "analyze/derived.h"
 #include "write/comparison.h"
 
 typedef struct capture {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/derived.h"
 #include "support/profile.h"
 
 enum { N_RANKS = 2, N_DEVICES = 3, N_EACH = 4 };

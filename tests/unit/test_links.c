@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/links.h"
-#include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "support/small_runs.h"
 

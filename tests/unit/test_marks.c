@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/marks.h"
+#include "analyze/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 

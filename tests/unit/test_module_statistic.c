@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/derived.h"
 #include "analyze/module_measure.h"
 #include "base/alloc.h"
 #include "support/small_runs.h"

@@ -1,5 +1,6 @@
 /* Every rule of dispatch, compute and communication on traces made by hand: a case in which it fires, with its gain, and
  * one in which it is silent. Times in the comments are microseconds. */
+#include "analyze/derived.h"
 #include "support/report_run.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/derived.h"
 #include "base/alloc.h"
 #include "support/profile.h"
 

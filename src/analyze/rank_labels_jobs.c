@@ -1,4 +1,4 @@
-#include "analyze/jobs.h"
+#include "analyze/rank_labels_jobs.h"
 
 #include <string.h>
 

@@ -1,21 +1,21 @@
-#include "analyze/view_kernel.h"
+#include "analyze/kernel_facts.h"
 
 #include "base/alloc.h"
 
-bool ps_view_kernels_init(ps_view_kernels *v, const ps_links *links) {
+bool ps_kernel_source_init(ps_kernel_source *v, const ps_links *links) {
     static const char *const SHAPES[3] = {"inputShapes", "Input Shapes", "Input Dims"};
-    *v = (ps_view_kernels){.links = links, .s = ps_trace_slices(links->trace)};
+    *v = (ps_kernel_source){.links = links, .s = ps_trace_slices(links->trace)};
     for (size_t i = 0; i < 3; i++) {
         v->op_shapes[i] = ps_trace_find_text(links->trace, SHAPES[i]);
     }
     return ps_kernel_keys_init(&v->keys, links->trace);
 }
 
-void ps_view_kernels_fini(ps_view_kernels *v) {
+void ps_kernel_source_fini(ps_kernel_source *v) {
     ps_kernel_keys_fini(&v->keys);
 }
 
-static ps_str shapes_of_op(const ps_view_kernels *v, uint32_t op) {
+static ps_str shapes_of_op(const ps_kernel_source *v, uint32_t op) {
     ps_arg arg;
     for (ps_arg_iter it = ps_trace_args(v->links->trace, op); ps_arg_next(&it, &arg);) {
         bool is_text =
@@ -29,7 +29,7 @@ static ps_str shapes_of_op(const ps_view_kernels *v, uint32_t op) {
     return PS_STR_NONE;
 }
 
-void ps_view_kernel_read(const ps_view_kernels *v, uint32_t slice, ps_view_kernel *out) {
+void ps_kernel_facts_read(const ps_kernel_source *v, uint32_t slice, ps_kernel_facts *out) {
     ps_kernel_read(&v->keys, slice, out->fields);
     out->type = ps_kernel_text(&v->keys, &out->fields[PS_KERNEL_TYPE]);
     out->core = ps_kernel_text(&v->keys, &out->fields[PS_KERNEL_CORE]);
@@ -41,7 +41,7 @@ void ps_view_kernel_read(const ps_view_kernels *v, uint32_t slice, ps_view_kerne
     }
 }
 
-ps_slice_kind ps_view_communication(const ps_slices *s) {
+ps_slice_kind ps_communication_kind(const ps_slices *s) {
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->kind[i] == PS_SLICE_COMM_OP) {
             return PS_SLICE_COMM_OP;

@@ -1,4 +1,4 @@
-#include "analyze/host_phases.h"
+#include "analyze/host_activity_phases.h"
 
 #include <string.h>
 

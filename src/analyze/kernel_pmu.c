@@ -1,9 +1,8 @@
-#include "analyze/view_pmu.h"
+#include "analyze/kernel_pmu.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/view.h"
 #include "base/alloc.h"
 
 /* Numbers of events and places, said elsewhere. */

@@ -5,8 +5,8 @@
  * A phase begins with an operator that means this inside of a range of a certain name (INSIDE of host_activity.def), and goes on with
  * the slices beside it, those that lie in the same range, as far as each is one of them, or an operator that goes on with
  * it (BEHIND) and copies within the device if anything, or launches nothing and another one of these comes after it. */
-#ifndef PS_ANALYZE_HOST_PHASES_H
-#define PS_ANALYZE_HOST_PHASES_H
+#ifndef PS_ANALYZE_HOST_ACTIVITY_PHASES_H
+#define PS_ANALYZE_HOST_ACTIVITY_PHASES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * lowest microbatch when backwards came before it and nothing is open: inside of a step that microbatch is open in an
  * earlier piece, or no backward has run yet. So a trace that begins in the middle of a step is cut at the next one.
  */
-#ifndef PS_ANALYZE_LABEL_STEPS_H
-#define PS_ANALYZE_LABEL_STEPS_H
+#ifndef PS_ANALYZE_RANK_LABELS_STEPS_H
+#define PS_ANALYZE_RANK_LABELS_STEPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Jobs of a static graph executor (Paddle) as the ops of a rank. */
-#ifndef PS_ANALYZE_JOBS_H
-#define PS_ANALYZE_JOBS_H
+#ifndef PS_ANALYZE_RANK_LABELS_JOBS_H
+#define PS_ANALYZE_RANK_LABELS_JOBS_H
 
 #include <stdbool.h>
 

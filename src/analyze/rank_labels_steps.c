@@ -1,4 +1,4 @@
-#include "analyze/label_steps.h"
+#include "analyze/rank_labels_steps.h"
 
 #include "base/alloc.h"
 #include "base/idmap.h"

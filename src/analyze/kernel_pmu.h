@@ -1,7 +1,7 @@
 /* What was measured inside of kernels, as columns: the arguments that are neither a field of their own (kernel_args.h) nor
  * only numbers of events, and of Ascend databases the rows of TASK_PMU_INFO. */
-#ifndef PS_ANALYZE_VIEW_PMU_H
-#define PS_ANALYZE_VIEW_PMU_H
+#ifndef PS_ANALYZE_KERNEL_PMU_H
+#define PS_ANALYZE_KERNEL_PMU_H
 
 #include <stdbool.h>
 #include <stddef.h>
