@@ -9,9 +9,9 @@
 #include "model/recording.h"
 #include "read/ascend_tables.h"
 #include "read/reader.h"
-#include "run/baseline.h"
-#include "run/cluster_tables.h"
-#include "run/output.h"
+#include "run/run_baseline.h"
+#include "run/run_cluster_tables.h"
+#include "run/run_output.h"
 #include "write/sqlite.h"
 
 typedef struct session {

@@ -11,15 +11,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "run/cluster.h"
-
-typedef enum ps_export {
-    PS_EXPORT_DB,
-    PS_EXPORT_CSV,
-    PS_EXPORT_JSON,
-    PS_EXPORT_NOTHING, /* results are only handed back, no file is touched */
-    PS_EXPORT_TEXT,    /* xlsx for tables that are sheets, csv for the others */
-    PS_EXPORT_XLSX
-} ps_export;
+#include "run/table_file.h"
 
 typedef struct ps_run_opts {
     const char

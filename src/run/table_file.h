@@ -2,10 +2,20 @@
 #ifndef PS_RUN_TABLE_FILE_H
 #define PS_RUN_TABLE_FILE_H
 
-#include "run/run.h"
+#include "base/err.h"
+#include "model/table.h"
 #include "write/table_xlsx.h"
 
 #define PS_OUTPUT_FOLDER "cluster_analysis_output"
+
+typedef enum ps_export {
+    PS_EXPORT_DB,
+    PS_EXPORT_CSV,
+    PS_EXPORT_JSON,
+    PS_EXPORT_NOTHING, /* results are only handed back, no file is touched */
+    PS_EXPORT_TEXT,    /* xlsx for tables that are sheets, csv for the others */
+    PS_EXPORT_XLSX
+} ps_export;
 
 /* "csv", "json" or "xlsx". */
 const char *ps_table_file_end(const ps_table *table, ps_export type);

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 
+#define PS_TOKEN_CHARS 32 /* of a random one */
 #define PS_GUARD_MAX_TOKEN 256
 #define PS_GUARD_MAX_HOST 256
 

@@ -25,7 +25,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "serve/lane_tree.h"
+#include "serve/lanes_tree.h"
 
 /* --- the finished tree ---------------------------------------------------------------------------------- */
 

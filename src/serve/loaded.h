@@ -10,8 +10,9 @@
 #include "model/trace.h"
 #include "serve/flows.h"
 #include "serve/lanes.h"
-#include "serve/store.h"
 #include "write/theme.h"
+
+typedef struct ps_loaded ps_loaded;
 
 /* The profile, and the trace of what pipescope derives from it (overlap lanes; may have no slices). Same origin. */
 enum { PS_LAYER_PROFILE, PS_LAYER_DERIVED, PS_N_LAYERS };

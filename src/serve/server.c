@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/threads.h"
-#include "serve/exchange.h"
+#include "serve/server_exchange.h"
 
 enum {
     DEFAULT_CLIENTS = 2000,

@@ -13,7 +13,6 @@
 
 typedef struct ps_server ps_server;
 
-#define PS_TOKEN_CHARS 32
 #define PS_SERVER_URL 640 /* room for any URL of ps_server_url() */
 
 typedef struct ps_server_opts {

@@ -20,6 +20,7 @@
 #include "model/trace.h"
 #include "run/cluster.h"
 #include "serve/lanes.h"
+#include "serve/loaded.h"
 
 #define PS_STORE_AUTO 16
 
@@ -50,9 +51,6 @@ typedef struct ps_rank_entry {
     const char *label; /* "rank 3", with what tells it from others of that number */
     const char *host;  /* name of the machine or "" */
 } ps_rank_entry;
-
-/* A rank in memory. Read-only, shared; the functions of loaded.h look into it. */
-typedef struct ps_loaded ps_loaded;
 
 /* Finds ranks under the paths (each as `cluster -d`), starts reading. PS_NOT_FOUND, PS_NOTHING, PS_NOMEM. The caller frees
  * it with ps_store_free(), which waits for readers to stop. */

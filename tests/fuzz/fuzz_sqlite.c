@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "read/sqlite/page.h"
-#include "read/sqlite/rows.h"
+#include "read/sqlite/scan_rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);

@@ -22,7 +22,7 @@ COUNTS = {
     "src/record/export/profile.c": 24,
     "src/record/export/table_facts.c": 17,
     "src/record/export/table_marks.c": 6,
-    "src/record/export/trace_view.c": 18,
+    "src/record/export/export_trace_view.c": 18,
     "src/serve/route_align.c": 7,
     "src/serve/route_events.c": 2,
     "src/serve/route_flows.c": 29,

@@ -2,7 +2,7 @@
 #include "test_sqlite_tools.h"
 
 #include "read/sqlite/db_private.h"
-#include "read/sqlite/rows.h"
+#include "read/sqlite/scan_rows.h"
 #include "support/sanitized.h"
 
 typedef enum expected_way { DECODED, STEPPED } expected_way;

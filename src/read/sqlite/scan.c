@@ -6,10 +6,10 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/num.h"
-#include "read/sqlite/batch.h"
 #include "read/sqlite/db_private.h"
 #include "read/sqlite/page.h"
-#include "read/sqlite/rows.h"
+#include "read/sqlite/scan_batch.h"
+#include "read/sqlite/scan_rows.h"
 #include "read/sqlite/schema.h"
 
 /* --- our decoder --- */

@@ -2,8 +2,8 @@
 #ifndef PS_RECORD_CALLS_H
 #define PS_RECORD_CALLS_H
 
+#include "record/export/capture.h"
 #include "record/export/order.h"
-#include "record/export/tables.h"
 
 typedef struct ps_calls {
     ps_order_key *keys; /* correlation -> device row, sorted */

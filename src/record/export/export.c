@@ -11,8 +11,8 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "record/export/tables.h"
-#include "record/export/trace_view.h"
+#include "record/export/export_tables.h"
+#include "record/export/export_trace_view.h"
 
 static const uint8_t LOST[PS_N_DROPS] = {
 #define X(name, key, text, lost) lost,

@@ -10,8 +10,8 @@
 #include "base/fs.h"
 #include "base/lit.h"
 #include "base/num.h"
+#include "record/export/export_tables.h"
 #include "record/export/json_value.h"
-#include "record/export/tables.h"
 
 char *ps_profile_dir_name(ps_arena *arena, const char *worker, int64_t unix_ns) {
     enum { MOST_WORKER = 226 };

@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "record/export/calls.h"
 #include "record/export/cover.h"
-#include "record/export/tables.h"
+#include "record/export/export_tables.h"
 
 #define STRING(e, text) ps_export_string(e, text, sizeof(text) - 1)
 

@@ -7,7 +7,7 @@
 #include "base/lit.h"
 #include "base/num.h"
 #include "record/export/clock_offsets.h"
-#include "record/export/tables.h"
+#include "record/export/export_tables.h"
 
 static const char *const DROP_KEYS[PS_N_DROPS] = {
 #define X(name, key, text, lost) key,

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "record/export/tables.h"
+#include "record/export/export_tables.h"
 
 enum { TYPE_PUSH_POP = 1, TYPE_START_END = 2, TYPE_MARK = 3 };
 

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "record/export/calls.h"
 #include "record/export/cover.h"
-#include "record/export/tables.h"
+#include "record/export/export_tables.h"
 #include "record/export/told.h"
 
 #define FIRST_PAIR (INT64_C(1) << 42) /* far from the numbers of kernels and marks */

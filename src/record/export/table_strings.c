@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "record/export/demangle.h"
-#include "record/export/tables.h"
+#include "record/export/export_tables.h"
 
 int64_t ps_export_string(ps_export *e, const char *text, size_t n) {
     uint32_t id = ps_texts_add(&e->strings, text, n);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "record/export/export_tables.h"
 #include "record/export/order.h"
-#include "record/export/tables.h"
 
 #define STRING(e, text) ps_export_string(e, text, sizeof(text) - 1)
 

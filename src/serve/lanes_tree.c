@@ -1,4 +1,4 @@
-#include "serve/lane_tree.h"
+#include "serve/lanes_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Puts rank-homed tables where they belong: the rank's own database, a mirrored copy, or files. */
-#ifndef PS_RUN_OUTPUT_H
-#define PS_RUN_OUTPUT_H
+#ifndef PS_RUN_RUN_OUTPUT_H
+#define PS_RUN_RUN_OUTPUT_H
 
 #include "run/run.h"
 

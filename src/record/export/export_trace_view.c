@@ -1,6 +1,6 @@
 /* An array of trace events as the profiler writes it: times are texts of microseconds with three decimals, which no reader
  * passes through a double; the device is a process of its own, its streams are threads. */
-#include "record/export/trace_view.h"
+#include "record/export/export_trace_view.h"
 #include "record/export/failure.h"
 
 #include <errno.h>

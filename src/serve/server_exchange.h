@@ -1,10 +1,10 @@
-/* Inside the server: one connection, one request on it and its reply. exchange.c answers, server.c owns sockets, threads and
+/* Inside the server: one connection, one request on it and its reply. server_exchange.c answers, server.c owns sockets, threads and
  * the lists below.
  *
  * A request comes as a series of calls of libmicrohttpd: its address (exchange_new), its headers, pieces of its body, its end;
  * then, when it was set aside, one more when it is to go on. All calls of one connection come from one thread. */
-#ifndef PS_SERVE_EXCHANGE_H
-#define PS_SERVE_EXCHANGE_H
+#ifndef PS_SERVE_SERVER_EXCHANGE_H
+#define PS_SERVE_SERVER_EXCHANGE_H
 
 #include <microhttpd.h>
 #include <pthread.h>

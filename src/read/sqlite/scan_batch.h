@@ -1,6 +1,6 @@
 /* The batch under construction behind a scan, whichever way the rows are read. */
-#ifndef PS_READ_SQLITE_BATCH_H
-#define PS_READ_SQLITE_BATCH_H
+#ifndef PS_READ_SQLITE_SCAN_BATCH_H
+#define PS_READ_SQLITE_SCAN_BATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* One export: what the tables of the database have in common. Each file table_*.c fills some tables from the capture;
  * strings, streams and tasks are numbered here. */
-#ifndef PS_RECORD_TABLES_H
-#define PS_RECORD_TABLES_H
+#ifndef PS_RECORD_EXPORT_TABLES_H
+#define PS_RECORD_EXPORT_TABLES_H
 
 #include "base/buf.h"
 #include "record/export/comm.h"

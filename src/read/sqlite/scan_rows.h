@@ -1,7 +1,7 @@
 /* Decodes the records of one table b-tree into batches, without libsqlite3. Internal to the scanner; tests and the
  * fuzzer call it directly. */
-#ifndef PS_READ_SQLITE_ROWS_H
-#define PS_READ_SQLITE_ROWS_H
+#ifndef PS_READ_SQLITE_SCAN_ROWS_H
+#define PS_READ_SQLITE_SCAN_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>

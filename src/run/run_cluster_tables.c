@@ -1,4 +1,4 @@
-#include "run/cluster_tables.h"
+#include "run/run_cluster_tables.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "serve/exchange.h"
+#include "serve/server_exchange.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "run/output.h"
+#include "run/run_output.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  *   ps_plan_cluster_tables      says what goes where (run->written) and looks whether it can
  *   ps_write_cluster_tables     does it */
-#ifndef PS_RUN_CLUSTER_TABLES_H
-#define PS_RUN_CLUSTER_TABLES_H
+#ifndef PS_RUN_RUN_CLUSTER_TABLES_H
+#define PS_RUN_RUN_CLUSTER_TABLES_H
 
 #include "run/run.h"
 

@@ -9,12 +9,12 @@
  *
  * Values are loaded as eight bytes and shifted down: that may read behind the value, even behind the page, which is
  * what PS_PAGE_SLACK is for; nothing of it reaches the result. */
-#include "read/sqlite/rows.h"
+#include "read/sqlite/scan_rows.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-#include "read/sqlite/batch.h"
+#include "read/sqlite/scan_batch.h"
 
 enum {
     KEY_BYTES = 16, /* longer headers are decoded for each row */

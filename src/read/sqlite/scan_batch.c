@@ -1,5 +1,5 @@
 /* Memory of a batch: allocated once for a scan, but for copies of text, which live for one delivery. */
-#include "read/sqlite/batch.h"
+#include "read/sqlite/scan_batch.h"
 
 #include "base/alloc.h"
 

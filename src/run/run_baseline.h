@@ -1,7 +1,7 @@
 /* The other capture of a comparison: the analyses that others compare with are run over it first, and nothing is written
  * there. */
-#ifndef PS_RUN_BASELINE_H
-#define PS_RUN_BASELINE_H
+#ifndef PS_RUN_RUN_BASELINE_H
+#define PS_RUN_RUN_BASELINE_H
 
 #include "run/run.h"
 

@@ -1,4 +1,4 @@
-#include "run/baseline.h"
+#include "run/run_baseline.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The lane tree while it grows (lanes.c says how it looks): drafts of nodes that are looked up by their ids. Memory that is
  * out is noted in `failed`; functions that give a draft then give PS_NONE. */
-#ifndef PS_SERVE_LANE_TREE_H
-#define PS_SERVE_LANE_TREE_H
+#ifndef PS_SERVE_LANES_TREE_H
+#define PS_SERVE_LANES_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "model/recording.h"
-#include "serve/lane_tree.h"
+#include "serve/lanes_tree.h"
 
 /* --- lanes ---------------------------------------------------------------------------------------------- */
 
