@@ -108,7 +108,7 @@ static inline const ps_record_domain *domain_of(const ps_record_domain *handle) 
 
 ps_record_domain *ps_record_domain_named(const char *name) {
     ps_process_init();
-    return ps_domain_named(name, name != NULL ? strlen(name) : 0);
+    return ps_event_domain(name, name != NULL ? strlen(name) : 0);
 }
 
 void ps_record_mark(ps_record_domain *handle, const char *message, void *stream) {

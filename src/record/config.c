@@ -1,5 +1,4 @@
-/* Options are texts until a recording starts. Each text ever seen is kept once, for as long as the process lives: a value
- * that one thread reads is not freed under it by another one that sets the option, and the environment may change too. */
+/* Values of options, out of their texts (config_texts.h). */
 #include "record/config.h"
 
 #include <limits.h>
@@ -16,109 +15,12 @@
 #include "record/hold.h"
 #include "record/log.h"
 
-enum {
-#define X(name, environment, fallback, help) OPT_##name,
-#include "record/options.def"
-#undef X
-    N_OPTIONS
-};
-
-static const struct {
-    const char *name, *environment, *fallback;
-} OPTIONS[N_OPTIONS] = {
-#define X(name, environment, fallback, help) {#name, environment, fallback},
-#include "record/options.def"
-#undef X
-};
-
 /* The names of a worker and a launch are parts of paths. */
 enum { MAX_WORKER = 226, MAX_LAUNCH = 63, MIN_RING_SLOTS = 1024, MAX_RING_SLOTS = 1 << 24 };
 #define MIN_BYTES (UINT64_C(1) << 20)
 #define MAX_BYTES (UINT64_C(1) << 40)
 
-typedef struct kept {
-    struct kept *next;
-    char *text;
-} kept;
-
-static struct {
-    pthread_mutex_t lock;
-    const char *set[N_OPTIONS]; /* by ps_record_set, NULL not set */
-    kept *texts;
-} g = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-_Thread_local volatile int ps_holds;
-
-static _Atomic uint64_t version;
-static atomic_int quiet = -1; /* -1: nobody has asked yet */
-
-/* --- where a value comes from ---------------------------------------------------------------------------------------- */
-
-static int option_named(const char *name) {
-    for (int i = 0; name != NULL && i < N_OPTIONS; i++) {
-        if (strcmp(OPTIONS[i].name, name) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* The text itself, to keep; NULL when memory is out. Locked by the caller. */
-static const char *keep(const char *text) {
-    for (const kept *k = g.texts; k != NULL; k = k->next) {
-        if (strcmp(k->text, text) == 0) {
-            return k->text;
-        }
-    }
-    kept *k = ps_alloc(sizeof *k);
-    char *copy = ps_strdup(text);
-    if (k == NULL || copy == NULL) {
-        ps_free(k);
-        ps_free(copy);
-        return NULL;
-    }
-    *k = (kept){.next = g.texts, .text = copy};
-    g.texts = k;
-    return copy;
-}
-
-/* An empty variable counts as none. */
-static const char *environment(const char *name) {
-    const char *value = getenv(name);
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-static const char *text_of(int option) {
-    ps_hold(&g.lock);
-    const char *value = g.set[option];
-    if (value == NULL) {
-        const char *outside = environment(OPTIONS[option].environment);
-        value = outside != NULL ? keep(outside) : NULL;
-    }
-    ps_let_go(&g.lock);
-    return value != NULL ? value : OPTIONS[option].fallback;
-}
-
-const char *ps_rec_config_text(const char *option) {
-    int i = option_named(option);
-    return i < 0 ? "" : text_of(i);
-}
-
 /* --- what a value says ----------------------------------------------------------------------------------------------- */
-
-static bool parse_bool(const char *s, bool *out) {
-    static const char *const WORDS[][2] = {
-        {"0", "1"}, {"false", "true"}, {"no", "yes"}, {"off", "on"}, {"False", "True"}};
-    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
-        for (int value = 0; value < 2; value++) {
-            if (strcmp(s, WORDS[i][value]) == 0) {
-                *out = value == 1;
-                return true;
-            }
-        }
-    }
-    return false;
-}
 
 /* One of `words`, ended by NULL; its index plus `first`. */
 static bool parse_word(const char *s, const char *const *words, int first, int *out) {
@@ -246,21 +148,21 @@ static bool parse_graphs(const char *s, bool *whole) {
 static bool parse_number(int option, const char *s, ps_rec_config *out) {
     int64_t v = 0;
     switch (option) {
-    case OPT_rank:
+    case PS_OPT_rank:
         if (!parse_int(s, -1, INT_MAX, &v)) {
             return false;
         }
         out->rank = (int)v;
         return true;
-    case OPT_device_id:
+    case PS_OPT_device_id:
         return parse_int(s, 0, UINT32_MAX, &out->device_id);
-    case OPT_nvtx_push_pop_type:
+    case PS_OPT_nvtx_push_pop_type:
         if (!parse_int(s, 1, 2, &v)) {
             return false;
         }
         out->nvtx_push_pop_type = (int)v;
         return true;
-    case OPT_exit_timeout_s:
+    case PS_OPT_exit_timeout_s:
         if (!parse_int(s, 0, 86400, &v)) {
             return false;
         }
@@ -300,49 +202,49 @@ bool ps_rec_config_absolute(const char *s, char out[static 4096]) {
 static bool parse(int option, const char *s, ps_rec_config *out) {
     static const char *const BACKENDS[] = {"auto", "host", "cuda_event", "cupti", NULL};
     switch (option) {
-    case OPT_output_dir:
+    case PS_OPT_output_dir:
         return ps_rec_config_absolute(s, out->output_dir);
-    case OPT_worker:
+    case PS_OPT_worker:
         return parse_name(s, MAX_WORKER, out->worker);
-    case OPT_launch:
+    case PS_OPT_launch:
         return parse_name(s, MAX_LAUNCH, out->launch);
-    case OPT_backend:
+    case PS_OPT_backend:
         return parse_word(s, BACKENDS, PS_BACKEND_AUTO, &out->backend);
-    case OPT_level:
+    case PS_OPT_level:
         return parse_level(s, &out->level);
-    case OPT_clock:
+    case PS_OPT_clock:
         return parse_clock(s, &out->clock);
-    case OPT_window:
+    case PS_OPT_window:
         return s[0] == '\0' || parse_window(s, out);
-    case OPT_export_type:
+    case PS_OPT_export_type:
         return parse_export_type(s, &out->export_text);
-    case OPT_ring_slots:
+    case PS_OPT_ring_slots:
         return parse_slots(s, &out->ring_slots);
-    case OPT_max_bytes:
+    case PS_OPT_max_bytes:
         return parse_bytes(s, &out->max_bytes);
-    case OPT_max_disk:
+    case PS_OPT_max_disk:
         out->max_disk = 0;
         return strcmp(s, "0") == 0 || parse_bytes(s, &out->max_disk);
-    case OPT_rank:
+    case PS_OPT_rank:
         return s[0] == '\0' || parse_number(option, s, out);
-    case OPT_record:
-        return parse_bool(s, &out->record);
-    case OPT_mstx_strict:
-        return parse_bool(s, &out->mstx_strict);
-    case OPT_keep_raw:
-        return parse_bool(s, &out->keep_raw);
-    case OPT_follow_fork:
-        return parse_bool(s, &out->follow_fork);
-    case OPT_quiet:
-        return parse_bool(s, &out->quiet);
-    case OPT_nccl_marks:
-        return parse_bool(s, &out->nccl_marks);
-    case OPT_cuda_graphs:
+    case PS_OPT_record:
+        return ps_rec_parse_bool(s, &out->record);
+    case PS_OPT_mstx_strict:
+        return ps_rec_parse_bool(s, &out->mstx_strict);
+    case PS_OPT_keep_raw:
+        return ps_rec_parse_bool(s, &out->keep_raw);
+    case PS_OPT_follow_fork:
+        return ps_rec_parse_bool(s, &out->follow_fork);
+    case PS_OPT_quiet:
+        return ps_rec_parse_bool(s, &out->quiet);
+    case PS_OPT_nccl_marks:
+        return ps_rec_parse_bool(s, &out->nccl_marks);
+    case PS_OPT_cuda_graphs:
         return parse_graphs(s, &out->whole_graphs);
-    case OPT_device_id:
-    case OPT_nvtx_push_pop_type:
-    case OPT_exit_timeout_s:
-    case OPT_event_pool:
+    case PS_OPT_device_id:
+    case PS_OPT_nvtx_push_pop_type:
+    case PS_OPT_exit_timeout_s:
+    case PS_OPT_event_pool:
         return parse_number(option, s, out);
     default:
         return true; /* any text */
@@ -361,7 +263,7 @@ static const struct {
 enum { N_LAUNCHERS = sizeof LAUNCHERS / sizeof *LAUNCHERS };
 
 static bool read_variable(const char *name, int64_t least, int *out) {
-    const char *value = environment(name);
+    const char *value = ps_rec_environment(name);
     int64_t number = 0;
     bool ok = value != NULL && parse_int(value, least, INT_MAX, &number);
     *out = ok ? (int)number : *out;
@@ -401,13 +303,14 @@ static void default_worker(char out[static 256]) {
 
 void ps_rec_config_read(ps_rec_config *out) {
     *out = (ps_rec_config){.rank = -1, .rank_source = "", .clock = -1};
-    const char *texts[N_OPTIONS];
-    for (int i = 0; i < N_OPTIONS; i++) {
-        texts[i] = text_of(i);
+    const char *texts[PS_N_OPTIONS];
+    for (int i = 0; i < PS_N_OPTIONS; i++) {
+        texts[i] = ps_rec_option_text(i);
         if (!parse(i, texts[i], out)) {
-            ps_rec_log("the option %s (%s) cannot be \"%.200s\": taken as \"%s\"", OPTIONS[i].name,
-                       OPTIONS[i].environment, texts[i], OPTIONS[i].fallback);
-            texts[i] = OPTIONS[i].fallback;
+            ps_rec_log("the option %s (%s) cannot be \"%.200s\": taken as \"%s\"",
+                       ps_rec_options[i].name, ps_rec_options[i].environment, texts[i],
+                       ps_rec_options[i].fallback);
+            texts[i] = ps_rec_options[i].fallback;
             (void)parse(i, texts[i], out);
         }
     }
@@ -415,23 +318,23 @@ void ps_rec_config_read(ps_rec_config *out) {
     if (out->worker[0] == '\0') {
         default_worker(out->worker);
     }
-    out->domain_include = texts[OPT_domain_include];
-    out->domain_exclude = texts[OPT_domain_exclude];
-    out->nvtx_stream = texts[OPT_nvtx_stream];
-    out->nvtx_chain = texts[OPT_nvtx_chain];
-    out->cuda_library = texts[OPT_cuda_library];
-    out->cupti_path = texts[OPT_cupti_path];
-    out->correlate = texts[OPT_correlate];
+    out->domain_include = texts[PS_OPT_domain_include];
+    out->domain_exclude = texts[PS_OPT_domain_exclude];
+    out->nvtx_stream = texts[PS_OPT_nvtx_stream];
+    out->nvtx_chain = texts[PS_OPT_nvtx_chain];
+    out->cuda_library = texts[PS_OPT_cuda_library];
+    out->cupti_path = texts[PS_OPT_cupti_path];
+    out->correlate = texts[PS_OPT_correlate];
 }
 
 bool ps_rec_config_is_on(const char *option) {
     bool on = false;
-    return parse_bool(ps_rec_config_text(option), &on) && on;
+    return ps_rec_parse_bool(ps_rec_config_text(option), &on) && on;
 }
 
 bool ps_rec_config_window(int64_t *first, int64_t *end) {
     ps_rec_config scratch = {0};
-    const char *text = text_of(OPT_window);
+    const char *text = ps_rec_option_text(PS_OPT_window);
     if (text[0] == '\0' || !parse_window(text, &scratch)) {
         return false;
     }
@@ -442,57 +345,20 @@ bool ps_rec_config_window(int64_t *first, int64_t *end) {
 
 bool ps_rec_config_takes(const char *option, const char *value) {
     ps_rec_config scratch = {0};
-    int i = option_named(option);
+    int i = ps_rec_option_named(option);
     return i >= 0 && (value == NULL || parse(i, value, &scratch));
-}
-
-bool ps_rec_config_set(const char *option, const char *value) {
-    int i = option_named(option);
-    if (i < 0) {
-        return false;
-    }
-    ps_hold(&g.lock);
-    g.set[i] = value != NULL ? keep(value) : NULL;
-    ps_let_go(&g.lock);
-    atomic_fetch_add(&version, 1);
-    if (i == OPT_quiet) {
-        atomic_store(&quiet, -1);
-    }
-    return true;
-}
-
-uint64_t ps_rec_config_version(void) {
-    return atomic_load(&version);
-}
-
-bool ps_rec_config_quiet(void) {
-    int known = atomic_load(&quiet);
-    if (known < 0) {
-        bool value = false;
-        known = parse_bool(text_of(OPT_quiet), &value) && value;
-        atomic_store(&quiet, known);
-    }
-    return known == 1;
 }
 
 void ps_rec_config_json(ps_buf *out) {
     const char *comma = "";
     ps_buf_add_char(out, '{');
-    for (int i = 0; i < N_OPTIONS; i++) {
-        const char *text = text_of(i);
-        if (strcmp(text, OPTIONS[i].fallback) != 0) {
-            ps_buf_addf(out, "%s\"%s\": ", comma, OPTIONS[i].name);
+    for (int i = 0; i < PS_N_OPTIONS; i++) {
+        const char *text = ps_rec_option_text(i);
+        if (strcmp(text, ps_rec_options[i].fallback) != 0) {
+            ps_buf_addf(out, "%s\"%s\": ", comma, ps_rec_options[i].name);
             ps_buf_add_json_str(out, text, strlen(text));
             comma = ", ";
         }
     }
     ps_buf_add_char(out, '}');
-}
-
-void ps_rec_config_hold(void) {
-    ps_hold(&g.lock);
-}
-
-void ps_rec_config_release(void) {
-    ps_let_go(&g.lock);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "record/config_texts.h"
 
 enum { PS_BACKEND_AUTO, PS_BACKEND_HOST, PS_BACKEND_CUDA_EVENT, PS_BACKEND_CUPTI };
 enum { PS_LEVEL_NONE = -1, PS_LEVEL_0, PS_LEVEL_1, PS_LEVEL_2 };
@@ -33,14 +34,8 @@ typedef struct ps_rec_config {
         *cupti_path, *correlate;
 } ps_rec_config;
 
-/* Copies `value` (NULL: back to the default). False for an unknown name. Thread-safe. */
-bool ps_rec_config_set(const char *option, const char *value);
-
 /* Whether the option is known and would take the value; NULL is always taken. */
 bool ps_rec_config_takes(const char *option, const char *value);
-
-/* One option as text, from wherever it is set; never NULL. Valid as long as the process. */
-const char *ps_rec_config_text(const char *option);
 
 /* Reads all options. */
 void ps_rec_config_read(ps_rec_config *out);
@@ -54,17 +49,7 @@ bool ps_rec_config_window(int64_t *first, int64_t *end);
 /* All options that differ from their defaults as a JSON object. */
 void ps_rec_config_json(ps_buf *out);
 
-/* Another number after each ps_rec_config_set. */
-uint64_t ps_rec_config_version(void);
-
 /* `path` from the root, "/..." itself; false when that is too long for a folder with files in it. */
 bool ps_rec_config_absolute(const char *path, char out[static 4096]);
-
-/* The option "quiet", without a lock. */
-bool ps_rec_config_quiet(void);
-
-/* Around a fork: nobody else is in the middle of setting an option. */
-void ps_rec_config_hold(void);
-void ps_rec_config_release(void);
 
 #endif

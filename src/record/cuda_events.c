@@ -12,10 +12,12 @@
 #include "record/clock.h"
 #include "record/cuda_driver.h"
 #include "record/cuda_internal.h"
+#include "record/device_choose.h"
 #include "record/device_gpu.h"
 #include "record/events.h"
 #include "record/gpu_thread.h"
 #include "record/log.h"
+#include "record/threads_shared.h"
 
 ps_cuda_backend ps_cuda;
 

@@ -19,6 +19,7 @@
 #include "record/events.h"
 #include "record/gpu_thread.h"
 #include "record/log.h"
+#include "record/threads_shared.h"
 
 enum {
     ANCHOR_FRESH_NS =

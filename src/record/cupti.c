@@ -26,10 +26,12 @@
 #include "record/cuda_driver.h"
 #include "record/cuda_internal.h"
 #include "record/cupti_parts.h"
+#include "record/device_choose.h"
 #include "record/device_gpu.h"
 #include "record/events.h"
 #include "record/gpu_thread.h"
 #include "record/log.h"
+#include "record/threads_shared.h"
 
 ps_cupti_state ps_cupti;
 

@@ -4,6 +4,7 @@
 #include "record/clock.h"
 #include "record/cupti_parts.h"
 #include "record/events.h"
+#include "record/threads_shared.h"
 
 enum { PAIRS = 256, TRIES = 5 };
 

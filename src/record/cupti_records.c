@@ -7,6 +7,7 @@
 #include "record/device_gpu.h"
 #include "record/events.h"
 #include "record/gpu_thread.h"
+#include "record/threads_shared.h"
 
 static uint32_t u32(const uint8_t *record, size_t at) {
     uint32_t v;

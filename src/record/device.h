@@ -28,12 +28,11 @@ typedef struct ps_rec_device {
     void (*forget)(void); /* in a forked child */
 } ps_rec_device;
 
-extern const ps_rec_device ps_device_host, ps_device_cuda, ps_device_cupti;
+/* Device rows of ranges on a stream get the host's times when they are exported: nothing to do while recording. */
+bool ps_device_host_open(const ps_rec_config *config);
+extern const ps_rec_device ps_device_host;
 
 /* The one in use; &ps_device_host when none. */
 extern const ps_rec_device *_Atomic ps_device;
-
-/* Opens the one that the options ask for; falls back as collector rules say: cupti, then cuda_event, then host. */
-void ps_device_choose(const ps_rec_config *config);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "record/events.h"
+#include "record/format.h"
 #include "record/intern.h"
 #include "record/memory.h"
 
@@ -99,11 +99,9 @@ ps_record_domain *ps_domain_named(const char *name, size_t length) {
         d = d != NULL ? d : add(name, length);
         (void)pthread_mutex_unlock(&domains.lock);
     }
-    if (d == NULL) {
-        ps_event_drop(PS_DROP_TOO_MANY_DOMAINS);
-        return NULL;
+    if (d != NULL) {
+        atomic_store_explicit(&d->destroyed, false, memory_order_relaxed);
     }
-    atomic_store_explicit(&d->destroyed, false, memory_order_relaxed);
     return d;
 }
 

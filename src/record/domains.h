@@ -24,7 +24,7 @@ struct ps_record_domain {
     const char *name; /* ends with a zero */
 };
 
-/* NULL or "default" gives domain 0. NULL when there are too many (counted). */
+/* NULL or "default" gives domain 0. NULL when there are too many. */
 ps_record_domain *ps_domain_named(const char *name, size_t length);
 
 /* All that were made, the first is "default". An entry is whole before it is counted. */

@@ -16,14 +16,13 @@
 #include "record/device.h"
 #include "record/put.h"
 #include "record/threads.h"
+#include "record/threads_shared.h"
+#include "record/wake.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-static _Atomic uint32_t not_recording;
-_Atomic uint32_t *ps_recording = &not_recording;
 atomic_bool ps_mstx_strict;
-_Atomic uint32_t ps_full_drop = PS_DROP_RING_FULL;
 
 /* What `busy` says. */
 enum { BUSY_WRITING = 1, BUSY_DEVICE = 2 };
@@ -288,7 +287,7 @@ static inline ps_text payload_of(ps_rec_thread *me, const ps_nvtx_extra *extra) 
 
 static __attribute__((noinline, cold)) uint64_t full(ps_lane *lane) {
     ps_ring_count_drop(&lane->ring, atomic_load_explicit(&ps_full_drop, memory_order_relaxed));
-    ps_writer_wake();
+    ps_wake_writer();
     return 0;
 }
 
@@ -398,7 +397,7 @@ static bool put_end(ps_rec_thread *me, ps_lane *lane, uint64_t spare, slot_kind 
 static __attribute__((noinline, cold)) bool
 put_end_shared(ps_rec_thread *me, slot_kind kind, uint64_t ticks, uint64_t id, uint64_t aux) {
     ps_lane *lane;
-    ps_writer_wake();
+    ps_wake_writer();
     if (me->lane->number == 0 || !ps_lane_shared_lock(&lane)) {
         return false;
     }
@@ -622,7 +621,7 @@ static bool put_step_anywhere(ps_rec_thread *me, ps_slot step, uint64_t id) {
         return true;
     }
     ps_lane *lane;
-    ps_writer_wake();
+    ps_wake_writer();
     bool done = false;
     if (me->lane->number != 0 && ps_lane_shared_lock(&lane)) {
         done = lane != NULL && put_step(me, lane, ps_lane_open(lane), step, id);
@@ -684,4 +683,12 @@ void ps_event_drop(unsigned drop) {
         ps_ring_count_drop(&me->lane->ring, drop);
         leave(me);
     }
+}
+
+ps_record_domain *ps_event_domain(const char *name, size_t length) {
+    ps_record_domain *domain = ps_domain_named(name, length);
+    if (domain == NULL) {
+        ps_event_drop(PS_DROP_TOO_MANY_DOMAINS);
+    }
+    return domain;
 }

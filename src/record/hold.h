@@ -1,4 +1,4 @@
-/* Locks that the first event of a recording takes too, on the thread that records it (ps_session_ring_place). A signal handler
+/* Locks that the first event of a recording takes too, on the thread that records it (ps_ring_place_fn). A signal handler
  * that records may interrupt a thread while it holds one of them: it must not wait for it. So a thread notes that it holds any,
  * and its handlers give up, counted. */
 #ifndef PS_RECORD_HOLD_H

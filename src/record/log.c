@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "record/calm.h"
-#include "record/config.h"
+#include "record/config_texts.h"
 #include "record/hold.h"
 
 enum { LINE = 1024, N_SAID = 512 };

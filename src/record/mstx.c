@@ -81,7 +81,7 @@ static mstxDomainHandle_t domain_create(const char *name) {
         return NULL;
     }
     size_t length = strnlen(name, LONGEST_LOOK);
-    ps_record_domain *domain = ps_domain_named(name, length);
+    ps_record_domain *domain = ps_event_domain(name, length);
     if (domain == NULL) {
         /* One too many. NULL would put its events into "default"; this is no domain, so they are counted. */
         static char none;

@@ -46,6 +46,7 @@ static _Thread_local bool within_once;
 
 static void once(void) {
     within_once = true;
+    ps_session_on_begin(ps_nvtx_begin);
     (void)pthread_atfork(ps_nvtx_lock, ps_nvtx_unlock, ps_nvtx_unlock);
     ps_nvtx_chain_open();
     within_once = false;
@@ -595,7 +596,7 @@ static void name_cuda_stream_w(void *stream, const wchar_t *name) {
 
 /* The handle a client gets for a domain: the chained tool's where it gave one. */
 static nvtxDomainHandle_t domain_handle(nvtxDomainHandle_t theirs, ps_text name) {
-    ps_record_domain *domain = ps_domain_named(name.bytes, name.length);
+    ps_record_domain *domain = ps_event_domain(name.bytes, name.length);
     if (theirs != NULL) {
         if (domain != NULL) {
             ps_nvtx_chain_put_domain(theirs, domain);

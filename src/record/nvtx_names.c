@@ -7,6 +7,7 @@
 #include "record/log.h"
 #include "record/nvtx.h"
 #include "record/session.h"
+#include "record/threads_shared.h"
 
 enum { MAX_NAMES = 16384, MAX_CATEGORIES_BYTES = 8000 };
 

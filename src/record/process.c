@@ -15,6 +15,7 @@
 
 #include "record/config.h"
 #include "record/device.h"
+#include "record/device_choose.h"
 #include "record/domains.h"
 #include "record/events.h"
 #include "record/log.h"
@@ -211,6 +212,7 @@ static void make_page(void) {
 }
 
 static void begin_process(void) {
+    ps_threads_set_ring_place(ps_session_ring_place);
     make_page();
     (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     (void)atexit(at_process_exit);

@@ -1,11 +1,10 @@
-/* How records are put behind the head of a lane's ring, for events.c and shared.c. The caller has found room, and publishes. */
+/* How records are put behind the head of a lane's ring, for events.c and threads_shared.c. The caller has found room, and publishes. */
 #ifndef PS_RECORD_PUT_H
 #define PS_RECORD_PUT_H
 
 #include <string.h>
 
 #include "record/threads.h"
-#include "record/writer.h"
 
 static inline uint64_t ps_text_slots(size_t length) {
     return (length + sizeof(ps_slot) - 1) / sizeof(ps_slot);

@@ -12,6 +12,7 @@
 #include "record/events.h"
 #include "record/ring.h"
 #include "record/threads.h"
+#include "record/threads_shared.h"
 
 enum { BATCHES = 9, BATCHES_A_ROUND = 3, EVENTS = 128, SLOTS = 1024, FIRST_NUMBER = PS_ID_BLOCK };
 

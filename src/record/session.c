@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "record/device.h"
+#include "record/device_choose.h"
 #include "record/domains.h"
 #include "record/events.h"
 #include "record/hold.h"
@@ -26,6 +27,7 @@
 #include "record/memory.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
+#include "record/threads_shared.h"
 #include "record/writer.h"
 
 /* How long a stop waits for threads in the middle of an event (they take a microsecond, unless they are not running), and for
@@ -731,4 +733,19 @@ void ps_session_forget(void) {
     g.stopping = false;
     g.last_folder[0] = '\0';
     g.last_stats = (ps_record_stats){0};
+}
+
+/* --- who else wants to know ------------------------------------------------------------------------------------------ */
+
+static void (*_Atomic on_begin)(uint32_t generation);
+
+void ps_session_on_begin(void (*begun)(uint32_t generation)) {
+    atomic_store(&on_begin, begun);
+}
+
+void ps_session_tell_begun(uint32_t generation) {
+    void (*begun)(uint32_t) = atomic_load(&on_begin);
+    if (begun != NULL) {
+        begun(generation);
+    }
 }

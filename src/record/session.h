@@ -40,9 +40,8 @@ int ps_session_step(void *stream);
  * option `record` says so. Called by every way in (the functions of record.h, the entry points of mstx and NVTX). */
 void ps_process_init(void);
 
-/* A thread needs its ring: where it is to be made. The first call of a recording makes the output folder, which takes locks and
- * malloc; later ones take neither, so that signal handlers may make theirs. False when `generation` has ended. `dir` is valid only
- * while the recording has not ended: to be used under the lock of threads.c, after looking. */
-bool ps_session_ring_place(uint32_t generation, ps_ring_place *out);
+/* Called with the generation of each recording that begins from now on, when its facts are written; for a way in that has facts
+ * of its own (NVTX). One at most. */
+void ps_session_on_begin(void (*begun)(uint32_t generation));
 
 #endif

@@ -16,6 +16,7 @@
 #include "record/log.h"
 #include "record/session.h"
 #include "record/session_parts.h"
+#include "record/threads_shared.h"
 
 enum { MAX_KEPT = 64, MAX_METHOD = 31 };
 

@@ -9,6 +9,7 @@
 #include "record/events.h"
 #include "record/log.h"
 #include "record/session_parts.h"
+#include "record/threads_shared.h"
 
 enum { MAX_VALUE = 1024, MAX_ALL = 64 * 1024, MAX_NAME = 256, PIECE = 1200 };
 

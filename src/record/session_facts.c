@@ -13,11 +13,11 @@
 #include "record/export/json_value.h"
 #include "record/hold.h"
 #include "record/log.h"
-#include "record/nvtx.h"
 #include "record/self_test.h"
 #include "record/session.h"
 #include "record/session_parts.h"
 #include "record/threads.h"
+#include "record/threads_shared.h"
 
 enum { MAX_META = 4096, MAX_META_ALL = 50 * 1024, MAX_STREAMS = 4096 };
 
@@ -259,7 +259,7 @@ void ps_take_define(const ps_take *take) {
     ps_clock_offsets_define();
     g.defined = true;
     ps_let_go(&g.lock);
-    ps_nvtx_begin(take->generation);
+    ps_session_tell_begun(take->generation);
 }
 
 /* --- the end --------------------------------------------------------------------------------------------------------- */

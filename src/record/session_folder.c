@@ -215,7 +215,9 @@ static bool place_take(ps_take *take) {
             take->folder);
     }
     ps_take_define(take);
-    if (!ps_writer_start(&take->spool, take->clock)) {
+    static const ps_writer_hooks hooks = {.round = ps_session_count_nested,
+                                          .device_is_used = ps_process_exit_early};
+    if (!ps_writer_start(&take->spool, take->clock, &hooks)) {
         ps_rec_log("no thread can be had for writing events out: only what fits into the rings is "
                    "recorded");
     }

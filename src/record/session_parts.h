@@ -22,6 +22,7 @@
 #include "record/config.h"
 #include "record/format.h"
 #include "record/spool.h"
+#include "record/threads.h"
 
 /* One recording. Everything but what says otherwise is set before other threads see it. */
 typedef struct ps_take {
@@ -140,6 +141,9 @@ void ps_session_finish(void);
 bool ps_session_has_work(void);
 unsigned ps_session_exit_timeout_s(void); /* of the recording that began last */
 
+void ps_session_tell_begun(uint32_t generation);
+/* ps_ring_place_fn: for threads.h. */
+bool ps_session_ring_place(uint32_t generation, ps_ring_place *out);
 /* From the writer: events that could not even find the rings. */
 void ps_session_count_nested(void);
 

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "record/clock.h"
-#include "record/events.h"
 #include "record/hold.h"
 #include "record/memory.h"
-#include "record/session.h"
+#include "record/recording.h"
+#include "record/threads_shared.h"
 
 _Thread_local ps_rec_thread *ps_this_thread;
 
@@ -101,6 +101,8 @@ void ps_lane_shared_unlock(void) {
 void ps_thread_count_nested(void) {
     (void)atomic_fetch_add_explicit(&n_nested, 1, memory_order_relaxed);
 }
+
+static ps_ring_place_fn *_Atomic find_ring_place;
 
 /* Into ring 0, where there is one. */
 static void count_early(void) {
@@ -421,6 +423,10 @@ static ps_rec_thread *attach(uint32_t generation, const ps_ring_place *where) {
     return take_lane(me, generation, where) ? me : NULL;
 }
 
+void ps_threads_set_ring_place(ps_ring_place_fn *ring_place) {
+    atomic_store_explicit(&find_ring_place, ring_place, memory_order_release);
+}
+
 ps_rec_thread *ps_thread_attach(uint32_t generation) {
     if (attaching || holds_shared) {
         ps_thread_count_nested();
@@ -434,7 +440,8 @@ ps_rec_thread *ps_thread_attach(uint32_t generation) {
     (void)pthread_once(&all.once, once_a_process);
     ps_ring_place where = {0};
     ps_rec_thread *me = NULL;
-    if (ps_session_ring_place(generation, &where)) {
+    ps_ring_place_fn *ring_place = atomic_load_explicit(&find_ring_place, memory_order_acquire);
+    if (ring_place != NULL && ring_place(generation, &where)) {
         (void)pthread_mutex_lock(&all.lock);
         me = attach(generation, &where);
         (void)pthread_mutex_unlock(&all.lock);

@@ -102,6 +102,14 @@ void ps_thread_count_nested(void);
 
 /* --- for the session ------------------------------------------------------------------------------------------------- */
 
+/* A thread needs its ring: where it is to be made. The first call of a recording makes the output folder, which takes locks and
+ * malloc; later ones take neither, so that signal handlers may make theirs. False when `generation` has ended. `dir` is valid only
+ * while the recording has not ended: to be used under the lock of threads.c, after looking. */
+typedef bool ps_ring_place_fn(uint32_t generation, ps_ring_place *out);
+
+/* Who says so, before the first recording; until then no thread gets a ring. */
+void ps_threads_set_ring_place(ps_ring_place_fn *ring_place);
+
 /* Makes the rings of a recording that is to begin: ring 0 and as many as threads have recorded in this process (one at least), so
  * that first events need not. */
 void ps_threads_prepare(uint32_t generation, const ps_ring_place *place);

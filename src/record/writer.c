@@ -1,46 +1,37 @@
-/* The thread sleeps on a word that says what it does:
- *
- *     AWAKE   it is working; what a caller sees as half full may be half full again behind it
- *     ASLEEP  a caller that finds this has to wake it (one system call)
- *     CALLED  somebody wants another round: set by callers, before or instead of waking
- *
- * so that a thread of the program that finds its ring half full pays for a system call only when the writer sleeps. */
 #include "record/writer.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "record/calm.h"
 #include "record/clock.h"
 #include "record/device.h"
-#include "record/events.h"
 #include "record/log.h"
 #include "record/memory.h"
+#include "record/recording.h"
 #include "record/self_test.h"
-#include "record/session_parts.h"
 #include "record/threads.h"
+#include "record/threads_shared.h"
+#include "record/wake.h"
 
-enum { AWAKE, ASLEEP, CALLED };
 enum { ROUND_NS = 10000000, IDLE_NS = 100000000, ANCHOR_NS = 1000000000 };
 
 /* The kernel slews a clock by at most 0.5 ms a second: more was set by somebody. */
 enum { STEP_NS = 5000000 };
 
 static struct {
-    _Atomic uint32_t state;
     atomic_bool stop;
     bool running; /* of those who start and stop it */
     pthread_t thread;
     ps_spool *spool;
+    const ps_writer_hooks *hooks;
     int clock;
     bool said_full;
     bool exit_early; /* this recording's exit handler is before those of the driver */
@@ -128,17 +119,6 @@ static void store_anchor(uint64_t now_ns) {
                      a.half_width_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)a.half_width_ns);
 }
 
-static void nap(uint64_t ns) {
-    uint32_t awake = AWAKE;
-    if (!atomic_compare_exchange_strong(&g.state, &awake, ASLEEP)) {
-        return; /* called */
-    }
-    struct timespec t = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
-    if (!atomic_load(&g.stop)) {
-        (void)syscall(SYS_futex, &g.state, FUTEX_WAIT_PRIVATE, ASLEEP, &t, NULL, 0);
-    }
-}
-
 /* The writer's own records found ring 0 full. */
 static void make_room(void) {
     (void)take_all();
@@ -151,14 +131,14 @@ static void *run(void *unused) {
     uint64_t pause_ns = ROUND_NS;
     g.next_anchor_ns = ps_mono_ns() + ANCHOR_NS;
     while (!atomic_load(&g.stop)) {
-        atomic_store(&g.state, AWAKE);
-        ps_session_count_nested();
+        ps_wake_awake();
+        g.hooks->round();
         uint64_t taken = take_all();
         ps_self_test_round(g.clock);
         const ps_rec_device *device = atomic_load(&ps_device);
         if (!g.exit_early && strcmp(device->name, "host") != 0) {
             g.exit_early = true;
-            ps_process_exit_early();
+            g.hooks->device_is_used();
         }
         if (device->tick != NULL) {
             device->tick();
@@ -173,17 +153,18 @@ static void *run(void *unused) {
         /* A program that records nothing for a while is woken for less often. */
         bool busy = taken > 1 || device->tick != NULL;
         pause_ns = busy ? ROUND_NS : pause_ns * 2 > IDLE_NS ? IDLE_NS : pause_ns * 2;
-        nap(pause_ns);
+        ps_wake_nap(pause_ns, &g.stop);
     }
     ps_self_test_end();
     return NULL;
 }
 
-bool ps_writer_start(ps_spool *spool, int clock) {
-    atomic_store(&g.state, AWAKE);
+bool ps_writer_start(ps_spool *spool, int clock, const ps_writer_hooks *hooks) {
+    ps_wake_awake();
     atomic_store(&g.stop, false);
     g.spool = spool;
     g.clock = clock;
+    g.hooks = hooks;
     g.said_full = false;
     atomic_store(&ps_full_drop, PS_DROP_RING_FULL);
     g.exit_early = false;
@@ -200,7 +181,7 @@ bool ps_writer_start(ps_spool *spool, int clock) {
 void ps_writer_stop(void) {
     if (g.running) {
         atomic_store(&g.stop, true);
-        ps_writer_wake();
+        ps_wake_writer();
         (void)pthread_join(g.thread, NULL);
         g.running = false;
     }
@@ -214,17 +195,8 @@ void ps_writer_stop(void) {
     g.spool = NULL;
 }
 
-void ps_writer_wake(void) {
-    if (atomic_load_explicit(&g.state, memory_order_relaxed) == CALLED) {
-        return;
-    }
-    if (atomic_exchange(&g.state, CALLED) == ASLEEP) {
-        (void)syscall(SYS_futex, &g.state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    }
-}
-
 void ps_writer_forget(void) {
     g.running = false;
     g.spool = NULL;
-    atomic_store(&g.state, AWAKE);
+    ps_wake_awake();
 }

@@ -7,14 +7,17 @@
 
 #include "record/spool.h"
 
-/* False when no thread can be had. */
-bool ps_writer_start(ps_spool *spool, int clock);
+/* What the writer tells of, on its thread. */
+typedef struct ps_writer_hooks {
+    void (*round)(void);          /* each round begins so */
+    void (*device_is_used)(void); /* a backend other than the host is open; once a recording */
+} ps_writer_hooks;
+
+/* False when no thread can be had. The hooks are borrowed until the writer has stopped. */
+bool ps_writer_start(ps_spool *spool, int clock, const ps_writer_hooks *hooks);
 
 /* Takes out everything that is published, and ends the thread. */
 void ps_writer_stop(void);
-
-/* From the hot path when a ring is half full: wakes it, without a system call when it is awake. */
-void ps_writer_wake(void);
 
 void ps_writer_forget(void); /* in a forked child */
 

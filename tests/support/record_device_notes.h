@@ -13,6 +13,7 @@
 #include "record/events.h"
 #include "record/log.h"
 #include "record/session_parts.h"
+#include "record/threads_shared.h"
 
 enum { MAX_ROWS = 65536 };
 typedef struct row {

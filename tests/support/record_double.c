@@ -1,4 +1,5 @@
 #include "support/record_double.h"
+#include "record/threads.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -12,8 +13,8 @@
 #include "base/alloc.h"
 #include "record/clock.h"
 #include "record/domains.h"
-#include "record/session.h"
-#include "record/writer.h"
+#include "record/recording.h"
+#include "record/wake.h"
 
 static struct {
     pthread_mutex_t lock; /* of the next three */
@@ -31,7 +32,7 @@ static struct {
     pthread_t drain;
 } d = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool ps_session_ring_place(uint32_t generation, ps_ring_place *out) {
+static bool find_ring_place(uint32_t generation, ps_ring_place *out) {
     (void)pthread_mutex_lock(&d.lock);
     bool ok = d.generation == generation && atomic_load(ps_recording) == generation;
     *out = (ps_ring_place){
@@ -40,7 +41,7 @@ bool ps_session_ring_place(uint32_t generation, ps_ring_place *out) {
     return ok;
 }
 
-void ps_writer_wake(void) {
+void ps_wake_writer(void) {
     atomic_fetch_add(&d.wakes, 1);
 }
 
@@ -54,6 +55,7 @@ uint32_t ps_double_start(const char *dir, uint64_t n_slots) {
     d.n_slots = n_slots;
     d.generation++;
     (void)pthread_mutex_unlock(&d.lock);
+    ps_threads_set_ring_place(find_ring_place);
     atomic_store(ps_recording, d.generation);
     return d.generation;
 }

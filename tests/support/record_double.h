@@ -24,7 +24,7 @@ void ps_double_drain_start(void);
 /* Forgets everything taken and gives the rings back. */
 void ps_double_reset(void);
 
-uint64_t ps_double_wakes(void); /* calls of ps_writer_wake */
+uint64_t ps_double_wakes(void); /* calls of ps_wake_writer */
 
 typedef struct ps_double_record {
     ps_slot slot;

@@ -22,6 +22,7 @@
 #include "record/cuda_contexts.h"
 #include "record/cuda_driver.h"
 #include "record/device.h"
+#include "record/device_choose.h"
 #include "record/device_gpu.h"
 #include "record/events.h"
 #include "record/gpu_thread.h"

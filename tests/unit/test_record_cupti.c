@@ -20,6 +20,7 @@
 #include "record/clock.h"
 #include "record/cupti_parts.h"
 #include "record/device.h"
+#include "record/device_choose.h"
 #include "record/events.h"
 #include "record/gpu_thread.h"
 #include "record/log.h"

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "record/clock.h"
 #include "record/domains.h"
+#include "record/events.h"
 #include "record/intern.h"
 #include "support/record_double.h"
 
@@ -218,7 +219,7 @@ static void test_too_many_domains(void **state) {
         int length = snprintf(name, sizeof name, "domain %u", ps_domain_count());
         assert_non_null(ps_domain_named(name, (size_t)length));
     }
-    assert_null(ps_domain_named("one too many", 12));
+    assert_null(ps_event_domain("one too many", 12));
     assert_non_null(ps_domain_named("alpha", 5));
     assert_int_equal(ps_double_stop(), 0);
     assert_int_equal(ps_double_drops(PS_DROP_TOO_MANY_DOMAINS), 1);

@@ -4,10 +4,11 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "record/events.h"
 #include "record/log.h"
 #include "record/put.h"
-#include "record/writer.h"
+#include "record/recording.h"
+#include "record/threads_shared.h"
+#include "record/wake.h"
 
 /* What waits for ring 0: whole records, one behind the other. Under the lock of lane 0. */
 enum { MAX_WAITING = 1 << 15, MAX_ABANDONED = 16 };
@@ -32,7 +33,7 @@ void ps_lane_look(ps_lane *lane) {
     ring->tail_seen = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
     if (ring->head - ring->tail_seen >= half) {
         lane->wake_at = ring->head + half / 2;
-        ps_writer_wake();
+        ps_wake_writer();
     } else {
         lane->wake_at = ring->tail_seen + half;
     }
@@ -44,7 +45,7 @@ static void make_room(void) {
         taker();
         return;
     }
-    ps_writer_wake();
+    ps_wake_writer();
     (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
