@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "read/reader.h"
+#include "read/readers.h"
 #include "read/trace_events.h"
 
 enum { MAX_FILES = 16, POLL_NS = 2000000 };

@@ -11,7 +11,7 @@
 
 #include "read/paddle.h"
 #include "read/paddle_scan.h"
-#include "read/reader.h"
+#include "read/readers.h"
 
 enum { RUNS = 3 };
 

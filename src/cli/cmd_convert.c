@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "read/readers.h"
 #include "run/cluster.h"
 #include "write/trace_writer.h"
 

@@ -1,6 +1,6 @@
 /* pipescope formats */
 #include "cli/cli.h"
-#include "read/reader.h"
+#include "read/readers.h"
 
 static const ps_column COLUMNS[] = {{.name = "format", .type = PS_COL_TEXT},
                                     {.name = "what it is", .type = PS_COL_TEXT}};

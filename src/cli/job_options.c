@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "read/readers.h"
 #include "schedule/schedule.h"
 
 const char *const ps_job_orders[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NULL};

@@ -16,6 +16,7 @@
 #include "base/idmap.h"
 #include "base/num.h"
 #include "read/ascend_tables.h"
+#include "read/readers.h"
 #include "run/cluster_again.h"
 #include "run/cluster_files.h"
 #include "run/cluster_strangers.h"

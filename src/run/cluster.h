@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
-#include "read/reader.h"
+#include "read/readers.h"
 
 #define PS_CLUSTER_MAX_DEPTH 10
 #define PS_N_STRANGERS 13 /* kinds of cluster_strangers.c */

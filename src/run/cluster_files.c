@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/num.h"
+#include "read/readers.h"
 
 /* Names that never are a profile, so that a large directory is not opened file by file, and what this program wrote. */
 static bool is_passed_over(const char *name) {

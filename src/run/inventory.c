@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "model/recording.h"
+#include "read/readers.h"
 
 #define MAX_ITEMS ((size_t)1 << 24)
 

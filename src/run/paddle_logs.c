@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "base/threads.h"
 #include "read/paddle.h"
-#include "read/reader.h"
+#include "read/readers.h"
 
 #define MAX_LOGS ((size_t)1 << 16)
 

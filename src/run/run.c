@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "model/recording.h"
 #include "read/ascend_tables.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "run/run_baseline.h"
 #include "run/run_cluster_tables.h"
 #include "run/run_output.h"

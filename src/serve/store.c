@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/threads.h"
+#include "read/readers.h"
 #include "serve/loaded_make.h"
 #include "serve/store_ranks.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "read/reader.h"
+#include "read/readers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

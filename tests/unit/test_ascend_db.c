@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "support/profile.h"
 #include "support/trace_dump.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "read/sqlite/db.h"
 #include "support/profile.h"
 

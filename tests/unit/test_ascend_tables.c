@@ -14,7 +14,7 @@
 #include "model/recording.h"
 #include "read/ascend_tables.h"
 #include "read/ascend_text.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "run/cluster.h"
 #include "support/scratch.h"
 

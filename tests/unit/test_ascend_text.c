@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "read/ascend_comm_json.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "support/scratch.h"
 #include "support/trace_text.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "read/pipescope_json.h"
+#include "read/readers.h"
 #include "run/cluster.h"
 #include "support/trace_dump.h"
 #include "write/trace_writer.h"

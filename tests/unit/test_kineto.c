@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "read/kineto.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "support/gzip_pack.h"
 #include "support/scratch.h"
 #include "support/trace_lines.h"

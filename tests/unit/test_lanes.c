@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fs.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "run/cluster.h"
 #include "serve/lane_names.h"
 #include "serve/lanes.h"

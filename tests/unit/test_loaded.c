@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "serve/derived_lanes.h"
 #include "serve/loaded_make.h"
 #include "support/small_runs.h"

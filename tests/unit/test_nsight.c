@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "support/nsight.h"
 
 extern const ps_reader ps_reader_nsight;

@@ -6,7 +6,7 @@
 
 #include "analyze/overlap.h"
 #include "base/alloc.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "support/profile.h"
 
 #define NEEDS (PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS)

@@ -14,7 +14,7 @@
 #include "base/fs.h"
 #include "base/lit.h"
 #include "read/paddle.h"
-#include "read/reader.h"
+#include "read/readers.h"
 
 enum { MAX_LOGS = 16 };
 

@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/fs.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "support/scratch.h"
 
 /* What the reader says of the parts of a file with these bytes. */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "read/reader.h"
+#include "read/readers.h"
 #include "support/asks.h"
 #include "support/profile.h"
 #include "support/small_runs.h"

@@ -8,7 +8,7 @@
 #include "analyze/view.h"
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "support/nsight.h"
 #include "support/profile.h"
 #include "support/small_runs.h"

@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "read/pipescope_json.h"
-#include "read/reader.h"
+#include "read/readers.h"
 #include "support/scratch.h"
 #include "support/trace_dump.h"
 #include "support/trace_samples.h"

@@ -1,5 +1,5 @@
 /* The list of readers and the choice between them. */
-#include "read/reader.h"
+#include "read/readers.h"
 
 #include <string.h>
 #include <strings.h>
