@@ -132,19 +132,20 @@ class Server:
 
 def routes():
     """(method, path) of all routes, as the sources list them."""
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(ROOT, "src", "serve"))
+             for name in names]
+    texts = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            texts[os.path.basename(path)] = file.read()
+    names = set(re.findall(r"^X\((\w+)\)", texts["routes.def"], re.M))
     found = []
-    folder = os.path.join(ROOT, "src", "serve")
-    with open(os.path.join(folder, "routes.def"), encoding="utf-8") as file:
-        names = set(re.findall(r"^X\((\w+)\)", file.read(), re.M))
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".c"):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                text = file.read()
-            for route, path, method in re.findall(
-                    r'ps_route_(\w+)\s*=\s*\{\s*\.path\s*=\s*"(/api/[^"]+)",\s*\.method\s*=\s*"([A-Z]+)"', text):
-                if route in names:
-                    names.remove(route)
-                    found.append((method, path))
+    for name in sorted(n for n in texts if n.endswith(".c")):
+        for route, path, method in re.findall(
+                r'ps_route_(\w+)\s*=\s*\{\s*\.path\s*=\s*"(/api/[^"]+)",\s*\.method\s*=\s*"([A-Z]+)"', texts[name]):
+            if route in names:
+                names.remove(route)
+                found.append((method, path))
     assert not names, "no source for %s" % names
     return found
 
