@@ -232,6 +232,15 @@ void ps_json_int(ps_json *j, int64_t value) {
     put_int(j, magnitude(value), value < 0, 0);
 }
 
+void ps_json_int_exact(ps_json *j, int64_t value) {
+    const int64_t exact = (int64_t)1 << 53;
+    if (value > exact || value < -exact) {
+        ps_json_int_text(j, value);
+    } else {
+        ps_json_int(j, value);
+    }
+}
+
 void ps_json_int_text(ps_json *j, int64_t value) {
     put_int(j, magnitude(value), value < 0, 1);
 }

@@ -73,6 +73,8 @@ void ps_json_int(ps_json *j, int64_t value);
 void ps_json_uint(ps_json *j, uint64_t value);
 /* As a string: beyond 2^53 a reader with doubles would round it. */
 void ps_json_int_text(ps_json *j, int64_t value);
+/* As a string where it lies beyond 2^53, else as a number. */
+void ps_json_int_exact(ps_json *j, int64_t value);
 void ps_json_bool(ps_json *j, bool value);
 void ps_json_null(ps_json *j);
 /* Nanoseconds as microseconds with three decimals: -1500 is -1.500. */

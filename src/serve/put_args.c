@@ -8,60 +8,51 @@
 #include "base/num.h"
 #include "write/number_text.h"
 
-#define EXACT ((int64_t)1 << 53)
 /* Significant digits that every double keeps. */
 #define EXACT_DIGITS 15
 
-void ps_put_int(ps_buf *out, int64_t value) {
-    char text[PS_NUMBER_TEXT];
-    size_t n = ps_int_text(value, text);
-    bool is_exact = value >= -EXACT && value <= EXACT;
-    ps_buf_add_str(out, is_exact ? "" : "\"");
-    ps_buf_add(out, text, n);
-    ps_buf_add_str(out, is_exact ? "" : "\"");
-}
-
-static void put_real(ps_buf *out, double value) {
+static void put_real(ps_json *j, double value) {
     char text[PS_NUMBER_TEXT];
     ps_real_shortest(value, text);
-    bool is_number = isfinite(value) != 0;
-    ps_buf_add_str(out, is_number ? "" : "\"");
-    ps_buf_add_str(out, text);
-    ps_buf_add_str(out, is_number ? "" : "\"");
+    if (isfinite(value) != 0) {
+        ps_json_raw(j, text, strlen(text));
+    } else {
+        ps_json_str(j, text);
+    }
 }
 
 /* A number that was kept as text: as a number where that loses nothing. */
-static void put_number(ps_buf *out, const char *s, size_t n) {
+static void put_number(ps_json *j, const char *s, size_t n) {
     int64_t value = 0;
     size_t digits = 0;
     for (size_t i = 0; i < n; i++) {
         digits += s[i] >= '0' && s[i] <= '9';
     }
     if (ps_parse_i64(s, n, &value) && ps_json_is_number(s, n)) {
-        ps_put_int(out, value);
+        ps_json_int_exact(j, value);
     } else if (digits <= EXACT_DIGITS && ps_json_is_number(s, n)) {
-        ps_buf_add(out, s, n);
+        ps_json_raw(j, s, n);
     } else {
-        ps_buf_add_json_str(out, s, n);
+        ps_json_str_n(j, s, n);
     }
 }
 
-static void put_value(ps_buf *out, const ps_trace *t, const ps_arg *arg) {
+static void put_value(ps_json *j, const ps_trace *t, const ps_arg *arg) {
     switch (arg->type) {
     case PS_ARG_INT:
-        ps_put_int(out, arg->u.i);
+        ps_json_int_exact(j, arg->u.i);
         return;
     case PS_ARG_TIME:
-        ps_put_int(out, ps_i64_plus(arg->u.i, ps_trace_origin_ns(t)));
+        ps_json_int_exact(j, ps_i64_plus(arg->u.i, ps_trace_origin_ns(t)));
         return;
     case PS_ARG_REAL:
-        put_real(out, arg->u.r);
+        put_real(j, arg->u.r);
         return;
     case PS_ARG_BOOL:
-        ps_buf_add_str(out, arg->u.i != 0 ? "true" : "false");
+        ps_json_bool(j, arg->u.i != 0);
         return;
     case PS_ARG_NULL:
-        ps_buf_add_str(out, "null");
+        ps_json_null(j);
         return;
     case PS_ARG_STR:
     case PS_ARG_NUMBER:
@@ -71,26 +62,24 @@ static void put_value(ps_buf *out, const ps_trace *t, const ps_arg *arg) {
     const char *text = ps_trace_text(t, arg->u.s);
     size_t n = ps_trace_text_len(t, arg->u.s);
     if (arg->type == PS_ARG_NUMBER) {
-        put_number(out, text, n);
+        put_number(j, text, n);
     } else if (arg->type == PS_ARG_JSON && ps_json_is_value(text, n, 0)) {
-        ps_buf_add(out, text, n);
+        ps_json_raw(j, text, n);
     } else {
-        ps_buf_add_json_str(out, text, n);
+        ps_json_str_n(j, text, n);
     }
 }
 
-void ps_put_args(ps_buf *out, const ps_trace *trace, uint32_t slice) {
+void ps_put_args(ps_json *j, const ps_trace *trace, uint32_t slice) {
+    ps_json_array(j);
     ps_arg_iter iter = ps_trace_args(trace, slice);
-    const char *separator = "[";
-    for (ps_arg arg; ps_arg_next(&iter, &arg); separator = ",") {
-        ps_buf_add_str(out, separator);
-        ps_buf_add_char(out, '[');
-        ps_buf_add_json_str(out, ps_trace_text(trace, arg.key), ps_trace_text_len(trace, arg.key));
-        ps_buf_add_char(out, ',');
-        put_value(out, trace, &arg);
-        ps_buf_add_char(out, ']');
+    for (ps_arg arg; ps_arg_next(&iter, &arg);) {
+        ps_json_array(j);
+        ps_json_str_n(j, ps_trace_text(trace, arg.key), ps_trace_text_len(trace, arg.key));
+        put_value(j, trace, &arg);
+        ps_json_close(j);
     }
-    ps_buf_add_str(out, separator[0] == '[' ? "[]" : "]");
+    ps_json_close(j);
 }
 
 /* --- call stacks ---------------------------------------------------------------------------------------------- */
@@ -115,7 +104,7 @@ static bool is_stack_key(const char *key) {
 }
 
 /* Frames are parted by ";" and line ends. */
-static size_t put_frames(ps_buf *out, const char *s, size_t n) {
+static size_t put_frames(ps_json *j, const char *s, size_t n) {
     size_t n_frames = 0;
     for (size_t at = 0; at < n;) {
         size_t len = 0;
@@ -127,22 +116,24 @@ static size_t put_frames(ps_buf *out, const char *s, size_t n) {
             skip++;
         }
         if (len > skip) {
-            ps_buf_add_char(out, n_frames++ == 0 ? '[' : ',');
-            ps_buf_add_json_str(out, s + at + skip, len - skip);
+            if (n_frames++ == 0) {
+                ps_json_array(j);
+            }
+            ps_json_str_n(j, s + at + skip, len - skip);
         }
         at += len + 1;
     }
     return n_frames;
 }
 
-size_t ps_put_stack_arg(ps_buf *out, const ps_trace *trace, uint32_t slice) {
+size_t ps_put_stack_arg(ps_json *j, const ps_trace *trace, uint32_t slice) {
     ps_arg_iter iter = ps_trace_args(trace, slice);
     for (ps_arg arg; ps_arg_next(&iter, &arg);) {
         if (arg.type == PS_ARG_STR && is_stack_key(ps_trace_text(trace, arg.key))) {
             size_t n =
-                put_frames(out, ps_trace_text(trace, arg.u.s), ps_trace_text_len(trace, arg.u.s));
+                put_frames(j, ps_trace_text(trace, arg.u.s), ps_trace_text_len(trace, arg.u.s));
             if (n > 0) {
-                ps_buf_add_char(out, ']');
+                ps_json_close(j);
                 return n;
             }
         }

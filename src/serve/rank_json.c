@@ -165,7 +165,7 @@ static const char *host_of(const ps_rank_entry *e, const ps_loaded *l) {
 
 /* --- all ranks ------------------------------------------------------------------------------------------------------ */
 
-ps_code ps_put_rank(ps_buf *out, ps_store *store, size_t i, ps_err *err) {
+ps_code ps_put_rank(ps_json *j, ps_store *store, size_t i, ps_err *err) {
     const ps_rank_entry *e = ps_store_rank(store, i);
     ps_rank_status_now now = ps_store_status(store, i);
     ps_loaded *l = NULL;
@@ -174,8 +174,6 @@ ps_code ps_put_rank(ps_buf *out, ps_store *store, size_t i, ps_err *err) {
         now.state = now.state == PS_STATE_READY ? PS_STATE_WAITING : now.state;
     }
     const char *format = ps_cluster_format(e->rank);
-    ps_json w = ps_json_to(out);
-    ps_json *j = &w;
     ps_json_object(j);
     ps_json_key_str(j, "key", e->key);
     ps_json_key_int(j, "rank", e->rank->rank);
@@ -195,5 +193,5 @@ ps_code ps_put_rank(ps_buf *out, ps_store *store, size_t i, ps_err *err) {
     bool ok = l == NULL || put_ready(j, l, format);
     ps_json_close(j);
     ps_loaded_release(l);
-    return ok && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+    return ok && ps_buf_ok(j->out) ? PS_OK : ps_fail_nomem(err);
 }

@@ -1,7 +1,6 @@
 /* Ranks and slices as requests name them and replies tell them. */
 #include <string.h>
 
-#include "base/json_write.h"
 #include "serve/route.h"
 
 /* The sentence of a rank that cannot be looked at yet; somebody wants it now. */
@@ -44,8 +43,8 @@ bool ps_ask_slice(const ps_request *q, ps_reply *r, const ps_loaded *l, uint32_t
     return true;
 }
 
-ps_code ps_put_ref(ps_buf *out, const char *rank_key, const ps_loaded *l, uint32_t slice,
-                   ps_err *err) {
+ps_code ps_put_ref_members(ps_json *j, const char *rank_key, const ps_loaded *l, uint32_t slice,
+                           ps_err *err) {
     ps_ref ref;
     if (!ps_loaded_ref(l, slice, &ref)) {
         return ps_fail(err, PS_NOT_FOUND, "no slice %u", slice);
@@ -59,18 +58,23 @@ ps_code ps_put_ref(ps_buf *out, const char *rank_key, const ps_loaded *l, uint32
     const ps_trace *trace = ref.layer->trace;
     const ps_slices *s = ps_trace_slices(trace);
     ps_str name = s->name[ref.slice];
-    ps_json j = ps_json_to(out);
-    ps_json_object(&j);
-    ps_json_key_str(&j, "rank", rank_key);
-    ps_json_key_int(&j, "slice", slice);
-    ps_json_key_int(&j, "lane", lane == PS_NONE ? -1 : (int64_t)lane);
-    ps_json_key_int(&j, "row", row);
-    ps_json_key_int(&j, "start", s->start_ns[ref.slice]);
-    ps_json_key_int(&j, "dur", s->dur_ns[ref.slice]);
-    ps_json_key(&j, "name");
-    ps_json_str_n(&j, ps_trace_text(trace, name), ps_trace_text_len(trace, name));
-    ps_json_key_int(&j, "tint", ps_loaded_tint(ref.layer, name));
-    ps_json_key_str(&j, "kind", ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice]));
-    ps_json_close(&j);
+    ps_json_key_str(j, "rank", rank_key);
+    ps_json_key_int(j, "slice", slice);
+    ps_json_key_int(j, "lane", lane == PS_NONE ? -1 : (int64_t)lane);
+    ps_json_key_int(j, "row", row);
+    ps_json_key_int(j, "start", s->start_ns[ref.slice]);
+    ps_json_key_int(j, "dur", s->dur_ns[ref.slice]);
+    ps_json_key(j, "name");
+    ps_json_str_n(j, ps_trace_text(trace, name), ps_trace_text_len(trace, name));
+    ps_json_key_int(j, "tint", ps_loaded_tint(ref.layer, name));
+    ps_json_key_str(j, "kind", ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice]));
     return PS_OK;
+}
+
+ps_code ps_put_ref(ps_json *j, const char *rank_key, const ps_loaded *l, uint32_t slice,
+                   ps_err *err) {
+    ps_json_object(j);
+    ps_code code = ps_put_ref_members(j, rank_key, l, slice, err);
+    ps_json_close(j);
+    return code;
 }

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "model/table.h"
 #include "serve/loaded.h"
 #include "serve/store.h"
@@ -106,8 +107,11 @@ bool ps_ask_slice(const ps_request *q, ps_reply *r, const ps_loaded *l, uint32_t
 bool ps_ask_span(const ps_request *q, ps_reply *r, int64_t *from_ns, int64_t *to_ns);
 
 /* {"rank","slice","lane","row","start","dur","name","tint","kind"}: how every route names a slice. */
-PS_MUST_USE ps_code ps_put_ref(ps_buf *out, const char *rank_key, const ps_loaded *l,
-                               uint32_t slice, ps_err *err);
+PS_MUST_USE ps_code ps_put_ref(ps_json *j, const char *rank_key, const ps_loaded *l, uint32_t slice,
+                               ps_err *err);
+/* Its members alone, into the object that is open. */
+PS_MUST_USE ps_code ps_put_ref_members(ps_json *j, const char *rank_key, const ps_loaded *l,
+                                       uint32_t slice, ps_err *err);
 
 /* Table as every route gives it, with parameters sort, desc, filter, offset, limit, format (docs/serve-api.md, "Tables").
  * Fills the reply. Rows on demand are not made but for those that are looked at; the order of a sorted or filtered table is
@@ -118,7 +122,7 @@ void ps_put_table(const ps_request *q, ps_reply *r, const ps_table *table);
 typedef struct ps_table_extra {
     const char *const *notes; /* sentences, or NULL */
     size_t n_notes;
-    const char *members; /* more members of the JSON object ("\"totals\":{...}"), or NULL */
+    const char *members; /* more members of the JSON object (ps_json_members_to), or NULL */
 } ps_table_extra;
 void ps_put_table_with(const ps_request *q, ps_reply *r, const ps_table *table,
                        const ps_table_extra *extra);

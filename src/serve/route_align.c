@@ -109,7 +109,7 @@ static void release(company *c) {
 
 /* --- the reply ------------------------------------------------------------------------------------------------------- */
 
-static void put_how(ps_buf *out, const ps_late_evidence *e) {
+static void put_how(ps_json *j, const ps_late_evidence *e) {
     size_t n_clocks = e->clocks.n_clocks;
     size_t n_contradicted = e->clocks.n_contradicted + e->clocks.n_disagree;
     ps_buf text;
@@ -137,41 +137,43 @@ static void put_how(ps_buf *out, const ps_late_evidence *e) {
         ps_buf_addf(&text, "; the bounds of %zu pair%s of clocks contradict one another",
                     n_contradicted, n_contradicted == 1 ? "" : "s");
     }
-    ps_buf_add_json_str(out, ps_buf_str(&text), text.len);
+    ps_json_key(j, "how");
+    ps_json_str_n(j, ps_buf_str(&text), text.len);
     ps_buf_fini(&text);
 }
 
-static void put_notes(ps_buf *out, const company *c, const char *why) {
-    const char *comma = "";
-    ps_buf_add_str(out, ",\"notes\":[");
+static void put_notes(ps_json *j, const company *c, const char *why) {
+    ps_json_key(j, "notes");
+    ps_json_array(j);
     for (size_t i = 0; i < c->n; i++) {
         if (!c->ranks[i].is_known) {
             ps_buf text;
             ps_buf_init(&text, 0);
             ps_buf_addf(&text, "%s %s", c->ranks[i].label, why);
-            ps_buf_add_str(out, comma);
-            ps_buf_add_json_str(out, ps_buf_str(&text), text.len);
+            ps_json_str_n(j, ps_buf_str(&text), text.len);
             ps_buf_fini(&text);
-            comma = ",";
         }
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
-static void put_offsets(ps_buf *out, const company *c) {
-    ps_buf_add_str(out, "{\"offsets\":[");
+static void put_offsets(ps_json *j, const company *c) {
+    ps_json_key(j, "offsets");
+    ps_json_array(j);
     for (size_t i = 0; i < c->n; i++) {
         const ps_align_rank *r = &c->ranks[i];
-        ps_buf_add_str(out, i > 0 ? ",{\"rank\":" : "{\"rank\":");
-        ps_buf_add_json_str(out, r->key, strlen(r->key));
-        ps_buf_addf(out, ",\"offset_ns\":%lld,\"uncertainty_ns\":", (long long)r->offset_ns);
+        ps_json_object(j);
+        ps_json_key_str(j, "rank", r->key);
+        ps_json_key_int(j, "offset_ns", r->offset_ns);
+        ps_json_key(j, "uncertainty_ns");
         if (r->uncertainty_ns == PS_NO_UNCERTAINTY) {
-            ps_buf_add_str(out, "null}");
+            ps_json_null(j);
         } else {
-            ps_buf_addf(out, "%lld}", (long long)r->uncertainty_ns);
+            ps_json_int(j, r->uncertainty_ns);
         }
+        ps_json_close(j);
     }
-    ps_buf_add_str(out, "],\"how\":");
+    ps_json_close(j);
 }
 
 /* Each path that is served is a job of its own, whose ranks are moved to its first one. */
@@ -197,33 +199,36 @@ static ps_code align_clocks(company *c, ps_late_evidence *sum, ps_err *err) {
 }
 
 static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *err) {
+    ps_json j = ps_json_to(out);
+    ps_json_object(&j);
     if (strcmp(by, "start") == 0) {
         ps_align_starts(c->ranks, c->n);
-        put_offsets(out, c);
-        ps_buf_add_str(out, "\"all ranks begin where the first one begins\"");
-        put_notes(out, c, "");
+        put_offsets(&j, c);
+        ps_json_key_str(&j, "how", "all ranks begin where the first one begins");
+        put_notes(&j, c, "");
     } else if (strcmp(by, "steps") == 0) {
         ps_code code = ps_align_steps(c->ranks, c->n, err);
         if (code != PS_OK) {
             return code;
         }
-        put_offsets(out, c);
-        ps_buf_add_str(out, "\"the first step that a rank shares with the first rank begins at the "
-                            "same time\"");
-        put_notes(out, c, "shares no step with the first rank: it stays where it is");
+        put_offsets(&j, c);
+        ps_json_key_str(
+            &j, "how",
+            "the first step that a rank shares with the first rank begins at the same time");
+        put_notes(&j, c, "shares no step with the first rank: it stays where it is");
     } else {
         ps_late_evidence evidence;
         ps_code code = align_clocks(c, &evidence, err);
         if (code != PS_OK) {
             return code;
         }
-        put_offsets(out, c);
-        put_how(out, &evidence);
-        put_notes(out, c,
+        put_offsets(&j, c);
+        put_how(&j, &evidence);
+        put_notes(&j, c,
                   "has no communication with the first rank that tells: its clock is taken "
                   "as it is");
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(&j);
     return ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
 }
 

@@ -41,21 +41,23 @@ static void answer(const ps_request *q, ps_reply *r) {
     uint64_t seq = ps_store_seq(q->store);
     /* A page that knows more than there is has seen another server at this address: it hears everything. */
     after = after > seq ? 0 : after;
-    ps_buf_addf(&r->body, "{\"seq\":%llu,\"ranks\":[", (unsigned long long)seq);
-    const char *comma = "";
+    ps_json j = ps_json_to(&r->body);
+    ps_json_object(&j);
+    ps_json_key_uint(&j, "seq", seq);
+    ps_json_key(&j, "ranks");
+    ps_json_array(&j);
     for (size_t i = 0; i < ps_store_n_ranks(q->store); i++) {
         ps_rank_status_now now = ps_store_status(q->store, i);
         if (now.seq <= after && now.state != PS_STATE_READING) {
             continue;
         }
-        ps_buf_add_str(&r->body, comma);
-        comma = ",";
-        if (ps_put_rank(&r->body, q->store, i, &err) != PS_OK) {
+        if (ps_put_rank(&j, q->store, i, &err) != PS_OK) {
             ps_reply_err(r, &err);
             return;
         }
     }
-    ps_buf_add_str(&r->body, "]}");
+    ps_json_close(&j);
+    ps_json_close(&j);
 }
 
 const ps_route ps_route_events = {

@@ -53,33 +53,38 @@ static const ps_loaded *loaded_of(company *c, uint32_t rank) {
     return c->held[rank];
 }
 
-static ps_code put_end(company *c, ps_buf *out, ps_peer_end end, ps_err *err) {
-    return ps_put_ref(out, c->peers->keys[end.rank], loaded_of(c, end.rank), end.slice, err);
+static ps_code put_end(company *c, ps_json *j, ps_peer_end end, ps_err *err) {
+    return ps_put_ref(j, c->peers->keys[end.rank], loaded_of(c, end.rank), end.slice, err);
 }
 
 /* --- of one slice --------------------------------------------------------------------------------------------- */
 
 typedef struct asked {
     const ps_request *q;
-    ps_buf *out;
+    ps_json j;
     const char *key;
     ps_loaded *l;
     uint32_t slice;
-    size_t n; /* flows so far */
     size_t n_left_out;
 } asked;
 
+/* Without a value behind the last key where something failed: the reply is thrown away then. */
+static ps_code end_flow(asked *a, ps_code code) {
+    if (code == PS_OK) {
+        ps_json_close(&a->j);
+    }
+    return code;
+}
+
 static ps_code put_flow(asked *a, const ps_flow_index *x, uint32_t row, ps_err *err) {
     const ps_flow *flow = &x->flows[row];
-    const char *kind = ps_flow_kind_name(x->trace, flow->kind);
-    ps_buf_add_str(a->out, a->n++ == 0 ? "{\"kind\":" : ",{\"kind\":");
-    ps_buf_add_json_str(a->out, kind, strlen(kind));
-    ps_buf_add_str(a->out, ",\"from\":");
-    ps_code code = ps_put_ref(a->out, a->key, a->l, flow->from, err);
-    ps_buf_add_str(a->out, ",\"to\":");
-    code = code == PS_OK ? ps_put_ref(a->out, a->key, a->l, flow->to, err) : code;
-    ps_buf_add_char(a->out, '}');
-    return code;
+    ps_json_object(&a->j);
+    ps_json_key_str(&a->j, "kind", ps_flow_kind_name(x->trace, flow->kind));
+    ps_json_key(&a->j, "from");
+    ps_code code = ps_put_ref(&a->j, a->key, a->l, flow->from, err);
+    ps_json_key(&a->j, "to");
+    code = code == PS_OK ? ps_put_ref(&a->j, a->key, a->l, flow->to, err) : code;
+    return end_flow(a, code);
 }
 
 static ps_code put_chain(asked *a, bool *is_cut, ps_err *err) {
@@ -99,18 +104,19 @@ static ps_code put_chain(asked *a, bool *is_cut, ps_err *err) {
 }
 
 static ps_code put_across(asked *a, company *c, const char *kind, ps_peer_end from, ps_peer_end to,
-                          const char *name_of_ns, int64_t ns, ps_err *err) {
+                          int64_t waited_ns, ps_err *err) {
     if (loaded_of(c, from.rank) == NULL || loaded_of(c, to.rank) == NULL) {
         a->n_left_out++;
         return PS_OK;
     }
-    ps_buf_addf(a->out, "%s{\"kind\":\"%s\",\"%s\":%lld,\"from\":", a->n++ == 0 ? "" : ",", kind,
-                name_of_ns, (long long)ns);
-    ps_code code = put_end(c, a->out, from, err);
-    ps_buf_add_str(a->out, ",\"to\":");
-    code = code == PS_OK ? put_end(c, a->out, to, err) : code;
-    ps_buf_add_char(a->out, '}');
-    return code;
+    ps_json_object(&a->j);
+    ps_json_key_str(&a->j, "kind", kind);
+    ps_json_key_int(&a->j, "waited_ns", waited_ns);
+    ps_json_key(&a->j, "from");
+    ps_code code = put_end(c, &a->j, from, err);
+    ps_json_key(&a->j, "to");
+    code = code == PS_OK ? put_end(c, &a->j, to, err) : code;
+    return end_flow(a, code);
 }
 
 /* Every other one with the one that came last. */
@@ -124,8 +130,8 @@ static ps_code put_parts(asked *a, company *c, const ps_peer_meeting *m, ps_err 
         }
         if (i != m->last) {
             int64_t waited = parts[m->last].late_ns - parts[i].late_ns;
-            code = put_across(a, c, PS_FLOW_COLLECTIVE, parts[m->last].end, parts[i].end,
-                              "waited_ns", waited, err);
+            code =
+                put_across(a, c, PS_FLOW_COLLECTIVE, parts[m->last].end, parts[i].end, waited, err);
         }
     }
     return code;
@@ -134,20 +140,21 @@ static ps_code put_parts(asked *a, company *c, const ps_peer_meeting *m, ps_err 
 /* {"group","name","n","spread_ns","late_ns","waited_ns","last":ref} */
 static ps_code put_meeting(asked *a, company *c, const ps_peer_meeting *m, ps_err *err) {
     const ps_peer_part *last = &c->peers->parts[m->last];
-    ps_buf_add_str(a->out, "{\"group\":");
-    ps_buf_add_json_str(a->out, m->group, strlen(m->group));
-    ps_buf_add_str(a->out, ",\"name\":");
-    ps_buf_add_json_str(a->out, m->name, strlen(m->name));
-    ps_buf_addf(a->out,
-                ",\"n\":%u,\"spread_ns\":%lld,\"late_ns\":%lld,\"waited_ns\":%lld,\"last\":", m->n,
-                (long long)last->late_ns, (long long)m->late_ns, (long long)m->waited_ns);
+    ps_json_object(&a->j);
+    ps_json_key_str(&a->j, "group", m->group);
+    ps_json_key_str(&a->j, "name", m->name);
+    ps_json_key_uint(&a->j, "n", m->n);
+    ps_json_key_int(&a->j, "spread_ns", last->late_ns);
+    ps_json_key_int(&a->j, "late_ns", m->late_ns);
+    ps_json_key_int(&a->j, "waited_ns", m->waited_ns);
+    ps_json_key(&a->j, "last");
     ps_code code = PS_OK;
     if (loaded_of(c, last->end.rank) != NULL) {
-        code = put_end(c, a->out, last->end, err);
+        code = put_end(c, &a->j, last->end, err);
     } else {
-        ps_buf_add_str(a->out, "null");
+        ps_json_null(&a->j);
     }
-    ps_buf_add_char(a->out, '}');
+    ps_json_close(&a->j);
     return code;
 }
 
@@ -158,7 +165,7 @@ static ps_code put_entry(asked *a, company *c, const ps_peer_entry *e, const ps_
         return put_parts(a, c, *met, err);
     }
     const ps_peer_pair *p = &c->peers->pairs[e->row];
-    return put_across(a, c, PS_FLOW_SEND_RECV, p->send, p->receive, "waited_ns", p->waited_ns, err);
+    return put_across(a, c, PS_FLOW_SEND_RECV, p->send, p->receive, p->waited_ns, err);
 }
 
 static bool is_communication(const asked *a) {
@@ -176,20 +183,19 @@ static ps_code put_peers(asked *a, ps_err *err) {
     }
     uint32_t rank = peers != NULL ? ps_peers_rank(peers, a->key) : PS_NONE;
     const ps_peer_entry *e = rank != PS_NONE ? ps_peers_of(peers, rank, a->slice) : NULL;
-    if (e == NULL) {
-        ps_buf_add_str(a->out, "],\"collective\":null");
-        ps_cache_release(a->q->cache, peers);
-        return code;
-    }
-    company c;
+    company c = {.peers = peers};
     const ps_peer_meeting *met = NULL;
-    code = open_company(&c, a->q, peers) ? PS_OK : ps_fail_nomem(err);
-    code = code == PS_OK ? put_entry(a, &c, e, &met, err) : code;
-    ps_buf_add_str(a->out, "],\"collective\":");
+    if (e != NULL) {
+        code = open_company(&c, a->q, peers) ? put_entry(a, &c, e, &met, err) : ps_fail_nomem(err);
+    }
+    if (code == PS_OK) {
+        ps_json_close(&a->j);
+        ps_json_key(&a->j, "collective");
+    }
     if (code == PS_OK && met != NULL) {
         code = put_meeting(a, &c, met, err);
-    } else {
-        ps_buf_add_str(a->out, "null");
+    } else if (code == PS_OK) {
+        ps_json_null(&a->j);
     }
     close_company(&c);
     ps_cache_release(a->q->cache, peers);
@@ -200,19 +206,27 @@ static ps_code put_of(asked *a, ps_err *err) {
     bool is_cut = false;
     ps_code code = PS_OK;
     bool is_profile = a->slice < ps_trace_slices(ps_loaded_layer(a->l, PS_LAYER_PROFILE)->trace)->n;
-    ps_buf_add_str(a->out, "{\"flows\":[");
+    ps_json_object(&a->j);
+    ps_json_key(&a->j, "flows");
+    ps_json_array(&a->j);
     if (is_profile) {
         code = put_chain(a, &is_cut, err);
         code = code == PS_OK ? put_peers(a, err) : code;
     } else {
-        ps_buf_add_str(a->out, "],\"collective\":null");
+        ps_json_close(&a->j);
+        ps_json_key(&a->j, "collective");
+        ps_json_null(&a->j);
     }
-    ps_buf_addf(a->out, ",\"more\":%s,\"left_out\":%zu}", is_cut ? "true" : "false", a->n_left_out);
+    if (code == PS_OK) {
+        ps_json_key_bool(&a->j, "more", is_cut);
+        ps_json_key_uint(&a->j, "left_out", a->n_left_out);
+        ps_json_close(&a->j);
+    }
     return code;
 }
 
 static void answer_of(const ps_request *q, ps_reply *r) {
-    asked a = {.q = q, .out = &r->body, .key = ps_param_text(q, "rank")};
+    asked a = {.q = q, .j = ps_json_to(&r->body), .key = ps_param_text(q, "rank")};
     if (ps_ask_rank(q, r, &a.l) && ps_ask_slice(q, r, a.l, &a.slice)) {
         ps_err err = PS_ERR_INIT;
         if (put_of(&a, &err) != PS_OK) {
@@ -224,15 +238,15 @@ static void answer_of(const ps_request *q, ps_reply *r) {
 
 /* --- kinds ---------------------------------------------------------------------------------------------------- */
 
-static void put_kind(ps_buf *out, size_t *n, const char *name, size_t count) {
-    ps_buf_add_str(out, (*n)++ > 0 ? ",[" : "[");
-    ps_buf_add_json_str(out, name, strlen(name));
-    ps_buf_addf(out, ",%zu]", count);
+static void put_kind(ps_json *j, const char *name, size_t count) {
+    ps_json_array(j);
+    ps_json_str(j, name);
+    ps_json_uint(j, count);
+    ps_json_close(j);
 }
 
 /* What may have counterparts in other ranks: receives and collectives of this one. */
-static ps_code put_kinds_across(const ps_request *q, const ps_loaded *l, ps_buf *out, size_t *n,
-                                ps_err *err) {
+static ps_code put_kinds_across(const ps_request *q, const ps_loaded *l, ps_json *j, ps_err *err) {
     const char *key = ps_param_text(q, "rank");
     if (ps_peers_n_others(q, key) == 0) {
         return PS_OK;
@@ -249,10 +263,10 @@ static ps_code put_kinds_across(const ps_request *q, const ps_loaded *l, ps_buf 
         n_collectives += !list->ops[i].is_p2p;
     }
     if (n_receives > 0) {
-        put_kind(out, n, PS_FLOW_SEND_RECV, n_receives);
+        put_kind(j, PS_FLOW_SEND_RECV, n_receives);
     }
     if (n_collectives > 0) {
-        put_kind(out, n, PS_FLOW_COLLECTIVE, n_collectives);
+        put_kind(j, PS_FLOW_COLLECTIVE, n_collectives);
     }
     ps_cache_release(q->cache, (void *)(uintptr_t)list);
     return PS_OK;
@@ -263,13 +277,16 @@ static ps_code put_kinds(const ps_request *q, const ps_loaded *l, ps_buf *out, p
     if (x == NULL) {
         return ps_fail_nomem(err);
     }
-    size_t n = 0;
-    ps_buf_add_str(out, "{\"kinds\":[");
+    ps_json j = ps_json_to(out);
+    ps_json_object(&j);
+    ps_json_key(&j, "kinds");
+    ps_json_array(&j);
     for (size_t k = 0; k < x->n_kinds; k++) {
-        put_kind(out, &n, x->kinds[k].name, x->kinds[k].n);
+        put_kind(&j, x->kinds[k].name, x->kinds[k].n);
     }
-    ps_code code = put_kinds_across(q, l, out, &n, err);
-    ps_buf_add_str(out, "]}");
+    ps_code code = put_kinds_across(q, l, &j, err);
+    ps_json_close(&j);
+    ps_json_close(&j);
     return code;
 }
 
@@ -343,23 +360,34 @@ static bool ask_window(window *w) {
 }
 
 /* lane,row,start of a slice. */
-static ps_code put_spot(ps_buf *out, const ps_loaded *l, uint32_t slice, ps_err *err) {
+static ps_code put_spot(ps_json *j, const ps_loaded *l, uint32_t slice, ps_err *err) {
     uint32_t lane = PS_NONE;
     uint32_t row = 0;
     ps_code code = ps_loaded_place(l, slice, &lane, &row, err);
     ps_ref ref = {0};
     if (code == PS_OK && ps_loaded_ref(l, slice, &ref)) {
-        ps_buf_addf(out, ",%lld,%u,%lld", lane == PS_NONE ? -1LL : (long long)lane, row,
-                    (long long)ps_trace_slices(ref.layer->trace)->start_ns[ref.slice]);
+        ps_json_int(j, lane == PS_NONE ? -1 : (int64_t)lane);
+        ps_json_uint(j, row);
+        ps_json_int(j, ps_trace_slices(ref.layer->trace)->start_ns[ref.slice]);
     }
     return code;
 }
 
-static ps_code put_window_flow(ps_buf *out, const ps_loaded *from, uint32_t from_slice,
+/* Into the array that is open. */
+static ps_code put_window_flow(ps_json *j, const ps_loaded *from, uint32_t from_slice,
                                const ps_loaded *to, uint32_t to_slice, ps_err *err) {
-    ps_buf_addf(out, "[%u,%u", from_slice, to_slice);
-    ps_code code = put_spot(out, from, from_slice, err);
-    return code == PS_OK ? put_spot(out, to, to_slice, err) : code;
+    ps_json_uint(j, from_slice);
+    ps_json_uint(j, to_slice);
+    ps_code code = put_spot(j, from, from_slice, err);
+    return code == PS_OK ? put_spot(j, to, to_slice, err) : code;
+}
+
+/* {"total":N,"flows":[ */
+static void begin_window(ps_json *j, uint64_t total) {
+    ps_json_object(j);
+    ps_json_key_uint(j, "total", total);
+    ps_json_key(j, "flows");
+    ps_json_array(j);
 }
 
 static ps_code put_window(window *w, ps_err *err) {
@@ -367,7 +395,7 @@ static ps_code put_window(window *w, ps_err *err) {
     if (x == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_buf *out = &w->r->body;
+    ps_json j = ps_json_to(&w->r->body);
     ps_flow_window span = {.kind = ps_flow_kind_find(x, w->kind),
                            .from_ns = w->from_ns,
                            .to_ns = w->to_ns,
@@ -376,14 +404,15 @@ static ps_code put_window(window *w, ps_err *err) {
                            .context = w};
     ps_flow_list list = {0};
     ps_code code = span.kind != NULL ? ps_flow_window_list(x, &span, &list, err) : PS_OK;
-    ps_buf_addf(out, "{\"total\":%llu,\"flows\":[", (unsigned long long)list.total);
+    begin_window(&j, list.total);
     for (size_t i = 0; code == PS_OK && i < list.n; i++) {
         const ps_flow *flow = &x->flows[list.rows[i]];
-        ps_buf_add_str(out, i > 0 ? "," : "");
-        code = put_window_flow(out, w->l, flow->from, w->l, flow->to, err);
-        ps_buf_add_char(out, ']');
+        ps_json_array(&j);
+        code = put_window_flow(&j, w->l, flow->from, w->l, flow->to, err);
+        ps_json_close(&j);
     }
-    ps_buf_add_str(out, "]}");
+    ps_json_close(&j);
+    ps_json_close(&j);
     ps_flow_list_fini(&list);
     return code;
 }
@@ -427,19 +456,17 @@ static bool find_endings(window *w, const ps_peers *p, uint32_t rank, endings *o
     return out->at != NULL;
 }
 
-static ps_code put_ending(window *w, company *c, const ps_peer_entry *e, size_t *n, ps_err *err) {
+static ps_code put_ending(window *w, company *c, const ps_peer_entry *e, ps_json *j, ps_err *err) {
     const ps_peers *p = c->peers;
     ps_peer_end from = e->is_pair ? p->pairs[e->row].send : p->parts[p->meetings[e->row].last].end;
     const ps_loaded *other = loaded_of(c, from.rank);
     if (other == NULL) {
         return PS_OK;
     }
-    ps_buf *out = &w->r->body;
-    ps_buf_add_str(out, (*n)++ > 0 ? "," : "");
-    ps_code code = put_window_flow(out, other, from.slice, w->l, e->slice, err);
-    ps_buf_add_char(out, ',');
-    ps_buf_add_json_str(out, p->keys[from.rank], strlen(p->keys[from.rank]));
-    ps_buf_add_char(out, ']');
+    ps_json_array(j);
+    ps_code code = put_window_flow(j, other, from.slice, w->l, e->slice, err);
+    ps_json_str(j, p->keys[from.rank]);
+    ps_json_close(j);
     return code;
 }
 
@@ -452,12 +479,14 @@ static ps_code put_endings(window *w, const ps_peers *p, const endings *all, ps_
         n_picks = ps_thin_evenly(all->n, w->limit, time_of_ending, all, picks, &ok);
     }
     ps_code code = ok && picks != NULL ? PS_OK : ps_fail_nomem(err);
-    size_t n = 0;
-    ps_buf_addf(&w->r->body, "{\"total\":%zu,\"flows\":[", all->n);
+    ps_json j = ps_json_to(&w->r->body);
+    begin_window(&j, all->n);
     for (size_t i = 0; code == PS_OK && i < n_picks; i++) {
-        code = put_ending(w, &c, all->at[picks[i]], &n, err);
+        code = put_ending(w, &c, all->at[picks[i]], &j, err);
     }
-    ps_buf_addf(&w->r->body, "],\"unmatched\":%zu}", p->n_unmatched);
+    ps_json_close(&j);
+    ps_json_key_uint(&j, "unmatched", p->n_unmatched);
+    ps_json_close(&j);
     ps_free(picks);
     close_company(&c);
     return code;
@@ -470,7 +499,10 @@ static ps_code put_window_across(window *w, ps_err *err) {
     uint32_t rank = code == PS_OK ? ps_peers_rank(p, key) : PS_NONE;
     endings all = {.s = ps_trace_slices(ps_loaded_layer(w->l, PS_LAYER_PROFILE)->trace)};
     if (code == PS_OK && rank == PS_NONE) {
-        ps_buf_add_str(&w->r->body, "{\"total\":0,\"flows\":[]}");
+        ps_json j = ps_json_to(&w->r->body);
+        begin_window(&j, 0);
+        ps_json_close(&j);
+        ps_json_close(&j);
     } else if (code == PS_OK) {
         code = find_endings(w, p, rank, &all) ? put_endings(w, p, &all, err) : ps_fail_nomem(err);
     }

@@ -180,7 +180,7 @@ static uint32_t counter_span(const ps_trace *t, uint32_t track, int64_t *start_n
     return end - low;
 }
 
-static void put_node(ps_buf *out, const shown *s) {
+static void put_node(ps_json *j, const shown *s) {
     const ps_lane_node *node = s->node;
     const ps_layer *y = s->layer;
     int64_t start_ns = 0;
@@ -195,17 +195,19 @@ static void put_node(ps_buf *out, const shown *s) {
         rows = ps_lod_n_rows(y->lod, node->lane);
         (void)ps_lod_span(y->lod, node->lane, &start_ns, &end_ns);
     }
-    ps_buf_add_str(out, "{\"id\":");
-    ps_buf_add_json_str(out, node->id, strlen(node->id));
-    ps_buf_addf(out,
-                ",\"parent\":%lld,\"name\":", s->parent == PS_NONE ? -1LL : (long long)s->parent);
-    ps_buf_add_json_str(out, node->name, strlen(node->name));
-    ps_buf_addf(out, ",\"kind\":\"%s\",\"lane\":%lld,\"rows\":%u,\"slices\":%u",
-                ps_node_kind_name(node->kind),
-                node->lane == PS_NONE ? -1LL : (long long)node->lane + y->first_lane, rows, n);
-    ps_buf_addf(out, ",\"device\":%lld,\"unit\":", (long long)node->device);
-    ps_buf_add_json_str(out, node->unit, strlen(node->unit));
-    ps_buf_addf(out, ",\"start\":%lld,\"end\":%lld}", (long long)start_ns, (long long)end_ns);
+    ps_json_object(j);
+    ps_json_key_str(j, "id", node->id);
+    ps_json_key_int(j, "parent", s->parent == PS_NONE ? -1 : (int64_t)s->parent);
+    ps_json_key_str(j, "name", node->name);
+    ps_json_key_str(j, "kind", ps_node_kind_name(node->kind));
+    ps_json_key_int(j, "lane", node->lane == PS_NONE ? -1 : (int64_t)node->lane + y->first_lane);
+    ps_json_key_uint(j, "rows", rows);
+    ps_json_key_uint(j, "slices", n);
+    ps_json_key_int(j, "device", node->device);
+    ps_json_key_str(j, "unit", node->unit);
+    ps_json_key_int(j, "start", start_ns);
+    ps_json_key_int(j, "end", end_ns);
+    ps_json_close(j);
 }
 
 static bool make_tree(tree *x) {
@@ -248,12 +250,15 @@ static void answer(const ps_request *q, ps_reply *r) {
     } else if (!make_tree(&x)) {
         ps_reply_fail(r, 507, "out of memory");
     } else {
-        ps_buf_add_str(&r->body, "{\"nodes\":[");
+        ps_json j = ps_json_to(&r->body);
+        ps_json_object(&j);
+        ps_json_key(&j, "nodes");
+        ps_json_array(&j);
         for (size_t i = 0; i < x.n; i++) {
-            ps_buf_add_str(&r->body, i > 0 ? "," : "");
-            put_node(&r->body, &x.list[i]);
+            put_node(&j, &x.list[i]);
         }
-        ps_buf_add_str(&r->body, "]}");
+        ps_json_close(&j);
+        ps_json_close(&j);
         r->is_immutable = true;
     }
     for (int i = 0; i < PS_N_LAYERS; i++) {

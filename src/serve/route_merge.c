@@ -24,8 +24,12 @@ static void merge(ps_reply *r, ps_loaded *l, const uint32_t *lanes, size_t n) {
         ps_reply_err(r, &err);
         return;
     }
-    ps_buf_addf(&r->body, "{\"lane\":%u,\"rows\":%u,\"slices\":%u}", merged,
-                ps_lod_n_rows(layer->lod, inner), ps_lod_n_slices(layer->lod, inner));
+    ps_json j = ps_json_to(&r->body);
+    ps_json_object(&j);
+    ps_json_key_uint(&j, "lane", merged);
+    ps_json_key_uint(&j, "rows", ps_lod_n_rows(layer->lod, inner));
+    ps_json_key_uint(&j, "slices", ps_lod_n_slices(layer->lod, inner));
+    ps_json_close(&j);
 }
 
 static void answer(const ps_request *q, ps_reply *r) {

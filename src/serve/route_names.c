@@ -13,7 +13,10 @@ static void answer(const ps_request *q, ps_reply *r) {
     uint32_t *names = NULL;
     size_t n = 0;
     if (ps_ask_body_numbers(r, body, "names", (uint64_t)UINT32_MAX + 1, MOST_NAMES, &names, &n)) {
-        ps_buf_add_str(&r->body, "{\"names\":[");
+        ps_json j = ps_json_to(&r->body);
+        ps_json_object(&j);
+        ps_json_key(&j, "names");
+        ps_json_array(&j);
         for (size_t i = 0; i < n; i++) {
             const ps_layer *layer =
                 ps_loaded_layer(l, names[i] % 2 != 0 ? PS_LAYER_DERIVED : PS_LAYER_PROFILE);
@@ -22,13 +25,15 @@ static void answer(const ps_request *q, ps_reply *r) {
                 ps_reply_fail(r, 404, "no name has the number %u", names[i]);
                 break;
             }
-            ps_buf_add_str(&r->body, i > 0 ? ",[" : "[");
-            ps_buf_add_json_str(&r->body, ps_trace_text(layer->trace, name),
-                                ps_trace_text_len(layer->trace, name));
-            ps_buf_addf(&r->body, ",%u]", ps_loaded_tint(layer, name));
+            ps_json_array(&j);
+            ps_json_str_n(&j, ps_trace_text(layer->trace, name),
+                          ps_trace_text_len(layer->trace, name));
+            ps_json_uint(&j, ps_loaded_tint(layer, name));
+            ps_json_close(&j);
         }
         if (r->status == 200) {
-            ps_buf_add_str(&r->body, "]}");
+            ps_json_close(&j);
+            ps_json_close(&j);
         }
     }
     ps_loaded_release(l);

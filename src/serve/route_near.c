@@ -104,13 +104,15 @@ static void answer(const ps_request *q, ps_reply *r) {
         ps_err err = PS_ERR_INIT;
         uint32_t found = PS_NONE;
         ps_code code = to->find(l, slice, to->is_next, &found, &err);
-        ps_buf_add_str(&r->body, "{\"ref\":");
+        ps_json j = ps_json_to(&r->body);
+        ps_json_object(&j);
+        ps_json_key(&j, "ref");
         if (code == PS_OK && found != PS_NONE) {
-            code = ps_put_ref(&r->body, ps_param_text(q, "rank"), l, found, &err);
+            code = ps_put_ref(&j, ps_param_text(q, "rank"), l, found, &err);
         } else {
-            ps_buf_add_str(&r->body, "null");
+            ps_json_null(&j);
         }
-        ps_buf_add_char(&r->body, '}');
+        ps_json_close(&j);
         if (code != PS_OK) {
             ps_reply_err(r, &err);
         } else {

@@ -27,21 +27,21 @@ static bool first_origin(ps_store *store, int64_t *out) {
 static void answer_ranks(const ps_request *q, ps_reply *r) {
     int64_t origin = 0;
     ps_err err = PS_ERR_INIT;
-    ps_buf_addf(&r->body, "{\"seq\":%llu", (unsigned long long)ps_store_seq(q->store));
-    if (first_origin(q->store, &origin)) {
-        ps_buf_addf(&r->body, ",\"origin_ns\":\"%lld\"", (long long)origin);
-    } else {
-        ps_buf_add_str(&r->body, ",\"origin_ns\":\"0\"");
-    }
-    ps_buf_add_str(&r->body, ",\"ranks\":[");
+    ps_json j = ps_json_to(&r->body);
+    ps_json_object(&j);
+    ps_json_key_uint(&j, "seq", ps_store_seq(q->store));
+    ps_json_key(&j, "origin_ns");
+    ps_json_int_text(&j, first_origin(q->store, &origin) ? origin : 0);
+    ps_json_key(&j, "ranks");
+    ps_json_array(&j);
     for (size_t i = 0; i < ps_store_n_ranks(q->store); i++) {
-        ps_buf_add_str(&r->body, i > 0 ? "," : "");
-        if (ps_put_rank(&r->body, q->store, i, &err) != PS_OK) {
+        if (ps_put_rank(&j, q->store, i, &err) != PS_OK) {
             ps_reply_err(r, &err);
             return;
         }
     }
-    ps_buf_add_str(&r->body, "]}");
+    ps_json_close(&j);
+    ps_json_close(&j);
 }
 
 const ps_route ps_route_ranks = {.path = "/api/ranks", .method = "GET", .answer = answer_ranks};
@@ -110,7 +110,10 @@ static void answer_load(const ps_request *q, ps_reply *r) {
         ps_reply_fail(r, 400, "say which ranks: {\"keys\":[\"...\"]} or {\"all\":true}");
         return;
     }
-    ps_buf_addf(&r->body, "{\"queued\":%zu}", want(q->store, ranks, n));
+    ps_json j = ps_json_to(&r->body);
+    ps_json_object(&j);
+    ps_json_key_uint(&j, "queued", want(q->store, ranks, n));
+    ps_json_close(&j);
 }
 
 const ps_route ps_route_load = {

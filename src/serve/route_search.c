@@ -282,7 +282,7 @@ static bool is_more(const ps_found_name *a, const ps_found_name *b) {
     return a->n != b->n ? a->n > b->n : strcmp(a->text, b->text) < 0;
 }
 
-static void put_names(ps_buf *out, names *all) {
+static void put_names(ps_json *j, names *all) {
     ps_found_name top[SHOWN_NAMES];
     size_t n = 0;
     for (size_t i = 0; i < all->n; i++) {
@@ -297,21 +297,28 @@ static void put_names(ps_buf *out, names *all) {
         top[at] = *name;
     }
     for (size_t i = 0; i < n; i++) {
-        ps_buf_add_str(out, i > 0 ? ",[" : "[");
-        ps_buf_add_json_str(out, top[i].text, strlen(top[i].text));
-        ps_buf_addf(out, ",%u,%u]", top[i].tint, top[i].n);
+        ps_json_array(j);
+        ps_json_str(j, top[i].text);
+        ps_json_uint(j, top[i].tint);
+        ps_json_uint(j, top[i].n);
+        ps_json_close(j);
     }
 }
 
-static void put_counts(ps_buf *out, const ps_found_rank *rank) {
-    ps_buf_add_str(out, "{\"rank\":");
-    ps_buf_add_json_str(out, rank->key, strlen(rank->key));
-    ps_buf_addf(out, ",\"total\":%zu,\"lanes\":[", rank->found->n);
+static void put_counts(ps_json *j, const ps_found_rank *rank) {
+    ps_json_object(j);
+    ps_json_key_str(j, "rank", rank->key);
+    ps_json_key_uint(j, "total", rank->found->n);
+    ps_json_key(j, "lanes");
+    ps_json_array(j);
     for (size_t i = 0; i < rank->found->n_lanes; i++) {
-        ps_buf_addf(out, "%s[%u,%u]", i > 0 ? "," : "", rank->found->lanes[i].lane,
-                    rank->found->lanes[i].n);
+        ps_json_array(j);
+        ps_json_uint(j, rank->found->lanes[i].lane);
+        ps_json_uint(j, rank->found->lanes[i].n);
+        ps_json_close(j);
     }
-    ps_buf_add_str(out, "]}");
+    ps_json_close(j);
+    ps_json_close(j);
 }
 
 static void answer_search(const ps_request *q, ps_reply *r) {
@@ -319,15 +326,21 @@ static void answer_search(const ps_request *q, ps_reply *r) {
     if (begin_search(q, r, &a)) {
         names all = {0};
         bool ok = ps_strpool_init(&all.pool);
-        ps_buf_addf(&r->body, "{\"total\":%llu,\"ranks\":[", (unsigned long long)a.set.total);
+        ps_json j = ps_json_to(&r->body);
+        ps_json_object(&j);
+        ps_json_key_uint(&j, "total", a.set.total);
+        ps_json_key(&j, "ranks");
+        ps_json_array(&j);
         for (size_t i = 0; i < a.set.n_ranks; i++) {
-            ps_buf_add_str(&r->body, i > 0 ? "," : "");
-            put_counts(&r->body, &a.set.ranks[i]);
+            put_counts(&j, &a.set.ranks[i]);
             ok = ok && add_names(&all, a.set.ranks[i].found);
         }
-        ps_buf_add_str(&r->body, "],\"names\":[");
-        put_names(&r->body, &all);
-        ps_buf_add_str(&r->body, "]}");
+        ps_json_close(&j);
+        ps_json_key(&j, "names");
+        ps_json_array(&j);
+        put_names(&j, &all);
+        ps_json_close(&j);
+        ps_json_close(&j);
         ps_free(all.at);
         ps_strpool_fini(&all.pool);
         if (!ok) {
@@ -371,9 +384,9 @@ static ps_code sorted_list(const asked *a, ps_found_by by, void **list, ps_err *
     return code;
 }
 
-static ps_code put_found(ps_buf *out, const asked *a, ps_found_at at, ps_err *err) {
+static ps_code put_found(ps_json *j, const asked *a, ps_found_at at, ps_err *err) {
     const ps_found_rank *rank = &a->set.ranks[at.rank];
-    return ps_put_ref(out, rank->key, rank->loaded, at.slice, err);
+    return ps_put_ref(j, rank->key, rank->loaded, at.slice, err);
 }
 
 typedef struct page {
@@ -436,13 +449,17 @@ static void answer_list(const ps_request *q, ps_reply *r) {
         size_t n = 0;
         ps_found_at *rows = ps_calloc(p.n, sizeof *rows);
         ps_code code = rows != NULL ? fill_page(&a, &p, rows, &n, &err) : ps_fail_nomem(&err);
-        ps_buf_addf(&r->body, "{\"total\":%llu,\"offset\":%llu,\"rows\":[",
-                    (unsigned long long)a.set.total, (unsigned long long)p.offset);
+        ps_json j = ps_json_to(&r->body);
+        ps_json_object(&j);
+        ps_json_key_uint(&j, "total", a.set.total);
+        ps_json_key_uint(&j, "offset", p.offset);
+        ps_json_key(&j, "rows");
+        ps_json_array(&j);
         for (size_t i = 0; code == PS_OK && i < n; i++) {
-            ps_buf_add_str(&r->body, i > 0 ? "," : "");
-            code = put_found(&r->body, &a, rows[i], &err);
+            code = put_found(&j, &a, rows[i], &err);
         }
-        ps_buf_add_str(&r->body, "]}");
+        ps_json_close(&j);
+        ps_json_close(&j);
         if (code != PS_OK) {
             ps_reply_err(r, &err);
         }
@@ -589,15 +606,17 @@ static void answer_step(const ps_request *q, ps_reply *r) {
         bool is_there = index >= 0 && ps_found_range(&a.set, (uint64_t)index, 1, &at) == 1;
         ps_err err = PS_ERR_INIT;
         ps_code code = PS_OK;
-        ps_buf_addf(&r->body,
-                    "{\"index\":%lld,\"total\":%llu,\"ref\":", is_there ? (long long)index : -1LL,
-                    (unsigned long long)a.set.total);
+        ps_json j = ps_json_to(&r->body);
+        ps_json_object(&j);
+        ps_json_key_int(&j, "index", is_there ? index : -1);
+        ps_json_key_uint(&j, "total", a.set.total);
+        ps_json_key(&j, "ref");
         if (is_there) {
-            code = put_found(&r->body, &a, at, &err);
+            code = put_found(&j, &a, at, &err);
         } else {
-            ps_buf_add_str(&r->body, "null");
+            ps_json_null(&j);
         }
-        ps_buf_add_str(&r->body, "}");
+        ps_json_close(&j);
         if (code != PS_OK) {
             ps_reply_err(r, &err);
         }

@@ -13,7 +13,7 @@
 typedef struct detail {
     const ps_request *q;
     ps_reply *r;
-    ps_buf *out;
+    ps_json j;
     const char *key;
     const ps_loaded *l;
     const ps_layer *layer;
@@ -24,18 +24,8 @@ typedef struct detail {
     size_t n_parents;
 } detail;
 
-static void put_key_text(detail *d, const char *key, const char *text) {
-    ps_buf_add_str(d->out, key);
-    ps_buf_add_json_str(d->out, text, strlen(text));
-}
-
-static void put_key_int(detail *d, const char *key, int64_t value) {
-    ps_buf_add_str(d->out, key);
-    ps_put_int(d->out, value);
-}
-
 static ps_code put_ref(detail *d, uint32_t slice, ps_err *err) {
-    return ps_put_ref(d->out, d->key, d->l, d->layer->first_slice + slice, err);
+    return ps_put_ref(&d->j, d->key, d->l, d->layer->first_slice + slice, err);
 }
 
 /* --- where ---------------------------------------------------------------------------------------------------- */
@@ -53,7 +43,7 @@ static ps_code put_place(detail *d, ps_err *err) {
     if (lane != PS_NONE && lane - d->layer->first_lane < lanes->n_lanes) {
         node = lanes->node_of_lane[lane - d->layer->first_lane];
     }
-    put_key_text(d, ",\"track\":", node != PS_NONE ? lanes->nodes[node].name : "");
+    ps_json_key_str(&d->j, "track", node != PS_NONE ? lanes->nodes[node].name : "");
     uint32_t above[16];
     size_t n = 0;
     for (uint32_t i = node; i != PS_NONE && n < sizeof above / sizeof *above;) {
@@ -68,7 +58,7 @@ static ps_code put_place(detail *d, ps_err *err) {
         ps_buf_add_str(&path, path.len > 0 ? " / " : "");
         ps_buf_add_str(&path, lanes->nodes[above[--n]].name);
     }
-    put_key_text(d, ",\"process\":", ps_buf_str(&path));
+    ps_json_key_str(&d->j, "process", ps_buf_str(&path));
     ps_buf_fini(&path);
     return PS_OK;
 }
@@ -79,7 +69,7 @@ static void put_source(detail *d) {
     const ps_rank_entry *entry = i != SIZE_MAX ? ps_store_rank(d->q->store, i) : NULL;
     const char *file = "";
     if (d->layer != ps_loaded_layer(d->l, PS_LAYER_PROFILE)) {
-        put_key_text(d, ",\"source\":", "pipescope");
+        ps_json_key_str(&d->j, "source", "pipescope");
         return;
     }
     if (entry != NULL && entry->rank != NULL) {
@@ -88,12 +78,12 @@ static void put_source(detail *d) {
     ps_buf text;
     ps_buf_init(&text, 0);
     ps_buf_addf(&text, "%s:%lld", file, (long long)d->s->source_row[d->slice]);
-    put_key_text(d, ",\"source\":", ps_buf_str(&text));
+    ps_json_key_str(&d->j, "source", ps_buf_str(&text));
     ps_buf_fini(&text);
 }
 
 static void put_step(detail *d) {
-    ps_buf_add_str(d->out, ",\"step\":");
+    ps_json_key(&d->j, "step");
     size_t n_steps = 0;
     (void)ps_trace_steps(d->layer->trace, &n_steps);
     int64_t step = PS_STEP_OUTSIDE;
@@ -103,9 +93,9 @@ static void put_step(detail *d) {
                                                     : ps_step_of(&d->links->steps, start, start);
     }
     if (step == PS_STEP_OUTSIDE) {
-        ps_buf_add_str(d->out, "null");
+        ps_json_null(&d->j);
     } else {
-        ps_put_int(d->out, step);
+        ps_json_int_exact(&d->j, step);
     }
 }
 
@@ -116,9 +106,12 @@ static ps_code put_times(detail *d, ps_err *err) {
         return code;
     }
     int64_t start = d->s->start_ns[d->slice];
-    ps_buf_addf(d->out, ",\"origin_ns\":\"%lld\"", (long long)ps_trace_origin_ns(d->layer->trace));
-    put_key_int(d, ",\"end\":", start + d->s->dur_ns[d->slice]);
-    put_key_int(d, ",\"self_ns\":", self);
+    ps_json_key(&d->j, "origin_ns");
+    ps_json_int_text(&d->j, ps_trace_origin_ns(d->layer->trace));
+    ps_json_key(&d->j, "end");
+    ps_json_int_exact(&d->j, start + d->s->dur_ns[d->slice]);
+    ps_json_key(&d->j, "self_ns");
+    ps_json_int_exact(&d->j, self);
     put_step(d);
     return PS_OK;
 }
@@ -134,20 +127,22 @@ static size_t put_python_frames(detail *d, uint32_t slice) {
     for (uint32_t i = is_thread ? slice : PS_NONE; i != PS_NONE; i = ps_links_around(d->links, i)) {
         if (d->s->kind[i] == PS_SLICE_PYTHON) {
             ps_str name = d->s->name[i];
-            ps_buf_add_char(d->out, n++ == 0 ? '[' : ',');
-            ps_buf_add_json_str(d->out, ps_trace_text(d->layer->trace, name),
-                                ps_trace_text_len(d->layer->trace, name));
+            if (n++ == 0) {
+                ps_json_array(&d->j);
+            }
+            ps_json_str_n(&d->j, ps_trace_text(d->layer->trace, name),
+                          ps_trace_text_len(d->layer->trace, name));
         }
     }
     if (n > 0) {
-        ps_buf_add_char(d->out, ']');
+        ps_json_close(&d->j);
     }
     return n;
 }
 
 /* Of the slice itself, else of what launched it, else of what is around those. */
 static void put_stack(detail *d) {
-    ps_buf_add_str(d->out, ",\"stack\":");
+    ps_json_key(&d->j, "stack");
     uint32_t of[3] = {d->slice, PS_NONE, PS_NONE};
     if (d->links != NULL) {
         of[1] = d->links->op[d->slice];
@@ -156,7 +151,7 @@ static void put_stack(detail *d) {
     for (size_t i = 0; i < 3; i++) {
         for (uint32_t k = of[i]; k != PS_NONE;
              k = d->links != NULL ? ps_links_around(d->links, k) : PS_NONE) {
-            if (ps_put_stack_arg(d->out, d->layer->trace, k) > 0) {
+            if (ps_put_stack_arg(&d->j, d->layer->trace, k) > 0) {
                 return;
             }
         }
@@ -164,18 +159,20 @@ static void put_stack(detail *d) {
             return;
         }
     }
-    ps_buf_add_str(d->out, "[]");
+    ps_json_array(&d->j);
+    ps_json_close(&d->j);
 }
 
 /* --- links ---------------------------------------------------------------------------------------------------- */
 
-static ps_code put_link(detail *d, size_t *n, const char *kind, const char *direction,
-                        uint32_t slice, ps_err *err) {
-    ps_buf_add_str(d->out, (*n)++ == 0 ? "{" : ",{");
-    put_key_text(d, "\"kind\":", kind);
-    ps_buf_addf(d->out, ",\"direction\":\"%s\",\"ref\":", direction);
+static ps_code put_link(detail *d, const char *kind, const char *direction, uint32_t slice,
+                        ps_err *err) {
+    ps_json_object(&d->j);
+    ps_json_key_str(&d->j, "kind", kind);
+    ps_json_key_str(&d->j, "direction", direction);
+    ps_json_key(&d->j, "ref");
     ps_code code = put_ref(d, slice, err);
-    ps_buf_add_char(d->out, '}');
+    ps_json_close(&d->j);
     return code;
 }
 
@@ -189,8 +186,7 @@ static bool has_flow(const ps_flow_index *x, uint32_t first, uint32_t end, uint3
     return false;
 }
 
-static ps_code put_links_in(detail *d, const ps_flow_index *x, size_t *n, size_t *n_left_out,
-                            ps_err *err) {
+static ps_code put_links_in(detail *d, const ps_flow_index *x, size_t *n_left_out, ps_err *err) {
     uint32_t first = 0;
     uint32_t end = 0;
     ps_code code = PS_OK;
@@ -201,17 +197,16 @@ static ps_code put_links_in(detail *d, const ps_flow_index *x, size_t *n, size_t
             *n_left_out += end - i;
             break;
         }
-        code = put_link(d, n, ps_flow_kind_name(x->trace, flow->kind), "from", flow->from, err);
+        code = put_link(d, ps_flow_kind_name(x->trace, flow->kind), "from", flow->from, err);
     }
     uint32_t op = d->links->op[d->slice];
     if (code == PS_OK && op != PS_NONE && !has_flow(x, first, end, op)) {
-        code = put_link(d, n, "operator", "from", op, err);
+        code = put_link(d, "operator", "from", op, err);
     }
     return code;
 }
 
-static ps_code put_links_out(detail *d, const ps_flow_index *x, size_t *n, size_t *n_left_out,
-                             ps_err *err) {
+static ps_code put_links_out(detail *d, const ps_flow_index *x, size_t *n_left_out, ps_err *err) {
     uint32_t first = 0;
     uint32_t end = 0;
     ps_code code = PS_OK;
@@ -222,22 +217,23 @@ static ps_code put_links_out(detail *d, const ps_flow_index *x, size_t *n, size_
             *n_left_out += end - row;
             break;
         }
-        code = put_link(d, n, ps_flow_kind_name(x->trace, flow->kind), "to", flow->to, err);
+        code = put_link(d, ps_flow_kind_name(x->trace, flow->kind), "to", flow->to, err);
     }
     return code;
 }
 
 static ps_code put_links(detail *d, ps_err *err) {
-    size_t n = 0;
     size_t n_left_out = 0;
     ps_code code = PS_OK;
-    ps_buf_add_str(d->out, ",\"links\":[");
+    ps_json_key(&d->j, "links");
+    ps_json_array(&d->j);
     if (d->links != NULL) {
         const ps_flow_index *x = ps_loaded_flows(d->l, err);
-        code = x != NULL ? put_links_in(d, x, &n, &n_left_out, err) : ps_fail_nomem(err);
-        code = code == PS_OK ? put_links_out(d, x, &n, &n_left_out, err) : code;
+        code = x != NULL ? put_links_in(d, x, &n_left_out, err) : ps_fail_nomem(err);
+        code = code == PS_OK ? put_links_out(d, x, &n_left_out, err) : code;
     }
-    ps_buf_addf(d->out, "],\"links_left_out\":%zu", n_left_out);
+    ps_json_close(&d->j);
+    ps_json_key_uint(&d->j, "links_left_out", n_left_out);
     return code;
 }
 
@@ -245,10 +241,11 @@ static ps_code put_links(detail *d, ps_err *err) {
 
 static ps_code put_refs(detail *d, const uint32_t *slices, size_t n, ps_err *err) {
     ps_code code = PS_OK;
+    ps_json_array(&d->j);
     for (size_t i = 0; code == PS_OK && i < n; i++) {
-        ps_buf_add_str(d->out, i > 0 ? "," : "");
-        code = ps_put_ref(d->out, d->key, d->l, slices[i], err);
+        code = ps_put_ref(&d->j, d->key, d->l, slices[i], err);
     }
+    ps_json_close(&d->j);
     return code;
 }
 
@@ -263,13 +260,17 @@ static ps_code put_around(detail *d, ps_err *err) {
     if (code != PS_OK) {
         return code;
     }
-    ps_buf_add_str(d->out, ",\"parents\":[");
+    ps_json_key(&d->j, "parents");
     code = put_refs(d, d->parents, d->n_parents, err);
-    ps_buf_addf(d->out, "],\"children\":{\"n\":%zu,\"first\":[", n_children);
-    if (code == PS_OK) {
-        code = put_refs(d, children, n_children < MAX_CHILDREN ? n_children : MAX_CHILDREN, err);
+    if (code != PS_OK) {
+        return code;
     }
-    ps_buf_add_str(d->out, "]}");
+    ps_json_key(&d->j, "children");
+    ps_json_object(&d->j);
+    ps_json_key_uint(&d->j, "n", n_children);
+    ps_json_key(&d->j, "first");
+    code = put_refs(d, children, n_children < MAX_CHILDREN ? n_children : MAX_CHILDREN, err);
+    ps_json_close(&d->j);
     return code;
 }
 
@@ -282,25 +283,18 @@ static ps_code put_detail(detail *d, ps_err *err) {
             return ps_fail_nomem(err);
         }
     }
-    ps_code code = ps_put_ref(d->out, d->key, d->l, d->number, err);
-    if (code != PS_OK) {
-        return code;
-    }
-    if (!ps_buf_ok(d->out)) {
-        return ps_fail_nomem(err);
-    }
-    d->out->data[--d->out->len] = '\0'; /* the ref goes on */
-    code = put_place(d, err);
-    ps_str category = d->s->category[d->slice];
-    put_key_text(d, ",\"category\":", ps_trace_text(d->layer->trace, category));
+    ps_json_object(&d->j);
+    ps_code code = ps_put_ref_members(&d->j, d->key, d->l, d->number, err);
+    code = code == PS_OK ? put_place(d, err) : code;
+    ps_json_key_str(&d->j, "category", ps_trace_text(d->layer->trace, d->s->category[d->slice]));
     code = code == PS_OK ? put_times(d, err) : code;
-    ps_buf_add_str(d->out, ",\"args\":");
-    ps_put_args(d->out, d->layer->trace, d->slice);
+    ps_json_key(&d->j, "args");
+    ps_put_args(&d->j, d->layer->trace, d->slice);
     put_stack(d);
     code = code == PS_OK ? put_links(d, err) : code;
     code = code == PS_OK ? put_around(d, err) : code;
     put_source(d);
-    ps_buf_add_char(d->out, '}');
+    ps_json_close(&d->j);
     return code;
 }
 
@@ -312,7 +306,7 @@ static void answer(const ps_request *q, ps_reply *r) {
         (void)ps_loaded_ref(l, slice, &ref);
         detail d = {.q = q,
                     .r = r,
-                    .out = &r->body,
+                    .j = ps_json_to(&r->body),
                     .key = ps_param_text(q, "rank"),
                     .l = l,
                     .layer = ref.layer,

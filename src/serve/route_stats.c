@@ -172,12 +172,14 @@ static bool add_unions(measure *m) {
 /* What the cache keeps. */
 typedef struct stats {
     ps_table *table;
-    char totals[160], note[160];
+    ps_buf totals; /* members of the reply */
+    char note[160];
 } stats;
 
 static void free_stats(void *value) {
     stats *x = value;
     ps_table_free(x->table);
+    ps_buf_fini(&x->totals);
     ps_free(x);
 }
 
@@ -195,13 +197,25 @@ static bool put_sums(ps_table *t, const sums *g) {
     return true;
 }
 
+static void put_totals(ps_buf *out, const measure *m) {
+    ps_json j = ps_json_members_to(out);
+    ps_json_key(&j, "totals");
+    ps_json_object(&j);
+    ps_json_key_int(&j, "wall_ns", m->all.wall_ns);
+    ps_json_key_int(&j, "union_ns", m->all.union_ns);
+    ps_json_key_uint(&j, "n", m->all.n);
+    ps_json_close(&j);
+}
+
 static stats *stats_of(const measure *m) {
     stats *x = ps_calloc(1, sizeof *x);
     if (x == NULL) {
         return NULL;
     }
+    ps_buf_init(&x->totals, 0);
+    put_totals(&x->totals, m);
     x->table = ps_table_new("stats", "", COLUMNS, N_COLUMNS);
-    bool ok = x->table != NULL;
+    bool ok = x->table != NULL && ps_buf_ok(&x->totals);
     for (size_t i = 0; ok && i < m->n; i++) {
         ok = put_sums(x->table, &m->at[i]);
     }
@@ -209,9 +223,6 @@ static stats *stats_of(const measure *m) {
         free_stats(x);
         return NULL;
     }
-    (void)snprintf(
-        x->totals, sizeof x->totals, "\"totals\":{\"wall_ns\":%lld,\"union_ns\":%lld,\"n\":%llu}",
-        (long long)m->all.wall_ns, (long long)m->all.union_ns, (unsigned long long)m->all.n);
     if (m->n_cut > 0) {
         (void)snprintf(x->note, sizeof x->note,
                        "%llu of these reach beyond the box: what lies inside counts",
@@ -252,7 +263,8 @@ static void put_stats(const ps_request *q, ps_reply *r, const ps_loaded *l,
     if (code == PS_OK) {
         const stats *x = value;
         const char *note = x->note;
-        ps_table_extra extra = {.notes = &note, .n_notes = note[0] != '\0', .members = x->totals};
+        ps_table_extra extra = {
+            .notes = &note, .n_notes = note[0] != '\0', .members = ps_buf_str(&x->totals)};
         ps_put_table_with(q, r, x->table, &extra);
     } else {
         ps_reply_err(r, &err);

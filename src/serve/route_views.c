@@ -9,32 +9,51 @@
 
 /* --- the list ------------------------------------------------------------------------------------------------------------ */
 
-static void put_view(ps_buf *out, bool first, const char *name, const char *title, ps_view_tab tab,
-                     const char *of) {
-    ps_buf_addf(out, "%s{\"name\":\"%s\",\"title\":", first ? "" : ",\n", name);
-    ps_buf_add_json_str(out, title, strlen(title));
-    ps_buf_addf(out, ",\"tab\":\"%s\",\"of\":\"%s\",\"params\":[", ps_view_tab_name(tab), of);
+/* Open: its parameters follow. */
+static void begin_view(ps_json *j, bool first, const char *name, const char *title, ps_view_tab tab,
+                       const char *of) {
+    if (!first) {
+        ps_json_line(j, 0);
+    }
+    ps_json_object(j);
+    ps_json_key_str(j, "name", name);
+    ps_json_key_str(j, "title", title);
+    ps_json_key_str(j, "tab", ps_view_tab_name(tab));
+    ps_json_key_str(j, "of", of);
+    ps_json_key(j, "params");
+    ps_json_array(j);
+}
+
+static void end_view(ps_json *j) {
+    ps_json_close(j);
+    ps_json_close(j);
 }
 
 static void answer_views(const ps_request *q, ps_reply *r) {
     (void)q;
-    ps_buf *out = &r->body;
+    ps_json j = ps_json_to(&r->body);
     bool first = true;
-    ps_buf_add_str(out, "{\"views\":[");
+    ps_json_object(&j);
+    ps_json_key(&j, "views");
+    ps_json_array(&j);
     for (const ps_view *const *v = ps_views(); *v != NULL; v++) {
-        put_view(out, first, (*v)->name, (*v)->title, (*v)->tab, "rank");
+        begin_view(&j, first, (*v)->name, (*v)->title, (*v)->tab, "rank");
         for (size_t i = 0; i < (*v)->n_params; i++) {
-            ps_buf_addf(out, "%s\"%s\"", i > 0 ? "," : "", (*v)->params[i].name);
+            ps_json_str(&j, (*v)->params[i].name);
         }
-        ps_buf_add_str(out, "]}");
+        end_view(&j);
         first = false;
     }
     for (const ps_cluster_view *v = ps_cluster_views; v->name != NULL; v++) {
-        put_view(out, first, v->name, v->title, v->tab, "cluster");
-        ps_buf_addf(out, v->params[0] != '\0' ? "\"%s\"]}" : "%s]}", v->params);
+        begin_view(&j, first, v->name, v->title, v->tab, "cluster");
+        if (v->params[0] != '\0') {
+            ps_json_str(&j, v->params);
+        }
+        end_view(&j);
         first = false;
     }
-    ps_buf_add_str(out, "]}");
+    ps_json_close(&j);
+    ps_json_close(&j);
 }
 
 const ps_route ps_route_views = {.path = "/api/views", .method = "GET", .answer = answer_views};

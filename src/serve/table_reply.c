@@ -202,87 +202,74 @@ static bool find_order(const ps_request *q, ps_reply *r, const ps_table *t, page
 
 /* --- JSON ------------------------------------------------------------------------------------------------------ */
 
-/* What a double of the page holds exactly; larger integers are told as strings. */
-#define MAX_EXACT ((int64_t)1 << 53)
-
-static void put_int(ps_buf *out, int64_t value) {
-    char digits[PS_NUMBER_TEXT];
-    bool is_large = value > MAX_EXACT || value < -MAX_EXACT;
-    ps_buf_add_str(out, is_large ? "\"" : "");
-    ps_buf_add(out, digits, ps_int_text(value, digits));
-    ps_buf_add_str(out, is_large ? "\"" : "");
-}
-
-static void put_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
+static void put_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
     char number[PS_NUMBER_TEXT];
     if (cell->is_null || (column->type == PS_COL_REAL && !isfinite(cell->u.r))) {
-        ps_buf_add_str(out, "null");
+        ps_json_null(j);
     } else if (column->type == PS_COL_INT) {
-        put_int(out, cell->u.i);
+        ps_json_int_exact(j, cell->u.i);
     } else if (column->type == PS_COL_REAL) {
         ps_real_shortest(cell->u.r, number);
-        ps_buf_add_str(out, number);
+        ps_json_raw(j, number, strlen(number));
     } else {
-        ps_buf_add_json_str(out, cell->u.text, strlen(cell->u.text));
+        ps_json_str(j, cell->u.text);
     }
 }
 
-static void put_text(ps_buf *out, const char *before, const char *text) {
-    ps_buf_add_str(out, before);
-    ps_buf_add_json_str(out, text, strlen(text));
-}
-
-static void put_columns(ps_buf *out, const ps_table *t) {
+static void put_columns(ps_json *j, const ps_table *t) {
+    ps_json_key(j, "columns");
+    ps_json_array(j);
     for (size_t c = 0; c < t->n_columns; c++) {
         const ps_column *column = &t->columns[c];
-        put_text(out, c > 0 ? ",[" : "[", column->name);
-        ps_buf_addf(out, ",\"%s\"",
-                    is_text(column)              ? "text"
-                    : column->type == PS_COL_INT ? "int"
-                                                 : "real");
-        put_text(out, ",", ps_unit_name(column->unit));
-        ps_buf_add_str(out, column->exact ? ",true]" : ",false]");
+        ps_json_array(j);
+        ps_json_str(j, column->name);
+        ps_json_str(j, is_text(column) ? "text" : column->type == PS_COL_INT ? "int" : "real");
+        ps_json_str(j, ps_unit_name(column->unit));
+        ps_json_bool(j, column->exact);
+        ps_json_close(j);
     }
+    ps_json_close(j);
 }
 
-static void put_rows(ps_buf *out, const ps_table *t, const page *p) {
+static void put_rows(ps_json *j, const ps_table *t, const page *p) {
     size_t first = p->offset < p->n_rows ? p->offset : p->n_rows;
     size_t end = p->n_rows - first > p->limit ? first + p->limit : p->n_rows;
+    ps_json_key(j, "rows");
+    ps_json_array(j);
     for (size_t i = first; i < end; i++) {
         size_t row = p->rows != NULL ? p->rows[i] : i;
-        ps_buf_add_str(out, i > first ? ",\n[" : "\n[");
+        ps_json_line(j, 0);
+        ps_json_array(j);
         for (size_t c = 0; c < t->n_columns; c++) {
-            if (c > 0) {
-                ps_buf_add_char(out, ',');
-            }
-            put_cell(out, &t->columns[c], ps_table_cell(t, row, c));
+            put_cell(j, &t->columns[c], ps_table_cell(t, row, c));
         }
-        ps_buf_add_char(out, ']');
+        ps_json_close(j);
     }
+    ps_json_close(j);
 }
 
-static void put_notes(ps_buf *out, const ps_table_extra *extra) {
-    ps_buf_add_str(out, "\"notes\":[");
+static void put_notes(ps_json *j, const ps_table_extra *extra) {
+    ps_json_key(j, "notes");
+    ps_json_array(j);
     for (size_t i = 0; extra != NULL && i < extra->n_notes; i++) {
-        put_text(out, i > 0 ? "," : "", extra->notes[i]);
+        ps_json_str(j, extra->notes[i]);
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
     if (extra != NULL && extra->members != NULL) {
-        ps_buf_add_char(out, ',');
-        ps_buf_add_str(out, extra->members);
+        ps_json_members(j, extra->members, strlen(extra->members));
     }
 }
 
-static void put_json(ps_buf *out, const ps_table *t, const page *p, const ps_table_extra *extra) {
-    put_text(out, "{\"name\":", t->name);
-    put_text(out, ",\"title\":", t->title);
-    ps_buf_add_str(out, ",\"columns\":[");
-    put_columns(out, t);
-    ps_buf_addf(out, "],\"total\":%zu,\"offset\":%zu,\"rows\":[", p->n_rows, p->offset);
-    put_rows(out, t, p);
-    ps_buf_add_str(out, "],");
-    put_notes(out, extra);
-    ps_buf_add_char(out, '}');
+static void put_table(ps_json *j, const ps_table *t, const page *p, const ps_table_extra *extra) {
+    ps_json_object(j);
+    ps_json_key_str(j, "name", t->name);
+    ps_json_key_str(j, "title", t->title);
+    put_columns(j, t);
+    ps_json_key_uint(j, "total", p->n_rows);
+    ps_json_key_uint(j, "offset", p->offset);
+    put_rows(j, t, p);
+    put_notes(j, extra);
+    ps_json_close(j);
 }
 
 /* --- files ----------------------------------------------------------------------------------------------------- */
@@ -368,7 +355,8 @@ void ps_put_table_with(const ps_request *q, ps_reply *r, const ps_table *table,
         return;
     }
     if (p.format == FORMAT_JSON) {
-        put_json(&r->body, table, &p, extra);
+        ps_json j = ps_json_to(&r->body);
+        put_table(&j, table, &p, extra);
     } else {
         put_file(r, table, &p);
     }
@@ -396,17 +384,22 @@ void ps_put_tables(const ps_request *q, ps_reply *r, const ps_table *const *tabl
     if (!ps_ask_int(q, r, "limit", 0, MAX_LIMIT, DEFAULT_LIMIT, &limit)) {
         return;
     }
+    ps_json j = ps_json_to(&r->body);
+    ps_json_object(&j);
+    ps_json_key(&j, "tables");
+    ps_json_array(&j);
     bool first = true;
-    ps_buf_add_str(&r->body, "{\"tables\":[");
     for (size_t i = 0; i < n; i++) {
         if (tables[i] != NULL) {
             page p = {.limit = (size_t)limit, .n_rows = tables[i]->n_rows};
-            ps_buf_add_str(&r->body, first ? "" : ",\n");
-            put_json(&r->body, tables[i], &p, NULL);
+            if (!first) {
+                ps_json_line(&j, 0);
+            }
+            put_table(&j, tables[i], &p, NULL);
             first = false;
         }
     }
-    ps_buf_add_str(&r->body, "],");
-    put_notes(&r->body, extra);
-    ps_buf_add_char(&r->body, '}');
+    ps_json_close(&j);
+    put_notes(&j, extra);
+    ps_json_close(&j);
 }

@@ -23,20 +23,9 @@ COUNTS = {
     "src/record/export/table_facts.c": 17,
     "src/record/export/table_marks.c": 6,
     "src/record/export/export_trace_view.c": 18,
-    "src/serve/route_align.c": 7,
-    "src/serve/route_events.c": 2,
-    "src/serve/route_flows.c": 29,
-    "src/serve/route_lanes.c": 12,
-    "src/serve/route_merge.c": 3,
-    "src/serve/route_names.c": 1,
-    "src/serve/route_near.c": 1,
-    "src/serve/route_ranks.c": 7,  # 2 of them: examples in a sentence
-    "src/serve/route_search.c": 12,
-    "src/serve/route_slice.c": 20,
-    "src/serve/route_stats.c": 4,
-    "src/serve/route_views.c": 6,
+    "src/serve/route_ranks.c": 2,  # examples in a sentence
     "src/serve/send.c": 1,  # a constant: the reply before there is a request
-    "src/serve/table_reply.c": 10,  # 4 of them: examples in a sentence
+    "src/serve/table_reply.c": 2,  # examples in a sentence
     "src/write/ascend_profile.c": 13,
     "src/write/ascend_profile_rank.c": 14,
     "src/write/chart_pack.c": 17,
