@@ -245,19 +245,33 @@ void ps_json_int_text(ps_json *j, int64_t value) {
     put_int(j, magnitude(value), value < 0, 1);
 }
 
-void ps_json_us(ps_json *j, int64_t ns) {
-    char *at = value_room(j, MAX_DIGITS + 3);
+/* With `quotes` on both sides, 0 or 1. */
+static void put_us(ps_json *j, int64_t ns, unsigned quotes) {
+    char *at = value_room(j, MAX_DIGITS + 3 + 2 * quotes);
     if (at == NULL) {
         return;
     }
     uint64_t size = magnitude(ns);
     unsigned n = count_digits(size / 1000);
+    *at = '"';
+    at += quotes;
     *at = '-';
     at += ns < 0;
     put_digits(at, size / 1000, n);
     at[n] = '.';
     put_digits(at + n + 1, size % 1000, 3);
-    ps_buf_wrote(j->out, n + 4 + (ns < 0));
+    if (quotes != 0) {
+        at[n + 4] = '"';
+    }
+    ps_buf_wrote(j->out, n + 4 + (ns < 0) + 2 * quotes);
+}
+
+void ps_json_us(ps_json *j, int64_t ns) {
+    put_us(j, ns, 0);
+}
+
+void ps_json_us_text(ps_json *j, int64_t ns) {
+    put_us(j, ns, 1);
 }
 
 void ps_json_numberf(ps_json *j, const char *fmt, ...) {

@@ -79,6 +79,8 @@ void ps_json_bool(ps_json *j, bool value);
 void ps_json_null(ps_json *j);
 /* Nanoseconds as microseconds with three decimals: -1500 is -1.500. */
 void ps_json_us(ps_json *j, int64_t ns);
+/* The same as a string: no reader passes it through a double. */
+void ps_json_us_text(ps_json *j, int64_t ns);
 /* printf's, for numbers that must look as they do: "%.2f". */
 void ps_json_numberf(ps_json *j, const char *fmt, ...) PS_PRINTF(2, 3);
 /* A value that is JSON already. */

@@ -7,6 +7,7 @@
 #include <sys/timex.h>
 #include <unistd.h>
 #if defined(__x86_64__)
+#include "base/json_write.h"
 #include <cpuid.h>
 #endif
 
@@ -98,26 +99,26 @@ static const char *clock_name(int clock) {
 void ps_clock_describe(int clock, ps_buf *out) {
     char source[64];
     kernel_source(source, sizeof source);
-    for (char *c = source; *c != '\0'; c++) { /* it goes between quotes */
-        if (*c == '"' || *c == '\\' || *c < ' ') {
-            *c = '_';
-        }
-    }
     ps_anchor anchor = ps_clock_anchor(clock);
     struct timex t = {.modes = 0};
     int state = adjtimex(&t);
-    ps_buf_addf(out, "{\"ticks\":\"%s\",\"kernel\":\"%s\",\"anchor_half_width_ns\":%llu,\"ptp\":%s",
-                clock_name(clock), source, (unsigned long long)anchor.half_width_ns,
-                has_ptp_device() ? "true" : "false");
+    ps_json j = ps_json_to(out);
+    ps_json_object(&j);
+    ps_json_key_str(&j, "ticks", clock_name(clock));
+    ps_json_key_str(&j, "kernel", source);
+    ps_json_key_uint(&j, "anchor_half_width_ns", anchor.half_width_ns);
+    ps_json_key_bool(&j, "ptp", has_ptp_device());
     if (state >= 0) {
         /* The kernel's discipline of the wall clock; errors are in microseconds, whatever the unit of the offset. */
-        long long offset_ns = (t.status & STA_NANO) != 0 ? t.offset : (long long)t.offset * 1000;
+        int64_t offset_ns = (t.status & STA_NANO) != 0 ? t.offset : (int64_t)t.offset * 1000;
         bool unsync = state == TIME_ERROR || (t.status & STA_UNSYNC) != 0;
-        ps_buf_addf(out,
-                    ",\"synchronised\":%s,\"kernel_offset_ns\":%lld,\"max_error_us\":%ld,"
-                    "\"estimated_error_us\":%ld,\"frequency_ppm\":",
-                    unsync ? "false" : "true", offset_ns, t.maxerror, t.esterror);
+        ps_json_key_bool(&j, "synchronised", !unsync);
+        ps_json_key_int(&j, "kernel_offset_ns", offset_ns);
+        ps_json_key_int(&j, "max_error_us", t.maxerror);
+        ps_json_key_int(&j, "estimated_error_us", t.esterror);
+        ps_json_key(&j, "frequency_ppm");
+        ps_json_value(&j);
         ps_buf_add_fixed(out, (double)t.freq / 65536.0, 3);
     }
-    ps_buf_addf(out, "}");
+    ps_json_close(&j);
 }

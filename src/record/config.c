@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
 #include "base/num.h"
 #include "record/format.h"
 #include "record/hold.h"
@@ -350,15 +351,14 @@ bool ps_rec_config_takes(const char *option, const char *value) {
 }
 
 void ps_rec_config_json(ps_buf *out) {
-    const char *comma = "";
-    ps_buf_add_char(out, '{');
+    ps_json j = ps_json_spaced_to(out);
+    ps_json_object(&j);
     for (int i = 0; i < PS_N_OPTIONS; i++) {
         const char *text = ps_rec_option_text(i);
         if (strcmp(text, ps_rec_options[i].fallback) != 0) {
-            ps_buf_addf(out, "%s\"%s\": ", comma, ps_rec_options[i].name);
-            ps_buf_add_json_str(out, text, strlen(text));
-            comma = ", ";
+            ps_json_name(&j, ps_rec_options[i].name, strlen(ps_rec_options[i].name));
+            ps_json_str(&j, text);
         }
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(&j);
 }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/buf.h"
+#include "base/json_write.h"
 #include "record/clock.h"
 #include "record/events.h"
 #include "record/ring.h"
@@ -142,9 +143,9 @@ static double median(double *values, unsigned n) {
     return values[n / 2];
 }
 
-static void put_figure(ps_buf *out, const char *before, double *values, unsigned n) {
-    ps_buf_add_str(out, before);
-    ps_buf_add_fixed(out, median(values, n), 1);
+static void put_median(ps_json *j, double *values, unsigned n) {
+    ps_json_value(j);
+    ps_buf_add_fixed(j->out, median(values, n), 1);
 }
 
 static void conclude(void) {
@@ -155,10 +156,16 @@ static void conclude(void) {
     }
     ps_buf text;
     ps_buf_init(&text, sizeof result);
-    put_figure(&text, "{\"range_ns\": ", range_ns, n);
-    put_figure(&text, ", \"mark_ns\": ", mark_ns, n);
-    put_figure(&text, ", \"clock_ns\": ", clock_ns, n);
-    ps_buf_addf(&text, ", \"batches\": %u}", n);
+    ps_json j = ps_json_spaced_to(&text);
+    ps_json_object(&j);
+    ps_json_key(&j, "range_ns");
+    put_median(&j, range_ns, n);
+    ps_json_key(&j, "mark_ns");
+    put_median(&j, mark_ns, n);
+    ps_json_key(&j, "clock_ns");
+    put_median(&j, clock_ns, n);
+    ps_json_key_uint(&j, "batches", n);
+    ps_json_close(&j);
     bool whole = ps_buf_ok(&text) && text.len < sizeof result;
     if (whole) {
         memcpy(result, ps_buf_str(&text), text.len + 1);

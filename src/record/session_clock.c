@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/json_write.h"
 #include "record/clock.h"
 #include "record/events.h"
 #include "record/hold.h"
@@ -35,15 +36,21 @@ static struct { /* under the lock of facts */
 } g;
 
 static void define(const measured *m) {
-    char text[320];
-    int n = snprintf(
-        text, sizeof text,
-        "{\"reference\": %d, \"unix_ns\": %" PRId64 ", \"mono_ns\": %" PRId64
-        ", \"offset_ns\": %" PRId64 ", \"uncertainty_ns\": %" PRId64 ", \"method\": \"%s\"}",
-        m->reference, m->unix_ns, m->mono_ns, m->offset_ns, m->uncertainty_ns, m->method);
-    if (n > 0 && (size_t)n < sizeof text) {
-        ps_shared_pair(PS_REC_INFO, "clock_offset", text, (size_t)n);
+    ps_buf text;
+    ps_buf_init(&text, 4096);
+    ps_json j = ps_json_spaced_to(&text);
+    ps_json_object(&j);
+    ps_json_key_int(&j, "reference", m->reference);
+    ps_json_key_int(&j, "unix_ns", m->unix_ns);
+    ps_json_key_int(&j, "mono_ns", m->mono_ns);
+    ps_json_key_int(&j, "offset_ns", m->offset_ns);
+    ps_json_key_int(&j, "uncertainty_ns", m->uncertainty_ns);
+    ps_json_key_str(&j, "method", m->method);
+    ps_json_close(&j);
+    if (ps_buf_ok(&text)) {
+        ps_shared_pair(PS_REC_INFO, "clock_offset", ps_buf_str(&text), text.len);
     }
+    ps_buf_fini(&text);
 }
 
 void ps_clock_offsets_define(void) {

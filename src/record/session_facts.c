@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/json_write.h"
 #include "base/version.h"
 #include "record/device.h"
 #include "record/events.h"
@@ -165,29 +166,31 @@ static void info(const char *name, const ps_buf *text) {
     }
 }
 
-static void add_text(ps_buf *b, const char *name, const char *value) {
-    ps_buf_addf(b, ", \"%s\": ", name);
-    ps_buf_add_json_str(b, value, strlen(value));
-}
-
 static void define_session(const ps_take *take, bool with_options) {
     char host[256] = "";
     (void)gethostname(host, sizeof host - 1);
     ps_buf b;
     ps_buf_init(&b, 1 << 20);
-    ps_buf_addf(&b, "{\"version\": \"%s\", \"rank\": %d, \"pid\": %ld, \"level\": %d", PS_VERSION,
-                take->config.rank, (long)getpid(), take->config.level);
-    add_text(&b, "rank_source", take->config.rank_source);
-    add_text(&b, "worker", take->config.worker);
-    add_text(&b, "host", host);
-    add_text(&b, "launch", take->config.launch);
-    ps_buf_addf(&b, ", \"crash_safe\": %s, \"config\": ", take->mapped ? "true" : "false");
+    ps_json j = ps_json_spaced_to(&b);
+    ps_json_object(&j);
+    ps_json_key_str(&j, "version", PS_VERSION);
+    ps_json_key_int(&j, "rank", take->config.rank);
+    ps_json_key_int(&j, "pid", getpid());
+    ps_json_key_int(&j, "level", take->config.level);
+    ps_json_key_str(&j, "rank_source", take->config.rank_source);
+    ps_json_key_str(&j, "worker", take->config.worker);
+    ps_json_key_str(&j, "host", host);
+    ps_json_key_str(&j, "launch", take->config.launch);
+    ps_json_key_bool(&j, "crash_safe", take->mapped);
+    ps_json_key(&j, "config");
     if (with_options) {
+        ps_json_value(&j);
         ps_rec_config_json(&b);
     } else {
-        ps_buf_add_str(&b, "{}");
+        ps_json_object(&j);
+        ps_json_close(&j);
     }
-    ps_buf_add_char(&b, '}');
+    ps_json_close(&j);
     if (with_options && b.len > PS_RECORD_MAX_PAIR - 64) {
         ps_rec_log("the options take too much room: profiler_info will not list them");
         define_session(take, false);
@@ -212,10 +215,14 @@ static void define_schedule(const ps_take *take) {
     }
     ps_buf b;
     ps_buf_init(&b, PS_RECORD_MAX_PAIR);
-    ps_buf_addf(
-        &b, "{\"skip_first\": %lld, \"wait\": 0, \"warmup\": 0, \"active\": %lld, \"repeat\": 1}",
-        (long long)take->config.window_first,
-        (long long)(take->config.window_end - take->config.window_first));
+    ps_json j = ps_json_spaced_to(&b);
+    ps_json_object(&j);
+    ps_json_key_int(&j, "skip_first", take->config.window_first);
+    ps_json_key_int(&j, "wait", 0);
+    ps_json_key_int(&j, "warmup", 0);
+    ps_json_key_int(&j, "active", take->config.window_end - take->config.window_first);
+    ps_json_key_int(&j, "repeat", 1);
+    ps_json_close(&j);
     info("schedule", &b);
     ps_buf_fini(&b);
 }
@@ -273,21 +280,23 @@ static void sum_drops(void *context, ps_ring *ring, uint32_t number) {
 }
 
 /* The rings, which know what they counted, are about to go. */
-static void add_drops(ps_buf *b) {
+static void put_drops(ps_json *j) {
     static const char *const KEYS[PS_N_DROPS] = {
 #define X(name, key, text, lost) key,
 #include "record/drops.def"
 #undef X
     };
     uint64_t sums[PS_N_DROPS] = {0};
-    const char *comma = "";
     ps_threads_each_ring(sum_drops, sums);
+    ps_json_key(j, "drops");
+    ps_json_object(j);
     for (unsigned i = 0; i < PS_N_DROPS; i++) {
         if (sums[i] > 0) {
-            ps_buf_addf(b, "%s\"%s\": %llu", comma, KEYS[i], (unsigned long long)sums[i]);
-            comma = ", ";
+            ps_json_name(j, KEYS[i], strlen(KEYS[i]));
+            ps_json_uint(j, sums[i]);
         }
     }
+    ps_json_close(j);
 }
 
 void ps_take_define_stop(const ps_take *take) {
@@ -297,10 +306,12 @@ void ps_take_define_stop(const ps_take *take) {
     define_anchor(&now);
     ps_buf b;
     ps_buf_init(&b, PS_RECORD_MAX_PAIR);
-    ps_buf_addf(&b, "{\"unix_ns\": %lld, \"monotonic_ns\": %lld, \"drops\": {",
-                (long long)now.real_ns, (long long)now.mono_ns);
-    add_drops(&b);
-    ps_buf_add_str(&b, "}}");
+    ps_json j = ps_json_spaced_to(&b);
+    ps_json_object(&j);
+    ps_json_key_int(&j, "unix_ns", now.real_ns);
+    ps_json_key_int(&j, "monotonic_ns", now.mono_ns);
+    put_drops(&j);
+    ps_json_close(&j);
     info("stop", &b);
     ps_buf_fini(&b);
 }

@@ -4,10 +4,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
 #include "base/lit.h"
 #include "base/num.h"
 #include "record/export/capture_parts.h"
@@ -180,24 +182,30 @@ ps_clock_offset_line ps_clock_offsets_fit(const ps_clock_reading *readings, size
 
 /* --- META_DATA ------------------------------------------------------------------------------------------------------ */
 
-static void add_line(const ps_clock_reading *readings, size_t n, uint64_t machine, ps_buf *out) {
+static void put_line(ps_json *j, const ps_clock_reading *readings, size_t n, uint64_t machine) {
     ps_clock_offset_line line = ps_clock_offsets_fit(readings, n);
     const ps_clock_reading *last = &readings[n - 1];
-    ps_buf_addf(out,
-                "\"method\":\"%s\",\"reference\":%" PRId64 ",\"offset_ns\":%" PRId64
-                ",\"uncertainty_ns\":%" PRId64 ",\"at_ns\":%" PRId64 ",\"from_ns\":%" PRId64
-                ",\"to_ns\":%" PRId64 ",\"readings\":%zu",
-                last->method, last->reference, line.offset_ns, line.uncertainty_ns, line.at_ns,
-                line.from_ns, line.to_ns, n);
+    char number[24];
+    ps_json_key_str(j, "method", last->method);
+    ps_json_key_int(j, "reference", last->reference);
+    ps_json_key_int(j, "offset_ns", line.offset_ns);
+    ps_json_key_int(j, "uncertainty_ns", line.uncertainty_ns);
+    ps_json_key_int(j, "at_ns", line.at_ns);
+    ps_json_key_int(j, "from_ns", line.from_ns);
+    ps_json_key_int(j, "to_ns", line.to_ns);
+    ps_json_key_uint(j, "readings", n);
+    ps_json_key(j, "drift_ppm");
     if (line.has_drift) {
-        ps_buf_add_str(out, ",\"drift_ppm\":");
-        ps_buf_add_fixed(out, line.drift_ppm, 6);
-        ps_buf_add_str(out, ",\"drift_uncertainty_ppm\":");
-        ps_buf_add_fixed(out, line.drift_uncertainty_ppm, 6);
+        ps_json_value(j);
+        ps_buf_add_fixed(j->out, line.drift_ppm, 6);
+        ps_json_key(j, "drift_uncertainty_ppm");
+        ps_json_value(j);
+        ps_buf_add_fixed(j->out, line.drift_uncertainty_ppm, 6);
     } else {
-        ps_buf_add_str(out, ",\"drift_ppm\":null");
+        ps_json_null(j);
     }
-    ps_buf_addf(out, ",\"machine\":\"%" PRIu64 "\"}", machine);
+    (void)snprintf(number, sizeof number, "%" PRIu64, machine);
+    ps_json_key_str(j, "machine", number);
 }
 
 ps_code ps_clock_offsets_describe(const ps_capture *c, uint64_t machine, const char *clock,
@@ -210,9 +218,11 @@ ps_code ps_clock_offsets_describe(const ps_capture *c, uint64_t machine, const c
     if (code == PS_OK && n == 0) {
         ps_buf_add(out, clock, length);
     } else if (code == PS_OK) {
-        ps_buf_add(out, is_object ? clock : "{", is_object ? length - 1 : 1);
-        ps_buf_add_str(out, is_object ? "," : "");
-        add_line(readings, n, machine, out);
+        ps_json j = ps_json_to(out);
+        ps_json_object(&j);
+        ps_json_members(&j, clock + 1, is_object ? length - 2 : 0);
+        put_line(&j, readings, n, machine);
+        ps_json_close(&j);
     }
     ps_free(readings);
     return code;

@@ -1,6 +1,7 @@
 /* An array of trace events as the profiler writes it: times are texts of microseconds with three decimals, which no reader
  * passes through a double; the device is a process of its own, its streams are threads. */
 #include "record/export/export_trace_view.h"
+#include "base/json_write.h"
 #include "record/export/failure.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ enum { DEVICE_LAYER = 13, FLUSH_BYTES = 1 << 20 };
 typedef struct view {
     ps_export *e;
     ps_buf text;
+    ps_json json; /* into `text`, all of the file */
     int fd;
     int error; /* errno of a failed write */
     bool any;
@@ -39,34 +41,38 @@ static void flush(view *v, size_t from) {
     }
 }
 
-static void begin(view *v, const char *ph, int64_t pid, int64_t tid) {
+/* The object of an event, open. */
+static ps_json *begin_event(view *v, const char *ph, int64_t pid, int64_t tid) {
     flush(v, FLUSH_BYTES);
-    ps_buf_addf(&v->text, "%s{\"ph\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64,
-                v->any ? ",\n" : "[", ph, pid, tid);
+    if (v->any) {
+        ps_json_line(&v->json, 0);
+    }
     v->any = true;
-}
-
-static void add_name(view *v, const char *name, size_t n) {
-    ps_buf_add_str(&v->text, ",\"name\":");
-    ps_buf_add_json_str(&v->text, name, n);
-}
-
-static void add_us(view *v, const char *key, const char *quote, int64_t ns) {
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    ps_buf_addf(&v->text, ",\"%s\":%s%s%" PRIu64 ".%03u%s", key, quote, ns < 0 ? "-" : "",
-                size / 1000, (unsigned)(size % 1000), quote);
+    ps_json_object(&v->json);
+    ps_json_key_str(&v->json, "ph", ph);
+    ps_json_key_int(&v->json, "pid", pid);
+    ps_json_key_int(&v->json, "tid", tid);
+    return &v->json;
 }
 
 static void add_meta(view *v, const char *what, int64_t pid, int64_t tid, const char *name) {
-    begin(v, "M", pid, tid);
-    ps_buf_addf(&v->text, ",\"name\":\"%s\",\"args\":{\"name\":", what);
-    ps_buf_add_json_str(&v->text, name, strlen(name));
-    ps_buf_add_str(&v->text, "}}");
+    ps_json *j = begin_event(v, "M", pid, tid);
+    ps_json_key_str(j, "name", what);
+    ps_json_key(j, "args");
+    ps_json_object(j);
+    ps_json_key_str(j, "name", name);
+    ps_json_close(j);
+    ps_json_close(j);
 }
 
 static void add_order(view *v, const char *what, int64_t pid, int64_t tid, int64_t order) {
-    begin(v, "M", pid, tid);
-    ps_buf_addf(&v->text, ",\"name\":\"%s\",\"args\":{\"sort_index\":%" PRId64 "}}", what, order);
+    ps_json *j = begin_event(v, "M", pid, tid);
+    ps_json_key_str(j, "name", what);
+    ps_json_key(j, "args");
+    ps_json_object(j);
+    ps_json_key_int(j, "sort_index", order);
+    ps_json_close(j);
+    ps_json_close(j);
 }
 
 /* --- where things stand --------------------------------------------------------------------------------------------- */
@@ -109,28 +115,37 @@ static void add_places(view *v) {
 /* --- events --------------------------------------------------------------------------------------------------------- */
 
 static void add_slice(view *v, int64_t pid, int64_t tid, const char *category, int64_t name,
-                      int64_t start_ns, int64_t end_ns) {
+                      int64_t start_ns, int64_t end_ns, int64_t connection) {
     const ps_texts *strings = &v->e->strings;
     name = v->e->out_of_memory ? 0 : name; /* said at the end */
-    begin(v, "X", pid, tid);
-    ps_buf_addf(&v->text, ",\"cat\":\"%s\"", category);
-    add_name(v, strings->text[name], strings->length[name]);
-    add_us(v, "ts", "\"", start_ns);
-    add_us(v, "dur", "", ps_i64_minus(end_ns, start_ns));
-}
-
-static void add_connection(view *v, int64_t connection) {
-    ps_buf_addf(&v->text, ",\"args\":{\"connection_id\":%" PRId64 "}}", connection);
+    ps_json *j = begin_event(v, "X", pid, tid);
+    ps_json_key_str(j, "cat", category);
+    ps_json_key(j, "name");
+    ps_json_str_n(j, strings->text[name], strings->length[name]);
+    ps_json_key(j, "ts");
+    ps_json_us_text(j, start_ns);
+    ps_json_key(j, "dur");
+    ps_json_us(j, ps_i64_minus(end_ns, start_ns));
+    ps_json_key(j, "args");
+    ps_json_object(j);
+    ps_json_key_int(j, "connection_id", connection);
+    ps_json_close(j);
+    ps_json_close(j);
 }
 
 /* From the host's side of an event to the device's: `ph` s, then f, at the starts of both. */
 static void add_flow(view *v, const char *ph, const char *category, int64_t pid, int64_t tid,
                      int64_t at_ns, int64_t connection) {
-    begin(v, ph, pid, tid);
-    ps_buf_addf(&v->text, ",\"cat\":\"%s\",\"name\":\"%s\",\"id\":%" PRId64, category, category,
-                connection);
-    add_us(v, "ts", "\"", at_ns);
-    ps_buf_add_str(&v->text, ph[0] == 'f' ? ",\"bp\":\"e\"}" : "}");
+    ps_json *j = begin_event(v, ph, pid, tid);
+    ps_json_key_str(j, "cat", category);
+    ps_json_key_str(j, "name", category);
+    ps_json_key_int(j, "id", connection);
+    ps_json_key(j, "ts");
+    ps_json_us_text(j, at_ns);
+    if (ph[0] == 'f') {
+        ps_json_key_str(j, "bp", "e");
+    }
+    ps_json_close(j);
 }
 
 static void add_marks(view *v) {
@@ -138,8 +153,7 @@ static void add_marks(view *v) {
     ps_mark m;
     for (ps_mark_walk w = {0}; v->error == 0 && !e->out_of_memory && ps_marks_next(e, &w, &m);) {
         if (m.end_ns != PS_STILL_OPEN) {
-            add_slice(v, e->pid, m.tid, "mstx", m.message, m.start_ns, m.end_ns);
-            add_connection(v, m.connection);
+            add_slice(v, e->pid, m.tid, "mstx", m.message, m.start_ns, m.end_ns, m.connection);
             if (ps_mark_has_task(e, &m)) {
                 add_flow(v, "s", "MsTx", e->pid, m.tid, m.start_ns, m.connection);
             }
@@ -149,8 +163,8 @@ static void add_marks(view *v) {
     for (size_t i = 0; v->error == 0 && e->n_operators > 0 && i < events->n; i++) {
         if (events->what[i] == PS_EVENT_OP && events->end_ns[i] != PS_STILL_OPEN) {
             add_slice(v, e->pid, events->tid[i], "cpu_op", ps_export_text(e, events->message[i]),
-                      events->start_ns[i], events->end_ns[i]);
-            add_connection(v, PS_DB_FIRST_OPERATOR + e->operator_number[i]);
+                      events->start_ns[i], events->end_ns[i],
+                      PS_DB_FIRST_OPERATOR + e->operator_number[i]);
             if (!e->cupti_backend &&
                 (e->host_backend || events->device_start_ns[i] != PS_STILL_OPEN)) {
                 add_flow(v, "s", "async_npu", e->pid, events->tid[i], events->start_ns[i],
@@ -189,8 +203,8 @@ static void add_tasks(view *v) {
             return;
         }
         add_slice(v, device_pid(e, t->device), t->stream,
-                  t->what == PS_TASK_MARK ? "mstx" : "kernel", name, t->start_ns, t->end_ns);
-        add_connection(v, t->connection);
+                  t->what == PS_TASK_MARK ? "mstx" : "kernel", name, t->start_ns, t->end_ns,
+                  t->connection);
         if (t->what == PS_TASK_MARK || t->what == PS_TASK_OPERATOR) {
             add_flow(v, "f", t->what == PS_TASK_MARK ? "MsTx" : "async_npu",
                      device_pid(e, t->device), t->stream, t->start_ns, t->connection);
@@ -202,10 +216,13 @@ static void add_tasks(view *v) {
 
 static ps_code fill(view *v, ps_err *err, const char *path) {
     ps_buf_init(&v->text, 0);
+    v->json = ps_json_to(&v->text);
+    ps_json_array(&v->json);
     add_places(v);
     add_marks(v);
     add_tasks(v);
-    ps_buf_add_str(&v->text, v->any ? "]\n" : "[]\n");
+    ps_json_close(&v->json);
+    ps_buf_add_char(&v->text, '\n');
     bool ok = ps_buf_ok(&v->text) && !v->e->out_of_memory;
     flush(v, 0);
     ps_buf_fini(&v->text);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/json_write.h"
 #include "base/lit.h"
 #include "base/num.h"
 #include "record/export/export_tables.h"
@@ -117,84 +118,127 @@ ps_code ps_profile_each_metadata(const ps_capture *c, ps_metadata_fn fn, void *c
 }
 
 static ps_code add_metadata(void *context, const char *key, const char *json, ps_err *err) {
-    ps_buf *out = context;
+    ps_json *j = context;
     (void)err;
-    ps_buf_add_str(out, out->len == 1 ? "\n    " : ",\n    ");
-    ps_buf_add_json_str(out, key, strlen(key));
-    ps_buf_addf(out, ": %s", json);
+    ps_json_line(j, 4);
+    ps_json_name(j, key, strlen(key));
+    ps_json_raw(j, json, strlen(json));
     return PS_OK;
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* A member of `object` as JSON text, or `otherwise`. */
-static void add_member(ps_buf *out, const char *name, const ps_lit *object, const char *key,
-                       const char *otherwise) {
-    const ps_lit *v = ps_lit_get(object, key);
-    ps_buf_addf(out, "\"%s\": ", name);
+/* A member of `object` with its name, as it stands there; else JSON of our own. */
+static void put_member(ps_json *j, const char *name, const ps_lit *object, const char *otherwise) {
+    const ps_lit *v = ps_lit_get(object, name);
+    ps_json_name(j, name, strlen(name));
     if (v != NULL) {
-        ps_buf_add(out, v->begin, v->source_len);
+        ps_json_raw(j, v->begin, v->source_len);
     } else {
-        ps_buf_add_str(out, otherwise);
+        ps_json_raw(j, otherwise, strlen(otherwise));
+    }
+}
+
+static void put_common_config(ps_json *j, const ps_export *e, const ps_lit *config) {
+    bool is_json = false;
+    char *schedule = ps_tidy_value(ps_capture_fact(e->c, "schedule"), &is_json);
+    j->out->failed = j->out->failed || (is_json && schedule == NULL); /* memory is out */
+    ps_json_line(j, 8);
+    ps_json_key(j, "common_config");
+    ps_json_object(j);
+    put_member(j, "activities", config, e->host_backend ? "[\"CPU\"]" : "[\"CPU\", \"GPU\"]");
+    ps_json_key(j, "schedule");
+    const char *text = schedule != NULL ? schedule : "null";
+    ps_json_raw(j, text, strlen(text));
+    ps_free(schedule);
+    static const char *const SWITCHES[] = {"record_shapes", "profile_memory", "with_stack",
+                                           "with_flops", "with_modules"};
+    for (size_t i = 0; i < sizeof SWITCHES / sizeof *SWITCHES; i++) {
+        put_member(j, SWITCHES[i], config, "false");
+    }
+    ps_json_close(j);
+}
+
+static void put_experimental_config(ps_json *j, const ps_lit *session) {
+    char level_name[32] = "Level_none";
+    int64_t level = -1;
+    if (ps_lit_int(ps_lit_get(session, "level"), &level) && level >= 0) {
+        (void)snprintf(level_name, sizeof level_name, "Level%" PRId64, level);
+    }
+    const ps_lit *options = ps_lit_get(session, "config");
+    ps_json_line(j, 8);
+    ps_json_key(j, "experimental_config");
+    ps_json_object(j);
+    ps_json_key_str(j, "_profiler_level", level_name);
+    ps_json_key(j, "_options");
+    ps_json_raw(j, options != NULL ? options->begin : "{}",
+                options != NULL ? options->source_len : 2);
+    ps_json_close(j);
+}
+
+/* When it began and ended; also of a process that did not end, as far as it is known. */
+static void put_span(ps_json *j, const ps_export *e, int64_t start_ns, int64_t end_ns, bool ended) {
+    const ps_clock_line *clock = ps_capture_clock(e->c);
+    ps_json_line(j, 4);
+    ps_json_key(j, "start_info");
+    ps_json_object(j);
+    ps_json_key_bool(j, "syscnt_enable", false);
+    ps_json_key_int(j, "freq", 100);
+    ps_json_key_int(j, "start_cnt", 0);
+    ps_json_key_int(j, "start_monotonic",
+                    ps_i64_plus(clock->mono_ns, ps_i64_minus(start_ns, clock->real_ns)));
+    ps_json_close(j);
+    if (ended) {
+        ps_json_line(j, 4);
+        ps_json_key(j, "end_info");
+        ps_json_object(j);
+        ps_json_key_int(j, "collectionTimeEnd", end_ns);
+        ps_json_key_int(j, "MonotonicTimeEnd",
+                        ps_i64_plus(clock->mono_ns, ps_i64_minus(end_ns, clock->real_ns)));
+        ps_json_close(j);
     }
 }
 
 static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
     const char *session = ps_capture_fact(e->c, "session");
     const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
-    const ps_lit *config = ps_lit_get(doc, "config");
-    const ps_clock_line *clock = ps_capture_clock(e->c);
-    bool is_json = false;
-    char *schedule = ps_tidy_value(ps_capture_fact(e->c, "schedule"), &is_json);
-    out->failed = out->failed || (is_json && schedule == NULL); /* memory is out */
     int64_t start_ns, end_ns;
     bool ended;
     ps_capture_span(e->c, &start_ns, &end_ns, &ended);
-    ps_buf_add_str(out, "{\n    \"config\": {\n        \"common_config\": {");
-    add_member(out, "activities", config, "activities",
-               e->host_backend ? "[\"CPU\"]" : "[\"CPU\", \"GPU\"]");
-    ps_buf_addf(out, ", \"schedule\": %s, ", schedule != NULL ? schedule : "null");
-    ps_free(schedule);
-    add_member(out, "record_shapes", config, "record_shapes", "false");
-    ps_buf_add_str(out, ", ");
-    add_member(out, "profile_memory", config, "profile_memory", "false");
-    ps_buf_add_str(out, ", ");
-    add_member(out, "with_stack", config, "with_stack", "false");
-    ps_buf_add_str(out, ", ");
-    add_member(out, "with_flops", config, "with_flops", "false");
-    ps_buf_add_str(out, ", ");
-    add_member(out, "with_modules", config, "with_modules", "false");
-    ps_buf_add_str(out, "},\n        \"experimental_config\": {");
-    int64_t level = -1;
-    if (ps_lit_int(ps_lit_get(doc, "level"), &level) && level >= 0) {
-        ps_buf_addf(out, "\"_profiler_level\": \"Level%" PRId64 "\"", level);
-    } else {
-        ps_buf_add_str(out, "\"_profiler_level\": \"Level_none\"");
-    }
-    ps_buf_add_str(out, ", ");
-    add_member(out, "_options", doc, "config", "{}");
-    ps_buf_addf(out,
-                "}\n    },\n    \"start_info\": {\"syscnt_enable\": false, \"freq\": 100, "
-                "\"start_cnt\": 0, \"start_monotonic\": %" PRId64 "},\n",
-                ps_i64_plus(clock->mono_ns, ps_i64_minus(start_ns, clock->real_ns)));
-    if (ended) {
-        ps_buf_addf(out,
-                    "    \"end_info\": {\"collectionTimeEnd\": %" PRId64
-                    ", \"MonotonicTimeEnd\": %" PRId64 "},\n",
-                    end_ns, ps_i64_plus(clock->mono_ns, ps_i64_minus(end_ns, clock->real_ns)));
-    }
+    ps_json j = ps_json_spaced_to(out);
+    ps_json_object(&j);
+    ps_json_line(&j, 4);
+    ps_json_key(&j, "config");
+    ps_json_object(&j);
+    put_common_config(&j, e, ps_lit_get(doc, "config"));
+    put_experimental_config(&j, doc);
+    ps_json_line(&j, 4);
+    ps_json_close(&j);
+    put_span(&j, e, start_ns, end_ns, ended);
     const char *world_size = ps_capture_fact(e->c, "world_size");
     if (world_size[0] != '\0') {
-        ps_buf_addf(out, "    \"world_size\": %s,\n", world_size);
+        ps_json_line(&j, 4);
+        ps_json_key(&j, "world_size");
+        ps_json_raw(&j, world_size, strlen(world_size));
     }
-    ps_buf_addf(out,
-                "    \"torch_npu_version\": \"\",\n    \"cann_version\": \"\",\n    \"rank_id\": "
-                "%" PRId64 ",\n    \"collector\": {\"version\": \"%s\", \"backend\": \"%s\", ",
-                e->rank, PIPESCOPE_VERSION, e->backend);
-    add_member(out, "launch", doc, "launch", "\"\"");
-    /* Also of a process that did not end: as far as it is known. */
-    ps_buf_addf(out, ", \"start_ns\": %" PRId64 ", \"end_ns\": %" PRId64 "}\n}\n", start_ns,
-                end_ns);
+    ps_json_line(&j, 4);
+    ps_json_key_str(&j, "torch_npu_version", "");
+    ps_json_line(&j, 4);
+    ps_json_key_str(&j, "cann_version", "");
+    ps_json_line(&j, 4);
+    ps_json_key_int(&j, "rank_id", e->rank);
+    ps_json_line(&j, 4);
+    ps_json_key(&j, "collector");
+    ps_json_object(&j);
+    ps_json_key_str(&j, "version", PIPESCOPE_VERSION);
+    ps_json_key_str(&j, "backend", e->backend);
+    put_member(&j, "launch", doc, "\"\"");
+    ps_json_key_int(&j, "start_ns", start_ns);
+    ps_json_key_int(&j, "end_ns", end_ns);
+    ps_json_close(&j);
+    ps_json_line(&j, 0);
+    ps_json_close(&j);
+    ps_buf_add_char(out, '\n');
 }
 
 static ps_code write_buf(ps_arena *arena, const char *dir, const char *name, const ps_buf *text,
@@ -217,9 +261,12 @@ static void info_name(const ps_export *e, char *out, size_t size) {
 
 static ps_code write_both(ps_export *e, ps_arena *arena, const char *profile_dir, ps_buf *text,
                           ps_err *err) {
-    ps_buf_add_char(text, '{');
-    ps_code code = ps_profile_each_metadata(e->c, add_metadata, text, err);
-    ps_buf_add_str(text, "\n}\n");
+    ps_json j = ps_json_spaced_to(text);
+    ps_json_object(&j);
+    ps_code code = ps_profile_each_metadata(e->c, add_metadata, &j, err);
+    ps_json_line(&j, 0);
+    ps_json_close(&j);
+    ps_buf_add_char(text, '\n');
     if (code == PS_OK) {
         code = write_buf(arena, profile_dir, "profiler_metadata.json", text, err);
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
 #include "base/lit.h"
 #include "base/num.h"
 #include "record/export/clock_offsets.h"
@@ -16,15 +17,16 @@ static const char *const DROP_KEYS[PS_N_DROPS] = {
 };
 
 void ps_export_add_drops(const ps_capture *c, ps_buf *out) {
-    const char *between = "{";
+    ps_json j = ps_json_spaced_to(out);
+    ps_json_object(&j);
     for (unsigned i = 0; i < PS_N_DROPS; i++) {
         uint64_t n = ps_capture_drops(c, i);
         if (n != 0) {
-            ps_buf_addf(out, "%s\"%s\": %" PRIu64, between, DROP_KEYS[i], n);
-            between = ", ";
+            ps_json_name(&j, DROP_KEYS[i], strlen(DROP_KEYS[i]));
+            ps_json_uint(&j, n);
         }
     }
-    ps_buf_add_str(out, between[0] == '{' ? "{}" : "}");
+    ps_json_close(&j);
 }
 
 /* --- whose ---------------------------------------------------------------------------------------------------------- */
@@ -64,42 +66,60 @@ static ps_code put_user_meta(void *context, const char *key, const char *json, p
     return ps_database_pair(&e->db, key, json, err);
 }
 
+static void put_handle(ps_json *j, const ps_stream_entry *s) {
+    char text[24];
+    if (s->kind == PS_STREAM_CUPTI) {
+        ps_json_key_uint(j, "cupti_stream", s->handle);
+    } else if (s->kind == PS_STREAM_COMMUNICATOR) {
+        (void)snprintf(text, sizeof text, "%" PRIx64, s->handle);
+        ps_json_key_str(j, "communicator", text);
+    } else {
+        (void)snprintf(text, sizeof text, "0x%" PRIx64, s->handle);
+        ps_json_key_str(j, "handle", text);
+    }
+}
+
 /* {"0": {"handle": "0x1", "context": 0, "name": "..."}}: CUPTI's own numbers stand as "cupti_stream". */
 static void add_stream_map(const ps_export *e, ps_buf *out) {
-    const char *between = "{";
+    ps_json j = ps_json_spaced_to(out);
+    ps_json_object(&j);
     for (size_t i = 0; i < e->n_streams; i++) {
-        const ps_stream_entry *s = &e->streams[i];
-        ps_buf_addf(out, "%s\"%zu\": {", between, i);
-        if (s->kind == PS_STREAM_CUPTI) {
-            ps_buf_addf(out, "\"cupti_stream\": %" PRIu64, s->handle);
-        } else if (s->kind == PS_STREAM_COMMUNICATOR) {
-            ps_buf_addf(out, "\"communicator\": \"%" PRIx64 "\"", s->handle);
-        } else {
-            ps_buf_addf(out, "\"handle\": \"0x%" PRIx64 "\"", s->handle);
-        }
-        ps_buf_addf(out, ", \"context\": %u", s->context);
+        char number[24];
+        int n = snprintf(number, sizeof number, "%zu", i);
+        ps_json_name(&j, number, (size_t)n);
+        ps_json_object(&j);
+        put_handle(&j, &e->streams[i]);
+        ps_json_key_uint(&j, "context", e->streams[i].context);
         const char *name = ps_export_stream_name(e, (uint32_t)i);
         if (name[0] != '\0') {
-            ps_buf_add_str(out, ", \"name\": ");
-            ps_buf_add_json_str(out, name, strlen(name));
+            ps_json_key_str(&j, "name", name);
         }
-        ps_buf_add_char(out, '}');
-        between = ", ";
+        ps_json_close(&j);
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(&j);
 }
 
 /* {"4242": "main"}: by tid. */
 static void add_threads(const ps_export *e, ps_buf *out) {
     const ps_named *threads = ps_capture_threads(e->c);
-    ps_buf_add_char(out, '{');
+    ps_json j = ps_json_spaced_to(out);
+    ps_json_object(&j);
     for (size_t i = 0; i < threads->n; i++) {
+        char tid[24];
         size_t n = 0;
         const char *name = ps_capture_text(e->c, threads->value[i], &n);
-        ps_buf_addf(out, "%s\"%" PRIu64 "\": ", i > 0 ? ", " : "", threads->key[i]);
-        ps_buf_add_json_str(out, name, n);
+        int length = snprintf(tid, sizeof tid, "%" PRIu64, threads->key[i]);
+        ps_json_name(&j, tid, (size_t)length);
+        ps_json_str_n(&j, name, n);
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(&j);
+}
+
+static void put_sum(ps_json *j, uint64_t n, uint64_t ns) {
+    ps_json_object(j);
+    ps_json_key_uint(j, "count", n);
+    ps_json_key_uint(j, "ns", ns);
+    ps_json_close(j);
 }
 
 /* What CUPTI's own work took, and the calls that waited for the device (level 2): sums, since no table has a place for them. False
@@ -117,10 +137,13 @@ static bool add_cupti_sums(const ps_export *e, ps_buf *out) {
                              : 0;
         }
     }
-    ps_buf_addf(out,
-                "{\"overhead\": {\"count\": %" PRIu64 ", \"ns\": %" PRIu64
-                "}, \"synchronisation\": {\"count\": %" PRIu64 ", \"ns\": %" PRIu64 "}}",
-                n[0], ns[0], n[1], ns[1]);
+    ps_json j = ps_json_spaced_to(out);
+    ps_json_object(&j);
+    ps_json_key(&j, "overhead");
+    put_sum(&j, n[0], ns[0]);
+    ps_json_key(&j, "synchronisation");
+    put_sum(&j, n[1], ns[1]);
+    ps_json_close(&j);
     return n[0] + n[1] > 0;
 }
 
@@ -168,8 +191,11 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
         code = put_meta(e, "collector.thread_names", value, err);
     }
     if (code == PS_OK) {
-        ps_buf_addf(value, "{\"open\": %" PRIu64 ", \"without_device_time\": %" PRIu64 "}",
-                    e->result->n_open, e->n_without_device);
+        ps_json j = ps_json_spaced_to(value);
+        ps_json_object(&j);
+        ps_json_key_uint(&j, "open", e->result->n_open);
+        ps_json_key_uint(&j, "without_device_time", e->n_without_device);
+        ps_json_close(&j);
         code = put_meta(e, "collector.incomplete_ranges", value, err);
     }
     if (code == PS_OK && add_cupti_sums(e, value)) {
@@ -179,9 +205,11 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     char place[160];
     uint64_t damaged = ps_capture_damaged_bytes(e->c, place, sizeof place);
     if (code == PS_OK && damaged > 0) {
-        ps_buf_addf(value, "{\"bytes\": %" PRIu64 ", \"first\": ", damaged);
-        ps_buf_add_json_str(value, place, strlen(place));
-        ps_buf_add_char(value, '}');
+        ps_json j = ps_json_spaced_to(value);
+        ps_json_object(&j);
+        ps_json_key_uint(&j, "bytes", damaged);
+        ps_json_key_str(&j, "first", place);
+        ps_json_close(&j);
         code = put_meta(e, "collector.damaged", value, err);
     }
     return code;

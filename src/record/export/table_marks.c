@@ -2,9 +2,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/json_write.h"
 #include "record/export/export_tables.h"
 
 enum { TYPE_PUSH_POP = 1, TYPE_START_END = 2, TYPE_MARK = 3 };
+enum { MAX_OP_NAME = 100 };
 
 static void mark_of_step(ps_export *e, size_t row, ps_mark *out) {
     const ps_steps *s = ps_capture_steps(e->c);
@@ -46,21 +48,33 @@ uint32_t ps_comm_stream(ps_export *e, const ps_comm_call *call) {
 
 /* The message that readers of communication marks look for. */
 static void mark_of_comm(ps_export *e, const ps_comm_call *call, ps_mark *out) {
-    char text[512];
     const ps_events *v = ps_capture_events(e->c);
     mark_of_event(e, call->event, out);
-    int n =
-        snprintf(text, sizeof text,
-                 "{\"opName\": \"%.100s\", \"groupName\": \"%" PRIx64 "\", \"count\": \"%" PRIu64
-                 "\", \"dataType\": \"uint8\", \"streamId\": \"%u\"",
-                 ps_capture_text(e->c, v->message[call->event], NULL), call->communicator,
-                 call->bytes, ps_comm_stream(e, call));
+    size_t length = 0;
+    const char *name = ps_capture_text(e->c, v->message[call->event], &length);
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_json j = ps_json_spaced_to(&text);
+    ps_json_object(&j);
+    ps_json_key(&j, "opName");
+    ps_json_str_n(&j, name, length < MAX_OP_NAME ? length : MAX_OP_NAME);
+    char group[24];
+    (void)snprintf(group, sizeof group, "%" PRIx64, call->communicator);
+    ps_json_key_str(&j, "groupName", group);
+    ps_json_key(&j, "count");
+    ps_json_int_text(&j, call->bytes <= INT64_MAX ? (int64_t)call->bytes : INT64_MAX);
+    ps_json_key_str(&j, "dataType", "uint8");
+    ps_json_key(&j, "streamId");
+    ps_json_int_text(&j, ps_comm_stream(e, call));
     if (call->peer >= 0) {
-        n += snprintf(text + n, sizeof text - (size_t)n, ", \"%s\": \"%" PRId64 "\"",
-                      call->is_send ? "destRank" : "srcRank", call->peer);
+        const char *peer = call->is_send ? "destRank" : "srcRank";
+        ps_json_name(&j, peer, strlen(peer));
+        ps_json_int_text(&j, call->peer);
     }
-    n += snprintf(text + n, sizeof text - (size_t)n, "}");
-    out->message = ps_export_string(e, text, (size_t)n);
+    ps_json_close(&j);
+    e->out_of_memory = e->out_of_memory || !ps_buf_ok(&text);
+    out->message = ps_export_string(e, ps_buf_str(&text), text.len);
+    ps_buf_fini(&text);
     out->domain = ps_export_string(e, "communication", 13);
     out->stream = 0;
     out->event = PS_NO_TEXT;
