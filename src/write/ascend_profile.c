@@ -225,28 +225,63 @@ static ps_code write_text(ps_arena *arena, const char *dir, const char *name, ps
     return code;
 }
 
+static void put_info(ps_json *j, const ps_profile_job *job, ps_rank_id id) {
+    ps_json_object(j);
+    ps_json_key(j, "config");
+    ps_json_object(j);
+    ps_json_key(j, "common_config");
+    ps_json_object(j);
+    ps_json_key(j, "activities");
+    ps_json_array(j);
+    ps_json_str(j, "ProfilerActivity.CPU");
+    ps_json_str(j, "ProfilerActivity.NPU");
+    ps_json_close(j);
+    ps_json_close(j);
+    ps_json_key(j, "experimental_config");
+    ps_json_object(j);
+    ps_json_key_str(j, "_profiler_level", "Level1");
+    ps_json_key_bool(j, "_msprof_tx", true);
+    ps_json_key(j, "_export_type");
+    ps_json_array(j);
+    ps_json_str(j, "db");
+    ps_json_close(j);
+    ps_json_close(j);
+    ps_json_close(j);
+    ps_json_key(j, "end_info");
+    ps_json_object(j);
+    ps_json_key_int(j, "collectionTimeEnd", job->steps[job->opts->n_steps - 1].end_ns);
+    ps_json_close(j);
+    ps_json_key_int(j, "rank_id", id.rank);
+    ps_json_close(j);
+}
+
+static void put_metadata(ps_json *j, const ps_ascend_profile_opts *o, ps_rank_id id) {
+    ps_json_object(j);
+    ps_json_key(j, "distributed_args");
+    ps_put_distributed_args(o, id, j);
+    ps_json_line(j, 0);
+    ps_json_key(j, "parallel_group_info");
+    ps_put_group_info(o, id, j);
+    ps_json_line(j, 0);
+    ps_json_key(j, "pp_info");
+    ps_put_pp_info(o, j);
+    ps_json_close(j);
+}
+
 static ps_code write_json(ps_arena *arena, const char *dir, const batch *b, ps_rank_id id,
                           ps_err *err) {
-    const ps_profile_job *job = b->job;
     char name[64];
     (void)snprintf(name, sizeof name, "profiler_info_%d.json", (int)id.rank);
     ps_buf text;
     ps_buf_init(&text, 0);
-    ps_buf_addf(
-        &text,
-        "{\"config\": {\"common_config\": {\"activities\": [\"ProfilerActivity.CPU\", \"ProfilerActivity.NPU\"]}, "
-        "\"experimental_config\": {\"_profiler_level\": \"Level1\", \"_msprof_tx\": true, "
-        "\"_export_type\": [\"db\"]}}, \"end_info\": {\"collectionTimeEnd\": %lld}, \"rank_id\": %d}\n",
-        (long long)job->steps[job->opts->n_steps - 1].end_ns, (int)id.rank);
+    ps_json j = ps_json_spaced_to(&text);
+    put_info(&j, b->job, id);
+    ps_buf_add_char(&text, '\n');
     ps_code code = write_text(arena, dir, name, &text, err);
     if (code == PS_OK) {
-        ps_buf_add_str(&text, "{\"distributed_args\": ");
-        ps_add_distributed_args(job->opts, id, &text);
-        ps_buf_add_str(&text, ",\n\"parallel_group_info\": ");
-        ps_add_group_info(job->opts, id, &text);
-        ps_buf_add_str(&text, ",\n\"pp_info\": ");
-        ps_add_pp_info(job->opts, &text);
-        ps_buf_add_str(&text, "}\n");
+        j = ps_json_spaced_to(&text);
+        put_metadata(&j, b->job->opts, id);
+        ps_buf_add_char(&text, '\n');
         code = write_text(arena, dir, "profiler_metadata.json", &text, err);
     }
     ps_buf_fini(&text);

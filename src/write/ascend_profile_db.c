@@ -243,15 +243,18 @@ static ps_code fill_metadata(db *d, const ps_rank_events *e, ps_err *err) {
     ps_buf text;
     ps_buf_init(&text, 0);
     if (code == PS_OK) {
-        ps_add_distributed_args(e->job->opts, e->id, &text);
+        ps_json j = ps_json_spaced_to(&text);
+        ps_put_distributed_args(e->job->opts, e->id, &j);
         code = put_meta(d, "distributed_args", &text, err);
     }
     if (code == PS_OK) {
-        ps_add_group_info(e->job->opts, e->id, &text);
+        ps_json j = ps_json_spaced_to(&text);
+        ps_put_group_info(e->job->opts, e->id, &j);
         code = put_meta(d, "parallel_group_info", &text, err);
     }
     if (code == PS_OK) {
-        ps_add_pp_info(e->job->opts, &text);
+        ps_json j = ps_json_spaced_to(&text);
+        ps_put_pp_info(e->job->opts, &j);
         code = put_meta(d, "pp_info", &text, err);
     }
     ps_buf_fini(&text);

@@ -410,33 +410,43 @@ size_t ps_rank_groups(const ps_ascend_profile_opts *o, ps_rank_id id,
     return n;
 }
 
-void ps_add_distributed_args(const ps_ascend_profile_opts *o, ps_rank_id id, ps_buf *out) {
-    int p = (int)o->params.n_stages;
-    ps_buf_addf(
-        out,
-        "{\"tensor_model_parallel_size\": %d, \"pipeline_model_parallel_size\": %d, "
-        "\"data_parallel_size\": %d, \"context_parallel_size\": %d, \"expert_model_parallel_size\": 1, "
-        "\"sequence_parallel\": false, \"rank\": %d, \"world_size\": %d}",
-        (int)o->tp, p, (int)o->dp, (int)o->cp, (int)id.rank, p * (int)(o->tp * o->cp * o->dp));
+void ps_put_distributed_args(const ps_ascend_profile_opts *o, ps_rank_id id, ps_json *j) {
+    int64_t p = o->params.n_stages;
+    ps_json_object(j);
+    ps_json_key_int(j, "tensor_model_parallel_size", o->tp);
+    ps_json_key_int(j, "pipeline_model_parallel_size", p);
+    ps_json_key_int(j, "data_parallel_size", o->dp);
+    ps_json_key_int(j, "context_parallel_size", o->cp);
+    ps_json_key_int(j, "expert_model_parallel_size", 1);
+    ps_json_key_bool(j, "sequence_parallel", false);
+    ps_json_key_int(j, "rank", id.rank);
+    ps_json_key_int(j, "world_size", p * o->tp * o->cp * o->dp);
+    ps_json_close(j);
 }
 
-void ps_add_group_info(const ps_ascend_profile_opts *o, ps_rank_id id, ps_buf *out) {
+void ps_put_group_info(const ps_ascend_profile_opts *o, ps_rank_id id, ps_json *j) {
     ps_rank_group groups[PS_MAX_GROUPS];
     size_t n = ps_rank_groups(o, id, groups);
+    ps_json_object(j);
     for (size_t i = 0; i < n; i++) {
-        ps_buf_addf(out,
-                    "%s\"%s\": {\"group_name\": \"%s\", \"group_rank\": %d, \"global_ranks\": [",
-                    i == 0 ? "{" : ", ", groups[i].name, groups[i].kind, (int)groups[i].own);
+        ps_json_name(j, groups[i].name, strlen(groups[i].name));
+        ps_json_object(j);
+        ps_json_key_str(j, "group_name", groups[i].kind);
+        ps_json_key_int(j, "group_rank", groups[i].own);
+        ps_json_key(j, "global_ranks");
+        ps_json_array(j);
         for (int32_t k = 0; k < groups[i].n; k++) {
-            ps_buf_addf(out, "%s%d", k == 0 ? "" : ", ",
-                        (int)(groups[i].base + k * groups[i].stride));
+            ps_json_int(j, groups[i].base + (int64_t)k * groups[i].stride);
         }
-        ps_buf_add_str(out, "]}");
+        ps_json_close(j);
+        ps_json_close(j);
     }
-    ps_buf_add_char(out, '}');
+    ps_json_close(j);
 }
 
-void ps_add_pp_info(const ps_ascend_profile_opts *o, ps_buf *out) {
-    ps_buf_addf(out, "{\"pp_type\": \"%s\", \"microbatch_num\": %d}", o->schedule->name,
-                (int)o->params.n_microbatches);
+void ps_put_pp_info(const ps_ascend_profile_opts *o, ps_json *j) {
+    ps_json_object(j);
+    ps_json_key_str(j, "pp_type", o->schedule->name);
+    ps_json_key_int(j, "microbatch_num", o->params.n_microbatches);
+    ps_json_close(j);
 }

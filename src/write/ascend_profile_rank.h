@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/json_write.h"
 #include "base/rng.h"
 #include "write/ascend_profile.h"
 
@@ -135,9 +136,9 @@ size_t ps_rank_groups(const ps_ascend_profile_opts *opts, ps_rank_id id,
 int32_t ps_rank_host(int32_t rank);
 
 /* What the profiler stores as metadata: JSON texts. */
-void ps_add_distributed_args(const ps_ascend_profile_opts *opts, ps_rank_id id, ps_buf *out);
-void ps_add_group_info(const ps_ascend_profile_opts *opts, ps_rank_id id, ps_buf *out);
-void ps_add_pp_info(const ps_ascend_profile_opts *opts, ps_buf *out);
+void ps_put_distributed_args(const ps_ascend_profile_opts *opts, ps_rank_id id, ps_json *j);
+void ps_put_group_info(const ps_ascend_profile_opts *opts, ps_rank_id id, ps_json *j);
+void ps_put_pp_info(const ps_ascend_profile_opts *opts, ps_json *j);
 
 /* Writes the database at `path` (which does not exist) and counts its rows. */
 PS_MUST_USE ps_code ps_rank_db_write(const char *path, const ps_rank_events *e,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
 #include "base/num.h"
 #include "base/strpool.h"
 #include "write/chart_clocks.h"
@@ -43,12 +44,14 @@ static void add_base64(ps_buf *out, const ps_buf *bytes) {
     }
 }
 
-/* Adds `,"name":"<base64>"` and empties the column. */
-static void put_column(ps_buf *out, const char *name, ps_buf *column) {
-    ps_buf_addf(out, ",\"%s\":\"", name);
-    add_base64(out, column);
-    ps_buf_add_char(out, '"');
-    out->failed = out->failed || !ps_buf_ok(column);
+/* A member in base64; empties the column. */
+static void put_column(ps_json *j, const char *name, ps_buf *column) {
+    ps_json_name(j, name, strlen(name));
+    ps_json_value(j);
+    ps_buf_add_char(j->out, '"');
+    add_base64(j->out, column);
+    ps_buf_add_char(j->out, '"');
+    j->out->failed = j->out->failed || !ps_buf_ok(column);
     ps_buf_fini(column);
 }
 
@@ -65,6 +68,18 @@ void ps_add_script_str(ps_buf *out, const char *s) {
     ps_buf_add_str(out, rest);
     out->failed = out->failed || !ps_buf_ok(&text);
     ps_buf_fini(&text);
+}
+
+static void put_script_str(ps_json *j, const char *s) {
+    ps_json_value(j);
+    ps_add_script_str(j->out, s);
+}
+
+/* An array whose items were written before. */
+static void put_items(ps_json *j, const ps_buf *items) {
+    ps_json_value(j);
+    ps_buf_addf(j->out, "[%s]", ps_buf_str(items));
+    j->out->failed = j->out->failed || !ps_buf_ok(items);
 }
 
 /* Adds `count` more rows of (rank, step) to "runs": [rank,step,count,...]. */
@@ -112,7 +127,7 @@ static uint32_t label_of(const ps_op *op, ps_strpool *pool, ps_buf *key, ps_buf 
     return id.id - 1;
 }
 
-static ps_code pack_ops(const ps_chart *chart, ps_strpool *pool, ps_buf *out, ps_err *err) {
+static ps_code pack_ops(const ps_chart *chart, ps_strpool *pool, ps_json *j, ps_err *err) {
     ps_buf labels, label, key, runs, gap, dur, host, host_dur;
     ps_buf *const all[] = {&labels, &label, &key, &runs, &gap, &dur, &host, &host_dur};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -145,24 +160,28 @@ static ps_code pack_ops(const ps_chart *chart, ps_strpool *pool, ps_buf *out, ps
         end = op->end_ns;
     }
     end_run(&runs, &r);
-    ok = ok && ps_buf_ok(&labels) && ps_buf_ok(&runs);
-    ps_buf_addf(out, ",\n\"n\":%zu,\"labels\":[%s],\n\"runs\":[%s]", chart->n_ops,
-                ps_buf_str(&labels), ps_buf_str(&runs));
+    ps_json_line(j, 0);
+    ps_json_key_uint(j, "n", chart->n_ops);
+    ps_json_key(j, "labels");
+    put_items(j, &labels);
+    ps_json_line(j, 0);
+    ps_json_key(j, "runs");
+    put_items(j, &runs);
     if (!has_host) {
         ps_buf_clear(&host);
     }
-    put_column(out, "label", &label);
-    put_column(out, "gap", &gap);
-    put_column(out, "dur", &dur);
-    put_column(out, "host", &host);
-    put_column(out, "hostdur", &host_dur);
+    put_column(j, "label", &label);
+    put_column(j, "gap", &gap);
+    put_column(j, "dur", &dur);
+    put_column(j, "host", &host);
+    put_column(j, "hostdur", &host_dur);
     ps_buf_fini(&labels);
     ps_buf_fini(&key);
     ps_buf_fini(&runs);
-    return ok && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+    return ok && ps_buf_ok(j->out) ? PS_OK : ps_fail_nomem(err);
 }
 
-static void pack_links(const ps_chart *chart, ps_buf *out) {
+static void pack_links(const ps_chart *chart, ps_json *j) {
     ps_buf from, to;
     ps_buf_init(&from, 0);
     ps_buf_init(&to, 0);
@@ -176,13 +195,16 @@ static void pack_links(const ps_chart *chart, ps_buf *out) {
         last_from = link->from;
         last_reach = reach;
     }
-    ps_buf_addf(out, ",\n\"links\":{\"n\":%zu", chart->n_links);
-    put_column(out, "from", &from);
-    put_column(out, "to", &to);
-    ps_buf_add_char(out, '}');
+    ps_json_line(j, 0);
+    ps_json_key(j, "links");
+    ps_json_object(j);
+    ps_json_key_uint(j, "n", chart->n_links);
+    put_column(j, "from", &from);
+    put_column(j, "to", &to);
+    ps_json_close(j);
 }
 
-static void pack_bubbles(const ps_chart *chart, ps_buf *out) {
+static void pack_bubbles(const ps_chart *chart, ps_json *j) {
     ps_buf runs, gap, dur, cause, waits;
     ps_buf *const all[] = {&runs, &gap, &dur, &cause, &waits};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -206,40 +228,48 @@ static void pack_bubbles(const ps_chart *chart, ps_buf *out) {
         end = b->end_ns;
     }
     end_run(&runs, &r);
-    ps_buf_addf(out, ",\n\"bubbles\":{\"n\":%zu,\"runs\":[%s]", chart->n_bubbles,
-                ps_buf_str(&runs));
-    out->failed = out->failed || !ps_buf_ok(&runs);
-    put_column(out, "gap", &gap);
-    put_column(out, "dur", &dur);
-    put_column(out, "cause", &cause);
-    put_column(out, "waits", &waits);
-    ps_buf_add_char(out, '}');
+    ps_json_line(j, 0);
+    ps_json_key(j, "bubbles");
+    ps_json_object(j);
+    ps_json_key_uint(j, "n", chart->n_bubbles);
+    ps_json_key(j, "runs");
+    put_items(j, &runs);
+    put_column(j, "gap", &gap);
+    put_column(j, "dur", &dur);
+    put_column(j, "cause", &cause);
+    put_column(j, "waits", &waits);
+    ps_json_close(j);
     ps_buf_fini(&runs);
 }
 
-static void pack_parts(const ps_chart *chart, ps_buf *out) {
-    ps_buf_add_str(out, ",\n\"parts\":[");
+static void pack_parts(const ps_chart *chart, ps_json *j) {
+    ps_json_line(j, 0);
+    ps_json_key(j, "parts");
+    ps_json_array(j);
     for (size_t i = 0; i < chart->n_parts; i++) {
         const ps_chart_part *part = &chart->parts[i];
-        ps_buf_addf(out, "%s[%u,", i > 0 ? "," : "", part->op);
-        ps_add_script_str(out, part->name);
-        ps_buf_addf(out, ",%d,%d,%lld,%lld]", part->kind, part->communicates,
-                    (long long)ps_i64_minus(part->start_ns, chart->ops[part->op].start_ns),
-                    (long long)ps_i64_minus(part->end_ns, part->start_ns));
+        ps_json_array(j);
+        ps_json_uint(j, part->op);
+        put_script_str(j, part->name);
+        ps_json_int(j, part->kind);
+        ps_json_int(j, part->communicates);
+        ps_json_int(j, ps_i64_minus(part->start_ns, chart->ops[part->op].start_ns));
+        ps_json_int(j, ps_i64_minus(part->end_ns, part->start_ns));
+        ps_json_close(j);
     }
-    ps_buf_add_char(out, ']');
+    ps_json_close(j);
 }
 
 /* How the schedule is known, and where the labels come from. */
-static void add_how(const ps_chart *chart, ps_buf *out) {
+static void put_how(const ps_chart *chart, ps_json *j) {
     ps_buf how;
     ps_buf_init(&how, 0);
     ps_buf_addf(&how, "%s%s%s%s", chart->schedule_how,
                 chart->schedule_how[0] != '\0' && chart->labels[0] != '\0' ? "; " : "",
                 chart->labels, chart->is_aligned ? "; clocks aligned" : "");
     ps_chart_say_clocks(chart, true, how.len > 0 ? "; " : "", "", &how);
-    ps_add_script_str(out, ps_buf_str(&how));
-    out->failed = out->failed || !ps_buf_ok(&how);
+    put_script_str(j, ps_buf_str(&how));
+    j->out->failed = j->out->failed || !ps_buf_ok(&how);
     ps_buf_fini(&how);
 }
 
@@ -264,26 +294,37 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
         return ps_fail_nomem(err);
     }
     find_told(chart, told);
-    ps_buf_add_str(out, "{\"title\":");
-    ps_add_script_str(out, chart->title);
-    ps_buf_add_str(out, ",\"schedule\":");
-    ps_add_script_str(out, chart->schedule);
-    ps_buf_add_str(out, ",\"how\":");
-    add_how(chart, out);
-    ps_buf_addf(out, ",\"measured\":%d,\"untold\":", chart->n_figures > 0);
-    ps_add_script_str(out, chart->untold);
-    ps_buf_addf(out, ",\"origin_ns\":\"%lld\",\n\"ranks\":[", (long long)chart->origin_ns);
+    ps_json j = ps_json_to(out);
+    ps_json_object(&j);
+    ps_json_key(&j, "title");
+    put_script_str(&j, chart->title);
+    ps_json_key(&j, "schedule");
+    put_script_str(&j, chart->schedule);
+    ps_json_key(&j, "how");
+    put_how(chart, &j);
+    ps_json_key_int(&j, "measured", chart->n_figures > 0);
+    ps_json_key(&j, "untold");
+    put_script_str(&j, chart->untold);
+    ps_json_key(&j, "origin_ns");
+    ps_json_int_text(&j, chart->origin_ns);
+    ps_json_line(&j, 0);
+    ps_json_key(&j, "ranks");
+    ps_json_array(&j);
     for (size_t i = 0; i < chart->n_ranks; i++) {
         const ps_chart_rank *rank = &chart->ranks[i];
-        ps_buf_addf(out, "%s[%d,%d,%d,%d]", i > 0 ? "," : "", (int)rank->rank, (int)rank->stage,
-                    (int)rank->pipeline, told[i]);
+        ps_json_array(&j);
+        ps_json_int(&j, rank->rank);
+        ps_json_int(&j, rank->stage);
+        ps_json_int(&j, rank->pipeline);
+        ps_json_int(&j, told[i]);
+        ps_json_close(&j);
     }
-    ps_buf_add_char(out, ']');
-    ps_code code = pack_ops(chart, &pool, out, err);
-    pack_links(chart, out);
-    pack_bubbles(chart, out);
-    pack_parts(chart, out);
-    ps_buf_add_str(out, "}");
+    ps_json_close(&j);
+    ps_code code = pack_ops(chart, &pool, &j, err);
+    pack_links(chart, &j);
+    pack_bubbles(chart, &j);
+    pack_parts(chart, &j);
+    ps_json_close(&j);
     ps_strpool_fini(&pool);
     ps_free(told);
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
