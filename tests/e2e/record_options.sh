@@ -5,7 +5,7 @@ set -eu
 . tests/e2e/lib/common.sh
 command -v python3 >/dev/null || skip 'needs python3'
 
-python3 -B tests/e2e/lib/record_options.py || fail 'docs/recording.md'
+python3 -B tests/e2e/lib/record_options.py || fail 'docs/recording/options.md'
 pipescope help record >"$T/help"
 sed -n 's/^X(\([a-z_]*\),.*/\1/p' src/record/options.def | while read -r name; do
     [ "$name" != quiet ] || continue # one of all commands

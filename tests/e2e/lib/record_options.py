@@ -1,4 +1,4 @@
-"""The table of options in docs/recording.md, made of src/record/options.def: record_options.py [--update]
+"""The table of options in docs/recording/options.md, made of src/record/options.def: record_options.py [--update]
 
 Without --update says whether the page is as the list; exit status 1 when it is not.
 """
@@ -6,7 +6,7 @@ import re
 import sys
 
 LIST = "src/record/options.def"
-PAGE = "docs/recording.md"
+PAGE = "docs/recording/options.md"
 HEAD = "| option | variable | default | |\n|---|---|---|---|\n"
 LINE = re.compile(r'^X\((\w+), "([^"]*)", "([^"]*)", "([^"]*)"\)')
 
