@@ -24,11 +24,13 @@ typedef struct measuring {
     uint32_t *by_target; /* rows in links, by the op they lead to */
     size_t *first_link;  /* [n_ops + 1] */
     size_t *first_work;  /* [n_ranks + 1] of the rank's unexplained work in chart->works */
+    bool *is_on_path;    /* [n_ops] on the critical path of its step */
 } measuring;
 
 static bool chain_ops(measuring *m) {
     m->previous = ps_calloc(m->chart->n_ops, sizeof *m->previous);
-    if (m->previous == NULL) {
+    m->is_on_path = ps_calloc(m->chart->n_ops, sizeof *m->is_on_path);
+    if (m->previous == NULL || m->is_on_path == NULL) {
         return false;
     }
     for (size_t i = 0; i < m->chart->n_ops; i++) {
@@ -203,31 +205,48 @@ static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t 
 
 /* --- one step of one pipeline --------------------------------------------------------------------------------- */
 
-/* From the op that ends last back to the step's start: before an op comes what ended last of the op before it on
- * its stage and the inputs it needs. */
+/* Of the op before `op` on its rank and the input it needs, the one that ended last; PS_NO_INDEX at the end of the path.
+ * An input that seems to end after the op started was needed all the same: the clocks differ, or the op holds its waiting. The op
+ * before it may run on beside it, and counts as ended when it started. */
+static uint32_t path_before(const measuring *m, uint32_t op) {
+    const ps_op *ops = m->chart->ops;
+    uint32_t before = m->previous[op];
+    uint32_t input = latest_input(m, op);
+    bool is_followed = input != PS_NO_INDEX && !m->is_on_path[input] &&
+                       m->groups.step_of_op[input] == m->groups.step_of_op[op];
+    if (!is_followed || before == PS_NO_INDEX) {
+        return is_followed ? input : before;
+    }
+    int64_t before_ns =
+        ops[before].end_ns < ops[op].start_ns ? ops[before].end_ns : ops[op].start_ns;
+    return ops[input].end_ns > before_ns ? input : before;
+}
+
+/* Where the part of the path ends that runs up to `at_ns` in `op`: an op computes from the end of its input. */
+static int64_t path_start(const measuring *m, uint32_t op, uint32_t next, int64_t at_ns) {
+    const ps_op *ops = m->chart->ops;
+    int64_t from_ns = ops[op].start_ns;
+    if (next != PS_NO_INDEX && next != m->previous[op] && ops[next].end_ns > from_ns) {
+        from_ns = ops[next].end_ns;
+    }
+    return from_ns < at_ns ? from_ns : at_ns;
+}
+
+/* From the op that ends last back to the step's start; what is computed and what is waited are the whole of it. */
 static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages,
                                const uint32_t *stage_of_rank, uint32_t last) {
     const ps_op *ops = m->chart->ops;
     uint32_t op = last;
-    size_t budget = m->chart->n_ops;
-    while (op != PS_NO_INDEX && budget-- > 0) {
-        int64_t compute = ops[op].end_ns - ops[op].start_ns;
-        step->critical_compute_ns += compute;
-        stages[stage_of_rank[ops[op].rank]].critical_ns += compute;
-        uint32_t before = m->previous[op];
-        uint32_t input = latest_input(m, op);
-        if (input != PS_NO_INDEX && (ops[input].end_ns > ops[op].start_ns ||
-                                     m->groups.step_of_op[input] != m->groups.step_of_op[op])) {
-            input = PS_NO_INDEX; /* a clock that contradicts the link: do not follow it */
-        }
-        if (before != PS_NO_INDEX && ops[before].end_ns > ops[op].start_ns) {
-            before = PS_NO_INDEX;
-        }
-        bool by_input = input != PS_NO_INDEX &&
-                        (before == PS_NO_INDEX || ops[input].end_ns > ops[before].end_ns);
-        uint32_t next = by_input ? input : before;
-        int64_t from_ns = next != PS_NO_INDEX ? ops[next].end_ns : step->start_ns;
-        step->critical_wait_ns += ops[op].start_ns - from_ns;
+    int64_t at_ns = ops[last].end_ns; /* all later is counted */
+    while (op != PS_NO_INDEX) {
+        m->is_on_path[op] = true;
+        uint32_t next = path_before(m, op);
+        int64_t from_ns = path_start(m, op, next, at_ns);
+        step->critical_compute_ns += at_ns - from_ns;
+        stages[stage_of_rank[ops[op].rank]].critical_ns += at_ns - from_ns;
+        int64_t ended_ns = next != PS_NO_INDEX ? ops[next].end_ns : step->start_ns;
+        at_ns = ended_ns < from_ns ? ended_ns : from_ns;
+        step->critical_wait_ns += from_ns - at_ns;
         op = next;
     }
 }
@@ -510,6 +529,7 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
     ps_free(m.first_link);
     ps_free(m.first_work);
     ps_free(m.previous);
+    ps_free(m.is_on_path);
     if (!ok || code != PS_OK) {
         ps_bubble_report_fini(out);
         return code != PS_OK ? code : ps_fail_nomem(err);

@@ -45,7 +45,7 @@ typedef struct ps_step_bubble {
     size_t first_stage, n_stages; /* range in stages */
     bool is_told;                 /* of all its stages */
     int64_t critical_compute_ns,
-        critical_wait_ns; /* together step_ns, when the path reaches the step's start */
+        critical_wait_ns; /* together step_ns */
     uint32_t slowest;     /* row in the chart's ranks: the most busy stage */
 } ps_step_bubble;
 
