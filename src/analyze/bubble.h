@@ -42,11 +42,10 @@ typedef struct ps_step_bubble {
     int64_t step;
     int32_t pipeline;
     int64_t start_ns, step_ns;
-    size_t first_stage, n_stages; /* range in stages */
-    bool is_told;                 /* of all its stages */
-    int64_t critical_compute_ns,
-        critical_wait_ns; /* together step_ns */
-    uint32_t slowest;     /* row in the chart's ranks: the most busy stage */
+    size_t first_stage, n_stages;                  /* range in stages */
+    bool is_told;                                  /* of all its stages */
+    int64_t critical_compute_ns, critical_wait_ns; /* together step_ns */
+    uint32_t slowest; /* row in the chart's ranks: the most busy stage */
 } ps_step_bubble;
 
 typedef struct ps_bubble_report {

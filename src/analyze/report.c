@@ -250,6 +250,15 @@ static void mend_stages(ps_report *report, const ps_job *job) {
     }
 }
 
+static void note_stages(ps_report *report, const ps_job *job, const ps_rank_facts *const *facts) {
+    bool any_size = report->in->opts->pp > 0;
+    for (size_t r = 0; r < report->in->n_ranks; r++) {
+        any_size = any_size || (facts[r] != NULL && facts[r]->pp > 0);
+    }
+    report->n_stages = job->n_stages;
+    report->stages_by_group = !any_size;
+}
+
 static ps_code gather_members(ps_report *report, ps_err *err) {
     const ps_reduce_input *in = report->in;
     const ps_rank_facts **facts = ps_calloc(in->n_ranks + 1, sizeof *facts);
@@ -262,6 +271,7 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
     }
     if (ok) {
         ps_job job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
+        note_stages(report, &job, facts);
         for (size_t r = 0; ok && r < in->n_ranks; r++) {
             const ps_report_rank *part = in->partials[r];
             ok = part == NULL || !part->any_device || add_member(report, r, &job, &bubbles);
@@ -481,6 +491,7 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
     ps_report_comm(report);
     ps_report_pipeline(report);
     ps_report_bound_gains(report);
+    code = code == PS_OK ? ps_report_add_sections(report, err) : code;
     if (code == PS_OK) {
         code = ps_report_add_verdict(report, err);
     }

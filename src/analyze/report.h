@@ -61,6 +61,8 @@ typedef struct ps_report {
     const ps_chart *chart;         /* or NULL */
     const ps_result *chart_tables; /* what came with it, or NULL */
     ps_report_job job;
+    int64_t n_stages;         /* of a pipeline, as metadata or the user say; 0 unknown */
+    bool stages_by_group;     /* no size says so, the process groups do */
     ps_report_waited *waited; /* in the order of the members */
     size_t n_waited;
     int64_t start_ns; /* of the capture, epoch */
@@ -109,6 +111,11 @@ void ps_report_network(ps_report *report); /* links and packets, for comm */
 void ps_report_doubts(ps_report *report);  /* computing or communication, for comm */
 void ps_report_pipeline(ps_report *report);
 
+/* The table `sections`: what there is to say of each beside its findings, such as what was not judged and why. */
+PS_MUST_USE ps_code ps_report_add_sections(const ps_report *report, ps_err *err);
+typedef enum ps_judged { PS_JUDGED_NOTHING, PS_JUDGED_A_PART, PS_JUDGED_ALL } ps_judged;
+/* Of the sections: some lack what their rules look at. */
+ps_judged ps_report_judged(const ps_report *report);
 /* The table `verdict`, of findings whose gains are bounded and sorted. */
 PS_MUST_USE ps_code ps_report_add_verdict(const ps_report *report, ps_err *err);
 /* The table `overview_stages`, a row a stage; those whose stage is not known are the first. */

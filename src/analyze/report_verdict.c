@@ -182,7 +182,11 @@ static void say_verdict(sentence *s, const ps_report *report) {
                  ps_finding_title(&f->all[0]));
         say_parts(s, report);
     } else {
-        add_text(s, "Nothing is over its threshold.");
+        static const char *const SAID[] = {
+            [PS_JUDGED_NOTHING] = "Nothing could be judged: what is missing stands below.",
+            [PS_JUDGED_A_PART] = "Nothing that could be judged is over its threshold.",
+            [PS_JUDGED_ALL] = "Nothing is over its threshold."};
+        add_text(s, "%s", SAID[ps_report_judged(report)]);
         say_parts(s, report);
     }
 }

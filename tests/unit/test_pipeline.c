@@ -157,7 +157,8 @@ static void expect_path_despite(int64_t skew_ns, int64_t waited_ns) {
 /* By 15 stage 1's own backward before ends later (280) than what the last one waits for seems to (275): the path takes that. */
 static void test_inputs_that_seem_late_are_on_the_path(void **context) {
     (void)context;
-    expect_path_despite(3 * US, 3 * US); /* on the way down; on the way up the waiting is too short */
+    expect_path_despite(3 * US,
+                        3 * US); /* on the way down; on the way up the waiting is too short */
     expect_path_despite(-3 * US, 3 * US);
     expect_path_despite(15 * US, 15 * US); /* more than a forward takes */
     expect_path_despite(-15 * US, 35 * US);
