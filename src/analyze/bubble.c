@@ -329,6 +329,20 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
     return true;
 }
 
+/* Whether it is known which op needs what of which other; one stage alone needs nothing. */
+static bool is_linked(const ps_chart *c) {
+    bool several = false;
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        several = several || c->ranks[r].stage != c->ranks[0].stage;
+    }
+    bool any = !several;
+    for (size_t i = 0; i < c->n_links && !any; i++) {
+        any = ps_op_is_computation(&c->ops[c->links[i].from]) &&
+              ps_op_is_computation(&c->ops[c->links[i].to]);
+    }
+    return any;
+}
+
 /* --- all together ---------------------------------------------------------------------------------------------- */
 
 /* Distinct pipelines in ascending order. */
@@ -514,7 +528,7 @@ static bool tell_bubbles(ps_chart *c, const ps_bubble_limits *limits, ps_bubble_
 
 ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bubble_report *out,
                           ps_err *err) {
-    *out = (ps_bubble_report){0};
+    *out = (ps_bubble_report){.ideal_percent = -1, .is_linked = is_linked(chart)};
     measuring m = {.chart = chart, .out = out};
     bool ok = ps_chart_groups_init(&m.groups, chart);
     ps_code code = PS_OK;
@@ -730,7 +744,7 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
                                     {W_OTHER, s->stall_other_ns},
                                     {W_CRITICAL, s->critical_ns}};
         set_ints(&t, values, sizeof values / sizeof *values);
-        if (!s->is_told) {
+        if (!s->is_told || !r->is_linked) {
             continue;
         }
         set_ints(&t, waited, sizeof waited / sizeof *waited);
@@ -748,6 +762,7 @@ enum {
     T_PIPELINE,
     T_TIME,
     T_BUBBLE,
+    T_IDEAL,
     T_SLOWEST,
     T_SLOWEST_BUSY,
     T_IMBALANCE,
@@ -761,6 +776,7 @@ static const ps_column STEP_COLUMNS[N_T] = {
     [T_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
     [T_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [T_BUBBLE] = {.name = "bubble", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [T_IDEAL] = {.name = "ideal", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [T_SLOWEST] = {.name = "slowest", .type = PS_COL_INT},
     [T_SLOWEST_BUSY] = {.name = "its busy", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [T_IMBALANCE] = {.name = "imbalance", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
@@ -769,11 +785,13 @@ static const ps_column STEP_COLUMNS[N_T] = {
 };
 
 ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r) {
-    ps_table *t = ps_table_new(
+    const bool left_out[N_T] = {
+        [T_PIPELINE] = !has_pipelines(chart), [T_IDEAL] = r->ideal_percent < 0};
+    shown_table t = new_table(
         "PipelineStep",
         "each pipeline's step, its slowest stage, and computing and waiting on the critical path",
-        STEP_COLUMNS, N_T);
-    for (size_t i = 0; t != NULL && i < r->n_steps; i++) {
+        STEP_COLUMNS, N_T, left_out);
+    for (size_t i = 0; t.table != NULL && i < r->n_steps; i++) {
         const ps_step_bubble *s = &r->steps[i];
         double busy = 0; /* sums over stages may leave 64 bits */
         double other = 0;
@@ -784,22 +802,24 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
             other += (double)r->stages[k].other_ns;
             most = r->stages[k].busy_ns > most ? r->stages[k].busy_ns : most;
         }
-        if (!ps_table_add_row(t)) {
-            ps_table_free(t);
+        if (!ps_table_add_row(t.table)) {
+            ps_table_free(t.table);
             return NULL;
         }
-        ps_table_set_int(t, T_STEP, s->step);
-        ps_table_set_int(t, T_PIPELINE, s->pipeline);
-        ps_table_set_int(t, T_TIME, s->step_ns);
+        set_int(&t, T_STEP, s->step);
+        set_int(&t, T_PIPELINE, s->pipeline);
+        set_int(&t, T_TIME, s->step_ns);
         if (s->is_told) {
-            ps_table_set_real(t, T_BUBBLE, 100.0 - percent_of(busy + other, all));
-            ps_table_set_int(t, T_COMPUTE, s->critical_compute_ns);
-            ps_table_set_int(t, T_WAIT, s->critical_wait_ns);
+            set_real(&t, T_BUBBLE, 100.0 - percent_of(busy + other, all));
+            set_real(&t, T_IDEAL, r->ideal_percent);
         }
-        ps_table_set_int(t, T_SLOWEST, chart->ranks[s->slowest].stage);
-        ps_table_set_int(t, T_SLOWEST_BUSY, most);
-        ps_table_set_real(t, T_IMBALANCE,
-                          percent_of((double)most * (double)s->n_stages - busy, busy));
+        if (s->is_told && r->is_linked) {
+            set_int(&t, T_COMPUTE, s->critical_compute_ns);
+            set_int(&t, T_WAIT, s->critical_wait_ns);
+        }
+        set_int(&t, T_SLOWEST, chart->ranks[s->slowest].stage);
+        set_int(&t, T_SLOWEST_BUSY, most);
+        set_real(&t, T_IMBALANCE, percent_of((double)most * (double)s->n_stages - busy, busy));
     }
-    return t;
+    return t.table;
 }

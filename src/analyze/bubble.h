@@ -53,6 +53,9 @@ typedef struct ps_bubble_report {
     size_t n_stages;
     ps_step_bubble *steps; /* by step, pipeline */
     size_t n_steps;
+    bool
+        is_linked; /* else nobody knows what an op waited for: stalls have no causes, and there is no critical path */
+    double ideal_percent; /* bubble of the schedule itself (ps_ideal_bubble), < 0 unknown */
 } ps_bubble_report;
 
 /* When a bubble is told. */

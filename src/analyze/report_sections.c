@@ -201,6 +201,22 @@ static void say_no_chart(const ps_report *report, said *s) {
     }
 }
 
+/* What stalls waited for needs links between ops, which follow from the schedule or from labels that name each op. */
+static void say_chart_lacks(const ps_report *report, said *s) {
+    const ps_table *waits = ps_report_chart_table(report, "PipelineWaits");
+    bool any_told = waits == NULL;
+    for (size_t r = 0; waits != NULL && r < waits->n_rows && !any_told; r++) {
+        any_told = ps_column_int(waits, r, "other", -1) >= 0;
+    }
+    if (!any_told) {
+        say(s,
+            "What stalls waited for is not judged: which op needs what of which stage is not known.");
+    }
+    if (report->chart->unreplayed[0] != '\0') {
+        say(s, "%s", report->chart->unreplayed);
+    }
+}
+
 static void say_pipeline(const ps_report *report, const holdings *h, size_t n, said *s) {
     size_t part = part_finding(report);
     (void)h;
@@ -212,8 +228,11 @@ static void say_pipeline(const ps_report *report, const holdings *h, size_t n, s
         say(s, "Not judged: %s",
             report->chart->untold[0] != '\0' ? report->chart->untold
                                              : "the chart has no computation to measure.");
-    } else if (n == 0) {
-        say(s, NOTHING_OVER);
+    } else {
+        if (n == 0) {
+            say(s, NOTHING_OVER);
+        }
+        say_chart_lacks(report, s);
     }
 }
 
