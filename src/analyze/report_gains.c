@@ -171,12 +171,15 @@ bool ps_report_replay_is_like(const ps_report *report) {
 }
 
 /* The step of the fastest schedule that was replayed; 0: none, or the replay is not like this job. */
-static int64_t fastest_replay_ns(const ps_report *report) {
+static int64_t fastest_replay_ns(const ps_report *report, const char **schedule) {
     const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
     int64_t fastest_ns = 0;
     for (size_t r = 0; ps_report_replay_is_like(report) && r < replay->n_rows; r++) {
         int64_t ns = ps_column_int(replay, r, "step time", 0);
-        fastest_ns = ns > 0 && (fastest_ns == 0 || ns < fastest_ns) ? ns : fastest_ns;
+        if (ns > 0 && (fastest_ns == 0 || ns < fastest_ns)) {
+            fastest_ns = ns;
+            *schedule = ps_column_text(replay, r, "schedule");
+        }
     }
     return fastest_ns;
 }
@@ -209,7 +212,8 @@ static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
 
 /* No rearrangement that was replayed is faster: what a bubble costs beyond that nobody knows how to win. */
 static void bound_by_replay(ps_report *report, ps_finding *f) {
-    int64_t fastest_ns = fastest_replay_ns(report);
+    const char *schedule = NULL;
+    int64_t fastest_ns = fastest_replay_ns(report, &schedule);
     int64_t most_ns = report->step_ns > fastest_ns ? report->step_ns - fastest_ns : 0;
     if (time_of_rule(f->rule).kind != TIME_BUBBLE || fastest_ns == 0 || f->gain_ns <= most_ns) {
         return;
@@ -220,6 +224,7 @@ static void bound_by_replay(ps_report *report, ps_finding *f) {
         " Of the schedules that were replayed with these durations none takes less than %s.",
         ps_ns_text_of(fastest_ns).text);
     f->gain_ns = most_ns;
+    f->replayed = schedule;
     append_text(&report->findings, f, more);
 }
 
