@@ -24,6 +24,8 @@ typedef struct ps_report_member {
     int64_t late_comm_ns; /* of exposed: nothing to compute was launched yet, for the host's sake */
     int64_t bubble_ns;    /* of free: the pipeline bubble, mean per step */
     int64_t edge_bubble_ns; /* the same of before and after */
+    bool has_no_starts,
+        has_no_ends; /* nobody says how long before and after were, the chart neither */
     int64_t
         collective_waits_ns; /* of exposed, mean per step: in collectives, for ranks that come later */
     int64_t waits_ns;        /* the same in receives, too (report_gains.h) */
@@ -67,7 +69,10 @@ typedef struct ps_report {
     size_t n_waited;
     int64_t start_ns; /* of the capture, epoch */
     int64_t step_ns;  /* of the job: the longest of its members, or of its chart */
-    int64_t n_steps;  /* of the rank with the most, or of the chart */
+    int64_t
+        chart_step_ns; /* mean of the chart's steps, from the first op of a pipeline to its last; 0: no chart */
+    int64_t n_chart_steps;
+    int64_t n_steps; /* of the rank with the most, or of the chart */
     ps_vendor vendor;
     bool has_host_times; /* of some rank: then nothing is said of dispatch */
     const char

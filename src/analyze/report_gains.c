@@ -165,9 +165,9 @@ bool ps_report_replay_is_like(const ps_report *report) {
     const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
     int64_t own_ns =
         replay != NULL && replay->n_rows > 0 ? ps_column_int(replay, 0, "step time", 0) : 0;
-    int64_t tenth_ns = report->step_ns / 10;
-    return own_ns > 0 && own_ns >= report->step_ns - tenth_ns &&
-           own_ns <= ps_ns_add(report->step_ns, tenth_ns);
+    int64_t tenth_ns = report->chart_step_ns / 10;
+    return own_ns > 0 && own_ns >= report->chart_step_ns - tenth_ns &&
+           own_ns <= ps_ns_add(report->chart_step_ns, tenth_ns);
 }
 
 /* The step of the fastest schedule that was replayed; 0: none, or the replay is not like this job. */
@@ -214,14 +214,15 @@ static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
 static void bound_by_replay(ps_report *report, ps_finding *f) {
     const char *schedule = NULL;
     int64_t fastest_ns = fastest_replay_ns(report, &schedule);
-    int64_t most_ns = report->step_ns > fastest_ns ? report->step_ns - fastest_ns : 0;
+    int64_t most_ns = report->chart_step_ns > fastest_ns ? report->chart_step_ns - fastest_ns : 0;
     if (time_of_rule(f->rule).kind != TIME_BUBBLE || fastest_ns == 0 || f->gain_ns <= most_ns) {
         return;
     }
     char more[160];
     (void)snprintf(
         more, sizeof more,
-        " Of the schedules that were replayed with these durations none takes less than %s.",
+        " Of the schedules that were replayed with these durations none takes less than %s from its first "
+        "to its last op.",
         ps_ns_text_of(fastest_ns).text);
     f->gain_ns = most_ns;
     f->replayed = schedule;

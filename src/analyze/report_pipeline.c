@@ -27,8 +27,7 @@ typedef struct pipes {
     int32_t *numbers; /* [n_numbers] the stages that they are, ascending */
     size_t n_numbers, n_pipelines;
     const stage **of_number; /* [n] scratch */
-    int64_t step_ns;         /* mean */
-    size_t n_steps;
+    int64_t step_ns;         /* mean of the chart's */
 } pipes;
 
 static int64_t mean(int64_t sum, int64_t n) {
@@ -87,23 +86,6 @@ static bool sum_stages(pipes *p) {
         }
     }
     return true;
-}
-
-static void mean_step(pipes *p) {
-    const ps_table *steps = ps_report_chart_table(p->report, "PipelineStep");
-    int64_t sum = 0;
-    int64_t n = 0;
-    int64_t last = PS_STEP_OUTSIDE;
-    for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
-        int64_t step = ps_column_int(steps, r, "step", PS_STEP_OUTSIDE);
-        if (!is_outside(step)) {
-            sum = ps_ns_add(sum, ps_column_int(steps, r, "time", 0));
-            n++;
-            p->n_steps += step != last; /* each pipeline has a row in it */
-            last = step;
-        }
-    }
-    p->step_ns = mean(sum, n);
 }
 
 /* --- the same stage of several pipelines ------------------------------------------------------------------------- */
@@ -813,10 +795,10 @@ void ps_report_pipeline(ps_report *report) {
     if (!sum_stages(&p)) {
         report->findings.failed = true;
     }
-    mean_step(&p);
+    p.step_ns = report->chart_step_ns;
     find_unexplained(report);
     report->findings.failed = report->findings.failed || !number_stages(&p);
-    if (!report->findings.failed && p.n > 0 && p.n_steps > 0) {
+    if (!report->findings.failed && p.n > 0 && report->n_chart_steps > 0) {
         find_bubble(&p);
         find_imbalance(&p);
         for (size_t i = 0; i < sizeof STALLS / sizeof *STALLS; i++) {
