@@ -98,14 +98,19 @@ static ps_code put_chain(asked *a, bool *is_cut, ps_err *err) {
     return code;
 }
 
+#define WAIT_UNKNOWN (-1) /* then it is left out */
+
 static ps_code put_across(asked *a, company *c, const char *kind, ps_peer_end from, ps_peer_end to,
                           const char *name_of_ns, int64_t ns, ps_err *err) {
     if (loaded_of(c, from.rank) == NULL || loaded_of(c, to.rank) == NULL) {
         a->n_left_out++;
         return PS_OK;
     }
-    ps_buf_addf(a->out, "%s{\"kind\":\"%s\",\"%s\":%lld,\"from\":", a->n++ == 0 ? "" : ",", kind,
-                name_of_ns, (long long)ns);
+    ps_buf_addf(a->out, "%s{\"kind\":\"%s\",", a->n++ == 0 ? "" : ",", kind);
+    if (ns != WAIT_UNKNOWN) {
+        ps_buf_addf(a->out, "\"%s\":%lld,", name_of_ns, (long long)ns);
+    }
+    ps_buf_add_str(a->out, "\"from\":");
     ps_code code = put_end(c, a->out, from, err);
     ps_buf_add_str(a->out, ",\"to\":");
     code = code == PS_OK ? put_end(c, a->out, to, err) : code;
@@ -158,7 +163,8 @@ static ps_code put_entry(asked *a, company *c, const ps_peer_entry *e, const ps_
         return put_parts(a, c, *met, err);
     }
     const ps_peer_pair *p = &c->peers->pairs[e->row];
-    return put_across(a, c, PS_FLOW_SEND_RECV, p->send, p->receive, "waited_ns", p->waited_ns, err);
+    return put_across(a, c, PS_FLOW_SEND_RECV, p->send, p->receive, "waited_ns",
+                      p->is_known ? p->waited_ns : WAIT_UNKNOWN, err);
 }
 
 static bool is_communication(const asked *a) {
