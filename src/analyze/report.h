@@ -55,6 +55,15 @@ typedef struct ps_report_waited {
     int64_t worst_alone_ns;
 } ps_report_waited;
 
+/* A link far below the median of its like. */
+typedef struct ps_report_slow_link {
+    int64_t source, destination;
+    const char
+        *group; /* key of its communicator (ps_comm_key), "" unknown; of the findings' arena */
+} ps_report_slow_link;
+
+enum { PS_REPORT_LINKS_KEPT = 64 };
+
 typedef struct ps_report {
     const ps_reduce_input *in;
     ps_findings findings;
@@ -63,8 +72,10 @@ typedef struct ps_report {
     const ps_chart *chart;         /* or NULL */
     const ps_result *chart_tables; /* what came with it, or NULL */
     ps_report_job job;
-    int64_t n_stages;         /* of a pipeline, as metadata or the user say; 0 unknown */
-    bool stages_by_group;     /* no size says so, the process groups do */
+    int64_t n_stages;     /* of a pipeline, as metadata or the user say; 0 unknown */
+    bool stages_by_group; /* no size says so, the process groups do */
+    ps_report_slow_link slow_links[PS_REPORT_LINKS_KEPT]; /* the slowest first */
+    size_t n_slow_links;
     ps_report_waited *waited; /* in the order of the members */
     size_t n_waited;
     int64_t start_ns; /* of the capture, epoch */
@@ -113,7 +124,9 @@ void ps_report_optimiser_launches(ps_report *report);
 bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
                                 size_t size);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
-void ps_report_doubts(ps_report *report);  /* computing or communication, for comm */
+/* The first slow link that is in a communicator of the rank, or NULL. */
+const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64_t rank);
+void ps_report_doubts(ps_report *report); /* computing or communication, for comm */
 void ps_report_pipeline(ps_report *report);
 
 /* The table `sections`: what there is to say of each beside its findings, such as what was not judged and why. */

@@ -285,11 +285,22 @@ static int64_t n_steps_of(const ps_report *report, int64_t rank) {
     return 1;
 }
 
+/* Of one rule about links and one about the communication of a rank: no slow link is in a communicator of that rank. */
+static bool are_of_other_links(const ps_report *report, const ps_finding *x, const ps_finding *y) {
+    const ps_finding *link = x->rule == PS_RULE_SLOW_LINK ? x : y;
+    const ps_finding *other = link == x ? y : x;
+    return link->rule == PS_RULE_SLOW_LINK && other->rank >= 0 && report->n_slow_links > 0 &&
+           ps_report_slow_link_of(report, other->rank) == NULL;
+}
+
 /* Whether both may count the same time, by what their rules look at. */
-static bool may_share(const ps_finding *x, const ps_finding *y) {
+static bool may_share(const ps_report *report, const ps_finding *x, const ps_finding *y) {
     time_kind kx = time_of_rule(x->rule).kind;
     time_kind ky = time_of_rule(y->rule).kind;
     bool of_one_rank = x->rank >= 0 && x->rank == y->rank;
+    if (are_of_other_links(report, x, y)) {
+        return false;
+    }
     if ((x->comm_ns > 0 && ky == TIME_COMMUNICATION) ||
         (y->comm_ns > 0 && kx == TIME_COMMUNICATION)) {
         return x->rank < 0 || y->rank < 0 || of_one_rank;
@@ -323,9 +334,43 @@ static void tell_shared(ps_report *report, size_t at) {
             x->shared_ns = ns;
             x->shared_with = k + 1;
         }
-        alike = alike == 0 && ns < 0 && may_share(x, y) ? k + 1 : alike;
+        alike = alike == 0 && ns < 0 && may_share(report, x, y) ? k + 1 : alike;
     }
     x->shared_with = x->shared_with > 0 ? x->shared_with : alike;
+}
+
+static bool is_of_collectives(const ps_finding *f) {
+    return f->rule == PS_RULE_COMM_EXPOSED || f->rule == PS_RULE_COMM_OUTLIER ||
+           f->rule == PS_RULE_COMM_OVER_COMPUTE;
+}
+
+/* Slow collectives and the slow link that they cross name one another. */
+static void tell_links(ps_report *report) {
+    ps_findings *list = &report->findings;
+    size_t at = 0; /* the finding of the links, from 1 */
+    for (size_t i = 0; i < list->n; i++) {
+        at = list->all[i].rule == PS_RULE_SLOW_LINK ? i + 1 : at;
+    }
+    size_t first = 0; /* the finding whose collectives cross one */
+    for (size_t i = 0; at > 0 && i < list->n; i++) {
+        ps_finding *f = &list->all[i];
+        const ps_report_slow_link *l =
+            is_of_collectives(f) && f->rank >= 0 ? ps_report_slow_link_of(report, f->rank) : NULL;
+        if (l != NULL) {
+            char text[160];
+            (void)snprintf(
+                text, sizeof text,
+                " A link of its communicators is slow, from rank %lld to rank %s (finding %zu).",
+                (long long)l->source, PS_RANK(l->destination), at);
+            append_text(list, f, text);
+            first = first == 0 ? i + 1 : first;
+        }
+    }
+    if (first > 0) {
+        char text[96];
+        (void)snprintf(text, sizeof text, " The collectives of finding %zu cross it.", first);
+        append_text(list, &list->all[at - 1], text);
+    }
 }
 
 void ps_report_bound_gains(ps_report *report) {
@@ -340,4 +385,5 @@ void ps_report_bound_gains(ps_report *report) {
     for (size_t i = 0; i < f->n; i++) {
         tell_shared(report, i);
     }
+    tell_links(report);
 }
