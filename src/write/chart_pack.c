@@ -272,6 +272,8 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     add_how(chart, out);
     ps_buf_addf(out, ",\"measured\":%d,\"untold\":", chart->n_figures > 0);
     ps_add_script_str(out, chart->untold);
+    ps_buf_add_str(out, ",\"unreplayed\":");
+    ps_add_script_str(out, chart->unreplayed);
     ps_buf_addf(out, ",\"origin_ns\":\"%lld\",\n\"ranks\":[", (long long)chart->origin_ns);
     for (size_t i = 0; i < chart->n_ranks; i++) {
         const ps_chart_rank *rank = &chart->ranks[i];
