@@ -38,7 +38,7 @@ static void PS_PRINTF(2, 3) say(said *s, const char *fmt, ...) {
 
 typedef struct holdings {
     bool any_computing, any_launches, any_kernels, any_flops;
-    bool any_communication, any_exposed;
+    bool any_communication, any_exposed, any_links;
     size_t n_without_timeline;
 } holdings;
 
@@ -68,6 +68,7 @@ static holdings look_at_members(const ps_report *report) {
         h.any_flops = h.any_flops || has_flops(m->facts);
         h.any_communication = h.any_communication || has_communication(m->facts);
         h.any_exposed = h.any_exposed || m->exposed_ns > 0;
+        h.any_links = h.any_links || (m->facts->part != NULL && m->facts->part->tables.n_links > 0);
         h.n_without_timeline += m->facts->no_timeline != NULL;
     }
     return h;
@@ -159,6 +160,16 @@ static void say_marks(const ps_report *report, size_t n, said *s) {
             : "The operators come from communication marks, times of the stream.");
 }
 
+/* What the rules of communication look at beside the operators of a rank. */
+static void say_comm_lacks(const ps_report *report, const holdings *h, said *s) {
+    if (report->n_members == 1 && report->job.n_ranks != 1) {
+        say(s, "Who waits for whom is not judged: one rank is here.");
+    }
+    if (!h->any_links) {
+        say(s, "The speed of links is not judged: the profile has no table of them.");
+    }
+}
+
 static void say_comm(const ps_report *report, const holdings *h, size_t n, said *s) {
     size_t part = part_finding(report);
     if (report->comm_from_marks != NULL) {
@@ -169,8 +180,10 @@ static void say_comm(const ps_report *report, const holdings *h, size_t n, said 
         say(s, "Not judged: no communication was recorded.");
     } else if (n == 0 && h->any_computing && !h->any_exposed) {
         say(s, "Nothing is over its threshold: computing hides all communication.");
+        say_comm_lacks(report, h, s);
     } else if (n == 0) {
         say(s, NOTHING_OVER);
+        say_comm_lacks(report, h, s);
     }
 }
 

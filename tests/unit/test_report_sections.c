@@ -99,6 +99,8 @@ static void kernels_without_launches(void **state) {
     report_over(&o, &t, 1, NULL, NULL);
     assert_true(says(&o, "dispatch", "Not judged: the profile holds no launches"));
     assert_true(says(&o, "communication", "computing hides all communication"));
+    assert_true(says(&o, "communication", "Who waits for whom is not judged"));
+    assert_true(says(&o, "communication", "The speed of links is not judged"));
     report_fini(&o);
 }
 
