@@ -215,18 +215,35 @@ static void say_no_chart(const ps_report *report, said *s) {
 }
 
 /* What stalls waited for needs links between ops, which follow from the schedule or from labels that name each op. */
-static void say_chart_lacks(const ps_report *report, said *s) {
+static bool knows_waits(const ps_report *report) {
     const ps_table *waits = ps_report_chart_table(report, "PipelineWaits");
-    bool any_told = waits == NULL;
-    for (size_t r = 0; waits != NULL && r < waits->n_rows && !any_told; r++) {
-        any_told = ps_column_int(waits, r, "other", -1) >= 0;
+    bool any = waits == NULL;
+    for (size_t r = 0; waits != NULL && r < waits->n_rows && !any; r++) {
+        any = ps_column_int(waits, r, "other", -1) >= 0;
     }
-    if (!any_told) {
+    return any;
+}
+
+static bool is_found(const ps_report *report, ps_rule_id rule) {
+    bool found = false;
+    for (size_t i = 0; i < report->findings.n && !found; i++) {
+        found = report->findings.all[i].rule == rule;
+    }
+    return found;
+}
+
+static void say_chart_lacks(const ps_report *report, said *s) {
+    const ps_chart *chart = report->chart;
+    bool any_bubble = has_bubble(chart);
+    if (any_bubble && !knows_waits(report)) {
         say(s,
             "What stalls waited for is not judged: which op needs what of which stage is not known.");
     }
-    if (report->chart->unreplayed[0] != '\0') {
-        say(s, "%s", report->chart->unreplayed);
+    if (chart->untold[0] != '\0' && !is_found(report, PS_RULE_UNEXPLAINED)) {
+        say(s, "%s", chart->untold);
+    }
+    if (any_bubble && chart->unreplayed[0] != '\0') {
+        say(s, "%s", chart->unreplayed);
     }
 }
 
@@ -235,18 +252,16 @@ static void say_pipeline(const ps_report *report, const holdings *h, size_t n, s
     (void)h;
     if (report->chart == NULL) {
         say_no_chart(report, s);
-    } else if (part > 0 && n == 0) {
-        say(s, "Not judged: the capture holds only a part of the events (finding %zu).", part);
-    } else if (n == 0 && !has_bubble(report->chart)) {
-        say(s, "Not judged: %s",
-            report->chart->untold[0] != '\0' ? report->chart->untold
-                                             : "the chart has no computation to measure.");
-    } else {
-        if (n == 0) {
-            say(s, NOTHING_OVER);
-        }
-        say_chart_lacks(report, s);
+        return;
     }
+    if (n == 0 && part > 0) {
+        say(s, "Not judged: the capture holds only a part of the events (finding %zu).", part);
+    } else if (n == 0 && has_bubble(report->chart)) {
+        say(s, NOTHING_OVER);
+    } else if (n == 0) {
+        say(s, "Not judged.");
+    }
+    say_chart_lacks(report, s);
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------------- */

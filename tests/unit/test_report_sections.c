@@ -1,4 +1,5 @@
 /* What the report says of a section that it could not judge, or only in part: never that nothing is over its threshold. */
+#include "support/pp_trace.h"
 #include "support/report_run.h"
 
 #include <string.h>
@@ -104,12 +105,34 @@ static void kernels_without_launches(void **state) {
     report_fini(&o);
 }
 
+/* Of a pipeline of two stages one rank is here: no bubble is told, and nothing is called fine. */
+static void one_stage_of_two(void **state) {
+    (void)state;
+    const pp_spec spec = {
+        .schedule = "1f1b", .params = {.n_stages = 2, .n_microbatches = 4}, .windows = true};
+    pp_traces t;
+    pp_outcome charted;
+    report_run o;
+    ps_analysis_opts opts = {.pp = 2, .step_id = -1, .in_full = true};
+    pp_traces_make(&t, &spec);
+    pp_run(&charted, t.traces, 1, &opts);
+    assert_int_equal(charted.code, PS_OK);
+    ps_trace *first[1] = {t.traces[0]};
+    report_over(&o, first, 1, &opts, &charted.result); /* frees the trace */
+    assert_int_equal(o.code, PS_OK);
+    assert_true(says(&o, "pipeline", "Not judged. No bubble is told: 1 of 2 stages is here"));
+    assert_false(says(&o, "pipeline", "threshold"));
+    report_fini(&o);
+    pp_outcome_fini(&charted);
+    t.traces[0] = NULL;
+    pp_traces_fini(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pipeline_without_marks),
-        cmocka_unit_test(what_is_there_is_judged),
-        cmocka_unit_test(jobs_are_no_kernels),
-        cmocka_unit_test(kernels_without_launches),
+        cmocka_unit_test(a_pipeline_without_marks), cmocka_unit_test(what_is_there_is_judged),
+        cmocka_unit_test(jobs_are_no_kernels),      cmocka_unit_test(kernels_without_launches),
+        cmocka_unit_test(one_stage_of_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
