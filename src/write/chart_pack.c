@@ -254,6 +254,12 @@ static void find_told(const ps_chart *chart, bool *told) {
     }
 }
 
+/* A member that is not the first. */
+static void add_text(ps_buf *out, const char *key, const char *text) {
+    ps_buf_addf(out, ",\"%s\":", key);
+    ps_add_script_str(out, text);
+}
+
 /* --- entry point ------------------------------------------------------------------------------------------- */
 
 ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
@@ -266,14 +272,12 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     find_told(chart, told);
     ps_buf_add_str(out, "{\"title\":");
     ps_add_script_str(out, chart->title);
-    ps_buf_add_str(out, ",\"schedule\":");
-    ps_add_script_str(out, chart->schedule);
+    add_text(out, "schedule", chart->schedule);
     ps_buf_add_str(out, ",\"how\":");
     add_how(chart, out);
-    ps_buf_addf(out, ",\"measured\":%d,\"untold\":", chart->n_figures > 0);
-    ps_add_script_str(out, chart->untold);
-    ps_buf_add_str(out, ",\"unreplayed\":");
-    ps_add_script_str(out, chart->unreplayed);
+    ps_buf_addf(out, ",\"measured\":%d", chart->n_figures > 0);
+    add_text(out, "untold", chart->untold);
+    add_text(out, "unreplayed", chart->unreplayed);
     ps_buf_addf(out, ",\"origin_ns\":\"%lld\",\n\"ranks\":[", (long long)chart->origin_ns);
     for (size_t i = 0; i < chart->n_ranks; i++) {
         const ps_chart_rank *rank = &chart->ranks[i];
