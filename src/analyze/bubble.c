@@ -24,11 +24,13 @@ typedef struct measuring {
     uint32_t *by_target; /* rows in links, by the op they lead to */
     size_t *first_link;  /* [n_ops + 1] */
     size_t *first_work;  /* [n_ranks + 1] of the rank's unexplained work in chart->works */
+    bool *is_on_path;    /* [n_ops] on the critical path of its step */
 } measuring;
 
 static bool chain_ops(measuring *m) {
     m->previous = ps_calloc(m->chart->n_ops, sizeof *m->previous);
-    if (m->previous == NULL) {
+    m->is_on_path = ps_calloc(m->chart->n_ops, sizeof *m->is_on_path);
+    if (m->previous == NULL || m->is_on_path == NULL) {
         return false;
     }
     for (size_t i = 0; i < m->chart->n_ops; i++) {
@@ -203,31 +205,48 @@ static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t 
 
 /* --- one step of one pipeline --------------------------------------------------------------------------------- */
 
-/* From the op that ends last back to the step's start: before an op comes what ended last of the op before it on
- * its stage and the inputs it needs. */
+/* Of the op before `op` on its rank and the input it needs, the one that ended last; PS_NO_INDEX at the end of the path.
+ * An input that seems to end after the op started was needed all the same: the clocks differ, or the op holds its waiting. The op
+ * before it may run on beside it, and counts as ended when it started. */
+static uint32_t path_before(const measuring *m, uint32_t op) {
+    const ps_op *ops = m->chart->ops;
+    uint32_t before = m->previous[op];
+    uint32_t input = latest_input(m, op);
+    bool is_followed = input != PS_NO_INDEX && !m->is_on_path[input] &&
+                       m->groups.step_of_op[input] == m->groups.step_of_op[op];
+    if (!is_followed || before == PS_NO_INDEX) {
+        return is_followed ? input : before;
+    }
+    int64_t before_ns =
+        ops[before].end_ns < ops[op].start_ns ? ops[before].end_ns : ops[op].start_ns;
+    return ops[input].end_ns > before_ns ? input : before;
+}
+
+/* Where the part of the path ends that runs up to `at_ns` in `op`: an op computes from the end of its input. */
+static int64_t path_start(const measuring *m, uint32_t op, uint32_t next, int64_t at_ns) {
+    const ps_op *ops = m->chart->ops;
+    int64_t from_ns = ops[op].start_ns;
+    if (next != PS_NO_INDEX && next != m->previous[op] && ops[next].end_ns > from_ns) {
+        from_ns = ops[next].end_ns;
+    }
+    return from_ns < at_ns ? from_ns : at_ns;
+}
+
+/* From the op that ends last back to the step's start; what is computed and what is waited are the whole of it. */
 static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages,
                                const uint32_t *stage_of_rank, uint32_t last) {
     const ps_op *ops = m->chart->ops;
     uint32_t op = last;
-    size_t budget = m->chart->n_ops;
-    while (op != PS_NO_INDEX && budget-- > 0) {
-        int64_t compute = ops[op].end_ns - ops[op].start_ns;
-        step->critical_compute_ns += compute;
-        stages[stage_of_rank[ops[op].rank]].critical_ns += compute;
-        uint32_t before = m->previous[op];
-        uint32_t input = latest_input(m, op);
-        if (input != PS_NO_INDEX && (ops[input].end_ns > ops[op].start_ns ||
-                                     m->groups.step_of_op[input] != m->groups.step_of_op[op])) {
-            input = PS_NO_INDEX; /* a clock that contradicts the link: do not follow it */
-        }
-        if (before != PS_NO_INDEX && ops[before].end_ns > ops[op].start_ns) {
-            before = PS_NO_INDEX;
-        }
-        bool by_input = input != PS_NO_INDEX &&
-                        (before == PS_NO_INDEX || ops[input].end_ns > ops[before].end_ns);
-        uint32_t next = by_input ? input : before;
-        int64_t from_ns = next != PS_NO_INDEX ? ops[next].end_ns : step->start_ns;
-        step->critical_wait_ns += ops[op].start_ns - from_ns;
+    int64_t at_ns = ops[last].end_ns; /* all later is counted */
+    while (op != PS_NO_INDEX) {
+        m->is_on_path[op] = true;
+        uint32_t next = path_before(m, op);
+        int64_t from_ns = path_start(m, op, next, at_ns);
+        step->critical_compute_ns += at_ns - from_ns;
+        stages[stage_of_rank[ops[op].rank]].critical_ns += at_ns - from_ns;
+        int64_t ended_ns = next != PS_NO_INDEX ? ops[next].end_ns : step->start_ns;
+        at_ns = ended_ns < from_ns ? ended_ns : from_ns;
+        step->critical_wait_ns += from_ns - at_ns;
         op = next;
     }
 }
@@ -308,6 +327,20 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
     }
     walk_critical_path(m, step, stages, stage_of_rank, win.last);
     return true;
+}
+
+/* Whether it is known which op needs what of which other; one stage alone needs nothing. */
+static bool is_linked(const ps_chart *c) {
+    bool several = false;
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        several = several || c->ranks[r].stage != c->ranks[0].stage;
+    }
+    bool any = !several;
+    for (size_t i = 0; i < c->n_links && !any; i++) {
+        any = ps_op_is_computation(&c->ops[c->links[i].from]) &&
+              ps_op_is_computation(&c->ops[c->links[i].to]);
+    }
+    return any;
 }
 
 /* --- all together ---------------------------------------------------------------------------------------------- */
@@ -495,7 +528,7 @@ static bool tell_bubbles(ps_chart *c, const ps_bubble_limits *limits, ps_bubble_
 
 ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bubble_report *out,
                           ps_err *err) {
-    *out = (ps_bubble_report){0};
+    *out = (ps_bubble_report){.ideal_percent = -1, .is_linked = is_linked(chart)};
     measuring m = {.chart = chart, .out = out};
     bool ok = ps_chart_groups_init(&m.groups, chart);
     ps_code code = PS_OK;
@@ -510,6 +543,7 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
     ps_free(m.first_link);
     ps_free(m.first_work);
     ps_free(m.previous);
+    ps_free(m.is_on_path);
     if (!ok || code != PS_OK) {
         ps_bubble_report_fini(out);
         return code != PS_OK ? code : ps_fail_nomem(err);
@@ -710,7 +744,7 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
                                     {W_OTHER, s->stall_other_ns},
                                     {W_CRITICAL, s->critical_ns}};
         set_ints(&t, values, sizeof values / sizeof *values);
-        if (!s->is_told) {
+        if (!s->is_told || !r->is_linked) {
             continue;
         }
         set_ints(&t, waited, sizeof waited / sizeof *waited);
@@ -728,6 +762,7 @@ enum {
     T_PIPELINE,
     T_TIME,
     T_BUBBLE,
+    T_IDEAL,
     T_SLOWEST,
     T_SLOWEST_BUSY,
     T_IMBALANCE,
@@ -741,6 +776,7 @@ static const ps_column STEP_COLUMNS[N_T] = {
     [T_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
     [T_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [T_BUBBLE] = {.name = "bubble", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [T_IDEAL] = {.name = "ideal", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [T_SLOWEST] = {.name = "slowest", .type = PS_COL_INT},
     [T_SLOWEST_BUSY] = {.name = "its busy", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [T_IMBALANCE] = {.name = "imbalance", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
@@ -749,11 +785,13 @@ static const ps_column STEP_COLUMNS[N_T] = {
 };
 
 ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r) {
-    ps_table *t = ps_table_new(
+    const bool left_out[N_T] = {
+        [T_PIPELINE] = !has_pipelines(chart), [T_IDEAL] = r->ideal_percent < 0};
+    shown_table t = new_table(
         "PipelineStep",
         "each pipeline's step, its slowest stage, and computing and waiting on the critical path",
-        STEP_COLUMNS, N_T);
-    for (size_t i = 0; t != NULL && i < r->n_steps; i++) {
+        STEP_COLUMNS, N_T, left_out);
+    for (size_t i = 0; t.table != NULL && i < r->n_steps; i++) {
         const ps_step_bubble *s = &r->steps[i];
         double busy = 0; /* sums over stages may leave 64 bits */
         double other = 0;
@@ -764,22 +802,24 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
             other += (double)r->stages[k].other_ns;
             most = r->stages[k].busy_ns > most ? r->stages[k].busy_ns : most;
         }
-        if (!ps_table_add_row(t)) {
-            ps_table_free(t);
+        if (!ps_table_add_row(t.table)) {
+            ps_table_free(t.table);
             return NULL;
         }
-        ps_table_set_int(t, T_STEP, s->step);
-        ps_table_set_int(t, T_PIPELINE, s->pipeline);
-        ps_table_set_int(t, T_TIME, s->step_ns);
+        set_int(&t, T_STEP, s->step);
+        set_int(&t, T_PIPELINE, s->pipeline);
+        set_int(&t, T_TIME, s->step_ns);
         if (s->is_told) {
-            ps_table_set_real(t, T_BUBBLE, 100.0 - percent_of(busy + other, all));
-            ps_table_set_int(t, T_COMPUTE, s->critical_compute_ns);
-            ps_table_set_int(t, T_WAIT, s->critical_wait_ns);
+            set_real(&t, T_BUBBLE, 100.0 - percent_of(busy + other, all));
+            set_real(&t, T_IDEAL, r->ideal_percent);
         }
-        ps_table_set_int(t, T_SLOWEST, chart->ranks[s->slowest].stage);
-        ps_table_set_int(t, T_SLOWEST_BUSY, most);
-        ps_table_set_real(t, T_IMBALANCE,
-                          percent_of((double)most * (double)s->n_stages - busy, busy));
+        if (s->is_told && r->is_linked) {
+            set_int(&t, T_COMPUTE, s->critical_compute_ns);
+            set_int(&t, T_WAIT, s->critical_wait_ns);
+        }
+        set_int(&t, T_SLOWEST, chart->ranks[s->slowest].stage);
+        set_int(&t, T_SLOWEST_BUSY, most);
+        set_real(&t, T_IMBALANCE, percent_of((double)most * (double)s->n_stages - busy, busy));
     }
-    return t;
+    return t.table;
 }

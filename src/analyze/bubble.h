@@ -42,11 +42,10 @@ typedef struct ps_step_bubble {
     int64_t step;
     int32_t pipeline;
     int64_t start_ns, step_ns;
-    size_t first_stage, n_stages; /* range in stages */
-    bool is_told;                 /* of all its stages */
-    int64_t critical_compute_ns,
-        critical_wait_ns; /* together step_ns, when the path reaches the step's start */
-    uint32_t slowest;     /* row in the chart's ranks: the most busy stage */
+    size_t first_stage, n_stages;                  /* range in stages */
+    bool is_told;                                  /* of all its stages */
+    int64_t critical_compute_ns, critical_wait_ns; /* together step_ns */
+    uint32_t slowest; /* row in the chart's ranks: the most busy stage */
 } ps_step_bubble;
 
 typedef struct ps_bubble_report {
@@ -54,6 +53,9 @@ typedef struct ps_bubble_report {
     size_t n_stages;
     ps_step_bubble *steps; /* by step, pipeline */
     size_t n_steps;
+    bool
+        is_linked; /* else nobody knows what an op waited for: stalls have no causes, and there is no critical path */
+    double ideal_percent; /* bubble of the schedule itself (ps_ideal_bubble), < 0 unknown */
 } ps_bubble_report;
 
 /* When a bubble is told. */

@@ -9,6 +9,7 @@
 #include "analyze/kernel_args.h"
 #include "analyze/module_tree.h"
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "base/num.h"
 #include "model/recording.h"
 
@@ -273,6 +274,10 @@ ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
         code = part->step_starts_ns != NULL ? PS_OK : ps_fail_nomem(err);
     }
     part->is_of_tables = ps_trace_missing_timeline(in->trace) != NULL;
+    part->is_of_own_work = !part->is_of_tables &&
+                           ps_trace_meta(in->trace, PS_STEP_STARTS_KEY) != NULL &&
+                           ps_trace_meta(in->trace, PS_STEP_ENDS_KEY) != NULL;
+    part->origin_ns = ps_trace_origin_ns(in->trace);
     if (code != PS_OK) {
         ps_rank_capture_free(part);
         return code;
@@ -367,6 +372,68 @@ static void add_step(step_sum *s, const ps_overlap *o) {
     }
 }
 
+/* When a step of the job was, by all ranks whose steps are their own work alone: epoch. */
+typedef struct job_step {
+    int64_t id;
+    int64_t start_ns, end_ns;
+    int64_t last_start_ns,
+        first_end_ns; /* of its ranks: clocks that have nothing in common have no step, either */
+} job_step;
+
+typedef struct job_steps {
+    job_step *all;
+    size_t n, cap;
+    ps_idmap index; /* id -> row */
+} job_steps;
+
+static bool note_step(job_steps *s, const ps_rank_capture *part, const ps_overlap *o) {
+    int64_t start_ns = part->origin_ns + o->step_start_ns;
+    int64_t end_ns = part->origin_ns + o->step_end_ns;
+    uint32_t row = ps_idmap_get(&s->index, (uint64_t)o->step);
+    if (row == PS_IDMAP_NONE) {
+        if (!ps_grow(&s->all, &s->cap, s->n + 1, UINT32_MAX - 1, sizeof *s->all) ||
+            !ps_idmap_put(&s->index, (uint64_t)o->step, (uint32_t)s->n)) {
+            return false;
+        }
+        s->all[s->n++] = (job_step){o->step, start_ns, end_ns, start_ns, end_ns};
+        return true;
+    }
+    job_step *j = &s->all[row];
+    j->start_ns = start_ns < j->start_ns ? start_ns : j->start_ns;
+    j->end_ns = end_ns > j->end_ns ? end_ns : j->end_ns;
+    j->last_start_ns = start_ns > j->last_start_ns ? start_ns : j->last_start_ns;
+    j->first_end_ns = end_ns < j->first_end_ns ? end_ns : j->first_end_ns;
+    return true;
+}
+
+/* False when memory is out. */
+static bool find_job_steps(const ps_reduce_input *in, job_steps *s) {
+    bool ok = true;
+    *s = (job_steps){0};
+    ps_idmap_init(&s->index);
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_rank_capture *part = in->partials[r];
+        for (size_t i = 0; part != NULL && part->is_of_own_work && ok && i < part->overlaps.n;
+             i++) {
+            const ps_overlap *o = &part->overlaps.at[i];
+            ok = !o->has_step || note_step(s, part, o);
+        }
+    }
+    return ok;
+}
+
+/* A step of a rank that knows only its own work lasts as long as that of the job. */
+static ps_overlap widened(const job_steps *s, const ps_rank_capture *part, const ps_overlap *o) {
+    ps_overlap out = *o;
+    uint32_t row = part->is_of_own_work && o->has_step ? ps_idmap_get(&s->index, (uint64_t)o->step)
+                                                       : PS_IDMAP_NONE;
+    if (row != PS_IDMAP_NONE && s->all[row].last_start_ns < s->all[row].first_end_ns) {
+        out.before_ns += part->origin_ns + o->step_start_ns - s->all[row].start_ns;
+        out.after_ns += s->all[row].end_ns - part->origin_ns - o->step_end_ns;
+    }
+    return out;
+}
+
 static ps_code put_steps(const step_sum *steps, size_t n, ps_result *out, ps_err *err) {
     ps_table *t = ps_table_new("CaptureSteps", "", STEPS, PS_N_CT);
     bool ok = t != NULL;
@@ -396,20 +463,22 @@ static size_t most_steps(const ps_reduce_input *in) {
 static ps_code reduce_steps(const ps_reduce_input *in, ps_result *out, ps_err *err) {
     size_t n = most_steps(in);
     step_sum *steps = ps_calloc(n + 1, sizeof *steps);
-    if (steps == NULL) {
-        return ps_fail_nomem(err);
-    }
+    job_steps job;
+    bool ok = find_job_steps(in, &job) && steps != NULL;
     for (size_t r = 0; r < in->n_ranks; r++) {
         const ps_rank_capture *part = in->partials[r];
-        for (size_t i = 0; part != NULL && i < part->overlaps.n; i++) {
+        for (size_t i = 0; ok && part != NULL && i < part->overlaps.n; i++) {
             const ps_overlap *o = &part->overlaps.at[i];
             size_t order = order_of_step(part, o);
             steps[order].values[PS_CT_ORDER] = (int64_t)order + 1;
             steps[order].values[PS_CT_STEP] = o->step;
-            add_step(&steps[order], o);
+            ps_overlap step = widened(&job, part, o);
+            add_step(&steps[order], &step);
         }
     }
-    ps_code code = put_steps(steps, n, out, err);
+    ps_code code = ok ? put_steps(steps, n, out, err) : ps_fail_nomem(err);
+    ps_idmap_fini(&job.index);
+    ps_free(job.all);
     ps_free(steps);
     return code;
 }

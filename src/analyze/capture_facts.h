@@ -16,6 +16,9 @@ typedef struct ps_rank_capture {
     size_t n_steps; /* 1 in a capture without steps; overlaps.n counts each device of a step */
     bool
         is_of_tables; /* ps_trace_missing_timeline: no host, no copies, steps end with their last work */
+    bool
+        is_of_own_work; /* steps begin and end with the rank's own work: logs that know nothing but jobs */
+    int64_t origin_ns; /* of the times of overlaps */
 } ps_rank_capture;
 
 /* The map of a round, and what frees its partial. PS_NOTHING when nothing ran on a device. Needs: see below. */

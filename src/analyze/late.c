@@ -150,6 +150,7 @@ static bool sum_receive(sums *s, const ps_late_receive *r) {
         return false;
     }
     sender->n++;
+    sender->n_unknown += !r->is_known;
     sender->n_last += r->waited_ns > 0;
     sender->late_ns = ps_late_plus(sender->late_ns, r->waited_ns);
     behind(sender, r->waited_ns);
@@ -157,6 +158,8 @@ static bool sum_receive(sums *s, const ps_late_receive *r) {
     if (receiver == NULL) {
         return false;
     }
+    receiver->n_waits++;
+    receiver->n_waits_unknown += !r->is_known;
     receiver->waited_ns = ps_late_plus(receiver->waited_ns, r->waited_ns);
     return true;
 }

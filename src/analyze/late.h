@@ -65,15 +65,19 @@ typedef struct ps_late_receive {
     /* From the start of the receive to that of the send, at least 0 and at most the receive's duration. Where the two
      * clocks are not connected: what the receive lasted longer than the send. */
     int64_t waited_ns;
+    bool
+        is_known; /* false, waited_ns 0: the two do not overlap on one clock, so who waited for whom is not known */
 } ps_late_receive;
 
 /* The sums of one rank in one communicator. */
 typedef struct ps_late_row {
     uint32_t rank;
     ps_str group;
-    bool is_p2p;   /* receives: as sender */
-    size_t n;      /* collectives it took part in; receives that it sent to */
-    size_t n_last; /* in which it came last; that waited at all */
+    bool is_p2p;      /* receives: as sender */
+    size_t n;         /* collectives it took part in; receives that it sent to */
+    size_t n_unknown; /* of n: receives whose wait is not known; in none of the sums */
+    size_t n_waits_unknown, n_waits; /* receives of its own whose wait is not known; all of them */
+    size_t n_last;                   /* in which it came last; that waited at all */
     int64_t
         late_ns; /* what others waited for this rank alone: sum of ps_meeting.late_ns where it was last; of the
                         waits of receives */

@@ -183,6 +183,29 @@ bool ps_late_receives(ps_late_work *w) {
 
 /* --- waits ---------------------------------------------------------------------------------------------------- */
 
+/* How far two spans may seem apart on clocks of such uncertainty, and touch all the same. */
+static int64_t clock_slack(const ps_rank_clock *x, const ps_rank_clock *y) {
+    int64_t slack = ps_late_plus(x->uncertainty_ns, y->uncertainty_ns);
+    return slack < PS_LATE_TOLERANCE_NS ? slack : PS_LATE_TOLERANCE_NS;
+}
+
+/* A send and its receive are at work together; what seems apart on one clock is no pair that waited for one another: data that lay
+ * in a buffer, or a mistaken match. */
+static bool is_apart(const ps_late_work *w, const ps_late_receive *receive) {
+    const ps_rank_clock *sender = &w->out->clocks[receive->sender];
+    const ps_rank_clock *receiver = &w->out->clocks[receive->receiver];
+    const ps_comm_op *r = ps_late_op(w->in, receive->receiver, receive->receive_op);
+    const ps_comm_op *s = ps_late_op(w->in, receive->sender, receive->send_op);
+    int64_t r_start = ps_late_time(w->out, receive->receiver, r->start_ns);
+    int64_t r_end = ps_late_time(w->out, receive->receiver, r->end_ns);
+    int64_t s_start = ps_late_time(w->out, receive->sender, s->start_ns);
+    int64_t s_end = ps_late_time(w->out, receive->sender, s->end_ns);
+    int64_t later = r_start > s_start ? r_start : s_start;
+    int64_t earlier = r_end < s_end ? r_end : s_end;
+    return sender->reference == receiver->reference &&
+           ps_late_minus(later, earlier) > clock_slack(sender, receiver);
+}
+
 static int64_t wait_of(const ps_late_work *w, const ps_late_receive *receive) {
     const ps_rank_clock *clocks = w->out->clocks;
     const ps_comm_op *r = ps_late_op(w->in, receive->receiver, receive->receive_op);
@@ -198,6 +221,8 @@ static int64_t wait_of(const ps_late_work *w, const ps_late_receive *receive) {
 
 void ps_late_wait(ps_late_work *w) {
     for (size_t i = 0; i < w->out->n_receives; i++) {
-        w->out->receives[i].waited_ns = wait_of(w, &w->out->receives[i]);
+        ps_late_receive *r = &w->out->receives[i];
+        r->is_known = !is_apart(w, r);
+        r->waited_ns = r->is_known ? wait_of(w, r) : 0;
     }
 }

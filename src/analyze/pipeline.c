@@ -129,6 +129,8 @@ static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recogn
         return PS_OK;
     }
     ps_code code = recognise(chart, opts, r, err);
+    notes->best = r->schedule;
+    notes->best_agreement = 100.0 * agreement(r);
     if (code != PS_OK || agreement(r) < PS_MIN_AGREEMENT) {
         r->schedule = NULL;
         return code;
@@ -170,11 +172,54 @@ static ps_code connect(ps_chart *chart, const ps_recognised *r, const ps_model_p
 static ps_code add_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
                           ps_result *result, ps_pipeline_notes *notes, ps_err *err) {
     ps_err why = PS_ERR_INIT;
-    ps_table *replay = ps_replay(chart, r, opts, &why);
+    ps_table *left_out = NULL;
+    ps_table *replay = ps_replay(chart, r, opts, &left_out, &why);
     if (replay != NULL) {
-        return ps_result_add(result, replay, err);
+        ps_code code = ps_result_add(result, replay, err);
+        if (code == PS_OK && left_out != NULL) {
+            return ps_result_add(result, left_out, err);
+        }
+        ps_table_free(left_out);
+        return code;
     }
     return is_too_large(&why, notes) ? PS_OK : ps_fail(err, why.code, "%s", why.msg);
+}
+
+/* Why no other schedule is replayed. One stage alone does the same under every schedule, and is not asked. */
+static ps_code say_unreplayed(ps_chart *chart, const ps_recognised *r,
+                              const ps_pipeline_notes *notes, ps_err *err) {
+    char why[256];
+    if (notes->unlinked[0] != '\0') {
+        (void)snprintf(why, sizeof why, "%s", notes->unlinked);
+    } else if (r->schedule == NULL && notes->best != NULL && notes->best_agreement > 0) {
+        (void)snprintf(
+            why, sizeof why,
+            "the schedule was not recognised (%s comes nearest: %.1f %% of the ops agree, %.0f %% are needed)",
+            notes->best->name, notes->best_agreement, 100.0 * PS_MIN_AGREEMENT);
+    } else if (r->schedule == NULL) {
+        (void)snprintf(
+            why, sizeof why,
+            "the schedule was not recognised (none has nearly as many ops on each stage)");
+    } else if (chart->untold[0] != '\0') {
+        (void)snprintf(why, sizeof why, "no bubble is told");
+    } else {
+        return PS_OK;
+    }
+    char text[320];
+    (void)snprintf(text, sizeof text, "No other schedule is replayed: %s.", why);
+    return ps_chart_set_unreplayed(chart, text) ? PS_OK : ps_fail_nomem(err);
+}
+
+/* Unknown where the schedule is, or is too large to simulate. */
+static ps_code find_ideal(const ps_chart *chart, const ps_recognised *r, ps_bubble_report *report,
+                          ps_err *err) {
+    ps_err why = PS_ERR_INIT;
+    report->ideal_percent = -1;
+    if (r->schedule == NULL || r->params.n_stages < 2) {
+        return PS_OK;
+    }
+    ps_code code = ps_ideal_bubble(chart, r, &report->ideal_percent, &why);
+    return code == PS_OK || code == PS_RANGE ? PS_OK : ps_fail(err, code, "%s", why.msg);
 }
 
 static ps_code add_tables(const ps_chart *chart, const ps_bubble_report *report, bool in_full,
@@ -221,7 +266,8 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
                            ps_pipeline_notes *notes, ps_err *err) {
     ps_recognised r = {0};
     ps_bubble_report report;
-    *notes = (ps_pipeline_notes){.n_stages_missing = count_missing_stages(chart, opts->n_stages)};
+    *notes = (ps_pipeline_notes){.n_stages_missing = count_missing_stages(chart, opts->n_stages),
+                                 .best_agreement = -1};
     chart->n_stages = opts->n_stages;
     ps_code code = name_ops(chart, opts, &r, notes, err);
     notes->schedule = r.schedule;
@@ -242,6 +288,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     if (code == PS_NOTHING) {
         return PS_OK;
     }
+    code = code == PS_OK && opts->in_full ? find_ideal(chart, &r, &report, err) : code;
     code = code == PS_OK ? add_tables(chart, &report, opts->in_full, result, err) : code;
     ps_bubble_report_fini(&report);
     /* One stage alone does the same under every schedule. */
@@ -250,7 +297,9 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     if (code == PS_OK && opts->in_full && can_replay) {
         code = add_replay(chart, &r, &opts->replay, result, notes, err);
     }
-    return code;
+    bool has_others = chart->n_ranks > 1 || opts->n_stages > 1;
+    return code == PS_OK && opts->in_full && has_others ? say_unreplayed(chart, &r, notes, err)
+                                                        : code;
 }
 
 void ps_pipeline_notes_count(const ps_pipeline_notes *notes, ps_diag *diag) {

@@ -33,7 +33,10 @@ typedef struct ps_pipeline_notes {
     const ps_schedule *schedule; /* recognised, or NULL */
     char unlinked
         [160]; /* why the ops have no links, or the replay is left out; "" when all is there */
-    size_t n_missing; /* ops of the schedule without a mark (not counted when is_labelled) */
+    double
+        best_agreement; /* in percent, of the schedule that fits best; -1: none was looked for, or none has as many ops */
+    const ps_schedule *best; /* that one, recognised or not, or NULL */
+    size_t n_missing;        /* ops of the schedule without a mark (not counted when is_labelled) */
     size_t n_unmarked_weights; /* DualPipeV's tail */
     ps_chart_clock_notes clocks;
     size_t
@@ -42,7 +45,7 @@ typedef struct ps_pipeline_notes {
 } ps_pipeline_notes;
 
 /* Fills the chart's clocks (and, when asked, moves its ops by them), links, bubbles, schedule and, unless labelled, chunks and microbatches; adds the table
- * PipelineBubble, and in full PipelineStep, PipelineWaits and PipelineReplay, to the result. A chart without
+ * PipelineBubble, and in full PipelineStep, PipelineWaits, PipelineReplay and PipelineNotReplayed, to the result. A chart without
  * computation is left as it is. */
 PS_MUST_USE ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts,
                                        ps_result *result, ps_pipeline_notes *notes, ps_err *err);

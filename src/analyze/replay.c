@@ -341,6 +341,20 @@ static bool add_row(ps_table *t, const char *name, const prediction *p, int64_t 
     return true;
 }
 
+enum { L_SCHEDULE, L_WHY, N_L };
+
+static const ps_column LEFT_OUT[N_L] = {
+    [L_SCHEDULE] = {.name = "schedule", .type = PS_COL_TEXT},
+    [L_WHY] = {.name = "why", .type = PS_COL_TEXT},
+};
+
+static ps_code leave_out(ps_table *t, const char *name, const char *why, ps_err *err) {
+    return ps_table_add_row(t) && ps_table_set_text(t, L_SCHEDULE, name) &&
+                   ps_table_set_text(t, L_WHY, why)
+               ? PS_OK
+               : ps_fail_nomem(err);
+}
+
 /* The recognised numbers; two chunks where a schedule lets one choose. */
 static ps_schedule_params usual_params(const ps_recognised *r, const ps_schedule *schedule) {
     return (ps_schedule_params){.n_stages = r->params.n_stages,
@@ -348,27 +362,47 @@ static ps_schedule_params usual_params(const ps_recognised *r, const ps_schedule
                                 .n_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0 ? 2 : 0};
 }
 
-static ps_code add_candidate(ps_table *table, const times *t, const ps_recognised *r,
-                             const ps_schedule *schedule, const ps_replay_opts *opts,
-                             int64_t base_ns, ps_err *err) {
+/* What is replayed, and where it goes. */
+typedef struct replaying {
+    ps_table *table, *left_out;
+    times *t;
+    const ps_recognised *r;
+    const ps_replay_opts *opts;
+} replaying;
+
+static ps_code add_candidate(const replaying *x, const ps_schedule *schedule, int64_t base_ns,
+                             ps_err *err) {
     bool takes_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0;
-    ps_schedule_params params = usual_params(r, schedule);
-    if (schedule == r->schedule || schedule->check(&params, NULL) != PS_OK) {
-        return PS_OK;
-    }
-    prediction p;
-    ps_code code = simulate(t, schedule, &params, &p, err);
-    int64_t limit = opts->max_activations * chunks_of_chain(schedule, &params);
-    if (code != PS_OK || (limit > 0 && (int64_t)p.peak > limit)) {
-        return code;
-    }
+    ps_schedule_params params = usual_params(x->r, schedule);
+    ps_err why = PS_ERR_INIT;
     char name[96];
     (void)snprintf(name, sizeof name, takes_chunks ? "%s, 2 chunks" : "%s", schedule->name);
-    return add_row(table, name, &p, base_ns, schedule, &params) ? PS_OK : ps_fail_nomem(err);
+    if (schedule == x->r->schedule) {
+        return PS_OK;
+    }
+    if (schedule->check(&params, &why) != PS_OK) {
+        return leave_out(x->left_out, schedule->name, why.msg, err);
+    }
+    prediction p;
+    ps_code code = simulate(x->t, schedule, &params, &p, err);
+    int64_t limit = x->opts->max_activations * chunks_of_chain(schedule, &params);
+    if (code == PS_OK && limit > 0 && (int64_t)p.peak > limit) {
+        char text[96];
+        (void)snprintf(text, sizeof text,
+                       "it holds %.3g microbatches of activations (--max-activations %lld)",
+                       (double)p.peak / (double)chunks_of_chain(schedule, &params),
+                       (long long)x->opts->max_activations);
+        return leave_out(x->left_out, schedule->name, text, err);
+    }
+    return code != PS_OK                                             ? code
+           : add_row(x->table, name, &p, base_ns, schedule, &params) ? PS_OK
+                                                                     : ps_fail_nomem(err);
 }
 
-static ps_code fill(ps_table *table, times *t, const ps_recognised *r, const ps_replay_opts *opts,
-                    ps_err *err) {
+static ps_code fill(const replaying *x, ps_err *err) {
+    const ps_recognised *r = x->r;
+    ps_table *table = x->table;
+    times *t = x->t;
     prediction own;
     char name[96];
     ps_code code = simulate(t, r->schedule, &r->params, &own, err);
@@ -377,7 +411,7 @@ static ps_code fill(ps_table *table, times *t, const ps_recognised *r, const ps_
         code = ps_fail_nomem(err);
     }
     for (const ps_schedule *const *s = ps_schedules(); code == PS_OK && *s != NULL; s++) {
-        code = add_candidate(table, t, r, *s, opts, own.step_ns, err);
+        code = add_candidate(x, *s, own.step_ns, err);
     }
     if (code == PS_OK) {
         prediction even;
@@ -392,21 +426,49 @@ static ps_code fill(ps_table *table, times *t, const ps_recognised *r, const ps_
 }
 
 ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
-                    ps_err *err) {
+                    ps_table **left_out, ps_err *err) {
     times t = {0};
-    ps_table *table = ps_table_new(
-        "PipelineReplay",
-        "the same work under other schedules (simulated with medians of the measured durations)",
-        COLUMNS, N_R);
-    ps_code code =
-        table != NULL ? ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err) : ps_fail_nomem(err);
-    code = code == PS_OK ? fill(table, &t, r, opts, err) : code;
+    replaying x = {.table = ps_table_new("PipelineReplay",
+                                         "the same work under other schedules (simulated with "
+                                         "medians of the measured durations)",
+                                         COLUMNS, N_R),
+                   .left_out = ps_table_new("PipelineNotReplayed",
+                                            "schedules that were not replayed", LEFT_OUT, N_L),
+                   .t = &t,
+                   .r = r,
+                   .opts = opts};
+    ps_code code = x.table != NULL && x.left_out != NULL
+                       ? ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err)
+                       : ps_fail_nomem(err);
+    code = code == PS_OK ? fill(&x, err) : code;
     ps_measured_times_fini(&t);
+    *left_out = NULL;
+    if (code == PS_OK && x.left_out->n_rows > 0) {
+        *left_out = x.left_out;
+    } else {
+        ps_table_free(x.left_out);
+    }
     if (code != PS_OK) {
-        ps_table_free(table);
+        ps_table_free(x.table);
         return NULL;
     }
-    return table;
+    return x.table;
+}
+
+ps_code ps_ideal_bubble(const ps_chart *chart, const ps_recognised *r, double *percent,
+                        ps_err *err) {
+    times t = {0};
+    prediction p = {0};
+    ps_code code = ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err);
+    if (code == PS_OK) {
+        ps_measured_times_balance(&t);
+        t.p2p_ns = 0;
+        code = simulate(&t, r->schedule, &r->params, &p, err);
+    }
+    double all = (double)p.step_ns * r->params.n_stages; /* may leave 64 bits */
+    *percent = all > 0 ? 100.0 * (all - (double)p.busy_ns) / all : -1.0;
+    ps_measured_times_fini(&t);
+    return code;
 }
 
 ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r,

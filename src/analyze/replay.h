@@ -40,12 +40,18 @@ typedef struct ps_replay_opts {
     int64_t max_activations; /* of a stage, in microbatches of the whole stage; 0: no limit */
 } ps_replay_opts;
 
+/* The bubble, in percent, of the recognised schedule itself: all stages as fast as the mean of what was measured and no latency. `r`
+ * must be recognised. */
+PS_MUST_USE ps_code ps_ideal_bubble(const ps_chart *chart, const ps_recognised *r, double *percent,
+                                    ps_err *err);
+
 /* One row per schedule that the numbers of stages and microbatches allow and that keeps within max_activations:
  * predicted step time, gain against the recognised schedule replayed likewise, bubble, activations held at most.
  * The first row is the recognised schedule itself, the last the same with all stages equally fast. `r` must be
- * recognised. NULL on failure. The formulas are in docs/bubble.md. */
+ * recognised. *left_out: the schedules that were not replayed and why, NULL where all were. NULL on failure. The formulas are in
+ * docs/bubble.md. */
 ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
-                    ps_err *err);
+                    ps_table **left_out, ps_err *err);
 
 /* The theoretical chart of one step of `schedule` with the stages and microbatches of the recognised one, all stages as
  * fast as the mean of what was measured and no latency. NULL with PS_RANGE when the schedule does not take these

@@ -190,11 +190,62 @@ static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank
     return ok;
 }
 
+static const ps_overlap *step_of(const ps_report_rank *r, int64_t step) {
+    for (size_t i = 0; i < r->n_steps; i++) {
+        if (r->steps[i].has_step && r->steps[i].step == step) {
+            return &r->steps[i];
+        }
+    }
+    return NULL;
+}
+
+/* The steps of a rank that only knows its own work are as long as that. Of one in the chart the step is its pipeline's: before
+ * and after its work lie its warm-up and its cool-down. */
+static void widen_steps(const ps_report *report, ps_report_member *m, const by_rank *bubbles,
+                        uint32_t row) {
+    const ps_chart *chart = report->chart;
+    const ps_report_rank *r = m->facts;
+    int64_t before_ns = 0;
+    int64_t after_ns = 0;
+    bool any = false;
+    if (!r->has_no_starts || !r->has_no_ends) {
+        return;
+    }
+    for (size_t i = 0; i < chart->n_figures; i++) {
+        any = any || (chart->figures[i].rank == row && chart->figures[i].is_told);
+    }
+    for (size_t i = bubbles->first[row]; any && i < bubbles->first[row + 1]; i++) {
+        const ps_bubble *b = &chart->bubbles[bubbles->rows[i]];
+        const ps_overlap *step = step_of(r, b->step);
+        int64_t start_ns = chart->origin_ns + b->start_ns - r->origin_ns;
+        int64_t end_ns = chart->origin_ns + b->end_ns - r->origin_ns;
+        if (step != NULL && b->cause == PS_BUBBLE_WARMUP) {
+            end_ns = end_ns < step->step_start_ns ? end_ns : step->step_start_ns;
+            before_ns = ps_ns_add(before_ns, end_ns > start_ns ? end_ns - start_ns : 0);
+        } else if (step != NULL && b->cause == PS_BUBBLE_COOLDOWN) {
+            start_ns = start_ns > step->step_end_ns ? start_ns : step->step_end_ns;
+            after_ns = ps_ns_add(after_ns, end_ns > start_ns ? end_ns - start_ns : 0);
+        }
+    }
+    before_ns = per_step(r, before_ns);
+    after_ns = per_step(r, after_ns);
+    m->before_ns = ps_ns_add(m->before_ns, before_ns);
+    m->after_ns = ps_ns_add(m->after_ns, after_ns);
+    m->edge_bubble_ns = ps_ns_add(m->edge_bubble_ns, ps_ns_add(before_ns, after_ns));
+    m->step_ns = ps_ns_add(m->step_ns, ps_ns_add(before_ns, after_ns));
+    m->has_no_starts = m->has_no_starts && !any;
+    m->has_no_ends = m->has_no_ends && !any;
+}
+
 static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_rank *bubbles) {
     const ps_report_rank *facts = report->in->partials[r];
     ps_report_member *m = &report->members[report->n_members++];
     uint32_t row = 0;
-    *m = (ps_report_member){.facts = facts, .rank = report->in->ranks[r].rank, .index = r};
+    *m = (ps_report_member){.facts = facts,
+                            .rank = report->in->ranks[r].rank,
+                            .index = r,
+                            .has_no_starts = facts->has_no_starts,
+                            .has_no_ends = facts->has_no_ends};
     add_parts(m);
     const ps_chart_rank *in_chart = chart_rank(report, m->rank, &row);
     ps_place place = in_chart != NULL ? (ps_place){in_chart->stage, in_chart->pipeline}
@@ -205,7 +256,6 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
     report->comm_from_marks =
         report->comm_from_marks != NULL ? report->comm_from_marks : facts->comm_from_marks;
     report->vendor = report->vendor == PS_VENDOR_OTHER ? facts->vendor : report->vendor;
-    report->step_ns = m->step_ns > report->step_ns ? m->step_ns : report->step_ns;
     bool first = report->n_members == 1 || facts->first_ns < report->start_ns;
     report->start_ns = first ? facts->first_ns : report->start_ns;
     int64_t n_steps = (int64_t)facts->n_rank_steps;
@@ -214,12 +264,14 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
     bool ok = true;
     if (in_chart != NULL) {
         ok = measure_bubble(report, m, bubbles, row, &in_bubble_ns);
+        widen_steps(report, m, bubbles, row);
     } else {
         const int64_t *waits = facts->idle_ns[PS_ACTIVITY_RECEIVE];
         m->bubble_ns = per_step(facts, waits[PS_SHARE_FREE]);
         m->edge_bubble_ns =
             per_step(facts, ps_ns_add(waits[PS_SHARE_BEFORE], waits[PS_SHARE_AFTER]));
     }
+    report->step_ns = m->step_ns > report->step_ns ? m->step_ns : report->step_ns;
     int64_t host_ns = 0;
     int64_t late_comm_ns = 0;
     for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
@@ -250,6 +302,15 @@ static void mend_stages(ps_report *report, const ps_job *job) {
     }
 }
 
+static void note_stages(ps_report *report, const ps_job *job, const ps_rank_facts *const *facts) {
+    bool any_size = report->in->opts->pp > 0;
+    for (size_t r = 0; r < report->in->n_ranks; r++) {
+        any_size = any_size || (facts[r] != NULL && facts[r]->pp > 0);
+    }
+    report->n_stages = job->n_stages;
+    report->stages_by_group = !any_size;
+}
+
 static ps_code gather_members(ps_report *report, ps_err *err) {
     const ps_reduce_input *in = report->in;
     const ps_rank_facts **facts = ps_calloc(in->n_ranks + 1, sizeof *facts);
@@ -262,6 +323,7 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
     }
     if (ok) {
         ps_job job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
+        note_stages(report, &job, facts);
         for (size_t r = 0; ok && r < in->n_ranks; r++) {
             const ps_report_rank *part = in->partials[r];
             ok = part == NULL || !part->any_device || add_member(report, r, &job, &bubbles);
@@ -292,12 +354,16 @@ static void look_at_chart(ps_report *report) {
         }
     }
     report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
-    bool any_computing = false;
+    report->chart_step_ns = n > 0 ? sum / n : 0;
+    report->n_chart_steps = n_steps;
+    bool any_step = false; /* a window, or work that a window may be taken from */
     for (size_t i = 0; i < report->n_members; i++) {
-        any_computing = any_computing || report->members[i].computing_ns > 0;
+        const ps_report_member *m = &report->members[i];
+        any_step = any_step || m->computing_ns > 0 ||
+                   (m->facts->n_steps > 0 && m->facts->steps[0].has_step);
     }
-    if (n > 0 && (!any_computing || sum / n > report->step_ns)) {
-        report->step_ns = sum / n;
+    if (n > 0 && (!any_step || report->chart_step_ns > report->step_ns)) {
+        report->step_ns = report->chart_step_ns;
     }
     if (report->n_members == 0 && report->chart != NULL) {
         report->start_ns = report->chart->origin_ns;
@@ -367,13 +433,13 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
             ps_table_set_int(t, O_RANK, m->rank);
             ps_table_set_int(t, O_STEPS, (int64_t)m->facts->n_rank_steps);
             ps_table_set_int(t, O_STEP, m->step_ns);
-            set_known(t, O_BEFORE, m->before_ns, m->facts->has_no_starts);
+            set_known(t, O_BEFORE, m->before_ns, m->has_no_starts);
             ps_table_set_int(t, O_COMPUTING, m->computing_ns);
             ps_table_set_int(t, O_EXPOSED, m->exposed_ns);
             ps_table_set_int(t, O_RECEIVE, m->receive_ns);
             set_known(t, O_COPIES, m->copies_ns, m->facts->has_no_copies);
             ps_table_set_int(t, O_FREE, m->free_ns);
-            set_known(t, O_AFTER, m->after_ns, m->facts->has_no_ends);
+            set_known(t, O_AFTER, m->after_ns, m->has_no_ends);
             ps_table_set_int(t, O_BUBBLE, m->bubble_ns);
             ps_table_set_real(t, O_COMPUTING_SHARE, ps_percent(m->computing_ns, m->step_ns));
             ps_table_set_real(t, O_FREE_SHARE, ps_percent(m->free_ns, m->step_ns));
@@ -481,6 +547,7 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
     ps_report_comm(report);
     ps_report_pipeline(report);
     ps_report_bound_gains(report);
+    code = code == PS_OK ? ps_report_add_sections(report, err) : code;
     if (code == PS_OK) {
         code = ps_report_add_verdict(report, err);
     }

@@ -24,6 +24,8 @@ typedef struct ps_report_member {
     int64_t late_comm_ns; /* of exposed: nothing to compute was launched yet, for the host's sake */
     int64_t bubble_ns;    /* of free: the pipeline bubble, mean per step */
     int64_t edge_bubble_ns; /* the same of before and after */
+    bool has_no_starts,
+        has_no_ends; /* nobody says how long before and after were, the chart neither */
     int64_t
         collective_waits_ns; /* of exposed, mean per step: in collectives, for ranks that come later */
     int64_t waits_ns;        /* the same in receives, too (report_gains.h) */
@@ -53,6 +55,15 @@ typedef struct ps_report_waited {
     int64_t worst_alone_ns;
 } ps_report_waited;
 
+/* A link far below the median of its like. */
+typedef struct ps_report_slow_link {
+    int64_t source, destination;
+    const char
+        *group; /* key of its communicator (ps_comm_key), "" unknown; of the findings' arena */
+} ps_report_slow_link;
+
+enum { PS_REPORT_LINKS_KEPT = 64 };
+
 typedef struct ps_report {
     const ps_reduce_input *in;
     ps_findings findings;
@@ -61,11 +72,18 @@ typedef struct ps_report {
     const ps_chart *chart;         /* or NULL */
     const ps_result *chart_tables; /* what came with it, or NULL */
     ps_report_job job;
+    int64_t n_stages;     /* of a pipeline, as metadata or the user say; 0 unknown */
+    bool stages_by_group; /* no size says so, the process groups do */
+    ps_report_slow_link slow_links[PS_REPORT_LINKS_KEPT]; /* the slowest first */
+    size_t n_slow_links;
     ps_report_waited *waited; /* in the order of the members */
     size_t n_waited;
     int64_t start_ns; /* of the capture, epoch */
     int64_t step_ns;  /* of the job: the longest of its members, or of its chart */
-    int64_t n_steps;  /* of the rank with the most, or of the chart */
+    int64_t
+        chart_step_ns; /* mean of the chart's steps, from the first op of a pipeline to its last; 0: no chart */
+    int64_t n_chart_steps;
+    int64_t n_steps; /* of the rank with the most, or of the chart */
     ps_vendor vendor;
     bool has_host_times; /* of some rank: then nothing is said of dispatch */
     const char
@@ -106,9 +124,16 @@ void ps_report_optimiser_launches(ps_report *report);
 bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
                                 size_t size);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
-void ps_report_doubts(ps_report *report);  /* computing or communication, for comm */
+/* The first slow link that is in a communicator of the rank, or NULL. */
+const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64_t rank);
+void ps_report_doubts(ps_report *report); /* computing or communication, for comm */
 void ps_report_pipeline(ps_report *report);
 
+/* The table `sections`: what there is to say of each beside its findings, such as what was not judged and why. */
+PS_MUST_USE ps_code ps_report_add_sections(const ps_report *report, ps_err *err);
+typedef enum ps_judged { PS_JUDGED_NOTHING, PS_JUDGED_A_PART, PS_JUDGED_ALL } ps_judged;
+/* Of the sections: some lack what their rules look at. */
+ps_judged ps_report_judged(const ps_report *report);
 /* The table `verdict`, of findings whose gains are bounded and sorted. */
 PS_MUST_USE ps_code ps_report_add_verdict(const ps_report *report, ps_err *err);
 /* The table `overview_stages`, a row a stage; those whose stage is not known are the first. */

@@ -719,6 +719,7 @@ static void find_receives(ps_report *report, const ps_late *late) {
         return;
     }
     char stage[32] = "";
+    bool is_pipeline = report->chart != NULL || report->n_stages > 1;
     if (m->stage >= 0) {
         (void)snprintf(stage, sizeof stage, " (stage %d)", (int)m->stage);
     }
@@ -726,9 +727,13 @@ static void find_receives(ps_report *report, const ps_late *late) {
         &report->findings,
         (ps_finding){
             .rule = PS_RULE_RECEIVE_WAIT, .rank = m->rank, .stage = m->stage, .value = share},
-        "Receives wait %s in each step for sends of rank %s%s (%.1f %% of a step). A part of it is the "
-        "bubble that the schedule has anyway.",
-        ps_ns_text_of(per_step(m, late_ns)).text, PS_RANK(m->rank), stage, share);
+        "Receives wait %s in each step for sends of rank %s%s (%.1f %% of a step).%s",
+        ps_ns_text_of(per_step(m, late_ns)).text, PS_RANK(m->rank), stage, share,
+        is_pipeline ? " A part of it is the bubble that the schedule has anyway." : "");
+    if (!is_pipeline) {
+        ps_findings_remedy(&report->findings,
+                           "Look at what that rank does before its sends: its kernels, its host.");
+    }
     show_receives(report, late, m, late_ns);
 }
 

@@ -285,7 +285,7 @@ static void find_edges(ps_report *report) {
         return;
     }
     char bubble[80] = "";
-    bool ends = !worst->facts->has_no_ends && worst->after_ns > 0;
+    bool ends = !worst->has_no_ends && worst->after_ns > 0;
     if (worst->edge_bubble_ns > 0) {
         (void)snprintf(bubble, sizeof bubble, ", without %s in the pipeline bubble",
                        ps_ns_text_of(worst->edge_bubble_ns).text);
@@ -303,8 +303,7 @@ static void find_edges(ps_report *report) {
         ps_ns_text_of(worst->step_ns).text, ends ? ", and for " : "",
         ends ? ps_ns_text_of(worst->after_ns).text : "", ends ? " after the last" : "",
         ends ? "together " : "", share, bubble,
-        worst->facts->has_no_ends ? " How long it goes on behind its last work is told by no table."
-                                  : "");
+        worst->has_no_ends ? " How long it goes on behind its last work is told by no table." : "");
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");
     for (size_t i = 0; i < worst->facts->n_edges; i++) {

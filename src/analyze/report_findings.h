@@ -34,8 +34,9 @@ typedef struct ps_finding {
     int32_t stage;     /* -1: several or unknown */
     int64_t gain_ns;   /* per step, at most; 0 unknown */
     int64_t comm_ns; /* of the gain: exposed communication of `rank` that a host in time may hide */
-    double value;    /* what the rule compares, in its unit */
-    bool is_assumed; /* the gain rests on something that was not measured: medium at most */
+    const char *replayed; /* the schedule whose replay bounds the gain; NULL: none does */
+    double value;         /* what the rule compares, in its unit */
+    bool is_assumed;      /* the gain rests on something that was not measured: medium at most */
     const char *text;
     const char *remedy; /* what to try, where the finding knows better than its rule; else NULL */
     size_t first_evidence, n_evidence;

@@ -164,18 +164,21 @@ bool ps_report_replay_is_like(const ps_report *report) {
     const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
     int64_t own_ns =
         replay != NULL && replay->n_rows > 0 ? ps_column_int(replay, 0, "step time", 0) : 0;
-    int64_t tenth_ns = report->step_ns / 10;
-    return own_ns > 0 && own_ns >= report->step_ns - tenth_ns &&
-           own_ns <= ps_ns_add(report->step_ns, tenth_ns);
+    int64_t tenth_ns = report->chart_step_ns / 10;
+    return own_ns > 0 && own_ns >= report->chart_step_ns - tenth_ns &&
+           own_ns <= ps_ns_add(report->chart_step_ns, tenth_ns);
 }
 
 /* The step of the fastest schedule that was replayed; 0: none, or the replay is not like this job. */
-static int64_t fastest_replay_ns(const ps_report *report) {
+static int64_t fastest_replay_ns(const ps_report *report, const char **schedule) {
     const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
     int64_t fastest_ns = 0;
     for (size_t r = 0; ps_report_replay_is_like(report) && r < replay->n_rows; r++) {
         int64_t ns = ps_column_int(replay, r, "step time", 0);
-        fastest_ns = ns > 0 && (fastest_ns == 0 || ns < fastest_ns) ? ns : fastest_ns;
+        if (ns > 0 && (fastest_ns == 0 || ns < fastest_ns)) {
+            fastest_ns = ns;
+            *schedule = ps_column_text(replay, r, "schedule");
+        }
     }
     return fastest_ns;
 }
@@ -208,17 +211,20 @@ static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
 
 /* No rearrangement that was replayed is faster: what a bubble costs beyond that nobody knows how to win. */
 static void bound_by_replay(ps_report *report, ps_finding *f) {
-    int64_t fastest_ns = fastest_replay_ns(report);
-    int64_t most_ns = report->step_ns > fastest_ns ? report->step_ns - fastest_ns : 0;
+    const char *schedule = NULL;
+    int64_t fastest_ns = fastest_replay_ns(report, &schedule);
+    int64_t most_ns = report->chart_step_ns > fastest_ns ? report->chart_step_ns - fastest_ns : 0;
     if (time_of_rule(f->rule).kind != TIME_BUBBLE || fastest_ns == 0 || f->gain_ns <= most_ns) {
         return;
     }
     char more[160];
     (void)snprintf(
         more, sizeof more,
-        " Of the schedules that were replayed with these durations none takes less than %s.",
+        " Of the schedules that were replayed with these durations none takes less than %s from its first "
+        "to its last op.",
         ps_ns_text_of(fastest_ns).text);
     f->gain_ns = most_ns;
+    f->replayed = schedule;
     append_text(&report->findings, f, more);
 }
 
@@ -278,11 +284,22 @@ static int64_t n_steps_of(const ps_report *report, int64_t rank) {
     return 1;
 }
 
+/* Of one rule about links and one about the communication of a rank: no slow link is in a communicator of that rank. */
+static bool are_of_other_links(const ps_report *report, const ps_finding *x, const ps_finding *y) {
+    const ps_finding *link = x->rule == PS_RULE_SLOW_LINK ? x : y;
+    const ps_finding *other = link == x ? y : x;
+    return link->rule == PS_RULE_SLOW_LINK && other->rank >= 0 && report->n_slow_links > 0 &&
+           ps_report_slow_link_of(report, other->rank) == NULL;
+}
+
 /* Whether both may count the same time, by what their rules look at. */
-static bool may_share(const ps_finding *x, const ps_finding *y) {
+static bool may_share(const ps_report *report, const ps_finding *x, const ps_finding *y) {
     time_kind kx = time_of_rule(x->rule).kind;
     time_kind ky = time_of_rule(y->rule).kind;
     bool of_one_rank = x->rank >= 0 && x->rank == y->rank;
+    if (are_of_other_links(report, x, y)) {
+        return false;
+    }
     if ((x->comm_ns > 0 && ky == TIME_COMMUNICATION) ||
         (y->comm_ns > 0 && kx == TIME_COMMUNICATION)) {
         return x->rank < 0 || y->rank < 0 || of_one_rank;
@@ -316,9 +333,43 @@ static void tell_shared(ps_report *report, size_t at) {
             x->shared_ns = ns;
             x->shared_with = k + 1;
         }
-        alike = alike == 0 && ns < 0 && may_share(x, y) ? k + 1 : alike;
+        alike = alike == 0 && ns < 0 && may_share(report, x, y) ? k + 1 : alike;
     }
     x->shared_with = x->shared_with > 0 ? x->shared_with : alike;
+}
+
+static bool is_of_collectives(const ps_finding *f) {
+    return f->rule == PS_RULE_COMM_EXPOSED || f->rule == PS_RULE_COMM_OUTLIER ||
+           f->rule == PS_RULE_COMM_OVER_COMPUTE;
+}
+
+/* Slow collectives and the slow link that they cross name one another. */
+static void tell_links(ps_report *report) {
+    ps_findings *list = &report->findings;
+    size_t at = 0; /* the finding of the links, from 1 */
+    for (size_t i = 0; i < list->n; i++) {
+        at = list->all[i].rule == PS_RULE_SLOW_LINK ? i + 1 : at;
+    }
+    size_t first = 0; /* the finding whose collectives cross one */
+    for (size_t i = 0; at > 0 && i < list->n; i++) {
+        ps_finding *f = &list->all[i];
+        const ps_report_slow_link *l =
+            is_of_collectives(f) && f->rank >= 0 ? ps_report_slow_link_of(report, f->rank) : NULL;
+        if (l != NULL) {
+            char text[160];
+            (void)snprintf(
+                text, sizeof text,
+                " A link of its communicators is slow, from rank %lld to rank %s (finding %zu).",
+                (long long)l->source, PS_RANK(l->destination), at);
+            append_text(list, f, text);
+            first = first == 0 ? i + 1 : first;
+        }
+    }
+    if (first > 0) {
+        char text[96];
+        (void)snprintf(text, sizeof text, " The collectives of finding %zu cross it.", first);
+        append_text(list, &list->all[at - 1], text);
+    }
 }
 
 void ps_report_bound_gains(ps_report *report) {
@@ -333,4 +384,5 @@ void ps_report_bound_gains(ps_report *report) {
     for (size_t i = 0; i < f->n; i++) {
         tell_shared(report, i);
     }
+    tell_links(report);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/alike.h"
+#include "analyze/comm_roster.h"
 #include "analyze/report.h"
 #include "analyze/slow_link_matrix.h"
 #include "analyze/step_index.h"
@@ -38,6 +39,46 @@ static void show_link(ps_report *report, const ps_slow_link *l) {
                                                           .dur_ns = ms_to_ns(l->time),
                                                           .name = name,
                                                           .note = note});
+}
+
+static void keep_links(ps_report *report, const ps_slow_links *found) {
+    for (size_t i = 0; i < found->n && i < PS_REPORT_LINKS_KEPT; i++) {
+        const ps_slow_link *l = &found->all[i];
+        const char *group = ps_arena_strndup(&report->findings.arena, l->group, strlen(l->group));
+        if (group == NULL) {
+            report->findings.failed = true;
+            return;
+        }
+        report->slow_links[report->n_slow_links++] =
+            (ps_report_slow_link){l->source, l->destination, group};
+    }
+}
+
+static bool has_group(const ps_report_member *m, const char *key) {
+    char own[PS_COMM_KEY_SIZE];
+    bool found = false;
+    ps_str last = PS_STR_NONE;
+    for (size_t i = 0; i < m->facts->comm.n && !found; i++) {
+        ps_str group = m->facts->comm.ops[i].group;
+        if (!ps_str_is_none(group) && !ps_str_eq(group, last)) {
+            ps_comm_key(ps_comm_text(&m->facts->comm, group), own, sizeof own);
+            found = strcmp(own, key) == 0;
+            last = group;
+        }
+    }
+    return found;
+}
+
+const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64_t rank) {
+    const ps_report_member *m = member_of_rank(report, rank);
+    for (size_t i = 0; i < report->n_slow_links; i++) {
+        const ps_report_slow_link *l = &report->slow_links[i];
+        bool is_end = rank == l->source || rank == l->destination;
+        if (is_end || (m != NULL && l->group[0] != '\0' && has_group(m, l->group))) {
+            return l;
+        }
+    }
+    return NULL;
 }
 
 /* What the slowest one would save at the median's speed: all links of a collective work at once. */
@@ -82,6 +123,7 @@ static void find_links(ps_report *report) {
         report->findings.failed = true;
     } else if (found.n > 0 && report->n_members > 0) {
         say_links(report, &found);
+        keep_links(report, &found);
     }
     ps_slow_links_fini(&found);
     ps_free(parts);

@@ -47,9 +47,9 @@ static void add_member(stage_sums *s, const ps_report_member *m) {
     for (size_t c = S_BEFORE; c <= S_AFTER; c++) {
         s->parts_ns[c] = ps_ns_add(s->parts_ns[c], parts[c]);
     }
-    s->n_unknown[S_BEFORE] += m->facts->has_no_starts;
+    s->n_unknown[S_BEFORE] += m->has_no_starts;
     s->n_unknown[S_COPIES] += m->facts->has_no_copies;
-    s->n_unknown[S_AFTER] += m->facts->has_no_ends;
+    s->n_unknown[S_AFTER] += m->has_no_ends;
     bool is_busiest = s->busiest == NULL || ps_report_own_ns(m) > ps_report_own_ns(s->busiest);
     s->busiest = is_busiest ? m : s->busiest;
     s->n++;

@@ -27,8 +27,7 @@ typedef struct pipes {
     int32_t *numbers; /* [n_numbers] the stages that they are, ascending */
     size_t n_numbers, n_pipelines;
     const stage **of_number; /* [n] scratch */
-    int64_t step_ns;         /* mean */
-    size_t n_steps;
+    int64_t step_ns;         /* mean of the chart's */
 } pipes;
 
 static int64_t mean(int64_t sum, int64_t n) {
@@ -87,23 +86,6 @@ static bool sum_stages(pipes *p) {
         }
     }
     return true;
-}
-
-static void mean_step(pipes *p) {
-    const ps_table *steps = ps_report_chart_table(p->report, "PipelineStep");
-    int64_t sum = 0;
-    int64_t n = 0;
-    int64_t last = PS_STEP_OUTSIDE;
-    for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
-        int64_t step = ps_column_int(steps, r, "step", PS_STEP_OUTSIDE);
-        if (!is_outside(step)) {
-            sum = ps_ns_add(sum, ps_column_int(steps, r, "time", 0));
-            n++;
-            p->n_steps += step != last; /* each pipeline has a row in it */
-            last = step;
-        }
-    }
-    p->step_ns = mean(sum, n);
 }
 
 /* --- the same stage of several pipelines ------------------------------------------------------------------------- */
@@ -341,12 +323,96 @@ static int64_t unequal_ns(const pipes *p) {
     return most_ns - mean(sum_ns, (int64_t)p->n_numbers);
 }
 
+/* The row of PipelineReplay whose name ends so, SIZE_MAX for none. */
+static size_t replay_row(const ps_table *replay, const char *end) {
+    size_t n_end = strlen(end);
+    for (size_t r = 0; replay != NULL && r < replay->n_rows; r++) {
+        const char *name = ps_column_text(replay, r, "schedule");
+        size_t n = strlen(name);
+        if (n >= n_end && strcmp(name + n - n_end, end) == 0) {
+            return r;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* The row with the most gain after row `last` in the order of gains (0: the first one); those without gain do not count. */
+static size_t next_best(const ps_table *replay, size_t last, size_t balanced) {
+    int64_t limit = last > 0 ? ps_column_int(replay, last, "gain", 0) : INT64_MAX;
+    size_t best = SIZE_MAX;
+    int64_t most = 0;
+    for (size_t r = 1; r < replay->n_rows; r++) {
+        int64_t gain = ps_column_int(replay, r, "gain", 0);
+        bool after = gain < limit || (gain == limit && r > last);
+        if (r != balanced && after && gain > most) {
+            best = r;
+            most = gain;
+        }
+    }
+    return best;
+}
+
+/* The replayed schedule with the most gain, SIZE_MAX for none; a split of the stages is no schedule. */
+static size_t best_schedule(const ps_table *replay) {
+    return replay != NULL ? next_best(replay, 0, replay_row(replay, "stages balanced")) : SIZE_MAX;
+}
+
+/* Only what would help here. */
+static void advise_on_bubble(pipes *p, int64_t busy_ns) {
+    char text[256];
+    char schedule[96] = "";
+    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
+    size_t best = ps_report_replay_is_like(p->report) ? best_schedule(replay) : SIZE_MAX;
+    bool unequal = ps_percent(unequal_ns(p), busy_ns) >
+                   p->report->findings.thresholds[PS_RULE_STAGE_IMBALANCE];
+    if (best != SIZE_MAX) {
+        (void)snprintf(schedule, sizeof schedule, "; another schedule (%s gains most)",
+                       ps_column_text(replay, best, "schedule"));
+    }
+    (void)snprintf(text, sizeof text,
+                   "More microbatches in a step%s%s. docs/bubble.md explains the figures.",
+                   schedule, unequal ? "; balanced stages" : "");
+    ps_findings_remedy(&p->report->findings, text);
+}
+
+typedef struct bubble_text {
+    char whole[64], ideal[192], unequal[96];
+} bubble_text;
+
+/* What the figures of the bubble stand beside: the step in full, the schedule's own bubble, the part of unequal stages. */
+static void say_beside(const pipes *p, bubble_text *out) {
+    const ps_table *steps = ps_report_chart_table(p->report, "PipelineStep");
+    double ideal = steps != NULL && ps_table_column(steps, "ideal") != SIZE_MAX
+                       ? ps_column_real(steps, 0, "ideal")
+                       : -1;
+    int64_t unequal = unequal_ns(p);
+    *out = (bubble_text){.whole = ""};
+    if (p->report->step_ns > p->step_ns) {
+        (void)snprintf(out->whole, sizeof out->whole, " (which takes %s in all)",
+                       ps_ns_text_of(p->report->step_ns).text);
+    }
+    if (ideal >= 0) {
+        (void)snprintf(
+            out->ideal, sizeof out->ideal,
+            " %s itself has %.1f %% with this number of microbatches, were all stages equally fast and nothing "
+            "lost between them.",
+            p->report->chart->schedule[0] != '\0' ? p->report->chart->schedule : "The schedule",
+            ideal);
+    }
+    if (unequal > 0) {
+        (void)snprintf(out->unequal, sizeof out->unequal,
+                       " Of it, %s come from stages that are not equally fast.",
+                       ps_ns_text_of(unequal).text);
+    }
+}
+
 /* The bubble of the mean stage is warm-up + stall + cool-down; another cut of it is what the slowest stage is busier than
  * the mean, and what would be left with equal stages. */
 static void find_bubble(pipes *p) {
     stage sum = {0};
     for (size_t i = 0; i < p->n; i++) {
         const stage *s = &p->stages[i];
+        sum.busy_ns = ps_ns_add(sum.busy_ns, mean(s->busy_ns, s->n_steps));
         sum.bubble_ns = ps_ns_add(sum.bubble_ns, mean(s->bubble_ns, s->n_steps));
         sum.warmup_ns = ps_ns_add(sum.warmup_ns, mean(s->warmup_ns, s->n_steps));
         sum.stall_ns = ps_ns_add(sum.stall_ns, mean(s->stall_ns, s->n_steps));
@@ -359,32 +425,23 @@ static void find_bubble(pipes *p) {
     if (!ps_rule_fires(f, PS_RULE_BUBBLE, share)) {
         return;
     }
+    bubble_text beside;
+    say_beside(p, &beside);
     ps_findings_add(
         f,
         (ps_finding){
             .rule = PS_RULE_BUBBLE, .rank = -1, .stage = -1, .gain_ns = bubble_ns, .value = share},
-        "Of the %s from the first to the last op of a step %s are bubble (%.1f %%, mean of %s): "
-        "warm-up %s, stalls %s, cool-down %s. Of it, %s come from stages that are not equally fast.",
-        ps_ns_text_of(p->step_ns).text, ps_ns_text_of(bubble_ns).text, share, count_stages(p).text,
-        ps_ns_text_of(mean(sum.warmup_ns, n)).text, ps_ns_text_of(mean(sum.stall_ns, n)).text,
-        ps_ns_text_of(mean(sum.cooldown_ns, n)).text, ps_ns_text_of(unequal_ns(p)).text);
+        "Of the %s from the first to the last op of a step%s %s are bubble (%.1f %%, mean of %s): "
+        "warm-up %s, stalls %s, cool-down %s.%s%s",
+        ps_ns_text_of(p->step_ns).text, beside.whole, ps_ns_text_of(bubble_ns).text, share,
+        count_stages(p).text, ps_ns_text_of(mean(sum.warmup_ns, n)).text,
+        ps_ns_text_of(mean(sum.stall_ns, n)).text, ps_ns_text_of(mean(sum.cooldown_ns, n)).text,
+        beside.unequal, beside.ideal);
+    advise_on_bubble(p, mean(sum.busy_ns, n));
     for (size_t i = 0; i < p->n_numbers && i < 2; i++) {
         show_stage(p, p->numbers[i], bubble_time);
     }
     show_bubbles(p->report, (wanted){.of = whole, .rank = -1}, 3);
-}
-
-/* The row of PipelineReplay whose name ends so, SIZE_MAX for none. */
-static size_t replay_row(const ps_table *replay, const char *end) {
-    size_t n_end = strlen(end);
-    for (size_t r = 0; replay != NULL && r < replay->n_rows; r++) {
-        const char *name = ps_column_text(replay, r, "schedule");
-        size_t n = strlen(name);
-        if (n >= n_end && strcmp(name + n - n_end, end) == 0) {
-            return r;
-        }
-    }
-    return SIZE_MAX;
 }
 
 static int more_busy(const void *a, const void *b) {
@@ -493,6 +550,78 @@ static int32_t most_awaited(const ps_chart *chart, int32_t rank) {
     return best;
 }
 
+/* Whether the stage stands on another machine than one next to it. */
+static bool is_at_a_border(const pipes *p, const stage *s) {
+    const ps_chart *c = p->report->chart;
+    int32_t machine = -1;
+    bool any = false;
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        machine = c->ranks[r].rank == s->rank ? c->ranks[r].machine : machine;
+    }
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        const ps_chart_rank *x = &c->ranks[r];
+        any = any || (x->pipeline == s->pipeline && x->machine != machine &&
+                      (x->stage == s->stage - 1 || x->stage == s->stage + 1));
+    }
+    return any;
+}
+
+static bool has_launches(const ps_report *report, int64_t rank) {
+    bool any = false;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        any = any || (m->rank == rank && m->facts->n_launches > 0);
+    }
+    return any;
+}
+
+/* Stage `number` of the pipeline is busier than the mean of its stages, by more than what counts as balanced. */
+static bool is_slow(const pipes *p, int32_t pipeline, int32_t number) {
+    int64_t sum_ns = 0;
+    int64_t busy_ns = 0;
+    int64_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const stage *s = &p->stages[i];
+        if (s->pipeline == pipeline) {
+            int64_t ns = mean(s->busy_ns, s->n_steps);
+            sum_ns = ps_ns_add(sum_ns, ns);
+            busy_ns = s->stage == number ? ns : busy_ns;
+            n++;
+        }
+    }
+    int64_t mean_ns = mean(sum_ns, n);
+    return ps_percent(busy_ns - mean_ns, mean_ns) >
+           p->report->findings.thresholds[PS_RULE_STAGE_IMBALANCE];
+}
+
+/* Only what would help here. */
+static void advise_on_stall(const pipes *p, ps_rule_id rule, const stage *worst, int32_t awaited) {
+    char text[320];
+    bool has_host = has_launches(p->report, worst->rank);
+    if (rule == PS_RULE_STAGE_WAIT && awaited >= 0 && is_slow(p, worst->pipeline, awaited)) {
+        (void)snprintf(
+            text, sizeof text,
+            "Speed stage %d up (where it waits itself, the slowest one behind it), or take a schedule that "
+            "gives its neighbours other work in between.",
+            (int)awaited);
+    } else if (rule == PS_RULE_STAGE_WAIT) {
+        (void)snprintf(
+            text, sizeof text,
+            "More microbatches, or a schedule that gives the stages other work in between: the stage that is "
+            "waited for is no slower than the others.");
+    } else if (rule == PS_RULE_TRANSFER_WAIT) {
+        (void)snprintf(text, sizeof text,
+                       "Start receives early, overlap sends (overlap-p2p-communication)%s%s.",
+                       is_at_a_border(p, worst) ? ", keep neighbouring stages on one machine" : "",
+                       has_host ? "; look at the dispatch section for that rank" : "");
+    } else {
+        (void)snprintf(text, sizeof text, "Usually the host or the data: %s.",
+                       has_host ? "see the dispatch section for that rank"
+                                : "the profile holds no launches that would tell");
+    }
+    ps_findings_remedy(&p->report->findings, text);
+}
+
 static void find_stall(pipes *p, const stall_rule *rule) {
     over_pipelines most = {.n = 0};
     size_t n_over = 0;
@@ -511,11 +640,10 @@ static void find_stall(pipes *p, const stall_rule *rule) {
     const stage *worst = most.worst;
     int64_t ns = mean(rule->of(worst), worst->n_steps);
     char for_whom[64] = "";
-    if (rule->rule == PS_RULE_STAGE_WAIT) {
-        int32_t awaited = most_awaited(p->report->chart, worst->rank);
-        if (awaited >= 0) {
-            (void)snprintf(for_whom, sizeof for_whom, ", most of it for stage %d", (int)awaited);
-        }
+    int32_t awaited =
+        rule->rule == PS_RULE_STAGE_WAIT ? most_awaited(p->report->chart, worst->rank) : -1;
+    if (awaited >= 0) {
+        (void)snprintf(for_whom, sizeof for_whom, ", most of it for stage %d", (int)awaited);
     }
     char median[128] = "";
     if (p->n_pipelines > 1) {
@@ -533,6 +661,7 @@ static void find_stall(pipes *p, const stall_rule *rule) {
         "%s (rank %s) %s %s in each step%s.%s %zu of %zu stages are over the threshold%s.",
         name_stage(p, worst, true).text, PS_RANK(worst->rank), rule->what, ps_ns_text_of(ns).text,
         for_whom, median, n_over, p->n_numbers, p->n_pipelines > 1 ? " in some pipeline" : "");
+    advise_on_stall(p, rule->rule, worst, awaited);
     show_bubbles(p->report, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
 }
 
@@ -548,22 +677,6 @@ static void show_schedule(ps_report *report, const ps_table *replay, size_t row)
                                        .dur_ns = ps_column_int(replay, row, "step time", 0),
                                        .name = ps_column_text(replay, row, "schedule"),
                                        .note = note});
-}
-
-/* The row with the most gain after row `last` in the order of gains (0: the first one); those without gain do not count. */
-static size_t next_best(const ps_table *replay, size_t last, size_t balanced) {
-    int64_t limit = last > 0 ? ps_column_int(replay, last, "gain", 0) : INT64_MAX;
-    size_t best = SIZE_MAX;
-    int64_t most = 0;
-    for (size_t r = 1; r < replay->n_rows; r++) {
-        int64_t gain = ps_column_int(replay, r, "gain", 0);
-        bool after = gain < limit || (gain == limit && r > last);
-        if (r != balanced && after && gain > most) {
-            best = r;
-            most = gain;
-        }
-    }
-    return best;
 }
 
 static bool has_weights(const ps_chart *chart) {
@@ -584,7 +697,7 @@ static void find_schedule(pipes *p) {
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
     size_t balanced = replay_row(replay, "stages balanced");
     ps_findings *f = &p->report->findings;
-    size_t best = replay != NULL ? next_best(replay, 0, balanced) : SIZE_MAX;
+    size_t best = best_schedule(replay);
     double share = best != SIZE_MAX ? ps_column_real(replay, best, "gain share") : 0;
     if (best == SIZE_MAX || !ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, share)) {
         return;
@@ -605,6 +718,7 @@ static void find_schedule(pipes *p) {
                      .rank = -1,
                      .stage = -1,
                      .gain_ns = is_like ? gain_ns : 0,
+                     .replayed = is_like ? ps_column_text(replay, best, "schedule") : NULL,
                      .is_assumed = is_assumed,
                      .value = share},
         "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %.3g microbatches "
@@ -618,6 +732,13 @@ static void find_schedule(pipes *p) {
             ? " Weight gradients were not measured apart: they are taken as half of the backward."
             : "",
         unlike);
+    if (ps_column_real(replay, best, "activations") <= ps_column_real(replay, 0, "activations")) {
+        char text[160];
+        (void)snprintf(text, sizeof text,
+                       "Run %.64s: it holds no more activations than the schedule that ran.",
+                       ps_column_text(replay, best, "schedule"));
+        ps_findings_remedy(f, text);
+    }
     show_schedule(p->report, replay, 0);
     for (size_t shown = 0; best != SIZE_MAX && shown < PS_EVIDENCE_MAX; shown++) {
         show_schedule(p->report, replay, best);
@@ -674,10 +795,10 @@ void ps_report_pipeline(ps_report *report) {
     if (!sum_stages(&p)) {
         report->findings.failed = true;
     }
-    mean_step(&p);
+    p.step_ns = report->chart_step_ns;
     find_unexplained(report);
     report->findings.failed = report->findings.failed || !number_stages(&p);
-    if (!report->findings.failed && p.n > 0 && p.n_steps > 0) {
+    if (!report->findings.failed && p.n > 0 && report->n_chart_steps > 0) {
         find_bubble(&p);
         find_imbalance(&p);
         for (size_t i = 0; i < sizeof STALLS / sizeof *STALLS; i++) {

@@ -122,13 +122,18 @@ static void add_next(sentence *s, const ps_findings *all, size_t detail) {
 
 static void say_largest(sentence *s, const ps_report *report, const ps_finding *f) {
     int64_t after_ns = report->step_ns - f->gain_ns;
+    char without[128] = "without it";
+    if (f->replayed != NULL) { /* no schedule has no bubble: the gain is that of the best one */
+        (void)snprintf(without, sizeof without, "with the best that was replayed (%.64s)",
+                       f->replayed);
+    }
     add_text(s, "%s", ps_finding_title(f));
     add_place(s, report, f);
     add_text(
-        s,
-        ". That costs at most %s of a step of %s (%.1f %%): without it a step would take %s or more%s.",
+        s, ". That costs at most %s of a step of %s (%.1f %%): %s a step would take %s or more%s.",
         ps_ns_text_of(f->gain_ns).text, ps_ns_text_of(report->step_ns).text,
-        ps_percent(f->gain_ns, report->step_ns), ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
+        ps_percent(f->gain_ns, report->step_ns), without,
+        ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
         f->is_assumed ? ", if what was not measured is as assumed" : "");
     size_t detail = add_detail(s, report);
     add_next(s, &report->findings, detail);
@@ -182,7 +187,11 @@ static void say_verdict(sentence *s, const ps_report *report) {
                  ps_finding_title(&f->all[0]));
         say_parts(s, report);
     } else {
-        add_text(s, "Nothing is over its threshold.");
+        static const char *const SAID[] = {
+            [PS_JUDGED_NOTHING] = "Nothing could be judged: what is missing stands below.",
+            [PS_JUDGED_A_PART] = "Nothing that could be judged is over its threshold.",
+            [PS_JUDGED_ALL] = "Nothing is over its threshold."};
+        add_text(s, "%s", SAID[ps_report_judged(report)]);
         say_parts(s, report);
     }
 }

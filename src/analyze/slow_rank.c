@@ -240,11 +240,16 @@ static bool put_late(ps_table *t, const judging *j, const ps_late_row *row) {
     }
     ps_table_set_int(t, L_RANK, j->in->ranks[row->rank].rank);
     ps_table_set_int(t, L_N, (int64_t)row->n);
-    ps_table_set_int(t, L_LAST, (int64_t)row->n_last);
-    ps_table_set_real(t, L_LATE, us(row->late_ns));
-    ps_table_set_real(t, L_MEAN, row->n > 0 ? us(row->behind_ns) / (double)row->n : 0);
-    ps_table_set_real(t, L_MAX, us(row->most_behind_ns));
-    ps_table_set_real(t, L_WAITED, us(row->waited_ns));
+    size_t n_known = row->n - row->n_unknown;
+    if (n_known > 0 || row->n == 0) { /* else how late it was is not known of any */
+        ps_table_set_int(t, L_LAST, (int64_t)row->n_last);
+        ps_table_set_real(t, L_LATE, us(row->late_ns));
+        ps_table_set_real(t, L_MEAN, n_known > 0 ? us(row->behind_ns) / (double)n_known : 0);
+        ps_table_set_real(t, L_MAX, us(row->most_behind_ns));
+    }
+    if (row->n_waits_unknown < row->n_waits || row->n_waits == 0) {
+        ps_table_set_real(t, L_WAITED, us(row->waited_ns));
+    }
     ps_table_set_real(t, L_OFFSET, us(clock->offset_ns));
     ps_table_set_int(t, L_CLOCK, j->in->ranks[clock->reference].rank);
     return true;
@@ -291,6 +296,14 @@ static void count_unmatched(const ps_reduce_input *in, size_t n) {
     }
 }
 
+/* On the receiver, which does not know how long it waited. */
+static void count_apart(const ps_reduce_input *in, const ps_late *late) {
+    for (size_t i = 0; i < late->n_receives; i++) {
+        const ps_late_receive *r = &late->receives[i];
+        ps_diag_count(in->diags[r->receiver], PS_ODD_TRANSFER_APART, !r->is_known);
+    }
+}
+
 static size_t count_parts(const ps_reduce_input *in) {
     size_t n = 0;
     for (size_t r = 0; r < in->n_ranks; r++) {
@@ -318,6 +331,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     }
     if (code == PS_OK) {
         count_unmatched(in, j.late.n_unmatched);
+        count_apart(in, &j.late);
         code = judge_all(&j) ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK) {

@@ -176,6 +176,9 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_COMM_UNMATCHED, PS_SEV_INFO, "communication-unmatched",                               \
       "%llu communication {operators have no counterpart on the other ranks of "                   \
       "their|operator has no counterpart on the other ranks of its} group: not compared")          \
+    X(PS_ODD_TRANSFER_APART, PS_SEV_INFO, "transfer-apart",                                        \
+      "%llu {receives do not overlap their sends|receive does not overlap its send} in time: how " \
+      "late the sender was is not known")                                                          \
     X(PS_ODD_LINK_RANK, PS_SEV_LOSS, "link-rank-unknown",                                          \
       "%llu {links lead|link leads} to a place of a group whose global rank is not known: "        \
       "left out")                                                                                  \

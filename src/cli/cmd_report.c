@@ -227,6 +227,7 @@ static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
                            .n_ranks = run->n_ranks,
                            .findings = table_of(result, "findings"),
                            .evidence = table_of(result, "evidence"),
+                           .sections = table_of(result, "sections"),
                            .verdict = table_of(result, "verdict"),
                            .overview = table_of(result, "overview"),
                            .overview_stages = table_of(result, "overview_stages"),

@@ -14,6 +14,7 @@ ps_chart *ps_chart_new(void) {
         chart->schedule_how = "";
         chart->labels = "";
         chart->untold = "";
+        chart->unreplayed = "";
         ps_arena_init(&chart->arena);
     }
     return chart;
@@ -108,6 +109,12 @@ bool ps_chart_add_figure(ps_chart *chart, ps_chart_figure figure) {
 bool ps_chart_set_untold(ps_chart *chart, const char *untold) {
     const char *copy = ps_arena_strndup(&chart->arena, untold, strlen(untold));
     chart->untold = copy != NULL ? copy : "";
+    return copy != NULL;
+}
+
+bool ps_chart_set_unreplayed(ps_chart *chart, const char *unreplayed) {
+    const char *copy = ps_arena_strndup(&chart->arena, unreplayed, strlen(unreplayed));
+    chart->unreplayed = copy != NULL ? copy : "";
     return copy != NULL;
 }
 

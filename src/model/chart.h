@@ -156,6 +156,8 @@ typedef struct ps_chart {
     size_t n_figures, cap_figures;
     const char
         *untold; /* why some pipelines have no bubble, "" where all have one; owned by the chart */
+    const char *
+        unreplayed; /* why no other schedule was replayed, "" where some was or nobody asked; owned by the chart */
     ps_arena arena; /* names */
 } ps_chart;
 
@@ -172,6 +174,7 @@ bool ps_chart_add_work(ps_chart *chart, ps_chart_work work);
 bool ps_chart_add_part(ps_chart *chart, ps_chart_part part);
 bool ps_chart_add_figure(ps_chart *chart, ps_chart_figure figure);
 bool ps_chart_set_untold(ps_chart *chart, const char *untold);
+bool ps_chart_set_unreplayed(ps_chart *chart, const char *unreplayed);
 bool ps_chart_set_how(ps_chart *chart, const char *schedule_how);
 bool ps_chart_set_labels(ps_chart *chart, const char *labels);
 bool ps_chart_set_text(ps_chart *chart, const char *title, const char *schedule);

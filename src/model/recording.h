@@ -26,7 +26,7 @@ const char *ps_trace_comm_from_marks(const ps_trace *trace);
 /* The timeline of a rank is made of its profiler's tables, because the file that holds it is not there: metadata with the
  * names of that file and of the others that are not there. What only it tells (the host, launches, copies, marks, when a step ended) is unknown, not absent. */
 #define PS_TIMELINE_KEY "pipescope.timeline"
-/* Steps of such a rank begin with their first work: nobody says how long before it. */
+/* Steps of such a rank, and of logs that know nothing but jobs, begin with their first work: nobody says how long before it. */
 #define PS_STEP_STARTS_KEY "pipescope.step_starts"
 /* ... and end with their last work: nobody says how long behind it. */
 #define PS_STEP_ENDS_KEY "pipescope.step_ends"

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "model/recording.h"
 #include "read/paddle_record.h"
 #include "read/paddle_scan.h"
 #include "read/paddle_steps.h"
@@ -274,6 +275,9 @@ ps_code ps_paddle_read_log(ps_input *in, const char *name, uint32_t needs, ps_bu
                           ((needs & PS_NEED_INVENTORY) != 0 && !add_facts(&r)))) {
         code = ps_fail_nomem(err);
     }
+    /* A step is what its jobs span on this rank. */
+    ps_builder_meta(b, PS_STEP_STARTS_KEY, "first work");
+    ps_builder_meta(b, PS_STEP_ENDS_KEY, "last work");
     if (code == PS_OK && ps_input_is_cut(in)) {
         ps_diag_add(r.diag, PS_ODD_TRUNCATED, "%s", r.name);
     }

@@ -51,8 +51,9 @@ static bool copy_late(ps_peers *p, const ps_peer_rank *ranks, const ps_late *lat
     }
     for (size_t i = 0; i < p->n_pairs; i++) {
         const ps_late_receive *r = &late->receives[i];
-        p->pairs[i] = (ps_peer_pair){end_of(ranks, r->sender, r->send_op),
-                                     end_of(ranks, r->receiver, r->receive_op), r->waited_ns};
+        p->pairs[i] =
+            (ps_peer_pair){end_of(ranks, r->sender, r->send_op),
+                           end_of(ranks, r->receiver, r->receive_op), r->waited_ns, r->is_known};
     }
     for (size_t i = 0; i < p->n_parts; i++) {
         const ps_meeting_part *part = &late->parts[i];

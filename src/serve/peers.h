@@ -27,6 +27,7 @@ typedef struct ps_peer_end {
 typedef struct ps_peer_pair {
     ps_peer_end send, receive;
     int64_t waited_ns; /* of the receive for its send */
+    bool is_known;     /* else waited_ns is 0: how long is not known */
 } ps_peer_pair;
 
 typedef struct ps_peer_part {

@@ -103,6 +103,8 @@ static ps_code put_chain(asked *a, bool *is_cut, ps_err *err) {
     return code;
 }
 
+#define WAIT_UNKNOWN (-1) /* then it is left out */
+
 static ps_code put_across(asked *a, company *c, const char *kind, ps_peer_end from, ps_peer_end to,
                           int64_t waited_ns, ps_err *err) {
     if (loaded_of(c, from.rank) == NULL || loaded_of(c, to.rank) == NULL) {
@@ -111,7 +113,9 @@ static ps_code put_across(asked *a, company *c, const char *kind, ps_peer_end fr
     }
     ps_json_object(&a->j);
     ps_json_key_str(&a->j, "kind", kind);
-    ps_json_key_int(&a->j, "waited_ns", waited_ns);
+    if (waited_ns != WAIT_UNKNOWN) {
+        ps_json_key_int(&a->j, "waited_ns", waited_ns);
+    }
     ps_json_key(&a->j, "from");
     ps_code code = put_end(c, &a->j, from, err);
     ps_json_key(&a->j, "to");
@@ -165,7 +169,8 @@ static ps_code put_entry(asked *a, company *c, const ps_peer_entry *e, const ps_
         return put_parts(a, c, *met, err);
     }
     const ps_peer_pair *p = &c->peers->pairs[e->row];
-    return put_across(a, c, PS_FLOW_SEND_RECV, p->send, p->receive, p->waited_ns, err);
+    return put_across(a, c, PS_FLOW_SEND_RECV, p->send, p->receive,
+                      p->is_known ? p->waited_ns : WAIT_UNKNOWN, err);
 }
 
 static bool is_communication(const asked *a) {

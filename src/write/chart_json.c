@@ -279,6 +279,9 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
     if (chart->untold[0] != '\0') {
         ps_json_key_str(&w, "untold", chart->untold);
     }
+    if (chart->unreplayed[0] != '\0') {
+        ps_json_key_str(&w, "unreplayed", chart->unreplayed);
+    }
     if (chart->is_aligned) {
         ps_json_key_bool(&w, "aligned", true);
     }

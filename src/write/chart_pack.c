@@ -305,6 +305,8 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     ps_json_key_int(&j, "measured", chart->n_figures > 0);
     ps_json_key(&j, "untold");
     put_script_str(&j, chart->untold);
+    ps_json_key(&j, "unreplayed");
+    put_script_str(&j, chart->unreplayed);
     ps_json_key(&j, "origin_ns");
     ps_json_int_text(&j, chart->origin_ns);
     ps_json_line(&j, 0);

@@ -25,6 +25,7 @@
 #include "write/chart_rows.h"
 #include "write/shorten.h"
 #include "write/svg_lane.h"
+#include "write/text_width.h"
 #include "write/writers.h"
 
 enum { PAD = 24, NAMES = 132, SHARES = 56, WIDTH = 1200, WIDTH_MIN = 480, WIDTH_MAX = 20000 };
@@ -51,27 +52,6 @@ typedef struct picture {
 } picture;
 
 /* --- text -------------------------------------------------------------------------------------------------- */
-
-/* About how wide a text is, on the wide side: fonts differ. */
-static double text_width(const char *text, double size) {
-    double em = 0;
-    size_t n = strlen(text);
-    for (size_t i = 0; i < n;) {
-        size_t bytes = ps_utf8_len(text + i, n - i);
-        char c = text[i];
-        if (bytes > 1) {
-            em += ps_utf8_columns(text + i, bytes) > 1 ? 1.05 : 0.6;
-        } else if (strchr("mwMW", c) != NULL) {
-            em += 0.86;
-        } else if (strchr("ijltfr.,:;|' -", c) != NULL) {
-            em += 0.3;
-        } else {
-            em += c >= 'A' && c <= 'Z' ? 0.69 : c >= 'a' && c <= 'z' ? 0.54 : 0.58;
-        }
-        i += bytes > 0 ? bytes : 1;
-    }
-    return em * size;
-}
 
 typedef enum anchor { START, MIDDLE, END } anchor;
 
@@ -201,7 +181,7 @@ enum { SUBTITLE_PITCH = 16 };
 
 /* Quiet lines below the title, broken at blanks where the next word would pass the right edge; the plot moves down. */
 static void put_subtitle(picture *p, ps_buf *text) {
-    const double room = 0.85 * (p->width - 2 * PAD); /* some fonts are wider than text_width says */
+    const double room = p->width - 2 * PAD;
     char *line = text->data;
     double y = PAD + 38;
     while (line != NULL && *line != '\0') {
@@ -210,7 +190,7 @@ static void put_subtitle(picture *p, ps_buf *text) {
             at += strcspn(at, " \n");
             const char stop = *at;
             *at = '\0';
-            bool fits = text_width(line, 12) <= room;
+            bool fits = ps_text_width(line, 12) <= room;
             *at = stop;
             end = fits || end == NULL ? at : end;
             if (!fits || stop != ' ') {
@@ -358,8 +338,8 @@ static bool label_text(const ps_op *op, int level, label *out) {
 }
 
 static bool label_fits(const label *l, double room) {
-    return text_width(l->text, 11) <= room &&
-           (l->second == NULL || text_width(l->second, 11) <= room);
+    return ps_text_width(l->text, 11) <= room &&
+           (l->second == NULL || ps_text_width(l->second, 11) <= room);
 }
 
 static double room_of(const picture *p, const ps_block *b, double *middle) {
@@ -488,7 +468,7 @@ static void put_part(picture *p, const ps_chart_part *part, double y, double h) 
     int look = part->communicates ? PS_OP_SEND : part->kind;
     double gap = x1 - x0 > 3 ? 1 : 0;
     put_colour_rect(p, p->scale.x + x0, y, x1 - x0 - gap, h, p->colours[look]);
-    if (h >= LABEL_ROOM && text_width(part->name, 10) <= x1 - x0 - 4) {
+    if (h >= LABEL_ROOM && ps_text_width(part->name, 10) <= x1 - x0 - 4) {
         put_text(p, p->scale.x + (x0 + x1) / 2, y + h / 2 + 4, 10, MIDDLE,
                  ps_theme_text_on(p->colours[look]), "", part->name);
     }
@@ -670,7 +650,7 @@ typedef struct flow {
 
 /* Room for a swatch and its text; moves on, to the next line when needed. */
 static double flow_next(picture *p, flow *f, const char *text) {
-    double needs = 26 + text_width(text, 12);
+    double needs = 26 + ps_text_width(text, 12);
     if (f->x > PAD && f->x + needs > p->width - PAD) {
         f->x = PAD;
         f->y += 20;

@@ -586,6 +586,9 @@ static void put_origin(const picture *p) {
     if (p->chart->untold[0] != '\0') {
         ps_buf_addf(p->out, "%s\n", p->chart->untold);
     }
+    if (p->chart->unreplayed[0] != '\0') {
+        ps_buf_addf(p->out, "%s\n", p->chart->unreplayed);
+    }
     ps_chart_say_clocks(p->chart, p->canvas.style.utf8, "", "\n", p->out);
 }
 

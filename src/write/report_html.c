@@ -434,14 +434,8 @@ static void put_finding(page *p, size_t row) {
 
 /* What is not judged in a section, and why. */
 static void put_silence(page *p, size_t section) {
-    const ps_table *t = p->view->findings;
     const char *name = ps_report_section_name(section);
-    size_t n = 0;
-    for (size_t r = 0; r < t->n_rows; r++) {
-        n += strcmp(ps_view_text(t, r, "section"), name) == 0;
-    }
-    char text[PS_SILENCE_TEXT];
-    const char *silence = ps_view_silence(p->view, section, n, text);
+    const char *silence = ps_view_silence(p->view, section);
     if (silence != NULL) {
         ps_buf_addf(p->out, "<p class=quiet>%c%s: ", name[0] - 'a' + 'A', name + 1);
         put_tag(p, "", silence, "</p>\n");

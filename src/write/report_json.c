@@ -111,6 +111,7 @@ ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *er
     add_head(&j, view);
     add_verdict(&j, view);
     add_findings(&j, view);
+    add_table(&j, "sections", view->sections);
     add_table(&j, "overview", view->overview);
     add_table(&j, "overview_stages", view->overview_stages);
     add_table(&j, "kernels", view->kernels);

@@ -297,15 +297,9 @@ static void put_finding(page *p, size_t row) {
 
 /* What is not judged, and why; one line a section. */
 static void put_silence(page *p, size_t section) {
-    const ps_table *t = p->view->findings;
     const char *name = ps_report_section_name(section);
-    char line[512];
-    size_t n = 0;
-    for (size_t r = 0; r < t->n_rows; r++) {
-        n += strcmp(ps_view_text(t, r, "section"), name) == 0;
-    }
-    char text[PS_SILENCE_TEXT];
-    const char *silence = ps_view_silence(p->view, section, n, text);
+    const char *silence = ps_view_silence(p->view, section);
+    char line[1024];
     if (silence != NULL) {
         (void)snprintf(line, sizeof line, "%c%s: %s", name[0] - 'a' + 'A', name + 1, silence);
         wrap(p, line, 0);
@@ -329,7 +323,7 @@ static void put_title(page *p) {
     char step[32];
     char ranks[PS_RANKS_TEXT];
     char steps[64] = "steps";
-    char found[128] = "nothing is over its threshold";
+    char found[128] = "no findings";
     char line[640];
     ps_view_duration(v->step_ns, step);
     if (v->n_steps > 0) {

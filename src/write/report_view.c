@@ -42,92 +42,14 @@ bool ps_view_is_null(const ps_table *t, size_t row, const char *column) {
     return cell(t, row, column, &type) == NULL;
 }
 
-static bool has_computing(const ps_report_view *view) {
-    for (size_t r = 0; view->overview != NULL && r < view->overview->n_rows; r++) {
-        if (ps_view_int(view->overview, r, "computing") > 0) {
-            return true;
+const char *ps_view_silence(const ps_report_view *view, size_t section) {
+    const ps_table *t = view->sections;
+    for (size_t r = 0; t != NULL && r < t->n_rows; r++) {
+        if (strcmp(ps_view_text(t, r, "section"), ps_report_section_name(section)) == 0) {
+            return ps_view_text(t, r, "said");
         }
     }
-    return false;
-}
-
-static bool has_exposed(const ps_report_view *view) {
-    for (size_t r = 0; view->overview != NULL && r < view->overview->n_rows; r++) {
-        if (ps_view_int(view->overview, r, "exposed") > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The number of the finding that says so; 0: it holds all. */
-static int64_t part_finding(const ps_report_view *view) {
-    for (size_t r = 0; r < view->findings->n_rows; r++) {
-        if (strcmp(ps_view_text(view->findings, r, "rule"), "thinned") == 0) {
-            return ps_view_int(view->findings, r, "finding");
-        }
-    }
-    return 0;
-}
-
-/* What of a section a part of the events cannot tell; NULL: nothing is to be said of it. */
-static const char *silence_of_part(size_t section, size_t n, int64_t finding,
-                                   char out[PS_SILENCE_TEXT]) {
-    if (section != 1 && n > 0) {
-        return NULL;
-    }
-    (void)snprintf(
-        out, PS_SILENCE_TEXT,
-        n > 0
-            ? "The capture holds only a part of the events (finding %lld): what part of the computing a "
-              "kernel takes, and what a step would gain, is not judged."
-        : section == 1
-            ? "Not judged: the capture holds only a part of the events (finding %lld), so what part of the "
-              "computing a kernel takes is not known."
-            : "Not judged: the capture holds only a part of the events (finding %lld).",
-        (long long)finding);
-    return out;
-}
-
-const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n,
-                            char out[PS_SILENCE_TEXT]) {
-    int64_t part = part_finding(view);
-    if (section == 0 && view->has_host_times) {
-        return "Not judged: the times of the devices are the host's (no GPU was recorded), so nothing was launched "
-               "and no device waited for the host.";
-    }
-    if (section == 0 && view->n_without_timeline > 0) {
-        return view->n_without_timeline == view->n_ranks
-                   ? "Not judged: what the host did, launches and copies are only in the timeline, which is not there "
-                     "(trace_view.json, or msprof_*.json of msprof). Idle time of the device is all that is known."
-                   : "Of ranks without their timeline (trace_view.json, or msprof_*.json of msprof) nobody knows what the "
-                     "host did, launches and copies: only their idle time is judged.";
-    }
-    if (section == 2 && view->comm_from_marks != NULL && view->comm_from_marks[0] != '\0') {
-#define HOST_MARKS                                                                                   \
-    "The operators come from communication marks, times of the host: a send or a receive holds its " \
-    "waiting for the other end, too."
-#define STREAM_MARKS "The operators come from communication marks, times of the stream."
-        bool is_host = strcmp(view->comm_from_marks, "host") == 0;
-        return n > 0     ? (is_host ? HOST_MARKS : STREAM_MARKS)
-               : is_host ? "Nothing is over its threshold. " HOST_MARKS
-                         : "Nothing is over its threshold. " STREAM_MARKS;
-    }
-    if (n == 0 && section == PS_N_REPORT_SECTIONS - 1 && view->chart == NULL) {
-        return "Nothing says that the ranks are a pipeline (pipescope chart tells what is looked for).";
-    }
-    if (part != 0) {
-        return silence_of_part(section, n, part, out);
-    }
-    if (n > 0) {
-        return NULL;
-    }
-    if (section == 2 && has_computing(view) && !has_exposed(view)) {
-        return "No communication was recorded, or computing hides all of it.";
-    }
-    return section < 2 && !has_computing(view)
-               ? "The profile has no computing kernels: nothing can be said."
-               : "Nothing is over its threshold.";
+    return NULL;
 }
 
 void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to) {

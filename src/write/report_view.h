@@ -25,6 +25,7 @@ typedef struct ps_report_view {
     size_t n_without_timeline;       /* ranks */
     const ps_table *verdict;         /* or NULL */
     const ps_table *findings;        /* never NULL */
+    const ps_table *sections;        /* or NULL */
     const ps_table *evidence;        /* never NULL */
     const ps_table *overview;        /* or NULL */
     const ps_table *overview_stages; /* or NULL */
@@ -66,10 +67,8 @@ const char *ps_report_section_name(size_t section);
 /* Which other finding counts the same time; "" none. */
 void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_TEXT]);
 
-enum { PS_SILENCE_TEXT = 320 };
-/* What there is to say of a section with `n` findings; NULL: nothing. It may stand in `out`. */
-const char *ps_view_silence(const ps_report_view *view, size_t section, size_t n,
-                            char out[PS_SILENCE_TEXT]);
+/* What there is to say of a section beside its findings; NULL: nothing. */
+const char *ps_view_silence(const ps_report_view *view, size_t section);
 
 /* A cell by the name of its column; "" and 0 for NULL and for columns that are not there. */
 const char *ps_view_text(const ps_table *t, size_t row, const char *column);

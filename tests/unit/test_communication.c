@@ -139,6 +139,41 @@ static void receives_are_charged_to_the_sender(void **state) {
     }
 }
 
+/* The two are not at work together: the send was over long before its receive began. Who waited for whom is not known; of two
+ * transfers, one of which tells, that one counts. Collectives tell that the clocks agree. */
+static void transfers_apart_tell_nothing(void **state) {
+    (void)state;
+    for (int and_another = 0; and_another < 2; and_another++) {
+        ps_trace *traces[2];
+        for (int r = 0; r < 2; r++) {
+            ps_builder *b = ps_builder_new();
+            const char *name = r == 0 ? "hcom_send__1_0_1" : "hcom_receive__1_0_1";
+            int64_t at = r == 0 ? 3000 : 8000;
+            (void)comm(b, "all", "hcom_allReduce__9_0_1", 1000, 1100);
+            (void)comm(b, "all", "hcom_allReduce__9_1_1", 20000, 20100);
+            (void)comm(b, "pp", name, at, at + 100);
+            if (and_another == 1) {
+                (void)comm(b, "pp", name, r == 0 ? 15020 : 15000, 15100);
+            }
+            traces[r] = small_seal(b);
+        }
+        small_run o;
+        small_run_mode(&o, "slow_rank", traces, 2, NULL);
+        small_expect(&o, "SlowRankLateness",
+                     and_another == 0 ? "0|all||collective|2|0|0|0|0|0|0|0\n"
+                                        "0|pp||p2p|1|NULL|NULL|NULL|NULL|0|0|0\n"
+                                        "1|all||collective|2|0|0|0|0|0|0|0\n"
+                                        "1|pp||p2p|0|0|0|0|0|NULL|0|0\n"
+                                      : "0|pp||p2p|2|1|20|20|20|0|0|0\n"
+                                        "0|all||collective|2|0|0|0|0|0|0|0\n"
+                                        "1|all||collective|2|0|0|0|0|0|0|0\n"
+                                        "1|pp||p2p|0|0|0|0|0|20|0|0\n");
+        assert_int_equal(o.diags[1].counts[PS_ODD_TRANSFER_APART], 1);
+        small_run_fini(&o);
+        free_all(traces, 2);
+    }
+}
+
 /* In a group of four the other end is known by its place: ranks 0 .. 3 have the places 3, 2, 1, 0. Rank 0 (place 3) sends
  * to place 1, which is rank 2. */
 static void places_tell_the_other_end(void **state) {
@@ -727,6 +762,7 @@ int main(void) {
         cmocka_unit_test(votes_by_collective),
         cmocka_unit_test(two_ranks_vote_by_lateness),
         cmocka_unit_test(receives_are_charged_to_the_sender),
+        cmocka_unit_test(transfers_apart_tell_nothing),
         cmocka_unit_test(places_tell_the_other_end),
         cmocka_unit_test(kernels_and_their_groups),
         cmocka_unit_test(numbers_match),

@@ -131,6 +131,39 @@ static void test_slow_stage(void **context) {
     finish(&s, &r);
 }
 
+/* The machine of stages 2 and 3 has another clock: results seem to come before, or after, they were needed. What the path
+ * computes and waits is the whole step all the same. */
+static void expect_path_despite(int64_t skew_ns, int64_t waited_ns) {
+    sample s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    for (size_t i = 0; i < s.chart->n_ops; i++) {
+        ps_op *op = &s.chart->ops[i];
+        if (s.chart->ranks[op->rank].stage >= 2) {
+            op->start_ns += skew_ns;
+            op->end_ns += skew_ns;
+        }
+    }
+    ps_bubble_report r = measure(&s);
+    assert_int_equal(r.steps[0].step_ns, 330 * US);
+    assert_int_equal(r.steps[0].critical_wait_ns, waited_ns);
+    assert_int_equal(r.steps[0].critical_compute_ns, 330 * US - waited_ns);
+    int64_t on_stages_ns = 0;
+    for (size_t i = 0; i < 4; i++) {
+        on_stages_ns += r.stages[i].critical_ns;
+    }
+    assert_int_equal(on_stages_ns, r.steps[0].critical_compute_ns);
+    finish(&s, &r);
+}
+
+/* By 15 stage 1's own backward before ends later (280) than what the last one waits for seems to (275): the path takes that. */
+static void test_inputs_that_seem_late_are_on_the_path(void **context) {
+    (void)context;
+    expect_path_despite(3 * US,
+                        3 * US); /* on the way down; on the way up the waiting is too short */
+    expect_path_despite(-3 * US, 3 * US);
+    expect_path_despite(15 * US, 15 * US); /* more than a forward takes */
+    expect_path_despite(-15 * US, 35 * US);
+}
+
 /* Steps of different length: the second step's ops of stage 1 are stretched by hand. Two stages, m = 1: F 0-10, F
  * 10-20, B 20-40, B 40-60; the next step begins at 67. Its last backward ends 5 later. */
 static void test_steps_of_different_length(void **context) {
@@ -312,6 +345,15 @@ static void test_replay(void **context) {
     assert_int_equal(replayed(t, "zb-h2"), 270 * US);
     assert_int_equal(replayed(t, "interleaved, 2 chunks"), 285 * US);
     assert_int_equal(replayed(t, "1f1b, stages balanced"), 330 * US);
+    /* What was not replayed is said with its reason: all others but dualpipev fit 4 stages and 8 microbatches. */
+    for (size_t i = 0; i < result.n_tables; i++) {
+        assert_string_not_equal(result.tables[i]->name, "PipelineNotReplayed");
+    }
+    assert_string_equal(s.chart->unreplayed, "");
+    /* 90 of 330 are the schedule's own. */
+    const ps_table *steps = find_table(&result, "PipelineStep");
+    const ps_value *ideal = ps_table_cell(steps, 0, ps_table_column(steps, "ideal"));
+    assert_float_equal(ideal->u.r, 100.0 * 90 / 330, 1e-6);
     ps_result_fini(&result);
     ps_chart_free(s.chart);
     ps_sim_plan_free(s.plan);
@@ -332,7 +374,39 @@ static void test_memory_limit(void **context) {
     assert_int_equal(replayed(t, "gpipe"), -1);
     assert_int_equal(replayed(t, "zb-h2"), -1);
     assert_int_equal(replayed(t, "zb-h1"), 270 * US);
+    const ps_table *left_out = find_table(&result, "PipelineNotReplayed");
+    assert_string_equal(ps_table_cell(left_out, 0, 0)->u.text, "gpipe");
+    assert_string_equal(ps_table_cell(left_out, 0, 1)->u.text,
+                        "it holds 8 microbatches of activations (--max-activations 6)");
     assert_string_equal(s.chart->schedule_how, "as given");
+    ps_result_fini(&result);
+    ps_chart_free(s.chart);
+    ps_sim_plan_free(s.plan);
+}
+
+/* Forwards and backwards in an order that is no schedule's: the report says so, and what it does not know is left empty. */
+static void test_unknown_schedule(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    forget(s.chart);
+    for (size_t i = 0; i < s.chart->n_ops; i++) {
+        s.chart->ops[i].kind = i % 3 == 0 ? PS_OP_B : PS_OP_F;
+    }
+    s.chart->n_links = 0;
+    ps_result result = {0};
+    ps_err err = PS_ERR_INIT;
+    ps_pipeline_notes notes;
+    ps_pipeline_opts opts = {.pp_type = "", .how = "", .in_full = true};
+    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &notes, &err), PS_OK);
+    assert_null(notes.schedule);
+    assert_non_null(strstr(s.chart->unreplayed,
+                           "No other schedule is replayed: the schedule was not recognised ("));
+    const ps_table *waits = find_table(&result, "PipelineWaits");
+    const ps_table *steps = find_table(&result, "PipelineStep");
+    assert_true(ps_table_cell(waits, 0, ps_table_column(waits, "other"))->is_null);
+    assert_true(ps_table_cell(waits, 0, ps_table_column(waits, "on path"))->is_null);
+    assert_true(ps_table_cell(steps, 0, ps_table_column(steps, "waiting"))->is_null);
+    assert_int_equal(ps_table_column(steps, "ideal"), SIZE_MAX);
     ps_result_fini(&result);
     ps_chart_free(s.chart);
     ps_sim_plan_free(s.plan);
@@ -498,6 +572,7 @@ int main(void) {
         cmocka_unit_test(test_worked_example),
         cmocka_unit_test(test_transfers_are_told_apart),
         cmocka_unit_test(test_slow_stage),
+        cmocka_unit_test(test_inputs_that_seem_late_are_on_the_path),
         cmocka_unit_test(test_steps_of_different_length),
         cmocka_unit_test(test_lost_mark),
         cmocka_unit_test(test_missing_rank),
@@ -505,6 +580,7 @@ int main(void) {
         cmocka_unit_test(test_schedule_is_recognised),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_unknown_schedule),
         cmocka_unit_test(test_empty_chart),
         cmocka_unit_test(test_iterations_without_steps),
         cmocka_unit_test(test_too_large_for_a_plan),

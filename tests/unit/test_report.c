@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/comm_part.h"
 #include "base/alloc.h"
 
 /* One trace, one report. */
@@ -815,13 +816,13 @@ static const ps_column MATRIX[N_M] = {
     [M_TIME] = {.name = "transit_time", .type = PS_COL_REAL}};
 
 /* Five links that carry 100 MB, in 1 ms each, the last one in `last_ms`. */
-static ps_table *matrix(double last_ms) {
+static ps_table *matrix_of(const char *group, double last_ms) {
     ps_table *t = ps_table_new("CommAnalyzerMatrix", "", MATRIX, N_M);
     assert_non_null(t);
     for (int to = 1; to <= 5; to++) {
         assert_true(ps_table_add_row(t));
         assert_true(ps_table_set_text(t, M_NAME, "allreduce-total"));
-        assert_true(ps_table_set_text(t, M_GROUP, "123"));
+        assert_true(ps_table_set_text(t, M_GROUP, group));
         char place[2] = {(char)('0' + to), '\0'};
         assert_true(ps_table_set_text(t, M_FROM, "0"));
         assert_true(ps_table_set_text(t, M_TO, place));
@@ -830,6 +831,10 @@ static ps_table *matrix(double last_ms) {
         ps_table_set_real(t, M_TIME, to == 5 ? last_ms : 1);
     }
     return t;
+}
+
+static ps_table *matrix(double last_ms) {
+    return matrix_of("123", last_ms);
 }
 
 /* 50 GB/s where the others have 100: at their speed its 2 ms would be 1 ms. At 1.2 ms it has 83 %. */
@@ -852,6 +857,47 @@ static void slow_link(void **state) {
             assert_non_null(
                 strstr(report_text(&o, PS_RULE_SLOW_LINK), "HCCS from rank 0 to rank 7"));
         }
+        report_fini(&o);
+    }
+}
+
+/* Rank 0 tells of a slow link from it to rank 7; the collectives of rank 1 are the longest ones. In the communicator of the link they
+ * cross it, and both findings say so; in another one they have nothing to do with it, nor count the same time. */
+static void slow_links_and_slow_collectives(void **state) {
+    (void)state;
+    for (int crossing = 0; crossing < 2; crossing++) {
+        char key[PS_COMM_KEY_SIZE];
+        char info[160];
+        ps_trace *traces[2];
+        report_run o;
+        ps_comm_key(crossing ? "world" : "another", key, sizeof key);
+        (void)snprintf(info, sizeof info,
+                       "{\"%s\": {\"group_name\": \"dp\", \"global_ranks\": [0, 2, 3, 4, 5, 7]}}",
+                       key);
+        for (int i = 0; i < 2; i++) {
+            rig r = rig_begin(4000);
+            (void)rig_kernel(&r, "Add", NULL, 0, 10, 1000);
+            (void)rig_comm(&r, "hcom_allReduce__1_0_1", i == 0 ? 2000 : 1000, 4000, 0);
+            if (i == 0) {
+                ps_builder_side_table(r.b, matrix_of(key, 2));
+                ps_builder_meta(r.b, "parallel_group_info", info);
+            }
+            traces[i] = rig_seal(&r);
+        }
+        report_over(&o, traces, 2, NULL, NULL);
+        const char *slow =
+            strstr(report_text(&o, PS_RULE_COMM_EXPOSED),
+                   "A link of its communicators is slow, from rank 0 to rank 7 (finding");
+        const char *crossed =
+            strstr(report_text(&o, PS_RULE_SLOW_LINK), "The collectives of finding");
+        assert_int_equal(slow != NULL, crossing);
+        assert_int_equal(crossed != NULL, crossing);
+        const ps_table *t = report_table(&o, "findings");
+        size_t rows[2] = {report_row(&o, PS_RULE_COMM_EXPOSED), report_row(&o, PS_RULE_SLOW_LINK)};
+        size_t later = rows[0] > rows[1] ? 0 : 1;
+        const ps_value *with = ps_table_cell(t, rows[later], ps_table_column(t, "shared with"));
+        bool shares = !with->is_null && with->u.i == (int64_t)rows[1 - later] + 1;
+        assert_int_equal(shares, crossing);
         report_fini(&o);
     }
 }
@@ -1119,6 +1165,7 @@ int main(void) {
         cmocka_unit_test(comm_outlier),
         cmocka_unit_test(late_arrival),
         cmocka_unit_test(slow_link),
+        cmocka_unit_test(slow_links_and_slow_collectives),
         cmocka_unit_test(packets),
         cmocka_unit_test(byte_alignment),
         cmocka_unit_test(thresholds),

@@ -208,7 +208,7 @@ static void nothing_to_say(void **state) {
     assert_int_equal(report_table(&o, "findings")->n_rows, 0);
     assert_string_equal(
         ps_table_cell(report_table(&o, "verdict"), 0, 0)->u.text,
-        "Nothing is over its threshold. Computing takes 80.0 % of the step of rank 0 "
+        "Nothing that could be judged is over its threshold. Computing takes 80.0 % of the step of rank 0 "
         "(1.00 ms).");
     report_fini(&o);
 }

@@ -60,6 +60,41 @@ static void finish(report_run *o, ps_result *before) {
     ps_result_fini(before);
 }
 
+static const char *cell_of(const report_run *o, const char *table, size_t row, const char *column) {
+    const ps_table *t = report_table(o, table);
+    return ps_table_cell(t, row, ps_table_column(t, column))->u.text;
+}
+
+static bool advises(const report_run *o, ps_rule_id rule, const char *what) {
+    return strstr(cell_of(o, "findings", report_row(o, rule), "try"), what) != NULL;
+}
+
+/* What is advised and promised is true of this pipeline: its stages are balanced, and no schedule is without a bubble. */
+static void advice_is_true_here(void **state) {
+    (void)state;
+    report_run o;
+    ps_result before = report_plan(&o, (plan){4, 8, -1, 0, 0});
+    assert_false(advises(&o, PS_RULE_BUBBLE, "balanced"));
+    assert_false(advises(&o, PS_RULE_BUBBLE, "below"));
+    assert_true(advises(&o, PS_RULE_BUBBLE, "another schedule (zb-v gains most)"));
+    assert_true(advises(&o, PS_RULE_STAGE_WAIT, "no slower than the others"));
+    assert_null(strstr(report_text(&o, PS_RULE_BUBBLE), "not equally fast"));
+    assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE),
+                           "1f1b itself has 27.3 % with this number of microbatches"));
+    assert_non_null(strstr(cell_of(&o, "verdict", 0, "verdict"),
+                           "with the best that was replayed (zb-v) a step would take 255 us"));
+    finish(&o, &before);
+    before = report_plan(&o, (plan){4, 8, 1, 0, 0});
+    assert_true(advises(&o, PS_RULE_BUBBLE, "balanced stages"));
+    assert_true(advises(&o, PS_RULE_STAGE_WAIT, "Speed stage 1 up"));
+    finish(&o, &before);
+    before = report_plan(&o, (plan){2, 4, -1, 5, 50});
+    assert_false(advises(&o, PS_RULE_TRANSFER_WAIT, "one machine")); /* they are */
+    assert_false(advises(&o, PS_RULE_TRANSFER_WAIT, "dispatch")); /* nothing of the host is here */
+    assert_false(advises(&o, PS_RULE_OTHER_STALL, "dispatch"));
+    finish(&o, &before);
+}
+
 /* Four stages, eight microbatches: each is busy 8 * 30 = 240 of 330. The bubble is 90 on every stage, 27.3 %; the stalls of
  * stage 0 are 90, all for stage 1. No stage is slower, nothing waits for transfer or host. The fastest of the replayed
  * schedules takes 255: of the 90 at most 75 can be won. */
@@ -217,6 +252,7 @@ static void receives(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(even_stages),
+        cmocka_unit_test(advice_is_true_here),
         cmocka_unit_test(replay_unlike_the_step),
         cmocka_unit_test(many_microbatches),
         cmocka_unit_test(slow_stage),

@@ -234,10 +234,10 @@ static void shares_of_a_part_are_none(void **state) {
                                .n_ranks = 1,
                                .findings = report_table(&o, "findings"),
                                .evidence = report_table(&o, "evidence"),
+                               .sections = report_table(&o, "sections"),
                                .overview = report_table(&o, "overview"),
                                .pipeline = -1};
-        char text[PS_SILENCE_TEXT];
-        const char *silence = ps_view_silence(&view, 1, thinned ? 0 : 2, text);
+        const char *silence = ps_view_silence(&view, 1);
         assert_int_equal(silence != NULL, thinned);
         assert_true(!thinned || begins_with(silence, "Not judged: the capture holds only a part of "
                                                      "the events (finding 1), so what part"));

@@ -13,6 +13,7 @@
 #include "support/pictures.h"
 #include "write/chart_rows.h"
 #include "write/chart_svg.h"
+#include "write/text_width.h"
 #include "write/writers.h"
 
 static const ps_chart_svg_opts FIRST = {.step = PS_FIRST_STEP, .pipeline = -1};
@@ -64,6 +65,25 @@ static void test_rows(void **context) {
     assert_int_equal(rows.rows[1].cause_ns[PS_BUBBLE_STALL], 100);
     ps_rows_fini(&rows);
     ps_chart_free(chart);
+}
+
+/* Entries of the legend stand one after the other by the width that their texts are said to have: in DejaVu Sans, the widest font
+ * that a reader usually has, they have those below. */
+static void test_texts_are_wide_enough(void **context) {
+    (void)context;
+    static const struct {
+        const char *text;
+        double px; /* at 12 px */
+    } TEXTS[] = {{"RECV receive from another stage", 199.8},
+                 {"SEND send to another stage", 169.8},
+                 {"B whole backward", 109.4},
+                 {"F forward", 56.7},
+                 {"1B + overlap", 78.6}};
+    for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
+        double px = ps_text_width(TEXTS[i].text, 12);
+        assert_true(px >= TEXTS[i].px);
+        assert_true(px <= 1.15 * TEXTS[i].px);
+    }
 }
 
 static void test_picture(void **context) {
@@ -189,9 +209,13 @@ static void test_memory(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),    cmocka_unit_test(test_picture),
-        cmocka_unit_test(test_nothing), cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_size),    cmocka_unit_test(test_long_subtitle),
+        cmocka_unit_test(test_texts_are_wide_enough),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_long_subtitle),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

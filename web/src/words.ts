@@ -302,6 +302,7 @@ const WORDS = {
   "detail.spread": ["Spread of starts", "开始时间差"],
   "detail.waited-all": ["Waited in all", "合计等待"],
   "detail.waited": ["waited {0}", "等待 {0}"],
+  "detail.wait-unknown": ["how long it waited is not known", "等待时长未知"],
   "detail.sends": ["sends", "发送"],
   "detail.not-loaded": ["{0} in ranks that are no longer loaded", "另有 {0} 个所在的 rank 已不在内存中"],
   "detail.more": ["and {0} more", "以及另外 {0} 个"],
@@ -743,7 +744,7 @@ const COLUMNS: Record<string, string> = {
   "data type": "数据类型", box: "组", ranks: "Rank", sum: "合计",
   busy: "忙", "warm-up": "预热", stall: "停顿", "cool-down": "收尾", own: "自身占比", pipeline: "流水线", slowest: "最慢阶段", "its busy": "其忙时间",
   imbalance: "不均衡", waiting: "等待", "for stages": "等其他阶段", "most for": "等待最久的阶段", "of it": "其中", "for transfer": "等传输", other: "其他",
-  "on path": "在关键路径上", path: "路径占比", schedule: "调度", "step time": "Step 时间", gain: "收益", "gain share": "收益占比", activations: "激活保有量",
+  "on path": "在关键路径上", path: "路径占比", schedule: "调度", "step time": "Step 时间", gain: "收益", "gain share": "收益占比", ideal: "理想", why: "原因", activations: "激活保有量",
   task: "任务", blocks: "块数", "mix blocks": "混合块数", "input types": "输入类型", "input formats": "输入格式", "output types": "输出类型",
   "output formats": "输出格式", what: "内容", finding: "发现", section: "部分", severity: "严重程度", rule: "规则", value: "值", threshold: "阈值",
   "fires when": "触发条件", try: "建议", title: "标题", process: "进程", thread: "线程",
@@ -770,7 +771,7 @@ const VIEWS: Record<string, string> = {
 /** Titles of the tables of a chart, in Chinese; by name. */
 const TABLES: Record<string, string> = {
   PipelineStep: "各流水线的 step、最慢阶段，以及关键路径上的计算与等待", PipelineBubble: "各阶段的空泡", PipelineWaits: "各阶段的停顿在等什么，及其在关键路径上的计算",
-  PipelineReplay: "同样的工作采用其他调度（按实测时长仿真）", ClusterStepTraceTime: "各 rank 与阶段的 step 时间", SlowRankLateness: "各 rank 迟到时间，最晚者在前",
+  PipelineReplay: "同样的工作采用其他调度（按实测时长仿真）", PipelineNotReplayed: "未仿真的调度", ClusterStepTraceTime: "各 rank 与阶段的 step 时间", SlowRankLateness: "各 rank 迟到时间，最晚者在前",
   SlowLinkMatrix: "慢于同类的链路", HcclPerRankStats: "通信算子（按类型与 rank）", CommunicationGroupMapping: "通信域及其 rank", findings: "发现",
 };
 

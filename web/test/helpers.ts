@@ -19,7 +19,7 @@ export function chartOf(ops: TestOp[], ranks = [{ rank: 0, stage: 0, pipeline: 0
     microbatch2: op.microbatch2 ?? -1, phase: op.phase ?? -1, source: 5,
   }));
   return {
-    title: "", schedule: "", how: "", isMeasured: false, untold: "", originNs: "0", ranks: ranks.map((r) => ({ ...r, isTold: true })), labels, n: ops.length,
+    title: "", schedule: "", how: "", isMeasured: false, untold: "", unreplayed: "", originNs: "0", ranks: ranks.map((r) => ({ ...r, isTold: true })), labels, n: ops.length,
     start: Float64Array.from(ops, (o) => o.start),
     end: Float64Array.from(ops, (o) => o.end),
     hostStart: null, hostEnd: null,

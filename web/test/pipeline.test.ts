@@ -72,7 +72,7 @@ test("columns: varints beyond 32 bits and signs", () => {
 test("unpacking rebuilds start and end from gaps", () => {
   const pack = (...bytes: number[]): string => btoa(String.fromCharCode(...bytes));
   const packed: Packed = {
-    title: "t", schedule: "", how: "", measured: 1, untold: "why", origin_ns: "9007199254740993", ranks: [[0, 0, 0, 1], [1, 1, 0, 0]], n: 3,
+    title: "t", schedule: "", how: "", measured: 1, untold: "why", unreplayed: "no schedule", origin_ns: "9007199254740993", ranks: [[0, 0, 0, 1], [1, 1, 0, 0]], n: 3,
     labels: [["0", 0, 0, 0, -1, -1, -1, 5], ["0B", 1, 0, 0, -1, -1, -1, 5]],
     runs: [0, 1, 2, 1, 1, 1],
     label: pack(0, 2, 1), gap: pack(0, 6, 20), dur: pack(20, 40, 0),
@@ -84,6 +84,7 @@ test("unpacking rebuilds start and end from gaps", () => {
   const chart = unpack(packed);
   assert.deepEqual(chart.ranks.map((r) => r.isTold), [true, false]);
   assert.equal(chart.untold, "why");
+  assert.equal(chart.unreplayed, "no schedule");
   assert.deepEqual(chart.parts.map((p) => [p.name, p.start, p.end, p.communicates]), [["attn(F)", 15, 20, false], ["combine(B)", 20, 23, true]]);
   assert.deepEqual([...chart.start], [0, 13, 10]);
   assert.deepEqual([...chart.end], [10, 33, 20]);

@@ -105,7 +105,8 @@ function Rows({ of }: { of: string }) {
   const table = useMemo(() => (found === undefined ? null : chosenRows(
     found, tables.find((t) => t.name === "PipelineBubble"), now?.chart ?? null, all || now === null ? null : step, all || now === null ? null : pipeline)), [found, step, pipeline, all]);
   if (table === null) {
-    return <Empty title={t("pipeline.no-table")} />;
+    const why = of === "PipelineReplay" ? now?.chart.unreplayed ?? "" : "";
+    return <Empty title={t("pipeline.no-table")}>{why !== "" && <p class="quiet">{why}</p>}</Empty>;
   }
   const isReplay = of === "PipelineReplay";
   const isMarked = (row: TableRow): boolean => {

@@ -51,7 +51,7 @@ export function Peers({ slice }: { slice: Slice }) {
         {flows.slice(0, SHOWN).map((f, i) => (
           <li key={i}>
             {!isSelf(f.from) && (f.kind === "send-recv" || i === 0) && <RefButton to={f.from} more={t(f.kind === "send-recv" ? "detail.sends" : "detail.came-last")} />}
-            {!isSelf(f.to) && <RefButton to={f.to} more={t("detail.waited", duration(f.waited_ns ?? 0))} />}
+            {!isSelf(f.to) && <RefButton to={f.to} more={f.waited_ns === undefined ? t("detail.wait-unknown") : t("detail.waited", duration(f.waited_ns))} />}
           </li>
         ))}
       </ul>

@@ -52,6 +52,8 @@ export interface Chart {
   /** Idle time is what `bubbles` says, also where that is none. */
   isMeasured: boolean;
   untold: string;
+  /** Why no other schedule was replayed, "" where some was. */
+  unreplayed: string;
   originNs: string;
   ranks: Rank[];
   labels: Label[];

@@ -138,6 +138,9 @@ export class App {
     if (chart.untold !== "") {
       facts.push(chart.untold);
     }
+    if (chart.unreplayed !== "") {
+      facts.push(chart.unreplayed);
+    }
     this.facts.textContent = facts.join(" \u00b7 ");
     this.view.setLabel(`pipeline chart: ${facts.join(", ")}`);
     this.below.replaceChildren(

@@ -7,6 +7,7 @@ export interface Packed {
   how: string;
   measured: number;
   untold: string;
+  unreplayed: string;
   origin_ns: string;
   ranks: [number, number, number, number][];
   n: number;
@@ -70,6 +71,7 @@ export function unpack(p: Packed): Chart {
     how: p.how,
     isMeasured: p.measured === 1,
     untold: p.untold,
+    unreplayed: p.unreplayed,
     originNs: p.origin_ns,
     ranks: p.ranks.map(([rank, stage, pipeline, told]) => ({ rank, stage, pipeline, isTold: told === 1 })),
     labels,
