@@ -4,6 +4,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/intervals.h"
+#include "analyze/late.h"
 #include "analyze/report_facts.h"
 #include "analyze/report_findings.h"
 #include "model/chart.h"
@@ -28,6 +29,9 @@ typedef struct ps_report_member {
         collective_waits_ns; /* of exposed, mean per step: in collectives, for ranks that come later */
     int64_t waits_ns;        /* the same in receives, too (report_gains.h) */
     ps_intervals bubbles;    /* of the chart, epoch; owned */
+    ps_intervals
+        absent; /* epoch: nothing hides that collectives wait for ranks that are not here; owned */
+    int64_t absent_ns; /* the same, mean per step (ps_report_find_absent) */
     const uint32_t
         *waited_of; /* of each peer of facts->comm_waits its row in `waited`, PS_NO_PEER */
 } ps_report_member;
@@ -97,6 +101,13 @@ const char *ps_report_waited_text(const ps_report_waited *x, char out[PS_WAITED_
 void ps_report_say_waits(const ps_report *report, const ps_report_member *m, char *out,
                          size_t size);
 void ps_report_absent_rank(ps_report *report); /* a rank that was not captured, for comm */
+/* Where tasks name nobody: fills the members' `absent`, and notes in `job` that ranks are missing; before it is told who comes late. */
+void ps_report_find_absent(ps_report *report, const ps_late *late);
+/* Of it, in a collective of the member. */
+int64_t ps_report_absent_within_ns(const ps_report_member *m, const ps_comm_op *op);
+/* The finding of that; false: there is none. */
+bool ps_report_absent_ranks(ps_report *report);
+bool ps_report_rank_is_here(const ps_report *report, int64_t rank);
 /* What the profile's tables say of the times of an operator; NULL when they do not have it. */
 const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm_op *op);
 void ps_report_units(ps_report *report);

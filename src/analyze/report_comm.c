@@ -537,7 +537,9 @@ static void sum_overtaken(const ps_report *report, const ps_late *late, lateness
         const ps_report_member *m = member_of(report, last->rank);
         const ps_comm_op_waits *w = m != NULL ? &m->facts->comm_waits.ops[last->op] : NULL;
         const ps_report_waited *whom = w != NULL ? ps_report_waited_by(report, m, w->most) : NULL;
-        if (whom != NULL && whom->is_absent && w->most_ns > x->late_ns / 10) {
+        bool is_named = whom != NULL && whom->is_absent && w->most_ns > x->late_ns / 10;
+        if (is_named || (w != NULL && ps_report_absent_within_ns(m, &m->facts->comm.ops[last->op]) >
+                                          x->late_ns / 10)) {
             out[last->rank].overtaken_ns = ps_ns_add(out[last->rank].overtaken_ns, x->late_ns);
         } else if (whom == NULL && w != NULL && w->wait_ns > x->late_ns) {
             out[last->rank].doubtful_ns = ps_ns_add(out[last->rank].doubtful_ns, x->late_ns);
@@ -749,6 +751,7 @@ static void find_waiting(ps_report *report) {
     ps_late_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
     if (ps_late_measure(&in, &late, &err) == PS_OK) {
         ps_report_note_waits(report, &late);
+        ps_report_find_absent(report, &late);
         find_late(report, &late);
         find_receives(report, &late);
     } else {

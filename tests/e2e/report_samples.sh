@@ -73,6 +73,10 @@ assert "wait for other ranks for 93.9 ms" in exposed["what"] and exposed["gain_n
 assert exposed["evidence"][0]["note"] == "by its tasks transfer 289 us, wait 88.5 ms", exposed["evidence"][0]
 absent = level1["absent-rank"]
 assert "for rank 6, which was not captured" in absent["what"] and absent["gain_ns"] == 82781397, absent
+# At level 0 tasks name nobody, and both ranks wait 9.6 to 75 ms at once: for ranks that are not here, as at level 1.
+first = load("level0")["findings"][0]
+assert first["rule"] == "absent-rank" and 80e6 < first["gain_ns"] < 86e6, first
+assert load("level0")["job_ranks_at_least"] == 3 and "late-arrival" not in {f["rule"] for f in load("level0")["findings"]}
 # Parts add up to the step; the host's part is within the idle ones.
 for name in ("level1", "level0", "text", "kineto", "nccl"):
     for r in load(name)["overview"]:
