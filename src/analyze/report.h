@@ -116,6 +116,9 @@ void ps_report_optimiser_launches(ps_report *report);
 /* What to try where the host is late in the optimiser's step and its kernels are few already; false: what the rule says. */
 bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
                                 size_t size);
+/* Sentences on what the process of the member does while it fetches a batch, and what to try (NULL: what the rule says). */
+void ps_report_say_fetch(const ps_report_member *m, char *out, size_t size);
+const char *ps_report_fetch_remedy(const ps_report_member *m);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 void ps_report_doubts(ps_report *report);  /* computing or communication, for comm */
 void ps_report_pipeline(ps_report *report);

@@ -179,6 +179,18 @@ typedef struct ps_report_fusion {
     int64_t longest_ns, longest_start_ns /* epoch */, longest_step;
 } ps_report_fusion;
 
+/* What the process does while its device waits for a batch. */
+typedef enum ps_fetch {
+    PS_FETCH_UNKNOWN,
+    PS_FETCH_WAIT,     /* for its workers */
+    PS_FETCH_UNPICKLE, /* what a worker sent */
+    PS_FETCH_COLLATE,
+    PS_FETCH_PIN,
+    PS_FETCH_READ, /* samples: it has no workers */
+    PS_FETCH_OTHER,
+    PS_N_FETCHES
+} ps_fetch;
+
 typedef struct ps_report_rank {
     ps_arena arena;
     ps_vendor vendor;
@@ -186,7 +198,9 @@ typedef struct ps_report_rank {
     bool any_device;
     bool has_host_times;         /* what its devices did was timed on the host: it ran there */
     const char *comm_from_marks; /* ps_trace_comm_from_marks */
-    const char *no_timeline;     /* ps_trace_missing_timeline: files that are missing; NULL none */
+    bool has_frames, has_shapes,
+        has_allocations;     /* recorded of the host, each at a cost of its own */
+    const char *no_timeline; /* ps_trace_missing_timeline: files that are missing; NULL none */
     bool has_no_starts,
         has_no_ends; /* steps begin with their first work, end with their last: nobody says more */
     bool has_no_copies;  /* nobody says whether there were any */
@@ -216,6 +230,7 @@ typedef struct ps_report_rank {
     /* Of all steps: the device did nothing but communicate, and what it computes next was not launched yet (ps_idle.comm). */
     int64_t late_comm_ns[PS_N_IDLE_CAUSES];
     ps_intervals late_comm_spans[PS_N_IDLE_CAUSES];
+    int64_t fetch_ns[PS_N_FETCHES];                 /* they add up to idle_ns of PS_ACTIVITY_DATA */
     int64_t short_gaps_ns;                          /* of the host's, in stretches under 20 us */
     ps_report_copies copies[PS_REPORT_COPIES_KEPT]; /* by time alone, the most first */
     size_t n_copies;
@@ -255,6 +270,7 @@ bool ps_report_gather_host(const ps_host_activity *host, const ps_overlaps *over
                            const ps_idle *idle, ps_report_rank *r);
 bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,
                             ps_report_rank *r, ps_err *err);
+void ps_report_gather_fetches(const ps_host_activity *host, const ps_idle *idle, ps_report_rank *r);
 bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
 bool ps_report_gather_fusions(const ps_links *links, ps_report_rank *r);

@@ -48,6 +48,28 @@ static void look_around(const ps_trace *trace, const char *profiler, ps_report_r
     }
 }
 
+#define HOST_OPS_ASKED 1000
+
+/* What a profiler records of the host beside its operators and calls, as the capture shows it. */
+static void look_for_extras(const ps_trace *trace, ps_report_rank *r) {
+    static const char *const SHAPES[] = {"Input Dims", "Input dims", "inputShapes", "Input Shapes"};
+    const ps_slices *s = ps_trace_slices(trace);
+    size_t n_asked = 0;
+    r->has_frames = s->n > 0 && memchr(s->kind, PS_SLICE_PYTHON, s->n) != NULL;
+    r->has_allocations = !ps_str_is_none(ps_trace_find_text(trace, "[memory]"));
+    for (uint32_t i = 0; i < s->n && n_asked < HOST_OPS_ASKED && !r->has_shapes; i++) {
+        ps_arg arg;
+        bool is_op = s->kind[i] == PS_SLICE_HOST_OP;
+        n_asked += is_op;
+        for (ps_arg_iter it = ps_trace_args(trace, i); is_op && ps_arg_next(&it, &arg);) {
+            const char *key = ps_trace_text(trace, arg.key);
+            for (size_t k = 0; k < sizeof SHAPES / sizeof *SHAPES; k++) {
+                r->has_shapes = r->has_shapes || strcmp(key, SHAPES[k]) == 0;
+            }
+        }
+    }
+}
+
 /* What only a timeline tells is unknown without it. */
 static bool look_for_timeline(const ps_trace *trace, ps_report_rank *r) {
     const ps_slices *s = ps_trace_slices(trace);
@@ -172,6 +194,7 @@ static ps_code gather_idle(const ps_links *links, const ps_overlaps *overlaps, p
         bool ok = ps_report_gather_host(&host, overlaps, &idle, r) &&
                   ps_report_gather_waits(links, overlaps, &idle, r, err) &&
                   ps_report_gather_copies(links, overlaps, r);
+        ps_report_gather_fetches(&host, &idle, r);
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
     ps_idle_fini(&idle);
@@ -208,6 +231,7 @@ ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
     }
     ps_arena_init(&r->arena);
     look_around(in->trace, in->rank->profiler, r);
+    look_for_extras(in->trace, r);
     ps_code code = ps_rank_facts_read(in->trace, &r->arena, &r->facts, in->diag, err);
     if (code == PS_OK && !look_for_timeline(in->trace, r)) {
         code = ps_fail_nomem(err);
