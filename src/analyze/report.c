@@ -518,6 +518,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     for (size_t i = 0; i < report.n_members; i++) {
         ps_intervals_fini(&report.members[i].bubbles);
         ps_intervals_fini(&report.members[i].absent);
+        ps_intervals_fini(&report.members[i].absorbed);
     }
     ps_free(report.waited);
     ps_free(report.members);

@@ -32,6 +32,8 @@ typedef struct ps_report_member {
     ps_intervals
         absent; /* epoch: nothing hides that collectives wait for ranks that are not here; owned */
     int64_t absent_ns; /* the same, mean per step (ps_report_find_absent) */
+    ps_intervals
+        absorbed; /* epoch: of each step what lies before its last wait for ranks that are not here; owned */
     const uint32_t
         *waited_of; /* of each peer of facts->comm_waits its row in `waited`, PS_NO_PEER */
 } ps_report_member;

@@ -235,6 +235,33 @@ static void bound_comm(const ps_report *report, ps_finding *f) {
     }
 }
 
+/* Whether what the finding counts may lie before a wait. */
+static bool may_be_absorbed(time_kind kind) {
+    return kind == TIME_IDLE || kind == TIME_COMPUTING || kind == TIME_COPIES;
+}
+
+/* A tenth of the gain that depends on others is not worth a sentence. */
+static void say_absorbed(ps_report *report, ps_finding *f) {
+    char more[192];
+    if (f->gain_ns <= 0 || !may_be_absorbed(time_of_rule(f->rule).kind)) {
+        return;
+    }
+    f->absorbed_ns = ps_report_absorbed_ns(report, f);
+    if (f->absorbed_ns > f->gain_ns / 10) {
+        (void)snprintf(
+            more, sizeof more,
+            " %s of the gain is won only once ranks that were not captured come earlier: it lies "
+            "before waits for them.",
+            ps_ns_text_of(f->absorbed_ns).text);
+        append_text(&report->findings, f, more);
+    } else if (f->spans.n == 0 && ps_report_all_absorb(report)) {
+        append_text(
+            &report->findings, f,
+            " What of it lies before waits for ranks that were not captured is won only once those "
+            "come earlier.");
+    }
+}
+
 static void bound_gain(ps_report *report, ps_finding *f) {
     int64_t left_ns = 0;
     if (report->findings.is_of_part) {
@@ -324,9 +351,11 @@ static void tell_shared(ps_report *report, size_t at) {
 
 void ps_report_bound_gains(ps_report *report) {
     ps_findings *f = &report->findings;
+    ps_report_find_absorbed(report);
     for (size_t i = 0; i < f->n; i++) {
         bound_gain(report, &f->all[i]);
         ps_intervals_unite(&f->all[i].spans);
+        say_absorbed(report, &f->all[i]);
     }
     if (f->n > 1) {
         qsort(f->all, f->n, sizeof *f->all, compare_findings);
