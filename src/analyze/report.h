@@ -85,6 +85,9 @@ bool ps_report_say_thinned(const ps_report *report, char *out, size_t size);
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
+/* A variable of the environment of the rank: a text, or a number of a list that was written as JSON; "" listed without a value, NULL not
+ * listed, or neither. */
+const char *ps_report_variable(const ps_report_rank *r, const char *name, char room[32]);
 void ps_report_environment(ps_report *report); /* after dispatch, whose findings it looks at */
 void ps_report_comm(ps_report *report);
 

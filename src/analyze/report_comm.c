@@ -7,6 +7,7 @@
 #include "analyze/late.h"
 #include "analyze/marks.h"
 #include "analyze/report.h"
+#include "analyze/report_advice.h"
 #include "analyze/report_gains.h"
 #include "base/alloc.h"
 #include "base/num.h"
@@ -150,8 +151,8 @@ static const char *say_split(const ps_report_member *m, char *out, size_t size) 
 }
 
 /* Overlapping is the first advice only where there is computing to overlap with. */
-static void advise_exposed(ps_report *report, const char *by_split, int64_t claimed_ns,
-                           int64_t hidden_ns) {
+static void advise_exposed(ps_report *report, const ps_report_member *m, const char *by_split,
+                           int64_t claimed_ns, int64_t hidden_ns) {
     char advice[400];
     if (by_split != NULL || hidden_ns < claimed_ns / 2) {
         (void)snprintf(
@@ -160,6 +161,12 @@ static void advise_exposed(ps_report *report, const char *by_split, int64_t clai
             "reductions, groups inside one machine, 16-bit gradients.",
             by_split != NULL ? by_split : "", by_split != NULL ? " " : "");
         ps_findings_remedy(&report->findings, advice);
+        return;
+    }
+    char by_kind[PS_ADVICE_TEXT];
+    const char *remedy = ps_report_overlap_advice(report, m, by_kind, sizeof by_kind);
+    if (remedy != NULL) {
+        ps_findings_remedy(&report->findings, remedy);
     }
 }
 
@@ -218,7 +225,7 @@ static void find_exposed(ps_report *report) {
         PS_RANK(worst->rank), ps_ns_text_of(exposed_ns(worst)).text,
         ps_ns_text_of(worst->step_ns).text, share, receives,
         ps_ns_text_of(worst->computing_ns).text, waits, left, parts);
-    advise_exposed(report, by_split, claimed_ns, hidden_ns);
+    advise_exposed(report, worst, by_split, claimed_ns, hidden_ns);
     show_longest(report, worst);
 }
 
@@ -767,6 +774,7 @@ typedef struct metric {
     const char *what;
     int64_t (*of)(const ps_report_member *m);
     bool most_is_slow; /* else the rank with the least is the one that others wait for */
+    const char *remedy;
 } metric;
 
 static int64_t computing_of(const ps_report_member *m) {
@@ -863,13 +871,19 @@ static void find_spread(ps_report *report, const metric *x) {
             : " The one with the least is the one that the others wait for.",
         slow->stage >= 0 ? "" : " Their stages are unknown: that they do the same work is assumed.",
         ps_report_partial_text(report, partial), report->job.is_partial ? PS_OTHERS_UNKNOWN : "");
+    ps_findings_remedy(&report->findings, x->remedy);
     show_ranks(report, &worst, x);
 }
 
 void ps_report_comm(ps_report *report) {
-    static const metric METRICS[] = {{"Computing", computing_of, true},
-                                     {"Exposed communication", exposed_ns, false},
-                                     {"Free", free_of, true}};
+    static const metric METRICS[] = {
+        {"Computing", computing_of, true,
+         "Unequal work, or a slow chip: compare the kernels of both ranks."},
+        {"Exposed communication", exposed_ns, false,
+         "Look at what the rank with the least of it did before its collectives, its host, its kernels and "
+         "its share of the work: ranks with more wait there."},
+        {"Free", free_of, true,
+         "The host of the rank with the most of it: what it does while its device is idle."}};
     find_heavy(report);
     if (!find_outliers(report, PS_ALIKE_SURE)) {
         (void)find_outliers(report, PS_ALIKE_UNSURE);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/marks.h"
+#include "analyze/report_advice.h"
 #include "analyze/report_compute.h"
 #include "base/alloc.h"
 #include "base/num.h"
@@ -190,6 +191,11 @@ static void find_mfu(compute *c, ps_rule_id rule) {
             ? " Whether memory bounds them is not known: the bandwidth of the chip or the types "
               "of tensors are not."
             : "");
+    char advice[PS_ADVICE_TEXT];
+    const char *remedy = ps_report_mfu_advice(c->report, rule, worst->one, advice, sizeof advice);
+    if (remedy != NULL) {
+        ps_findings_remedy(f, remedy);
+    }
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
         char note[96];

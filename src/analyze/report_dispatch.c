@@ -5,6 +5,7 @@
 
 #include "analyze/marks.h"
 #include "analyze/report.h"
+#include "analyze/report_advice.h"
 #include "base/num.h"
 
 static void show_event(ps_report *report, const ps_report_member *m, const ps_report_event *e,
@@ -240,6 +241,12 @@ static const ps_report_member *find_free(ps_report *report) {
     claim_host_idle(report, m);
     if (per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) > m->host_ns / 2) {
         ps_findings_remedy(f, m->facts->has_frames ? UNRECORDED_WITH_FRAMES : UNRECORDED_HOST);
+    } else {
+        char advice[PS_ADVICE_TEXT];
+        const char *remedy = ps_report_free_advice(report, m, advice, sizeof advice);
+        if (remedy != NULL) {
+            ps_findings_remedy(f, remedy);
+        }
     }
     return m;
 }
@@ -451,6 +458,9 @@ static const char *remedy_of(const ps_report *report, const stop_rule *rule,
         bool is_online = stops[PS_ACTIVITY_ONLINE].idle_ns > stops[PS_ACTIVITY_COMPILE].idle_ns;
         return is_online ? ONLINE : NULL;
     }
+    if (rule->rule == PS_RULE_BLOCKING_SYNC) {
+        return ps_report_sync_advice(report, m, out, size);
+    }
     return rule->rule == PS_RULE_DATA_LOADING ? ps_report_fetch_remedy(m) : NULL;
 }
 
@@ -490,7 +500,7 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
         "%s.%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops, fetch,
         comm_alone_text(comm_ns, comm));
-    char text[400];
+    char text[PS_ADVICE_TEXT];
     const char *remedy = remedy_of(report, rule, worst, text, sizeof text);
     if (remedy != NULL) {
         ps_findings_remedy(&report->findings, remedy);

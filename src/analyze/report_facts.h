@@ -14,6 +14,7 @@
 #include "analyze/flops_operator.h"
 #include "analyze/host_activity.h"
 #include "analyze/idle.h"
+#include "analyze/kernel_class.h"
 #include "analyze/links.h"
 #include "analyze/overlap.h"
 #include "analyze/report_rules.h"
@@ -65,7 +66,10 @@ typedef struct ps_report_kernel {
     double bytes_s; /* of the chip; 0 unknown */
     /* Recorded FLOPs that contradict the shapes, which are in neither of the above. */
     double odd_recorded_flops, odd_shape_flops;
-    ps_product product; /* of those with FLOPs */
+    ps_product product;      /* of those with FLOPs */
+    ps_kernel_family family; /* of the first */
+    bool is_wide;            /* the inputs of the first have 32-bit floats */
+    bool has_types;          /* they are known */
     bool is_aicpu;
     const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
@@ -198,6 +202,7 @@ typedef struct ps_report_rank {
     bool any_device;
     bool has_host_times;         /* what its devices did was timed on the host: it ran there */
     const char *comm_from_marks; /* ps_trace_comm_from_marks */
+    bool trains;                 /* it has backward operators, or an optimiser */
     bool has_frames, has_shapes,
         has_allocations;     /* recorded of the host, each at a cost of its own */
     const char *no_timeline; /* ps_trace_missing_timeline: files that are missing; NULL none */

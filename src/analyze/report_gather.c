@@ -70,6 +70,21 @@ static void look_for_extras(const ps_trace *trace, ps_report_rank *r) {
     }
 }
 
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void look_for_training(const ps_trace *trace, ps_report_rank *r) {
+    const ps_slices *s = ps_trace_slices(trace);
+    for (uint32_t i = 0; i < s->n && !r->trains; i++) {
+        if (ps_is_host_range(s->kind[i])) {
+            const char *name = ps_trace_text(trace, s->name[i]);
+            r->trains = begins(name, "autograd::engine::evaluate_function") ||
+                        begins(name, "Optimizer.step#");
+        }
+    }
+}
+
 /* What only a timeline tells is unknown without it. */
 static bool look_for_timeline(const ps_trace *trace, ps_report_rank *r) {
     const ps_slices *s = ps_trace_slices(trace);
@@ -232,6 +247,7 @@ ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
     ps_arena_init(&r->arena);
     look_around(in->trace, in->rank->profiler, r);
     look_for_extras(in->trace, r);
+    look_for_training(in->trace, r);
     ps_code code = ps_rank_facts_read(in->trace, &r->arena, &r->facts, in->diag, err);
     if (code == PS_OK && !look_for_timeline(in->trace, r)) {
         code = ps_fail_nomem(err);

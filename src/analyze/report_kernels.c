@@ -34,6 +34,7 @@ typedef struct kernels {
     size_t n, cap;
     ps_kernel_keys keys;
     ps_bounds *bounds;
+    ps_classifier classifier;
 } kernels;
 
 static const char *shapes_of(const kernels *k, uint32_t slice) {
@@ -125,6 +126,21 @@ static const char *keep_shapes(kernels *k, const char *text) {
     return ps_arena_strndup(&k->out->arena, text + quoted, n < 400 ? n : 400);
 }
 
+/* Of a new kind: what its first kernel computes, and on what. */
+static bool look_at_first(kernels *k, uint32_t slice, ps_report_kernel *kind) {
+    uint32_t op = k->links->op[slice];
+    ps_kernel_class class = {0};
+    const char *types = input_types(k, slice);
+    types = types == NULL && op != PS_NONE ? ps_trace_arg_text(k->trace, op, "Input type") : types;
+    bool ok = ps_classify(&k->classifier, slice, &class);
+    kind->family = (ps_kernel_family) class.family;
+    kind->has_types = types != NULL;
+    kind->is_wide =
+        types != NULL && (has_word(types, "float", true) || has_word(types, "FLOAT", true) ||
+                          strstr(types, "DT_FLOAT;") != NULL);
+    return ok;
+}
+
 /* The row of the slice's kind, added when new; PS_NONE when memory is out. */
 static uint32_t row_of(kernels *k, uint32_t slice) {
     const char *type = type_of(k, slice);
@@ -148,7 +164,9 @@ static uint32_t row_of(kernels *k, uint32_t slice) {
     }
     r->kernels[r->n_kernels++] =
         (ps_report_kernel){.type = keep_text(k, type), .shapes = keep_shapes(k, shapes)};
-    return r->kernels[row].type != NULL && r->kernels[row].shapes != NULL ? row : PS_NONE;
+    bool ok = r->kernels[row].type != NULL && r->kernels[row].shapes != NULL &&
+              look_at_first(k, slice, &r->kernels[row]);
+    return ok ? row : PS_NONE;
 }
 
 static bool add(kernels *k, uint32_t slice) {
@@ -246,6 +264,7 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_
     k.bounds = ps_calloc(1, sizeof *k.bounds);
     bool ok = ps_kernel_keys_init(&k.keys, k.trace) && ps_strpool_init(&k.texts) && mfu != NULL &&
               k.bounds != NULL && ps_bounds_init(k.bounds, &k.keys, k.trace);
+    ok = ps_classifier_init(&k.classifier, links) && ok;
     for (uint32_t i = 0; ok && i < k.s->n; i++) {
         ok = k.s->kind[i] != PS_SLICE_KERNEL || add(&k, i);
     }
@@ -257,6 +276,7 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_
     ps_mfu_free(mfu);
     ps_free(k.all);
     ps_kernel_keys_fini(&k.keys);
+    ps_classifier_fini(&k.classifier);
     if (k.bounds != NULL) {
         ps_bounds_fini(k.bounds);
         ps_free(k.bounds);

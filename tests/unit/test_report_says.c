@@ -443,6 +443,8 @@ static void memory_is_not_low_mfu(void **state) {
     assert_true(report_fired(&o, PS_RULE_LOW_MFU));
     assert_false(report_fired(&o, PS_RULE_MEMORY_BOUND));
     assert_null(strstr(report_text(&o, PS_RULE_LOW_MFU), "Whether memory bounds"));
+    assert_null(strstr(advice(&o, PS_RULE_LOW_MFU), "multiples of")); /* they are */
+    assert_non_null(strstr(advice(&o, PS_RULE_LOW_MFU), "Larger microbatches"));
     report_fini(&o);
 }
 
