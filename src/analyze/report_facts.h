@@ -51,6 +51,7 @@ typedef struct ps_report_kernel {
     const char *shapes; /* of the inputs; "" unknown */
     const char *name;   /* of the longest one */
     int64_t n, sum_ns, longest_ns;
+    int64_t pays_ns; /* of the sum: a step would be shorter if it were faster (ps_report_paying) */
     int64_t longest_start_ns; /* epoch */
     int64_t longest_step;
     int64_t median_ns;
@@ -73,6 +74,7 @@ typedef struct ps_report_kernel {
     bool is_aicpu;
     const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
+    int64_t conversion_alone_ns;          /* of all of them: no communication beside it */
     int64_t bound_ns[PS_N_REPORT_BOUNDS]; /* of those with counters */
     int64_t few_blocks_ns;                /* of those with fewer blocks than the chip has cores */
     int64_t n_blocks, n_cores;            /* the most blocks of one; 0 unknown */
@@ -268,9 +270,15 @@ typedef struct ps_report_rank {
 
 void ps_report_rank_free(ps_report_rank *r); /* NULL is fine */
 
+/* Computing of a rank (report_pays.c): united, from the origin. */
+typedef struct ps_report_paying {
+    ps_intervals alone;  /* with no communication beside it */
+    ps_intervals paying; /* of it, a step would be shorter if it were faster */
+} ps_report_paying;
+
 /* The pieces of the map, each filling its part; false when memory is out. */
-bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
-                              ps_err *err);
+bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
+                              const ps_report_paying *paying, ps_report_rank *r, ps_err *err);
 bool ps_report_gather_host(const ps_host_activity *host, const ps_overlaps *overlaps,
                            const ps_idle *idle, ps_report_rank *r);
 bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,

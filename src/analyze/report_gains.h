@@ -14,6 +14,8 @@
  * What is gained in the pipeline (bubble, stalls) is bounded by the fastest of the schedules that were replayed with the measured
  * durations, where the replay of the current one takes as long as the measured step.
  *
+ * Computing that pays nothing is no part of what a rule claims (report_pays.c).
+ *
  * What is saved before a collective that waits for a rank that was not captured is only waited longer there: of such gains it is said
  * that they come true once that rank comes earlier. They are not bounded by it, for it may have the same cause.
  *

@@ -197,8 +197,8 @@ static ps_code gather_comm_waits(const ps_map_input *in, const ps_overlaps *over
 }
 
 /* What the host did, and the device for want of it. */
-static ps_code gather_idle(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r,
-                           ps_err *err) {
+static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
+                           const ps_overlaps *overlaps, ps_report_rank *r, ps_err *err) {
     ps_host_activity host;
     ps_idle idle = {.at = NULL};
     ps_code code = ps_host_activity_init(&host, links, err);
@@ -206,10 +206,15 @@ static ps_code gather_idle(const ps_links *links, const ps_overlaps *overlaps, p
         code = ps_idle_measure(links, overlaps, &host, &idle, err);
     }
     if (code == PS_OK) {
-        bool ok = ps_report_gather_host(&host, overlaps, &idle, r) &&
+        ps_report_paying paying = {0};
+        bool ok = ps_report_find_paying(&host, overlaps, &idle, &paying) &&
+                  ps_report_gather_kernels(in, links, &paying, r, err) &&
+                  ps_report_gather_host(&host, overlaps, &idle, r) &&
                   ps_report_gather_waits(links, overlaps, &idle, r, err) &&
                   ps_report_gather_copies(links, overlaps, r);
         ps_report_gather_fetches(&host, &idle, r);
+        ps_intervals_fini(&paying.alone);
+        ps_intervals_fini(&paying.paying);
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
     ps_idle_fini(&idle);
@@ -229,11 +234,10 @@ static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_r
         code = gather_comm_waits(in, &overlaps, r, err);
     }
     if (code == PS_OK) {
-        bool ok = keep_steps(&overlaps, r) && ps_report_gather_kernels(in, links, r, err) &&
-                  ps_report_gather_counters(in->trace, r) && ps_report_gather_links(r) &&
-                  ps_report_gather_doubts(links, r) && ps_report_gather_optimiser(links, r) &&
-                  ps_report_gather_fusions(links, r);
-        code = ok ? gather_idle(links, &overlaps, r, err) : ps_fail_nomem(err);
+        bool ok = keep_steps(&overlaps, r) && ps_report_gather_counters(in->trace, r) &&
+                  ps_report_gather_links(r) && ps_report_gather_doubts(links, r) &&
+                  ps_report_gather_optimiser(links, r) && ps_report_gather_fusions(links, r);
+        code = ok ? gather_idle(in, links, &overlaps, r, err) : ps_fail_nomem(err);
     }
     ps_overlaps_fini(&overlaps);
     return code;

@@ -35,6 +35,7 @@ typedef struct kernels {
     ps_kernel_keys keys;
     ps_bounds *bounds;
     ps_classifier classifier;
+    const ps_report_paying *paying;
 } kernels;
 
 static const char *shapes_of(const kernels *k, uint32_t slice) {
@@ -179,6 +180,10 @@ static bool add(kernels *k, uint32_t slice) {
     ps_report_kernel *kind = &k->out->kernels[row];
     kind->n++;
     kind->sum_ns = ps_ns_add(kind->sum_ns, dur_ns);
+    int64_t start_ns = k->s->start_ns[slice];
+    int64_t end_ns = start_ns + dur_ns;
+    kind->pays_ns =
+        ps_ns_add(kind->pays_ns, ps_intervals_within_ns(&k->paying->paying, start_ns, end_ns));
     if (!kind->is_aicpu && is_aicpu(k, slice)) {
         const char *types = input_types(k, slice);
         kind->is_aicpu = true;
@@ -188,6 +193,8 @@ static bool add(kernels *k, uint32_t slice) {
     if (what != PS_CONVERSION_NONE) {
         kind->conversion_ns[what] = ps_ns_add(kind->conversion_ns[what], dur_ns);
         kind->n_conversions[what]++;
+        kind->conversion_alone_ns = ps_ns_add(
+            kind->conversion_alone_ns, ps_intervals_within_ns(&k->paying->alone, start_ns, end_ns));
     }
     k->out->kernels_ns = ps_ns_add(k->out->kernels_ns, dur_ns);
     if (dur_ns > kind->longest_ns || kind->name == NULL) {
@@ -254,10 +261,13 @@ static int compare_kinds(const void *a, const void *b) {
     return by_type != 0 ? by_type : strcmp(x->shapes, y->shapes);
 }
 
-bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
-                              ps_err *err) {
-    kernels k = {
-        .links = links, .trace = links->trace, .s = ps_trace_slices(links->trace), .out = r};
+bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
+                              const ps_report_paying *paying, ps_report_rank *r, ps_err *err) {
+    kernels k = {.links = links,
+                 .trace = links->trace,
+                 .s = ps_trace_slices(links->trace),
+                 .out = r,
+                 .paying = paying};
     ps_idmap_init(&k.rows);
     ps_mfu *mfu = ps_mfu_new(links, in->opts, in->diag, err);
     k.mfu = mfu;

@@ -171,11 +171,14 @@ static void show_conversions(ps_compute *c) {
 void ps_compute_find_conversion(ps_compute *c) {
     int64_t sums[PS_N_CONVERSIONS] = {0};
     int64_t n[PS_N_CONVERSIONS] = {0};
+    int64_t alone_ns = 0;
+    char unpaid[PS_UNPAID_TEXT];
     for (size_t i = 0; i < c->n_kinds; i++) {
         for (size_t what = 0; what < PS_N_CONVERSIONS; what++) {
             sums[what] = ps_ns_add(sums[what], c->kinds[i].conversion_ns[what]);
             n[what] += c->kinds[i].n_conversions[what];
         }
+        alone_ns = ps_ns_add(alone_ns, c->kinds[i].conversion_alone_ns);
     }
     int64_t all_ns = ps_ns_add(sums[PS_CONVERSION_LAYOUT], sums[PS_CONVERSION_NUMBERS]);
     double share = ps_percent(all_ns, c->sum_ns);
@@ -187,13 +190,16 @@ void ps_compute_find_conversion(ps_compute *c) {
         (ps_finding){.rule = PS_RULE_CONVERSION,
                      .rank = -1,
                      .stage = -1,
-                     .gain_ns = ps_compute_mean_step_ns(c, all_ns),
+                     .gain_ns = ps_compute_mean_step_ns(c, alone_ns),
                      .value = share},
         "Conversions take %.1f %% of the computing, %s in a step of the mean rank: of "
-        "layout %.1f %% in %lld kernels, of number types %.1f %% in %lld.",
+        "layout %.1f %% in %lld kernels, of number types %.1f %% in %lld.%s",
         share, ps_ns_text_of(ps_compute_mean_step_ns(c, all_ns)).text,
         ps_percent(sums[PS_CONVERSION_LAYOUT], c->sum_ns), (long long)n[PS_CONVERSION_LAYOUT],
-        ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns), (long long)n[PS_CONVERSION_NUMBERS]);
+        ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns), (long long)n[PS_CONVERSION_NUMBERS],
+        ps_compute_unpaid_text(ps_compute_mean_step_ns(c, all_ns),
+                               ps_compute_mean_step_ns(c, alone_ns), "beside communication",
+                               unpaid));
     char advice[PS_ADVICE_TEXT];
     ps_findings_remedy(&c->report->findings,
                        ps_report_conversion_advice(c->report, sums[PS_CONVERSION_LAYOUT],
