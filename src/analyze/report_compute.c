@@ -359,6 +359,17 @@ static int64_t excess_of(const ps_report_member *m, bool with_shapes) {
     return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
 }
 
+/* Of it what pays, at most: that of each kind is no more than what of the kind pays. */
+static int64_t paid_excess_of(const ps_report_member *m, bool with_shapes) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < m->facts->n_kernels; k++) {
+        const ps_report_kernel *kernel = &m->facts->kernels[k];
+        int64_t ns = counted_excess(kernel, with_shapes);
+        sum = ps_ns_add(sum, ns < kernel->pays_ns ? ns : kernel->pays_ns);
+    }
+    return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
+}
+
 static void show_varying(ps_report *report, const ps_report_member *m, bool with_shapes) {
     const ps_report_kernel **order = ps_calloc(m->facts->n_kernels + 1, sizeof *order);
     if (order == NULL) {
@@ -403,16 +414,19 @@ static bool find_varying(compute *c, bool with_shapes) {
     if (worst == NULL || !ps_rule_fires(&r->findings, PS_RULE_KERNEL_VARIES, share)) {
         return false;
     }
+    char unpaid[PS_UNPAID_TEXT];
+    int64_t paid_ns = paid_excess_of(worst, with_shapes);
     ps_findings_add(
         &r->findings,
         (ps_finding){.rule = PS_RULE_KERNEL_VARIES,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = with_shapes ? most_ns : 0,
+                     .gain_ns = with_shapes ? paid_ns : 0,
                      .value = share},
         "On rank %s kernels that took more than 1.5 times the median of their like cost %s in each step "
-        "(%.1f %%).%s",
+        "(%.1f %%).%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share,
+        with_shapes ? ps_compute_unpaid_text(most_ns, paid_ns, PS_UNPAID_IF_FASTER, unpaid) : "",
         with_shapes ? "" : " Their shapes were not recorded: they may be of different sizes.");
     show_varying(r, worst, with_shapes);
     return true;
