@@ -84,6 +84,9 @@ void ps_report_thinned(ps_report *report);
 bool ps_report_say_thinned(const ps_report *report, char *out, size_t size);
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);
+/* Of a rule about one thing that the host does: how long the member's device is idle in a step while its host does other things that
+ * wait for no other rank. 0 for other rules, and in a pipeline. */
+int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
 /* A variable of the environment of the rank: a text, or a number of a list that was written as JSON; "" listed without a value, NULL not
  * listed, or neither. */

@@ -730,18 +730,40 @@ static void find_cpu_frequency(ps_report *report) {
     }
 }
 
+static const stop_rule IDLE[] = {
+    {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA},
+    {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY},
+    {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC},
+    {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER},
+    {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS},
+    {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT},
+    {PS_RULE_JIT_COMPILE, PS_ACTIVITY_ONLINE, PS_ACTIVITY_COMPILE},
+    {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY},
+};
+static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC};
+
+/* What is known not to wait for another rank, as operators, frames and blocking calls may. */
+static bool is_work(int activity) {
+    static const bool WORK[PS_N_ACTIVITIES] = {
+        [PS_ACTIVITY_CALL] = true,    [PS_ACTIVITY_OPTIMIZER] = true, [PS_ACTIVITY_ONLINE] = true,
+        [PS_ACTIVITY_COMPILE] = true, [PS_ACTIVITY_MEMORY] = true,    [PS_ACTIVITY_DATA] = true};
+    return WORK[activity];
+}
+
+int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule) {
+    const stop_rule *own = rule == PS_RULE_GC_PAUSE ? &PAUSE : NULL;
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < sizeof IDLE / sizeof *IDLE; i++) {
+        own = IDLE[i].rule == rule ? &IDLE[i] : own;
+    }
+    for (int k = 0; own != NULL && m->bubbles.n == 0 && k < PS_N_ACTIVITIES; k++) {
+        bool is_other = k < own->first || k > own->last;
+        sum_ns = ps_ns_add(sum_ns, is_other && is_work(k) ? ps_report_idle_ns(m->facts, k) : 0);
+    }
+    return per_step(m, sum_ns);
+}
+
 void ps_report_dispatch(ps_report *report) {
-    static const stop_rule IDLE[] = {
-        {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA},
-        {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY},
-        {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC},
-        {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER},
-        {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS},
-        {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT},
-        {PS_RULE_JIT_COMPILE, PS_ACTIVITY_ONLINE, PS_ACTIVITY_COMPILE},
-        {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY},
-    };
-    static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC};
     find_cpu_frequency(report);
     if (report->has_host_times) {
         return; /* the device is the host: it launches nothing and waits for nobody */

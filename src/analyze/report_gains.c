@@ -152,6 +152,7 @@ static const ps_report_member *longest_without(const ps_report *report, const ps
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
         int64_t left = ps_report_own_ns(m) - removed_ns(f, m);
+        left = ps_ns_add(left, ps_report_other_idle_ns(m, f->rule));
         left = left > 0 ? left : 0;
         if (m->computing_ns > 0 && (longest == NULL || left > *left_ns)) {
             *left_ns = left;
@@ -197,13 +198,15 @@ static void append_text(ps_findings *list, ps_finding *f, const char *more) {
 /* A bound that takes less than a tenth off is not worth a sentence. */
 static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
                       const ps_report_member *longest, int64_t left_ns) {
-    char more[160];
+    char more[192];
     if (claimed_ns - f->gain_ns <= claimed_ns / 10) {
         return;
     }
+    bool waits = ps_report_other_idle_ns(longest, f->rule) > 0;
     (void)snprintf(more, sizeof more,
-                   " Without it the device of rank %s would still work for %s in a step.",
-                   PS_RANK(longest->rank), ps_ns_text_of(left_ns).text);
+                   " Without it the device of rank %s would still work%s for %s in a step.",
+                   PS_RANK(longest->rank), waits ? ", or wait for other work of its host," : "",
+                   ps_ns_text_of(left_ns).text);
     append_text(list, f, more);
 }
 

@@ -7,6 +7,9 @@
  *   own(r)   = computing(r) + exposed communication(r) + copies(r) - waits(r)   waits: in collectives and receives, for ranks that come later
  *   gain    <= step - max over r of (own(r) - removes(r))           removes: what rank r works less without the cause, at most
  *
+ * For a rule about one thing that the host does (fetching a batch, compiling), own(r) has what the device of r is idle for other work of
+ * its host, too, as far as that cannot wait for other ranks itself: that goes on. So what is saved on a rank that then waits for another one is bounded by what the other one saves.
+ *
  * removes is, for causes of idle time, what the device communicates while nothing to compute was launched yet (idle.h): that a host in
  * time may hide, on every rank; and else the gain that the rule claims, never more than r's computing (or exposed
  * communication, as the rule counts); for causes that lie in one rank alone it is 0 on all others.

@@ -247,6 +247,31 @@ static void stages_add_up(void **state) {
     report_fini(&o);
 }
 
+/* Rank 0 fetches a batch from 110 to 299 and waits in the collective from 400 to 600 for rank 1, whose host compiles from 110 to 499: what
+ * rank 0 saves it waits longer. */
+static void a_late_rank_bounds_the_others(void **state) {
+    (void)state;
+    ps_trace *traces[2];
+    for (int rank = 0; rank < 2; rank++) {
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", "64,64", 0, 1, 110);
+        (void)rig_host(&r, rank == 0 ? PS_SLICE_HOST_OP : PS_SLICE_CALL,
+                       rank == 0 ? "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+                                 : "aclopCompileAndExecute",
+                       110, rank == 0 ? 299 : 499);
+        (void)rig_kernel(&r, "Add", "64,64", rank == 0 ? 299 : 499, rank == 0 ? 300 : 500,
+                         rank == 0 ? 400 : 600);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", rank == 0 ? 400 : 600, 700, 1024);
+        (void)rig_kernel(&r, "Mul", "64,64", 2, 700, 1000);
+        traces[rank] = rig_seal(&r);
+    }
+    report_run o;
+    report_over(&o, traces, 2, NULL, NULL);
+    assert_in_range(report_gain(&o, PS_RULE_DATA_LOADING), 0, 3 * US);
+    assert_in_range(report_gain(&o, PS_RULE_JIT_COMPILE), 200 * US, 390 * US);
+    report_fini(&o);
+}
+
 /* Of two conversions of 100 one lies beside communication, which takes as long without it. */
 static void what_communication_hides_pays_nothing(void **state) {
     (void)state;
@@ -315,6 +340,7 @@ int main(void) {
         cmocka_unit_test(nothing_to_say),
         cmocka_unit_test(kernels_say_on_how_many_ranks),
         cmocka_unit_test(stages_add_up),
+        cmocka_unit_test(a_late_rank_bounds_the_others),
         cmocka_unit_test(what_communication_hides_pays_nothing),
         cmocka_unit_test(what_the_host_paces_pays_nothing),
     };
