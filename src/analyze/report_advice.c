@@ -40,6 +40,8 @@ static void end(text *t) {
     }
 }
 
+#define NOT_SET " (if it is not set yet)"
+
 /* --- the host ------------------------------------------------------------------------------------------------------------- */
 
 const char *ps_report_free_advice(const ps_report *report, const ps_report_member *m, char *out,
@@ -49,24 +51,23 @@ const char *ps_report_free_advice(const ps_report *report, const ps_report_membe
         return NULL;
     }
     text t = begin(out, size);
-    add(&t, "", "Launch fewer and larger kernels; the causes say where the host is late. ");
-    size_t n = t.n;
+    add(&t, "",
+        "Launch fewer and larger kernels; the causes say where the host is late. Fused operators of "
+        "torch_npu");
     if (r->task_queue < 2) {
-        add(&t, "", "TASK_QUEUE_ENABLE=2; ");
+        add(&t, "; ", "TASK_QUEUE_ENABLE=2%s", r->task_queue < 0 ? NOT_SET : "");
     }
     if (r->cpu_affinity < 1) {
-        add(&t, "", "CPU_AFFINITY_CONF=1 (coarse) or 2 (fine); ");
+        add(&t, "; ", "CPU_AFFINITY_CONF=1 (coarse) or 2 (fine)%s",
+            r->cpu_affinity < 0 ? NOT_SET : "");
     }
-    add(&t, "", "fused operators of torch_npu");
+    if (strcmp(r->governor, "performance") != 0) {
+        add(&t, "; ", "the CPU governor performance%s", r->governor[0] == '\0' ? NOT_SET : "");
+    }
     if (!r->trains) {
         add(&t, "; ", "in serving MINDIE_ASYNC_SCHEDULING_ENABLE=1");
     }
-    if (strcmp(r->governor, "performance") != 0) {
-        add(&t, "; ", "the CPU governor performance");
-    }
-    if (t.n > n) {
-        end(&t);
-    }
+    end(&t);
     return out;
 }
 

@@ -69,6 +69,7 @@ typedef struct ps_report_kernel {
     double odd_recorded_flops, odd_shape_flops;
     ps_product product;      /* of those with FLOPs */
     ps_kernel_family family; /* of the first */
+    bool is_vector;          /* the first ran on vector cores alone: it multiplies no matrices */
     bool is_wide;            /* the inputs of the first have 32-bit floats */
     bool has_types;          /* they are known */
     bool is_aicpu;

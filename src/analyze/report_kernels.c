@@ -130,11 +130,12 @@ static const char *keep_shapes(kernels *k, const char *text) {
 /* Of a new kind: what its first kernel computes, and on what. */
 static bool look_at_first(kernels *k, uint32_t slice, ps_report_kernel *kind) {
     uint32_t op = k->links->op[slice];
-    ps_kernel_class class = {0};
+    ps_kernel_class kind_of = {0};
     const char *types = input_types(k, slice);
     types = types == NULL && op != PS_NONE ? ps_trace_arg_text(k->trace, op, "Input type") : types;
-    bool ok = ps_classify(&k->classifier, slice, &class);
-    kind->family = (ps_kernel_family) class.family;
+    bool ok = ps_classify(&k->classifier, slice, &kind_of);
+    kind->family = (ps_kernel_family)kind_of.family;
+    kind->is_vector = kind_of.core == PS_CORE_VECTOR;
     kind->has_types = types != NULL;
     kind->is_wide =
         types != NULL && (has_word(types, "float", true) || has_word(types, "FLOAT", true) ||

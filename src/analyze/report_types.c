@@ -70,7 +70,7 @@ static const char *advice_of_top(const ps_report_kernel *k) {
     case PS_FAMILY_TENSOR_MOVE:
         return "It computes nothing: look at the operators that launch it, and which of its copies are needed.";
     case PS_FAMILY_OTHER:
-        return k->product == PS_PRODUCT_OTHER
+        return k->is_vector
                    ? "It multiplies no matrices: what counts is how often it reads and writes its tensors. One kernel "
                      "for several of them (fused operators, fused or foreach optimisers), narrower types, fewer calls."
                    : NULL;

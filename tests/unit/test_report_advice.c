@@ -45,7 +45,7 @@ static void a_slow_host(void **state) {
     expect(&o, PS_RULE_FREE_SHARE, "MINDIE", false);
     expect(&o, PS_RULE_FREE_SHARE, "TASK_QUEUE_ENABLE", false);
     expect(&o, PS_RULE_FREE_SHARE, "CPU_AFFINITY_CONF", false);
-    expect(&o, PS_RULE_FREE_SHARE, "fused operators of torch_npu", true);
+    expect(&o, PS_RULE_FREE_SHARE, "Fused operators of torch_npu", true);
     report_fini(&o);
     run_gap(&o, NULL, "aten::add", "aclnnAdd");
     expect(&o, PS_RULE_FREE_SHARE, "MINDIE", true);
@@ -137,21 +137,26 @@ static void ranks_that_differ(void **state) {
     report_fini(&o);
 }
 
-/* An element-wise kernel has no tile; a product has, where a size is odd. */
+/* What runs on vector cores has no tile; of a product, and of what is not known, tiles are spoken. */
 static void the_kernel_that_takes_most(void **state) {
     (void)state;
     static const struct {
-        const char *type, *shapes;
-        bool is_product;
-    } CASES[] = {{"ForeachAddList", "64,64", false}, {"MatMulV2", "64,64;64,64", true}};
+        const char *type, *core;
+        bool has_tile;
+    } CASES[] = {{"ForeachAddList", "AI_VECTOR_CORE", false},
+                 {"MatMulV2", "AI_CORE", true},
+                 {"triton_tem_fused", NULL, true}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         report_run o;
         rig r = rig_begin(1000);
-        (void)rig_kernel(&r, CASES[i].type, CASES[i].shapes, 0, 5, 505);
+        uint32_t k = rig_kernel(&r, CASES[i].type, "64,64;64,64", 0, 5, 505);
+        if (CASES[i].core != NULL) {
+            rig_text(&r, k, "taskType", CASES[i].core);
+        }
         (void)rig_kernel(&r, "Add", "64,64", 1, 505, 605);
         finish(&o, &r);
-        expect(&o, PS_RULE_TOP_KERNEL, "multiple of the tile", CASES[i].is_product);
-        expect(&o, PS_RULE_TOP_KERNEL, "It multiplies no matrices", !CASES[i].is_product);
+        expect(&o, PS_RULE_TOP_KERNEL, "multiple of the tile", CASES[i].has_tile);
+        expect(&o, PS_RULE_TOP_KERNEL, "It multiplies no matrices", !CASES[i].has_tile);
         report_fini(&o);
     }
 }
