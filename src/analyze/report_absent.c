@@ -5,7 +5,8 @@
  *
  * That is told only where all of a communicator that are here are known to stand in the operator: they were matched in it
  * (late.h), or no other rank here has the communicator at all. Where the metadata say that all of its ranks are here nobody is
- * absent. Clocks that nothing connects tell of no common moment. */
+ * absent. Clocks that nothing connects tell of no common moment. Ranks of several machines are not judged: what one sent by RDMA is on its
+ * way while both wait, and no task says that it is. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,19 +124,32 @@ static bool note_common(absence *a, uint32_t rank, const ps_intervals *common) {
     return ok;
 }
 
-/* Whether all that are here, and have the communicator, stand in the collective, on one clock. */
+/* By the number that the job gives it, else by what the captures call it. */
+static bool on_one_machine(const absence *a, uint32_t x, uint32_t y) {
+    const ps_rank_info *ranks = a->report->in->ranks;
+    if (ranks[x].machine >= 0 || ranks[y].machine >= 0) {
+        return ranks[x].machine == ranks[y].machine;
+    }
+    const char *host = a->by_index[x]->facts->host;
+    const char *other = a->by_index[y]->facts->host;
+    return host != NULL && other != NULL && strcmp(host, other) == 0;
+}
+
+/* Whether all that are here, and have the communicator, stand in the collective, on one machine and one clock. */
 static bool is_all_of_group(absence *a, const ps_meeting *x, bool *ok) {
     const ps_meeting_part *parts = &a->late->parts[x->first];
-    bool is_one_clock = true;
-    for (uint32_t i = 0; i < x->n; i++) {
-        is_one_clock =
-            is_one_clock && a->by_index[parts[i].rank] != NULL &&
-            a->late->clocks[parts[i].rank].reference == a->late->clocks[parts[0].rank].reference;
+    const ps_rank_clock *clocks = a->late->clocks;
+    uint32_t first = parts[0].rank;
+    bool is_together = true;
+    for (uint32_t i = 0; is_together && i < x->n; i++) {
+        uint32_t rank = parts[i].rank;
+        is_together = a->by_index[rank] != NULL && on_one_machine(a, rank, first) &&
+                      clocks[rank].reference == clocks[first].reference;
     }
-    const ps_report_member *m = a->by_index[parts[0].rank];
-    if (!is_one_clock) {
+    if (!is_together) {
         return false;
     }
+    const ps_report_member *m = a->by_index[first];
     const group_here *g = group_of(a, m, &m->facts->comm.ops[parts[0].op]);
     *ok = g != NULL;
     return g != NULL && g->n_ranks == x->n && !g->is_whole;

@@ -205,6 +205,7 @@ typedef struct ps_report_rank {
     bool any_device;
     bool has_host_times;         /* what its devices did was timed on the host: it ran there */
     const char *comm_from_marks; /* ps_trace_comm_from_marks */
+    const char *host;            /* what the capture calls its machine (HOST_INFO); NULL unknown */
     bool trains;                 /* it has backward operators, or an optimiser */
     bool has_frames, has_shapes,
         has_allocations;     /* recorded of the host, each at a cost of its own */

@@ -1,4 +1,5 @@
 /* The map of the report: the facts of one rank. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -68,6 +69,32 @@ static void look_for_extras(const ps_trace *trace, ps_report_rank *r) {
             }
         }
     }
+}
+
+/* The number of the machine, which is its own, else its name, which another one may have. */
+static bool look_for_host(const ps_trace *trace, ps_report_rank *r) {
+    static const char *const COLUMNS[] = {"hostUid", "hostName"};
+    const ps_table *t = ps_trace_side_table(trace, "HOST_INFO");
+    bool ok = true;
+    for (size_t i = 0; ok && t != NULL && t->n_rows == 1 && r->host == NULL && i < 2; i++) {
+        size_t column = ps_table_column(t, COLUMNS[i]);
+        const ps_value *v = column != SIZE_MAX ? ps_table_cell(t, 0, column) : NULL;
+        char number[24] = "";
+        const char *text = number;
+        if (v == NULL || v->is_null) {
+            continue;
+        }
+        if (t->columns[column].type == PS_COL_TEXT) {
+            text = v->u.text;
+        } else if (t->columns[column].type == PS_COL_INT) {
+            (void)snprintf(number, sizeof number, "%lld", (long long)v->u.i);
+        }
+        if (text[0] != '\0') {
+            r->host = ps_arena_strndup(&r->arena, text, strlen(text));
+            ok = r->host != NULL;
+        }
+    }
+    return ok;
 }
 
 static bool begins(const char *text, const char *with) {
@@ -253,7 +280,7 @@ ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
     look_for_extras(in->trace, r);
     look_for_training(in->trace, r);
     ps_code code = ps_rank_facts_read(in->trace, &r->arena, &r->facts, in->diag, err);
-    if (code == PS_OK && !look_for_timeline(in->trace, r)) {
+    if (code == PS_OK && !(look_for_timeline(in->trace, r) && look_for_host(in->trace, r))) {
         code = ps_fail_nomem(err);
     }
     if (code == PS_OK && !read_environment(in->trace, r, err)) {

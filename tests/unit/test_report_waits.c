@@ -226,6 +226,20 @@ static void nobody_is_absent(void **state) {
     }
 }
 
+/* What is on its way between two machines looks like waiting on both: nobody knows that it is another rank. */
+static void machines_apart(void **state) {
+    (void)state;
+    static const int32_t MACHINES[][2] = {{0, 0}, {0, 1}, {-1, -1}};
+    const shape s = {.n_places = 4, .no_peers = true};
+    for (size_t i = 0; i < sizeof MACHINES / sizeof *MACHINES; i++) {
+        ps_trace *traces[2] = {one_rank(&s, 0), one_rank(&s, 1)};
+        report_run o;
+        report_on_machines(&o, traces, 2, MACHINES[i]);
+        assert_int_equal(report_fired(&o, PS_RULE_ABSENT_RANK), i == 0);
+        report_fini(&o);
+    }
+}
+
 /* The host is late before the collective for 111 (0 to 1, 50 to 160) and behind it for 20: what is saved before it is waited longer, while
  * a rank that is not here comes later still. Named or not; of a whole job nothing is held back. */
 static void gains_before_absent_ranks(void **state) {
@@ -353,6 +367,7 @@ int main(void) {
         cmocka_unit_test(waits_for_nobody_knows_whom),
         cmocka_unit_test(one_rank_without_names),
         cmocka_unit_test(nobody_is_absent),
+        cmocka_unit_test(machines_apart),
         cmocka_unit_test(gains_before_absent_ranks),
         cmocka_unit_test(part_of_a_group),
         cmocka_unit_test(one_of_several),
