@@ -210,6 +210,7 @@ static bool take_task(measuring *m, uint32_t slice) {
     int64_t n_places = (own > peer ? (int64_t)own : (int64_t)peer) + 1;
     m->out->n_places = n_places > m->out->n_places ? n_places : m->out->n_places;
     m->out->ops[op].has_tasks = true;
+    m->out->ops[op].names_ranks = m->out->ops[op].names_ranks || own >= 0 || peer >= 0;
     m->out->has_tasks = m->out->has_tasks || !m->list->ops[op].is_p2p;
     if (!note_own(m, m->list->ops[op].group, own)) {
         return false;
@@ -257,22 +258,45 @@ static int by_time(const void *a, const void *b) {
 /* What goes on in an operator at a moment of the walk over its changes. */
 typedef struct moment {
     ps_comm_op_waits *op;
-    bool counts; /* of a collective */
+    bool counts;      /* of a collective */
+    bool is_nameless; /* that names nobody */
     uint32_t n_transfers;
     uint32_t n_peers;   /* that are waited for */
     uint64_t peers;     /* the sum of their rows: of one alone its row */
     int64_t exposed_ns; /* waited so far, where nothing hides it */
 } moment;
 
-static void pass(measuring *m, moment *now, int64_t from_ns, int64_t to_ns) {
+/* A wait right behind one of the same operator goes on. */
+static bool note_nameless(measuring *m, const moment *now, int64_t from_ns, int64_t to_ns) {
+    ps_comm_waits *out = m->out;
+    int64_t origin_ns = ps_trace_origin_ns(m->trace);
+    ps_wait_span x = {(uint32_t)(now->op - out->ops), origin_ns + from_ns, origin_ns + to_ns};
+    ps_wait_span *last = out->n_nameless > 0 ? &out->nameless[out->n_nameless - 1] : NULL;
+    if (last != NULL && last->op == x.op && last->end_ns == x.start_ns) {
+        last->end_ns = x.end_ns;
+        return true;
+    }
+    if (last != NULL && last->end_ns - last->start_ns < PS_SIGNAL_NS) {
+        *last = x;
+        return true;
+    }
+    if (!ps_grow(&out->nameless, &out->cap_nameless, out->n_nameless + 1, UINT32_MAX,
+                 sizeof *out->nameless)) {
+        return false;
+    }
+    out->nameless[out->n_nameless++] = x;
+    return true;
+}
+
+static bool pass(measuring *m, moment *now, int64_t from_ns, int64_t to_ns) {
     if (to_ns <= from_ns || (now->n_transfers == 0 && now->n_peers == 0)) {
-        return;
+        return true;
     }
     int64_t exposed_ns = now->counts ? ps_intervals_within_ns(m->exposed, from_ns, to_ns) : 0;
     if (now->n_transfers > 0) {
         now->op->transfer_ns = ps_i64_plus(now->op->transfer_ns, to_ns - from_ns);
         m->out->transfer_ns = ps_i64_plus(m->out->transfer_ns, exposed_ns);
-        return;
+        return true;
     }
     now->op->wait_ns = ps_i64_plus(now->op->wait_ns, to_ns - from_ns);
     m->out->wait_ns = ps_i64_plus(m->out->wait_ns, exposed_ns);
@@ -281,6 +305,7 @@ static void pass(measuring *m, moment *now, int64_t from_ns, int64_t to_ns) {
         ps_peer_wait *p = &m->out->peers[now->peers];
         p->alone_ns = ps_i64_plus(p->alone_ns, exposed_ns);
     }
+    return !now->counts || !now->is_nameless || note_nameless(m, now, from_ns, to_ns);
 }
 
 static void take_change(measuring *m, moment *now, const change *c) {
@@ -290,6 +315,9 @@ static void take_change(measuring *m, moment *now, const change *c) {
     }
     uint32_t *n = &m->n_waiting[c->peer];
     *n += (uint32_t)c->by;
+    if (now->counts && now->is_nameless && *n > m->out->n_at_once) {
+        m->out->n_at_once = *n;
+    }
     if (c->by > 0 && *n == 1) {
         now->n_peers++;
         now->peers += c->peer;
@@ -317,12 +345,38 @@ static bool sum_op(measuring *m, const comm_task *tasks, size_t n) {
         m->changes[2 * i + 1] = (change){tasks[i].end_ns, tasks[i].peer, -1};
     }
     qsort(m->changes, 2 * n, sizeof *m->changes, by_time);
-    moment now = {.op = &m->out->ops[tasks[0].op], .counts = !m->list->ops[tasks[0].op].is_p2p};
-    for (size_t i = 0; i < 2 * n; i++) {
-        pass(m, &now, i > 0 ? m->changes[i - 1].at_ns : m->changes[i].at_ns, m->changes[i].at_ns);
+    moment now = {.op = &m->out->ops[tasks[0].op],
+                  .counts = !m->list->ops[tasks[0].op].is_p2p,
+                  .is_nameless = !m->out->ops[tasks[0].op].names_ranks};
+    bool ok = true;
+    for (size_t i = 0; ok && i < 2 * n; i++) {
+        ok = pass(m, &now, i > 0 ? m->changes[i - 1].at_ns : m->changes[i].at_ns,
+                  m->changes[i].at_ns);
         take_change(m, &now, &m->changes[i]);
     }
-    return true;
+    return ok;
+}
+
+/* What of the waits for nobody knows whom nothing hides. */
+static bool sum_nameless(measuring *m) {
+    ps_comm_waits *out = m->out;
+    int64_t origin_ns = ps_trace_origin_ns(m->trace);
+    ps_intervals waits = {0};
+    ps_wait_span *last = out->n_nameless > 0 ? &out->nameless[out->n_nameless - 1] : NULL;
+    out->n_nameless -= last != NULL && last->end_ns - last->start_ns < PS_SIGNAL_NS;
+    bool ok = true;
+    for (size_t i = 0; ok && i < out->n_nameless; i++) {
+        ok = ps_intervals_add(&waits, out->nameless[i].start_ns - origin_ns,
+                              out->nameless[i].end_ns - origin_ns);
+    }
+    ps_intervals_unite(&waits);
+    ok = ok && ps_intervals_both(&waits, m->exposed, &out->nameless_exposed);
+    for (size_t i = 0; i < out->nameless_exposed.n; i++) {
+        out->nameless_exposed.at[i].start_ns += origin_ns;
+        out->nameless_exposed.at[i].end_ns += origin_ns;
+    }
+    ps_intervals_fini(&waits);
+    return ok;
 }
 
 static bool sum_all(measuring *m) {
@@ -340,7 +394,7 @@ static bool sum_all(measuring *m) {
         }
         ok = sum_op(m, &m->tasks[i], end - i);
     }
-    return ok;
+    return ok && sum_nameless(m);
 }
 
 static bool begin(measuring *m) {
@@ -388,5 +442,7 @@ void ps_comm_waits_fini(ps_comm_waits *w) {
     ps_free(w->ops);
     ps_free(w->peers);
     ps_free(w->places);
+    ps_free(w->nameless);
+    ps_intervals_fini(&w->nameless_exposed);
     *w = (ps_comm_waits){0};
 }

@@ -46,12 +46,21 @@ typedef struct ps_own_place {
 
 #define PS_NO_PEER UINT32_MAX
 
+/* A stretch in which a collective did nothing but wait, while none of its tasks names a rank. By op, then start; shorter ones
+ * than PS_SIGNAL_NS, which a signal needs to arrive, are left out. */
+#define PS_SIGNAL_NS INT64_C(10000)
+typedef struct ps_wait_span {
+    uint32_t op;              /* in the list */
+    int64_t start_ns, end_ns; /* epoch */
+} ps_wait_span;
+
 /* What the tasks of one operator say, hidden or not. */
 typedef struct ps_comm_op_waits {
     int64_t transfer_ns, wait_ns;
     uint32_t most; /* of the peers, the one for which it waited longest; PS_NO_PEER */
     int64_t most_ns;
     bool has_tasks;
+    bool names_ranks; /* one of its tasks says where it stands, or with whom it deals */
 } ps_comm_op_waits;
 
 typedef struct ps_comm_waits {
@@ -60,6 +69,10 @@ typedef struct ps_comm_waits {
     size_t n_peers, cap_peers;
     ps_own_place *places; /* of those communicators whose tasks tell */
     size_t n_own_places, cap_own_places;
+    ps_wait_span *nameless; /* waits for nobody knows whom */
+    size_t n_nameless, cap_nameless;
+    uint32_t n_at_once; /* the most tasks of an operator among them that waited at a time */
+    ps_intervals nameless_exposed; /* united, epoch: where nothing hides them */
     int64_t wait_ns,
         transfer_ns; /* of collectives, of what nothing hides; each moment once an operator */
     int64_t

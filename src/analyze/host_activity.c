@@ -176,8 +176,7 @@ static ps_activity activity_of_range(const char *name) {
                                                          : listed_activity(name, n);
 }
 
-/* A frame as the PyTorch profiler writes it: "torch/serialization.py(943): save". `function` NULL: any. */
-static bool is_frame(const char *name, const char *file, const char *function) {
+bool ps_is_python_frame(const char *name, const char *file, const char *function) {
     const char *paren = strrchr(name, '(');
     const char *colon = paren != NULL ? strstr(paren, "): ") : NULL;
     size_t n = paren != NULL ? (size_t)(paren - name) : 0;
@@ -203,7 +202,7 @@ static ps_activity activity_of_frame(const char *name) {
         {"torch/cuda/__init__.py", "synchronize", PS_ACTIVITY_SYNC},
         {"torch_npu/npu/utils.py", "synchronize", PS_ACTIVITY_SYNC}};
     for (size_t i = 0; i < sizeof FRAMES / sizeof *FRAMES; i++) {
-        if (is_frame(name, FRAMES[i].file, FRAMES[i].function)) {
+        if (ps_is_python_frame(name, FRAMES[i].file, FRAMES[i].function)) {
             return FRAMES[i].activity;
         }
     }
@@ -261,12 +260,12 @@ static bool has_name(const ps_trace *trace, const char *name) {
            !ps_str_is_none(ps_trace_find_text(trace, with));
 }
 
-/* A call that compiles and launches is no compiling where what compiles is there by itself. */
+/* A call that compiles and launches is no compiling where what compiles is there by itself: but it is of the same mode. */
 static ps_activity without_around(const ps_trace *trace, const char *name, ps_activity own) {
     name += begins(name, ASCENDCL) ? sizeof ASCENDCL - 1 : 0;
     for (size_t i = 0; own == PS_ACTIVITY_COMPILE && i < sizeof AROUNDS / sizeof *AROUNDS; i++) {
         if (strcmp(name, AROUNDS[i].call) == 0 && has_name(trace, AROUNDS[i].inner)) {
-            return PS_ACTIVITY_CALL;
+            return PS_ACTIVITY_ONLINE;
         }
     }
     return own;
@@ -294,6 +293,24 @@ static bool is_step(const ps_links *links, uint32_t i) {
         }
     }
     return false;
+}
+
+/* A frame that was there before a step and is there behind it (the program's loop) says only that the program runs: what it does
+ * between the calls in it nobody recorded. */
+static bool holds_step(const ps_links *links, uint32_t i) {
+    const ps_slices *s = ps_trace_slices(links->trace);
+    const ps_step_index *x = &links->steps;
+    size_t low = 0;
+    size_t high = x->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (x->steps[middle].start_ns < s->start_ns[i]) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < x->n && x->steps[low].end_ns <= s->start_ns[i] + s->dur_ns[i];
 }
 
 static void join(ps_host_activity *h, uint32_t i, ps_activity own) {
@@ -338,6 +355,8 @@ static bool classify(ps_host_activity *h) {
         bool may_be_step = own == PS_ACTIVITY_RANGE ||
                            (own == PS_ACTIVITY_FRAMEWORK && h->links->parent[i] == PS_NONE);
         own = may_be_step && is_step(h->links, i) ? PS_ACTIVITY_NONE : own;
+        bool may_be_loop = own == PS_ACTIVITY_FRAMEWORK && s->kind[i] == PS_SLICE_PYTHON;
+        own = may_be_loop && holds_step(h->links, i) ? PS_ACTIVITY_NONE : own;
         join(h, i, (ps_activity)own);
     }
     ps_idmap_fini(&seen);

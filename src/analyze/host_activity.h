@@ -22,10 +22,11 @@
     X(PS_ACTIVITY_RANGE, 0, "ranges that the program or its framework named")                      \
     X(PS_ACTIVITY_OPTIMIZER, 1, "the optimiser's step")                                            \
     X(PS_ACTIVITY_BUFFERS, 1, "sending the model's buffers")                                       \
+    X(PS_ACTIVITY_ONLINE, 1, "operators in on-line compile mode")                                  \
+    X(PS_ACTIVITY_COMPILE, 2, "compiling at run time")                                             \
     X(PS_ACTIVITY_COPY, 2, "blocking copies")                                                      \
     X(PS_ACTIVITY_SYNC, 2, "synchronising calls")                                                  \
     X(PS_ACTIVITY_RECEIVE, 2, "receives")                                                          \
-    X(PS_ACTIVITY_COMPILE, 2, "compiling at run time")                                             \
     X(PS_ACTIVITY_MEMORY, 2, "allocating or freeing memory in the driver")                         \
     X(PS_ACTIVITY_LOGGING, 3, "logging")                                                           \
     X(PS_ACTIVITY_EVALUATION, 3, "evaluation")                                                     \
@@ -44,6 +45,9 @@ const char *ps_activity_text(ps_activity activity);
 
 /* Of one slice by itself; NONE of what is no range of a host thread. */
 ps_activity ps_activity_of(ps_slice_kind kind, const char *name);
+
+/* A frame as the PyTorch profiler writes it: "torch/serialization.py(943): save". `function` NULL: any. */
+bool ps_is_python_frame(const char *name, const char *file, const char *function);
 
 /* From start_ns to the next moment of the thread. */
 typedef struct ps_moment {

@@ -539,6 +539,7 @@ static ps_code add_steps(const ps_report *report, ps_err *err) {
 static ps_code look_and_tell(ps_report *report, ps_err *err) {
     ps_report_thinned(report);
     ps_report_find_peers(report);
+    ps_report_measure_late(report);
     ps_report_dispatch(report);
     ps_code code = ps_report_compute(report, err);
     ps_report_units(report);
@@ -584,7 +585,10 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     }
     for (size_t i = 0; i < report.n_members; i++) {
         ps_intervals_fini(&report.members[i].bubbles);
+        ps_intervals_fini(&report.members[i].absent);
+        ps_intervals_fini(&report.members[i].absorbed);
     }
+    ps_late_fini(&report.late);
     ps_free(report.waited);
     ps_free(report.members);
     ps_findings_fini(&report.findings);

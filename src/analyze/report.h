@@ -4,6 +4,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/intervals.h"
+#include "analyze/late.h"
 #include "analyze/report_facts.h"
 #include "analyze/report_findings.h"
 #include "model/chart.h"
@@ -30,6 +31,11 @@ typedef struct ps_report_member {
         collective_waits_ns; /* of exposed, mean per step: in collectives, for ranks that come later */
     int64_t waits_ns;        /* the same in receives, too (report_gains.h) */
     ps_intervals bubbles;    /* of the chart, epoch; owned */
+    ps_intervals
+        absent; /* epoch: nothing hides that collectives wait for ranks that are not here; owned */
+    int64_t absent_ns; /* the same, mean per step (ps_report_find_absent) */
+    ps_intervals
+        absorbed; /* epoch: of each step what lies before its last wait for ranks that are not here; owned */
     const uint32_t
         *waited_of; /* of each peer of facts->comm_waits its row in `waited`, PS_NO_PEER */
 } ps_report_member;
@@ -85,6 +91,8 @@ typedef struct ps_report {
     int64_t n_chart_steps;
     int64_t n_steps; /* of the rank with the most, or of the chart */
     ps_vendor vendor;
+    ps_late late; /* who waits for whom (ps_report_measure_late); its lists are gone */
+    bool has_late;
     bool has_host_times; /* of some rank: then nothing is said of dispatch */
     const char
         *comm_from_marks; /* ps_trace_comm_from_marks of the first rank that has it, or NULL */
@@ -96,7 +104,13 @@ void ps_report_thinned(ps_report *report);
 bool ps_report_say_thinned(const ps_report *report, char *out, size_t size);
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);
+/* Of a rule about one thing that the host does: how long the member's device is idle in a step while its host does other things that
+ * wait for no other rank. 0 for other rules, and in a pipeline. */
+int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
+/* A variable of the environment of the rank: a text, or a number of a list that was written as JSON; "" listed without a value, NULL not
+ * listed, or neither. */
+const char *ps_report_variable(const ps_report_rank *r, const char *name, char room[32]);
 void ps_report_environment(ps_report *report); /* after dispatch, whose findings it looks at */
 void ps_report_comm(ps_report *report);
 
@@ -115,6 +129,16 @@ const char *ps_report_waited_text(const ps_report_waited *x, char out[PS_WAITED_
 void ps_report_say_waits(const ps_report *report, const ps_report_member *m, char *out,
                          size_t size);
 void ps_report_absent_rank(ps_report *report); /* a rank that was not captured, for comm */
+/* Who waits for whom: fills `late`, the members' waits and what ps_report_find_absent() finds; behind ps_report_find_peers() and before all
+ * sections. */
+void ps_report_measure_late(ps_report *report);
+/* Where tasks name nobody: fills the members' `absent`, and notes in `job` that ranks are missing. */
+void ps_report_find_absent(ps_report *report, const ps_late *late);
+/* Of it, in a collective of the member. */
+int64_t ps_report_absent_within_ns(const ps_report_member *m, const ps_comm_op *op);
+/* The finding of that; false: there is none. */
+bool ps_report_absent_ranks(ps_report *report);
+bool ps_report_rank_is_here(const ps_report *report, int64_t rank);
 /* What the profile's tables say of the times of an operator; NULL when they do not have it. */
 const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm_op *op);
 void ps_report_units(ps_report *report);
@@ -123,6 +147,9 @@ void ps_report_optimiser_launches(ps_report *report);
 /* What to try where the host is late in the optimiser's step and its kernels are few already; false: what the rule says. */
 bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
                                 size_t size);
+/* Sentences on what the process of the member does while it fetches a batch, and what to try (NULL: what the rule says). */
+void ps_report_say_fetch(const ps_report_member *m, char *out, size_t size);
+const char *ps_report_fetch_remedy(const ps_report_member *m);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 /* The first slow link that is in a communicator of the rank, or NULL. */
 const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64_t rank);

@@ -6,6 +6,7 @@
 #include "analyze/alike.h"
 #include "analyze/late.h"
 #include "analyze/report.h"
+#include "analyze/report_advice.h"
 #include "analyze/report_gains.h"
 #include "analyze/step_index.h"
 #include "base/alloc.h"
@@ -150,8 +151,8 @@ static const char *say_split(const ps_report_member *m, char *out, size_t size) 
 }
 
 /* Overlapping is the first advice only where there is computing to overlap with. */
-static void advise_exposed(ps_report *report, const char *by_split, int64_t claimed_ns,
-                           int64_t hidden_ns) {
+static void advise_exposed(ps_report *report, const ps_report_member *m, const char *by_split,
+                           int64_t claimed_ns, int64_t hidden_ns) {
     char advice[400];
     if (by_split != NULL || hidden_ns < claimed_ns / 2) {
         (void)snprintf(
@@ -160,6 +161,12 @@ static void advise_exposed(ps_report *report, const char *by_split, int64_t clai
             "reductions, groups inside one machine, 16-bit gradients.",
             by_split != NULL ? by_split : "", by_split != NULL ? " " : "");
         ps_findings_remedy(&report->findings, advice);
+        return;
+    }
+    char by_kind[PS_ADVICE_TEXT];
+    const char *remedy = ps_report_overlap_advice(report, m, by_kind, sizeof by_kind);
+    if (remedy != NULL) {
+        ps_findings_remedy(&report->findings, remedy);
     }
 }
 
@@ -218,7 +225,7 @@ static void find_exposed(ps_report *report) {
         PS_RANK(worst->rank), ps_ns_text_of(exposed_ns(worst)).text,
         ps_ns_text_of(worst->step_ns).text, share, receives,
         ps_ns_text_of(worst->computing_ns).text, waits, left, parts);
-    advise_exposed(report, by_split, claimed_ns, hidden_ns);
+    advise_exposed(report, worst, by_split, claimed_ns, hidden_ns);
     show_longest(report, worst);
 }
 
@@ -537,7 +544,9 @@ static void sum_overtaken(const ps_report *report, const ps_late *late, lateness
         const ps_report_member *m = member_of(report, last->rank);
         const ps_comm_op_waits *w = m != NULL ? &m->facts->comm_waits.ops[last->op] : NULL;
         const ps_report_waited *whom = w != NULL ? ps_report_waited_by(report, m, w->most) : NULL;
-        if (whom != NULL && whom->is_absent && w->most_ns > x->late_ns / 10) {
+        bool is_named = whom != NULL && whom->is_absent && w->most_ns > x->late_ns / 10;
+        if (is_named || (w != NULL && ps_report_absent_within_ns(m, &m->facts->comm.ops[last->op]) >
+                                          x->late_ns / 10)) {
             out[last->rank].overtaken_ns = ps_ns_add(out[last->rank].overtaken_ns, x->late_ns);
         } else if (whom == NULL && w != NULL && w->wait_ns > x->late_ns) {
             out[last->rank].doubtful_ns = ps_ns_add(out[last->rank].doubtful_ns, x->late_ns);
@@ -737,10 +746,9 @@ static void find_receives(ps_report *report, const ps_late *late) {
     show_receives(report, late, m, late_ns);
 }
 
-static void find_waiting(ps_report *report) {
+void ps_report_measure_late(ps_report *report) {
     size_t n = report->in->n_ranks;
     const ps_comm_list **lists = ps_calloc(n + 1, sizeof *lists);
-    ps_late late = {0};
     ps_err err = PS_ERR_INIT;
     if (lists == NULL) {
         report->findings.failed = true;
@@ -752,15 +760,21 @@ static void find_waiting(ps_report *report) {
         lists[report->members[i].index] = report->findings.is_of_part ? NULL : &facts->comm;
     }
     ps_late_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
-    if (ps_late_measure(&in, &late, &err) == PS_OK) {
-        ps_report_note_waits(report, &late);
-        find_late(report, &late);
-        find_receives(report, &late);
+    report->has_late = ps_late_measure(&in, &report->late, &err) == PS_OK;
+    if (report->has_late) {
+        ps_report_note_waits(report, &report->late);
+        ps_report_find_absent(report, &report->late);
     } else {
         report->findings.failed = true;
     }
-    ps_late_fini(&late);
     ps_free(lists);
+}
+
+static void find_waiting(ps_report *report) {
+    if (report->has_late) {
+        find_late(report, &report->late);
+        find_receives(report, &report->late);
+    }
 }
 
 /* --- ranks that differ -------------------------------------------------------------------------------------------------------- */
@@ -769,6 +783,7 @@ typedef struct metric {
     const char *what;
     int64_t (*of)(const ps_report_member *m);
     bool most_is_slow; /* else the rank with the least is the one that others wait for */
+    const char *remedy;
 } metric;
 
 static int64_t computing_of(const ps_report_member *m) {
@@ -865,13 +880,19 @@ static void find_spread(ps_report *report, const metric *x) {
             : " The one with the least is the one that the others wait for.",
         slow->stage >= 0 ? "" : " Their stages are unknown: that they do the same work is assumed.",
         ps_report_partial_text(report, partial), report->job.is_partial ? PS_OTHERS_UNKNOWN : "");
+    ps_findings_remedy(&report->findings, x->remedy);
     show_ranks(report, &worst, x);
 }
 
 void ps_report_comm(ps_report *report) {
-    static const metric METRICS[] = {{"Computing", computing_of, true},
-                                     {"Exposed communication", exposed_ns, false},
-                                     {"Free", free_of, true}};
+    static const metric METRICS[] = {
+        {"Computing", computing_of, true,
+         "Unequal work, or a slow chip: compare the kernels of both ranks."},
+        {"Exposed communication", exposed_ns, false,
+         "Look at what the rank with the least of it did before its collectives, its host, its kernels and "
+         "its share of the work: ranks with more wait there."},
+        {"Free", free_of, true,
+         "The host of the rank with the most of it: what it does while its device is idle."}};
     find_heavy(report);
     if (!find_outliers(report, PS_ALIKE_SURE)) {
         (void)find_outliers(report, PS_ALIKE_UNSURE);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report_advice.h"
 #include "analyze/report_compute.h"
 #include "analyze/step_index.h"
 #include "base/alloc.h"
@@ -77,6 +78,8 @@ static bool join(compute *c) {
         k->n_ranks += is_next; /* the entries of a member stand together */
         k->n += e->kernel->n;
         k->sum_ns = ps_ns_add(k->sum_ns, e->kernel->sum_ns);
+        k->pays_ns = ps_ns_add(k->pays_ns, e->kernel->pays_ns);
+        k->conversion_alone_ns = ps_ns_add(k->conversion_alone_ns, e->kernel->conversion_alone_ns);
         k->flops += e->kernel->flops;
         k->peak_flops += e->kernel->peak_flops;
         k->memory_ns = ps_ns_add(k->memory_ns, e->kernel->memory_ns);
@@ -120,6 +123,17 @@ void ps_compute_show_kind(compute *c, const kind *k, const char *note) {
                                                              .note = note});
 }
 
+const char *ps_compute_unpaid_text(int64_t claimed_ns, int64_t gain_ns, const char *why,
+                                   char out[PS_UNPAID_TEXT]) {
+    out[0] = '\0';
+    if (claimed_ns - gain_ns > claimed_ns / 10) {
+        (void)snprintf(out, PS_UNPAID_TEXT,
+                       " %s of that lies %s: it shortens no step and is not in the gain.",
+                       ps_ns_text_of(claimed_ns - gain_ns).text, why);
+    }
+    return out;
+}
+
 /* `otherwise` where it is not known, or records and shapes contradict. */
 static double mfu_of(const kind *k, double otherwise) {
     return k->peak_flops > 0 && k->odd_recorded <= 0 ? 100 * k->flops / k->peak_flops : otherwise;
@@ -152,6 +166,7 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     ps_findings *f = &c->report->findings;
     double limit = f->thresholds[rule];
     int64_t gain_ns = 0;
+    int64_t paid_ns = 0;
     const kind *worst = NULL;
     int64_t worst_ns = 0;
     size_t n_low = 0;
@@ -165,6 +180,8 @@ static void find_mfu(compute *c, ps_rule_id rule) {
         double saved = (double)k->sum_ns * (1 - mfu_of(k, limit) / limit);
         int64_t ns = saved < 9e18 ? (int64_t)saved : INT64_MAX;
         gain_ns = ps_ns_add(gain_ns, ns);
+        double paid = saved * (double)k->pays_ns / (double)(k->sum_ns > 0 ? k->sum_ns : 1);
+        paid_ns = ps_ns_add(paid_ns, paid < 9e18 ? (int64_t)paid : INT64_MAX);
         n_low++;
         if (ns > worst_ns) {
             worst = k;
@@ -176,20 +193,28 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     }
     double mfu = 100 * worst->flops / worst->peak_flops;
     gain_ns = ps_compute_mean_step_ns(c, gain_ns);
+    paid_ns = ps_compute_mean_step_ns(c, paid_ns);
+    char unpaid[PS_UNPAID_TEXT] = "";
     char less[96] = "";
     if (!f->is_of_part) { /* else there are more of them */
         (void)snprintf(less, sizeof less, " At %.4g %% they would take %s less in each step.",
                        limit, ps_ns_text_of(gain_ns).text);
+        (void)ps_compute_unpaid_text(gain_ns, paid_ns, PS_UNPAID_IF_FASTER, unpaid);
     }
     ps_findings_add(
-        f, (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = gain_ns, .value = mfu},
-        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%.%s%s",
+        f, (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = paid_ns, .value = mfu},
+        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%.%s%s%s",
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
-        worst->one->shapes, mfu, less,
+        worst->one->shapes, mfu, less, unpaid,
         is_unknown
             ? " Whether memory bounds them is not known: the bandwidth of the chip or the types "
               "of tensors are not."
             : "");
+    char advice[PS_ADVICE_TEXT];
+    const char *remedy = ps_report_mfu_advice(c->report, rule, worst->one, advice, sizeof advice);
+    if (remedy != NULL) {
+        ps_findings_remedy(f, remedy);
+    }
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
         char note[96];
@@ -275,9 +300,12 @@ static const char *slow_type_of(const ps_report_kernel *k) {
 static void find_aicpu(compute *c) {
     ps_findings *f = &c->report->findings;
     int64_t sum_ns = 0;
+    int64_t paid_ns = 0;
     int64_t n = 0;
+    char unpaid[PS_UNPAID_TEXT];
     for (size_t i = 0; i < c->n_kinds; i++) {
         sum_ns = ps_ns_add(sum_ns, c->kinds[i].one->is_aicpu ? c->kinds[i].sum_ns : 0);
+        paid_ns = ps_ns_add(paid_ns, c->kinds[i].one->is_aicpu ? c->kinds[i].pays_ns : 0);
         n += c->kinds[i].one->is_aicpu ? c->kinds[i].n : 0;
     }
     double share = ps_percent(sum_ns, c->sum_ns);
@@ -288,10 +316,13 @@ static void find_aicpu(compute *c) {
                     (ps_finding){.rule = PS_RULE_AICPU,
                                  .rank = -1,
                                  .stage = -1,
-                                 .gain_ns = ps_compute_mean_step_ns(c, sum_ns),
+                                 .gain_ns = ps_compute_mean_step_ns(c, paid_ns),
                                  .value = share},
-                    "%lld kernels on the AI CPU take %.1f %% of the computing, %s in a step.",
-                    (long long)n, share, ps_ns_text_of(ps_compute_mean_step_ns(c, sum_ns)).text);
+                    "%lld kernels on the AI CPU take %.1f %% of the computing, %s in a step.%s",
+                    (long long)n, share, ps_ns_text_of(ps_compute_mean_step_ns(c, sum_ns)).text,
+                    ps_compute_unpaid_text(ps_compute_mean_step_ns(c, sum_ns),
+                                           ps_compute_mean_step_ns(c, paid_ns), PS_UNPAID_IF_FASTER,
+                                           unpaid));
     for (size_t i = 0; i < c->n_kinds; i++) {
         char note[64];
         const char *type = slow_type_of(c->kinds[i].one);
@@ -324,6 +355,17 @@ static int64_t excess_of(const ps_report_member *m, bool with_shapes) {
     int64_t sum = 0;
     for (size_t k = 0; k < m->facts->n_kernels; k++) {
         sum = ps_ns_add(sum, counted_excess(&m->facts->kernels[k], with_shapes));
+    }
+    return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
+}
+
+/* Of it what pays, at most: that of each kind is no more than what of the kind pays. */
+static int64_t paid_excess_of(const ps_report_member *m, bool with_shapes) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < m->facts->n_kernels; k++) {
+        const ps_report_kernel *kernel = &m->facts->kernels[k];
+        int64_t ns = counted_excess(kernel, with_shapes);
+        sum = ps_ns_add(sum, ns < kernel->pays_ns ? ns : kernel->pays_ns);
     }
     return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
 }
@@ -372,16 +414,19 @@ static bool find_varying(compute *c, bool with_shapes) {
     if (worst == NULL || !ps_rule_fires(&r->findings, PS_RULE_KERNEL_VARIES, share)) {
         return false;
     }
+    char unpaid[PS_UNPAID_TEXT];
+    int64_t paid_ns = paid_excess_of(worst, with_shapes);
     ps_findings_add(
         &r->findings,
         (ps_finding){.rule = PS_RULE_KERNEL_VARIES,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = with_shapes ? most_ns : 0,
+                     .gain_ns = with_shapes ? paid_ns : 0,
                      .value = share},
         "On rank %s kernels that took more than 1.5 times the median of their like cost %s in each step "
-        "(%.1f %%).%s",
+        "(%.1f %%).%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share,
+        with_shapes ? ps_compute_unpaid_text(most_ns, paid_ns, PS_UNPAID_IF_FASTER, unpaid) : "",
         with_shapes ? "" : " Their shapes were not recorded: they may be of different sizes.");
     show_varying(r, worst, with_shapes);
     return true;

@@ -9,7 +9,8 @@ typedef struct ps_compute_kind {
     const ps_report_kernel *one; /* of the rank on which it took longest */
     const ps_report_member *where;
     int64_t n, sum_ns;
-    int64_t n_ranks; /* that ran any */
+    int64_t pays_ns, conversion_alone_ns; /* of it: as in ps_report_kernel */
+    int64_t n_ranks;                      /* that ran any */
     double flops, peak_flops;
     int64_t memory_ns, unknown_roofline_ns;
     double memory_bytes, memory_flops;
@@ -30,6 +31,12 @@ typedef struct ps_compute {
 int64_t ps_compute_mean_step_ns(const ps_compute *c, int64_t sum_ns);
 /* The longest kernel of the kind as a row of evidence. */
 void ps_compute_show_kind(ps_compute *c, const ps_compute_kind *k, const char *note);
+
+enum { PS_UNPAID_TEXT = 224 };
+/* A sentence on what of the claimed time is not in the gain, and why; "" where that is less than a tenth. */
+const char *ps_compute_unpaid_text(int64_t claimed_ns, int64_t gain_ns, const char *why,
+                                   char out[PS_UNPAID_TEXT]);
+#define PS_UNPAID_IF_FASTER "beside communication or before the device waits for the host"
 
 /* Rules over types, whatever the shapes. Memory that runs out is noted in the findings. */
 void ps_compute_find_top(ps_compute *c);

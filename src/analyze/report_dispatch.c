@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/report.h"
+#include "analyze/report_advice.h"
 #include "analyze/step_index.h"
 #include "base/num.h"
 
@@ -163,6 +164,36 @@ static const ps_report_member *worst_free(const ps_report *report, double *share
 static const char UNRECORDED_HOST[] =
     "Look at what the program does between its operators: for most of this time the capture holds nothing of the host. Python "
     "frames (with_stack=True) or ranges of your own (record_function, mstx, NVTX) would show it.";
+static const char UNRECORDED_WITH_FRAMES[] =
+    "Look at what the program does between its operators: for most of this time the capture holds nothing of the host, though "
+    "Python frames were recorded. Measure without the profiler first; ranges of your own (record_function, mstx, NVTX) would "
+    "show what it does.";
+
+enum { EXTRAS_TEXT = 256 };
+
+/* What the profiler recorded of the host beside operators and calls takes the host's time, too. A sentence; "" where it is none. */
+static const char *say_extras(const ps_report_rank *r, char out[EXTRAS_TEXT]) {
+    const char *parts[] = {r->has_frames ? "Python frames" : NULL,
+                           r->has_shapes ? "shapes of operators" : NULL,
+                           r->has_allocations ? "allocations" : NULL};
+    char list[96] = "";
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i] != NULL) {
+            at +=
+                (size_t)snprintf(list + at, sizeof list - at, "%s%s", at > 0 ? ", " : "", parts[i]);
+        }
+    }
+    out[0] = '\0';
+    if (at > 0) {
+        (void)snprintf(
+            out, EXTRAS_TEXT,
+            " A part of the host's time is the profiler's own, which recorded %s: measure "
+            "without them, too.",
+            list);
+    }
+    return out;
+}
 
 /* NULL when it does not fire. */
 static const ps_report_member *find_free(ps_report *report) {
@@ -191,6 +222,7 @@ static const ps_report_member *find_free(ps_report *report) {
                        ps_ns_text_of(bubble_ns).text);
     }
     char comm[COMM_TEXT];
+    char extras[EXTRAS_TEXT];
     int64_t comm_ns = comm_alone_ns(m, 0, PS_N_ACTIVITIES - 1);
     ps_findings_add(
         f,
@@ -201,13 +233,20 @@ static const ps_report_member *find_free(ps_report *report) {
                      .comm_ns = comm_ns,
                      .value = share},
         "On rank %s the device is idle for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
-        "waits for the host.%s%s %s",
+        "waits for the host.%s%s %s%s",
         PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(m->step_ns).text, bubble,
-        ps_ns_text_of(m->host_ns).text, share, comm_alone_text(comm_ns, comm), ranks, causes);
+        ps_ns_text_of(m->host_ns).text, share, comm_alone_text(comm_ns, comm), ranks, causes,
+        say_extras(m->facts, extras));
     show_gaps(report, m);
     claim_host_idle(report, m);
     if (per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) > m->host_ns / 2) {
-        ps_findings_remedy(f, UNRECORDED_HOST);
+        ps_findings_remedy(f, m->facts->has_frames ? UNRECORDED_WITH_FRAMES : UNRECORDED_HOST);
+    } else {
+        char advice[PS_ADVICE_TEXT];
+        const char *remedy = ps_report_free_advice(report, m, advice, sizeof advice);
+        if (remedy != NULL) {
+            ps_findings_remedy(f, remedy);
+        }
     }
     return m;
 }
@@ -402,6 +441,28 @@ static void show_stops(ps_report *report, const ps_report_member *m, const stop_
     }
 }
 
+static const char ONLINE[] =
+    "torch_npu.npu.set_compile_mode(jit_compile=False): operators are then taken as they were compiled "
+    "before, and none is looked up, compiled and launched on line. "
+    "torch_npu.npu.config.allow_internal_format=False where private formats (TransData) keep operators on line.";
+
+/* What to try, where the finding knows better than its rule; NULL. `out` holds what is written. */
+static const char *remedy_of(const ps_report *report, const stop_rule *rule,
+                             const ps_report_member *m, char *out, size_t size) {
+    const ps_report_stops *stops = m->facts->stops;
+    if (rule->rule == PS_RULE_HOST_OPTIMIZER) {
+        return ps_report_optimiser_remedy(report, m, out, size) ? out : NULL;
+    }
+    if (rule->rule == PS_RULE_JIT_COMPILE) {
+        bool is_online = stops[PS_ACTIVITY_ONLINE].idle_ns > stops[PS_ACTIVITY_COMPILE].idle_ns;
+        return is_online ? ONLINE : NULL;
+    }
+    if (rule->rule == PS_RULE_BLOCKING_SYNC) {
+        return ps_report_sync_advice(report, m, out, size);
+    }
+    return rule->rule == PS_RULE_DATA_LOADING ? ps_report_fetch_remedy(m) : NULL;
+}
+
 /* The rank whose device lost most. */
 static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     const ps_report_member *worst = NULL;
@@ -422,6 +483,10 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     char comm[COMM_TEXT];
     int64_t comm_ns = comm_alone_ns(worst, rule->first, rule->last);
     say_stops(worst, rule, stops, sizeof stops);
+    char fetch[500] = "";
+    if (rule->rule == PS_RULE_DATA_LOADING) {
+        ps_report_say_fetch(worst, fetch, sizeof fetch);
+    }
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = rule->rule,
@@ -431,12 +496,12 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
                      .comm_ns = comm_ns,
                      .value = share},
         "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-        "%s.%s",
-        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops,
+        "%s.%s%s",
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops, fetch,
         comm_alone_text(comm_ns, comm));
-    char remedy[400];
-    if (rule->rule == PS_RULE_HOST_OPTIMIZER &&
-        ps_report_optimiser_remedy(report, worst, remedy, sizeof remedy)) {
+    char text[PS_ADVICE_TEXT];
+    const char *remedy = remedy_of(report, rule, worst, text, sizeof text);
+    if (remedy != NULL) {
         ps_findings_remedy(&report->findings, remedy);
     }
     show_stops(report, worst, rule);
@@ -664,18 +729,40 @@ static void find_cpu_frequency(ps_report *report) {
     }
 }
 
+static const stop_rule IDLE[] = {
+    {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA},
+    {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY},
+    {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC},
+    {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER},
+    {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS},
+    {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT},
+    {PS_RULE_JIT_COMPILE, PS_ACTIVITY_ONLINE, PS_ACTIVITY_COMPILE},
+    {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY},
+};
+static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC};
+
+/* What is known not to wait for another rank, as operators, frames and blocking calls may. */
+static bool is_work(int activity) {
+    static const bool WORK[PS_N_ACTIVITIES] = {
+        [PS_ACTIVITY_CALL] = true,    [PS_ACTIVITY_OPTIMIZER] = true, [PS_ACTIVITY_ONLINE] = true,
+        [PS_ACTIVITY_COMPILE] = true, [PS_ACTIVITY_MEMORY] = true,    [PS_ACTIVITY_DATA] = true};
+    return WORK[activity];
+}
+
+int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule) {
+    const stop_rule *own = rule == PS_RULE_GC_PAUSE ? &PAUSE : NULL;
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < sizeof IDLE / sizeof *IDLE; i++) {
+        own = IDLE[i].rule == rule ? &IDLE[i] : own;
+    }
+    for (int k = 0; own != NULL && m->bubbles.n == 0 && k < PS_N_ACTIVITIES; k++) {
+        bool is_other = k < own->first || k > own->last;
+        sum_ns = ps_ns_add(sum_ns, is_other && is_work(k) ? ps_report_idle_ns(m->facts, k) : 0);
+    }
+    return per_step(m, sum_ns);
+}
+
 void ps_report_dispatch(ps_report *report) {
-    static const stop_rule IDLE[] = {
-        {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA},
-        {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY},
-        {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC},
-        {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER},
-        {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS},
-        {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT},
-        {PS_RULE_JIT_COMPILE, PS_ACTIVITY_COMPILE, PS_ACTIVITY_COMPILE},
-        {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY},
-    };
-    static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC};
     find_cpu_frequency(report);
     if (report->has_host_times) {
         return; /* the device is the host: it launches nothing and waits for nobody */

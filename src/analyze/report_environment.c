@@ -43,9 +43,8 @@ static bool is_one_of(const char *value, const char *list) {
     return false;
 }
 
-/* Values are texts, or numbers of a list that was written as JSON. NULL: not listed, or neither. */
-static const char *value_of(const ps_lit *environment, const char *name, char room[32]) {
-    const ps_lit *v = ps_lit_get(environment, name);
+const char *ps_report_variable(const ps_report_rank *r, const char *name, char room[32]) {
+    const ps_lit *v = ps_lit_get(r->environment, name);
     if (v != NULL && v->kind == PS_LIT_INT) {
         (void)snprintf(room, 32, "%lld", (long long)v->integer);
         return room;
@@ -84,8 +83,8 @@ static bool has_fired(const ps_findings *f, ps_rule_id rule) {
 static const ps_report_member *find_member(const ps_report *r, const variable *v, bool host_bound) {
     char room[32];
     for (size_t m = 0; m < r->n_members; m++) {
-        const ps_lit *environment = r->members[m].facts->environment;
-        if (applies(v, value_of(environment, v->name, room), host_bound)) {
+        const ps_report_rank *facts = r->members[m].facts;
+        if (applies(v, ps_report_variable(facts, v->name, room), host_bound)) {
             return &r->members[m];
         }
     }
@@ -119,7 +118,7 @@ void ps_report_environment(ps_report *report) {
         if (where[i] == NULL) {
             continue;
         }
-        const char *value = value_of(where[i]->facts->environment, VARIABLES[i].name, room);
+        const char *value = ps_report_variable(where[i]->facts, VARIABLES[i].name, room);
         bool is_set = value[0] != '\0';
         (void)snprintf(name, sizeof name, "%s%s%.40s", VARIABLES[i].name, is_set ? "=" : "",
                        is_set ? value : " is not set");

@@ -14,6 +14,7 @@
 #include "analyze/flops_operator.h"
 #include "analyze/host_activity.h"
 #include "analyze/idle.h"
+#include "analyze/kernel_class.h"
 #include "analyze/links.h"
 #include "analyze/overlap.h"
 #include "analyze/report_rules.h"
@@ -50,6 +51,7 @@ typedef struct ps_report_kernel {
     const char *shapes; /* of the inputs; "" unknown */
     const char *name;   /* of the longest one */
     int64_t n, sum_ns, longest_ns;
+    int64_t pays_ns; /* of the sum: a step would be shorter if it were faster (ps_report_paying) */
     int64_t longest_start_ns; /* epoch */
     int64_t longest_step;
     int64_t median_ns;
@@ -65,10 +67,15 @@ typedef struct ps_report_kernel {
     double bytes_s; /* of the chip; 0 unknown */
     /* Recorded FLOPs that contradict the shapes, which are in neither of the above. */
     double odd_recorded_flops, odd_shape_flops;
-    ps_product product; /* of those with FLOPs */
+    ps_product product;      /* of those with FLOPs */
+    ps_kernel_family family; /* of the first */
+    bool is_vector;          /* the first ran on vector cores alone: it multiplies no matrices */
+    bool is_wide;            /* the inputs of the first have 32-bit floats */
+    bool has_types;          /* they are known */
     bool is_aicpu;
     const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
+    int64_t conversion_alone_ns;          /* of all of them: no communication beside it */
     int64_t bound_ns[PS_N_REPORT_BOUNDS]; /* of those with counters */
     int64_t few_blocks_ns;                /* of those with fewer blocks than the chip has cores */
     int64_t n_blocks, n_cores;            /* the most blocks of one; 0 unknown */
@@ -179,6 +186,18 @@ typedef struct ps_report_fusion {
     int64_t longest_ns, longest_start_ns /* epoch */, longest_step;
 } ps_report_fusion;
 
+/* What the process does while its device waits for a batch. */
+typedef enum ps_fetch {
+    PS_FETCH_UNKNOWN,
+    PS_FETCH_WAIT,     /* for its workers */
+    PS_FETCH_UNPICKLE, /* what a worker sent */
+    PS_FETCH_COLLATE,
+    PS_FETCH_PIN,
+    PS_FETCH_READ, /* samples: it has no workers */
+    PS_FETCH_OTHER,
+    PS_N_FETCHES
+} ps_fetch;
+
 typedef struct ps_report_rank {
     ps_arena arena;
     ps_vendor vendor;
@@ -186,7 +205,11 @@ typedef struct ps_report_rank {
     bool any_device;
     bool has_host_times;         /* what its devices did was timed on the host: it ran there */
     const char *comm_from_marks; /* ps_trace_comm_from_marks */
-    const char *no_timeline;     /* ps_trace_missing_timeline: files that are missing; NULL none */
+    const char *host;            /* what the capture calls its machine (HOST_INFO); NULL unknown */
+    bool trains;                 /* it has backward operators, or an optimiser */
+    bool has_frames, has_shapes,
+        has_allocations;     /* recorded of the host, each at a cost of its own */
+    const char *no_timeline; /* ps_trace_missing_timeline: files that are missing; NULL none */
     bool has_no_starts,
         has_no_ends; /* steps begin with their first work, end with their last: nobody says more */
     bool has_no_copies;  /* nobody says whether there were any */
@@ -216,6 +239,7 @@ typedef struct ps_report_rank {
     /* Of all steps: the device did nothing but communicate, and what it computes next was not launched yet (ps_idle.comm). */
     int64_t late_comm_ns[PS_N_IDLE_CAUSES];
     ps_intervals late_comm_spans[PS_N_IDLE_CAUSES];
+    int64_t fetch_ns[PS_N_FETCHES];                 /* they add up to idle_ns of PS_ACTIVITY_DATA */
     int64_t short_gaps_ns;                          /* of the host's, in stretches under 20 us */
     ps_report_copies copies[PS_REPORT_COPIES_KEPT]; /* by time alone, the most first */
     size_t n_copies;
@@ -248,13 +272,20 @@ typedef struct ps_report_rank {
 
 void ps_report_rank_free(ps_report_rank *r); /* NULL is fine */
 
+/* Computing of a rank (report_pays.c): united, from the origin. */
+typedef struct ps_report_paying {
+    ps_intervals alone;  /* with no communication beside it */
+    ps_intervals paying; /* of it, a step would be shorter if it were faster */
+} ps_report_paying;
+
 /* The pieces of the map, each filling its part; false when memory is out. */
-bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
-                              ps_err *err);
+bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
+                              const ps_report_paying *paying, ps_report_rank *r, ps_err *err);
 bool ps_report_gather_host(const ps_host_activity *host, const ps_overlaps *overlaps,
                            const ps_idle *idle, ps_report_rank *r);
 bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,
                             ps_report_rank *r, ps_err *err);
+void ps_report_gather_fetches(const ps_host_activity *host, const ps_idle *idle, ps_report_rank *r);
 bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
 bool ps_report_gather_fusions(const ps_links *links, ps_report_rank *r);

@@ -28,7 +28,7 @@ bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value) {
 }
 
 void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {
-    char text[1024];
+    char text[1536];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);

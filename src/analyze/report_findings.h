@@ -42,6 +42,8 @@ typedef struct ps_finding {
     size_t first_evidence, n_evidence;
     ps_intervals spans; /* when that was on `rank`, epoch, over all steps; empty: not known */
     int64_t shared_ns;  /* per step, of the gain: what finding `shared_with` counts, too */
+    int64_t
+        absorbed_ns; /* per step, of the gain: won only once ranks that are not here come earlier */
     size_t shared_with; /* its number; 0: none; shared_ns 0: nobody knows how much */
 } ps_finding;
 

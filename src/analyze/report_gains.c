@@ -151,6 +151,7 @@ static const ps_report_member *longest_without(const ps_report *report, const ps
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
         int64_t left = ps_report_own_ns(m) - removed_ns(f, m);
+        left = ps_ns_add(left, ps_report_other_idle_ns(m, f->rule));
         left = left > 0 ? left : 0;
         if (m->computing_ns > 0 && (longest == NULL || left > *left_ns)) {
             *left_ns = left;
@@ -199,13 +200,15 @@ static void append_text(ps_findings *list, ps_finding *f, const char *more) {
 /* A bound that takes less than a tenth off is not worth a sentence. */
 static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
                       const ps_report_member *longest, int64_t left_ns) {
-    char more[160];
+    char more[192];
     if (claimed_ns - f->gain_ns <= claimed_ns / 10) {
         return;
     }
+    bool waits = ps_report_other_idle_ns(longest, f->rule) > 0;
     (void)snprintf(more, sizeof more,
-                   " Without it the device of rank %s would still work for %s in a step.",
-                   PS_RANK(longest->rank), ps_ns_text_of(left_ns).text);
+                   " Without it the device of rank %s would still work%s for %s in a step.",
+                   PS_RANK(longest->rank), waits ? ", or wait for other work of its host," : "",
+                   ps_ns_text_of(left_ns).text);
     append_text(list, f, more);
 }
 
@@ -237,6 +240,33 @@ static void bound_comm(const ps_report *report, ps_finding *f) {
             f->gain_ns -= f->comm_ns - most_ns;
             f->comm_ns = most_ns;
         }
+    }
+}
+
+/* Whether what the finding counts may lie before a wait. */
+static bool may_be_absorbed(time_kind kind) {
+    return kind == TIME_IDLE || kind == TIME_COMPUTING || kind == TIME_COPIES;
+}
+
+/* A tenth of the gain that depends on others is not worth a sentence. */
+static void say_absorbed(ps_report *report, ps_finding *f) {
+    char more[192];
+    if (f->gain_ns <= 0 || !may_be_absorbed(time_of_rule(f->rule).kind)) {
+        return;
+    }
+    f->absorbed_ns = ps_report_absorbed_ns(report, f);
+    if (f->absorbed_ns > f->gain_ns / 10) {
+        (void)snprintf(
+            more, sizeof more,
+            " %s of the gain is won only once ranks that were not captured come earlier: it lies "
+            "before waits for them.",
+            ps_ns_text_of(f->absorbed_ns).text);
+        append_text(&report->findings, f, more);
+    } else if (f->spans.n == 0 && ps_report_all_absorb(report)) {
+        append_text(
+            &report->findings, f,
+            " What of it lies before waits for ranks that were not captured is won only once those "
+            "come earlier.");
     }
 }
 
@@ -374,9 +404,11 @@ static void tell_links(ps_report *report) {
 
 void ps_report_bound_gains(ps_report *report) {
     ps_findings *f = &report->findings;
+    ps_report_find_absorbed(report);
     for (size_t i = 0; i < f->n; i++) {
         bound_gain(report, &f->all[i]);
         ps_intervals_unite(&f->all[i].spans);
+        say_absorbed(report, &f->all[i]);
     }
     if (f->n > 1) {
         qsort(f->all, f->n, sizeof *f->all, compare_findings);

@@ -1,4 +1,5 @@
 /* The map of the report: the facts of one rank. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -45,6 +46,69 @@ static void look_around(const ps_trace *trace, const char *profiler, ps_report_r
         r->vendor = ascend                                    ? PS_VENDOR_ASCEND
                     : strcmp(profiler, "Nsight Systems") == 0 ? PS_VENDOR_NVIDIA
                                                               : PS_VENDOR_OTHER;
+    }
+}
+
+#define HOST_OPS_ASKED 1000
+
+/* What a profiler records of the host beside its operators and calls, as the capture shows it. */
+static void look_for_extras(const ps_trace *trace, ps_report_rank *r) {
+    static const char *const SHAPES[] = {"Input Dims", "Input dims", "inputShapes", "Input Shapes"};
+    const ps_slices *s = ps_trace_slices(trace);
+    size_t n_asked = 0;
+    r->has_frames = s->n > 0 && memchr(s->kind, PS_SLICE_PYTHON, s->n) != NULL;
+    r->has_allocations = !ps_str_is_none(ps_trace_find_text(trace, "[memory]"));
+    for (uint32_t i = 0; i < s->n && n_asked < HOST_OPS_ASKED && !r->has_shapes; i++) {
+        ps_arg arg;
+        bool is_op = s->kind[i] == PS_SLICE_HOST_OP;
+        n_asked += is_op;
+        for (ps_arg_iter it = ps_trace_args(trace, i); is_op && ps_arg_next(&it, &arg);) {
+            const char *key = ps_trace_text(trace, arg.key);
+            for (size_t k = 0; k < sizeof SHAPES / sizeof *SHAPES; k++) {
+                r->has_shapes = r->has_shapes || strcmp(key, SHAPES[k]) == 0;
+            }
+        }
+    }
+}
+
+/* The number of the machine, which is its own, else its name, which another one may have. */
+static bool look_for_host(const ps_trace *trace, ps_report_rank *r) {
+    static const char *const COLUMNS[] = {"hostUid", "hostName"};
+    const ps_table *t = ps_trace_side_table(trace, "HOST_INFO");
+    bool ok = true;
+    for (size_t i = 0; ok && t != NULL && t->n_rows == 1 && r->host == NULL && i < 2; i++) {
+        size_t column = ps_table_column(t, COLUMNS[i]);
+        const ps_value *v = column != SIZE_MAX ? ps_table_cell(t, 0, column) : NULL;
+        char number[24] = "";
+        const char *text = number;
+        if (v == NULL || v->is_null) {
+            continue;
+        }
+        if (t->columns[column].type == PS_COL_TEXT) {
+            text = v->u.text;
+        } else if (t->columns[column].type == PS_COL_INT) {
+            (void)snprintf(number, sizeof number, "%lld", (long long)v->u.i);
+        }
+        if (text[0] != '\0') {
+            r->host = ps_arena_strndup(&r->arena, text, strlen(text));
+            ok = r->host != NULL;
+        }
+    }
+    return ok;
+}
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void look_for_training(const ps_trace *trace, ps_report_rank *r) {
+    const ps_slices *s = ps_trace_slices(trace);
+    for (uint32_t i = 0; i < s->n && !r->trains; i++) {
+        if (ps_is_host_range(s->kind[i])) {
+            const char *name = ps_trace_text(trace, s->name[i]);
+            r->trains = begins(name, "autograd::engine::evaluate_function") ||
+                        begins(name, "Optimizer.step#");
+        }
     }
 }
 
@@ -160,8 +224,8 @@ static ps_code gather_comm_waits(const ps_map_input *in, const ps_overlaps *over
 }
 
 /* What the host did, and the device for want of it. */
-static ps_code gather_idle(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r,
-                           ps_err *err) {
+static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
+                           const ps_overlaps *overlaps, ps_report_rank *r, ps_err *err) {
     ps_host_activity host;
     ps_idle idle = {.at = NULL};
     ps_code code = ps_host_activity_init(&host, links, err);
@@ -169,9 +233,15 @@ static ps_code gather_idle(const ps_links *links, const ps_overlaps *overlaps, p
         code = ps_idle_measure(links, overlaps, &host, &idle, err);
     }
     if (code == PS_OK) {
-        bool ok = ps_report_gather_host(&host, overlaps, &idle, r) &&
+        ps_report_paying paying = {0};
+        bool ok = ps_report_find_paying(&host, overlaps, &idle, &paying) &&
+                  ps_report_gather_kernels(in, links, &paying, r, err) &&
+                  ps_report_gather_host(&host, overlaps, &idle, r) &&
                   ps_report_gather_waits(links, overlaps, &idle, r, err) &&
                   ps_report_gather_copies(links, overlaps, r);
+        ps_report_gather_fetches(&host, &idle, r);
+        ps_intervals_fini(&paying.alone);
+        ps_intervals_fini(&paying.paying);
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
     ps_idle_fini(&idle);
@@ -191,11 +261,10 @@ static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_r
         code = gather_comm_waits(in, &overlaps, r, err);
     }
     if (code == PS_OK) {
-        bool ok = keep_steps(&overlaps, r) && ps_report_gather_kernels(in, links, r, err) &&
-                  ps_report_gather_counters(in->trace, r) && ps_report_gather_links(r) &&
-                  ps_report_gather_doubts(links, r) && ps_report_gather_optimiser(links, r) &&
-                  ps_report_gather_fusions(links, r);
-        code = ok ? gather_idle(links, &overlaps, r, err) : ps_fail_nomem(err);
+        bool ok = keep_steps(&overlaps, r) && ps_report_gather_counters(in->trace, r) &&
+                  ps_report_gather_links(r) && ps_report_gather_doubts(links, r) &&
+                  ps_report_gather_optimiser(links, r) && ps_report_gather_fusions(links, r);
+        code = ok ? gather_idle(in, links, &overlaps, r, err) : ps_fail_nomem(err);
     }
     ps_overlaps_fini(&overlaps);
     return code;
@@ -208,8 +277,10 @@ ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
     }
     ps_arena_init(&r->arena);
     look_around(in->trace, in->rank->profiler, r);
+    look_for_extras(in->trace, r);
+    look_for_training(in->trace, r);
     ps_code code = ps_rank_facts_read(in->trace, &r->arena, &r->facts, in->diag, err);
-    if (code == PS_OK && !look_for_timeline(in->trace, r)) {
+    if (code == PS_OK && !(look_for_timeline(in->trace, r) && look_for_host(in->trace, r))) {
         code = ps_fail_nomem(err);
     }
     if (code == PS_OK && !read_environment(in->trace, r, err)) {

@@ -96,7 +96,8 @@ static int64_t idle_of(const host *h, uint32_t slice) {
 static bool is_warm_up(const host *h, int activity, int64_t step) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(h->links->trace, &n);
-    bool is_once = activity == PS_ACTIVITY_COMPILE || activity == PS_ACTIVITY_MEMORY;
+    bool is_once = activity == PS_ACTIVITY_ONLINE || activity == PS_ACTIVITY_COMPILE ||
+                   activity == PS_ACTIVITY_MEMORY;
     return is_once && n > 0 && (step == PS_STEP_OUTSIDE || (n > 1 && step == steps[0].id));
 }
 

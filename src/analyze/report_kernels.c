@@ -34,6 +34,8 @@ typedef struct kernels {
     size_t n, cap;
     ps_kernel_keys keys;
     ps_bounds *bounds;
+    ps_classifier classifier;
+    const ps_report_paying *paying;
 } kernels;
 
 static const char *shapes_of(const kernels *k, uint32_t slice) {
@@ -125,6 +127,22 @@ static const char *keep_shapes(kernels *k, const char *text) {
     return ps_arena_strndup(&k->out->arena, text + quoted, n < 400 ? n : 400);
 }
 
+/* Of a new kind: what its first kernel computes, and on what. */
+static bool look_at_first(kernels *k, uint32_t slice, ps_report_kernel *kind) {
+    uint32_t op = k->links->op[slice];
+    ps_kernel_class kind_of = {0};
+    const char *types = input_types(k, slice);
+    types = types == NULL && op != PS_NONE ? ps_trace_arg_text(k->trace, op, "Input type") : types;
+    bool ok = ps_classify(&k->classifier, slice, &kind_of);
+    kind->family = (ps_kernel_family)kind_of.family;
+    kind->is_vector = kind_of.core == PS_CORE_VECTOR;
+    kind->has_types = types != NULL;
+    kind->is_wide =
+        types != NULL && (has_word(types, "float", true) || has_word(types, "FLOAT", true) ||
+                          strstr(types, "DT_FLOAT;") != NULL);
+    return ok;
+}
+
 /* The row of the slice's kind, added when new; PS_NONE when memory is out. */
 static uint32_t row_of(kernels *k, uint32_t slice) {
     const char *type = type_of(k, slice);
@@ -148,7 +166,9 @@ static uint32_t row_of(kernels *k, uint32_t slice) {
     }
     r->kernels[r->n_kernels++] =
         (ps_report_kernel){.type = keep_text(k, type), .shapes = keep_shapes(k, shapes)};
-    return r->kernels[row].type != NULL && r->kernels[row].shapes != NULL ? row : PS_NONE;
+    bool ok = r->kernels[row].type != NULL && r->kernels[row].shapes != NULL &&
+              look_at_first(k, slice, &r->kernels[row]);
+    return ok ? row : PS_NONE;
 }
 
 static bool add(kernels *k, uint32_t slice) {
@@ -161,6 +181,10 @@ static bool add(kernels *k, uint32_t slice) {
     ps_report_kernel *kind = &k->out->kernels[row];
     kind->n++;
     kind->sum_ns = ps_ns_add(kind->sum_ns, dur_ns);
+    int64_t start_ns = k->s->start_ns[slice];
+    int64_t end_ns = start_ns + dur_ns;
+    kind->pays_ns =
+        ps_ns_add(kind->pays_ns, ps_intervals_within_ns(&k->paying->paying, start_ns, end_ns));
     if (!kind->is_aicpu && is_aicpu(k, slice)) {
         const char *types = input_types(k, slice);
         kind->is_aicpu = true;
@@ -170,6 +194,8 @@ static bool add(kernels *k, uint32_t slice) {
     if (what != PS_CONVERSION_NONE) {
         kind->conversion_ns[what] = ps_ns_add(kind->conversion_ns[what], dur_ns);
         kind->n_conversions[what]++;
+        kind->conversion_alone_ns = ps_ns_add(
+            kind->conversion_alone_ns, ps_intervals_within_ns(&k->paying->alone, start_ns, end_ns));
     }
     k->out->kernels_ns = ps_ns_add(k->out->kernels_ns, dur_ns);
     if (dur_ns > kind->longest_ns || kind->name == NULL) {
@@ -236,16 +262,20 @@ static int compare_kinds(const void *a, const void *b) {
     return by_type != 0 ? by_type : strcmp(x->shapes, y->shapes);
 }
 
-bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
-                              ps_err *err) {
-    kernels k = {
-        .links = links, .trace = links->trace, .s = ps_trace_slices(links->trace), .out = r};
+bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
+                              const ps_report_paying *paying, ps_report_rank *r, ps_err *err) {
+    kernels k = {.links = links,
+                 .trace = links->trace,
+                 .s = ps_trace_slices(links->trace),
+                 .out = r,
+                 .paying = paying};
     ps_idmap_init(&k.rows);
     ps_mfu *mfu = ps_mfu_new(links, in->opts, in->diag, err);
     k.mfu = mfu;
     k.bounds = ps_calloc(1, sizeof *k.bounds);
     bool ok = ps_kernel_keys_init(&k.keys, k.trace) && ps_strpool_init(&k.texts) && mfu != NULL &&
               k.bounds != NULL && ps_bounds_init(k.bounds, &k.keys, k.trace);
+    ok = ps_classifier_init(&k.classifier, links) && ok;
     for (uint32_t i = 0; ok && i < k.s->n; i++) {
         ok = k.s->kind[i] != PS_SLICE_KERNEL || add(&k, i);
     }
@@ -257,6 +287,7 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_
     ps_mfu_free(mfu);
     ps_free(k.all);
     ps_kernel_keys_fini(&k.keys);
+    ps_classifier_fini(&k.classifier);
     if (k.bounds != NULL) {
         ps_bounds_fini(k.bounds);
         ps_free(k.bounds);

@@ -7,6 +7,7 @@
 #include "analyze/alike.h"
 #include "analyze/comm_roster.h"
 #include "analyze/report.h"
+#include "analyze/report_advice.h"
 #include "analyze/slow_link_matrix.h"
 #include "analyze/step_index.h"
 #include "base/alloc.h"
@@ -158,6 +159,9 @@ static void find_packets(ps_report *report) {
                     "On rank %s %.1f %% of %.4g MB over %.32s go in packets below %d MB.",
                     PS_RANK(worst->rank), share, packets->all_mb, packets->transport,
                     is_rdma ? 1 : 16);
+    char advice[PS_ADVICE_TEXT];
+    ps_findings_remedy(&report->findings,
+                       ps_report_packets_advice(report, worst, advice, sizeof advice));
 }
 
 static void find_retransmission(ps_report *report) {

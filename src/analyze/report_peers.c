@@ -57,7 +57,7 @@ static ps_report_job job_of(const ps_report *report) {
     return job;
 }
 
-static bool is_here(const ps_report *report, int64_t rank) {
+bool ps_report_rank_is_here(const ps_report *report, int64_t rank) {
     for (size_t i = 0; i < report->in->n_ranks; i++) {
         if (report->in->ranks[i].rank == rank) {
             return true;
@@ -160,7 +160,7 @@ static void find_rank(peers *p, uint32_t id, int32_t place, ps_report_waited *ou
         out->rank = by_place ? place : out->rank;
         out->is_assumed = by_place && place > g->highest;
     }
-    bool is_absent = out->rank >= 0 ? !is_here(p->report, out->rank) : p->all_tell;
+    bool is_absent = out->rank >= 0 ? !ps_report_rank_is_here(p->report, out->rank) : p->all_tell;
     out->is_absent = is_absent && !p->report->in->opts->one_of_several;
 }
 
@@ -318,6 +318,7 @@ void ps_report_absent_rank(ps_report *report) {
     const ps_report_member *m = x != NULL ? x->worst : NULL;
     double share = m != NULL ? ps_percent(x->worst_alone_ns, m->step_ns) : 0;
     if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_ABSENT_RANK, share)) {
+        (void)ps_report_absent_ranks(report);
         return;
     }
     char who[PS_WAITED_TEXT];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report_advice.h"
 #include "analyze/report_compute.h"
 #include "base/alloc.h"
 
@@ -63,6 +64,21 @@ static kernel_type *types_of(const ps_compute *c, size_t *n) {
     return types;
 }
 
+/* Tiles are those of products; what takes no product takes as long as its tensors are large, each time that it is launched. */
+static const char *advice_of_top(const ps_report_kernel *k) {
+    switch (k->family) {
+    case PS_FAMILY_TENSOR_MOVE:
+        return "It computes nothing: look at the operators that launch it, and which of its copies are needed.";
+    case PS_FAMILY_OTHER:
+        return k->is_vector
+                   ? "It multiplies no matrices: what counts is how often it reads and writes its tensors. One kernel "
+                     "for several of them (fused operators, fused or foreach optimisers), narrower types, fewer calls."
+                   : NULL;
+    default:
+        return NULL;
+    }
+}
+
 static void say_top(ps_compute *c, const kernel_type *t, double share) {
     const char *shapes = t->top->one->shapes;
     char most[192] = "";
@@ -80,6 +96,10 @@ static void say_top(ps_compute *c, const kernel_type *t, double share) {
         t->top->one->type, one ? " of " : "", one ? shapes : "",
         one && strlen(shapes) > 80 ? "..." : "", share,
         ps_ns_text_of(ps_compute_mean_step_ns(c, t->sum_ns)).text, (long long)t->n, most);
+    const char *advice = advice_of_top(t->top->one);
+    if (advice != NULL) {
+        ps_findings_remedy(&c->report->findings, advice);
+    }
 }
 
 /* No gain: that it takes long is no fault. */
@@ -151,11 +171,14 @@ static void show_conversions(ps_compute *c) {
 void ps_compute_find_conversion(ps_compute *c) {
     int64_t sums[PS_N_CONVERSIONS] = {0};
     int64_t n[PS_N_CONVERSIONS] = {0};
+    int64_t alone_ns = 0;
+    char unpaid[PS_UNPAID_TEXT];
     for (size_t i = 0; i < c->n_kinds; i++) {
         for (size_t what = 0; what < PS_N_CONVERSIONS; what++) {
             sums[what] = ps_ns_add(sums[what], c->kinds[i].conversion_ns[what]);
             n[what] += c->kinds[i].n_conversions[what];
         }
+        alone_ns = ps_ns_add(alone_ns, c->kinds[i].conversion_alone_ns);
     }
     int64_t all_ns = ps_ns_add(sums[PS_CONVERSION_LAYOUT], sums[PS_CONVERSION_NUMBERS]);
     double share = ps_percent(all_ns, c->sum_ns);
@@ -167,12 +190,20 @@ void ps_compute_find_conversion(ps_compute *c) {
         (ps_finding){.rule = PS_RULE_CONVERSION,
                      .rank = -1,
                      .stage = -1,
-                     .gain_ns = ps_compute_mean_step_ns(c, all_ns),
+                     .gain_ns = ps_compute_mean_step_ns(c, alone_ns),
                      .value = share},
         "Conversions take %.1f %% of the computing, %s in a step of the mean rank: of "
-        "layout %.1f %% in %lld kernels, of number types %.1f %% in %lld.",
+        "layout %.1f %% in %lld kernels, of number types %.1f %% in %lld.%s",
         share, ps_ns_text_of(ps_compute_mean_step_ns(c, all_ns)).text,
         ps_percent(sums[PS_CONVERSION_LAYOUT], c->sum_ns), (long long)n[PS_CONVERSION_LAYOUT],
-        ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns), (long long)n[PS_CONVERSION_NUMBERS]);
+        ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns), (long long)n[PS_CONVERSION_NUMBERS],
+        ps_compute_unpaid_text(ps_compute_mean_step_ns(c, all_ns),
+                               ps_compute_mean_step_ns(c, alone_ns), "beside communication",
+                               unpaid));
+    char advice[PS_ADVICE_TEXT];
+    ps_findings_remedy(&c->report->findings,
+                       ps_report_conversion_advice(c->report, sums[PS_CONVERSION_LAYOUT],
+                                                   sums[PS_CONVERSION_NUMBERS], advice,
+                                                   sizeof advice));
     show_conversions(c);
 }

@@ -14,7 +14,10 @@ typedef struct unit_row {
 } unit_row;
 
 static int64_t moving_ns(const ps_report_kernel *k) {
-    return ps_ns_add(k->bound_ns[PS_BOUND_MEMORY], k->bound_ns[PS_BOUND_SCALAR]);
+    return k->bound_ns[PS_BOUND_MEMORY];
+}
+static int64_t counting_ns(const ps_report_kernel *k) {
+    return k->bound_ns[PS_BOUND_SCALAR];
 }
 static int64_t dynamic_ns(const ps_report_kernel *k) {
     return k->dynamic_ns;
@@ -105,24 +108,34 @@ static void say_bounds(const int64_t ns[PS_N_REPORT_BOUNDS], int64_t all_ns, cha
 static void find_units(ps_report *r, int64_t all_ns) {
     int64_t ns[PS_N_REPORT_BOUNDS] = {0};
     sum_bounds(r, ns);
-    double share = ps_percent(ps_ns_add(ns[PS_BOUND_MEMORY], ns[PS_BOUND_SCALAR]), all_ns);
+    bool is_scalar = ns[PS_BOUND_SCALAR] > ns[PS_BOUND_MEMORY];
+    double share = ps_percent(ns[is_scalar ? PS_BOUND_SCALAR : PS_BOUND_MEMORY], all_ns);
     if (!ps_rule_fires(&r->findings, PS_RULE_UNIT_BOUND, share)) {
         return;
     }
     char units[240] = "";
     size_t n = 0;
-    unit_row *rows = rank_units(r, moving_ns, &n);
+    unit_row *rows = rank_units(r, is_scalar ? counting_ns : moving_ns, &n);
     r->findings.failed = r->findings.failed || rows == NULL;
     say_bounds(ns, all_ns, units, sizeof units);
     ps_findings_add(
         &r->findings,
-        (ps_finding){.rule = PS_RULE_UNIT_BOUND, .rank = -1, .stage = -1, .value = share},
+        (ps_finding){.rule = PS_RULE_UNIT_BOUND,
+                     .title = is_scalar ? "Kernels whose scalar unit is the busiest" : NULL,
+                     .rank = -1,
+                     .stage = -1,
+                     .value = share},
         "By the counters of the kernels their busiest unit is, in shares of the computing: %s (none works for half of "
         "the time).",
         units);
+    if (is_scalar) {
+        ps_findings_remedy(
+            &r->findings,
+            "Scalar work is that of small or odd shapes: larger ones, and last dimensions that are "
+            "multiples of 32 bytes.");
+    }
     for (size_t i = 0; rows != NULL && i < n && i < PS_EVIDENCE_MAX; i++) {
         const ps_report_kernel *k = rows[i].kernel;
-        bool is_scalar = k->bound_ns[PS_BOUND_SCALAR] > k->bound_ns[PS_BOUND_MEMORY];
         char note[160];
         (void)snprintf(note, sizeof note, "longest of %lld, together %s; busiest is %s",
                        (long long)k->n, ps_ns_text_of(k->sum_ns).text,

@@ -104,6 +104,14 @@ static void add_shared(sentence *s, const ps_finding *f) {
     }
 }
 
+/* What of the finding others hold back. */
+static void add_absorbed(sentence *s, const ps_finding *f) {
+    if (f->absorbed_ns > f->gain_ns / 10) {
+        add_text(s, "; %s of it only once ranks that were not captured come earlier",
+                 ps_ns_text_of(f->absorbed_ns).text);
+    }
+}
+
 /* The next largest, but for `detail`, which was told. The ends of a step are a place, and no more than the first where that has
  * them, too. */
 static void add_next(sentence *s, const ps_findings *all, size_t detail) {
@@ -114,6 +122,7 @@ static void add_next(sentence *s, const ps_findings *all, size_t detail) {
             add_text(s, " Next: %s, at most %s (finding %zu)", ps_finding_title(f),
                      ps_ns_text_of(f->gain_ns).text, i + 1);
             add_shared(s, f);
+            add_absorbed(s, f);
             add_text(s, ".");
             return;
         }
@@ -129,12 +138,14 @@ static void say_largest(sentence *s, const ps_report *report, const ps_finding *
     }
     add_text(s, "%s", ps_finding_title(f));
     add_place(s, report, f);
-    add_text(
-        s, ". That costs at most %s of a step of %s (%.1f %%): %s a step would take %s or more%s.",
-        ps_ns_text_of(f->gain_ns).text, ps_ns_text_of(report->step_ns).text,
-        ps_percent(f->gain_ns, report->step_ns), without,
-        ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
-        f->is_assumed ? ", if what was not measured is as assumed" : "");
+    add_text(s,
+             ". That costs at most %s of a step of %s (%.1f %%): %s a step would take %s or more%s",
+             ps_ns_text_of(f->gain_ns).text, ps_ns_text_of(report->step_ns).text,
+             ps_percent(f->gain_ns, report->step_ns), without,
+             ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
+             f->is_assumed ? ", if what was not measured is as assumed" : "");
+    add_absorbed(s, f);
+    add_text(s, ".");
     size_t detail = add_detail(s, report);
     add_next(s, &report->findings, detail);
 }

@@ -70,8 +70,8 @@ ps_trace *rig_seal(rig *r) {
     return t;
 }
 
-void report_over(report_run *out, ps_trace **traces, size_t n, const ps_analysis_opts *opts,
-                 const ps_result *before) {
+static void run_report(report_run *out, ps_trace **traces, size_t n, const ps_analysis_opts *opts,
+                       const ps_result *before, const int32_t *machines) {
     const ps_analysis *analysis = ps_analysis_find("report");
     ps_analysis_opts usual = {.step_id = -1, .in_full = true};
     const ps_analysis_opts *used = opts != NULL ? opts : &usual;
@@ -83,7 +83,9 @@ void report_over(report_run *out, ps_trace **traces, size_t n, const ps_analysis
     assert_true(n <= 8);
     for (size_t round = 0; round < analysis->n_rounds; round++) {
         for (size_t r = 0; r < n; r++) {
-            infos[r] = (ps_rank_info){.rank = (int64_t)r, .machine = 0, .profiler = "Ascend"};
+            infos[r] = (ps_rank_info){.rank = (int64_t)r,
+                                      .machine = machines != NULL ? machines[r] : 0,
+                                      .profiler = "Ascend"};
             diags[r] = &out->diags[r];
             ps_map_input in = {.trace = round == 0 ? traces[r] : NULL,
                                .rank = &infos[r],
@@ -108,6 +110,15 @@ void report_over(report_run *out, ps_trace **traces, size_t n, const ps_analysis
         ps_trace_free(traces[r]);
         traces[r] = NULL;
     }
+}
+
+void report_over(report_run *out, ps_trace **traces, size_t n, const ps_analysis_opts *opts,
+                 const ps_result *before) {
+    run_report(out, traces, n, opts, before, NULL);
+}
+
+void report_on_machines(report_run *out, ps_trace **traces, size_t n, const int32_t *machines) {
+    run_report(out, traces, n, NULL, NULL, machines);
 }
 
 void report_fini(report_run *run) {

@@ -49,6 +49,8 @@ typedef struct report_run {
  * before the report made. */
 void report_over(report_run *out, ps_trace **traces, size_t n, const ps_analysis_opts *opts,
                  const ps_result *before);
+/* The same on machines [n]. */
+void report_on_machines(report_run *out, ps_trace **traces, size_t n, const int32_t *machines);
 void report_fini(report_run *run);
 
 const ps_table *report_table(const report_run *run, const char *name);

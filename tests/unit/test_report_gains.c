@@ -247,6 +247,86 @@ static void stages_add_up(void **state) {
     report_fini(&o);
 }
 
+/* Rank 0 fetches a batch from 110 to 299 and waits in the collective from 400 to 600 for rank 1, whose host compiles from 110 to 499: what
+ * rank 0 saves it waits longer. */
+static void a_late_rank_bounds_the_others(void **state) {
+    (void)state;
+    ps_trace *traces[2];
+    for (int rank = 0; rank < 2; rank++) {
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", "64,64", 0, 1, 110);
+        (void)rig_host(&r, rank == 0 ? PS_SLICE_HOST_OP : PS_SLICE_CALL,
+                       rank == 0 ? "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+                                 : "aclopCompileAndExecute",
+                       110, rank == 0 ? 299 : 499);
+        (void)rig_kernel(&r, "Add", "64,64", rank == 0 ? 299 : 499, rank == 0 ? 300 : 500,
+                         rank == 0 ? 400 : 600);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", rank == 0 ? 400 : 600, 700, 1024);
+        (void)rig_kernel(&r, "Mul", "64,64", 2, 700, 1000);
+        traces[rank] = rig_seal(&r);
+    }
+    report_run o;
+    report_over(&o, traces, 2, NULL, NULL);
+    assert_in_range(report_gain(&o, PS_RULE_DATA_LOADING), 0, 3 * US);
+    assert_in_range(report_gain(&o, PS_RULE_JIT_COMPILE), 200 * US, 390 * US);
+    report_fini(&o);
+}
+
+/* Of two conversions of 100 one lies beside communication, which takes as long without it. */
+static void what_communication_hides_pays_nothing(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 50, 250, 1024);
+    (void)rig_kernel(&r, "TransData", "64,64", 0, 100, 200);
+    (void)rig_kernel(&r, "TransData", "64,64", 1, 250, 350);
+    (void)rig_kernel(&r, "Add", "64,64", 2, 350, 1000);
+    ps_trace *t = rig_seal(&r);
+    report_over(&o, &t, 1, NULL, NULL);
+    assert_int_equal(report_gain(&o, PS_RULE_CONVERSION), 100 * US);
+    assert_non_null(strstr(report_text(&o, PS_RULE_CONVERSION),
+                           "100 us of that lies beside communication: it shortens no step"));
+    report_fini(&o);
+}
+
+/* A product of 100 to 200 at 21.5 % of the peak: at 30 % it takes 28.4 less. Behind it the device is idle until 700, for the next
+ * launch comes at 690: the host is in an operator meanwhile, so that the product pays nothing; or the host waits for the product, or nobody
+ * recorded it, or the Add was launched before: it may. */
+static void what_the_host_paces_pays_nothing(void **state) {
+    (void)state;
+    static const struct {
+        ps_slice_kind kind;
+        const char *host;
+        int64_t call;
+        bool pays;
+    } CASES[] = {{PS_SLICE_HOST_OP, "aten::sort", 690, false},
+                 {PS_SLICE_CALL, "aclrtSynchronizeStream", 690, true},
+                 {PS_SLICE_HOST_OP, NULL, 690, true},
+                 {PS_SLICE_HOST_OP, "aten::sort", 5, true}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        uint32_t k = rig_kernel(&r, "MatMulV2", "\"1024,1024;1024,1024\"", 0, 100, 200);
+        rig_text(&r, k, "inputDataTypes", "DT_BF16;DT_BF16");
+        rig_text(&r, k, "inputFormats", "ND;ND");
+        rig_text(&r, k, "outputShapes", "\"1024,1024\"");
+        rig_text(&r, k, "outputDataTypes", "DT_BF16");
+        if (CASES[i].host != NULL) {
+            (void)rig_host(&r, CASES[i].kind, CASES[i].host, 150, 680);
+        }
+        (void)rig_kernel(&r, "Add", "64,64", CASES[i].call, CASES[i].call > 5 ? 700 : 200, 1000);
+        ps_trace *t = rig_seal(&r);
+        ps_analysis_opts opts = {.step_id = -1, .peak_tflops = 100};
+        report_over(&o, &t, 1, &opts, NULL);
+        assert_int_equal(report_gain(&o, PS_RULE_LOW_MFU) > 28 * US, CASES[i].pays);
+        assert_int_equal(strstr(report_text(&o, PS_RULE_LOW_MFU),
+                                "28.4 us of that lies beside communication or before the device "
+                                "waits for the host") != NULL,
+                         !CASES[i].pays);
+        report_fini(&o);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_rank_has_as_much_to_do),
@@ -260,6 +340,9 @@ int main(void) {
         cmocka_unit_test(nothing_to_say),
         cmocka_unit_test(kernels_say_on_how_many_ranks),
         cmocka_unit_test(stages_add_up),
+        cmocka_unit_test(a_late_rank_bounds_the_others),
+        cmocka_unit_test(what_communication_hides_pays_nothing),
+        cmocka_unit_test(what_the_host_paces_pays_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,29 @@ static void unit_bound(void **state) {
     }
 }
 
+/* The scalar unit moves nothing: 300 of it and 300 that move data are neither of them the larger part of 700; 600 of it are a
+ * finding of its own. */
+static void scalar_work_moves_nothing(void **state) {
+    (void)state;
+    for (int is_most = 0; is_most < 2; is_most++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        with_ratio(&r, rig_kernel(&r, "Gather", "4,4", 0, 100, 400), "aiv_scalar_ratio", 0.9);
+        with_ratio(&r, rig_kernel(&r, "Mul", "4,4", 0, 400, 700),
+                   is_most ? "aiv_scalar_ratio" : "aiv_mte2_ratio", 0.9);
+        with_ratio(&r, rig_kernel(&r, "MatMul", "4,4", 0, 700, 800), "aic_mac_ratio", 0.9);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_UNIT_BOUND), is_most);
+        if (is_most) {
+            const ps_table *t = report_table(&o, "findings");
+            const ps_value *title =
+                ps_table_cell(t, report_row(&o, PS_RULE_UNIT_BOUND), ps_table_column(t, "title"));
+            assert_string_equal(title->u.text, "Kernels whose scalar unit is the busiest");
+        }
+        report_fini(&o);
+    }
+}
+
 static void few_blocks(void **state) {
     (void)state;
     static const struct {
@@ -149,9 +172,8 @@ static void fusible(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unit_bound),
-        cmocka_unit_test(few_blocks),
-        cmocka_unit_test(dynamic_shapes),
+        cmocka_unit_test(unit_bound), cmocka_unit_test(scalar_work_moves_nothing),
+        cmocka_unit_test(few_blocks), cmocka_unit_test(dynamic_shapes),
         cmocka_unit_test(fusible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@ typedef struct shape {
     bool no_peers;      /* tasks name nobody */
     bool hidden;        /* another stream computes all the while */
     bool prompt;        /* places 2 and 3 come before rank 1 */
+    bool gaps;          /* a kernel before it, and one behind, is launched late */
 } shape;
 
 static void add_task(rig *r, const shape *s, int64_t lane, const char *name, int64_t from,
@@ -43,9 +44,15 @@ static ps_trace *one_rank(const shape *s, int rank) {
     if (s->groups != NULL) {
         ps_builder_meta(r.b, "parallel_group_info", s->groups);
     }
-    (void)rig_kernel(&r, "Add", NULL, 0, 2, from);
+    (void)rig_kernel(&r, "Add", NULL, 0, 2, s->gaps ? 50 : from);
+    if (s->gaps) {
+        (void)rig_kernel(&r, "Mul", NULL, 159, 170, from);
+    }
     (void)rig_comm(&r, "hcom_allReduce__1_0_1", from, end, 1024);
-    (void)rig_kernel(&r, "Add", NULL, 1, end, 1000);
+    (void)rig_kernel(&r, "Add", NULL, 1, end, s->gaps ? 960 : 1000);
+    if (s->gaps) {
+        (void)rig_kernel(&r, "Add", NULL, 979, 990, 1000);
+    }
     if (s->hidden) {
         (void)rig_kernel(&r, "Mul", NULL, 1, 2, 1000);
     }
@@ -161,18 +168,104 @@ static void hidden_waits_cost_nothing(void **state) {
     report_fini(&o);
 }
 
-/* Level 0: tasks wait, but name nobody. The rank that came last waits 460 us itself. */
+/* Level 0: tasks wait, but name nobody. From 250, when rank 1 has come, until 710 both do nothing but wait: for one that is not
+ * here. Rank 1 comes 40 us after rank 0, and nobody waits for it alone. */
 static void waits_for_nobody_knows_whom(void **state) {
     (void)state;
     report_run o;
     run_shape(&o, &(shape){.own = {0, 1}, .n_places = 4, .no_peers = true});
-    assert_false(report_fired(&o, PS_RULE_ABSENT_RANK));
-    expect_said(&o, PS_RULE_LATE_ARRIVAL, "Rank 1 comes last");
-    expect_said(&o, PS_RULE_LATE_ARRIVAL, "waits still longer there itself");
-    assert_int_equal(report_gain(&o, PS_RULE_LATE_ARRIVAL), 0);
+    expect_said(&o, PS_RULE_ABSENT_RANK, "wait 460 us in each step (46.0 %)");
+    expect_said(&o, PS_RULE_ABSENT_RANK,
+                "all that were captured and take part do nothing but wait");
+    expect_said(&o, PS_RULE_ABSENT_RANK, "So it is for 2 of 2 ranks. Up to 3 of their tasks");
+    expect_said(&o, PS_RULE_ABSENT_RANK, "Of at least 3 ranks of the job 2 are here.");
+    assert_int_equal(report_gain(&o, PS_RULE_ABSENT_RANK), 460 * US);
+    assert_int_equal(report_row(&o, PS_RULE_ABSENT_RANK), 0);
+    assert_false(report_fired(&o, PS_RULE_LATE_ARRIVAL));
     expect_said(&o, PS_RULE_COMM_EXPOSED, "wait for other ranks for 500 us. Waiting");
-    assert_int_equal(job_ranks(&o), 0);
+    assert_int_equal(job_ranks(&o), 3);
     report_fini(&o);
+}
+
+/* One rank alone: whatever its collectives wait for is not here. */
+static void one_rank_without_names(void **state) {
+    (void)state;
+    report_run o;
+    const shape s = {.own = {0, 1}, .n_places = 4, .no_peers = true};
+    for (int is_one = 0; is_one < 2; is_one++) {
+        ps_trace *trace = one_rank(&s, 0);
+        ps_analysis_opts opts = {.step_id = -1, .one_of_several = is_one};
+        report_over(&o, &trace, 1, &opts, NULL);
+        assert_int_equal(report_fired(&o, PS_RULE_ABSENT_RANK), !is_one);
+        if (!is_one) {
+            expect_said(&o, PS_RULE_ABSENT_RANK, "wait 500 us in each step (50.0 %)");
+            expect_said(&o, PS_RULE_ABSENT_RANK, "nobody else of them is here.");
+            assert_int_equal(report_gain(&o, PS_RULE_ABSENT_RANK), 500 * US);
+            assert_int_equal(job_ranks(&o), 2);
+        }
+        report_fini(&o);
+    }
+}
+
+/* Tasks name nobody, and nobody is missing: what waits, waits for a rank that is here; or all of the group are; or it costs
+ * nothing. */
+static void nobody_is_absent(void **state) {
+    (void)state;
+    static const shape SHAPES[] = {
+        {.n_places = 2, .no_peers = true},
+        {.n_places = 4, .no_peers = true, .prompt = true},
+        {.n_places = 4, .no_peers = true, .hidden = true},
+        {.n_places = 4,
+         .no_peers = true,
+         .groups = "{\"world\": {\"group_name\": \"dp\", \"global_ranks\": [0, 1]}}"},
+    };
+    for (size_t i = 0; i < sizeof SHAPES / sizeof *SHAPES; i++) {
+        report_run o;
+        run_shape(&o, &SHAPES[i]);
+        assert_false(report_fired(&o, PS_RULE_ABSENT_RANK));
+        report_fini(&o);
+    }
+}
+
+/* What is on its way between two machines looks like waiting on both: nobody knows that it is another rank. */
+static void machines_apart(void **state) {
+    (void)state;
+    static const int32_t MACHINES[][2] = {{0, 0}, {0, 1}, {-1, -1}};
+    const shape s = {.n_places = 4, .no_peers = true};
+    for (size_t i = 0; i < sizeof MACHINES / sizeof *MACHINES; i++) {
+        ps_trace *traces[2] = {one_rank(&s, 0), one_rank(&s, 1)};
+        report_run o;
+        report_on_machines(&o, traces, 2, MACHINES[i]);
+        assert_int_equal(report_fired(&o, PS_RULE_ABSENT_RANK), i == 0);
+        report_fini(&o);
+    }
+}
+
+/* The host is late before the collective for 111 (0 to 1, 50 to 160) and behind it for 20: what is saved before it is waited longer, while
+ * a rank that is not here comes later still. Named or not; of a whole job nothing is held back. */
+static void gains_before_absent_ranks(void **state) {
+    (void)state;
+    static const struct {
+        shape s;
+        bool is_held;
+    } CASES[] = {{{.own = {0, 1}, .n_places = 4, .gaps = true}, true},
+                 {{.n_places = 4, .no_peers = true, .gaps = true}, true},
+                 {{.own = {0, 1}, .n_places = 2, .gaps = true}, false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        run_shape(&o, &CASES[i].s);
+        const char *text = report_text(&o, PS_RULE_FREE_SHARE);
+        assert_int_equal(
+            strstr(text, "111 us of the gain is won only once ranks that were not captured come "
+                         "earlier: it lies before waits for them.") != NULL,
+            CASES[i].is_held);
+        assert_int_equal(report_gain(&o, PS_RULE_FREE_SHARE), 131 * US);
+        const char *verdict = ps_table_cell(report_table(&o, "verdict"), 0, 0)->u.text;
+        assert_int_equal(strstr(verdict, "111 us of it only once ranks that were not captured "
+                                         "come earlier") != NULL,
+                         CASES[i].is_held);
+        report_fini(&o);
+    }
 }
 
 /* The communicator has more ranks than were captured, and no tasks say who waits: nothing is promised of late or slow ranks. */
@@ -221,10 +314,9 @@ static void one_of_several(void **state) {
 }
 
 /* The n-th allocation fails, for every n. */
-static void out_of_memory(void **state) {
-    (void)state;
+static void fail_each_allocation(bool no_peers) {
     const ps_analysis *analysis = ps_analysis_find("report");
-    const shape s = {.own = {0, 1}, .n_places = 4};
+    const shape s = {.own = {0, 1}, .n_places = 4, .no_peers = no_peers};
     ps_trace *traces[2] = {one_rank(&s, 0), one_rank(&s, 1)};
     ps_analysis_opts opts = {.step_id = -1};
     ps_rank_info infos[2] = {{.rank = 0, .profiler = "Ascend"}, {.rank = 1, .profiler = "Ascend"}};
@@ -259,6 +351,12 @@ static void out_of_memory(void **state) {
     ps_trace_free(traces[1]);
 }
 
+static void out_of_memory(void **state) {
+    (void)state;
+    fail_each_allocation(false);
+    fail_each_allocation(true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(absent_rank),
@@ -268,6 +366,10 @@ int main(void) {
         cmocka_unit_test(captured_rank_is_late),
         cmocka_unit_test(hidden_waits_cost_nothing),
         cmocka_unit_test(waits_for_nobody_knows_whom),
+        cmocka_unit_test(one_rank_without_names),
+        cmocka_unit_test(nobody_is_absent),
+        cmocka_unit_test(machines_apart),
+        cmocka_unit_test(gains_before_absent_ranks),
         cmocka_unit_test(part_of_a_group),
         cmocka_unit_test(one_of_several),
         cmocka_unit_test(out_of_memory),

@@ -1,0 +1,165 @@
+/* What the report says of the host: what it does in on-line compile mode, while it fetches a batch, and where nothing of it was
+ * recorded. The device computes from 2 to 400 and from 700 on, in a step of 1000; times in the comments are microseconds. */
+#include "support/report_run.h"
+
+#include <string.h>
+
+static rig with_gap(void) {
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+    return r;
+}
+
+static void finish_gap(report_run *out, rig *r) {
+    (void)rig_kernel(r, "Add", NULL, 690, 700, 1000);
+    ps_trace *t = rig_seal(r);
+    report_over(out, &t, 1, NULL, NULL);
+    assert_int_equal(out->code, PS_OK);
+}
+
+static const char *advice(const report_run *o, ps_rule_id rule) {
+    const ps_table *t = report_table(o, "findings");
+    size_t row = report_row(o, rule);
+    assert_true(row != SIZE_MAX);
+    return ps_table_cell(t, row, ps_table_column(t, "try"))->u.text;
+}
+
+static void expect_in(const char *text, const char *part) {
+    if (strstr(text, part) == NULL) {
+        fail_msg("'%s' is not in: %s", part, text);
+    }
+}
+
+/* aclopCompileAndExecute takes 200 of the gap; of it 20 compile, or the capture does not say. Both are of the mode that the
+ * advice switches off; no shape changes there. */
+static void on_line_compile_mode(void **state) {
+    (void)state;
+    for (int inner = 0; inner < 2; inner++) {
+        report_run o;
+        rig r = with_gap();
+        (void)rig_host(&r, PS_SLICE_CALL, "aclopCompileAndExecute", 450, 650);
+        if (inner) {
+            (void)rig_host(&r, PS_SLICE_CALL, "opCompile", 500, 520);
+        }
+        finish_gap(&o, &r);
+        assert_int_equal(report_gain(&o, PS_RULE_JIT_COMPILE), 200 * US);
+        const char *causes = report_text(&o, PS_RULE_FREE_SHARE);
+        expect_in(causes, inner ? "compiling at run time 20.0 us" : "compiling at run time 200 us");
+        if (inner) {
+            expect_in(causes, "operators in on-line compile mode 180 us");
+            expect_in(report_text(&o, PS_RULE_JIT_COMPILE),
+                      "operators in on-line compile mode (1 in 1 step, 200 us in all)");
+            assert_int_equal(strncmp(advice(&o, PS_RULE_JIT_COMPILE),
+                                     "torch_npu.npu.set_compile_mode(jit_compile=False)", 49),
+                             0);
+            assert_null(strstr(advice(&o, PS_RULE_JIT_COMPILE), "pad"));
+        }
+        report_fini(&o);
+    }
+}
+
+/* Of the gap the loop's own frame has all but 410 to 500: it says only that the program runs. A frame inside of the step is Python. */
+static void a_loop_is_no_activity(void **state) {
+    (void)state;
+    for (int is_loop = 0; is_loop < 2; is_loop++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_host(&r, PS_SLICE_PYTHON, "main.py(10): train", is_loop ? -5 : 5,
+                       is_loop ? 1005 : 995);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+        (void)rig_host(&r, PS_SLICE_PYTHON, "main.py(50): prepare", 410, 500);
+        finish_gap(&o, &r);
+        const char *causes = report_text(&o, PS_RULE_FREE_SHARE);
+        expect_in(causes, is_loop ? "no recorded activity 200 us" : "operators and Python 290 us");
+        expect_in(causes, "A part of the host's time is the profiler's own, which recorded Python "
+                          "frames: measure without them");
+        if (is_loop) {
+            expect_in(causes, "operators and Python 90.0 us");
+            expect_in(advice(&o, PS_RULE_FREE_SHARE), "though Python frames were recorded");
+        }
+        report_fini(&o);
+    }
+}
+
+#define NEXT "torch/utils/data/dataloader.py(625): __next__"
+
+typedef struct inner {
+    const char *name;
+    int64_t from, to;
+} inner;
+
+static void fetch(report_run *o, const inner *all, size_t n) {
+    rig r = with_gap();
+    (void)rig_host(&r, PS_SLICE_PYTHON, NEXT, 410, 660);
+    (void)rig_host(&r, PS_SLICE_ANNOTATION,
+                   "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 410, 660);
+    for (size_t i = 0; i < n; i++) {
+        (void)rig_host(&r, PS_SLICE_PYTHON, all[i].name, all[i].from, all[i].to);
+    }
+    finish_gap(o, &r);
+    assert_int_equal(report_gain(o, PS_RULE_DATA_LOADING), 250 * US);
+}
+
+/* The batch was there after 10: 200 unpickle it, and what waits for its parts in there is unpickling, too. */
+static void opening_a_batch_is_no_waiting(void **state) {
+    (void)state;
+    static const inner ALL[] = {{"multiprocessing/queues.py(98): get", 415, 655},
+                                {"multiprocessing/connection.py(917): wait", 420, 430},
+                                {"<built-in function loads>", 440, 640},
+                                {"multiprocessing/connection.py(917): wait", 450, 550}};
+    report_run o;
+    fetch(&o, ALL, sizeof ALL / sizeof *ALL);
+    const char *text = report_text(&o, PS_RULE_DATA_LOADING);
+    expect_in(text, "For 10.0 us of it the process waits for its workers.");
+    expect_in(text,
+              "For 240 us of it the process works on the batch itself (unpickling 200 us, other "
+              "work 40.0 us).");
+    assert_int_equal(strncmp(advice(&o, PS_RULE_DATA_LOADING), "The batch is there", 18), 0);
+    report_fini(&o);
+}
+
+static void waiting_for_workers(void **state) {
+    (void)state;
+    static const char *const WAITS[] = {
+        "multiprocessing/connection.py(917): wait",
+        "<built-in method poll of select.poll object at 0x7f0000000010>",
+        "<method 'acquire' of '_thread.lock' objects>", "threading.py(288): wait"};
+    for (size_t i = 0; i < sizeof WAITS / sizeof *WAITS; i++) {
+        const inner all[] = {{WAITS[i], 420, 650}};
+        report_run o;
+        fetch(&o, all, 1);
+        expect_in(report_text(&o, PS_RULE_DATA_LOADING),
+                  "For 230 us of it the process waits for its workers.");
+        assert_int_equal(strncmp(advice(&o, PS_RULE_DATA_LOADING), "More workers", 12), 0);
+        report_fini(&o);
+    }
+}
+
+/* Without frames it is not known which, but for an iterator that has no workers. */
+static void fetching_without_frames(void **state) {
+    (void)state;
+    for (int is_single = 0; is_single < 2; is_single++) {
+        report_run o;
+        rig r = with_gap();
+        (void)rig_host(&r, PS_SLICE_HOST_OP,
+                       is_single ? "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+                                 : "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                       410, 660);
+        finish_gap(&o, &r);
+        const char *text = report_text(&o, PS_RULE_DATA_LOADING);
+        expect_in(text, is_single ? "(reading 250 us)" : "For 250 us of it nobody knows whether");
+        expect_in(advice(&o, PS_RULE_DATA_LOADING),
+                  is_single ? "num_workers above 0"
+                            : "See first what it does there (with_stack=True)");
+        report_fini(&o);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(on_line_compile_mode),          cmocka_unit_test(a_loop_is_no_activity),
+        cmocka_unit_test(opening_a_batch_is_no_waiting), cmocka_unit_test(waiting_for_workers),
+        cmocka_unit_test(fetching_without_frames),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
