@@ -148,6 +148,10 @@ static bool is_receive(const char *name) {
     return said;
 }
 
+bool ps_is_optimizer_step(const char *name) {
+    return begins(name, "Optimizer.step#");
+}
+
 /* Operators, and ranges that frameworks and programs name. */
 static ps_activity activity_of_range(const char *name) {
     static const char *const READS[] = {"aten::item", "aten::_local_scalar_dense", "aten::nonzero",
@@ -164,7 +168,7 @@ static ps_activity activity_of_range(const char *name) {
          (ends(name, n, "].train_dataloader_next") || ends(name, n, "].val_next")))) {
         return PS_ACTIVITY_DATA;
     }
-    if (begins(name, "Optimizer.step#") || begins(name, "Optimizer.zero_grad#")) {
+    if (ps_is_optimizer_step(name) || begins(name, "Optimizer.zero_grad#")) {
         return PS_ACTIVITY_OPTIMIZER;
     }
     return IS_ONE_OF(name, n, READS)                     ? PS_ACTIVITY_COPY

@@ -45,6 +45,9 @@ const char *ps_activity_text(ps_activity activity);
 /* Of one slice by itself; NONE of what is no range of a host thread. */
 ps_activity ps_activity_of(ps_slice_kind kind, const char *name);
 
+/* Whether a range is an optimiser's step, by the name that PyTorch gives it: "Optimizer.step#AdamW.step". */
+bool ps_is_optimizer_step(const char *name);
+
 /* From start_ns to the next moment of the thread. */
 typedef struct ps_moment {
     int64_t start_ns;

@@ -47,7 +47,8 @@ static int64_t late_wait_ns(const ps_report_member *m) {
     return m->collective_waits_ns < exposed_ns(m) ? m->collective_waits_ns : exposed_ns(m);
 }
 
-/* What computing of the rank's steps is left to hide of it: in each what no communication lies beside already. */
+/* What computing of the rank's steps is left to hide of it: in each what no communication lies beside already. Of what the
+ * optimiser's step awaits it can hide nothing. */
 static int64_t can_hide_ns(const ps_report_member *m) {
     int64_t sum_ns = 0;
     for (size_t i = 0; i < m->facts->n_steps; i++) {
@@ -56,7 +57,9 @@ static int64_t can_hide_ns(const ps_report_member *m) {
         int64_t here_ns = step->exclude_receive_ns < left_ns ? step->exclude_receive_ns : left_ns;
         sum_ns = ps_ns_add(sum_ns, here_ns > 0 ? here_ns : 0);
     }
-    return per_step(m, sum_ns);
+    int64_t awaited_ns = per_step(m, m->facts->awaited_comm_ns);
+    int64_t most_ns = exposed_ns(m) > awaited_ns ? exposed_ns(m) - awaited_ns : 0;
+    return per_step(m, sum_ns) < most_ns ? per_step(m, sum_ns) : most_ns;
 }
 
 static void note_times(const ps_report_member *m, const ps_comm_op *op, char *out, size_t size) {

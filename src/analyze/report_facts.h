@@ -216,7 +216,9 @@ typedef struct ps_report_rank {
     /* Of all steps: the device did nothing but communicate, and what it computes next was not launched yet (ps_idle.comm). */
     int64_t late_comm_ns[PS_N_IDLE_CAUSES];
     ps_intervals late_comm_spans[PS_N_IDLE_CAUSES];
-    int64_t short_gaps_ns;                          /* of the host's, in stretches under 20 us */
+    int64_t
+        awaited_comm_ns;   /* of all steps: what is exposed and nothing can hide (comm_awaited.h) */
+    int64_t short_gaps_ns; /* of the host's, in stretches under 20 us */
     ps_report_copies copies[PS_REPORT_COPIES_KEPT]; /* by time alone, the most first */
     size_t n_copies;
     ps_intervals copy_spans; /* where nothing but copies ran, epoch, united; of many the longest */

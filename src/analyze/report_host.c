@@ -209,6 +209,7 @@ static bool sum_causes(host *h, const ps_idle *idle) {
         ok = ps_intervals_add(&r->idle_spans[p->cause], r->origin_ns + p->start_ns,
                               r->origin_ns + p->end_ns);
     }
+    r->awaited_comm_ns = idle->awaited_comm_ns;
     for (size_t i = 0; ok && i < idle->n_comm; i++) {
         const ps_idle_piece *p = &idle->comm[i];
         r->late_comm_ns[p->cause] = ps_ns_add(r->late_comm_ns[p->cause], p->end_ns - p->start_ns);

@@ -17,7 +17,7 @@ static const char STEP[] = "Optimizer.step#";
 
 static bool is_optimiser(const ps_trace *t, const ps_slices *s, uint32_t slice) {
     return ps_is_host_range(s->kind[slice]) &&
-           strncmp(ps_trace_text(t, s->name[slice]), STEP, sizeof STEP - 1) == 0;
+           ps_is_optimizer_step(ps_trace_text(t, s->name[slice]));
 }
 
 typedef struct optimiser_run {
