@@ -485,8 +485,8 @@ bool ps_host_activity_begins(const ps_host_activity *h, uint32_t slice) {
            (h->of[slice] == PS_ACTIVITY_GC || h->thread_of[s->track[slice]] != PS_NONE);
 }
 
-uint32_t ps_host_activity_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
-                             int64_t limit_ns, int64_t *until_ns, ps_activity *activity) {
+uint32_t ps_host_innermost_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
+                              int64_t limit_ns, int64_t *until_ns) {
     const ps_host_thread *t = &h->threads[thread];
     size_t low = 0;
     size_t high = t->n;
@@ -498,9 +498,14 @@ uint32_t ps_host_activity_at(const ps_host_activity *h, uint32_t thread, int64_t
             high = middle;
         }
     }
-    uint32_t slice = low > 0 ? t->moments[low - 1].slice : PS_NONE;
     *until_ns =
         low < t->n && t->moments[low].start_ns < limit_ns ? t->moments[low].start_ns : limit_ns;
+    return low > 0 ? t->moments[low - 1].slice : PS_NONE;
+}
+
+uint32_t ps_host_activity_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
+                             int64_t limit_ns, int64_t *until_ns, ps_activity *activity) {
+    uint32_t slice = ps_host_innermost_at(h, thread, at_ns, limit_ns, until_ns);
     *activity = slice != PS_NONE ? (ps_activity)h->of[slice] : PS_ACTIVITY_NONE;
     return slice != PS_NONE ? h->from[slice] : PS_NONE;
 }

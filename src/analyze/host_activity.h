@@ -22,6 +22,7 @@
     X(PS_ACTIVITY_RANGE, 0, "ranges that the program or its framework named")                      \
     X(PS_ACTIVITY_OPTIMIZER, 1, "the optimiser's step")                                            \
     X(PS_ACTIVITY_BUFFERS, 1, "sending the model's buffers")                                       \
+    X(PS_ACTIVITY_BUCKETS, 1, "copying gradients out of DistributedDataParallel's buckets")        \
     X(PS_ACTIVITY_COPY, 2, "blocking copies")                                                      \
     X(PS_ACTIVITY_SYNC, 2, "synchronising calls")                                                  \
     X(PS_ACTIVITY_RECEIVE, 2, "receives")                                                          \
@@ -77,6 +78,10 @@ void ps_host_activity_fini(ps_host_activity *h);
 
 /* Whether the slice is the beginning of an activity, on a thread that launches work (of garbage collection: on any). */
 bool ps_host_activity_begins(const ps_host_activity *h, uint32_t slice);
+
+/* The innermost range of the thread at `at_ns`, or PS_NONE, until *until_ns, at most `limit_ns`. */
+uint32_t ps_host_innermost_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
+                              int64_t limit_ns, int64_t *until_ns);
 
 /* What the thread does at `at_ns`, until *until_ns, at most `limit_ns`. The slice that says so, or PS_NONE. */
 uint32_t ps_host_activity_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,

@@ -105,6 +105,9 @@ void ps_report_optimiser_launches(ps_report *report);
 /* What to try where the host is late in the optimiser's step and its kernels are few already; false: what the rule says. */
 bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
                                 size_t size);
+/* In which operators the host is in this activity while the device waits, the most first: "aten::mm 12.3 ms (96 a step), ...". They
+ * add up to the idle time of the activity, with what lies in the bubble. "" where nothing is known. */
+void ps_report_say_operators(const ps_report_rank *r, ps_activity activity, char *out, size_t size);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 void ps_report_doubts(ps_report *report);  /* computing or communication, for comm */
 void ps_report_pipeline(ps_report *report);

@@ -141,6 +141,16 @@ static void say_causes(const ps_report_member *m, char *out, size_t size) {
     }
 }
 
+/* " Of operators and Python, each without what lies in it: ..." */
+static void say_operators(const ps_report_member *m, ps_activity activity, char *out, size_t size) {
+    char operators[800];
+    ps_report_say_operators(m->facts, activity, operators, sizeof operators);
+    if (operators[0] != '\0') {
+        (void)snprintf(out, size, " Of %s, each without what lies in it: %s.",
+                       ps_activity_text(activity), operators);
+    }
+}
+
 static int64_t idle_ns(const ps_report_member *m) {
     return ps_ns_add(ps_ns_add(m->before_ns, m->free_ns), m->after_ns);
 }
@@ -182,8 +192,12 @@ static const ps_report_member *find_free(ps_report *report) {
         (void)snprintf(ranks, sizeof ranks, " %zu of %zu ranks are over the threshold.", n_over,
                        report->n_members);
     }
-    char causes[700];
+    char causes[1600];
     say_causes(m, causes, sizeof causes);
+    if (per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_FRAMEWORK)) > m->host_ns / 20) {
+        say_operators(m, PS_ACTIVITY_FRAMEWORK, causes + strlen(causes),
+                      sizeof causes - strlen(causes));
+    }
     char bubble[96] = "";
     int64_t bubble_ns = ps_ns_add(m->bubble_ns, m->edge_bubble_ns);
     if (bubble_ns > 0) {
@@ -359,6 +373,7 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
 typedef struct stop_rule {
     ps_rule_id rule;
     int first, last;
+    bool is_with_copies; /* without the cause what it copies is not copied either */
 } stop_rule;
 
 /* Outside of the pipeline bubble, in which nothing would have run anyway. */
@@ -386,6 +401,20 @@ static void say_stops(const ps_report_member *m, const stop_rule *rule, char *ou
                 m->facts->n_steps == 1 ? "" : "s", ps_ns_text_of(stops->sum_ns).text);
         }
     }
+}
+
+/* What the device copies for it, and nothing else beside, in a step; with a sentence, or "". */
+static int64_t own_copies_ns(const ps_report_member *m, const stop_rule *rule, char text[96]) {
+    int64_t sum = 0;
+    text[0] = '\0';
+    for (int k = rule->first; rule->is_with_copies && k <= rule->last; k++) {
+        sum = ps_ns_add(sum, m->facts->stops[k].copies_ns);
+    }
+    sum = per_step(m, sum);
+    if (sum > 0) {
+        (void)snprintf(text, 96, " The copies themselves take %s more.", ps_ns_text_of(sum).text);
+    }
+    return sum;
 }
 
 static void show_stops(ps_report *report, const ps_report_member *m, const stop_rule *rule) {
@@ -422,19 +451,25 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     char stops[400] = "";
     char comm[COMM_TEXT];
     int64_t comm_ns = comm_alone_ns(worst, rule->first, rule->last);
+    char inside[900] = "";
+    if (rule->rule == PS_RULE_HOST_OPTIMIZER) { /* in its operators, or in what is around them */
+        say_operators(worst, PS_ACTIVITY_OPTIMIZER, inside, sizeof inside);
+    }
+    char copies[96];
+    int64_t copies_ns = own_copies_ns(worst, rule, copies);
     say_stops(worst, rule, stops, sizeof stops);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = ps_ns_add(most_ns, comm_ns),
+                     .gain_ns = ps_ns_add(ps_ns_add(most_ns, comm_ns), copies_ns),
                      .comm_ns = comm_ns,
                      .value = share},
         "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-        "%s.%s",
-        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops,
-        comm_alone_text(comm_ns, comm));
+        "%s.%s%s%s",
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops, copies,
+        comm_alone_text(comm_ns, comm), inside);
     char remedy[400];
     if (rule->rule == PS_RULE_HOST_OPTIMIZER &&
         ps_report_optimiser_remedy(report, worst, remedy, sizeof remedy)) {
@@ -667,16 +702,17 @@ static void find_cpu_frequency(ps_report *report) {
 
 void ps_report_dispatch(ps_report *report) {
     static const stop_rule IDLE[] = {
-        {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA},
-        {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY},
-        {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC},
-        {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER},
-        {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS},
-        {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT},
-        {PS_RULE_JIT_COMPILE, PS_ACTIVITY_COMPILE, PS_ACTIVITY_COMPILE},
-        {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY},
+        {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA, false},
+        {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY, false},
+        {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC, false},
+        {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, false},
+        {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS, true},
+        {PS_RULE_BUCKET_COPIES, PS_ACTIVITY_BUCKETS, PS_ACTIVITY_BUCKETS, true},
+        {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT, false},
+        {PS_RULE_JIT_COMPILE, PS_ACTIVITY_COMPILE, PS_ACTIVITY_COMPILE, false},
+        {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY, false},
     };
-    static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC};
+    static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC, false};
     find_cpu_frequency(report);
     if (report->has_host_times) {
         return; /* the device is the host: it launches nothing and waits for nobody */

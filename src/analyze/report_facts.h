@@ -86,12 +86,24 @@ typedef struct ps_report_event {
 
 #define PS_REPORT_EVENTS_KEPT 8
 
+/* What of an activity's idle time lies in operators (frames, ranges, calls) of one name themselves, without what is inside of them. */
+typedef struct ps_report_operator {
+    const char *name;
+    int64_t n; /* in which some of it lies */
+    int64_t idle_ns;
+} ps_report_operator;
+
+#define PS_REPORT_OPERATORS_KEPT 6
+
 /* All ranges in which the threads that launch work do one thing (ps_activity); nested ones are one. `idle_ns` is all that the
  * device was idle for it; the ranges that cost most are named. */
 typedef struct ps_report_stops {
     int64_t n, sum_ns, idle_ns, comm_ns;
+    int64_t copies_ns; /* the device did nothing but copy what was launched in it */
     ps_report_event top[PS_REPORT_EVENTS_KEPT]; /* by idle time, then length, the most first */
     size_t n_top;
+    ps_report_operator operators[PS_REPORT_OPERATORS_KEPT]; /* the most first */
+    size_t n_operators;                                     /* of all, also those not kept */
 } ps_report_stops;
 
 /* Time in which the device did nothing: it neither computed nor communicated nor copied. */
@@ -255,6 +267,8 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links, ps_
                               ps_err *err);
 bool ps_report_gather_host(const ps_host_activity *host, const ps_overlaps *overlaps,
                            const ps_idle *idle, ps_report_rank *r);
+bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idle,
+                                ps_report_rank *r);
 bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,
                             ps_report_rank *r, ps_err *err);
 bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);

@@ -170,6 +170,7 @@ static ps_code gather_idle(const ps_links *links, const ps_overlaps *overlaps, p
     }
     if (code == PS_OK) {
         bool ok = ps_report_gather_host(&host, overlaps, &idle, r) &&
+                  ps_report_gather_operators(&host, &idle, r) &&
                   ps_report_gather_waits(links, overlaps, &idle, r, err) &&
                   ps_report_gather_copies(links, overlaps, r);
         code = ok ? PS_OK : ps_fail_nomem(err);

@@ -89,8 +89,10 @@ assert level1["before-first-work"]["gain_ns"] > 18e6
 
 # The advice fits the device.
 nccl = {f["rule"]: f for f in load("nccl")["findings"]}
-# An all-reduce of 13 ms stands alone because the host launches the next kernels late, and buffers are copied back after they were sent.
-assert 180e6 < nccl["free-share"]["gain_ns"] < 182e6, nccl["free-share"]
+# All-reduces of 11 ms stand alone because the host launches the next kernels late; beside the last one of a backward pass, 2 ms, only
+# the optimiser's step could compute, which awaits it. Buffers are copied back after they were sent, gradients out of their buckets.
+assert 178e6 < nccl["free-share"]["gain_ns"] < 180e6, nccl["free-share"]
+assert 7e6 < nccl["bucket-copies"]["gain_ns"] < 8e6 and "(483 in 3 steps" in nccl["bucket-copies"]["what"], nccl["bucket-copies"]
 assert 36.5e6 < nccl["model-buffers"]["gain_ns"] < 37.5e6, nccl["model-buffers"]
 assert "foreach=True" not in nccl["host-optimizer"]["try"] and "(finding 2)" in load("nccl")["verdict"]
 assert "CUDA graphs" in nccl["free-share"]["try"] and "TASK_QUEUE" not in nccl["free-share"]["try"]

@@ -393,7 +393,8 @@ static void write_back(rig *r, int64_t at, const char *copy) {
 
 /* Buffers are taken apart from 450 to 500 and copied back by two operators of 30, at 510 and 550; a call lies between, and
  * after them the first operator of the model, which may copy what it is given: it comes behind one that launches a
- * kernel, or from the host. The phase goes from 450 to 580: the device copies for 2 of it, and for 2 more a copy that was launched had not begun. */
+ * kernel, or from the host. The phase goes from 450 to 580: the device copies for 2 of it, which the gain has in it, and for 2 more a copy that was launched had
+ * not begun. */
 static void buffers_are_copied_back(void **state) {
     (void)state;
     static const char *const WITHIN = "Memcpy DtoD (Device -> Device)";
@@ -415,8 +416,41 @@ static void buffers_are_copied_back(void **state) {
         }
         (void)rig_kernel(&r, "Add", NULL, 690, 700, 1000);
         report_one(&o, &r);
-        assert_int_equal(report_gain(&o, PS_RULE_MODEL_BUFFERS), 126 * US);
+        assert_int_equal(report_gain(&o, PS_RULE_MODEL_BUFFERS), (126 + 2) * US);
         assert_non_null(strstr(report_text(&o, PS_RULE_MODEL_BUFFERS), "130 us in all"));
+        report_fini(&o);
+    }
+}
+
+/* Gradients are copied out of their buckets by two operators of 100, each with a copy of 1 that was launched 1 before it began; the
+ * same operators under another name are operators. What is told of operators adds up to what is told of all of them. */
+static void gradients_are_copied_one_by_one(void **state) {
+    (void)state;
+    for (int is_reducer = 0; is_reducer < 2; is_reducer++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        const char *name = is_reducer ? "torch.distributed.ddp.reducer::copy_bucket_to_grad"
+                                      : "mine::copy_bucket_to_grad";
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+        for (int64_t at = 410; at < 610; at += 100) {
+            (void)rig_host(&r, PS_SLICE_HOST_OP, name, at, at + 100);
+            write_back(&r, at + 20, "Memcpy DtoD (Device -> Device)");
+        }
+        (void)rig_kernel(&r, "Add", NULL, 690, 700, 1000);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_BUCKET_COPIES), is_reducer);
+        if (is_reducer) {
+            assert_int_equal(report_gain(&o, PS_RULE_BUCKET_COPIES), (200 - 2) * US);
+            assert_non_null(strstr(report_text(&o, PS_RULE_BUCKET_COPIES), "2 in 1 step"));
+            assert_non_null(
+                strstr(advice(&o, PS_RULE_BUCKET_COPIES), "gradient_as_bucket_view=True"));
+        } else {
+            assert_non_null(
+                strstr(report_text(&o, PS_RULE_FREE_SHARE),
+                       "Of operators and Python, each without what lies in it: "
+                       "mine::copy_bucket_to_grad 140 us (2 a step), aten::copy_ 54.0 us "
+                       "(2 a step)"));
+        }
         report_fini(&o);
     }
 }
@@ -494,6 +528,7 @@ int main(void) {
         cmocka_unit_test(compiling_is_what_compiles),
         cmocka_unit_test(buffers_have_their_name),
         cmocka_unit_test(buffers_are_copied_back),
+        cmocka_unit_test(gradients_are_copied_one_by_one),
         cmocka_unit_test(memory_is_not_low_mfu),
         cmocka_unit_test(unknown_bandwidth_is_said),
     };
