@@ -278,8 +278,7 @@ static ps_activity without_around(const ps_trace *trace, const char *name, ps_ac
 
 /* --- all slices ----------------------------------------------------------------------------------------- */
 
-/* A range that is a step's window says nothing of what is done in it. */
-static bool is_step(const ps_links *links, uint32_t i) {
+bool ps_is_step_window(const ps_links *links, uint32_t i) {
     const ps_slices *s = ps_trace_slices(links->trace);
     const ps_step_index *x = &links->steps;
     size_t low = 0;
@@ -341,7 +340,7 @@ static bool classify(ps_host_activity *h) {
         /* Old captures have their steps as operators. */
         bool may_be_step = own == PS_ACTIVITY_RANGE ||
                            (own == PS_ACTIVITY_FRAMEWORK && h->links->parent[i] == PS_NONE);
-        own = may_be_step && is_step(h->links, i) ? PS_ACTIVITY_NONE : own;
+        own = may_be_step && ps_is_step_window(h->links, i) ? PS_ACTIVITY_NONE : own;
         join(h, i, (ps_activity)own);
     }
     ps_idmap_fini(&seen);

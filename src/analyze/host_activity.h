@@ -49,6 +49,9 @@ ps_activity ps_activity_of(ps_slice_kind kind, const char *name);
 /* Whether a range is an optimiser's step, by the name that PyTorch gives it: "Optimizer.step#AdamW.step". */
 bool ps_is_optimizer_step(const char *name);
 
+/* Whether a range is the window of a step, which says nothing of what is done in it. */
+bool ps_is_step_window(const ps_links *links, uint32_t slice);
+
 /* From start_ns to the next moment of the thread. */
 typedef struct ps_moment {
     int64_t start_ns;

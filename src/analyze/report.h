@@ -72,6 +72,18 @@ typedef struct ps_report {
         *comm_from_marks; /* ps_trace_comm_from_marks of the first rank that has it, or NULL */
 } ps_report;
 
+/* What a rule compares, of one rank; `what` is the rule's own. */
+typedef double (*ps_member_value)(const ps_report *report, const ps_report_member *m,
+                                  const void *what);
+/* The rank with the largest figure above 0, NULL where the rule fires on none; on how many it fires. */
+typedef struct ps_worst {
+    const ps_report_member *member;
+    double value;
+    size_t n_over;
+} ps_worst;
+ps_worst ps_report_worst(const ps_report *report, ps_rule_id rule, ps_member_value of,
+                         const void *what);
+
 /* Before all others, which it may silence. */
 void ps_report_thinned(ps_report *report);
 /* "The capture of rank 3 holds only ...: what ran in between is unknown", without its full stop; false where no capture is known to be a part. */

@@ -67,7 +67,7 @@ static void note_times(const ps_report_member *m, const ps_comm_op *op, char *ou
     const ps_comm_op_waits *tasks = &m->facts->comm_waits.ops[op - m->facts->comm.ops];
     out[0] = '\0';
     if (tasks->has_tasks && knows_waits(m)) {
-        (void)snprintf(out, size, "by its tasks transfer %s, wait %s",
+        (void)snprintf(out, size, "its tasks transfer for %s, wait for %s",
                        ps_ns_text_of(tasks->transfer_ns).text, ps_ns_text_of(tasks->wait_ns).text);
     } else if (row != NULL && row->transit >= 0 && row->wait >= 0 && row->idle >= 0) {
         (void)snprintf(out, size, "transit %.3g ms, wait %.3g ms, idle %.3g ms", row->transit,
@@ -148,8 +148,8 @@ static const char *say_split(const ps_report_member *m, char *out, size_t size) 
         ps_ns_text_of((int64_t)(s.wait * 1e6) / n).text,
         ps_ns_text_of((int64_t)(s.idle * 1e6) / n).text, where);
     return is_idle   ? "Look at the launch of the operators (HCCL_OP_EXPANSION_MODE, the host)."
-           : is_wait ? "Look at the ranks that come late: late-arrival, slow-rank."
-                     : "Look at the links and at the size of messages: slow-link, small-packets.";
+           : is_wait ? "Look at the ranks that come late, and at what they do before."
+                     : "Look at the links and at the size of messages.";
 }
 
 /* Overlapping is the first advice only where there is computing to overlap with. */
@@ -166,18 +166,15 @@ static void advise_exposed(ps_report *report, const char *by_split, int64_t clai
     }
 }
 
+static double exposed_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return m->computing_ns > 0 ? ps_percent(exposed_ns(m), report->step_ns) : 0;
+}
+
 static void find_exposed(ps_report *report) {
-    const ps_report_member *worst = NULL;
-    double share = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        double here = m->computing_ns > 0 ? ps_percent(exposed_ns(m), m->step_ns) : 0;
-        if (here > share) {
-            share = here;
-            worst = m;
-        }
-    }
-    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_COMM_EXPOSED, share)) {
+    ps_worst all = ps_report_worst(report, PS_RULE_COMM_EXPOSED, exposed_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
     bool by_tasks = knows_waits(worst);
@@ -215,11 +212,12 @@ static void find_exposed(ps_report *report) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .gain_ns = hidden_ns < claimed_ns ? hidden_ns : claimed_ns,
-                     .value = share},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "On rank %s the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
         "Computing takes %s.%s%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(exposed_ns(worst)).text,
-        ps_ns_text_of(worst->step_ns).text, share, receives,
+        ps_ns_text_of(report->step_ns).text, all.value, receives,
         ps_ns_text_of(worst->computing_ns).text, waits, left, parts);
     advise_exposed(report, by_split, claimed_ns, hidden_ns);
     show_longest(report, worst);
@@ -435,8 +433,20 @@ static size_t outliers_of(const ps_report *report, const ps_report_member *m, co
     return n;
 }
 
-static void say_outliers(ps_report *report, const ps_report_member *m, ps_alike sure, outlier *all,
-                         size_t n, int64_t gain_ns) {
+/* The rank that loses most by them. */
+typedef struct worst_outliers {
+    const ps_report_member *member;
+    outlier *all;
+    size_t n;
+    int64_t ns;    /* in a step */
+    size_t n_over; /* ranks that lose enough by theirs */
+} worst_outliers;
+
+static void say_outliers(ps_report *report, const worst_outliers *worst, ps_alike sure) {
+    const ps_report_member *m = worst->member;
+    outlier *all = worst->all;
+    size_t n = worst->n;
+    int64_t gain_ns = worst->ns;
     qsort(all, n, sizeof *all, longest_first);
     double times = (double)all[0].own.ns / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
     const char *like = sure == PS_ALIKE_SURE                  ? "kind, group and size"
@@ -453,10 +463,12 @@ static void say_outliers(ps_report *report, const ps_report_member *m, ps_alike 
                      .rank = m->rank,
                      .stage = m->stage,
                      .gain_ns = sure == PS_ALIKE_SURE ? gain_ns : 0,
-                     .value = times},
-        "On rank %s %zu operator%s took far longer than the others of the same %s: %s in "
+                     .value = times,
+                     .n_over = worst->n_over},
+        "On rank %s %zu operator%s of %zu step%s took far longer than the others of the same %s: %s in "
         "each step%s.%s",
-        PS_RANK(m->rank), n, n == 1 ? "" : "s", like, ps_ns_text_of(gain_ns).text,
+        PS_RANK(m->rank), n, n == 1 ? "" : "s", m->facts->n_steps,
+        m->facts->n_steps == 1 ? "" : "s", like, ps_ns_text_of(gain_ns).text,
         knows_waits(m) ? WITHOUT_WAITS : "", unsure);
     for (size_t i = 0; i < n; i++) {
         char note[96];
@@ -465,14 +477,6 @@ static void say_outliers(ps_report *report, const ps_report_member *m, ps_alike 
         show_op(report, m, all[i].own.op, all[i].own.ns, note);
     }
 }
-
-/* The rank that loses most by them. */
-typedef struct worst_outliers {
-    const ps_report_member *member;
-    outlier *all;
-    size_t n;
-    int64_t ns; /* in a step */
-} worst_outliers;
 
 static bool look_for_outliers(const ps_report *report, const ps_report_member *m, ps_alike sure,
                               worst_outliers *worst) {
@@ -485,9 +489,11 @@ static bool look_for_outliers(const ps_report *report, const ps_report_member *m
         int64_t excess_ns = 0;
         size_t n = outliers_of(report, m, &s, sure, &l, all, &excess_ns);
         int64_t ns = per_step(m, excess_ns);
-        if (n > 0 && ps_percent(ns, m->step_ns) > 1 && ns > worst->ns) {
+        bool counts = n > 0 && ps_percent(ns, report->step_ns) > 1;
+        worst->n_over += counts;
+        if (counts && ns > worst->ns) {
             outlier *other = worst->all;
-            *worst = (worst_outliers){m, all, n, ns};
+            *worst = (worst_outliers){m, all, n, ns, worst->n_over};
             all = other;
         }
     }
@@ -507,7 +513,7 @@ static bool find_outliers(ps_report *report, ps_alike sure) {
         }
     }
     if (worst.member != NULL) {
-        say_outliers(report, worst.member, sure, worst.all, worst.n, worst.ns);
+        say_outliers(report, &worst, sure);
     }
     ps_free(worst.all);
     return worst.member != NULL;

@@ -26,7 +26,14 @@ typedef struct operator_search {
     uint8_t *seen;   /* bit by slice */
 } operator_search;
 
+/* Where there is nothing but the window of a step it is what is around that. */
 static bool add_moment(operator_search *x, uint8_t activity, uint32_t slice, int64_t ns) {
+    while (slice != PS_NONE && ps_is_step_window(x->host->links, slice)) {
+        slice = x->host->links->parent[slice];
+    }
+    if (slice == PS_NONE) {
+        return true;
+    }
     uint64_t key = (uint64_t)x->s->name[slice].id * PS_N_ACTIVITIES + activity;
     uint32_t row = ps_idmap_get(&x->row_of, key);
     if (row == PS_IDMAP_NONE) {
