@@ -90,8 +90,7 @@ bool ps_kineto_numbers_thinned(const ps_kineto_numbers *k, uint64_t *n, uint64_t
     for (size_t i = 0; i < k->n_processes; i++) {
         *of += (uint64_t)(k->processes[i].last - k->processes[i].first) + 1;
     }
-    bool is_thinned =
-        k->n >= PS_KINETO_FEW_NUMBERS && k->n < *of / 2 && k->n_neighbours < k->n / 2;
+    bool is_thinned = k->n >= PS_KINETO_FEW_NUMBERS && k->n < *of / 2 && k->n_neighbours < k->n / 2;
     uint64_t of_threads = numbers_of_threads(k);
     *of = of_threads < *of && k->n < of_threads / 2 ? of_threads : *of;
     return is_thinned;

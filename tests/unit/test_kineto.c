@@ -815,12 +815,8 @@ static void thinned_files_are_noticed(void **state) {
         int n, step, runs, other;
         const char *said;
     } CASES[] = {
-        {100, 1, 1, 0, NULL},
-        {100, 7, 1, 0, "100 of 688"},
-        {100, 7, 1, 5000, "100 of 688"},
-        {100, 1, 1, 5000, NULL},
-        {100, 100, 10, 0, NULL},
-        {20, 100, 1, 0, NULL}};
+        {100, 1, 1, 0, NULL},    {100, 7, 1, 0, "100 of 688"}, {100, 7, 1, 5000, "100 of 688"},
+        {100, 1, 1, 5000, NULL}, {100, 100, 10, 0, NULL},      {20, 100, 1, 0, NULL}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         ps_trace *t = read_numbered(CASES[i].n, CASES[i].step, CASES[i].runs, CASES[i].other);
         const char *said = ps_trace_meta(t, "pipescope.thinned");
