@@ -12,6 +12,7 @@
 
 #define MAX_PIECES ((size_t)1 << 32)
 #define MAX_THREADS_ASKED 8
+#define MAX_BACK 256
 
 typedef struct device_end {
     int64_t device, end_ns;
@@ -357,15 +358,20 @@ static int64_t launch_of(const search *x, uint32_t slice) {
     return by != PS_NONE ? x->s->start_ns[by] : INT64_MAX;
 }
 
-/* Whether what computes next works with what all that communicates from start to end brings. */
+/* Whether what computes next works with what all that communicates from start to end brings. Behind MAX_BACK that began before its end
+ * nobody looks: one that runs for long has many behind it. */
 static bool is_awaited(const search *x, const work_list *comm, int64_t device, ps_interval span,
                        uint32_t next) {
     int64_t launch_ns = launch_of(x, next);
     bool any = false;
+    size_t n_back = 0;
     for (size_t k = begins_behind(comm, device, span.end_ns - 1); k > 0; k--) {
         const device_work *w = &comm->at[k - 1];
         if (w->device != device || w->latest_end_ns <= span.start_ns) {
             break;
+        }
+        if (n_back++ == MAX_BACK) {
+            return false;
         }
         if (end_of(x, w->slice) <= span.start_ns) {
             continue;

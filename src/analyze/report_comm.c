@@ -200,9 +200,17 @@ static void find_exposed(ps_report *report) {
     }
     int64_t claimed_ns = exposed_ns(worst) - waits_ns;
     int64_t hidden_ns = can_hide_ns(worst);
-    char left[128] = "";
-    if (hidden_ns < claimed_ns) {
-        (void)snprintf(left, sizeof left,
+    char left[256] = "";
+    int64_t awaited_ns = per_step(worst, worst->facts->awaited_comm_ns);
+    if (awaited_ns > 0) {
+        (void)snprintf(
+            left, sizeof left,
+            " The optimiser's step works with what %s of it brings: nothing can hide that.",
+            ps_ns_text_of(awaited_ns).text);
+    }
+    if (hidden_ns < claimed_ns && (hidden_ns > 0 || awaited_ns == 0)) {
+        size_t n = strlen(left);
+        (void)snprintf(left + n, sizeof left - n,
                        " Computing is left to hide %s of it at most: the rest has to become less.",
                        ps_ns_text_of(hidden_ns).text);
     }

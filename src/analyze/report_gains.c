@@ -203,7 +203,7 @@ static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
         return;
     }
     (void)snprintf(more, sizeof more,
-                   " Without it the device of rank %s would still work for %s in a step.",
+                   " Without that cause the device of rank %s would still work for %s in a step.",
                    PS_RANK(longest->rank), ps_ns_text_of(left_ns).text);
     append_text(list, f, more);
 }

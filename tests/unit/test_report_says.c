@@ -43,6 +43,31 @@ static void communication_hides_behind_what_is_left(void **state) {
     report_fini(&o);
 }
 
+/* An all-reduce of 280 that the last node of a backward pass launches, before the optimiser's step computes for 530: as much would hide
+ * it, but works with what it brings. Launched in the optimiser's step it can be hidden. */
+static void the_optimiser_awaits_what_it_works_with(void **state) {
+    (void)state;
+    for (int64_t launch = 110; launch <= 455; launch += 345) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, "autograd::engine::evaluate_function: MmBackward0", 0,
+                       120);
+        (void)rig_kernel(&r, "MatMul", NULL, 10, 20, 120);
+        uint32_t call = rig_host(&r, PS_SLICE_CALL, "aclnnAllReduce", launch, launch + 2);
+        int64_t start = launch > 400 ? 460 : 120;
+        ps_builder_flow(r.b, call, rig_comm(&r, "hcom_allReduce__1_0_1", start, start + 280, 0));
+        (void)rig_host(&r, PS_SLICE_ANNOTATION, "Optimizer.step#AdamW.step", 450, 800);
+        (void)rig_kernel(&r, "Adam", NULL, 600, 740, 1000);
+        report_one(&o, &r);
+        bool is_awaited = launch < 400;
+        assert_int_equal(report_gain(&o, PS_RULE_COMM_EXPOSED), is_awaited ? 0 : 280 * US);
+        const char *said = strstr(report_text(&o, PS_RULE_COMM_EXPOSED),
+                                  "The optimiser's step works with what 280 us of it brings");
+        assert_int_equal(said != NULL, is_awaited);
+        report_fini(&o);
+    }
+}
+
 /* The verdict tries first what the finding tries first. */
 static void verdict_and_finding_say_the_same(void **state) {
     (void)state;
@@ -513,6 +538,7 @@ static void unknown_bandwidth_is_said(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(communication_hides_behind_what_is_left),
+        cmocka_unit_test(the_optimiser_awaits_what_it_works_with),
         cmocka_unit_test(verdict_and_finding_say_the_same),
         cmocka_unit_test(ranks_are_counted_where_there_are_several),
         cmocka_unit_test(advice_for_a_host_that_nobody_recorded),
