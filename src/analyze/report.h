@@ -93,6 +93,12 @@ void ps_report_dispatch(ps_report *report);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
 void ps_report_environment(ps_report *report); /* after dispatch, whose findings it looks at */
 void ps_report_comm(ps_report *report);
+void ps_report_comm_kinds(ps_report *report); /* operators beside their like, for comm */
+/* Whether the tasks of the rank's collectives tell of waits, which are then in no time of an operator. */
+bool ps_report_knows_waits(const ps_report_member *m);
+/* An operator as a row of evidence of the last finding. */
+void ps_report_show_op(ps_report *report, const ps_report_member *m, const ps_comm_op *op,
+                       int64_t dur_ns, const char *note);
 
 /* Fills `job`, `waited` and the members' `waited_of`; before all sections. */
 void ps_report_find_peers(ps_report *report);

@@ -463,8 +463,15 @@ static int64_t extra_without_shapes(const slower *all, size_t n, size_t member) 
     return sum;
 }
 
-static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t extra_ns) {
+/* `extra`: of each member, in a step. */
+static void say_slow(compute *c, slower *all, size_t n, size_t member, const int64_t *extra) {
     ps_report *r = c->report;
+    int64_t extra_ns = extra[member];
+    size_t n_over = 0;
+    for (size_t i = 0; i < r->n_members; i++) {
+        double here = ps_percent(extra[i], r->step_ns);
+        n_over += ps_rule_fires(&r->findings, PS_RULE_SLOW_KERNEL, here);
+    }
     const ps_report_member *m = &r->members[member];
     double share = ps_percent(extra_ns, r->step_ns);
     if (!ps_rule_fires(&r->findings, PS_RULE_SLOW_KERNEL, share)) {
@@ -479,6 +486,7 @@ static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t e
                      .stage = m->stage,
                      .gain_ns = r->job.is_partial ? 0 : extra_ns,
                      .value = share,
+                     .n_over = n_over,
                      .is_assumed = is_unsure},
         "The kernels of rank %s take %s longer in each step (%.1f %%) than the median of the same ones of the "
         "other ranks of its stage.%s%s%s",
@@ -531,7 +539,7 @@ static void find_slow(compute *c) {
         worst = extra[m] > extra[worst] ? m : worst;
     }
     if (ok && r->n_members > 1) {
-        say_slow(c, all, c->n_entries, worst, extra[worst]);
+        say_slow(c, all, c->n_entries, worst, extra);
     }
     r->findings.failed = r->findings.failed || !ok;
     ps_free(means);
