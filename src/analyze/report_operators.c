@@ -118,7 +118,7 @@ void ps_report_say_operators(const ps_report_rank *r, ps_activity activity, char
                              size_t size) {
     const ps_report_stops *stops = &r->stops[activity];
     int64_t n_steps = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
-    int64_t left_ns = ps_report_idle_ns(r, activity);
+    int64_t left_ns = ps_report_idle_ns(r, (int)activity);
     size_t n = stops->n_operators < PS_REPORT_OPERATORS_KEPT ? stops->n_operators
                                                              : PS_REPORT_OPERATORS_KEPT;
     size_t at = 0;

@@ -13,7 +13,7 @@
 
 /* --- optimisers: one rank -------------------------------------------------------------------------------------------- */
 
-static const char STEP[] = "Optimizer.step#";
+enum { STEP_LENGTH = sizeof "Optimizer.step#" - 1 };
 
 static bool is_optimiser(const ps_trace *t, const ps_slices *s, uint32_t slice) {
     return ps_is_host_range(s->kind[slice]) &&
@@ -124,7 +124,7 @@ static const char *fused_twin(const char *range, ps_vendor vendor) {
         {"RMSprop", "torch_npu.optim.NpuFusedRMSprop", "torch.optim.RMSprop(foreach=True)"},
         {"RMSpropTF", "torch_npu.optim.NpuFusedRMSpropTF", NULL},
         {"SGD", "torch_npu.optim.NpuFusedSGD", "torch.optim.SGD(fused=True)"}};
-    const char *name = range + sizeof STEP - 1;
+    const char *name = range + STEP_LENGTH;
     size_t n = strcspn(name, ".");
     for (size_t i = 0; i < sizeof TWINS / sizeof *TWINS; i++) {
         if (strlen(TWINS[i].name) == n && memcmp(TWINS[i].name, name, n) == 0 &&
