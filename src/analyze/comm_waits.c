@@ -331,6 +331,7 @@ static void take_change(measuring *m, moment *now, const change *c) {
         p->waited_ns = ps_i64_plus(p->waited_ns, now->exposed_ns - m->began_exposed_ns[c->peer]);
         if (p->peer >= 0 && ns > now->op->most_ns) {
             now->op->most_ns = ns;
+            now->op->most_exposed_ns = now->exposed_ns - m->began_exposed_ns[c->peer];
             now->op->most = c->peer;
         }
     }

@@ -58,7 +58,7 @@ typedef struct ps_wait_span {
 typedef struct ps_comm_op_waits {
     int64_t transfer_ns, wait_ns;
     uint32_t most; /* of the peers, the one for which it waited longest; PS_NO_PEER */
-    int64_t most_ns;
+    int64_t most_ns, most_exposed_ns; /* for that one; of it, where nothing hides it */
     bool has_tasks;
     bool names_ranks; /* one of its tasks says where it stands, or with whom it deals */
 } ps_comm_op_waits;

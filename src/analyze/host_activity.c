@@ -148,6 +148,10 @@ static bool is_receive(const char *name) {
     return said;
 }
 
+bool ps_is_optimizer_step(const char *name) {
+    return begins(name, "Optimizer.step#");
+}
+
 /* Operators, and ranges that frameworks and programs name. */
 static ps_activity activity_of_range(const char *name) {
     static const char *const READS[] = {"aten::item", "aten::_local_scalar_dense", "aten::nonzero",
@@ -164,7 +168,7 @@ static ps_activity activity_of_range(const char *name) {
          (ends(name, n, "].train_dataloader_next") || ends(name, n, "].val_next")))) {
         return PS_ACTIVITY_DATA;
     }
-    if (begins(name, "Optimizer.step#") || begins(name, "Optimizer.zero_grad#")) {
+    if (ps_is_optimizer_step(name) || begins(name, "Optimizer.zero_grad#")) {
         return PS_ACTIVITY_OPTIMIZER;
     }
     return IS_ONE_OF(name, n, READS)                     ? PS_ACTIVITY_COPY
@@ -273,8 +277,7 @@ static ps_activity without_around(const ps_trace *trace, const char *name, ps_ac
 
 /* --- all slices ----------------------------------------------------------------------------------------- */
 
-/* A range that is a step's window says nothing of what is done in it. */
-static bool is_step(const ps_links *links, uint32_t i) {
+bool ps_is_step_window(const ps_links *links, uint32_t i) {
     const ps_slices *s = ps_trace_slices(links->trace);
     const ps_step_index *x = &links->steps;
     size_t low = 0;
@@ -354,7 +357,7 @@ static bool classify(ps_host_activity *h) {
         /* Old captures have their steps as operators. */
         bool may_be_step = own == PS_ACTIVITY_RANGE ||
                            (own == PS_ACTIVITY_FRAMEWORK && h->links->parent[i] == PS_NONE);
-        own = may_be_step && is_step(h->links, i) ? PS_ACTIVITY_NONE : own;
+        own = may_be_step && ps_is_step_window(h->links, i) ? PS_ACTIVITY_NONE : own;
         bool may_be_loop = own == PS_ACTIVITY_FRAMEWORK && s->kind[i] == PS_SLICE_PYTHON;
         own = may_be_loop && holds_step(h->links, i) ? PS_ACTIVITY_NONE : own;
         join(h, i, (ps_activity)own);
@@ -500,8 +503,8 @@ bool ps_host_activity_begins(const ps_host_activity *h, uint32_t slice) {
            (h->of[slice] == PS_ACTIVITY_GC || h->thread_of[s->track[slice]] != PS_NONE);
 }
 
-uint32_t ps_host_activity_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
-                             int64_t limit_ns, int64_t *until_ns, ps_activity *activity) {
+uint32_t ps_host_innermost_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
+                              int64_t limit_ns, int64_t *until_ns) {
     const ps_host_thread *t = &h->threads[thread];
     size_t low = 0;
     size_t high = t->n;
@@ -513,9 +516,14 @@ uint32_t ps_host_activity_at(const ps_host_activity *h, uint32_t thread, int64_t
             high = middle;
         }
     }
-    uint32_t slice = low > 0 ? t->moments[low - 1].slice : PS_NONE;
     *until_ns =
         low < t->n && t->moments[low].start_ns < limit_ns ? t->moments[low].start_ns : limit_ns;
+    return low > 0 ? t->moments[low - 1].slice : PS_NONE;
+}
+
+uint32_t ps_host_activity_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
+                             int64_t limit_ns, int64_t *until_ns, ps_activity *activity) {
+    uint32_t slice = ps_host_innermost_at(h, thread, at_ns, limit_ns, until_ns);
     *activity = slice != PS_NONE ? (ps_activity)h->of[slice] : PS_ACTIVITY_NONE;
     return slice != PS_NONE ? h->from[slice] : PS_NONE;
 }

@@ -22,6 +22,7 @@
     X(PS_ACTIVITY_RANGE, 0, "ranges that the program or its framework named")                      \
     X(PS_ACTIVITY_OPTIMIZER, 1, "the optimiser's step")                                            \
     X(PS_ACTIVITY_BUFFERS, 1, "sending the model's buffers")                                       \
+    X(PS_ACTIVITY_BUCKETS, 1, "copying gradients out of DistributedDataParallel's buckets")        \
     X(PS_ACTIVITY_ONLINE, 1, "operators in on-line compile mode")                                  \
     X(PS_ACTIVITY_COMPILE, 2, "compiling at run time")                                             \
     X(PS_ACTIVITY_COPY, 2, "blocking copies")                                                      \
@@ -48,6 +49,11 @@ ps_activity ps_activity_of(ps_slice_kind kind, const char *name);
 
 /* A frame as the PyTorch profiler writes it: "torch/serialization.py(943): save". `function` NULL: any. */
 bool ps_is_python_frame(const char *name, const char *file, const char *function);
+/* Whether a range is an optimiser's step, by the name that PyTorch gives it: "Optimizer.step#AdamW.step". */
+bool ps_is_optimizer_step(const char *name);
+
+/* Whether a range is the window of a step, which says nothing of what is done in it. */
+bool ps_is_step_window(const ps_links *links, uint32_t slice);
 
 /* From start_ns to the next moment of the thread. */
 typedef struct ps_moment {
@@ -78,6 +84,10 @@ void ps_host_activity_fini(ps_host_activity *h);
 
 /* Whether the slice is the beginning of an activity, on a thread that launches work (of garbage collection: on any). */
 bool ps_host_activity_begins(const ps_host_activity *h, uint32_t slice);
+
+/* The innermost range of the thread at `at_ns`, or PS_NONE, until *until_ns, at most `limit_ns`. */
+uint32_t ps_host_innermost_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
+                              int64_t limit_ns, int64_t *until_ns);
 
 /* What the thread does at `at_ns`, until *until_ns, at most `limit_ns`. The slice that says so, or PS_NONE. */
 uint32_t ps_host_activity_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/comm_awaited.h"
 #include "analyze/step_index.h"
 #include "analyze/work.h"
 #include "base/alloc.h"
@@ -11,6 +12,7 @@
 
 #define MAX_PIECES ((size_t)1 << 32)
 #define MAX_THREADS_ASKED 8
+#define MAX_BACK 256
 
 typedef struct device_end {
     int64_t device, end_ns;
@@ -29,6 +31,7 @@ typedef struct search {
     int64_t steps_start_ns, steps_end_ns;
     bool has_steps;
     ps_intervals first[2]; /* receives, garbage collection: united */
+    ps_comm_awaited awaited;
     ps_idle *out;
 } search;
 
@@ -265,15 +268,21 @@ static bool walk(search *x) {
 
 /* --- nothing but communication ---------------------------------------------------------------------------- */
 
-/* What a device computes, by device and start. */
-typedef struct computing {
+/* What a device does of one kind, by device and start. */
+typedef struct device_work {
     int64_t device, start_ns;
+    int64_t latest_end_ns; /* of all up to this one, on its device */
     uint32_t slice;
-} computing;
+} device_work;
+
+typedef struct work_list {
+    device_work *at;
+    size_t n, cap;
+} work_list;
 
 static int by_device_and_start(const void *a, const void *b) {
-    const computing *x = a;
-    const computing *y = b;
+    const device_work *x = a;
+    const device_work *y = b;
     if (x->device != y->device) {
         return x->device < y->device ? -1 : 1;
     }
@@ -283,79 +292,133 @@ static int by_device_and_start(const void *a, const void *b) {
     return x->slice < y->slice ? -1 : x->slice > y->slice;
 }
 
-typedef struct computing_list {
-    computing *at;
-    size_t n, cap;
-} computing_list;
+static void sort_work(const search *x, work_list *all) {
+    if (all->n > 1) {
+        qsort(all->at, all->n, sizeof *all->at, by_device_and_start);
+    }
+    for (size_t i = 0; i < all->n; i++) {
+        device_work *w = &all->at[i];
+        bool is_first = i == 0 || w[-1].device != w->device;
+        int64_t end_ns = end_of(x, w->slice);
+        w->latest_end_ns = is_first || end_ns > w[-1].latest_end_ns ? end_ns : w[-1].latest_end_ns;
+    }
+}
 
 /* Receives that the device shows are under way, too: in such a moment nobody waits for the host. */
-static bool list_computing(search *x, computing_list *all) {
+static bool list_work(search *x, work_list *computing, work_list *comm) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < x->s->n; i++) {
         ps_part part = x->s->dur_ns[i] > 0 ? ps_work_part(&x->work, i) : PS_PART_NONE;
         if (part == PS_PART_RECEIVING) {
             ok = ps_intervals_add(&x->first[0], x->s->start_ns[i], end_of(x, i));
         }
-        if (part != PS_PART_COMPUTING) {
+        work_list *all = part == PS_PART_COMPUTING                                    ? computing
+                         : part == PS_PART_COMMUNICATION || part == PS_PART_RECEIVING ? comm
+                                                                                      : NULL;
+        if (!ok || all == NULL) {
             continue;
         }
         ok = ps_grow(&all->at, &all->cap, all->n + 1, MAX_PIECES, sizeof *all->at);
         if (ok) {
-            all->at[all->n++] = (computing){ps_work_device(&x->work, i), x->s->start_ns[i], i};
+            all->at[all->n++] = (device_work){
+                .device = ps_work_device(&x->work, i), .start_ns = x->s->start_ns[i], .slice = i};
         }
     }
     ps_intervals_unite(&x->first[0]);
-    if (all->n > 1) {
-        qsort(all->at, all->n, sizeof *all->at, by_device_and_start);
-    }
+    sort_work(x, computing);
+    sort_work(x, comm);
     return ok;
 }
 
-/* The first that the device begins behind `at_ns`; NULL: none. */
-static const computing *computes_behind(const computing_list *all, int64_t device, int64_t at_ns) {
+/* The first that begins behind `at_ns` on the device, or on one behind it. */
+static size_t begins_behind(const work_list *all, int64_t device, int64_t at_ns) {
     size_t low = 0;
     size_t high = all->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const computing *c = &all->at[middle];
-        if (c->device < device || (c->device == device && c->start_ns <= at_ns)) {
+        const device_work *w = &all->at[middle];
+        if (w->device < device || (w->device == device && w->start_ns <= at_ns)) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < all->n && all->at[low].device == device ? &all->at[low] : NULL;
+    return low;
+}
+
+/* NULL: none. */
+static const device_work *computes_behind(const work_list *all, int64_t device, int64_t at_ns) {
+    size_t k = begins_behind(all, device, at_ns);
+    return k < all->n && all->at[k].device == device ? &all->at[k] : NULL;
+}
+
+/* When the host launched it; INT64_MAX: nobody knows. */
+static int64_t launch_of(const search *x, uint32_t slice) {
+    uint32_t by = x->links->call[slice] != PS_NONE ? x->links->call[slice] : x->links->op[slice];
+    return by != PS_NONE ? x->s->start_ns[by] : INT64_MAX;
+}
+
+/* Whether what computes next works with what all that communicates from start to end brings. Behind MAX_BACK that began before its end
+ * nobody looks: one that runs for long has many behind it. */
+static bool is_awaited(const search *x, const work_list *comm, int64_t device, ps_interval span,
+                       uint32_t next) {
+    int64_t launch_ns = launch_of(x, next);
+    bool any = false;
+    size_t n_back = 0;
+    for (size_t k = begins_behind(comm, device, span.end_ns - 1); k > 0; k--) {
+        const device_work *w = &comm->at[k - 1];
+        if (w->device != device || w->latest_end_ns <= span.start_ns) {
+            break;
+        }
+        if (n_back++ == MAX_BACK) {
+            return false;
+        }
+        if (end_of(x, w->slice) <= span.start_ns) {
+            continue;
+        }
+        any = true;
+        if (launch_ns == INT64_MAX ||
+            !ps_comm_is_awaited(&x->awaited, launch_of(x, w->slice), launch_ns)) {
+            return false;
+        }
+    }
+    return any;
 }
 
 /* One span of a row; another step may compute in it. */
-static bool add_comm(search *x, const computing_list *all, size_t row, ps_interval span) {
+static bool add_comm(search *x, const work_list *computing, const work_list *comm, size_t row,
+                     ps_interval span) {
+    int64_t device = x->overlaps->at[row].device;
     bool ok = true;
     while (ok && span.start_ns < span.end_ns) {
-        const computing *next = computes_behind(all, x->overlaps->at[row].device, span.start_ns);
+        const device_work *next = computes_behind(computing, device, span.start_ns);
         if (next == NULL) {
             return true;
         }
         int64_t end_ns = next->start_ns < span.end_ns ? next->start_ns : span.end_ns;
-        ok = add_outside(x,
-                         (ps_idle_piece){.start_ns = span.start_ns,
-                                         .end_ns = end_ns,
-                                         .row = (uint32_t)row,
-                                         .from = PS_NONE,
-                                         .next = next->slice},
-                         0);
+        ps_idle_piece p = {.start_ns = span.start_ns,
+                           .end_ns = end_ns,
+                           .row = (uint32_t)row,
+                           .from = PS_NONE,
+                           .next = next->slice};
+        if (is_awaited(x, comm, device, (ps_interval){p.start_ns, p.end_ns}, p.next)) {
+            x->out->awaited_comm_ns += p.end_ns - p.start_ns;
+        } else {
+            ok = add_outside(x, p, 0);
+        }
         span.start_ns = end_ns;
     }
     return ok;
 }
 
-static bool add_exposed(search *x, const computing_list *all) {
+static bool add_exposed(search *x, const work_list *computing, const work_list *comm) {
     bool ok = true;
     for (size_t row = 0; ok && row < x->overlaps->n; row++) {
         const ps_overlap_spans *spans = &x->overlaps->spans[row];
         ps_intervals alone = {0};
         ok = ps_intervals_minus(&spans->communication, &spans->computing, &alone);
         for (size_t k = 0; ok && k < alone.n; k++) {
-            ok = add_comm(x, all, row, alone.at[k]);
+            ok = add_comm(x, computing, comm, row, alone.at[k]);
         }
         ps_intervals_fini(&alone);
     }
@@ -373,16 +436,21 @@ static bool any_exposed(const ps_overlaps *o) {
 static bool walk_exposed(search *x) {
     ps_idle *whole = x->out;
     ps_idle found = {.at = NULL};
-    computing_list all = {.at = NULL};
+    work_list computing = {.at = NULL};
+    work_list comm = {.at = NULL};
     if (!any_exposed(x->overlaps)) {
         return true;
     }
     x->out = &found;
-    bool ok = list_computing(x, &all) && add_exposed(x, &all);
+    bool ok = list_work(x, &computing, &comm) && ps_comm_awaited_find(x->links, &x->awaited) &&
+              add_exposed(x, &computing, &comm);
     x->out = whole;
     whole->comm = found.at;
     whole->n_comm = found.n;
-    ps_free(all.at);
+    whole->awaited_comm_ns = found.awaited_comm_ns;
+    ps_free(computing.at);
+    ps_free(comm.at);
+    ps_comm_awaited_fini(&x->awaited);
     return ok;
 }
 

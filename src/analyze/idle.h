@@ -9,7 +9,8 @@
  *
  * While the device does nothing but communicate it may wait in the same way: as long as the launch of what it computes next
  * had not returned nothing to compute was queued, and who launches late is the reason that nothing hides the communication.
- * Such moments are no idle time; they have causes of the same kind, in a list of their own. */
+ * Such moments are no idle time; they have causes of the same kind, in a list of their own. Where what it computes next works with
+ * what is communicated (comm_awaited.h), nothing could hide it, and the moment is not in the list. */
 #ifndef PS_ANALYZE_IDLE_H
 #define PS_ANALYZE_IDLE_H
 
@@ -45,6 +46,8 @@ typedef struct ps_idle {
      * what nothing computes behind: nobody knows then. */
     ps_idle_piece *comm;
     size_t n_comm;
+    int64_t
+        awaited_comm_ns; /* of all rows: nothing but communication ran, and nothing can hide it */
 } ps_idle;
 
 /* Of overlaps with spans. PS_NOMEM only; end with ps_idle_fini() in any case. Needs SLICES, FLOWS, STEPS. */

@@ -537,6 +537,7 @@ static ps_code add_steps(const ps_report *report, ps_err *err) {
 /* --- reduce -------------------------------------------------------------------------------------------------------------- */
 
 static ps_code look_and_tell(ps_report *report, ps_err *err) {
+    report->findings.n_ranks = report->n_members;
     ps_report_thinned(report);
     ps_report_find_peers(report);
     ps_report_measure_late(report);

@@ -98,6 +98,18 @@ typedef struct ps_report {
         *comm_from_marks; /* ps_trace_comm_from_marks of the first rank that has it, or NULL */
 } ps_report;
 
+/* What a rule compares, of one rank; `what` is the rule's own. */
+typedef double (*ps_member_value)(const ps_report *report, const ps_report_member *m,
+                                  const void *what);
+/* The rank with the largest figure above 0, NULL where the rule fires on none; on how many it fires. */
+typedef struct ps_worst {
+    const ps_report_member *member;
+    double value;
+    size_t n_over;
+} ps_worst;
+ps_worst ps_report_worst(const ps_report *report, ps_rule_id rule, ps_member_value of,
+                         const void *what);
+
 /* Before all others, which it may silence. */
 void ps_report_thinned(ps_report *report);
 /* "The capture of rank 3 holds only ...: what ran in between is unknown", without its full stop; false where no capture is known to be a part. */
@@ -113,6 +125,12 @@ PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
 const char *ps_report_variable(const ps_report_rank *r, const char *name, char room[32]);
 void ps_report_environment(ps_report *report); /* after dispatch, whose findings it looks at */
 void ps_report_comm(ps_report *report);
+void ps_report_comm_kinds(ps_report *report); /* operators beside their like, for comm */
+/* Whether the tasks of the rank's collectives tell of waits, which are then in no time of an operator. */
+bool ps_report_knows_waits(const ps_report_member *m);
+/* An operator as a row of evidence of the last finding. */
+void ps_report_show_op(ps_report *report, const ps_report_member *m, const ps_comm_op *op,
+                       int64_t dur_ns, const char *note);
 
 /* Fills `job`, `waited` and the members' `waited_of`; before all sections. */
 void ps_report_find_peers(ps_report *report);
@@ -150,6 +168,9 @@ bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member 
 /* Sentences on what the process of the member does while it fetches a batch, and what to try (NULL: what the rule says). */
 void ps_report_say_fetch(const ps_report_member *m, char *out, size_t size);
 const char *ps_report_fetch_remedy(const ps_report_member *m);
+/* In which operators the host is in this activity while the device waits, the most first: "aten::mm 12.3 ms (96 a step), ...". They
+ * add up to the idle time of the activity, with what lies in the bubble. "" where nothing is known. */
+void ps_report_say_operators(const ps_report_rank *r, ps_activity activity, char *out, size_t size);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 /* The first slow link that is in a communicator of the rank, or NULL. */
 const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64_t rank);

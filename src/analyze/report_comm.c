@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/alike.h"
 #include "analyze/late.h"
 #include "analyze/report.h"
 #include "analyze/report_advice.h"
@@ -20,13 +19,12 @@ static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
-/* Whether the tasks of the rank's collectives tell of waits, which are then in no time of an operator. */
-static bool knows_waits(const ps_report_member *m) {
+bool ps_report_knows_waits(const ps_report_member *m) {
     return m->facts->comm_waits.n_peers > 0;
 }
 
-static void show_op(ps_report *report, const ps_report_member *m, const ps_comm_op *op,
-                    int64_t dur_ns, const char *note) {
+void ps_report_show_op(ps_report *report, const ps_report_member *m, const ps_comm_op *op,
+                       int64_t dur_ns, const char *note) {
     ps_findings_evidence(&report->findings,
                          (ps_evidence){.rank = m->rank,
                                        .step = op->step,
@@ -48,7 +46,8 @@ static int64_t late_wait_ns(const ps_report_member *m) {
     return m->collective_waits_ns < exposed_ns(m) ? m->collective_waits_ns : exposed_ns(m);
 }
 
-/* What computing of the rank's steps is left to hide of it: in each what no communication lies beside already. */
+/* What computing of the rank's steps is left to hide of it: in each what no communication lies beside already. Of what the
+ * optimiser's step awaits it can hide nothing. */
 static int64_t can_hide_ns(const ps_report_member *m) {
     int64_t sum_ns = 0;
     for (size_t i = 0; i < m->facts->n_steps; i++) {
@@ -57,15 +56,17 @@ static int64_t can_hide_ns(const ps_report_member *m) {
         int64_t here_ns = step->exclude_receive_ns < left_ns ? step->exclude_receive_ns : left_ns;
         sum_ns = ps_ns_add(sum_ns, here_ns > 0 ? here_ns : 0);
     }
-    return per_step(m, sum_ns);
+    int64_t awaited_ns = per_step(m, m->facts->awaited_comm_ns);
+    int64_t most_ns = exposed_ns(m) > awaited_ns ? exposed_ns(m) - awaited_ns : 0;
+    return per_step(m, sum_ns) < most_ns ? per_step(m, sum_ns) : most_ns;
 }
 
 static void note_times(const ps_report_member *m, const ps_comm_op *op, char *out, size_t size) {
     const ps_comm_time *row = ps_report_comm_time(m, op);
     const ps_comm_op_waits *tasks = &m->facts->comm_waits.ops[op - m->facts->comm.ops];
     out[0] = '\0';
-    if (tasks->has_tasks && knows_waits(m)) {
-        (void)snprintf(out, size, "by its tasks transfer %s, wait %s",
+    if (tasks->has_tasks && ps_report_knows_waits(m)) {
+        (void)snprintf(out, size, "its tasks transfer for %s, wait for %s",
                        ps_ns_text_of(tasks->transfer_ns).text, ps_ns_text_of(tasks->wait_ns).text);
     } else if (row != NULL && row->transit >= 0 && row->wait >= 0 && row->idle >= 0) {
         (void)snprintf(out, size, "transit %.3g ms, wait %.3g ms, idle %.3g ms", row->transit,
@@ -95,7 +96,7 @@ static void show_longest(ps_report *report, const ps_report_member *m) {
     for (size_t i = 0; i < n; i++) {
         char note[128];
         note_times(m, top[i], note, sizeof note);
-        show_op(report, m, top[i], dur_of(top[i]), note);
+        ps_report_show_op(report, m, top[i], dur_of(top[i]), note);
     }
 }
 
@@ -146,8 +147,8 @@ static const char *say_split(const ps_report_member *m, char *out, size_t size) 
         ps_ns_text_of((int64_t)(s.wait * 1e6) / n).text,
         ps_ns_text_of((int64_t)(s.idle * 1e6) / n).text, where);
     return is_idle   ? "Look at the launch of the operators (HCCL_OP_EXPANSION_MODE, the host)."
-           : is_wait ? "Look at the ranks that come late: late-arrival, slow-rank."
-                     : "Look at the links and at the size of messages: slow-link, small-packets.";
+           : is_wait ? "Look at the ranks that come late, and at what they do before."
+                     : "Look at the links and at the size of messages.";
 }
 
 /* Overlapping is the first advice only where there is computing to overlap with. */
@@ -170,21 +171,38 @@ static void advise_exposed(ps_report *report, const ps_report_member *m, const c
     }
 }
 
-static void find_exposed(ps_report *report) {
-    const ps_report_member *worst = NULL;
-    double share = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        double here = m->computing_ns > 0 ? ps_percent(exposed_ns(m), m->step_ns) : 0;
-        if (here > share) {
-            share = here;
-            worst = m;
-        }
+/* What cannot be hidden, and why. */
+static void say_left(const ps_report_member *m, int64_t claimed_ns, int64_t hidden_ns,
+                     char out[256]) {
+    int64_t awaited_ns = per_step(m, m->facts->awaited_comm_ns);
+    size_t n = 0;
+    out[0] = '\0';
+    if (awaited_ns > 0) {
+        (void)snprintf(
+            out, 256,
+            " The optimiser's step works with what %s of it brings: nothing can hide that.",
+            ps_ns_text_of(awaited_ns).text);
+        n = strlen(out);
     }
-    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_COMM_EXPOSED, share)) {
+    if (hidden_ns < claimed_ns && (hidden_ns > 0 || awaited_ns == 0)) {
+        (void)snprintf(out + n, 256 - n,
+                       " Computing is left to hide %s of it at most: the rest has to become less.",
+                       ps_ns_text_of(hidden_ns).text);
+    }
+}
+
+static double exposed_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return m->computing_ns > 0 ? ps_percent(exposed_ns(m), report->step_ns) : 0;
+}
+
+static void find_exposed(ps_report *report) {
+    ps_worst all = ps_report_worst(report, PS_RULE_COMM_EXPOSED, exposed_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
-    bool by_tasks = knows_waits(worst);
+    bool by_tasks = ps_report_knows_waits(worst);
     char parts[512];
     const char *by_split = NULL;
     if (by_tasks) { /* of all lanes, where the profiler looks at one */
@@ -207,314 +225,23 @@ static void find_exposed(ps_report *report) {
     }
     int64_t claimed_ns = exposed_ns(worst) - waits_ns;
     int64_t hidden_ns = can_hide_ns(worst);
-    char left[128] = "";
-    if (hidden_ns < claimed_ns) {
-        (void)snprintf(left, sizeof left,
-                       " Computing is left to hide %s of it at most: the rest has to become less.",
-                       ps_ns_text_of(hidden_ns).text);
-    }
+    char left[256];
+    say_left(worst, claimed_ns, hidden_ns, left);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_COMM_EXPOSED,
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .gain_ns = hidden_ns < claimed_ns ? hidden_ns : claimed_ns,
-                     .value = share},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "On rank %s the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
         "Computing takes %s.%s%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(exposed_ns(worst)).text,
-        ps_ns_text_of(worst->step_ns).text, share, receives,
+        ps_ns_text_of(report->step_ns).text, all.value, receives,
         ps_ns_text_of(worst->computing_ns).text, waits, left, parts);
     advise_exposed(report, worst, by_split, claimed_ns, hidden_ns);
     show_longest(report, worst);
-}
-
-/* --- kinds of operators ------------------------------------------------------------------------------------------------ */
-
-/* An operator and how long it takes without what it waits for other ranks, where its tasks say that. */
-typedef struct own_op {
-    const ps_comm_op *op;
-    int64_t ns;
-} own_op;
-
-/* Operators of a rank, sorted so that what is alike stands together. */
-typedef struct sorted {
-    own_op *ops; /* no point-to-point ones */
-    size_t n;
-} sorted;
-
-static const ps_comm_op *at(const void *p) {
-    return ((const own_op *)p)->op;
-}
-
-static own_op own_of(const ps_report_member *m, const ps_comm_op *op) {
-    int64_t wait_ns = m->facts->comm_waits.ops[op - m->facts->comm.ops].wait_ns;
-    return (own_op){op, dur_of(op) > wait_ns ? dur_of(op) - wait_ns : 0};
-}
-
-/* By ids, which differ from run to run: only neighbourhood is used, never the order. */
-static int by_group(const void *a, const void *b) {
-    uint32_t x = at(a)->group.id;
-    uint32_t y = at(b)->group.id;
-    return x < y ? -1 : x > y ? 1 : at(a)->slice < at(b)->slice ? -1 : at(a)->slice > at(b)->slice;
-}
-
-static int by_kind(const void *a, const void *b) {
-    const ps_comm_op *x = at(a);
-    const ps_comm_op *y = at(b);
-    if (x->group.id != y->group.id) {
-        return x->group.id < y->group.id ? -1 : 1;
-    }
-    if (x->type.id != y->type.id) {
-        return x->type.id < y->type.id ? -1 : 1;
-    }
-    if (x->size_bytes != y->size_bytes) {
-        return x->size_bytes < y->size_bytes ? -1 : 1;
-    }
-    int64_t x_ns = ((const own_op *)a)->ns;
-    int64_t y_ns = ((const own_op *)b)->ns;
-    if (x_ns != y_ns) {
-        return x_ns < y_ns ? -1 : 1;
-    }
-    return x->slice < y->slice ? -1 : x->slice > y->slice;
-}
-
-static ps_alike alike(const ps_comm_op *x, const ps_comm_op *y) {
-    return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
-                       (ps_alike_facts){y->type.id, y->group.id, y->size_bytes});
-}
-
-static bool sort_ops(const ps_report_member *m, int (*compare)(const void *, const void *),
-                     sorted *out) {
-    *out = (sorted){.ops = NULL};
-    out->ops = ps_calloc(m->facts->comm.n + 1, sizeof *out->ops);
-    for (size_t i = 0; out->ops != NULL && i < m->facts->comm.n; i++) {
-        if (!m->facts->comm.ops[i].is_p2p) {
-            out->ops[out->n++] = own_of(m, &m->facts->comm.ops[i]);
-        }
-    }
-    if (out->n > 1) {
-        qsort(out->ops, out->n, sizeof *out->ops, compare);
-    }
-    return out->ops != NULL;
-}
-
-/* --- groups longer than computing ---------------------------------------------------------------------------------------- */
-
-typedef struct heavy {
-    const ps_report_member *member;
-    const ps_comm_op *longest;
-    int64_t sum_ns;
-    double share;
-    size_t n_over;
-} heavy;
-
-static void look_at_group(ps_report *report, const ps_report_member *m, const sorted *s,
-                          size_t from, size_t to, heavy *worst) {
-    int64_t computing = 0;
-    int64_t sum = 0;
-    own_op longest = s->ops[from];
-    for (size_t i = 0; i < m->facts->n_steps; i++) {
-        computing = ps_ns_add(computing, m->facts->steps[i].computing_ns);
-    }
-    for (size_t i = from; i < to; i++) {
-        sum = ps_ns_add(sum, s->ops[i].ns);
-        longest = s->ops[i].ns > longest.ns ? s->ops[i] : longest;
-    }
-    double share = ps_percent(sum, computing);
-    worst->n_over += ps_rule_fires(&report->findings, PS_RULE_COMM_OVER_COMPUTE, share);
-    if (share > worst->share) {
-        *worst = (heavy){m, longest.op, sum, share, worst->n_over};
-    }
-}
-
-#define WITHOUT_WAITS " without what they wait for other ranks"
-
-static void find_heavy(ps_report *report) {
-    heavy worst = {0};
-    for (size_t k = 0; k < report->n_members; k++) {
-        sorted s;
-        if (!sort_ops(&report->members[k], by_group, &s)) {
-            report->findings.failed = true;
-            return;
-        }
-        for (size_t i = 0; i < s.n;) {
-            size_t end = i + 1;
-            while (end < s.n && s.ops[end].op->group.id == s.ops[i].op->group.id) {
-                end++;
-            }
-            if (!ps_str_is_none(s.ops[i].op->group)) { /* what names none may be several */
-                look_at_group(report, &report->members[k], &s, i, end, &worst);
-            }
-            i = end;
-        }
-        ps_free(s.ops);
-    }
-    if (!ps_rule_fires(&report->findings, PS_RULE_COMM_OVER_COMPUTE, worst.share)) {
-        return;
-    }
-    const ps_report_member *m = worst.member;
-    const char *group = ps_comm_text(&m->facts->comm, worst.longest->group);
-    char others[96] = "";
-    if (worst.n_over > 1) { /* a group counts once on each of its ranks */
-        (void)snprintf(others, sizeof others, " So it is %zu times, each a group on a rank.",
-                       worst.n_over);
-    }
-    ps_findings_add(
-        &report->findings,
-        (ps_finding){.rule = PS_RULE_COMM_OVER_COMPUTE,
-                     .rank = m->rank,
-                     .stage = m->stage,
-                     .value = worst.share},
-        "On rank %s the operators of group %.80s take %s in a step%s, computing takes %s.%s",
-        PS_RANK(m->rank), group, ps_ns_text_of(per_step(m, worst.sum_ns)).text,
-        knows_waits(m) ? WITHOUT_WAITS : "", ps_ns_text_of(m->computing_ns).text, others);
-    show_op(report, m, worst.longest, dur_of(worst.longest), "the longest one");
-}
-
-/* --- outliers ------------------------------------------------------------------------------------------------------------ */
-
-typedef struct outlier {
-    own_op own;
-    int64_t median_ns;
-} outlier;
-
-static int longest_first(const void *a, const void *b) {
-    const outlier *x = a;
-    const outlier *y = b;
-    int64_t ex = x->own.ns - x->median_ns;
-    int64_t ey = y->own.ns - y->median_ns;
-    if (ex != ey) {
-        return ex > ey ? -1 : 1;
-    }
-    return x->own.op->slice < y->own.op->slice ? -1 : x->own.op->slice > y->own.op->slice;
-}
-
-/* Lengths of what is alike, and of what each is an outlier. */
-typedef struct lengths {
-    int64_t *ns, *like_ns;
-} lengths;
-
-/* Of an unknown size: what comes once or more in every step is there on purpose, and of another size. */
-static bool comes_back(const ps_report_member *m, const outlier *all, size_t n) {
-    size_t n_steps = 0;
-    for (size_t s = 0; s < m->facts->n_steps; s++) {
-        size_t i = 0;
-        while (i < n && all[i].own.op->step != m->facts->steps[s].step) {
-            i++;
-        }
-        n_steps += i < n;
-    }
-    return m->facts->n_steps > 1 && n_steps == m->facts->n_steps;
-}
-
-/* All of a rank where likeness is as certain as `sure`; *excess_ns is their time beyond the medians. */
-static size_t outliers_of(const ps_report *report, const ps_report_member *m, const sorted *s,
-                          ps_alike sure, lengths *l, outlier *out, int64_t *excess_ns) {
-    double times = report->findings.thresholds[PS_RULE_COMM_OUTLIER];
-    size_t n = 0;
-    *excess_ns = 0;
-    for (size_t i = 0, end = 0; i < s->n; i = end) {
-        for (end = i + 1; end < s->n && alike(s->ops[end].op, s->ops[i].op) != PS_ALIKE_NOT;) {
-            end++;
-        }
-        for (size_t k = i; k < end; k++) {
-            l->ns[k] = s->ops[k].ns;
-        }
-        if (alike(s->ops[i].op, s->ops[i].op) != sure ||
-            ps_outliers_find(l->ns + i, end - i, times, l->like_ns + i) == 0) {
-            continue;
-        }
-        size_t before = n;
-        for (size_t k = i; k < end; k++) {
-            if (l->like_ns[k] > 0) {
-                out[n++] = (outlier){s->ops[k], l->like_ns[k]};
-            }
-        }
-        n = sure == PS_ALIKE_UNSURE && comes_back(m, out + before, n - before) ? before : n;
-        for (size_t k = before; k < n; k++) {
-            *excess_ns = ps_ns_add(*excess_ns, out[k].own.ns - out[k].median_ns);
-        }
-    }
-    return n;
-}
-
-static void say_outliers(ps_report *report, const ps_report_member *m, ps_alike sure, outlier *all,
-                         size_t n, int64_t gain_ns) {
-    qsort(all, n, sizeof *all, longest_first);
-    double times = (double)all[0].own.ns / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
-    const char *like = sure == PS_ALIKE_SURE                  ? "kind, group and size"
-                       : ps_str_is_none(all[0].own.op->group) ? "kind"
-                                                              : "kind and group";
-    const char *unsure =
-        sure == PS_ALIKE_SURE ? ""
-        : ps_str_is_none(all[0].own.op->group)
-            ? " The profile does not name their group: they may be different things."
-            : " Their size is unknown: they may be different things.";
-    ps_findings_add(
-        &report->findings,
-        (ps_finding){.rule = PS_RULE_COMM_OUTLIER,
-                     .rank = m->rank,
-                     .stage = m->stage,
-                     .gain_ns = sure == PS_ALIKE_SURE ? gain_ns : 0,
-                     .value = times},
-        "On rank %s %zu operator%s took far longer than the others of the same %s: %s in "
-        "each step%s.%s",
-        PS_RANK(m->rank), n, n == 1 ? "" : "s", like, ps_ns_text_of(gain_ns).text,
-        knows_waits(m) ? WITHOUT_WAITS : "", unsure);
-    for (size_t i = 0; i < n; i++) {
-        char note[96];
-        (void)snprintf(note, sizeof note, "median of its like %s",
-                       ps_ns_text_of(all[i].median_ns).text);
-        show_op(report, m, all[i].own.op, all[i].own.ns, note);
-    }
-}
-
-/* The rank that loses most by them. */
-typedef struct worst_outliers {
-    const ps_report_member *member;
-    outlier *all;
-    size_t n;
-    int64_t ns; /* in a step */
-} worst_outliers;
-
-static bool look_for_outliers(const ps_report *report, const ps_report_member *m, ps_alike sure,
-                              worst_outliers *worst) {
-    size_t n_ops = m->facts->comm.n;
-    sorted s = {0};
-    lengths l = {ps_calloc(n_ops + 1, sizeof *l.ns), ps_calloc(n_ops + 1, sizeof *l.like_ns)};
-    outlier *all = ps_calloc(n_ops + 1, sizeof *all);
-    bool ok = sort_ops(m, by_kind, &s) && l.ns != NULL && l.like_ns != NULL && all != NULL;
-    if (ok) {
-        int64_t excess_ns = 0;
-        size_t n = outliers_of(report, m, &s, sure, &l, all, &excess_ns);
-        int64_t ns = per_step(m, excess_ns);
-        if (n > 0 && ps_percent(ns, m->step_ns) > 1 && ns > worst->ns) {
-            outlier *other = worst->all;
-            *worst = (worst_outliers){m, all, n, ns};
-            all = other;
-        }
-    }
-    ps_free(s.ops);
-    ps_free(l.ns);
-    ps_free(l.like_ns);
-    ps_free(all);
-    return ok;
-}
-
-/* True when there are any. */
-static bool find_outliers(ps_report *report, ps_alike sure) {
-    worst_outliers worst = {0};
-    for (size_t k = 0; k < report->n_members; k++) {
-        if (!look_for_outliers(report, &report->members[k], sure, &worst)) {
-            report->findings.failed = true;
-        }
-    }
-    if (worst.member != NULL) {
-        say_outliers(report, worst.member, sure, worst.all, worst.n, worst.ns);
-    }
-    ps_free(worst.all);
-    return worst.member != NULL;
 }
 
 /* --- who waits for whom ---------------------------------------------------------------------------------------------------- */
@@ -609,7 +336,7 @@ static void show_meetings(ps_report *report, const ps_late *late, const ps_repor
                        "last of %u ranks, %s after the one before; took %s itself",
                        (unsigned)own[i]->n, ps_ns_text_of(own[i]->late_ns).text,
                        ps_ns_text_of(dur_of(op)).text);
-        show_op(report, m, op, own[i]->late_ns, note);
+        ps_report_show_op(report, m, op, own[i]->late_ns, note);
     }
     for (size_t i = 0; i < n; i++) {
         int64_t start_ns = m->facts->comm.ops[late->parts[own[i]->last].op].start_ns;
@@ -713,7 +440,8 @@ static void show_receives(ps_report *report, const ps_late *late, const ps_repor
         char note[96];
         (void)snprintf(note, sizeof note, "waits for the send of rank %s", PS_RANK(m->rank));
         if (to != NULL && own[i]->waited_ns > 0 && own[i]->waited_ns >= late_ns / 100) {
-            show_op(report, to, &to->facts->comm.ops[own[i]->receive_op], own[i]->waited_ns, note);
+            ps_report_show_op(report, to, &to->facts->comm.ops[own[i]->receive_op],
+                              own[i]->waited_ns, note);
         }
     }
     ps_free(own);
@@ -893,10 +621,7 @@ void ps_report_comm(ps_report *report) {
          "its share of the work: ranks with more wait there."},
         {"Free", free_of, true,
          "The host of the rank with the most of it: what it does while its device is idle."}};
-    find_heavy(report);
-    if (!find_outliers(report, PS_ALIKE_SURE)) {
-        (void)find_outliers(report, PS_ALIKE_UNSURE);
-    }
+    ps_report_comm_kinds(report);
     find_waiting(report);
     find_exposed(report); /* knows who waits by then */
     ps_report_absent_rank(report);

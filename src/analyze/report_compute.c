@@ -106,12 +106,22 @@ static bool join(compute *c) {
 
 /* --- one kernel ------------------------------------------------------------------------------------------------------ */
 
-int64_t ps_compute_mean_step_ns(const compute *c, int64_t sum_ns) {
+static size_t n_steps_of_all(const compute *c) {
     size_t n = 0;
     for (size_t m = 0; m < c->report->n_members; m++) {
         n += c->report->members[m].facts->n_steps;
     }
+    return n;
+}
+
+int64_t ps_compute_mean_step_ns(const compute *c, int64_t sum_ns) {
+    size_t n = n_steps_of_all(c);
     return n > 0 ? sum_ns / (int64_t)n : sum_ns;
+}
+
+double ps_compute_mean_count(const compute *c, int64_t n) {
+    size_t n_steps = n_steps_of_all(c);
+    return (double)n / (double)(n_steps > 0 ? n_steps : 1);
 }
 
 void ps_compute_show_kind(compute *c, const kind *k, const char *note) {
@@ -218,7 +228,7 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
         char note[96];
-        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld", mfu_of(k, limit),
+        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld in all", mfu_of(k, limit),
                        (long long)k->n);
         if (is_low(c, rule, k)) {
             ps_compute_show_kind(c, k, note);
@@ -231,7 +241,8 @@ static void show_doubtful(compute *c, const kind *k, double limit) {
     char note[160];
     double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : 0;
     if (mfu > limit) {
-        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld", mfu, (long long)k->n);
+        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld in all", mfu,
+                       (long long)k->n);
         ps_compute_show_kind(c, k, note);
     } else if (k->odd_recorded > 0) {
         (void)snprintf(note, sizeof note, "recorded %.3g FLOPs, by its shapes %.3g, in all",
@@ -272,7 +283,7 @@ static void find_doubtful(compute *c) {
     }
     ps_findings_add(
         f, (ps_finding){.rule = PS_RULE_FLOPS_DOUBT, .rank = -1, .stage = -1, .value = most},
-        "%s%sThese are not judged by low-mfu.", over, odd);
+        "%s%sHow near the peak these come is not judged.", over, odd);
     for (size_t i = 0; i < c->n_kinds; i++) {
         show_doubtful(c, &c->kinds[i], limit);
     }
@@ -312,21 +323,22 @@ static void find_aicpu(compute *c) {
     if (!ps_rule_fires(f, PS_RULE_AICPU, share)) {
         return;
     }
-    ps_findings_add(f,
-                    (ps_finding){.rule = PS_RULE_AICPU,
-                                 .rank = -1,
-                                 .stage = -1,
-                                 .gain_ns = ps_compute_mean_step_ns(c, paid_ns),
-                                 .value = share},
-                    "%lld kernels on the AI CPU take %.1f %% of the computing, %s in a step.%s",
-                    (long long)n, share, ps_ns_text_of(ps_compute_mean_step_ns(c, sum_ns)).text,
-                    ps_compute_unpaid_text(ps_compute_mean_step_ns(c, sum_ns),
-                                           ps_compute_mean_step_ns(c, paid_ns), PS_UNPAID_IF_FASTER,
-                                           unpaid));
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_AICPU,
+                     .rank = -1,
+                     .stage = -1,
+                     .gain_ns = ps_compute_mean_step_ns(c, paid_ns),
+                     .value = share},
+        "Kernels on the AI CPU take %.1f %% of the computing. On average over ranks and steps "
+        "that is %s in a step, in %.4g kernels.%s",
+        share, ps_ns_text_of(ps_compute_mean_step_ns(c, sum_ns)).text, ps_compute_mean_count(c, n),
+        ps_compute_unpaid_text(ps_compute_mean_step_ns(c, sum_ns),
+                               ps_compute_mean_step_ns(c, paid_ns), PS_UNPAID_IF_FASTER, unpaid));
     for (size_t i = 0; i < c->n_kinds; i++) {
         char note[64];
         const char *type = slow_type_of(c->kinds[i].one);
-        (void)snprintf(note, sizeof note, "longest of %lld%s%s", (long long)c->kinds[i].n,
+        (void)snprintf(note, sizeof note, "longest of %lld in all%s%s", (long long)c->kinds[i].n,
                        type[0] != '\0' ? "; an input is " : "", type);
         if (c->kinds[i].one->is_aicpu) {
             ps_compute_show_kind(c, &c->kinds[i], note);
@@ -399,21 +411,19 @@ static void show_varying(ps_report *report, const ps_report_member *m, bool with
     ps_free(order);
 }
 
+static double excess_share(const ps_report *report, const ps_report_member *m,
+                           const void *with_shapes) {
+    return ps_percent(excess_of(m, *(const bool *)with_shapes), report->step_ns);
+}
+
 static bool find_varying(compute *c, bool with_shapes) {
     ps_report *r = c->report;
-    const ps_report_member *worst = NULL;
-    int64_t most_ns = 0;
-    for (size_t m = 0; m < r->n_members; m++) {
-        int64_t ns = excess_of(&r->members[m], with_shapes);
-        if (ns > most_ns) {
-            most_ns = ns;
-            worst = &r->members[m];
-        }
-    }
-    double share = worst != NULL ? ps_percent(most_ns, worst->step_ns) : 0;
-    if (worst == NULL || !ps_rule_fires(&r->findings, PS_RULE_KERNEL_VARIES, share)) {
+    ps_worst all = ps_report_worst(r, PS_RULE_KERNEL_VARIES, excess_share, &with_shapes);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return false;
     }
+    int64_t most_ns = excess_of(worst, with_shapes);
     char unpaid[PS_UNPAID_TEXT];
     int64_t paid_ns = paid_excess_of(worst, with_shapes);
     ps_findings_add(
@@ -422,10 +432,11 @@ static bool find_varying(compute *c, bool with_shapes) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .gain_ns = with_shapes ? paid_ns : 0,
-                     .value = share},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "On rank %s kernels that took more than 1.5 times the median of their like cost %s in each step "
         "(%.1f %%).%s%s",
-        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share,
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, all.value,
         with_shapes ? ps_compute_unpaid_text(most_ns, paid_ns, PS_UNPAID_IF_FASTER, unpaid) : "",
         with_shapes ? "" : " Their shapes were not recorded: they may be of different sizes.");
     show_varying(r, worst, with_shapes);
@@ -496,10 +507,17 @@ static int64_t extra_without_shapes(const slower *all, size_t n, size_t member) 
     return sum;
 }
 
-static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t extra_ns) {
+/* `extra`: of each member, in a step. */
+static void say_slow(compute *c, slower *all, size_t n, size_t member, const int64_t *extra) {
     ps_report *r = c->report;
+    int64_t extra_ns = extra[member];
+    size_t n_over = 0;
+    for (size_t i = 0; i < r->n_members; i++) {
+        double here = ps_percent(extra[i], r->step_ns);
+        n_over += ps_rule_fires(&r->findings, PS_RULE_SLOW_KERNEL, here);
+    }
     const ps_report_member *m = &r->members[member];
-    double share = ps_percent(extra_ns, m->step_ns);
+    double share = ps_percent(extra_ns, r->step_ns);
     if (!ps_rule_fires(&r->findings, PS_RULE_SLOW_KERNEL, share)) {
         return;
     }
@@ -512,6 +530,7 @@ static void say_slow(compute *c, slower *all, size_t n, size_t member, int64_t e
                      .stage = m->stage,
                      .gain_ns = r->job.is_partial ? 0 : extra_ns,
                      .value = share,
+                     .n_over = n_over,
                      .is_assumed = is_unsure},
         "The kernels of rank %s take %s longer in each step (%.1f %%) than the median of the same ones of the "
         "other ranks of its stage.%s%s%s",
@@ -564,7 +583,7 @@ static void find_slow(compute *c) {
         worst = extra[m] > extra[worst] ? m : worst;
     }
     if (ok && r->n_members > 1) {
-        say_slow(c, all, c->n_entries, worst, extra[worst]);
+        say_slow(c, all, c->n_entries, worst, extra);
     }
     r->findings.failed = r->findings.failed || !ok;
     ps_free(means);
@@ -574,19 +593,18 @@ static void find_slow(compute *c) {
 
 /* --- frequency --------------------------------------------------------------------------------------------------------- */
 
+static double below_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    const ps_report_frequency *d = &m->facts->device_frequency;
+    (void)report;
+    (void)none;
+    return d->is_known ? ps_percent(d->below_ns, d->all_ns) : 0;
+}
+
 static void find_frequency(compute *c) {
     ps_report *r = c->report;
-    const ps_report_member *worst = NULL;
-    double share = 0;
-    for (size_t i = 0; i < r->n_members; i++) {
-        const ps_report_frequency *d = &r->members[i].facts->device_frequency;
-        double here = d->is_known ? ps_percent(d->below_ns, d->all_ns) : 0;
-        if (here > share) {
-            share = here;
-            worst = &r->members[i];
-        }
-    }
-    if (worst == NULL || !ps_rule_fires(&r->findings, PS_RULE_FREQUENCY_DROP, share)) {
+    ps_worst all = ps_report_worst(r, PS_RULE_FREQUENCY_DROP, below_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
     const ps_report_frequency *d = &worst->facts->device_frequency;
@@ -595,10 +613,11 @@ static void find_frequency(compute *c) {
         (ps_finding){.rule = PS_RULE_FREQUENCY_DROP,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .value = share},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "The device of rank %s was below 0.95 of its usual %.0f MHz for %.1f %% of the time, down to "
         "%.0f MHz.",
-        PS_RANK(worst->rank), d->usual_mhz, share, d->lowest_mhz);
+        PS_RANK(worst->rank), d->usual_mhz, all.value, d->lowest_mhz);
     ps_findings_evidence(&r->findings, (ps_evidence){.rank = worst->rank,
                                                      .step = PS_STEP_OUTSIDE,
                                                      .start_ns = d->longest_start_ns,
@@ -615,7 +634,7 @@ static const ps_column KERNELS[N_K] = {
     [K_TYPE] = {.name = "kernel", .type = PS_COL_TEXT},
     [K_SHAPES] = {.name = "shapes", .type = PS_COL_TEXT},
     [K_RANKS] = {.name = "ranks", .type = PS_COL_INT},
-    [K_CALLS] = {.name = "calls", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [K_CALLS] = {.name = "calls a step", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},
     [K_STEP] = {.name = "in a step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [K_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [K_MEAN] = {.name = "mean", .type = PS_COL_INT, .unit = PS_UNIT_NS},
@@ -634,7 +653,7 @@ static ps_code add_table(compute *c, ps_err *err) {
         ok = ps_table_add_row(t) && ps_table_set_text(t, K_TYPE, k->one->type) &&
              ps_table_set_text(t, K_SHAPES, k->one->shapes);
         if (ok) {
-            ps_table_set_int(t, K_CALLS, k->n);
+            ps_table_set_real(t, K_CALLS, ps_compute_mean_count(c, k->n));
             if (c->report->n_members > 1) { /* a mean over ranks may be that of one */
                 ps_table_set_int(t, K_RANKS, k->n_ranks);
             }

@@ -29,6 +29,8 @@ typedef struct ps_compute {
 
 /* Sums over ranks and steps, as a mean of ranks and steps. */
 int64_t ps_compute_mean_step_ns(const ps_compute *c, int64_t sum_ns);
+/* The same of a number of kernels: 62 */
+double ps_compute_mean_count(const ps_compute *c, int64_t n);
 /* The longest kernel of the kind as a row of evidence. */
 void ps_compute_show_kind(ps_compute *c, const ps_compute_kind *k, const char *note);
 

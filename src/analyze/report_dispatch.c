@@ -142,22 +142,24 @@ static void say_causes(const ps_report_member *m, char *out, size_t size) {
     }
 }
 
+/* " Of operators and Python, each without what lies in it: ..." */
+static void say_operators(const ps_report_member *m, ps_activity activity, char *out, size_t size) {
+    char operators[800];
+    ps_report_say_operators(m->facts, activity, operators, sizeof operators);
+    if (operators[0] != '\0') {
+        (void)snprintf(out, size, " Of %s, each without what lies in it: %s.",
+                       ps_activity_text(activity), operators);
+    }
+}
+
 static int64_t idle_ns(const ps_report_member *m) {
     return ps_ns_add(ps_ns_add(m->before_ns, m->free_ns), m->after_ns);
 }
 
-static const ps_report_member *worst_free(const ps_report *report, double *share) {
-    const ps_report_member *worst = NULL;
-    *share = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        double here = ps_percent(m->host_ns, m->step_ns);
-        if (here > *share) {
-            *share = here;
-            worst = m;
-        }
-    }
-    return worst;
+/* Shares are of the step of the job, as those of gains. */
+static double host_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return ps_percent(m->host_ns, report->step_ns);
 }
 
 /* Fewer launches help where launching is what takes the time: that is not known of a host that nobody recorded. */
@@ -197,24 +199,18 @@ static const char *say_extras(const ps_report_rank *r, char out[EXTRAS_TEXT]) {
 
 /* NULL when it does not fire. */
 static const ps_report_member *find_free(ps_report *report) {
-    double share = 0;
-    const ps_report_member *m = worst_free(report, &share);
-    size_t n_over = 0;
     ps_findings *f = &report->findings;
-    if (m == NULL || !ps_rule_fires(f, PS_RULE_FREE_SHARE, share)) {
+    ps_worst worst = ps_report_worst(report, PS_RULE_FREE_SHARE, host_share, NULL);
+    const ps_report_member *m = worst.member;
+    if (m == NULL) {
         return NULL;
     }
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *other = &report->members[i];
-        n_over += ps_rule_fires(f, PS_RULE_FREE_SHARE, ps_percent(other->host_ns, other->step_ns));
-    }
-    char ranks[80] = "";
-    if (report->n_members > 1) {
-        (void)snprintf(ranks, sizeof ranks, " %zu of %zu ranks are over the threshold.", n_over,
-                       report->n_members);
-    }
-    char causes[700];
+    char causes[1600];
     say_causes(m, causes, sizeof causes);
+    if (per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_FRAMEWORK)) > m->host_ns / 20) {
+        say_operators(m, PS_ACTIVITY_FRAMEWORK, causes + strlen(causes),
+                      sizeof causes - strlen(causes));
+    }
     char bubble[96] = "";
     int64_t bubble_ns = ps_ns_add(m->bubble_ns, m->edge_bubble_ns);
     if (bubble_ns > 0) {
@@ -231,11 +227,12 @@ static const ps_report_member *find_free(ps_report *report) {
                      .stage = m->stage,
                      .gain_ns = ps_ns_add(m->host_ns, comm_ns),
                      .comm_ns = comm_ns,
-                     .value = share},
+                     .value = worst.value,
+                     .n_over = worst.n_over},
         "On rank %s the device is idle for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
-        "waits for the host.%s%s %s%s",
-        PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(m->step_ns).text, bubble,
-        ps_ns_text_of(m->host_ns).text, share, comm_alone_text(comm_ns, comm), ranks, causes,
+        "waits for the host.%s %s%s",
+        PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(report->step_ns).text,
+        bubble, ps_ns_text_of(m->host_ns).text, worst.value, comm_alone_text(comm_ns, comm), causes,
         say_extras(m->facts, extras));
     show_gaps(report, m);
     claim_host_idle(report, m);
@@ -263,20 +260,23 @@ static bool knows_launches(const ps_report_member *m) {
     return m->facts->no_timeline == NULL && unknown_ns <= other_idle_ns(m) / 2;
 }
 
+static double other_idle_share(const ps_report *report, const ps_report_member *m,
+                               const void *none) {
+    (void)none;
+    return ps_percent(other_idle_ns(m), report->step_ns);
+}
+
 static void find_idle(ps_report *report) {
-    const ps_report_member *worst = NULL;
-    double share = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        double here = ps_percent(other_idle_ns(m), m->step_ns);
-        worst = here > share ? m : worst;
-        share = here > share ? here : share;
-    }
-    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_IDLE_DEVICE, share)) {
+    ps_worst all = ps_report_worst(report, PS_RULE_IDLE_DEVICE, other_idle_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
-    ps_finding found = {
-        .rule = PS_RULE_IDLE_DEVICE, .rank = worst->rank, .stage = worst->stage, .value = share};
+    ps_finding found = {.rule = PS_RULE_IDLE_DEVICE,
+                        .rank = worst->rank,
+                        .stage = worst->stage,
+                        .value = all.value,
+                        .n_over = all.n_over};
     char causes[700];
     bool is_known = knows_launches(worst);
     if (worst->facts->no_timeline == NULL) {
@@ -289,7 +289,7 @@ static void find_idle(ps_report *report) {
     ps_findings_add(&report->findings, found,
                     "On rank %s the device is idle for %s of a step of %s (%.1f %%)%s. %s",
                     PS_RANK(worst->rank), ps_ns_text_of(other_idle_ns(worst)).text,
-                    ps_ns_text_of(worst->step_ns).text, share,
+                    ps_ns_text_of(report->step_ns).text, all.value,
                     is_known ? " without waiting for the host"
                              : "; whether it waited for the host is not known",
                     causes);
@@ -310,17 +310,15 @@ static int64_t edges_ns(const ps_report_member *m) {
     return ps_ns_add(m->before_ns, m->after_ns) - m->edge_bubble_ns;
 }
 
+static double edges_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return m->computing_ns > 0 ? ps_percent(edges_ns(m), report->step_ns) : 0;
+}
+
 static void find_edges(ps_report *report) {
-    const ps_report_member *worst = NULL;
-    double share = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        double here = ps_percent(edges_ns(m), m->step_ns);
-        here = m->computing_ns > 0 ? here : 0;
-        worst = here > share ? m : worst;
-        share = here > share ? here : share;
-    }
-    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_BEFORE_FIRST_WORK, share)) {
+    ps_worst all = ps_report_worst(report, PS_RULE_BEFORE_FIRST_WORK, edges_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
     char bubble[80] = "";
@@ -335,13 +333,14 @@ static void find_edges(ps_report *report) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .gain_ns = edges_ns(worst),
-                     .value = share},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "On rank %s the device is idle for %s of a step of %s before its first computing or "
         "communication%s%s%s (%s%.1f %% of the step%s).%s",
         PS_RANK(worst->rank), ps_ns_text_of(worst->before_ns).text,
-        ps_ns_text_of(worst->step_ns).text, ends ? ", and for " : "",
+        ps_ns_text_of(report->step_ns).text, ends ? ", and for " : "",
         ends ? ps_ns_text_of(worst->after_ns).text : "", ends ? " after the last" : "",
-        ends ? "together " : "", share, bubble,
+        ends ? "together " : "", all.value, bubble,
         worst->has_no_ends ? " How long it goes on behind its last work is told by no table." : "");
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");
@@ -353,20 +352,17 @@ static void find_edges(ps_report *report) {
 
 /* --- launches ------------------------------------------------------------------------------------------------------ */
 
+/* Where next to no time is lost for the host nobody waits. */
+static double prompt_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    return host_share(report, m, none) > 1 ? ps_percent(m->facts->n_prompt, m->facts->n_launches)
+                                           : 0;
+}
+
 /* `shown`: the rank whose gaps stand with another finding already. */
 static void find_prompt(ps_report *report, const ps_report_member *shown) {
-    const ps_report_member *worst = NULL;
-    double share = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        double here = ps_percent(m->facts->n_prompt, m->facts->n_launches);
-        bool busy_enough = ps_percent(m->host_ns, m->step_ns) > 1; /* else nobody waits */
-        if (busy_enough && here > share) {
-            share = here;
-            worst = m;
-        }
-    }
-    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_LAUNCH_DELAY, share)) {
+    ps_worst all = ps_report_worst(report, PS_RULE_LAUNCH_DELAY, prompt_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
     char where[128] = "";
@@ -379,11 +375,12 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
         (ps_finding){.rule = PS_RULE_LAUNCH_DELAY,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .value = share},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "On rank %s %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
         "device was waiting for them. The median delay of kernels is %s, 95 %% are below %s.%s",
         PS_RANK(worst->rank), (long long)worst->facts->n_prompt,
-        (long long)worst->facts->n_launches, share,
+        (long long)worst->facts->n_launches, all.value,
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
         ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text, where);
     if (worst != shown) {
@@ -397,6 +394,7 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
 typedef struct stop_rule {
     ps_rule_id rule;
     int first, last;
+    bool is_with_copies; /* without the cause what it copies is not copied either */
 } stop_rule;
 
 /* Outside of the pipeline bubble, in which nothing would have run anyway. */
@@ -424,6 +422,20 @@ static void say_stops(const ps_report_member *m, const stop_rule *rule, char *ou
                 m->facts->n_steps == 1 ? "" : "s", ps_ns_text_of(stops->sum_ns).text);
         }
     }
+}
+
+/* What the device copies for it, and nothing else beside, in a step; with a sentence, or "". */
+static int64_t own_copies_ns(const ps_report_member *m, const stop_rule *rule, char text[96]) {
+    int64_t sum = 0;
+    text[0] = '\0';
+    for (int k = rule->first; rule->is_with_copies && k <= rule->last; k++) {
+        sum = ps_ns_add(sum, m->facts->stops[k].copies_ns);
+    }
+    sum = per_step(m, sum);
+    if (sum > 0) {
+        (void)snprintf(text, 96, " The copies themselves take %s more.", ps_ns_text_of(sum).text);
+    }
+    return sum;
 }
 
 static void show_stops(ps_report *report, const ps_report_member *m, const stop_rule *rule) {
@@ -463,25 +475,27 @@ static const char *remedy_of(const ps_report *report, const stop_rule *rule,
     return rule->rule == PS_RULE_DATA_LOADING ? ps_report_fetch_remedy(m) : NULL;
 }
 
+static double stopped_share(const ps_report *report, const ps_report_member *m, const void *rule) {
+    return ps_percent(stopped_ns(m, rule), report->step_ns);
+}
+
 /* The rank whose device lost most. */
 static void find_idle_stop(ps_report *report, const stop_rule *rule) {
-    const ps_report_member *worst = NULL;
-    int64_t most_ns = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        int64_t ns = stopped_ns(m, rule);
-        if (ns > most_ns) {
-            most_ns = ns;
-            worst = m;
-        }
-    }
-    double share = worst != NULL ? ps_percent(most_ns, worst->step_ns) : 0;
-    if (worst == NULL || !ps_rule_fires(&report->findings, rule->rule, share)) {
+    ps_worst all = ps_report_worst(report, rule->rule, stopped_share, rule);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
+    int64_t most_ns = stopped_ns(worst, rule);
     char stops[400] = "";
     char comm[COMM_TEXT];
     int64_t comm_ns = comm_alone_ns(worst, rule->first, rule->last);
+    char inside[900] = "";
+    if (rule->rule == PS_RULE_HOST_OPTIMIZER) { /* in its operators, or in what is around them */
+        say_operators(worst, PS_ACTIVITY_OPTIMIZER, inside, sizeof inside);
+    }
+    char copies[96];
+    int64_t copies_ns = own_copies_ns(worst, rule, copies);
     say_stops(worst, rule, stops, sizeof stops);
     char fetch[500] = "";
     if (rule->rule == PS_RULE_DATA_LOADING) {
@@ -492,13 +506,14 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = ps_ns_add(most_ns, comm_ns),
+                     .gain_ns = ps_ns_add(ps_ns_add(most_ns, comm_ns), copies_ns),
                      .comm_ns = comm_ns,
-                     .value = share},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-        "%s.%s%s",
-        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, share, stops, fetch,
-        comm_alone_text(comm_ns, comm));
+        "%s.%s%s%s%s",
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, all.value, stops, fetch, copies,
+        comm_alone_text(comm_ns, comm), inside);
     char text[PS_ADVICE_TEXT];
     const char *remedy = remedy_of(report, rule, worst, text, sizeof text);
     if (remedy != NULL) {
@@ -508,23 +523,31 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     claim_idle(report, worst, rule->first, rule->last);
 }
 
+static const ps_report_event *longest_stop(const ps_report_member *m, const stop_rule *rule) {
+    const ps_report_stops *stops = &m->facts->stops[rule->first];
+    const ps_report_event *longest = NULL;
+    for (size_t k = 0; k < stops->n_top; k++) {
+        bool is_longer = longest == NULL || stops->top[k].dur_ns > longest->dur_ns;
+        longest = is_longer ? &stops->top[k] : longest;
+    }
+    return longest;
+}
+
+static double longest_stop_ms(const ps_report *report, const ps_report_member *m,
+                              const void *rule) {
+    const ps_report_event *longest = longest_stop(m, rule);
+    (void)report;
+    return longest != NULL ? (double)longest->dur_ns / 1e6 : 0;
+}
+
 /* A single range longer than the threshold, in ms. */
 static void find_long_stop(ps_report *report, const stop_rule *rule) {
-    const ps_report_member *worst = NULL;
-    const ps_report_event *longest = NULL;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_stops *stops = &report->members[i].facts->stops[rule->first];
-        for (size_t k = 0; k < stops->n_top; k++) {
-            if (longest == NULL || stops->top[k].dur_ns > longest->dur_ns) {
-                longest = &stops->top[k];
-                worst = &report->members[i];
-            }
-        }
-    }
-    double ms = longest != NULL ? (double)longest->dur_ns / 1e6 : 0;
-    if (longest == NULL || !ps_rule_fires(&report->findings, rule->rule, ms)) {
+    ps_worst all = ps_report_worst(report, rule->rule, longest_stop_ms, rule);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
+    const ps_report_event *longest = longest_stop(worst, rule);
     const ps_report_stops *stops = &worst->facts->stops[rule->first];
     int64_t lost_ns = stopped_ns(worst, rule);
     char comm[COMM_TEXT];
@@ -536,7 +559,8 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
                      .stage = worst->stage,
                      .gain_ns = ps_ns_add(lost_ns, comm_ns),
                      .comm_ns = comm_ns,
-                     .value = ms},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "On rank %s %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
         "each step.%s",
         PS_RANK(worst->rank), ps_activity_text((ps_activity)rule->first),
@@ -551,15 +575,16 @@ static int64_t comm_ns(const ps_report_member *m) {
                                  m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
 }
 
+static double comm_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return ps_percent(comm_ns(m), report->step_ns);
+}
+
 /* How much of it is lost is not known: the launches that would have come are not in the trace. */
 static void find_comm_stop(ps_report *report) {
-    const ps_report_member *worst = NULL;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        worst = worst == NULL || comm_ns(m) > comm_ns(worst) ? m : worst;
-    }
-    double share = worst != NULL ? ps_percent(comm_ns(worst), worst->step_ns) : 0;
-    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_HOST_WAITS_COMM, share)) {
+    ps_worst all = ps_report_worst(report, PS_RULE_HOST_WAITS_COMM, comm_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
     ps_findings_add(
@@ -567,7 +592,8 @@ static void find_comm_stop(ps_report *report) {
         (ps_finding){.rule = PS_RULE_HOST_WAITS_COMM,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .value = share},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "On rank %s the host is in a blocking call for %s of each step in which the device does nothing "
         "but communicate; what it could launch meanwhile comes later.",
         PS_RANK(worst->rank), ps_ns_text_of(comm_ns(worst)).text);
@@ -597,12 +623,13 @@ static size_t say_copies(const ps_report_member *m, const ps_report_copies *c, c
         (void)snprintf(memory, sizeof memory, " %s %s memory", to_host ? "to" : "from", c->memory);
     }
     if (c->sized_ns > 0) {
-        (void)snprintf(sizes, sizeof sizes, "%.3g MB a step at %.3g GB/s",
+        (void)snprintf(sizes, sizeof sizes, "%.3g MB at %.3g GB/s",
                        (double)per_step(m, c->sized_bytes) / 1e6,
                        (double)c->sized_bytes / (double)c->sized_ns);
     }
-    int n = snprintf(out, size, "%s%s %s (%lld in all, %s)", direction, memory,
-                     ps_ns_text_of(per_step(m, c->alone_ns)).text, (long long)c->n, sizes);
+    double n_steps = m->facts->n_steps > 0 ? (double)m->facts->n_steps : 1;
+    int n = snprintf(out, size, "%s%s %s (%.4g a step, %s)", direction, memory,
+                     ps_ns_text_of(per_step(m, c->alone_ns)).text, (double)c->n / n_steps, sizes);
     return n > 0 ? (size_t)n : 0;
 }
 
@@ -623,17 +650,16 @@ static void show_copies(ps_report *report, const ps_report_member *m) {
     }
 }
 
+static double copies_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return m->computing_ns > 0 ? ps_percent(m->copies_ns, report->step_ns) : 0;
+}
+
 /* Copies that run while the device does nothing else. */
 static void find_copies(ps_report *report) {
-    const ps_report_member *worst = NULL;
-    double share = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        double here = m->computing_ns > 0 ? ps_percent(m->copies_ns, m->step_ns) : 0;
-        worst = here > share ? m : worst;
-        share = here > share ? here : share;
-    }
-    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_EXPOSED_COPIES, share)) {
+    ps_worst all = ps_report_worst(report, PS_RULE_EXPOSED_COPIES, copies_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
     char kinds[600] = "";
@@ -657,11 +683,12 @@ static void find_copies(ps_report *report) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .gain_ns = worst->copies_ns,
-                     .value = share},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "On rank %s the device does nothing but copy for %s of a step of %s (%.1f %%): %s. What the "
         "link could carry is not in the capture.%s",
         PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
-        ps_ns_text_of(worst->step_ns).text, share, kinds, hidden);
+        ps_ns_text_of(report->step_ns).text, all.value, kinds, hidden);
     show_copies(report, worst);
     for (size_t i = 0; i < worst->facts->copy_spans.n; i++) {
         const ps_interval *span = &worst->facts->copy_spans.at[i];
@@ -671,21 +698,28 @@ static void find_copies(ps_report *report) {
 
 /* --- the environment ------------------------------------------------------------------------------------------------- */
 
+/* Of the first rank where it is low. */
 static void find_level(ps_report *report, ps_rule_id rule, const char *variable,
                        int64_t (*level_of)(const ps_report_rank *)) {
     ps_findings *f = &report->findings;
+    const ps_report_member *first = NULL;
+    size_t n_over = 0;
     for (size_t i = 0; i < report->n_members; i++) {
         int64_t level = level_of(report->members[i].facts);
-        if (level >= 0 && (double)level < f->thresholds[rule]) {
-            ps_findings_add(f,
-                            (ps_finding){.rule = rule,
-                                         .rank = report->members[i].rank,
-                                         .stage = -1,
-                                         .value = (double)level},
-                            "%s is %lld on rank %s, and the device waits for the host.", variable,
-                            (long long)level, PS_RANK(report->members[i].rank));
-            return;
-        }
+        bool is_low = level >= 0 && (double)level < f->thresholds[rule];
+        n_over += is_low;
+        first = first == NULL && is_low ? &report->members[i] : first;
+    }
+    if (first != NULL) {
+        long long level = (long long)level_of(first->facts);
+        ps_findings_add(f,
+                        (ps_finding){.rule = rule,
+                                     .rank = first->rank,
+                                     .stage = -1,
+                                     .value = (double)level,
+                                     .n_over = n_over},
+                        "%s is %lld on rank %s, and the device waits for the host.", variable,
+                        level, PS_RANK(first->rank));
     }
 }
 
@@ -696,50 +730,65 @@ static int64_t cpu_affinity(const ps_report_rank *r) {
     return r->cpu_affinity;
 }
 
+static bool is_governed(const ps_report_member *m) {
+    return m->facts->governor[0] != '\0' && strcmp(m->facts->governor, "performance") != 0;
+}
+
+static double below_share(const ps_report_member *m) {
+    const ps_report_frequency *c = &m->facts->cpu_frequency;
+    return c->is_known ? ps_percent(c->below_ns, c->all_ns) : 0;
+}
+
+/* Of the first rank where it is so. */
 static void find_cpu_frequency(ps_report *report) {
     ps_findings *f = &report->findings;
+    const ps_report_member *m = NULL;
+    size_t n_over = 0;
     for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        const ps_report_frequency *c = &m->facts->cpu_frequency;
-        double share = c->is_known ? ps_percent(c->below_ns, c->all_ns) : 0;
-        bool governed =
-            m->facts->governor[0] != '\0' && strcmp(m->facts->governor, "performance") != 0;
-        if (!governed && !ps_rule_fires(f, PS_RULE_CPU_FREQUENCY, share)) {
-            continue;
-        }
-        ps_finding found = {
-            .rule = PS_RULE_CPU_FREQUENCY, .rank = m->rank, .stage = -1, .value = share};
-        if (governed) {
-            ps_findings_add(f, found, "The governor of the CPUs of rank %s is %.60s.",
-                            PS_RANK(m->rank), m->facts->governor);
-        } else {
-            ps_findings_add(
-                f, found,
-                "%.60s of rank %s was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
-                "time, down to %.0f MHz.",
-                c->series, PS_RANK(m->rank), c->usual_mhz, share, c->lowest_mhz);
-            ps_findings_evidence(f, (ps_evidence){.rank = m->rank,
-                                                  .step = PS_STEP_OUTSIDE,
-                                                  .start_ns = c->longest_start_ns,
-                                                  .dur_ns = c->longest_ns,
-                                                  .name = c->series,
-                                                  .note = "the longest stretch below"});
-        }
+        const ps_report_member *x = &report->members[i];
+        bool fires = is_governed(x) || ps_rule_fires(f, PS_RULE_CPU_FREQUENCY, below_share(x));
+        n_over += fires;
+        m = m == NULL && fires ? x : m;
+    }
+    if (m == NULL) {
         return;
     }
+    const ps_report_frequency *c = &m->facts->cpu_frequency;
+    ps_finding found = {.rule = PS_RULE_CPU_FREQUENCY,
+                        .rank = m->rank,
+                        .stage = -1,
+                        .value = below_share(m),
+                        .n_over = n_over};
+    if (is_governed(m)) {
+        ps_findings_add(f, found, "The governor of the CPUs of rank %s is %.60s.", PS_RANK(m->rank),
+                        m->facts->governor);
+        return;
+    }
+    ps_findings_add(
+        f, found,
+        "%.60s of rank %s was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
+        "time, down to %.0f MHz.",
+        c->series, PS_RANK(m->rank), c->usual_mhz, found.value, c->lowest_mhz);
+    ps_findings_evidence(f, (ps_evidence){.rank = m->rank,
+                                          .step = PS_STEP_OUTSIDE,
+                                          .start_ns = c->longest_start_ns,
+                                          .dur_ns = c->longest_ns,
+                                          .name = c->series,
+                                          .note = "the longest stretch below"});
 }
 
 static const stop_rule IDLE[] = {
-    {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA},
-    {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY},
-    {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC},
-    {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER},
-    {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS},
-    {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT},
-    {PS_RULE_JIT_COMPILE, PS_ACTIVITY_ONLINE, PS_ACTIVITY_COMPILE},
-    {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY},
+    {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA, false},
+    {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY, false},
+    {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC, false},
+    {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, false},
+    {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS, true},
+    {PS_RULE_BUCKET_COPIES, PS_ACTIVITY_BUCKETS, PS_ACTIVITY_BUCKETS, true},
+    {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT, false},
+    {PS_RULE_JIT_COMPILE, PS_ACTIVITY_ONLINE, PS_ACTIVITY_COMPILE, false},
+    {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY, false},
 };
-static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC};
+static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC, false};
 
 /* What is known not to wait for another rank, as operators, frames and blocking calls may. */
 static bool is_work(int activity) {

@@ -187,16 +187,16 @@ static void show_doubt(ps_report *report, const ps_report_member *m, const ps_re
                                                           .note = note});
 }
 
+static double most_doubtful(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)report;
+    (void)none;
+    return m->facts->n_doubts > 0 ? m->facts->doubts[0].share : 0;
+}
+
 void ps_report_doubts(ps_report *report) {
-    const ps_report_member *worst = NULL;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_rank *r = report->members[i].facts;
-        bool is_worse = r->n_doubts > 0 &&
-                        (worst == NULL || r->doubts[0].share > worst->facts->doubts[0].share);
-        worst = is_worse ? &report->members[i] : worst;
-    }
-    double share = worst != NULL ? worst->facts->doubts[0].share : 0;
-    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_COMM_UNKNOWN, share)) {
+    ps_worst all = ps_report_worst(report, PS_RULE_COMM_UNKNOWN, most_doubtful, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
     const ps_report_doubt *d = &worst->facts->doubts[0];
@@ -207,11 +207,12 @@ void ps_report_doubts(ps_report *report) {
         (ps_finding){.rule = PS_RULE_COMM_UNKNOWN,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .value = share},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "What is this: computing or communication? On rank %s %.120s takes %.1f %% of the device's work. "
         "Nothing is known of its name, so it counts as computing, but %s. To settle it, put the line "
         "\"%.*s communication\" or \"%.*s computing\" into a file for --comm-rules.",
-        PS_RANK(worst->rank), d->name, share,
+        PS_RANK(worst->rank), d->name, all.value,
         d->caller[0] != '\0' ? "a communication library launches it"
                              : "its stream carries next to nothing but communication",
         (int)(n < 80 ? n : 80), function, (int)(n < 80 ? n : 80), function);

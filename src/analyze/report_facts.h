@@ -93,12 +93,24 @@ typedef struct ps_report_event {
 
 #define PS_REPORT_EVENTS_KEPT 8
 
+/* What of an activity's idle time lies in operators (frames, ranges, calls) of one name themselves, without what is inside of them. */
+typedef struct ps_report_operator {
+    const char *name;
+    int64_t n; /* in which some of it lies */
+    int64_t idle_ns;
+} ps_report_operator;
+
+#define PS_REPORT_OPERATORS_KEPT 6
+
 /* All ranges in which the threads that launch work do one thing (ps_activity); nested ones are one. `idle_ns` is all that the
  * device was idle for it; the ranges that cost most are named. */
 typedef struct ps_report_stops {
     int64_t n, sum_ns, idle_ns, comm_ns;
+    int64_t copies_ns; /* the device did nothing but copy what was launched in it */
     ps_report_event top[PS_REPORT_EVENTS_KEPT]; /* by idle time, then length, the most first */
     size_t n_top;
+    ps_report_operator operators[PS_REPORT_OPERATORS_KEPT]; /* the most first */
+    size_t n_operators;                                     /* of all, also those not kept */
 } ps_report_stops;
 
 /* Time in which the device did nothing: it neither computed nor communicated nor copied. */
@@ -239,8 +251,10 @@ typedef struct ps_report_rank {
     /* Of all steps: the device did nothing but communicate, and what it computes next was not launched yet (ps_idle.comm). */
     int64_t late_comm_ns[PS_N_IDLE_CAUSES];
     ps_intervals late_comm_spans[PS_N_IDLE_CAUSES];
-    int64_t fetch_ns[PS_N_FETCHES];                 /* they add up to idle_ns of PS_ACTIVITY_DATA */
-    int64_t short_gaps_ns;                          /* of the host's, in stretches under 20 us */
+    int64_t fetch_ns[PS_N_FETCHES]; /* they add up to idle_ns of PS_ACTIVITY_DATA */
+    int64_t
+        awaited_comm_ns;   /* of all steps: what is exposed and nothing can hide (comm_awaited.h) */
+    int64_t short_gaps_ns; /* of the host's, in stretches under 20 us */
     ps_report_copies copies[PS_REPORT_COPIES_KEPT]; /* by time alone, the most first */
     size_t n_copies;
     ps_intervals copy_spans; /* where nothing but copies ran, epoch, united; of many the longest */
@@ -283,6 +297,8 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
                               const ps_report_paying *paying, ps_report_rank *r, ps_err *err);
 bool ps_report_gather_host(const ps_host_activity *host, const ps_overlaps *overlaps,
                            const ps_idle *idle, ps_report_rank *r);
+bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idle,
+                                ps_report_rank *r);
 bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,
                             ps_report_rank *r, ps_err *err);
 void ps_report_gather_fetches(const ps_host_activity *host, const ps_idle *idle, ps_report_rank *r);

@@ -28,11 +28,16 @@ bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value) {
 }
 
 void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {
-    char text[1536];
+    char text[4096];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    size_t n = strlen(text);
+    if (finding.n_over > 0 && f->n_ranks > 1) {
+        (void)snprintf(text + n, sizeof text - n, " This rule fires on %zu of %zu ranks.",
+                       finding.n_over, f->n_ranks);
+    }
     finding.text = ps_arena_strndup(&f->arena, text, strlen(text));
     finding.first_evidence = f->n_evidence;
     finding.n_evidence = 0;

@@ -36,7 +36,9 @@ typedef struct ps_finding {
     int64_t comm_ns; /* of the gain: exposed communication of `rank` that a host in time may hide */
     const char *replayed; /* the schedule whose replay bounds the gain; NULL: none does */
     double value;         /* what the rule compares, in its unit */
-    bool is_assumed;      /* the gain rests on something that was not measured: medium at most */
+    size_t
+        n_over; /* ranks on which the rule fires, which the text then says; 0: no rule of single ranks */
+    bool is_assumed; /* the gain rests on something that was not measured: medium at most */
     const char *text;
     const char *remedy; /* what to try, where the finding knows better than its rule; else NULL */
     size_t first_evidence, n_evidence;
@@ -56,6 +58,7 @@ typedef struct ps_findings {
     ps_evidence *evidence; /* in the order in which findings were added */
     size_t n_evidence, cap_evidence;
     const double *thresholds; /* [PS_N_RULES] */
+    size_t n_ranks;           /* that were looked at */
     bool
         is_of_part; /* the capture holds a part of the events: rules that need all of them are silent */
     ps_arena arena;

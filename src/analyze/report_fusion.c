@@ -127,8 +127,8 @@ static void show_sequence(ps_report *r, size_t k, int64_t sum_ns, int64_t n,
                           const ps_report_member *m) {
     const ps_report_fusion *f = &m->facts->fusions[k];
     char note[200];
-    (void)snprintf(note, sizeof note, "%s: the longest of %lld, together %s", SEQUENCES[k].fused,
-                   (long long)n, ps_ns_text_of(sum_ns).text);
+    (void)snprintf(note, sizeof note, "%s: the longest of %lld in all, together %s",
+                   SEQUENCES[k].fused, (long long)n, ps_ns_text_of(sum_ns).text);
     ps_findings_evidence(&r->findings, (ps_evidence){.rank = m->rank,
                                                      .step = f->longest_step,
                                                      .start_ns = f->longest_start_ns,
@@ -160,8 +160,8 @@ void ps_report_fusions(ps_report *report) {
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_FUSIBLE, .rank = -1, .stage = -1, .value = share},
-        "%lld sequences of kernels that one fused operator could replace take %.1f %% of the computing. What that "
-        "one would take is not in a capture.",
+        "%lld sequences of kernels, over all ranks and steps, that one fused operator could replace take %.1f %% of the "
+        "computing. What that one would take is not in a capture.",
         (long long)n_all, share);
     for (size_t k = next_most(ns, shown); k < PS_N_FUSIONS; k = next_most(ns, shown)) {
         show_sequence(report, k, ns[k], n[k], most[k]);

@@ -80,6 +80,7 @@ static rule_time time_of_rule(ps_rule_id rule) {
         [PS_RULE_DATA_LOADING] = {TIME_IDLE, FREES_NONE},
         [PS_RULE_HOST_OPTIMIZER] = {TIME_IDLE, FREES_NONE},
         [PS_RULE_MODEL_BUFFERS] = {TIME_IDLE, FREES_NONE},
+        [PS_RULE_BUCKET_COPIES] = {TIME_IDLE, FREES_NONE},
         [PS_RULE_OTHER_WORK] = {TIME_IDLE, FREES_NONE},
         [PS_RULE_OPTIMISER_LAUNCHES] = {TIME_OTHER, FREES_NONE},
         [PS_RULE_JIT_COMPILE] = {TIME_IDLE, FREES_NONE},
@@ -206,7 +207,7 @@ static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
     }
     bool waits = ps_report_other_idle_ns(longest, f->rule) > 0;
     (void)snprintf(more, sizeof more,
-                   " Without it the device of rank %s would still work%s for %s in a step.",
+                   " Without that cause the device of rank %s would still work%s for %s in a step.",
                    PS_RANK(longest->rank), waits ? ", or wait for other work of its host," : "",
                    ps_ns_text_of(left_ns).text);
     append_text(list, f, more);

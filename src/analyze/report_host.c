@@ -176,6 +176,33 @@ static bool sum_activities(host *h) {
     return ok;
 }
 
+/* What the device copies, and nothing else beside, by the activity that launched it. */
+static bool sum_copies(host *h) {
+    ps_intervals alone = {0};
+    ps_intervals of[PS_N_ACTIVITIES] = {{0}};
+    bool ok = true;
+    for (size_t row = 0; ok && row < h->overlaps->n; row++) {
+        const ps_intervals *copies = &h->overlaps->spans[row].copies;
+        for (size_t k = 0; ok && k < copies->n; k++) {
+            ok = ps_intervals_add(&alone, copies->at[k].start_ns, copies->at[k].end_ns);
+        }
+    }
+    ps_intervals_unite(&alone);
+    for (uint32_t i = 0; ok && i < h->s->n; i++) {
+        uint32_t by = h->links->op[i] != PS_NONE ? h->links->op[i] : h->links->call[i];
+        if (h->s->kind[i] == PS_SLICE_COPY && by != PS_NONE) {
+            int64_t start = h->s->start_ns[i];
+            ok = ps_intervals_add(&of[h->activity->of[by]], start, start + h->s->dur_ns[i]);
+        }
+    }
+    for (int which = 0; which < PS_N_ACTIVITIES; which++) {
+        h->out->stops[which].copies_ns = length_of_both_ns(&of[which], &alone, &ok);
+        ps_intervals_fini(&of[which]);
+    }
+    ps_intervals_fini(&alone);
+    return ok;
+}
+
 static bool find_windows(host *h) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(h->links->trace, &n);
@@ -210,6 +237,7 @@ static bool sum_causes(host *h, const ps_idle *idle) {
         ok = ps_intervals_add(&r->idle_spans[p->cause], r->origin_ns + p->start_ns,
                               r->origin_ns + p->end_ns);
     }
+    r->awaited_comm_ns = idle->awaited_comm_ns;
     for (size_t i = 0; ok && i < idle->n_comm; i++) {
         const ps_idle_piece *p = &idle->comm[i];
         r->late_comm_ns[p->cause] = ps_ns_add(r->late_comm_ns[p->cause], p->end_ns - p->start_ns);
@@ -247,7 +275,7 @@ bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *
     bool ok = find_windows(&h);
     find_last_launch(&h);
     ok = ok && sort_pieces(&h, idle) && ps_overlaps_exposed(overlaps, &h.exposed) &&
-         sum_causes(&h, idle) && sum_activities(&h);
+         sum_causes(&h, idle) && sum_activities(&h) && sum_copies(&h);
     if (ok) {
         count_launches(&h);
     }

@@ -132,47 +132,60 @@ static void find_links(ps_report *report) {
 
 /* --- packets ----------------------------------------------------------------------------------------------------------- */
 
-static void find_packets(ps_report *report) {
-    double share = 0;
-    const ps_report_member *worst = NULL;
-    const ps_report_packets *packets = NULL;
-    for (size_t m = 0; m < report->n_members; m++) {
-        const ps_report_rank *facts = report->members[m].facts;
-        for (size_t i = 0; i < facts->n_packets; i++) {
-            double here = 100 * facts->packets[i].small_mb / facts->packets[i].all_mb;
-            if (here > share) {
-                share = here;
-                worst = &report->members[m];
-                packets = &facts->packets[i];
-            }
-        }
+static double share_of(const ps_report_packets *packets) {
+    return packets->all_mb > 0 ? 100 * packets->small_mb / packets->all_mb : 0;
+}
+
+/* The transport with the largest share of them; NULL: none has any. */
+static const ps_report_packets *smallest_packets(const ps_report_member *m) {
+    const ps_report_packets *most = NULL;
+    for (size_t i = 0; i < m->facts->n_packets; i++) {
+        const ps_report_packets *p = &m->facts->packets[i];
+        most = share_of(p) > (most != NULL ? share_of(most) : 0) ? p : most;
     }
-    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_SMALL_PACKETS, share)) {
+    return most;
+}
+
+static double small_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    const ps_report_packets *most = smallest_packets(m);
+    (void)report;
+    (void)none;
+    return most != NULL ? share_of(most) : 0;
+}
+
+static void find_packets(ps_report *report) {
+    ps_worst all = ps_report_worst(report, PS_RULE_SMALL_PACKETS, small_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
+    const ps_report_packets *packets = smallest_packets(worst);
     bool is_rdma = strcmp(packets->transport, "RDMA") == 0;
     ps_findings_add(&report->findings,
                     (ps_finding){.rule = PS_RULE_SMALL_PACKETS,
                                  .rank = worst->rank,
                                  .stage = worst->stage,
-                                 .value = share},
+                                 .value = all.value,
+                                 .n_over = all.n_over},
                     "On rank %s %.1f %% of %.4g MB over %.32s go in packets below %d MB.",
-                    PS_RANK(worst->rank), share, packets->all_mb, packets->transport,
+                    PS_RANK(worst->rank), all.value, packets->all_mb, packets->transport,
                     is_rdma ? 1 : 16);
     char advice[PS_ADVICE_TEXT];
     ps_findings_remedy(&report->findings,
                        ps_report_packets_advice(report, worst, advice, sizeof advice));
 }
 
+static double retransmitted_ms(const ps_report *report, const ps_report_member *m,
+                               const void *none) {
+    (void)report;
+    (void)none;
+    return (double)m->facts->retransmitted.dur_ns / 1e6;
+}
+
 static void find_retransmission(ps_report *report) {
-    const ps_report_member *worst = NULL;
-    for (size_t m = 0; m < report->n_members; m++) {
-        const ps_report_member *x = &report->members[m];
-        int64_t most = worst != NULL ? worst->facts->retransmitted.dur_ns : 0;
-        worst = x->facts->retransmitted.dur_ns > most ? x : worst;
-    }
-    double ms = worst != NULL ? (double)worst->facts->retransmitted.dur_ns / 1e6 : 0;
-    if (worst == NULL || !ps_rule_fires(&report->findings, PS_RULE_RETRANSMISSION, ms)) {
+    ps_worst all = ps_report_worst(report, PS_RULE_RETRANSMISSION, retransmitted_ms, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
     const ps_report_event *e = &worst->facts->retransmitted;
@@ -182,7 +195,8 @@ static void find_retransmission(ps_report *report) {
                                  .rank = worst->rank,
                                  .stage = worst->stage,
                                  .gain_ns = e->dur_ns / n_steps,
-                                 .value = ms},
+                                 .value = all.value,
+                                 .n_over = all.n_over},
                     "%.120s of rank %s was in transit over RDMA for %s.", e->name,
                     PS_RANK(worst->rank), ps_ns_text_of(e->dur_ns).text);
     bool placed = e->start_ns != PS_NO_TIME;
@@ -310,16 +324,18 @@ static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_m
 static void find_alignment(ps_report *report) {
     const ps_report_member *worst = NULL;
     odd_messages most = {0};
+    size_t n_over = 0;
     for (size_t m = 0; m < report->n_members; m++) {
         odd_messages here;
         if (!add_up_odd(report, &report->members[m], &here)) {
             report->findings.failed = true;
-        } else if (here.transit_ns > most.transit_ns) {
-            most = here;
-            worst = &report->members[m];
+        } else {
+            n_over += ps_percent(here.transit_ns, report->step_ns) > 1;
+            worst = here.transit_ns > most.transit_ns ? &report->members[m] : worst;
+            most = here.transit_ns > most.transit_ns ? here : most;
         }
     }
-    if (worst == NULL || ps_percent(most.transit_ns, worst->step_ns) <= 1) {
+    if (worst == NULL || ps_percent(most.transit_ns, report->step_ns) <= 1) {
         return;
     }
     const ps_comm_op *largest = NULL;
@@ -334,10 +350,12 @@ static void find_alignment(ps_report *report) {
         (ps_finding){.rule = PS_RULE_BYTE_ALIGNMENT,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .value = fmod((double)largest->size_bytes, unit)},
-        "On rank %s %zu messages over 1 MB are no multiple of %.4g bytes; they are in transit for %s%s in a "
+                     .value = fmod((double)largest->size_bytes, unit),
+                     .n_over = n_over},
+        "On rank %s %zu messages over 1 MB in %zu step%s are no multiple of %.4g bytes; they are in transit for %s%s in a "
         "step.%s",
-        PS_RANK(worst->rank), most.n_told, unit, most.is_bound ? "at most " : "",
+        PS_RANK(worst->rank), most.n_told, worst->facts->n_steps,
+        worst->facts->n_steps == 1 ? "" : "s", unit, most.is_bound ? "at most " : "",
         ps_ns_text_of(most.transit_ns).text,
         most.is_bound
             ? " The profile does not tell transit from waiting: of each kind and size the "

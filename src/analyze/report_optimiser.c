@@ -13,11 +13,11 @@
 
 /* --- optimisers: one rank -------------------------------------------------------------------------------------------- */
 
-static const char STEP[] = "Optimizer.step#";
+enum { STEP_LENGTH = sizeof "Optimizer.step#" - 1 };
 
 static bool is_optimiser(const ps_trace *t, const ps_slices *s, uint32_t slice) {
     return ps_is_host_range(s->kind[slice]) &&
-           strncmp(ps_trace_text(t, s->name[slice]), STEP, sizeof STEP - 1) == 0;
+           ps_is_optimizer_step(ps_trace_text(t, s->name[slice]));
 }
 
 typedef struct optimiser_run {
@@ -124,7 +124,7 @@ static const char *fused_twin(const char *range, ps_vendor vendor) {
         {"RMSprop", "torch_npu.optim.NpuFusedRMSprop", "torch.optim.RMSprop(foreach=True)"},
         {"RMSpropTF", "torch_npu.optim.NpuFusedRMSpropTF", NULL},
         {"SGD", "torch_npu.optim.NpuFusedSGD", "torch.optim.SGD(fused=True)"}};
-    const char *name = range + sizeof STEP - 1;
+    const char *name = range + STEP_LENGTH;
     size_t n = strcspn(name, ".");
     for (size_t i = 0; i < sizeof TWINS / sizeof *TWINS; i++) {
         if (strlen(TWINS[i].name) == n && memcmp(TWINS[i].name, name, n) == 0 &&
@@ -177,16 +177,17 @@ bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member 
     return true;
 }
 
+static double optimiser_kernels(const ps_report *report, const ps_report_member *m,
+                                const void *none) {
+    (void)report;
+    (void)none;
+    return m->facts->optimiser.name != NULL ? (double)m->facts->optimiser.n_kernels : 0;
+}
+
 void ps_report_optimiser_launches(ps_report *r) {
-    const ps_report_member *worst = NULL;
-    for (size_t i = 0; i < r->n_members; i++) {
-        const ps_report_member *m = &r->members[i];
-        bool more =
-            worst == NULL || m->facts->optimiser.n_kernels > worst->facts->optimiser.n_kernels;
-        worst = m->facts->optimiser.name != NULL && more ? m : worst;
-    }
-    if (worst == NULL || !ps_rule_fires(&r->findings, PS_RULE_OPTIMISER_LAUNCHES,
-                                        (double)worst->facts->optimiser.n_kernels)) {
+    ps_worst all = ps_report_worst(r, PS_RULE_OPTIMISER_LAUNCHES, optimiser_kernels, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
         return;
     }
     const ps_report_optimiser *o = &worst->facts->optimiser;
@@ -198,7 +199,8 @@ void ps_report_optimiser_launches(ps_report *r) {
                                                            : "The optimiser launches many kernels",
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .value = (double)o->n_kernels},
+                     .value = all.value,
+                     .n_over = all.n_over},
         "On rank %s one %.120s launches %lld kernels of %s on average%s. %s", PS_RANK(worst->rank),
         o->name, (long long)o->n_kernels, ps_ns_text_of(o->kernels_ns / o->n_kernels).text,
         WAYS[o->way], fewer_text(o, r->vendor, than));

@@ -271,11 +271,12 @@ static void show_waits(ps_report *report, const ps_report_member *m, const ps_re
     size_t top[PS_EVIDENCE_MAX];
     size_t n = 0;
     for (size_t i = 0; i < m->facts->comm.n; i++) {
-        if (m->facts->comm.ops[i].is_p2p || ps_report_waited_by(report, m, w->ops[i].most) != x) {
+        if (m->facts->comm.ops[i].is_p2p || w->ops[i].most_exposed_ns == 0 ||
+            ps_report_waited_by(report, m, w->ops[i].most) != x) {
             continue;
         }
         size_t at = n;
-        while (at > 0 && w->ops[i].most_ns > w->ops[top[at - 1]].most_ns) {
+        while (at > 0 && w->ops[i].most_exposed_ns > w->ops[top[at - 1]].most_exposed_ns) {
             at--;
         }
         n += n < PS_EVIDENCE_MAX;
@@ -290,7 +291,7 @@ static void show_waits(ps_report *report, const ps_report_member *m, const ps_re
         const ps_comm_op *op = &m->facts->comm.ops[top[i]];
         char note[96];
         (void)snprintf(note, sizeof note, "waits %s for it, transfers for %s",
-                       ps_ns_text_of(w->ops[top[i]].most_ns).text,
+                       ps_ns_text_of(w->ops[top[i]].most_exposed_ns).text,
                        ps_ns_text_of(w->ops[top[i]].transfer_ns).text);
         ps_findings_evidence(&report->findings,
                              (ps_evidence){.rank = m->rank,
@@ -313,10 +314,28 @@ static int64_t waited_ns_of(const ps_report *report, const ps_report_member *m,
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
+/* What a step gains at most where nobody waits for it alone: each rank that does takes as long as it does without. */
+static int64_t gain_without_ns(const ps_report *report, const ps_report_waited *x) {
+    int64_t left_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        const ps_comm_waits *w = &m->facts->comm_waits;
+        int64_t alone_ns = 0;
+        for (size_t k = 0; k < w->n_peers; k++) {
+            bool is_it = ps_report_waited_by(report, m, (uint32_t)k) == x;
+            alone_ns = ps_ns_add(alone_ns, is_it ? w->peers[k].alone_ns : 0);
+        }
+        alone_ns /= m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+        bool is_longest = alone_ns > 0 && m->step_ns - alone_ns > left_ns;
+        left_ns = is_longest ? m->step_ns - alone_ns : left_ns;
+    }
+    return report->step_ns > left_ns ? report->step_ns - left_ns : 0;
+}
+
 void ps_report_absent_rank(ps_report *report) {
     const ps_report_waited *x = most_waited_absent(report);
     const ps_report_member *m = x != NULL ? x->worst : NULL;
-    double share = m != NULL ? ps_percent(x->worst_alone_ns, m->step_ns) : 0;
+    double share = m != NULL ? ps_percent(x->worst_alone_ns, report->step_ns) : 0;
     if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_ABSENT_RANK, share)) {
         (void)ps_report_absent_ranks(report);
         return;
@@ -328,10 +347,10 @@ void ps_report_absent_rank(ps_report *report) {
         (ps_finding){.rule = PS_RULE_ABSENT_RANK,
                      .rank = m->rank,
                      .stage = m->stage,
-                     .gain_ns = x->worst_alone_ns,
+                     .gain_ns = gain_without_ns(report, x),
                      .value = share},
-        "On rank %s collectives wait %s in each step for %s %s of it (%.1f %% of the step) for nobody else. "
-        "So it is for %zu of %zu ranks.%s%s%s Why it comes late only its own capture tells.",
+        "On rank %s collectives wait %s in each step for %s %s of it (%.1f %% of the step) for no other "
+        "rank at the same time. So it is for %zu of %zu ranks.%s%s%s Why it comes late only its own capture tells.",
         PS_RANK(m->rank), ps_ns_text_of(waited_ns_of(report, m, x)).text,
         ps_report_waited_text(x, who), ps_ns_text_of(x->worst_alone_ns).text, share, x->n_members,
         report->n_members, ps_report_partial_text(report, partial),
@@ -357,6 +376,13 @@ void ps_report_say_waits(const ps_report *report, const ps_report_member *m, cha
         most = ns > most_ns ? x : most;
         most_ns = ns > most_ns ? ns : most_ns;
     }
+    char rest[64] = "";
+    int64_t exposed_ns = m->exposed_ns - m->receive_ns;
+    int64_t rest_ns = exposed_ns - ps_ns_add(w->transfer_ns, w->wait_ns) / n_steps;
+    if (rest_ns > 0) {
+        (void)snprintf(rest, sizeof rest, " For %s none of them runs.",
+                       ps_ns_text_of(rest_ns).text);
+    }
     char who[PS_WAITED_TEXT];
     char whom[PS_WAITED_TEXT + 64] = "";
     if (most != NULL) {
@@ -365,8 +391,8 @@ void ps_report_say_waits(const ps_report *report, const ps_report_member *m, cha
     }
     (void)snprintf(
         out, size,
-        " By their tasks its collectives transfer for %s of it and wait for other ranks for %s%s. "
+        " The tasks of its collectives transfer for %s of it and wait for other ranks for %s%s.%s "
         "Waiting is not in the gain.",
         ps_ns_text_of(w->transfer_ns / n_steps).text, ps_ns_text_of(w->wait_ns / n_steps).text,
-        whom);
+        whom, rest);
 }

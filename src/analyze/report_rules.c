@@ -57,6 +57,7 @@ bool ps_rule_needs_all(ps_rule_id rule) {
         [PS_RULE_OPTIMISER_LAUNCHES] = true,
         [PS_RULE_GC_PAUSE] = true,
         [PS_RULE_MODEL_BUFFERS] = true,
+        [PS_RULE_BUCKET_COPIES] = true,
         [PS_RULE_TOP_KERNEL] = true,
         [PS_RULE_CONVERSION] = true,
         [PS_RULE_MEMORY_BOUND] = true,

@@ -65,16 +65,15 @@ void ps_report_thinned(ps_report *report) {
         !ps_report_say_thinned(report, text, sizeof text)) {
         return;
     }
-    char ranks[64] = "";
-    if (report->n_members > 1) {
-        (void)snprintf(ranks, sizeof ranks, " So it is on %zu of %zu ranks.", n_over,
-                       report->n_members);
-    }
     report->findings.is_of_part = true;
     ps_findings_add(
         &report->findings,
-        (ps_finding){.rule = PS_RULE_THINNED, .rank = m->rank, .stage = m->stage, .value = missing},
+        (ps_finding){.rule = PS_RULE_THINNED,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .value = missing,
+                     .n_over = n_over},
         "%s, so idle time and its causes, exposed communication, shares of the computing, and "
-        "differences between ranks are not judged.%s",
-        text, ranks);
+        "differences between ranks are not judged.",
+        text);
 }

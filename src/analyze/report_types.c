@@ -91,11 +91,12 @@ static void say_top(ps_compute *c, const kernel_type *t, double share) {
     ps_findings_add(
         &c->report->findings,
         (ps_finding){.rule = PS_RULE_TOP_KERNEL, .rank = -1, .stage = -1, .value = share},
-        "%.100s%s%.80s%s takes %.1f %% of the computing, %s in a step of the mean rank, in %lld "
-        "kernels.%s",
+        "%.100s%s%.80s%s takes %.1f %% of the computing. On average over ranks and steps that is %s in a step, "
+        "in %.4g kernel%s.%s",
         t->top->one->type, one ? " of " : "", one ? shapes : "",
         one && strlen(shapes) > 80 ? "..." : "", share,
-        ps_ns_text_of(ps_compute_mean_step_ns(c, t->sum_ns)).text, (long long)t->n, most);
+        ps_ns_text_of(ps_compute_mean_step_ns(c, t->sum_ns)).text, ps_compute_mean_count(c, t->n),
+        ps_compute_mean_count(c, t->n) == 1 ? "" : "s", most);
     const char *advice = advice_of_top(t->top->one);
     if (advice != NULL) {
         ps_findings_remedy(&c->report->findings, advice);
@@ -119,8 +120,9 @@ void ps_compute_find_top(ps_compute *c) {
             if (types[i].n_shapes > 1) {
                 (void)snprintf(shapes, sizeof shapes, " in %zu shapes", types[i].n_shapes);
             }
-            (void)snprintf(note, sizeof note, "of %lld%s, %.1f %% of the computing",
-                           (long long)types[i].n, shapes, ps_percent(types[i].sum_ns, c->sum_ns));
+            (void)snprintf(note, sizeof note, "one of %.4g in a step%s, %.1f %% of the computing",
+                           ps_compute_mean_count(c, types[i].n), shapes,
+                           ps_percent(types[i].sum_ns, c->sum_ns));
             ps_compute_show_kind(c, types[i].top, note);
         }
     }
@@ -160,9 +162,10 @@ static void show_conversions(ps_compute *c) {
         char note[200];
         int64_t n = order[i]->n_conversions[PS_CONVERSION_LAYOUT] +
                     order[i]->n_conversions[PS_CONVERSION_NUMBERS];
-        (void)snprintf(note, sizeof note, "%.80s: %lld conversions, %.1f %% of the computing",
-                       order[i]->one->shapes[0] != '\0' ? order[i]->one->shapes : "shape unknown",
-                       (long long)n, ps_percent(conversions_ns(order[i]), c->sum_ns));
+        (void)snprintf(
+            note, sizeof note, "%.80s: %.4g conversions in a step, %.1f %% of the computing",
+            order[i]->one->shapes[0] != '\0' ? order[i]->one->shapes : "shape unknown",
+            ps_compute_mean_count(c, n), ps_percent(conversions_ns(order[i]), c->sum_ns));
         ps_compute_show_kind(c, order[i], note);
     }
     ps_free(order);
@@ -192,11 +195,13 @@ void ps_compute_find_conversion(ps_compute *c) {
                      .stage = -1,
                      .gain_ns = ps_compute_mean_step_ns(c, alone_ns),
                      .value = share},
-        "Conversions take %.1f %% of the computing, %s in a step of the mean rank: of "
-        "layout %.1f %% in %lld kernels, of number types %.1f %% in %lld.%s",
+        "Conversions take %.1f %% of the computing. On average over ranks and steps that is %s in a step: %.1f %% "
+        "for layout in %.4g kernels, %.1f %% for types of numbers in %.4g.%s",
         share, ps_ns_text_of(ps_compute_mean_step_ns(c, all_ns)).text,
-        ps_percent(sums[PS_CONVERSION_LAYOUT], c->sum_ns), (long long)n[PS_CONVERSION_LAYOUT],
-        ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns), (long long)n[PS_CONVERSION_NUMBERS],
+        ps_percent(sums[PS_CONVERSION_LAYOUT], c->sum_ns),
+        ps_compute_mean_count(c, n[PS_CONVERSION_LAYOUT]),
+        ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns),
+        ps_compute_mean_count(c, n[PS_CONVERSION_NUMBERS]),
         ps_compute_unpaid_text(ps_compute_mean_step_ns(c, all_ns),
                                ps_compute_mean_step_ns(c, alone_ns), "beside communication",
                                unpaid));

@@ -137,7 +137,7 @@ static void find_units(ps_report *r, int64_t all_ns) {
     for (size_t i = 0; rows != NULL && i < n && i < PS_EVIDENCE_MAX; i++) {
         const ps_report_kernel *k = rows[i].kernel;
         char note[160];
-        (void)snprintf(note, sizeof note, "longest of %lld, together %s; busiest is %s",
+        (void)snprintf(note, sizeof note, "longest of %lld on the rank, together %s; busiest is %s",
                        (long long)k->n, ps_ns_text_of(k->sum_ns).text,
                        UNITS[is_scalar ? PS_BOUND_SCALAR : PS_BOUND_MEMORY]);
         show_unit(r, &rows[i], note);
@@ -167,10 +167,10 @@ static void find_few_blocks(ps_report *r, int64_t all_ns) {
         (long long)rows[0].kernel->n_cores, share);
     for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
         char note[160];
-        (void)snprintf(note, sizeof note, "%lld block%s at most; longest of %lld, together %s",
-                       (long long)rows[i].kernel->n_blocks,
-                       rows[i].kernel->n_blocks == 1 ? "" : "s", (long long)rows[i].kernel->n,
-                       ps_ns_text_of(rows[i].kernel->sum_ns).text);
+        (void)snprintf(
+            note, sizeof note, "%lld block%s at most; longest of %lld on the rank, together %s",
+            (long long)rows[i].kernel->n_blocks, rows[i].kernel->n_blocks == 1 ? "" : "s",
+            (long long)rows[i].kernel->n, ps_ns_text_of(rows[i].kernel->sum_ns).text);
         show_unit(r, &rows[i], note);
     }
     ps_free(rows);

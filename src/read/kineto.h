@@ -82,15 +82,18 @@ typedef struct ps_kineto_process {
     int64_t pid, first, last;
 } ps_kineto_process;
 
-/* The last number of a thread: of Python, of instants, of all else; INT64_MIN none. */
-typedef struct ps_kineto_last {
-    int64_t number[3];
-} ps_kineto_last;
+/* The numbers of a thread: of Python, of instants, of all else; where `last` is INT64_MIN there are none. */
+typedef struct ps_kineto_runs {
+    struct {
+        int64_t last; /* in the order of the file */
+        int64_t least, most;
+    } of[3];
+} ps_kineto_runs;
 
 /* Zero it to begin. */
 typedef struct ps_kineto_numbers {
     ps_kineto_process *processes;
-    ps_kineto_last *rows; /* by thread */
+    ps_kineto_runs *rows; /* by thread */
     size_t n_processes, cap_processes, n_rows, cap_rows;
     uint64_t n, n_neighbours;
     bool failed;
@@ -100,7 +103,8 @@ void ps_kineto_numbers_fini(ps_kineto_numbers *k);
 /* In file order. */
 void ps_kineto_numbers_add(ps_kineto_numbers *k, int64_t pid, uint32_t thread, ps_slice_kind kind,
                            int64_t number);
-/* Whether events were taken out here and there: *n are there of *of numbers. */
+/* Whether events were taken out here and there: *n are there of *of numbers, those between the first and the last of each
+ * thread and kind: what lies between these is of other steps and kinds, which nobody took out. */
 bool ps_kineto_numbers_thinned(const ps_kineto_numbers *k, uint64_t *n, uint64_t *of);
 
 /* --- rank -------------------------------------------------------------------------------------------------- */

@@ -44,11 +44,16 @@ static bool has_neighbour(ps_kineto_numbers *k, uint32_t thread, ps_slice_kind k
             return false;
         }
         for (; k->n_rows < k->cap_rows; k->n_rows++) {
-            k->rows[k->n_rows] = (ps_kineto_last){{INT64_MIN, INT64_MIN, INT64_MIN}};
+            k->rows[k->n_rows] =
+                (ps_kineto_runs){{{INT64_MIN, 0, 0}, {INT64_MIN, 0, 0}, {INT64_MIN, 0, 0}}};
         }
     }
-    int64_t last = k->rows[thread].number[what];
-    k->rows[thread].number[what] = number;
+    ps_kineto_runs *row = &k->rows[thread];
+    int64_t last = row->of[what].last;
+    bool is_first = last == INT64_MIN;
+    row->of[what].last = number;
+    row->of[what].least = is_first || number < row->of[what].least ? number : row->of[what].least;
+    row->of[what].most = is_first || number > row->of[what].most ? number : row->of[what].most;
     return last != INT64_MIN && (number == last + 1 || number == last - 1);
 }
 
@@ -66,11 +71,27 @@ void ps_kineto_numbers_add(ps_kineto_numbers *k, int64_t pid, uint32_t thread, p
     }
 }
 
+/* Between the first and the last number of each thread and kind. */
+static uint64_t numbers_of_threads(const ps_kineto_numbers *k) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < k->n_rows; i++) {
+        for (size_t what = 0; what < 3; what++) {
+            int64_t least = k->rows[i].of[what].least;
+            bool any = k->rows[i].of[what].last != INT64_MIN;
+            sum += any ? (uint64_t)(k->rows[i].of[what].most - least) + 1 : 0;
+        }
+    }
+    return sum;
+}
+
 bool ps_kineto_numbers_thinned(const ps_kineto_numbers *k, uint64_t *n, uint64_t *of) {
     *n = k->n;
     *of = 0;
     for (size_t i = 0; i < k->n_processes; i++) {
         *of += (uint64_t)(k->processes[i].last - k->processes[i].first) + 1;
     }
-    return k->n >= PS_KINETO_FEW_NUMBERS && k->n < *of / 2 && k->n_neighbours < k->n / 2;
+    bool is_thinned = k->n >= PS_KINETO_FEW_NUMBERS && k->n < *of / 2 && k->n_neighbours < k->n / 2;
+    uint64_t of_threads = numbers_of_threads(k);
+    *of = of_threads < *of && k->n < of_threads / 2 ? of_threads : *of;
+    return is_thinned;
 }

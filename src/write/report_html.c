@@ -251,7 +251,8 @@ static void put_cell(page *p, const ps_column *c, const ps_value *v, unit u, siz
 }
 
 static void put_header(page *p, const ps_column *c, unit u) {
-    put_tag(p, is_text(c) ? "<th>" : "<th class=n>", c->name, "");
+    const char *head = is_place(c) ? ps_view_place_name(p->view) : c->name;
+    put_tag(p, is_text(c) ? "<th>" : "<th class=n>", head, "");
     const char *name = is_place(c) ? "ms" : is_time(c) ? u.name : ps_unit_name(c->unit);
     if (name[0] != '\0') {
         ps_buf_addf(p->out, " (%s)", name);

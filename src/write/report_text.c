@@ -6,7 +6,7 @@
  *      On rank 3 the device has nothing to do for ...
  *      rule free-share: Free outside ... is more than 10 %
  *      try: ...
- *      rank  step  from start, ms  duration  what  where to look
+ *      rank  step  in capture, ms  duration  what  where to look
  *
  *   rank  stage  step (ms) ...                     where a step goes */
 #include <stdio.h>
@@ -225,8 +225,10 @@ static void put_evidence(page *p, size_t from, size_t to) {
         p->failed = true;
         return;
     }
+    char place[32];
+    (void)snprintf(place, sizeof place, "%s, ms", ps_view_place_name(p->view));
     ps_buf_addf(p->out, "\n%*s%s%5s  %5s  %14s  %8s  %s%s\n", INDENT, "", bold(p, true), "rank",
-                "step", "from start, ms", "duration", "what", bold(p, false));
+                "step", place, "duration", "what", bold(p, false));
     for (size_t row = from; row < to; row++) {
         put_evidence_row(p, row, names[row - from], cuts[row - from]);
     }

@@ -52,6 +52,10 @@ const char *ps_view_silence(const ps_report_view *view, size_t section) {
     return NULL;
 }
 
+const char *ps_view_place_name(const ps_report_view *view) {
+    return view->overview != NULL ? "in capture" : "in chart";
+}
+
 void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to) {
     const ps_table *t = view->evidence;
     *from = 0;

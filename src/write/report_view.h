@@ -76,6 +76,9 @@ int64_t ps_view_int(const ps_table *t, size_t row, const char *column);
 double ps_view_real(const ps_table *t, size_t row, const char *column);
 bool ps_view_is_null(const ps_table *t, size_t row, const char *column);
 
+/* What places of evidence are counted from, as the head of their column: the first event of the capture, or, where nothing but a
+ * chart is known, its first op. */
+const char *ps_view_place_name(const ps_report_view *view);
 /* The rows of the evidence of finding `number` are [*from, *to). */
 void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to);
 /* "18.3 ms": three significant digits. */

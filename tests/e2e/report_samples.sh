@@ -75,8 +75,12 @@ assert "jit_compile=False" in level1["jit-compile"]["try"] and "More workers" no
 # COMMUNICATION_TASK_INFO, where no computing hides them), though the profiler's table calls them idle.
 exposed = level1["comm-exposed"]
 assert "wait for other ranks for 93.9 ms" in exposed["what"] and exposed["gain_ns"] == 4177284, exposed
-assert exposed["evidence"][0]["note"] == "by its tasks transfer 289 us, wait 88.5 ms", exposed["evidence"][0]
+assert exposed["evidence"][0]["note"] == "its tasks transfer for 289 us, wait for 88.5 ms", exposed["evidence"][0]
 absent = level1["absent-rank"]
+assert "for rank 6, which was not captured" in absent["what"] and absent["gain_ns"] == 82007303, absent
+# Rows leave out what computing hides, as the sentence does; rank 0 waits for it alone for less than rank 1, so a step gains no more.
+assert "wait 90.3 ms in each step for rank 6" in absent["what"] and "82.8 ms of it (54.5 %" in absent["what"], absent
+assert [r["note"].split(" for it")[0] for r in absent["evidence"]] == ["waits 81.4 ms", "waits 8.17 ms", "waits 753 us"], absent
 assert "for rank 6, which was not captured" in absent["what"] and absent["gain_ns"] == 82781397, absent
 # At level 0 tasks name nobody, and both ranks wait 9.6 to 75 ms at once: for ranks that are not here, as at level 1.
 first = load("level0")["findings"][0]
@@ -87,19 +91,22 @@ for name in ("level1", "level0", "text", "kineto", "nccl"):
     for r in load(name)["overview"]:
         parts = sum(r[k] for k in ("before_ns", "computing_ns", "exposed_ns", "copies_ns", "free_ns", "after_ns"))
         assert abs(parts - r["step_ns"]) < 10, (name, r)
+level1_step = load("level1")["step_ns"]
 worst = load("level1")["overview"][level1["free-share"]["rank"]]
 idle = sum(worst[k] for k in ("before_ns", "free_ns", "after_ns"))
-host = float(level1["free-share"]["value"].split()[0]) / 100 * worst["step_ns"]
+host = float(level1["free-share"]["value"].split()[0]) / 100 * level1_step
 # The first copy of the step had been launched 4.08 ms before it began: that is no wait for the host.
-assert 34.8e6 < host < 35.0e6 and idle > host + 9e6, (level1["free-share"], idle)
+assert 35.3e6 < host < 35.5e6 and idle > host + 8e6, (level1["free-share"], idle)
 # Beside it stands what it leaves alone of the communication: no more than what is exposed without waiting for others.
 assert host - 1e5 < level1["free-share"]["gain_ns"] < host + exposed["gain_ns"], level1["free-share"]
 assert level1["before-first-work"]["gain_ns"] > 18e6
 
 # The advice fits the device.
 nccl = {f["rule"]: f for f in load("nccl")["findings"]}
-# An all-reduce of 13 ms stands alone because the host launches the next kernels late, and buffers are copied back after they were sent.
-assert 180e6 < nccl["free-share"]["gain_ns"] < 182e6, nccl["free-share"]
+# All-reduces of 11 ms stand alone because the host launches the next kernels late; beside the last one of a backward pass, 2 ms, only
+# the optimiser's step could compute, which awaits it. Buffers are copied back after they were sent, gradients out of their buckets.
+assert 178e6 < nccl["free-share"]["gain_ns"] < 180e6, nccl["free-share"]
+assert 7e6 < nccl["bucket-copies"]["gain_ns"] < 8e6 and "(483 in 3 steps" in nccl["bucket-copies"]["what"], nccl["bucket-copies"]
 assert 36.5e6 < nccl["model-buffers"]["gain_ns"] < 37.5e6, nccl["model-buffers"]
 assert "foreach=True" not in nccl["host-optimizer"]["try"] and "(finding 2)" in load("nccl")["verdict"]
 assert "CUDA graphs" in nccl["free-share"]["try"] and "TASK_QUEUE" not in nccl["free-share"]["try"]

@@ -183,6 +183,37 @@ static void communication_alone_has_causes(void **state) {
     finish(&x);
 }
 
+/* Two all-reduces of a backward pass. Beside the first, 100 - 200, the last node of the pass could compute, whose launch comes at 160.
+ * Behind the second, 300 - 400, only what works with the gradients is left: their norm, launched at 420 behind the last node, and the
+ * optimiser's step. Nothing can hide it. What the optimiser's step itself gathers, 600 - 700, its own next kernel may hide. */
+static void the_last_reduction_stays(void **state) {
+    (void)state;
+    maker m = begin();
+    ps_builder_step(m.b, 3, 0, 900);
+    (void)add(&m, PS_SLICE_HOST_OP, m.host, "origin", 0, 1);
+    launch(&m, m.host, 5, PS_SLICE_KERNEL, 10, 100);
+    (void)add(&m, PS_SLICE_HOST_OP, m.autograd,
+              "autograd::engine::evaluate_function: AddmmBackward0", 50, 240);
+    launch(&m, m.autograd, 60, PS_SLICE_COMM_KERNEL, 100, 200);
+    launch(&m, m.autograd, 160, PS_SLICE_KERNEL, 200, 300);
+    launch(&m, m.autograd, 230, PS_SLICE_COMM_KERNEL, 300, 400);
+    launch(&m, m.host, 420, PS_SLICE_KERNEL, 430, 500);
+    (void)add(&m, PS_SLICE_ANNOTATION, m.host, "Optimizer.step#AdamW.step", 450, 800);
+    launch(&m, m.host, 460, PS_SLICE_COMM_KERNEL, 600, 700);
+    launch(&m, m.host, 690, PS_SLICE_KERNEL, 700, 800);
+    measured x;
+    measure(&x, &m);
+    int64_t sum_ns = 0;
+    for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+        sum_ns += x.comm_ns[cause];
+    }
+    assert_int_equal(x.overlaps.at[0].not_overlapped_ns, 100 + 100 + 100);
+    assert_int_equal(sum_ns, 100 + 100);
+    assert_int_equal(x.idle.awaited_comm_ns, 100);
+    assert_int_equal(x.comm_ns[PS_ACTIVITY_OPTIMIZER], 92);
+    finish(&x);
+}
+
 /* A receive of a thread that launches counts before all else, one of another thread for nothing. What nobody launched is
  * unknown, and a copy that nobody launched leaves it to the kernel behind it. */
 static void receives_and_the_unknown(void **state) {
@@ -346,6 +377,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_moment_has_one_cause),
         cmocka_unit_test(communication_alone_has_causes),
+        cmocka_unit_test(the_last_reduction_stays),
         cmocka_unit_test(receives_and_the_unknown),
         cmocka_unit_test(names_are_whole),
         cmocka_unit_test(a_queue_between_the_threads),

@@ -787,13 +787,14 @@ static void threads_change_nothing(void **state) {
 
 /* --- thinned files -------------------------------------------------------------------------------------- */
 
-/* `n` operators on two threads, numbered `step` apart from 1000 on; `runs` of them one after the other. */
-static ps_trace *read_numbered(int n, int step, int runs) {
+/* `n` operators on two threads, numbered `step` apart from 1000 on, `runs` of them one after the other, the second thread's `other`
+ * numbers later: those are of steps that were not kept. */
+static ps_trace *read_numbered(int n, int step, int runs, int other) {
     ps_buf json;
     ps_buf_init(&json, 0);
     ps_buf_add_str(&json, "{\"schemaVersion\":1,\"traceEvents\":[\n");
     for (int i = 0; i < n; i++) {
-        int number = 1000 + (i / runs) * step + i % runs;
+        int number = 1000 + (i / runs) * step + i % runs + (i < n / 2 ? 0 : other);
         ps_buf_addf(
             &json,
             "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":7,\"tid\":%d,\"ts\":%d,"
@@ -811,12 +812,13 @@ static ps_trace *read_numbered(int n, int step, int runs) {
 static void thinned_files_are_noticed(void **state) {
     (void)state;
     static const struct {
-        int n, step, runs;
+        int n, step, runs, other;
         const char *said;
     } CASES[] = {
-        {100, 1, 1, NULL}, {100, 7, 1, "100 of 694"}, {100, 100, 10, NULL}, {20, 100, 1, NULL}};
+        {100, 1, 1, 0, NULL},    {100, 7, 1, 0, "100 of 688"}, {100, 7, 1, 5000, "100 of 688"},
+        {100, 1, 1, 5000, NULL}, {100, 100, 10, 0, NULL},      {20, 100, 1, 0, NULL}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        ps_trace *t = read_numbered(CASES[i].n, CASES[i].step, CASES[i].runs);
+        ps_trace *t = read_numbered(CASES[i].n, CASES[i].step, CASES[i].runs, CASES[i].other);
         const char *said = ps_trace_meta(t, "pipescope.thinned");
         assert_int_equal(ps_trace_diag(t)->counts[PS_ODD_THINNED], CASES[i].said != NULL);
         if (CASES[i].said == NULL) {

@@ -20,6 +20,7 @@ typedef struct shape {
     int64_t n_places;   /* 2: the two meet nobody else, and leave at 350 */
     bool no_peers;      /* tasks name nobody */
     bool hidden;        /* another stream computes all the while */
+    int64_t until[2];   /* another stream of each rank computes until then; 0: none does */
     bool prompt;        /* places 2 and 3 come before rank 1 */
     bool gaps;          /* a kernel before it, and one behind, is launched late */
 } shape;
@@ -55,6 +56,9 @@ static ps_trace *one_rank(const shape *s, int rank) {
     }
     if (s->hidden) {
         (void)rig_kernel(&r, "Mul", NULL, 1, 2, 1000);
+    }
+    if (s->until[rank] > 0) {
+        (void)rig_kernel(&r, "Mul", NULL, 1, 2, s->until[rank]);
     }
     if (rank == 0) {
         add_task(&r, s, 0, "Notify_Wait", 210, 250, s->own[0], s->own[1]);
@@ -165,6 +169,29 @@ static void hidden_waits_cost_nothing(void **state) {
     run_shape(&o, &(shape){.own = {0, 1}, .n_places = 4, .hidden = true});
     assert_false(report_fired(&o, PS_RULE_ABSENT_RANK));
     assert_false(report_fired(&o, PS_RULE_COMM_EXPOSED));
+    report_fini(&o);
+}
+
+/* What computing hides of the waits is in the rows as little as in the sentence: they add up. */
+static void rows_add_up_to_the_sentence(void **state) {
+    (void)state;
+    report_run o;
+    run_shape(&o, &(shape){.own = {0, 1}, .n_places = 4, .until = {410, 410}});
+    expect_said(&o, PS_RULE_ABSENT_RANK, "collectives wait 300 us in each step for rank 3");
+    const ps_table *t = report_table(&o, "evidence");
+    const char *note = ps_table_cell(t, 0, ps_table_column(t, "note"))->u.text;
+    assert_string_equal(note, "waits 300 us for it, transfers for 100 us");
+    report_fini(&o);
+}
+
+/* Rank 1 waits 400 for it alone, rank 0 does 300 of that with something to compute: a step gets shorter by no more than that. */
+static void no_rank_gains_for_another(void **state) {
+    (void)state;
+    report_run o;
+    run_shape(&o, &(shape){.own = {0, 1}, .n_places = 4, .until = {410, 0}});
+    expect_said(&o, PS_RULE_ABSENT_RANK, "On rank 1");
+    expect_said(&o, PS_RULE_ABSENT_RANK, "400 us of it (40.0 % of the step)");
+    assert_int_equal(report_gain(&o, PS_RULE_ABSENT_RANK), 300 * US);
     report_fini(&o);
 }
 
@@ -365,6 +392,8 @@ int main(void) {
         cmocka_unit_test(place_without_a_rank),
         cmocka_unit_test(captured_rank_is_late),
         cmocka_unit_test(hidden_waits_cost_nothing),
+        cmocka_unit_test(rows_add_up_to_the_sentence),
+        cmocka_unit_test(no_rank_gains_for_another),
         cmocka_unit_test(waits_for_nobody_knows_whom),
         cmocka_unit_test(one_rank_without_names),
         cmocka_unit_test(nobody_is_absent),
