@@ -474,30 +474,6 @@ static void find_receives(ps_report *report, const ps_late *late) {
     show_receives(report, late, m, late_ns);
 }
 
-void ps_report_measure_late(ps_report *report) {
-    size_t n = report->in->n_ranks;
-    const ps_comm_list **lists = ps_calloc(n + 1, sizeof *lists);
-    ps_err err = PS_ERR_INIT;
-    if (lists == NULL) {
-        report->findings.failed = true;
-        return;
-    }
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_rank *facts = report->members[i].facts;
-        /* Of parts of two captures the n-th operators are not the same one. */
-        lists[report->members[i].index] = report->findings.is_of_part ? NULL : &facts->comm;
-    }
-    ps_late_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
-    report->has_late = ps_late_measure(&in, &report->late, &err) == PS_OK;
-    if (report->has_late) {
-        ps_report_note_waits(report, &report->late);
-        ps_report_find_absent(report, &report->late);
-    } else {
-        report->findings.failed = true;
-    }
-    ps_free(lists);
-}
-
 static void find_waiting(ps_report *report) {
     if (report->has_late) {
         find_late(report, &report->late);
